@@ -263,9 +263,9 @@ func messageCases() []contractCase {
 		{"in past", http.MethodPost, messagesPath, http.StatusUnprocessableEntity, on(nothing, post(messagesPath, `"send_at":"2020-01-01T00:00:00Z"`))},
 		{"too far ahead", http.MethodPost, messagesPath, http.StatusUnprocessableEntity, on(nothing, post(messagesPath, `"send_at":"2029-01-01T00:00:00Z"`))},
 
-		{"over quota", http.MethodPost, messagesPath, http.StatusTooManyRequests, overQuota(post(messagesPath, free))},
-		{"over quota", http.MethodPost, dryRun, http.StatusTooManyRequests, overQuota(post(dryRun, free))},
-		{"over quota", http.MethodPatch, messagePath, http.StatusTooManyRequests, overQuota(request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
+		{"over quota", http.MethodPost, messagesPath, http.StatusConflict, overQuota(post(messagesPath, free))},
+		{"over quota", http.MethodPost, dryRun, http.StatusConflict, overQuota(post(dryRun, free))},
+		{"over quota", http.MethodPatch, messagePath, http.StatusConflict, overQuota(request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
 		{"a line over quota", http.MethodPost, batchPath, http.StatusOK, overQuota(request{
 			http.MethodPost, batchPath, draft(free), http.Header{"Content-Type": {"application/x-ndjson"}},
 		})},

@@ -30,10 +30,25 @@ func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	o := s.outcomeOf(r.Context(), err)
 	if o.Code == fault.CodeQuotaExceeded {
-		// Waiting helps only once the hour or day of the send time has ended.
-		wait := time.Duration(o.RetryAfterSeconds) * time.Second
-		w.Header().Set("Retry-After", retryAfter(cmp.Or(wait, o.ResetsAt.Sub(s.now()))))
+		s.writeQuotaExceeded(w, o)
+		return
 	}
+	web.WriteProblem(w, o)
+}
+
+// longestWait is the longest Retry-After for a quota.
+const longestWait = time.Hour
+
+// writeQuotaExceeded answers that the quota of an hour or a day is used up. Waiting helps
+// only once that has ended. If this is soon, the answer is 429 with Retry-After. Otherwise
+// it is 409 like other refusals of a send time: a client that waits would wait for months.
+func (s *server) writeQuotaExceeded(w http.ResponseWriter, o message.Outcome) {
+	wait := cmp.Or(time.Duration(o.RetryAfterSeconds)*time.Second, o.ResetsAt.Sub(s.now()))
+	if wait > longestWait {
+		web.WriteProblemStatus(w, http.StatusConflict, o)
+		return
+	}
+	w.Header().Set("Retry-After", retryAfter(wait))
 	web.WriteProblem(w, o)
 }
 

@@ -165,15 +165,16 @@ func meaning(status int) string {
 	case http.StatusUnauthorized:
 		return "The key is missing, unknown or expired, or its account is disabled."
 	case http.StatusTooManyRequests:
-		return "The account has used up its requests (rate_limited) or messages (quota_exceeded), or this address has sent too many " +
-			"wrong keys (rate_limited). Send the request again after Retry-After. With quota_exceeded that is at resets_at, when the hour " +
-			"or day of the send time ends. Before that, only a later send_at or the cancelling of another message helps."
+		return "The account has used up its requests (rate_limited) or the messages of an hour or day that ends within an hour " +
+			"(quota_exceeded), or this address has sent too many wrong keys (rate_limited). Send the request again after Retry-After."
 	case http.StatusNotFound:
 		return "It does not exist: " + string(fault.CodeNotFound) + "."
 	case http.StatusRequestTimeout:
 		return "The request did not arrive in time. Send it again after Retry-After."
 	case http.StatusConflict:
-		return "Refused, and nothing was changed. code says why. With send_limit and quiet_hours, violations and next_free_at say more."
+		return "Refused, and nothing was changed. code says why. With send_limit and quiet_hours, violations and next_free_at say more. " +
+			"With quota_exceeded the account has no messages left for the hour or day of send_at, which ends at resets_at: only another " +
+			"send_at or the cancelling of another message helps."
 	case http.StatusPreconditionFailed:
 		return "It has another version than If-Match or If-None-Match says, and nothing was changed: " + string(fault.CodeVersionMismatch) + "."
 	case http.StatusRequestEntityTooLarge:

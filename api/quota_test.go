@@ -41,13 +41,17 @@ func (r *rig) quota(perHour int64) string {
 	return r.key("own", accounts.ScopeSubmit, accounts.ScopeRead)
 }
 
-// For a quota that is used up, waiting is of use when its period has ended at the
-// earliest, be that the present one or one to come.
+// Waiting helps once the period has ended. Clients are told to wait for an hour at most:
+// a period that ends later refuses the send time.
 func TestHowLongAQuotaIsUsedUp(t *testing.T) {
 	t.Parallel()
-	for name, row := range map[string]struct{ used, over, resets, retryAfter string }{
-		"the present hour": {`"now"`, `"now"`, "2026-11-21T11:00:00.000Z", "3600"},
-		"tomorrow":         {`"` + on22("11:11:11") + `"`, `"` + on22("11:59:59") + `"`, on22("12:00:00.000"), "93600"},
+	for name, row := range map[string]struct {
+		used, over, resets, retryAfter string
+		status                         int
+	}{
+		"the present hour": {`"now"`, `"now"`, "2026-11-21T11:00:00.000Z", "3600", http.StatusTooManyRequests},
+		"the next hour":    {`"2026-11-21T11:10:00Z"`, `"2026-11-21T11:20:00Z"`, "2026-11-21T12:00:00.000Z", "", http.StatusConflict},
+		"tomorrow":         {`"` + on22("11:11:11") + `"`, `"` + on22("11:59:59") + `"`, on22("12:00:00.000"), "", http.StatusConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +67,7 @@ func TestHowLongAQuotaIsUsedUp(t *testing.T) {
 			move := request{method: http.MethodPatch, target: "/v1/users/bob/messages/b", body: `{"send_at":` + row.over + `}`}
 			for _, q := range []request{over, dry, move} {
 				got := r.direct(secret, q)
-				p := r.problem(http.StatusTooManyRequests, got)
+				p := r.problem(row.status, got)
 				require.Equal(t, fault.CodeQuotaExceeded, p.Code, q.target)
 				require.Equal(t, row.resets, p.ResetsAt.Format(message.TimeLayout))
 				require.Equal(t, row.retryAfter, got.header.Get("Retry-After"), q.target)

@@ -102,6 +102,14 @@ func TestEveryStatusIsOneKindOfError(t *testing.T) {
 			}, "d",
 		},
 		{
+			"quota of a later day exceeded", problemJSON, http.StatusConflict,
+			`{"outcome":"refused","code":"quota_exceeded","user":"alice","detail":"d","resets_at":"2026-12-22T00:00:00.000Z","retry_after_seconds":86400}`,
+			&client.Refusal{
+				Code: client.CodeQuotaExceeded, User: "alice", Detail: "d", RetryAfter: 24 * time.Hour, RequestID: "r-1",
+				ResetsAt: at("2026-12-22T00:00:00Z"),
+			}, "d",
+		},
+		{
 			"rate limited by a proxy", "text/html", http.StatusTooManyRequests, `<h1>slow down</h1>`,
 			&client.Refusal{Code: client.CodeRateLimited, RetryAfter: 7 * time.Second, RequestID: "r-1"}, "refused: rate_limited",
 		},
