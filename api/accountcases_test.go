@@ -121,11 +121,11 @@ func accountCases() []contractCase {
 	}
 }
 
-// A name that is taken is told by the name that the request has for it.
+// A name that is taken is a conflict, and no mistake of the request.
 func TestAnAccountThatIsThereAlready(t *testing.T) {
 	t.Parallel()
 	again := on(acme, request{method: http.MethodPost, target: "/v1/accounts", body: `{"name":"acme"}`})(t)
-	require.Equal(t, http.StatusUnprocessableEntity, again.status)
-	require.Contains(t, string(again.body), `"field":"name"`)
-	require.Contains(t, string(again.body), `it takes a new name: this account exists`)
+	require.Equal(t, http.StatusConflict, again.status)
+	require.Contains(t, string(again.body), `"outcome":"refused","code":"already_exists"`)
+	require.Contains(t, string(again.body), `account \"acme\" exists already`)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -32,9 +33,16 @@ func (s *server) addKeyRoute() route {
 }
 
 func (s *server) addKey(r *http.Request, _ web.Query) (web.Answer, error) {
+	if err := refuseIdempotencyKey(r.Header); err != nil {
+		return web.Answer{}, err
+	}
 	draft, err := web.ReadBody[message.APIKeyDraft](s.bodies(), r)
 	if err != nil {
 		return web.Answer{}, err
+	}
+	if draft.Scopes != nil && len(draft.Scopes) == 0 {
+		// Without the field a key gets the usual scopes. An empty list asks for none.
+		return web.Answer{}, &fault.InvalidError{Field: "scopes", Value: "[]", Want: "at least one of submit, read and admin"}
 	}
 	scopes, err := accounts.ParseScopes(draft.Scopes...)
 	if err != nil {

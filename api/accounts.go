@@ -67,7 +67,7 @@ func (s *server) listAccounts(r *http.Request, _ web.Query) (web.Answer, error) 
 }
 
 func (s *server) createAccountRoute() route {
-	all := responses[message.Account](s, "", bodyProblems()...)
+	all := responses[message.Account](s, "", bodyProblems(http.StatusConflict)...)
 	delete(all, strconv.Itoa(http.StatusOK))
 	all[strconv.Itoa(http.StatusCreated)] = jsonResponse[message.Account](s, "Made, without a key.")
 	return route{

@@ -73,6 +73,9 @@ func (s *server) batchRoute() route {
 func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 	_, err := web.ParseQuery(r.URL.RawQuery, nil)
 	if err == nil {
+		err = refuseIdempotencyKey(r.Header)
+	}
+	if err == nil {
 		err = web.CheckMediaType(r, ndjson)
 	}
 	if err != nil {

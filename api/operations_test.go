@@ -91,7 +91,7 @@ func TestTheIdempotencyKeyStandsForTheID(t *testing.T) {
 	p := r.problem(http.StatusUnprocessableEntity, submit(`"id":"a",`, "b"))
 	require.Equal(t, "id", p.Field)
 	require.Equal(t, `id "a" is not allowed: it takes the Idempotency-Key "b", where both are given`, p.Detail)
-	for _, keys := range [][]string{{""}, {"a b"}, {"a", "b"}, {`"`}, {"ü"}} {
+	for _, keys := range [][]string{{""}, {"a", "b"}, {`"`}, {`""`}, {`"a`}, {"ü"}, {strings.Repeat("k", 256)}, {"a\tb"}} {
 		p := r.problem(http.StatusUnprocessableEntity, submit("", keys...))
 		require.Equal(t, "Idempotency-Key", p.Field, keys)
 	}

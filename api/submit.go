@@ -11,12 +11,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
-
-const idempotencyKeyHeader = "Idempotency-Key"
 
 func (s *server) submitRoute() route {
 	all := responses[message.Outcome](s, "Accepted before: the same request gets its first answer again.", bodyProblems(http.StatusConflict)...)
@@ -94,37 +90,6 @@ func (s *server) judge(r *http.Request, put func(context.Context, message.Messag
 		return message.Outcome{}, err
 	}
 	return unlessRefused(s.concealed(r.Context(), o))
-}
-
-func idempotencyKeyParameter() *huma.Param {
-	return &huma.Param{
-		Name: idempotencyKeyHeader, In: "header", Example: "order-17",
-		Description: "The message's id, with or without quotes.",
-		Schema:      &huma.Schema{Type: huma.TypeString},
-	}
-}
-
-// takeIdempotencyKey sets the draft's id from the header.
-func takeIdempotencyKey(d *message.Draft, h http.Header) error {
-	given := h.Values(idempotencyKeyHeader)
-	if len(given) == 0 {
-		return nil
-	}
-	key := strings.Join(given, ", ")
-	if len(key) > 1 && strings.HasPrefix(key, `"`) && strings.HasSuffix(key, `"`) {
-		key = key[1 : len(key)-1]
-	}
-	if !keyspace.ValidID(key) {
-		return &fault.InvalidError{
-			Field: idempotencyKeyHeader, Value: web.Printable(key),
-			Want: "one id: 1 to " + strconv.Itoa(keyspace.MaxID) + " of A-Z a-z 0-9 . _ : -",
-		}
-	}
-	if d.ID != "" && d.ID != key {
-		return &fault.InvalidError{Field: "id", Value: d.ID, Want: `the Idempotency-Key "` + key + `", where both are given`}
-	}
-	d.ID = key
-	return nil
 }
 
 // messagePath returns the path of a message.

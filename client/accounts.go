@@ -49,8 +49,8 @@ func (c *Client) Account(ctx context.Context, name string) (Account, error) {
 }
 
 // CreateAccount creates an account without a key. It is not retried. If the answer got
-// lost and you call it again, an *InvalidError that says that the account exists may
-// mean that the first call created it.
+// lost and you call it again, a *Refusal with CodeExists may mean that the first call
+// created it.
 func (c *Client) CreateAccount(ctx context.Context, a NewAccount) (Account, error) {
 	return c.callAccount(ctx, call{doing: "making an account", method: http.MethodPost, once: true}, a)
 }

@@ -66,10 +66,11 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 		require.ErrorIs(t, err, client.ErrNotFound)
 	}
 	_, err = a.CreateAccount(ctx, client.NewAccount{Name: "acme"})
-	var wrong *client.InvalidError
-	require.ErrorAs(t, err, &wrong)
-	require.Equal(t, "name", wrong.Field)
+	var taken *client.Refusal
+	require.ErrorAs(t, err, &taken)
+	require.Equal(t, client.CodeExists, taken.Code)
 	_, err = a.Account(ctx, "")
+	var wrong *client.InvalidError
 	require.ErrorAs(t, err, &wrong)
 }
 

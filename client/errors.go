@@ -34,6 +34,7 @@ const (
 	CodeUnknownCategory = fault.CodeUnknownCategory // the user's policy does not know the category
 	CodeBlocked         = fault.CodeBlocked         // the user is blocked
 	CodeNotFound        = fault.CodeNotFound
+	CodeExists          = fault.CodeExists       // there is an account of this name
 	CodeUnauthorized    = fault.CodeUnauthorized // there is no key, or it is not valid
 	CodeForbidden       = fault.CodeForbidden    // the key does not have the scope
 	CodeUnavailable     = fault.CodeUnavailable

@@ -132,15 +132,15 @@ func (a *Accounts) List(ctx context.Context) ([]Account, error) {
 }
 
 // Create stores a new account without keys; CreatedAt is the store's clock. The
-// error is an *InvalidError if the account exists, its tier does not exist, or a
-// field is not allowed.
+// error is an *ExistsError if the account exists, and an *InvalidError if its tier
+// does not exist or a field is not allowed.
 func (a *Accounts) Create(ctx context.Context, account Account) (Account, error) {
 	if err := account.Validate(); err != nil {
 		return Account{}, err
 	}
 	return a.change(ctx, account.Name, "creating an account", func(now time.Time, found *storedAccount) (*storedAccount, error) {
 		if found != nil {
-			return nil, &fault.InvalidError{Field: "account", Value: account.Name, Want: "a new name: this account exists"}
+			return nil, &fault.ExistsError{What: "account", Name: account.Name}
 		}
 		created := storedAccount{CreatedAt: now.UnixMilli(), Disabled: account.Disabled}
 		created.describe(account)

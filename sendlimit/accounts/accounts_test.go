@@ -90,7 +90,9 @@ func TestAccountsAreKept(t *testing.T) {
 	require.Zero(t, tier)
 
 	_, err = r.Create(t.Context(), accounts.Account{Name: "acme"})
-	require.ErrorContains(t, err, "a new name: this account exists")
+	var exists *fault.ExistsError
+	require.ErrorAs(t, err, &exists)
+	require.EqualError(t, exists, `account "acme" exists already`)
 	_, err = r.Create(t.Context(), accounts.Account{Name: "aa"})
 	require.NoError(t, err)
 	all, err := r.List(t.Context())

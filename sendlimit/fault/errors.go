@@ -205,6 +205,23 @@ func (e *NoSuchError) Error() string { return fmt.Sprintf("there is no %s %q", e
 // Code returns CodeNotFound.
 func (e *NoSuchError) Code() Code { return CodeNotFound }
 
+// CodeExists is the code of an ExistsError.
+const CodeExists Code = "already_exists"
+
+// ExistsError is returned when the name of something new is taken. Nothing was done.
+type ExistsError struct {
+	What string // "account"
+	Name string
+}
+
+// Error names what exists.
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("%s %q exists already", e.What, Clip(e.Name))
+}
+
+// Code returns CodeExists.
+func (e *ExistsError) Code() Code { return CodeExists }
+
 // NoSuchAccount returns the NoSuchError of an account.
 func NoSuchAccount(name string) error { return &NoSuchError{What: "account", Name: name} }
 

@@ -95,6 +95,8 @@ func takeText(fields map[string]json.RawMessage, name string, into *string) erro
 
 // take reads the fields of a draft and removes them.
 func (d *Draft) take(fields map[string]json.RawMessage) error {
+	id, givenID := fields["id"]
+	givenID = givenID && string(id) != "null"
 	for _, known := range []struct {
 		name string
 		into *string
@@ -112,6 +114,9 @@ func (d *Draft) take(fields map[string]json.RawMessage) error {
 		if err := takeText(fields, known.name, known.into); err != nil {
 			return err
 		}
+	}
+	if givenID && d.ID == "" {
+		return wrongID("") // a caller who means to send one must not get a new one each time
 	}
 	text, given := fields["data"]
 	if !given {

@@ -57,11 +57,15 @@ type Message struct {
 	Account string
 }
 
+func wrongID(id string) *fault.InvalidError {
+	return NotAllowed("id", id, "1 to %d of A-Z a-z 0-9 . _ : -", keyspace.MaxID)
+}
+
 // Validate checks the fields of the message. It does not compare times with the clock:
 // that is done at submit. The error is a *fault.InvalidError.
 func (m Message) Validate() error {
 	if m.ID != "" && !keyspace.ValidID(m.ID) {
-		return NotAllowed("id", m.ID, "1 to %d of A-Z a-z 0-9 . _ : -", keyspace.MaxID)
+		return wrongID(m.ID)
 	}
 	if !keyspace.ValidUser(m.User) {
 		return NotAllowed("user", m.User, "1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser)

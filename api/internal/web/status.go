@@ -32,6 +32,7 @@ func Kinds() []Kind {
 		{fault.CodeTooLate, http.StatusConflict, "The message can no longer be changed"},
 		{fault.CodeExpired, http.StatusConflict, "The message has expired"},
 		{fault.CodeRefitRunning, http.StatusConflict, "A refit of the policy is running"},
+		{fault.CodeExists, http.StatusConflict, "It exists already"},
 		{fault.CodeVersionMismatch, http.StatusPreconditionFailed, "It is at another version"},
 		{fault.CodeNotFound, http.StatusNotFound, "Not found"},
 		{fault.CodeUnavailable, http.StatusServiceUnavailable, "Not available at the moment"},

@@ -26,7 +26,7 @@ func StatusOf(code fault.Code) int {
 		return StatusInvalid
 	case fault.CodeSendLimit, fault.CodeIDReused, fault.CodeTooLate, fault.CodeExpired,
 		fault.CodeRateLimited, fault.CodeQuotaExceeded, fault.CodeQuietHours, fault.CodeBlocked,
-		fault.CodeVersionMismatch, fault.CodeRefitRunning:
+		fault.CodeVersionMismatch, fault.CodeRefitRunning, fault.CodeExists:
 		return StatusRefused
 	case fault.CodeNotFound:
 		return StatusNotFound

@@ -30,6 +30,9 @@ func (f *keyFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *keyFlags) parse() ([]accounts.Scope, time.Time, error) {
+	if len(f.scopes) == 0 { // --scopes=""
+		return nil, time.Time{}, &fault.InvalidError{Field: "scopes", Want: "at least one of submit, read and admin"}
+	}
 	scopes, err := accounts.ParseScopes(f.scopes...)
 	if err != nil || f.expires == "" {
 		return scopes, time.Time{}, err

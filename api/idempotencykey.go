@@ -1,0 +1,87 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+const (
+	idempotencyKeyHeader = "Idempotency-Key"
+	mostIdempotencyKey   = 255 // bytes
+)
+
+func idempotencyKeyParameter() *huma.Param {
+	return &huma.Param{
+		Name: idempotencyKeyHeader, In: "header", Example: "order-17",
+		Description: fmt.Sprintf("The message's id, with or without quotes: 1 to %d characters of printable ASCII. A key that is no id "+
+			"stands for the id ik_ and the SHA-256 of the key in base64url without padding.", mostIdempotencyKey),
+		Schema: &huma.Schema{Type: huma.TypeString},
+	}
+}
+
+// takeIdempotencyKey sets the draft's id from the header.
+func takeIdempotencyKey(d *message.Draft, h http.Header) error {
+	given := h.Values(idempotencyKeyHeader)
+	if len(given) == 0 {
+		return nil
+	}
+	key, ok := unquoted(given[0])
+	if len(given) > 1 || !ok || !validIdempotencyKey(key) {
+		want := fmt.Sprintf("one key: 1 to %d characters of printable ASCII", mostIdempotencyKey)
+		return web.HeaderError(idempotencyKeyHeader, given, want)
+	}
+	id := idOfKey(key)
+	if d.ID != "" && d.ID != id {
+		return &fault.InvalidError{Field: "id", Value: d.ID, Want: `the Idempotency-Key "` + key + `", where both are given`}
+	}
+	d.ID = id
+	return nil
+}
+
+// refuseIdempotencyKey returns an error if the header is given. It is for operations that
+// would do a repeated request twice, whose callers must not rely on the key.
+func refuseIdempotencyKey(h http.Header) error {
+	if given := h.Values(idempotencyKeyHeader); len(given) > 0 {
+		return &fault.InvalidError{
+			Field: idempotencyKeyHeader, Value: web.Printable(given[0]), Want: "no value",
+			Says: "this operation does not support the header Idempotency-Key; the messages of a batch have an id each",
+		}
+	}
+	return nil
+}
+
+// unquoted returns a key without the quotes that the header's specification asks for, and
+// which most clients leave out. It reports false if they are not in pairs.
+func unquoted(text string) (string, bool) {
+	inside, begins := strings.CutPrefix(text, `"`)
+	if !begins {
+		return text, true
+	}
+	inside, ends := strings.CutSuffix(inside, `"`)
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(inside), ends
+}
+
+func validIdempotencyKey(key string) bool {
+	unprintable := func(r rune) bool { return r < ' ' || r > '~' }
+	return key != "" && len(key) <= mostIdempotencyKey && !strings.ContainsFunc(key, unprintable)
+}
+
+// idOfKey returns the id that a key stands for. It never changes, so that a repeated
+// request finds its message after an upgrade.
+func idOfKey(key string) string {
+	if keyspace.ValidID(key) {
+		return key
+	}
+	hash := sha256.Sum256([]byte(key))
+	return "ik_" + base64.RawURLEncoding.EncodeToString(hash[:])
+}
