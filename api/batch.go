@@ -23,6 +23,9 @@ import (
 // ndjson is the media type of JSON lines, in a batch and in its answer.
 const ndjson = "application/x-ndjson"
 
+// jsonl is another name of ndjson, which a batch may have.
+const jsonl = "application/jsonl"
+
 // What a batch processes at a time: about 10 MB.
 const (
 	batchLanes  = 16
@@ -55,7 +58,9 @@ func (s *server) batchRoute() route {
 				"A batch counts as one request of its account, and each line as one message: a line beyond the quota is " +
 				"refused with quota_exceeded, and the others continue.",
 			RequestBody: &huma.RequestBody{
-				Required: true, Content: map[string]*huma.MediaType{ndjson: {Schema: schemaOf[message.Draft](s)}},
+				Required: true, Content: map[string]*huma.MediaType{
+					ndjson: {Schema: schemaOf[message.Draft](s)}, jsonl: {Schema: schemaOf[message.Draft](s)},
+				},
 			},
 			Responses: all,
 		},
@@ -76,7 +81,7 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 		err = refuseIdempotencyKey(r.Header)
 	}
 	if err == nil {
-		err = web.CheckMediaType(r, ndjson)
+		err = web.CheckMediaType(r, ndjson, jsonl)
 	}
 	if err != nil {
 		s.writeError(w, r, err)

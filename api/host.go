@@ -33,5 +33,7 @@ func localHost(host string) bool {
 	}
 	name = strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(name, "["), "]"))
 	_, err := netip.ParseAddr(name)
-	return err == nil || strings.HasSuffix(name, ".localhost") || !strings.Contains(name, ".")
+	// "localhost." is the same name, written in full. Other names that end in a dot are of the DNS.
+	local := strings.HasSuffix("."+strings.TrimSuffix(name, "."), ".localhost")
+	return err == nil || local || !strings.Contains(name, ".")
 }

@@ -28,12 +28,12 @@ func TestAnotherSitesNameLeadsHere(t *testing.T) {
 		return got.Code
 	}
 	for _, host := range []string{
-		"", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:8080", "::1", "localhost", "LOCALHOST:8080", "app.localhost:80", "worker", "worker:8080",
+		"", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:8080", "::1", "localhost", "LOCALHOST:8080", "app.localhost:80", "localhost.", "localhost.:8080", "app.localhost.", "worker", "worker:8080",
 	} {
 		require.Equal(t, http.StatusOK, ask(host, ""), host)
 	}
 	for _, host := range []string{
-		"evil.test", "evil.test:8080", "127.0.0.1.evil.test", "127.0.0.1.nip.io:8080", "localhost.evil.test", "localhost.", "evil.", "a.b:x:y", "xlocalhost.test",
+		"evil.test", "evil.test:8080", "127.0.0.1.evil.test", "127.0.0.1.nip.io:8080", "localhost.evil.test", "localhost..", "evil.", "a.b:x:y", "xlocalhost.test",
 	} {
 		require.Equal(t, http.StatusForbidden, ask(host, ""), host)
 		require.Equal(t, http.StatusOK, ask(host, secret), "%s: a page has no key", host)

@@ -74,7 +74,9 @@ func hostileAccounts() []string {
 // server that is well.
 func harmless(tb testing.TB, got *httptest.ResponseRecorder, asked string) {
 	tb.Helper()
-	require.Less(tb, got.Code, 500, "%s: %s", asked, got.Body)
+	if got.Code != http.StatusNotImplemented { // of an unknown method
+		require.Less(tb, got.Code, 500, "%s: %s", asked, got.Body)
+	}
 	require.NotEmpty(tb, got.Header().Get("X-Request-Id"), asked)
 	contentType := got.Header().Get("Content-Type")
 	switch {

@@ -64,6 +64,9 @@ func (s *server) observe(next http.Handler) http.Handler {
 			e.id = uuid.Must(uuid.NewV7()).String() // fails only where the system has no randomness
 		}
 		w.Header().Set(web.RequestIDHeader, e.id)
+		if r.TLS != nil {
+			w.Header().Set("Strict-Transport-Security", "max-age=31536000") // a year
+		}
 		ctx := context.WithValue(r.Context(), exchangeKey{}, e)
 		defer func() {
 			s.logger.DebugContext(ctx, "request answered", "route", e.route, "status", e.status,

@@ -196,6 +196,14 @@ func versioned(all map[string]*huma.Response) map[string]*huma.Response {
 	return all
 }
 
+// knowable documents a versioned answer to GET, which is 304 if the caller has the version.
+func knowable(all map[string]*huma.Response) map[string]*huma.Response {
+	all[strconv.Itoa(http.StatusNotModified)] = &huma.Response{
+		Description: "It is still at the version that If-None-Match names.", Headers: headers(web.RequestIDHeader, "ETag"),
+	}
+	return versioned(all)
+}
+
 func headers(names ...string) map[string]*huma.Param {
 	all := make(map[string]*huma.Param, len(names))
 	for _, name := range names {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -48,9 +49,9 @@ func (s *server) showPolicyRoute() route {
 		Operation: huma.Operation{
 			OperationID: "getPolicy", Method: http.MethodGet, Path: policyPattern, Tags: []string{"policies"},
 			Summary:     "Get a policy",
-			Description: "In the form that applyPolicy accepts.",
+			Description: "In the form that applyPolicy accepts. With If-None-Match and the ETag that you have, the answer is 304 until the policy changes.",
 			Parameters:  []*huma.Param{policyParameter()},
-			Responses:   versioned(responses[message.Policy](s, "The policy.", http.StatusNotFound)),
+			Responses:   knowable(responses[message.Policy](s, "The policy.", http.StatusNotFound)),
 		},
 		scope: accounts.ScopeAdmin, do: s.showPolicy,
 	}
@@ -105,7 +106,7 @@ func (s *server) applyPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	expected, err := policyVersion(condition)
+	expected, err := s.expectedVersion(r.Context(), policy.Name, condition)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -124,17 +125,29 @@ func (s *server) applyPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
 	return web.Answer{Status: http.StatusOK, Header: policyTag(change.New), Body: done}, nil
 }
 
-// policyVersion returns the version of a policy that a request wants to find,
-// settings.AnyVersion for any.
-func policyVersion(p web.Precondition) (int64, error) {
-	if p.Version == "" {
-		return settings.AnyVersion, nil
+// expectedVersion returns the version of a policy that a request wants to find,
+// settings.AnyVersion for any. Of several it is the present one. If none is, it is any of
+// them: the store finds that it is another one.
+func (s *server) expectedVersion(ctx context.Context, name string, p web.Precondition) (int64, error) {
+	expected := int64(settings.AnyVersion)
+	for _, version := range p {
+		n, err := strconv.ParseUint(version, 10, 63)
+		if err != nil {
+			return 0, web.HeaderError("If-Match", []string{`"` + version + `"`}, `versions of a policy in quotes, as ETag has them: "7"`)
+		}
+		expected = int64(n)
 	}
-	n, err := strconv.ParseUint(p.Version, 10, 63)
+	if len(p) < 2 {
+		return expected, nil
+	}
+	present, _, err := s.policies.Load(ctx, name) // version 0 if there is none
 	if err != nil {
-		return 0, web.HeaderError("If-Match", []string{`"` + p.Version + `"`}, `a version of a policy in quotes, as ETag has it: "7"`)
+		return 0, err
 	}
-	return int64(n), nil
+	if p.Accepts(strconv.FormatInt(present.Version, 10)) {
+		expected = present.Version
+	}
+	return expected, nil
 }
 
 // readPolicy reads the policy in a request. It has the name that the address says. Its

@@ -54,10 +54,12 @@ func TestPoliciesAreReplacedByVersion(t *testing.T) {
 		{"2/minute", "", http.StatusOK, "3"},
 		{"2/minute", "If-Match: 3", http.StatusUnprocessableEntity, ""},
 		{"2/minute", `If-Match: W/"3"`, http.StatusUnprocessableEntity, ""},
-		{"2/minute", `If-Match: "3", "4"`, http.StatusUnprocessableEntity, ""},
+		{"3/minute", `If-Match: "7", "8"`, http.StatusPreconditionFailed, "3"},
+		{"2/minute", `If-Match: "3",`, http.StatusUnprocessableEntity, ""},
 		{"2/minute", `If-Match: "-1"`, http.StatusUnprocessableEntity, ""},
 		{"2/minute", `If-Match: "x"`, http.StatusUnprocessableEntity, ""},
 		{"2/minute", `If-None-Match: "3"`, http.StatusUnprocessableEntity, ""},
+		{"4/minute", `If-Match: "1", "3", "2"`, http.StatusOK, "4"},
 	} {
 		got := r.send(conditional(http.MethodPut, vipPath, `{"rules":["`+step.rule+`"]}`, step.condition))
 		require.Equal(t, step.status, got.status, "%d: %s", i, got.body)

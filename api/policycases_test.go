@@ -85,6 +85,9 @@ func policyCases() []contractCase {
 	return []contractCase{
 		{"all", http.MethodGet, "/v1/policies", http.StatusOK, on(vip, get("/v1/policies"))},
 		{"shown", http.MethodGet, policyPath, http.StatusOK, on(vip, get(vipPath))},
+		{"known", http.MethodGet, policyPath, http.StatusNotModified, on(vip, request{
+			method: http.MethodGet, target: vipPath, header: http.Header{"If-None-Match": {`"1"`}},
+		})},
 		{"none", http.MethodGet, policyPath, http.StatusNotFound, on(nothing, get(vipPath))},
 		{"made", http.MethodPut, policyPath, http.StatusOK, on(nothing, put(`{"rules":["1/minute"],"categories":{"codes":{"exempt":true,"counts":false}}}`, ""))},
 		{"replaced", http.MethodPut, policyPath, http.StatusOK, on(vip, put(`{"rules":["1/minute"]}`, `"1"`))},
@@ -136,6 +139,9 @@ func settingsCases() []contractCase {
 		r.sets("alice", policy.UserSettings{Policy: "vip", Limits: []policy.Rule{{Limit: 5, Window: time.Hour}}})
 	}
 	return []contractCase{
+		{"known", http.MethodGet, settingsPath, http.StatusNotModified, on(nothing, request{
+			method: http.MethodGet, target: aliceSettings, header: http.Header{"If-None-Match": {`"0"`}},
+		})},
 		{"nothing", http.MethodGet, settingsPath, http.StatusOK, on(nothing, with(http.MethodGet, "", ""))},
 		{"no such policy", http.MethodGet, settingsPath, http.StatusOK, on(unclear, with(http.MethodGet, "", ""))},
 		{"without effect", http.MethodGet, settingsPath, http.StatusOK, on(stale, with(http.MethodGet, "", ""))},

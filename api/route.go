@@ -51,6 +51,6 @@ func (s *server) answered(rt route) http.HandlerFunc {
 			s.writeError(w, r, err)
 			return
 		}
-		a.Write(w)
+		a.WriteUnlessKnown(w, r)
 	}
 }

@@ -38,6 +38,7 @@ func (s *server) settingsRoute(id, method, summary, description string, problems
 func (s *server) showSettingsRoute() route {
 	rt := s.settingsRoute("getUserSettings", http.MethodGet, "Get a user's settings, and the rules that apply to the user",
 		"A user without settings has the rules of the default policy and the ETag \"0\".")
+	rt.Responses = knowable(rt.Responses)
 	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
 		settings, err := s.users.Get(r.Context(), r.PathValue("user"))
 		if err != nil {
@@ -92,7 +93,7 @@ func (s *server) clearSettingsRoute() route {
 		if err != nil {
 			return web.Answer{}, err
 		}
-		if condition != (web.Precondition{}) {
+		if len(condition) > 0 {
 			return s.setSettings(r, false, func(message.SettingsDraft) (message.SettingsDraft, error) { return message.SettingsDraft{}, nil })
 		}
 		// This also removes settings that only a newer program can read.
@@ -144,11 +145,11 @@ func (s *server) setSettings(r *http.Request, checked bool, change func(message.
 func checkVersion(p web.Precondition, s policy.UserSettings) error {
 	present := cmp.Or(s.Version, web.NoVersion)
 	switch {
-	case p.Version == "" || p.Version == present:
+	case p.Accepts(present):
 		return nil
 	case present == web.NoVersion:
 		return web.OtherVersion(present, "nothing is set for the user, so nothing at that version")
-	case p.Version == web.NoVersion:
+	case p.Accepts(web.NoVersion):
 		return web.OtherVersion(present, "something is set for the user already")
 	default:
 		return web.OtherVersion(present, "what is set for the user was changed since: look at it again")

@@ -24,6 +24,19 @@ func (a Answer) Write(w http.ResponseWriter) {
 	writeJSON(w, "application/json", a.Status, a.Body)
 }
 
+// WriteUnlessKnown sends the answer, or 304 if the caller has this version already: the
+// request is a GET whose If-None-Match names it.
+func (a Answer) WriteUnlessKnown(w http.ResponseWriter, r *http.Request) {
+	tag := a.Header.Get("ETag")
+	if tag == "" || r.Method != http.MethodGet && r.Method != http.MethodHead || !namesTag(r.Header, tag) {
+		a.Write(w)
+		return
+	}
+	maps.Copy(w.Header(), a.Header)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNotModified)
+}
+
 func writeJSON(w http.ResponseWriter, contentType string, status int, body any) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)

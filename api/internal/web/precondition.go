@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -11,31 +12,49 @@ import (
 // NoVersion is the version of something that does not exist.
 const NoVersion = "0"
 
-// Precondition is the version that a request expects. "" accepts every version.
-type Precondition struct{ Version string }
+// Precondition is the versions of which a request expects one. None accepts every version.
+type Precondition []string
 
-// PreconditionOf reads If-Match, which must be a version in quotes, and If-None-Match,
-// which must be *.
+// Accepts reports whether a version is one that the request expects.
+func (p Precondition) Accepts(version string) bool { return len(p) == 0 || slices.Contains(p, version) }
+
+// PreconditionOf reads If-Match, which must be a list of versions in quotes, and
+// If-None-Match, which must be *.
 func PreconditionOf(h http.Header) (Precondition, error) {
 	match, none := h.Values("If-Match"), h.Values("If-None-Match")
 	switch {
 	case len(match) > 0 && len(none) > 0:
-		return Precondition{}, HeaderError("If-None-Match", none, "no value beside If-Match")
+		return nil, HeaderError("If-None-Match", none, "no value beside If-Match")
 	case len(none) > 0:
 		if len(none) != 1 || strings.TrimSpace(none[0]) != "*" {
-			return Precondition{}, HeaderError("If-None-Match", none, "*: there must be nothing yet")
+			return nil, HeaderError("If-None-Match", none, "*: there must be nothing yet")
 		}
 		return Precondition{NoVersion}, nil
 	case len(match) == 0:
 		return Precondition{}, nil
 	}
-	const want = `one version in quotes, as ETag has it: "7"`
-	version, quoted := strings.CutPrefix(strings.TrimSpace(match[0]), `"`)
-	version, ended := strings.CutSuffix(version, `"`)
-	if len(match) != 1 || !quoted || !ended || version == "" || strings.ContainsAny(version, "\", \t") {
-		return Precondition{}, HeaderError("If-Match", match, want)
+	var versions Precondition
+	for tag := range strings.SplitSeq(strings.Join(match, ","), ",") {
+		version, quoted := strings.CutPrefix(strings.TrimSpace(tag), `"`)
+		version, ended := strings.CutSuffix(version, `"`)
+		if !quoted || !ended || version == "" || strings.ContainsAny(version, "\" \t") {
+			return nil, HeaderError("If-Match", match, `versions in quotes, as ETag has them: "7", or "7", "8"`)
+		}
+		versions = append(versions, version)
 	}
-	return Precondition{version}, nil
+	return versions, nil
+}
+
+// namesTag reports whether If-None-Match is * or a list that has an ETag. Weak ones count
+// too: the header asks for the same content only.
+func namesTag(h http.Header, tag string) bool {
+	for given := range strings.SplitSeq(strings.Join(h.Values("If-None-Match"), ","), ",") {
+		given = strings.TrimSpace(given)
+		if given == "*" || strings.TrimPrefix(given, "W/") == tag {
+			return true
+		}
+	}
+	return false
 }
 
 // HeaderError returns the error about a header that is not allowed.

@@ -175,12 +175,13 @@ func jsonKind(t reflect.Type) string {
 	}
 }
 
-// CheckMediaType returns an error unless the body has the type and is not compressed.
-// It also refuses a request without a type: a page of another site could send one.
-func CheckMediaType(r *http.Request, want string) error {
+// CheckMediaType returns an error unless the body has one of the types and is not
+// compressed. It also refuses a request without a type: a page of another site could send
+// one.
+func CheckMediaType(r *http.Request, want ...string) error {
 	given := r.Header.Get("Content-Type")
-	if mediaType, _, err := mime.ParseMediaType(given); err != nil || mediaType != want {
-		return BadRequest(http.StatusUnsupportedMediaType, "Content-Type", Printable(given), want)
+	if mediaType, _, err := mime.ParseMediaType(given); err != nil || !slices.Contains(want, mediaType) {
+		return BadRequest(http.StatusUnsupportedMediaType, "Content-Type", Printable(given), strings.Join(want, " or "))
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return BadRequest(http.StatusUnsupportedMediaType, "Content-Encoding", Printable(encoding), "identity: a body as it is")

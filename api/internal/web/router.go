@@ -52,6 +52,13 @@ type address struct {
 
 // ServeHTTP calls the handler of a request. Without one it answers with a problem.
 func (all Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !slices.Contains(methods(), r.Method) {
+		WriteProblem(w, message.Outcome{
+			Outcome: message.Errored, Code: CodeNotImplemented,
+			Detail: fmt.Sprintf("%q is not a method that this server knows", Printable(r.Method)),
+		})
+		return
+	}
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	for _, a := range all {
 		if !a.matches(r, segments) {
@@ -87,6 +94,14 @@ func (a *address) matches(r *http.Request, segments []string) bool {
 		}
 	}
 	return true
+}
+
+// methods returns the methods of HTTP. No address has another one.
+func methods() []string {
+	return []string{
+		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodConnect, http.MethodOptions, http.MethodTrace,
+	}
 }
 
 func (a *address) methodNotAllowed(w http.ResponseWriter, r *http.Request) {

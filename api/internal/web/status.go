@@ -10,6 +10,7 @@ import (
 const (
 	CodeMethodNotAllowed fault.Code = "method_not_allowed"
 	CodeCrossOrigin      fault.Code = "cross_origin"
+	CodeNotImplemented   fault.Code = "not_implemented"
 )
 
 // Kind is what HTTP knows about a code.
@@ -38,6 +39,7 @@ func Kinds() []Kind {
 		{fault.CodeUnavailable, http.StatusServiceUnavailable, "Not available at the moment"},
 		{fault.CodeStoreFull, http.StatusServiceUnavailable, "The store is full"},
 		{CodeMethodNotAllowed, http.StatusMethodNotAllowed, "The address has no such method"},
+		{CodeNotImplemented, http.StatusNotImplemented, "There is no such method"},
 		{CodeCrossOrigin, http.StatusForbidden, "Another site's page must not do this"},
 		{fault.CodeInternal, http.StatusInternalServerError, "Internal error"},
 		{fault.CodeUnauthorized, http.StatusUnauthorized, "The key is missing or unknown"},

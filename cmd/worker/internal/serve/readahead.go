@@ -13,7 +13,7 @@ import (
 func readAhead(next http.Handler, most int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // "" is no batch
-		if r.Body != http.NoBody && kind != "application/x-ndjson" {
+		if r.Body != http.NoBody && kind != "application/x-ndjson" && kind != "application/jsonl" {
 			r.Body = ahead(r.Body, most)
 		}
 		next.ServeHTTP(w, r)

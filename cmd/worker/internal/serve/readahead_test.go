@@ -22,11 +22,12 @@ func TestReadAhead(t *testing.T) {
 		want string
 		err  error
 	}{
-		"all of it":       {"application/json", strings.NewReader("12345"), 0, "12345", nil},
-		"without a type":  {"", strings.NewReader("12345"), 0, "12345", nil},
-		"its beginning":   {"application/json", strings.NewReader("1234567890ab"), 2, "1234567890ab", nil},
-		"none of a batch": {"application/x-ndjson; charset=utf-8", strings.NewReader("12345"), 5, "12345", nil},
-		"a broken one":    {"", io.MultiReader(strings.NewReader("123"), iotest.ErrReader(broken)), 0, "123", broken},
+		"all of it":          {"application/json", strings.NewReader("12345"), 0, "12345", nil},
+		"without a type":     {"", strings.NewReader("12345"), 0, "12345", nil},
+		"its beginning":      {"application/json", strings.NewReader("1234567890ab"), 2, "1234567890ab", nil},
+		"none of a batch":    {"application/x-ndjson; charset=utf-8", strings.NewReader("12345"), 5, "12345", nil},
+		"none of JSON lines": {"application/jsonl", strings.NewReader("12345"), 5, "12345", nil},
+		"a broken one":       {"", io.MultiReader(strings.NewReader("123"), iotest.ErrReader(broken)), 0, "123", broken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

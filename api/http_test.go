@@ -1,0 +1,82 @@
+package api_test
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// A caller that has the present version is told so without a body.
+func TestAVersionThatTheCallerHas(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	vip(r)
+	for target, tag := range map[string]string{vipPath: `"1"`, aliceSettings: `"0"`} {
+		for given, known := range map[string]bool{
+			tag: true, "W/" + tag: true, `"x", ` + tag: true, "*": true, `"x"`: false, "": false,
+		} {
+			got := r.send(request{method: http.MethodGet, target: target, header: http.Header{"If-None-Match": {given}}})
+			require.Equal(t, tag, got.header.Get("ETag"))
+			if !known {
+				require.Equal(t, http.StatusOK, got.status, given)
+				continue
+			}
+			require.Equal(t, http.StatusNotModified, got.status, given)
+			require.Empty(t, got.body)
+			require.NotEmpty(t, got.header.Get("X-Request-Id"))
+		}
+	}
+}
+
+func TestSettingsUnderSeveralVersions(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	require.Equal(t, http.StatusPreconditionFailed,
+		r.send(conditional(http.MethodPatch, aliceSettings, `{"blocked":true}`, `If-Match: "x", "y"`)).status)
+	require.Equal(t, http.StatusOK,
+		r.send(conditional(http.MethodPatch, aliceSettings, `{"blocked":true}`, `If-Match: "x", "0"`)).status)
+}
+
+// JSON lines have two names.
+func TestABatchOfJSONLines(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	got := r.send(request{
+		http.MethodPost, batchPath, `{"user":"alice","send_at":"` + on22("11:11:11") + `","title":"Hi"}`,
+		http.Header{"Content-Type": {"application/jsonl"}},
+	})
+	require.Equal(t, message.Accepted, into[message.Outcome](t, http.StatusOK, got).Outcome)
+}
+
+func TestUnknownMethods(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, method := range []string{"BREW", "get", "PROPFIND"} {
+		p := r.problem(http.StatusNotImplemented, r.send(request{method: method, target: "/v1/stats"}))
+		require.Equal(t, "not_implemented", string(p.Code), method)
+	}
+}
+
+// A browser that has been here over TLS comes again only so.
+func TestStrictTransportSecurity(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, secured := range []*tls.ConnectionState{nil, {}} {
+		for _, target := range []string{"/v1/stats", "/nothing", "/docs"} {
+			q := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)
+			q.TLS = secured
+			got := httptest.NewRecorder()
+			r.handler.ServeHTTP(got, q)
+			want := ""
+			if secured != nil {
+				want = "max-age=31536000"
+			}
+			require.Equal(t, want, got.Header().Get("Strict-Transport-Security"), target)
+		}
+	}
+}
