@@ -246,11 +246,11 @@ func messageCases() []contractCase {
 	overQuota := func(q request) func(t *testing.T) reply {
 		return func(t *testing.T) reply {
 			t.Helper()
-			r := newRig(t)
+			r := newRig(t, atNow)
 			secret := r.quota(1)
-			require.Equal(t, http.StatusCreated, r.with(secret, post(messagesPath, `"id":"a","send_at":"`+on22("20:00:00")+`"`)).status)
-			require.Equal(t, http.StatusCreated, r.with(secret, post(messagesPath, `"id":"b","send_at":"`+on22("15:30:00")+`"`)).status)
-			return r.with(secret, q)
+			require.Equal(t, http.StatusCreated, r.direct(secret, post(messagesPath, `"id":"a","send_at":"`+on22("20:00:00")+`"`)).status)
+			require.Equal(t, http.StatusCreated, r.direct(secret, post(messagesPath, `"id":"b","send_at":"`+on22("15:30:00")+`"`)).status)
+			return r.direct(secret, q)
 		}
 	}
 	return []contractCase{

@@ -129,7 +129,7 @@ func (s *server) applyPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
 // settings.AnyVersion for any. Of several it is the present one. If none is, it is any of
 // them: the store finds that it is another one.
 func (s *server) expectedVersion(ctx context.Context, name string, p web.Precondition) (int64, error) {
-	expected := int64(settings.AnyVersion)
+	expected := settings.AnyVersion
 	for _, version := range p {
 		n, err := strconv.ParseUint(version, 10, 63)
 		if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// asked sends the text of a request and returns its answer.
-func asked(t *testing.T, address, text string) *http.Response {
+// asked sends the text of a request and returns its answer, whose body may still come.
+func asked(t *testing.T, address, text string) (status int, header http.Header, body io.Reader) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func asked(t *testing.T, address, text string) *http.Response {
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = answer.Body.Close() })
-	return answer
+	return answer.StatusCode, answer.Header, answer.Body
 }
 
 // host returns the address of a worker's API.
@@ -50,10 +50,10 @@ func TestARefusedStreamIsAnsweredAtOnce(t *testing.T) {
 	refused := func(header string, status int) {
 		t.Helper()
 		began := time.Now()
-		answer := asked(t, address, openBatch+header+"\r\n")
-		require.Equal(t, status, answer.StatusCode)
+		answered, _, body := asked(t, address, openBatch+header+"\r\n")
+		require.Equal(t, status, answered)
 		var p api.Problem
-		require.NoError(t, json.NewDecoder(answer.Body).Decode(&p))
+		require.NoError(t, json.NewDecoder(body).Decode(&p))
 		require.Equal(t, status, p.Status)
 		require.Less(t, time.Since(began), 2*time.Second, p.Detail)
 	}
@@ -62,8 +62,8 @@ func TestARefusedStreamIsAnsweredAtOnce(t *testing.T) {
 	refused("Host: a\r\nOrigin: https://evil.example\r\n", http.StatusForbidden)
 	for range api.DefaultStreams {
 		// One line each: the answer to it shows that the stream runs.
-		answer := asked(t, address, openBatch+"Host: a\r\n\r\n3\r\n{}\n\r\n")
-		require.Equal(t, http.StatusOK, answer.StatusCode)
+		answered, _, _ := asked(t, address, openBatch+"Host: a\r\n\r\n3\r\n{}\n\r\n")
+		require.Equal(t, http.StatusOK, answered)
 	}
 	refused("Host: a\r\n", http.StatusServiceUnavailable)
 	require.NoError(t, worker.end(t))

@@ -48,7 +48,7 @@ func (l BodyLimits) ReadJSON(r *http.Request) ([]byte, error) {
 	}
 	if err := message.CheckJSON(text, "body"); err != nil {
 		if json.Valid(text) {
-			return nil, err //nolint:wrapcheck // an InvalidError
+			return nil, err
 		}
 		return nil, &Error{Status: http.StatusBadRequest, Outcome: message.OutcomeOf(err)}
 	}

@@ -44,8 +44,13 @@ func said(t *testing.T, address, text string) (net.Conn, *bufio.Reader) {
 	return conn, bufio.NewReader(conn)
 }
 
-// heard reads an answer, which must come soon and whole.
-func heard(t *testing.T, from *bufio.Reader) *http.Response {
+// reply is an answer that came soon and whole.
+type reply struct {
+	status int
+	last   bool // on its connection
+}
+
+func heard(t *testing.T, from *bufio.Reader) reply {
 	t.Helper()
 	began := time.Now()
 	answer, err := http.ReadResponse(from, nil)
@@ -54,7 +59,7 @@ func heard(t *testing.T, from *bufio.Reader) *http.Response {
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Less(t, time.Since(began), time.Second)
-	return answer
+	return reply{answer.StatusCode, answer.Close}
 }
 
 // refuse answers without reading, as the API answers a wrong key.
@@ -85,8 +90,8 @@ func TestAnAnswerDoesNotWaitForTheRequest(t *testing.T) {
 			}
 			_, from := said(t, serving(t, within, refuse), text)
 			answer := heard(t, from)
-			require.Equal(t, http.StatusUnauthorized, answer.StatusCode)
-			require.True(t, answer.Close, "the rest must not be the next request")
+			require.Equal(t, http.StatusUnauthorized, answer.status)
+			require.True(t, answer.last, "the rest must not be the next request")
 			// The connection ends soon, and nothing else is answered on it.
 			_, err := from.ReadByte()
 			require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
@@ -110,7 +115,7 @@ func TestAHalfSentRequestIsAnsweredInTime(t *testing.T) {
 	})
 	conn, from := said(t, address, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\nabc")
 	require.NoError(t, conn.SetDeadline(time.Now().Add(5*time.Second)))
-	require.Equal(t, http.StatusRequestTimeout, heard(t, from).StatusCode)
+	require.Equal(t, http.StatusRequestTimeout, heard(t, from).status)
 	_, err := from.ReadByte()
 	require.ErrorIs(t, err, io.EOF)
 }
@@ -125,7 +130,7 @@ func TestASmallBodyLosesNoAnswer(t *testing.T) {
 			_, err := io.WriteString(conn, strings.Repeat("x", 10_000))
 			require.NoError(t, err)
 		}
-		require.Equal(t, http.StatusUnauthorized, heard(t, from).StatusCode)
+		require.Equal(t, http.StatusUnauthorized, heard(t, from).status)
 	}
 }
 
@@ -140,7 +145,7 @@ func TestAConnectionIsKeptAfterAWholeRequest(t *testing.T) {
 			t.Parallel()
 			conn, from := said(t, address, text)
 			for range 3 {
-				require.False(t, heard(t, from).Close)
+				require.False(t, heard(t, from).last)
 				_, err := io.WriteString(conn, text)
 				require.NoError(t, err)
 			}
