@@ -14,6 +14,11 @@ help: ## Show this list
 build: ## Build the programs into bin/
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
+.PHONY: man
+man: ## Write the manual pages of the programs into bin/man
+	go run ./cmd/worker man bin/man
+	go run ./cmd/enqueue man bin/man
+
 .PHONY: quick
 quick: ## Run the short tests; unchanged packages come from Go's cache
 	@tools/install-packages.sh

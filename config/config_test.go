@@ -293,8 +293,7 @@ func TestFlagsShowTheirDefaults(t *testing.T) {
 	var names []string
 	enqueue.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	require.Equal(t, []string{
-		"account", "config", "embedded-address", "expire-after", "keep-records", "prefix", "reach", "redis-url",
-		"store-full-at", "wait-replicas", "wait-replicas-timeout",
+		"account", "config", "embedded-address", "prefix", "redis-url",
 	}, names)
 }
 

@@ -41,6 +41,7 @@ func emailSettings(w *written, c *Config) []*setting {
 			help: "how an smtp connection is secured: mandatory, opportunistic or none;" +
 				" the default is mandatory, and none on loopback",
 			accept: oneOf(&c.EmailTLS, "mandatory", "opportunistic", "none"),
+			words:  []string{"mandatory", "opportunistic", "none"},
 		},
 		{
 			key: "email_templates", written: &w.Email.EmailTemplates, kind: "folder",

@@ -56,7 +56,7 @@ func policySettings(w *written, c *Config) []*setting {
 		{
 			key: "policy.on_conflict", written: &w.Policy.OnConflict, standard: "refuse", kind: "answer",
 			help:   "what a new store's policy does when a message's time is not free: refuse or shift; a message can say otherwise",
-			accept: onConflict(c),
+			accept: onConflict(c), words: []string{"refuse", "shift"},
 		},
 		{
 			key: "policy.alert_at", written: &w.Policy.AlertAt, standard: "80, 100", kind: "percents", list: true,

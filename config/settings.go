@@ -68,12 +68,16 @@ type setting struct {
 	accept func(string) *fault.InvalidError
 	// show returns a rejected value as it may be shown; nil means unchanged.
 	show func(string) string
-	// shared is set if a program that only submits uses the setting too.
+	// shared is set if the setting is a flag of every command of enqueue.
 	shared bool
 	// callers is set if the setting is a flag of such a program only.
 	callers bool
 	// list is set if the setting can be a list in the file.
 	list bool
+	// group is the heading of the flag in the help.
+	group string
+	// words are all values that accept accepts; nil if there are too many.
+	words []string
 
 	source string // where the value was given: "--prefix"; empty for nowhere
 }
@@ -81,7 +85,7 @@ type setting struct {
 // settings returns the table, in the order of the example file.
 func settings(w *written, c *Config) []*setting {
 	const day = 24 * time.Hour
-	return slices.Concat([]*setting{
+	return slices.Concat(grouped(groupStore, []*setting{
 		{
 			key: "redis_url", written: &w.unprefixed.RedisURL, kind: "url", shared: true,
 			help: "URL of the store: redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://;" +
@@ -104,12 +108,13 @@ func settings(w *written, c *Config) []*setting {
 				" empty for no account",
 			accept: account(&c.Account),
 		},
+	}), grouped(groupAPI, append([]*setting{
 		{
 			key: "listen", written: &w.Listen, standard: "127.0.0.1:8080", kind: "address",
 			help:   "address of the API, /healthz, /readyz and /metrics, or off",
 			accept: listen(&c.Listen),
 		},
-	}, accessSettings(w, c), []*setting{
+	}, accessSettings(w, c)...)), grouped(groupDelivery, []*setting{
 		{
 			key: "deliver", written: &w.Deliver, standard: "true", kind: "bool",
 			help:   "deliver messages; with false the process only serves the API and needs no push target",
@@ -129,7 +134,7 @@ func settings(w *written, c *Config) []*setting {
 			help:   "timeout of one delivery",
 			accept: duration(&c.PushTimeout, 100*time.Millisecond, 5*time.Minute),
 		},
-	}, emailSettings(w, c), policySettings(w, c), []*setting{
+	}), grouped(groupEmail, emailSettings(w, c)), grouped(groupPolicy, policySettings(w, c)), grouped(groupDelivery, []*setting{
 		{
 			key: "pace.rate", written: &w.Pace.Rate, kind: "rate",
 			help:   "rate limit of a new store for the deliveries of all workers together, such as 100/second",
@@ -140,36 +145,38 @@ func settings(w *written, c *Config) []*setting {
 			help:   "deliveries that may be sent at once within that rate",
 			accept: paceBurst(c),
 		},
+	}), grouped(groupSubmits, []*setting{
 		{
-			key: "reach", written: &w.Reach, standard: "366d", kind: "duration", shared: true,
+			key: "reach", written: &w.Reach, standard: "366d", kind: "duration",
 			help:   "how far ahead a send time may be",
 			accept: duration(&c.Reach, time.Minute, policy.DefaultReach),
 		},
 		{
-			key: "expire_after", written: &w.ExpireAfter, standard: "24h", kind: "duration", shared: true,
+			key: "expire_after", written: &w.ExpireAfter, standard: "24h", kind: "duration",
 			help:   "how long after its send time an undelivered message is dropped; a message can say otherwise",
 			accept: duration(&c.ExpireAfter, time.Second, 366*day),
 		},
 		{
-			key: "keep_records", written: &w.KeepRecords, standard: "168h", kind: "duration", shared: true,
+			key: "keep_records", written: &w.KeepRecords, standard: "168h", kind: "duration",
 			help:   "how long a message's id is remembered after it ended",
 			accept: duration(&c.KeepRecords, time.Minute, 366*day),
 		},
 		{
-			key: "store_full_at", written: &w.StoreFullAt, standard: "85%", kind: "percentage", shared: true,
+			key: "store_full_at", written: &w.StoreFullAt, standard: "85%", kind: "percentage",
 			help:   "percentage of its maxmemory at which the store accepts no more messages",
 			accept: percentage(&c.StoreFullAt, 50, 100),
 		},
 		{
-			key: "wait_replicas", written: &w.WaitReplicas, standard: "0", kind: "number", shared: true,
+			key: "wait_replicas", written: &w.WaitReplicas, standard: "0", kind: "number",
 			help:   "replicas that must have a submit, move or cancel before it is answered",
 			accept: number(&c.WaitReplicas, 0, 10),
 		},
 		{
-			key: "wait_replicas_timeout", written: &w.WaitReplicasTimeout, standard: "1s", kind: "duration", shared: true,
+			key: "wait_replicas_timeout", written: &w.WaitReplicasTimeout, standard: "1s", kind: "duration",
 			help:   "how long to wait for these replicas before the answer is an error",
 			accept: duration(&c.WaitReplicasTimeout, 10*time.Millisecond, time.Minute),
 		},
+	}), grouped(groupDelivery, []*setting{
 		{
 			key: "deliveries", written: &w.Deliveries, standard: "64", kind: "number",
 			help:   "maximum number of deliveries at a time",
@@ -183,7 +190,7 @@ func settings(w *written, c *Config) []*setting {
 		{
 			key: "on_uncertain", written: &w.OnUncertain, standard: "resend", kind: "answer",
 			help:   "what to do with a message that may or may not have arrived: resend or skip",
-			accept: oneOf(&c.OnUncertain, "resend", "skip"),
+			accept: oneOf(&c.OnUncertain, "resend", "skip"), words: []string{"resend", "skip"},
 		},
 		{
 			key: "tolerance", written: &w.Tolerance, standard: "2s", kind: "duration",
@@ -205,17 +212,18 @@ func settings(w *written, c *Config) []*setting {
 			help:   "how long to wait for running deliveries on shutdown; longer than push_timeout",
 			accept: duration(&c.ShutdownTimeout, time.Second, time.Hour),
 		},
+	}), grouped(groupLog, []*setting{
 		{
 			key: "log_level", written: &w.LogLevel, standard: "info", kind: "level",
 			help:   "lowest level that is logged: debug, info, warn or error",
-			accept: logLevel(&c.LogLevel),
+			accept: logLevel(&c.LogLevel), words: []string{"debug", "info", "warn", "error"},
 		},
 		{
 			key: "log_format", written: &w.LogFormat, standard: "auto", kind: "format",
 			help:   "log format: text, json, or auto, which is text on a terminal and json elsewhere",
-			accept: logFormat(&c.LogFormat),
+			accept: logFormat(&c.LogFormat), words: []string{"auto", "text", "json"},
 		},
-	})
+	}))
 }
 
 // variable returns the setting's name in the environment.

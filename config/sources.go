@@ -18,7 +18,7 @@ type Program uint8
 // The programs.
 const (
 	Worker  Program = iota // every setting but those of a caller alone
-	Enqueue                // those that matter to who submits
+	Enqueue                // those that every command of enqueue uses
 )
 
 // FileFlag is the flag for the settings file.
@@ -34,6 +34,10 @@ func RegisterFlags(flags *pflag.FlagSet, program Program) {
 		flag := flags.VarPF(&flagValue{text: row.standard, kind: row.kind}, row.flag(), "", row.help)
 		if row.kind == "bool" {
 			flag.NoOptDefVal = "true"
+		}
+		flag.Annotations = map[string][]string{GroupAnnotation: {row.group}}
+		if row.words != nil {
+			flag.Annotations[WordsAnnotation] = row.words
 		}
 	}
 	flags.String(FileFlag, "", "YAML `file` with settings, see sendlimit.example.yaml")

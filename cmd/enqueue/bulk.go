@@ -64,8 +64,8 @@ judged in parallel. Which lines get the last of it may differ from run to run,
 and from a --dry-run. A refusal says until when the quota is used up.
 
 --dry-run shows what the outcomes would be, when the messages would be sent, and
-how far they would be shifted. It leaves nothing behind. While it runs, the lines
-are in temporary files, in the folder that TMPDIR names.
+how far they would be shifted. It leaves nothing behind. While it runs, the
+lines are in temporary files, in the folder that TMPDIR names.
 
 --what-if judges by a rule that replaces the one with the same window, or is
 added to the others. --what-if-policy judges by a policy file as worker policy
@@ -104,6 +104,8 @@ are not needed.`,
 	flags.StringArrayVar(&f.whatIf, "what-if", nil, "`rule` to judge by in a --dry-run, such as 2/calendar_day; can be given again")
 	flags.StringVar(&f.whatIfPolicy, "what-if-policy", "", "`file` with a policy to judge by in a --dry-run")
 	flags.BoolVar(&f.sent, "record-sent", false, "count the lines as sent by another system, and deliver nothing")
+	cli.Words(flags, "format", string(input.Auto), string(input.NDJSON), string(input.CSV))
+	submitFlags(cmd)
 	p.timeZoneFlag(cmd)
 	return cmd
 }

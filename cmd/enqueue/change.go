@@ -29,6 +29,7 @@ free again. Cancelling twice is not an error.`,
 		},
 	}
 	userFlag(cmd, &user)
+	changeFlags(cmd, "keep-records")
 	return cmd
 }
 
@@ -59,6 +60,7 @@ new time is refused, the message keeps the old one.`,
 	userFlag(cmd, &user)
 	cmd.Flags().StringVar(&text, "at", "", "new send `time`: RFC 3339, now, +90m, or YYYY-MM-DD HH:MM with --tz")
 	needs(cmd, "at")
+	changeFlags(cmd, "expire-after", "reach")
 	p.timeZoneFlag(cmd)
 	return cmd
 }

@@ -68,7 +68,6 @@ not found, 5 for a store that can't be used, and 1 for anything unexpected.`,
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
-	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.json, "json", false, "print outcomes as JSON, one a line")
 	config.RegisterFlags(flags, config.Enqueue)
@@ -122,6 +121,17 @@ func needs(cmd *cobra.Command, flag string) {
 	if err := cmd.MarkFlagRequired(flag); err != nil {
 		panic(err) // no such flag: a bug in this program
 	}
+}
+
+// submitFlags adds the settings of a submit to a command.
+func submitFlags(cmd *cobra.Command) {
+	changeFlags(cmd, "expire-after", "keep-records", "reach", "store-full-at")
+}
+
+// changeFlags adds further settings, and those about replicas, to a command that changes
+// the store.
+func changeFlags(cmd *cobra.Command, further ...string) {
+	cmd.Flags().AddFlagSet(cli.SettingFlags(append(further, "wait-replicas", "wait-replicas-timeout")...))
 }
 
 // when reads a time of the command line; "" is the zero time.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,7 +17,9 @@ func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for args, want := range map[string]string{
-		"":                                "a command is missing after \"enqueue\": one of bulk, cancel, list, move, next-free, push, status, usage",
+		"push --usr alice":                "unknown flag: --usr (did you mean --user?); see enqueue push --help",
+		"lst --user alice":                `unknown command "lst" for "enqueue" (did you mean list?); see enqueue --help`,
+		"list --user a --reach 5d":        "unknown flag: --reach",
 		"send":                            `unknown command "send"`,
 		"push":                            "--at and --user are missing; see enqueue push --help",
 		"push --user alice --at now more": `"more" is too much: push takes flags only; see enqueue push --help`,
@@ -50,6 +53,9 @@ func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 		}
 		for line := range strings.Lines(help) {
 			require.NotContains(t, line, "string  ", "a flag says what it takes: %s", line)
+			if !strings.Contains(line, "enqueue "+command) { // an example is a line to copy
+				require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, line)
+			}
 		}
 	}
 }

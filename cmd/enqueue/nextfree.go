@@ -40,6 +40,7 @@ free time.`,
 	categoryFlag(cmd, &r.Category)
 	cmd.Flags().StringVar(&from, "from", "", "`time` to look from (default now)")
 	cmd.Flags().IntVar(&r.Count, "count", 1, fmt.Sprintf("`number` of times, 1 to %d", sendlimit.MaxNextFree))
+	cmd.Flags().AddFlagSet(cli.SettingFlags("reach"))
 	p.timeZoneFlag(cmd)
 	return cmd
 }

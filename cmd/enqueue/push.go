@@ -54,6 +54,8 @@ An id makes it safe to submit the same message again: it is accepted once.`,
 	flags.StringVar(&f.shiftUntil, "shift-until", "", "last `time` that a shift may take, also one by the user's policy"+
 		" (default 24 hours after the send time)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what the outcome would be")
+	cli.Words(flags, "on-conflict", message.OnConflictRefuse, message.OnConflictShift)
+	submitFlags(cmd)
 	p.timeZoneFlag(cmd)
 	return cmd
 }

@@ -50,7 +50,6 @@ func newCommand(p cli.Program) *cobra.Command {
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
-	root.CompletionOptions.HiddenDefaultCmd = true
 	serve.Setup(p, root)
 	root.AddCommand(serve.Command(p), check.Command(p), check.PreviewCommand(p))
 	root.AddCommand(policy.Command(p), pace.Command(p), event.Command(p))

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
@@ -20,4 +22,35 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 		}
 	}
 	look(newCommand(cli.Program{}))
+}
+
+// Off a terminal, help is 80 columns wide. Examples are lines to copy.
+func TestHelpIs80ColumnsWide(t *testing.T) {
+	t.Parallel()
+	var look func(*cobra.Command)
+	look = func(c *cobra.Command) {
+		args := append(strings.Fields(c.CommandPath())[1:], "--help")
+		help, err := command(t, nil, "", args...)
+		require.NoError(t, err)
+		for line := range strings.Lines(strings.Replace(help, c.Example, "", 1)) {
+			require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, "%s: %s", c.CommandPath(), line)
+		}
+		for _, under := range c.Commands() {
+			look(under)
+		}
+	}
+	look(newCommand(cli.Program{}))
+}
+
+func TestUnknownCommandsAndFlags(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"polcy":                 `unknown command "polcy" for "worker" (did you mean policy?); see worker --help`,
+		"usr set a --limit 1/h": `unknown command "usr" for "worker" (did you mean user?); see worker --help`,
+		"--push-ulr log:":       "unknown flag: --push-ulr (did you mean --push-url?); see worker --help",
+		"run now":               `"now" is too much: run takes flags only; see worker run --help`,
+	} {
+		_, err := command(t, nil, "", strings.Fields(args)...)
+		require.EqualError(t, err, want)
+	}
 }

@@ -7,17 +7,29 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/config"
 )
 
-// Execute runs a command line. If the command line is invalid, or lacks a command, the
+// Execute runs a command line, with --version, completion of flags, help in groups at the
+// terminal's width, and a hidden command for manual pages. Without arguments, a root that
+// does nothing itself prints its help. If the command line is invalid, or lacks a command, the
 // error is a *UsageError that names the help, or a *fault.InvalidError for a flag's value.
 // Other errors are those of the command, unchanged. Execute prints only requested help.
 func Execute(ctx context.Context, root *cobra.Command, args []string) error {
 	root.SilenceErrors, root.SilenceUsage = true, true
+	root.Version, root.DisableAutoGenTag = Version(), true
+	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
+	root.AddCommand(manCommand(root))
 	root.InitDefaultHelpCmd()
-	run := execution{help: root.HelpFunc()}
+	if err := complete(root); err != nil {
+		return err
+	}
+	run := execution{width: widthOf(root.OutOrStdout()), bare: len(args) == 0}
 	run.watch(root)
 	root.SetHelpFunc(run.helpOrUsage)
+	root.SetUsageFunc(usageFunc(run.width))
 	root.SetArgs(args)
 
 	command, err := root.ExecuteContextC(ctx)
@@ -32,9 +44,10 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) error {
 
 // execution distinguishes errors of cobra from those of commands.
 type execution struct {
+	bare  bool // the command line is empty
 	began bool // a command was run
 	usage error
-	help  func(*cobra.Command, []string)
+	width int // of help
 }
 
 // watch makes every command under c set began when it runs.
@@ -58,23 +71,17 @@ func (e *execution) watch(c *cobra.Command) {
 
 // helpOrUsage replaces cobra's help. If a command is missing, cobra would show help and
 // name no mistake.
-func (e *execution) helpOrUsage(c *cobra.Command, args []string) {
+func (e *execution) helpOrUsage(c *cobra.Command, _ []string) {
 	asked := c.Flags().Lookup("help")
-	if e.began || asked != nil && asked.Changed {
-		e.help(c, args)
+	if e.bare || e.began || asked != nil && asked.Changed {
+		printHelp(c, e.width)
 		return
-	}
-	var names []string
-	for _, under := range c.Commands() {
-		if under.IsAvailableCommand() {
-			names = append(names, under.Name())
-		}
 	}
 	problem := "a command is missing after"
 	if rest := c.Flags().Args(); len(rest) > 0 {
 		problem = fmt.Sprintf("unknown command %q after", rest[0])
 	}
-	e.usage = usageError(c, fmt.Errorf("%s %q: one of %s", problem, c.CommandPath(), strings.Join(names, ", ")))
+	e.usage = usageError(c, fmt.Errorf("%s %q: one of %s", problem, c.CommandPath(), strings.Join(commandNames(c), ", ")))
 }
 
 func usageError(c *cobra.Command, err error) error {
@@ -84,12 +91,38 @@ func usageError(c *cobra.Command, err error) error {
 	if invalid := invalidFlag(err); invalid != nil {
 		return invalid
 	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		detail := err.Error()
+		if nearest := config.Nearest(unknown.GetSpecifiedName(), flagNames(c)); nearest != "" {
+			detail += fmt.Sprintf(" (did you mean --%s?)", nearest)
+		}
+		return Usage(c, "", detail)
+	}
 	// cobra checks for required flags last, and its error has no type.
 	if missing := missingFlags(c); missing != nil && strings.HasPrefix(err.Error(), "required flag") {
 		return missing
 	}
 	// cobra writes suggestions on separate lines.
-	detail := strings.Replace(err.Error(), "\n\nDid you mean this?\n\t", "; did you mean ", 1)
-	detail = strings.Join(strings.Fields(detail), " ")
+	detail, nearest, suggests := strings.Cut(err.Error(), "\n\nDid you mean this?\n\t")
+	if suggests {
+		detail += fmt.Sprintf(" (did you mean %s?)", strings.Join(strings.Fields(nearest), " or "))
+	}
 	return Usage(c, "", detail)
+}
+
+// commandNames returns the names of the subcommands that the help shows.
+func commandNames(c *cobra.Command) []string {
+	var names []string
+	for _, under := range c.Commands() {
+		if under.IsAvailableCommand() {
+			names = append(names, under.Name())
+		}
+	}
+	return names
+}
+
+func flagNames(c *cobra.Command) []string {
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
 }

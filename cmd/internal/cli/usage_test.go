@@ -65,9 +65,10 @@ func TestBadUsage(t *testing.T) {
 		"push --user a --urgent":        "unknown flag: --urgent; see tool push --help",
 		"push --user a extra":           `unknown command "extra" for "tool push"; see tool push --help`,
 		"push --user":                   "flag needs an argument: --user; see tool push --help",
-		"pus --user a":                  `unknown command "pus" for "tool"; did you mean push; see tool --help`,
+		"pus --user a":                  `unknown command "pus" for "tool" (did you mean push?); see tool --help`,
 		"publish":                       `unknown command "publish" for "tool"; see tool --help`,
-		"":                              `a command is missing after "tool": one of completion, policy, push; see tool --help`,
+		"push --usr a":                  "unknown flag: --usr (did you mean --user?); see tool push --help",
+		"push -x":                       "unknown shorthand flag: 'x' in -x; see tool push --help",
 		"policy":                        `a command is missing after "tool policy": one of apply, show; see tool policy --help`,
 		"policy drop":                   `unknown command "drop" after "tool policy": one of apply, show; see tool policy --help`,
 		"policy --user a":               "unknown flag: --user; see tool policy --help",
@@ -88,6 +89,7 @@ func TestHelpIsPrintedWhereItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"--help": "What a tool does.", "-h": "What a tool does.", "help": "What a tool does.",
+		"":            "What a tool does.",
 		"push --help": "tool push [flags]", "help push": "tool push [flags]",
 		"policy --help": "The rules.", "help policy": "The rules.",
 	} {

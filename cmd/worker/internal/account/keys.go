@@ -26,6 +26,7 @@ type keyFlags struct {
 
 func (f *keyFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.scopes, "scopes", []string{"submit", "read"}, "what the key may be used for: submit, read, admin")
+	cli.Words(flags, "scopes", string(accounts.ScopeSubmit), string(accounts.ScopeRead), string(accounts.ScopeAdmin))
 	flags.StringVar(&f.expires, "expires-at", "", "RFC 3339 `time` at which the key expires; by default never")
 }
 

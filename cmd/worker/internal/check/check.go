@@ -38,12 +38,13 @@ func Command(p cli.Program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Try the settings: connect to Redis, the mail server and the push target.",
-		Long: "Try the settings: connect to Redis, the mail server and the push target as the worker\n" +
-			"does, and print for each whether it works and how long it took. Nothing is sent or\n" +
-			"changed: the command only logs in to the mail server and connects to the push target.\n\n" +
-			"The exit status is 5 if the store can't be used, 1 if something else fails, and 2 if\n" +
-			"a setting is rejected.",
+		Short: "Try the settings: Redis, the mail server and the push target.",
+		Long: "Try the settings: connect to Redis, the mail server and the push target as the\n" +
+			"worker does, and print for each whether it works and how long it took. Nothing\n" +
+			"is sent or changed: the command only logs in to the mail server and connects to\n" +
+			"the push target.\n\n" +
+			"The exit status is 5 if the store can't be used, 1 if something else fails, and\n" +
+			"2 if a setting is rejected.",
 		Example: "  worker check --config sendlimit.yaml\n  worker check --config sendlimit.yaml --json",
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -28,18 +28,18 @@ func (c *commands) applyCommand() *cobra.Command {
 		Use:   "apply FILE",
 		Short: "Replace a policy by a YAML or JSON file, - for standard input.",
 		Long: "Replace a policy by a YAML or JSON file, - for standard input:\n\n" +
-			"  name: default               # or another one, for worker user set --policy\n" +
-			"  time_zone: Europe/Berlin    # of calendar rules and quiet hours; UTC unless given\n" +
-			"  user_time_zone: true        # calendar rules count in the user's own zone, if set\n" +
+			"  name: default             # or another one, for worker user set --policy\n" +
+			"  time_zone: Europe/Berlin  # of calendar rules and quiet hours (default UTC)\n" +
+			"  user_time_zone: true      # calendar rules use the user's own zone, if set\n" +
 			"  rules: [1/minute, 5/hour, 10/calendar_day]\n" +
-			"  quiet_hours:                # nothing is sent then, in the user's time zone\n" +
-			"    - 22:00-08:00             # ends on the next day\n" +
+			"  quiet_hours:              # nothing is sent then, in the user's time zone\n" +
+			"    - 22:00-08:00           # ends on the next day\n" +
 			"    - sat,sun 00:00-24:00\n" +
-			"  reach: 30d                  # how far ahead a send time may lie\n" +
-			"  on_conflict: shift          # or refuse, for messages without their own on_conflict\n" +
-			"  alert_at: [80, 100]         # percent of a daily rule that alert the user's contact\n" +
-			"  alert_to: ops@example.com   # receives a list of such users once an hour\n" +
-			"  categories:                 # in addition to the rules above, which count them too\n" +
+			"  reach: 30d                # how far ahead a send time may lie\n" +
+			"  on_conflict: shift        # for messages without their own; default refuse\n" +
+			"  alert_at: [80, 100]       # percents of a daily rule that alert the contact\n" +
+			"  alert_to: ops@example.com # receives a list of such users once an hour\n" +
+			"  categories:               # in addition to the rules above\n" +
 			"    marketing: {rules: [2/calendar_day]}\n" +
 			"    codes: {exempt: true, counts: false}\n\n" +
 			"Only rules are required. A field that is left out gets its default, not its old\n" +

@@ -26,8 +26,9 @@ type refitOptions struct {
 func refitFlags(flags *pflag.FlagSet) *refitOptions {
 	o := &refitOptions{}
 	flags.BoolVar(&o.preview, "preview", false, "apply nothing, and list the scheduled messages that would not fit")
-	flags.StringVar(&o.then, "then", "", "`action` for those messages: keep them where they are (default), shift each to\n"+
-		"its next free time, or cancel them")
+	flags.StringVar(&o.then, "then", "", "`action` for those messages: keep them where they are (default), shift each to"+
+		" its next free time, or cancel them")
+	cli.Words(flags, "then", string(message.RefitKeep), string(message.RefitShift), string(message.RefitCancel))
 	return o
 }
 

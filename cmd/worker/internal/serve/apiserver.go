@@ -4,10 +4,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
@@ -52,7 +52,7 @@ func newAPIServer(
 	if s.deadLetters, err = deadletters.New(b); err != nil {
 		return nil, err
 	}
-	stats, err := newStats(b.Client, c.Prefix, version())
+	stats, err := newStats(b.Client, c.Prefix, cli.Version())
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func newAPIServer(
 		Submitter: s.submitter, DeadLetters: s.deadLetters, Policies: rules, Users: users, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
 		Accounts: accounts, Counters: counters, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
 		Metrics: m.handler(logger), Probes: probes(b.Client, c, s.stopping, logger), LoginRefused: m.refusedLogins.Inc,
-		Version: version(), Stopping: s.stopping, Before: s.unlessStopping,
+		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,
 	})
 	if err != nil {
 		return nil, err
@@ -117,12 +117,4 @@ func (s *apiServer) close() error {
 		s.deadLetters.Close()
 	}
 	return err
-}
-
-// version returns the module's version from the build, "" if unknown.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
-	}
-	return ""
 }

@@ -34,16 +34,17 @@ func Command(p cli.Program) *cobra.Command {
 			"  worker run --drop-due-before -2h",
 	}
 	Setup(p, cmd)
+	cmd.Args = cli.NoArguments
 	return cmd
 }
 
-// Setup makes a command one that runs the worker.
+// Setup makes a command one that runs the worker. It leaves the arguments to cobra, which
+// names the nearest command.
 func Setup(p cli.Program, cmd *cobra.Command) {
 	var before string
 	config.RegisterFlags(cmd.Flags(), config.Worker)
 	cmd.Flags().StringVar(&before, dropFlag, "", "drop messages due before this `time` instead of sending them,"+
 		" after a restore from a backup: RFC 3339, now, or -2h")
-	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if before == "" && cmd.Flags().Changed(dropFlag) {
 			return &fault.InvalidError{Field: dropFlag, Value: before, Want: timeOfDrop}

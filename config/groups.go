@@ -1,0 +1,32 @@
+package config
+
+// Annotations of flags that RegisterFlags registers.
+const (
+	// GroupAnnotation has the heading of a flag in the help, one of Groups.
+	GroupAnnotation = "sendlimit_group"
+	// WordsAnnotation has all values of a flag. Flags with other values lack it.
+	WordsAnnotation = "sendlimit_words"
+)
+
+const (
+	groupStore    = "Store"
+	groupSubmits  = "Submits"
+	groupDelivery = "Deliveries"
+	groupAPI      = "API"
+	groupEmail    = "E-mail and alerts"
+	groupPolicy   = "Policy of a new store"
+	groupLog      = "Log"
+)
+
+// Groups returns the headings of the flags, in the order of the help.
+func Groups() []string {
+	return []string{groupStore, groupDelivery, groupAPI, groupSubmits, groupPolicy, groupEmail, groupLog}
+}
+
+// grouped puts settings under a heading.
+func grouped(group string, rows []*setting) []*setting {
+	for _, row := range rows {
+		row.group = group
+	}
+	return rows
+}
