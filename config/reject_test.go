@@ -143,6 +143,29 @@ func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
 	require.True(t, ok)
 }
 
+// A typo in the name of the secret would leave webhooks unsigned.
+func TestUnknownVariables(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"SENDLIMIT_LISTENN":         "a known name, of which SENDLIMIT_LISTEN is the nearest",
+		"SENDLIMIT_PUSH_SECRETT":    "a known name, of which SENDLIMIT_PUSH_SECRET is the nearest",
+		"SENDLIMIT_WEBHOOK":         "a name of sendlimit.example.yaml in capitals",
+		"SENDLIMIT_PORT":            "a name of sendlimit.example.yaml in capitals",
+		"SENDLIMIT_POLICY_TIMEZONE": "a known name, of which SENDLIMIT_POLICY_TIME_ZONE is the nearest",
+	} {
+		problem := rejected(t, []string{name + "=hunter2"}, "")
+		require.EqualError(t, problem, fmt.Sprintf("setting %q is not allowed: it takes %s (in the environment)", name, want))
+	}
+	// Those of Kubernetes and of tests are not ours to judge, and an empty one is not given.
+	_, err := config.Load(nil, []string{
+		"SENDLIMIT_SERVICE_HOST=10.0.0.1", "SENDLIMIT_SERVICE_PORT=80", "SENDLIMIT_SERVICE_PORT_HTTP=80",
+		"SENDLIMIT_PORT=tcp://10.0.0.1:80", "SENDLIMIT_PORT_80_TCP=tcp://10.0.0.1:80", "SENDLIMIT_PORT_80_TCP_PROTO=tcp",
+		"SENDLIMIT_WORKER_PORT_80_TCP_ADDR=10.0.0.1", "SENDLIMIT_WORKER_SERVICE_HOST=10.0.0.1",
+		"SENDLIMIT_TEST_SEED=7", "SENDLIMIT_TRAFFIC=/file", "SENDLIMIT_REQUIRE_REDIS=1", "SENDLIMIT_LISTENN=",
+	}, "")
+	require.NoError(t, err)
+}
+
 func errorsIn(t *testing.T, err error) []error {
 	t.Helper()
 	joined, ok := errors.AsType[*config.Error](err)

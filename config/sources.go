@@ -2,6 +2,10 @@ package config
 
 import (
 	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/caarlos0/env/v11"
 	"github.com/spf13/pflag"
@@ -91,5 +95,42 @@ func readEnvironment(environ []string, w *written, rows []*setting) []*fault.Inv
 			Want: "no value: this one setting is named REDIS_URL",
 		})
 	}
+	return append(problems, unknownVariables(variables, rows)...)
+}
+
+// unknownVariables returns the variables with our prefix that are no setting: a mistyped
+// one would have no effect. It does not show their values, which may be secret.
+func unknownVariables(variables map[string]string, rows []*setting) []*fault.InvalidError {
+	known := make([]string, len(rows))
+	for i, row := range rows {
+		known[i] = strings.TrimPrefix(row.variable(), envPrefix)
+	}
+	var problems []*fault.InvalidError
+	for _, variable := range slices.Sorted(maps.Keys(variables)) {
+		name, ours := strings.CutPrefix(variable, envPrefix)
+		value := variables[variable]
+		if !ours || value == "" || slices.Contains(known, name) || name == "REDIS_URL" || foreign(name, value) {
+			continue
+		}
+		want := "a name of sendlimit.example.yaml in capitals"
+		if nearest := Nearest(name, known); nearest != "" {
+			want = "a known name, of which " + envPrefix + nearest + " is the nearest"
+		}
+		problems = append(problems, &fault.InvalidError{Field: "setting", Value: variable, Want: want + " (in the environment)"})
+	}
 	return problems
+}
+
+// foreign reports whether a variable with our prefix is for somebody else: for tests, or
+// from Kubernetes, which describes a service with the name "sendlimit" in every container.
+func foreign(name, value string) bool {
+	if name == "TRAFFIC" || name == "REQUIRE_REDIS" || strings.HasPrefix(name, "TEST_") {
+		return true
+	}
+	link, _ := regexp.MatchString(`^(.+_)?PORT(_\d+_(TCP|UDP|SCTP))?$`, name)
+	if scheme, _, isURL := strings.Cut(value, "://"); link && isURL && slices.Contains([]string{"tcp", "udp", "sctp"}, scheme) {
+		return true
+	}
+	described, _ := regexp.MatchString(`^(.+_)?(SERVICE_(HOST|PORT(_.+)?)|PORT_\d+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR))$`, name)
+	return described
 }

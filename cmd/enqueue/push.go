@@ -1,15 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -51,7 +55,7 @@ An id makes it safe to submit the same message again: it is accepted once.`,
 		" (default: the worker's expire_after after its send time)")
 	flags.StringVar(&f.message.OnConflict, "on-conflict", "", "`what` to do if the time is taken or quiet: refuse, or shift"+
 		" to the next free time (default: what the user's policy says; with --at now, shift)")
-	flags.StringVar(&f.shiftUntil, "shift-until", "", "last `time` that a shift may take, also one by the user's policy"+
+	flags.StringVar(&f.shiftUntil, "shift-until", "", "last `time` that a shift may take, by --on-conflict or the user's policy"+
 		" (default 24 hours after the send time)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what the outcome would be")
 	cli.Words(flags, "on-conflict", message.OnConflictRefuse, message.OnConflictShift)
@@ -66,6 +70,9 @@ func (p *program) push(ctx context.Context, cmd *cobra.Command, args []string, f
 		return err
 	}
 	return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
+		if err := s.checkShift(ctx, m); err != nil {
+			return s.diagnose(ctx, err)
+		}
 		submit := s.submitter.Submit
 		if f.dryRun {
 			submit = s.submitter.Check
@@ -114,6 +121,37 @@ func (p *program) message(f push) (message.Message, error) {
 		m.ID = id.String()
 	}
 	return m, nil
+}
+
+// checkShift returns a *fault.InvalidError for a bound of a shift if there can be none,
+// since neither the message nor the user's policy asks for one.
+func (s *session) checkShift(ctx context.Context, m message.Message) error {
+	if m.ShiftUntil.IsZero() || m.OnConflict != "" || m.Now || m.Validate() != nil {
+		return nil
+	}
+	users, err := settings.NewUsers(s.client, s.prefix)
+	if err != nil {
+		return fmt.Errorf("opening the settings of users: %w", err)
+	}
+	own, err := users.Get(ctx, m.User)
+	if err != nil {
+		return fmt.Errorf("looking for the user's policy: %w", err)
+	}
+	policies, err := settings.NewPolicies(s.client, s.prefix)
+	if err != nil {
+		return fmt.Errorf("opening the policies: %w", err)
+	}
+	p, known, err := policies.Load(ctx, cmp.Or(own.Policy, policy.DefaultName))
+	if err != nil {
+		return fmt.Errorf("reading the user's policy: %w", err)
+	}
+	if !known || p.OnConflict == policy.Shift {
+		return nil
+	}
+	return &fault.InvalidError{
+		Field: "shift_until", Value: m.ShiftUntil.Format(time.RFC3339Nano),
+		Want: "--on-conflict shift beside it: the user's policy does not shift",
+	}
 }
 
 // moment is when without "now", which makes no sense for some fields.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 func TestPush(t *testing.T) {
@@ -136,6 +137,23 @@ func TestWhatIsSuggestedIsAllowed(t *testing.T) {
 	require.Equal(t, 3, got.status)
 	require.Contains(t, got.stdout,
 		"try  enqueue push --user alice --at 2093-11-22T11:12:11Z --on-conflict shift --title Hi\n")
+}
+
+// A bound without a shift would have no effect.
+func TestShiftUntilNeedsAShift(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	push := []string{"push", "--user", "alice", "--at", on22("11:11:11"), "--shift-until", on22("12:00:00"), "--title", "Hi"}
+	got := f.run(t, push...)
+	require.Equal(t, result{2, "", `error: shift_until "2093-11-22T12:00:00Z" is not allowed: it takes --on-conflict shift` +
+		" beside it: the user's policy does not shift\n"}, got)
+	require.Contains(t, f.prints(t, "list", "--user", "alice"), "no messages")
+
+	shifting, err := policy.Parse(policy.DefaultName, "", "1/minute")
+	require.NoError(t, err)
+	shifting.OnConflict = policy.Shift
+	f.apply(t, shifting)
+	require.Contains(t, f.prints(t, push...), "accepted")
 }
 
 func TestARefusalShowsNoPassword(t *testing.T) {

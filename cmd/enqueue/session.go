@@ -24,6 +24,7 @@ type session struct {
 	client    redis.UniversalClient
 	submitter *submit.Submitter
 	timeline  *sendlimit.Timeline // of the submitter
+	prefix    string              // of all keys
 }
 
 // manner is how a session sends its commands.
@@ -56,7 +57,7 @@ func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*sess
 	if err != nil {
 		return nil, err
 	}
-	s := &session{client: client}
+	s := &session{client: client, prefix: c.Prefix}
 	if err := s.begin(ctx, c, m); err != nil {
 		return nil, errors.Join(s.diagnose(ctx, err), s.close())
 	}
