@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // The worker starts on a store that takes no more messages, since it makes room
@@ -24,4 +27,24 @@ func TestItWarnsOfWhatKeepsOthersFromSubmitting(t *testing.T) {
 	worker = start(t, environ, "--store-full-at", "91%", "--wait-replicas", "1").started(t)
 	worker.notLogged(t, "nearly full")
 	worker.notLogged(t, "wait_replicas")
+}
+
+func TestItWarnsOfAStoreThatKeepsNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Real(t, "--appendonly", "no", "--save", "")
+	environ := []string{"REDIS_URL=" + server.URL(), "SENDLIMIT_PUSH_URL=log:"}
+	want := "Redis at " + server.Addr + " keeps nothing: a restart of it loses every scheduled message," +
+		" since appendonly is no and save is empty: set appendonly to yes"
+	worker := start(t, environ).started(t)
+	require.Equal(t, want, worker.attribute(t, "the store keeps nothing", "detail"))
+	ready := get(t, worker.page(t, "readyz"))
+	require.Contains(t, ready.body, `"status":"ready"`)
+	require.Contains(t, ready.body, `{"check":"durability","status":"warning","detail":"`+want+`"}`)
+	require.Contains(t, looked(t, environ, cli.StatusDone)["store"].Detail, "; warning: "+want)
+
+	require.NoError(t, server.Client().ConfigSet(t.Context(), "appendonly", "yes").Err())
+	require.NotContains(t, looked(t, environ, cli.StatusDone)["store"].Detail, "warning")
+	worker = start(t, environ).started(t)
+	worker.notLogged(t, "keeps nothing")
+	require.NotContains(t, get(t, worker.page(t, "readyz")).body, "durability")
 }

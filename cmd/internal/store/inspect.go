@@ -44,6 +44,9 @@ type Node struct {
 	Eviction string
 	// Replicas is how many replicas are connected to it; -1 if unknown.
 	Replicas int
+	// KeepsNothing is set if a restart of the server loses everything: it writes neither
+	// an append-only file nor snapshots. It is not set if that is unknown.
+	KeepsNothing bool
 }
 
 // Inspect checks whether programs can work with a store: it can be reached, accepts the
@@ -87,6 +90,18 @@ func (r Report) RefuseEviction() error {
 		}
 	}
 	return nil
+}
+
+// LosesAll returns a sentence about each server of the store that keeps nothing.
+func (r Report) LosesAll() []string {
+	var sentences []string
+	for _, n := range r.Nodes {
+		if n.KeepsNothing {
+			sentences = append(sentences, fmt.Sprintf("Redis at %s keeps nothing: a restart of it loses every scheduled message,"+
+				" since appendonly is no and save is empty: set appendonly to yes", n.Address))
+		}
+	}
+	return sentences
 }
 
 // LacksReplicas returns the servers of the store with fewer replicas than wanted.
@@ -169,12 +184,21 @@ func (c *collector) inspect(ctx context.Context, client redis.Cmdable, address s
 		return nil, unfit("Redis at %s is a read-only replica: give the address of its master, %s:%s",
 			address, info["master_host"], info["master_port"])
 	}
+	node.KeepsNothing = info["aof_enabled"] == "0" && savesNever(ctx, client)
 	warning := ""
 	if node.Version != "" && node.Eviction == "" {
 		warning = fmt.Sprintf("Redis at %s does not say its maxmemory-policy: it has to be noeviction", address)
 	}
 	c.add(node, warning)
 	return info, nil
+}
+
+// savesNever reports whether a server makes no snapshots. Many managed servers do not let
+// anyone see that.
+func savesNever(ctx context.Context, client redis.Cmdable) bool {
+	settings, err := client.ConfigGet(ctx, "save").Result()
+	save, known := settings["save"]
+	return err == nil && known && save == ""
 }
 
 func (c *collector) add(node Node, warning string) {

@@ -191,3 +191,29 @@ func startSentinel(t *testing.T, name, master, password string) string {
 	})
 	return address
 }
+
+func TestRealRedisThatKeepsNothing(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		args  []string
+		loses bool
+	}{
+		"nothing":             {[]string{"--appendonly", "no", "--save", ""}, true},
+		"snapshots":           {[]string{"--appendonly", "no", "--save", "60 1"}, false},
+		"append only":         {[]string{"--appendonly", "yes", "--save", ""}, false},
+		"not allowed to know": {[]string{"--appendonly", "no", "--save", "", "--rename-command", "CONFIG", ""}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Real(t, row.args...)
+			report, err := inspect(t, server.URL())
+			require.NoError(t, err)
+			if !row.loses {
+				require.Empty(t, report.LosesAll())
+				return
+			}
+			require.Equal(t, []string{"Redis at " + server.Addr + " keeps nothing: a restart of it loses every scheduled message," +
+				" since appendonly is no and save is empty: set appendonly to yes"}, report.LosesAll())
+		})
+	}
+}

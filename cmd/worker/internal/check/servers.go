@@ -69,6 +69,9 @@ func lookAtStore(ctx context.Context, c config.Config) (string, error) {
 	} else {
 		found = append(found, fmt.Sprintf("layout %d", layout))
 	}
+	for _, sentence := range report.LosesAll() {
+		found = append(found, "warning: "+sentence)
+	}
 	return strings.Join(append(found, report.Warnings...), "; "), nil
 }
 

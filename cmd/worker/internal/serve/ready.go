@@ -31,7 +31,7 @@ type readiness struct {
 // check is one condition of readiness.
 type check struct {
 	Check  string `json:"check"`
-	Status string `json:"status"`           // ok, failed, or unknown if it could not be checked
+	Status string `json:"status"`           // ok, failed, warning, or unknown if it could not be checked
 	Detail string `json:"detail,omitempty"` // what is wrong, and what to do
 }
 
@@ -44,11 +44,14 @@ const (
 	checkOK      = "ok"
 	checkFailed  = "failed"
 	checkUnknown = "unknown"
+	checkWarning = "warning"
 
 	checkReachable = "reachable"
 	checkWritable  = "writable"
 	checkEviction  = "eviction"
 	checkLayout    = "layout"
+	// checkDurability is only there as a warning: a worker can deliver without it.
+	checkDurability = "durability"
 )
 
 // readyHandler answers whether the store is fit for deliveries, with each check. The
@@ -100,6 +103,9 @@ func lookReady(ctx context.Context, client redis.UniversalClient, prefix string)
 		seen.Status, seen.Detail = checkUnknown, strings.Join(report.Warnings, "; ")
 	}
 	r.check(checkLayout, knownLayout(ctx, client, prefix))
+	if sentences := report.LosesAll(); len(sentences) > 0 {
+		r.Checks = append(r.Checks, check{Check: checkDurability, Status: checkWarning, Detail: strings.Join(sentences, "; ")})
+	}
 	return r
 }
 

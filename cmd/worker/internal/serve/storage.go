@@ -60,6 +60,9 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 	for _, warning := range report.Warnings {
 		logger.WarnContext(ctx, "the store could not be looked at in full", "detail", warning)
 	}
+	for _, sentence := range report.LosesAll() {
+		logger.WarnContext(ctx, "the store keeps nothing", "detail", sentence)
+	}
 	warnOfSubmits(ctx, client, report, c, logger)
 	if err := redisstore.CheckLayout(ctx, client, c.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
