@@ -221,7 +221,7 @@ func (p *program) submitAll(ctx context.Context, s *session, source *messagefile
 		judge = s.submitter.RecordSent
 	}
 	started := p.now()
-	stopped := bulk.Run(ctx, source.Next, judge, c, bulk.Options{})
+	stopped := bulk.Run(ctx, c.progress.reading(source.Next), judge, c, bulk.Options{})
 	c.summary.Finish(p.now().Sub(started))
 	return p.sumUp(ctx, s, c, f, stopped, c.close())
 }

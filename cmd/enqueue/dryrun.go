@@ -51,7 +51,7 @@ func (p *program) rehearse(
 	}
 	c.summary.Plan.JudgedBy = judgedBy(rules, rehearsal.Policy())
 	started := p.now()
-	stopped := bulk.RunInGroups(ctx, c.progress.reading(source.Next), c.progress.judging(rehearsal.Submit), rehearsal.Clear, c,
+	stopped := bulk.RunInGroups(ctx, c.progress.spooling(source.Next), c.progress.judging(rehearsal.Submit), rehearsal.Clear, c,
 		bulk.GroupOptions{Folder: p.temp, Phase: c.progress.phase})
 	c.summary.Finish(p.now().Sub(started))
 	err = errors.Join(c.close(), p.endRehearsal(ctx, rehearsal))

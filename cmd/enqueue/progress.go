@@ -24,6 +24,10 @@ type progress struct {
 	bar   *mpb.Bar
 	known bool          // the bar counts lines, not bytes
 	lines *atomic.Int64 // the lines that this bar has counted
+
+	size      int64 // of the file; 0 if unknown
+	bytes     atomic.Int64
+	linesRead atomic.Int64 // which the first bar counts when they are answered
 }
 
 // startProgress shows the reading of a file. doing is shown beside the bar, "" if the lines
@@ -37,13 +41,13 @@ func (p *program) startProgress(file *messageFile, doing string) *progress {
 
 func newProgress(w io.Writer, file *messageFile, doing string, now func() time.Time, options ...mpb.ContainerOption) *progress {
 	bars := mpb.New(append(options, mpb.WithOutput(w))...)
-	shown := &progress{out: bars, bars: bars, now: now, lines: new(atomic.Int64)}
-	if size := file.size(); size > 0 {
-		shown.addBar(doing, size) // by bytes: the number of lines is known only at the end
+	shown := &progress{out: bars, bars: bars, now: now, lines: new(atomic.Int64), size: file.size()}
+	if shown.size > 0 {
+		shown.addBar(doing, shown.size) // by bytes: the number of lines is known only at the end
 	} else {
 		shown.bar = bars.AddSpinner(0, shown.counted(doing))
 	}
-	file.read = shown.bar.IncrBy
+	file.read = func(n int) { shown.bytes.Add(int64(n)) }
 	return shown
 }
 
@@ -81,14 +85,30 @@ func (s *progress) phase(p bulk.Phase, lines int) {
 
 // add counts lines.
 func (s *progress) add(n int) {
-	s.lines.Add(int64(n))
-	if s.known {
+	lines := s.lines.Add(int64(n))
+	switch read := s.linesRead.Load(); {
+	case s.known:
 		s.bar.IncrBy(n)
+	case s.size > 0 && read > 0:
+		// The lines that are read ahead are not done. A full bar would count no more.
+		s.bar.SetCurrent(min(s.bytes.Load()*lines/read, s.size-1))
 	}
 }
 
-// reading counts the lines that next returns.
+// reading counts the lines that next reads, so that add knows how many of them are done.
 func (s *progress) reading(next func() (bulk.Line, error)) func() (bulk.Line, error) {
+	return func() (bulk.Line, error) {
+		line, err := next()
+		if err == nil {
+			s.linesRead.Add(1)
+		}
+		return line, err
+	}
+}
+
+// spooling counts the lines that next reads as done.
+func (s *progress) spooling(next func() (bulk.Line, error)) func() (bulk.Line, error) {
+	next = s.reading(next)
 	return func() (bulk.Line, error) {
 		line, err := next()
 		if err == nil {

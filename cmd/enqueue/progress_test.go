@@ -49,11 +49,17 @@ func TestProgressOfAFile(t *testing.T) {
 	clock := func() time.Time { started = started.Add(2 * time.Second); return started }
 	seen := &screen{}
 	p := newProgress(seen, file, "", clock, mpb.WithAutoRefresh())
-	_, err = io.ReadFull(file, make([]byte, 250))
+	next := p.reading(func() (bulk.Line, error) { return bulk.Line{}, nil })
+	_, err = io.ReadFull(file, make([]byte, 1000))
 	require.NoError(t, err)
+	for range 4936 {
+		_, err = next()
+		require.NoError(t, err)
+	}
 	p.add(1234)
 	require.Eventually(t, seen.shows("1,234 lines  "), 10*time.Second, time.Millisecond)
 	require.Eventually(t, seen.shows("25 %"), 10*time.Second, time.Millisecond)
+	require.False(t, seen.shows("100 %")(), "what is read ahead is not done")
 	require.Eventually(t, seen.shows(" left"), 10*time.Second, time.Millisecond)
 	require.NoError(t, p.printf("line 7: no good\n"))
 	require.Eventually(t, seen.shows("line 7: no good\n"), 10*time.Second, time.Millisecond)
@@ -84,13 +90,13 @@ func TestProgressOfADryRun(t *testing.T) {
 	seen := &screen{}
 	p := newProgress(seen, file, "reading", now, mpb.WithAutoRefresh())
 	p.phase(bulk.Reading, 0)
-	next := p.reading(func() (bulk.Line, error) { return bulk.Line{}, nil })
+	next := p.spooling(func() (bulk.Line, error) { return bulk.Line{}, nil })
+	_, err = io.ReadFull(file, make([]byte, 250))
+	require.NoError(t, err)
 	for range 3 {
 		_, err = next()
 		require.NoError(t, err)
 	}
-	_, err = io.ReadFull(file, make([]byte, 250))
-	require.NoError(t, err)
 	require.Eventually(t, seen.shows("reading  3 lines  "), 10*time.Second, time.Millisecond)
 	require.Eventually(t, seen.shows("25 %"), 10*time.Second, time.Millisecond)
 
