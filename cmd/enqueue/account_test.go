@@ -32,6 +32,10 @@ func TestAnAccountIsChargedAndSeesItsOwn(t *testing.T) {
 	require.Contains(t, refused.stdout+refused.stderr, "account acme has no messages left for the day 2093-11-22: its quota is 1 per day; "+
 		"the next begins at 2093-11-23 00:00 UTC")
 	require.Contains(t, f.prints(t, "list", "--user", "alice"), "free")
+	f.prints(t, "push", "--user", "alice", "--at", on22("08:00:00"), "--title", "Secret", "--id", "secret")
+	taken := f.run(t, "push", "--account", "acme", "--user", "alice", "--title", "Hi", "--at", on22("08:00:01"))
+	require.Equal(t, 3, taken.status)
+	require.NotContains(t, taken.stdout, "Secret", "the title of another's message")
 	own := f.prints(t, "list", "--user", "alice", "--account", "acme")
 	require.NotContains(t, own, "free")
 	require.Contains(t, own, "paid")

@@ -53,7 +53,7 @@ new time is refused, the message keeps the old one.`,
 				if err != nil {
 					return s.diagnose(ctx, err)
 				}
-				return p.print(answer{Outcome: o, try: again(cmd, args, o, time.Time{}, time.Time{})})
+				return p.print(answer{Outcome: o, titles: p.titles(ctx, s, o), try: again(cmd, args, o, time.Time{}, time.Time{})})
 			})
 		},
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,8 @@ func (p *program) listCommand(ctx context.Context) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List a user's messages",
-		Long: `List a user's messages by send time, with what became of them. The list has the
+		Long: `List a user's messages by send time, with what became of them, and their titles
+until they are delivered. The list has the
 messages to come, late ones included, and sent messages that a rule can still
 count. Cancelled, dropped and failed messages are listed at the time when they
 were to be sent, for 7 days after their end unless the workers are set
@@ -74,17 +76,15 @@ func (p *program) list(ctx context.Context, s *session, r sendlimit.ListRequest)
 		if err != nil {
 			return s.diagnose(ctx, err)
 		}
-		if !some && !p.json && len(statuses) > 0 {
-			some = true
-			if err := p.printf("%s\n", style.Palette.Dim(fmt.Sprintf("%-*s  %-9s  %s", cli.TimeWidth, "send time", "status", "id"))); err != nil {
-				return err
-			}
+		if p.json {
+			err = p.printListedJSON(statuses)
+		} else {
+			err = p.printPage(ctx, s, style, r.User, statuses, !some)
 		}
-		for _, status := range statuses {
-			if err := p.printListed(style, status); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
+		some = some || len(statuses) > 0
 		if len(statuses) == page {
 			last := statuses[page-1]
 			r.After = keyspace.Reservation{ID: last.ID, At: last.SendAt.Time}
@@ -97,17 +97,51 @@ func (p *program) list(ctx context.Context, s *session, r sendlimit.ListRequest)
 	}
 }
 
-func (p *program) printListed(style picture.Style, s message.Status) error {
-	if p.json {
-		return printJSON(p.stdout, message.ListedOf(s))
+func (p *program) printListedJSON(statuses []message.Status) error {
+	for _, status := range statuses {
+		if err := printJSON(p.stdout, message.ListedOf(status)); err != nil {
+			return err
+		}
 	}
-	why := p.reason(style, s)
-	if why != "" {
-		why = "  " + style.Palette.Dim(why)
+	return nil
+}
+
+// titleWidth is the width of a title in a list.
+const titleWidth = 40
+
+// printPage prints a page of messages in columns.
+func (p *program) printPage(ctx context.Context, s *session, style picture.Style, user string, statuses []message.Status, first bool) error {
+	if len(statuses) == 0 {
+		return nil
+	}
+	ids, idWidth, categoryWidth := make([]string, len(statuses)), len("id"), len("category")
+	for i, status := range statuses {
+		ids[i] = status.ID
+		idWidth, categoryWidth = max(idWidth, len(status.ID)), max(categoryWidth, len(status.Category))
+	}
+	contents, err := s.submitter.Contents(ctx, user, ids...)
+	if err != nil {
+		return s.diagnose(ctx, err)
 	}
 	// Pad before colouring: colours have no width.
-	return p.printf("%-*s  %s  %s%s\n", cli.TimeWidth, style.Time(s.SendAt.Time),
-		colourOf(style.Palette, s.Status)(fmt.Sprintf("%-9s", s.Status)), s.ID, why)
+	row := func(at, status, id, category, title, why string) string {
+		line := fmt.Sprintf("%-*s  %s  %-*s  %-*s  %s", cli.TimeWidth, at, status, idWidth, id, categoryWidth, category, title)
+		return strings.TrimRight(line+"  "+why, " ")
+	}
+	if first {
+		header := row("send time", fmt.Sprintf("%-9s", "status"), "id", "category", "title", "")
+		if err := p.printf("%s\n", style.Palette.Dim(header)); err != nil {
+			return err
+		}
+	}
+	for i, status := range statuses {
+		line := row(style.Time(status.SendAt.Time), colourOf(style.Palette, status.Status)(fmt.Sprintf("%-9s", status.Status)),
+			status.ID, status.Category, cli.OneLine(contents[i].Title, titleWidth), style.Palette.Dim(p.reason(style, status)))
+		if err := p.printf("%s\n", line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // page is how many messages are requested at a time.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -22,10 +23,10 @@ func TestList(t *testing.T) {
 	f.push(t, "b", "12:00:00")
 	f.push(t, "a", "11:11:11")
 	f.prints(t, "move", "--user", "alice", "b", "--at", on22("12:30:00"))
-	require.Equal(t, "send time                     status     id\n"+
-		"2093-11-22 11:11:11 UTC       scheduled  a\n2093-11-22 12:30:00 UTC       moved      b\n",
+	require.Equal(t, "send time                     status     id  category  title\n"+
+		"2093-11-22 11:11:11 UTC       scheduled  a             Hi\n2093-11-22 12:30:00 UTC       moved      b             Hi\n",
 		f.prints(t, "list", "--user", "alice"))
-	require.Equal(t, "send time                     status     id\n2093-11-22 13:30:00 CET       moved      b\n",
+	require.Equal(t, "send time                     status     id  category  title\n2093-11-22 13:30:00 CET       moved      b             Hi\n",
 		f.prints(t, "list", "--user", "alice", "--tz", "Europe/Berlin", "--from", "2093-11-22 12:30"))
 	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2093-11-22T11:11:11.000Z","status":"scheduled"}`,
 		f.prints(t, "list", "--user", "alice", "--json", "--to", on22("12:00:00")))
@@ -41,8 +42,22 @@ func TestListOfLateMessages(t *testing.T) {
 	f := newFixture(t)
 	f.push(t, "a", "11:11:11")
 	f.server.SetTime(now().Add(72 * time.Hour))
-	require.Equal(t, "send time                     status     id\n2093-11-22 11:11:11 UTC       scheduled  a\n",
+	require.Equal(t, "send time                     status     id  category  title\n2093-11-22 11:11:11 UTC       scheduled  a             Hi\n",
 		f.prints(t, "list", "--user", "alice"))
+}
+
+func TestListShowsCategoryAndTitle(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p, err := policy.Parse(policy.DefaultName, "", "1/minute")
+	require.NoError(t, err)
+	p.Categories = map[string]policy.CategoryRules{"news": {Rules: []policy.Rule{{Limit: 5, Window: time.Hour}}}}
+	f.apply(t, p)
+	f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--id", "order-17", "--title", "Red\x1b[31m", "--body", "Go", "--category", "news")
+	require.Equal(t, "send time                     status     id        category  title\n"+
+		"2093-11-22 11:11:11 UTC       scheduled  order-17  news      Red [31m\n", f.prints(t, "list", "--user", "alice"))
+	require.Contains(t, f.prints(t, "status", "--user", "alice", "order-17"),
+		"\n  category  news\n  title     Red [31m\n  body      Go\n")
 }
 
 // What ended without a place stands between the others, and each once.
@@ -60,13 +75,13 @@ func TestListOfWhatEnded(t *testing.T) {
 	f.record(t, "c", "s", "x", "w", "expired", "e", unix("12:20:00"), "x", unix("12:15:00"))
 	f.record(t, "d", "s", "x", "w", "no_free_time", "e", unix("12:40:00"))
 	f.record(t, "e", "s", "f", "w", "unavailable", "n", 8)
-	require.Equal(t, `send time                     status     id
+	require.Equal(t, `send time                     status     id    category  title
 2093-11-22 11:00:00 UTC       cancelled  a
-2093-11-22 11:45:00 UTC       scheduled  back
-2093-11-22 12:00:00 UTC       scheduled  b
-2093-11-22 12:10:00 UTC       dropped    c  it was due at 2093-11-22 12:10:00 UTC, expired at 2093-11-22 12:15:00 UTC, and a worker looked at it at 2093-11-22 12:20:00 UTC
-2093-11-22 12:30:00 UTC       dropped    d  it was late at 2093-11-22 12:40:00 UTC, and no time was free before it expired
-2093-11-22 13:00:00 UTC       failed     e  delivery failed (unavailable) 8 times
+2093-11-22 11:45:00 UTC       scheduled  back            Hi
+2093-11-22 12:00:00 UTC       scheduled  b               Hi
+2093-11-22 12:10:00 UTC       dropped    c                 it was due at 2093-11-22 12:10:00 UTC, expired at 2093-11-22 12:15:00 UTC, and a worker looked at it at 2093-11-22 12:20:00 UTC
+2093-11-22 12:30:00 UTC       dropped    d                 it was late at 2093-11-22 12:40:00 UTC, and no time was free before it expired
+2093-11-22 13:00:00 UTC       failed     e                 delivery failed (unavailable) 8 times
 2093-11-22 13:30:00 UTC       cancelled  x
 `, f.prints(t, "list", "--user", "alice"))
 	require.JSONEq(t, `{"id":"e","user":"alice","send_at":"2093-11-22T13:00:00.000Z","status":"failed","attempts":8,"reason":"unavailable"}
@@ -123,7 +138,7 @@ func TestListOfManyMessages(t *testing.T) {
 	require.NoError(t, f.client.ZAdd(t.Context(), keys.Timeline("alice"), reservations...).Err())
 	var got []string
 	for line := range strings.Lines(f.prints(t, "list", "--user", "alice")) {
-		got = append(got, strings.Fields(line)[len(strings.Fields(line))-1])
+		got = append(got, strings.Fields(line)[3])
 	}
 	require.Equal(t, append([]string{"id"}, want...), got)
 	first, _, _ := strings.Cut(f.prints(t, "list", "--user", "alice", "--json"), "\n")

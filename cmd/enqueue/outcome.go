@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,8 +17,33 @@ type answer struct {
 	message.Outcome
 
 	dryRun bool
+	// titles has the titles of messages that are in the way, by id.
+	titles map[string]string
 	// try is a command line that would be accepted, "" for none.
 	try string
+}
+
+// titles returns the titles of what is in the way of a refused message. Without them the
+// refusal is as good, so a failure is none.
+func (p *program) titles(ctx context.Context, s *session, o message.Outcome) map[string]string {
+	var ids []string
+	for _, v := range o.Violations {
+		for _, c := range v.Conflicts {
+			ids = append(ids, c.ID)
+		}
+	}
+	if p.json || len(ids) == 0 {
+		return nil
+	}
+	contents, err := s.submitter.Contents(ctx, o.User, ids...)
+	if err != nil {
+		return nil
+	}
+	titles := make(map[string]string, len(ids))
+	for i, c := range contents {
+		titles[ids[i]] = c.Title
+	}
+	return titles
 }
 
 // print prints an outcome, and returns the error to end with.
@@ -42,6 +68,7 @@ func (p *program) printOutcome(a answer) error {
 		_, err := fmt.Fprintf(p.stderr, "%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), a.Detail)
 		return err //nolint:wrapcheck // nothing more can be printed
 	case len(a.Violations) > 0 || a.QuietHours != nil:
+		s.Titles = a.titles
 		return picture.Refusal(p.stdout, s, a.Outcome, a.try)
 	case a.Outcome.Outcome == message.Refused:
 		return p.printf("%s %s\n", s.Palette.Yellow("refused:"), a.Detail)

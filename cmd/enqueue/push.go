@@ -81,7 +81,7 @@ func (p *program) push(ctx context.Context, cmd *cobra.Command, args []string, f
 		if err != nil {
 			return p.unanswered(ctx, s, m, err)
 		}
-		return p.print(answer{Outcome: o, dryRun: f.dryRun, try: again(cmd, args, o, m.ExpiresAt, m.ShiftUntil)})
+		return p.print(answer{Outcome: o, dryRun: f.dryRun, titles: p.titles(ctx, s, o), try: again(cmd, args, o, m.ExpiresAt, m.ShiftUntil)})
 	})
 }
 

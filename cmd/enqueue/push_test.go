@@ -43,7 +43,7 @@ func TestARefusalExplainsItself(t *testing.T) {
   o in the way   # taken   - free
 
   1/minute  at most 1 in any minute:
-              11:11:11  order-17
+              11:11:11  order-17  Hi
 
   free before  2093-11-22 11:10:11 UTC
   next free    2093-11-22 11:12:11 UTC
@@ -73,19 +73,19 @@ func TestARefusalByManyRules(t *testing.T) {
   ● in the way   ▒ taken   ─ free
 
   1/minute         at most 1 in any minute:
-                     12:10:00  m7
+                     12:10:00  m7  Hi
   5/hour           at most 5 in any hour:
-                     12:00:00  m5
-                     12:05:00  m6
-                     12:10:00  m7
-                     12:15:00  m8
-                     12:20:00  m9
+                     12:00:00  m5  Hi
+                     12:05:00  m6  Hi
+                     12:10:00  m7  Hi
+                     12:15:00  m8  Hi
+                     12:20:00  m9  Hi
   10/calendar_day  at most 10 in a calendar day (2093-11-22 01:00:00 CET – 2093-11-23 01:00:00 CET):
-                     02:00:00  m0
-                     03:00:00  m1
-                     04:00:00  m2
-                     05:00:00  m3
-                     06:00:00  m4
+                     02:00:00  m0  Hi
+                     03:00:00  m1  Hi
+                     04:00:00  m2  Hi
+                     05:00:00  m3  Hi
+                     06:00:00  m4  Hi
                      and 5 more
 
   free before  2093-11-22 00:59:59.999 CET

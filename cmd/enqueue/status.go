@@ -21,7 +21,8 @@ func (p *program) statusCommand(ctx context.Context) *cobra.Command {
 		Short: "Show what became of a message",
 		Long: `Show what became of a message: whether it is scheduled, being sent or delivered,
 was postponed or moved, or ended otherwise, and why. A message is remembered for
-7 days after its end, unless the workers are set otherwise.`,
+7 days after its end, unless the workers are set otherwise. Its title and body
+are kept until it is delivered.`,
 		Example: `  enqueue status --user alice order-17
   enqueue status --user alice order-17 --json`,
 		Args: cli.Argument("ID"),
@@ -34,7 +35,14 @@ was postponed or moved, or ended otherwise, and why. A message is remembered for
 				if !ok {
 					return p.print(answer{Outcome: message.NoStatus(user, args[0])})
 				}
-				return p.printStatus(status)
+				if p.json {
+					return printJSON(p.stdout, status)
+				}
+				contents, err := s.submitter.Contents(ctx, user, args[0])
+				if err != nil {
+					return s.diagnose(ctx, err)
+				}
+				return p.printStatus(status, contents[0])
 			})
 		},
 	}
@@ -43,15 +51,29 @@ was postponed or moved, or ended otherwise, and why. A message is remembered for
 	return cmd
 }
 
-func (p *program) printStatus(s message.Status) error {
-	if p.json {
-		return printJSON(p.stdout, s)
-	}
+func (p *program) printStatus(s message.Status, c message.Content) error {
 	style, err := p.style()
 	if err != nil {
 		return err
 	}
-	return p.printf("%s", p.story(style, s))
+	return p.printf("%s%s", p.story(style, s), describe(s, c))
+}
+
+// contentWidth is the width of a title or body.
+const contentWidth = 100
+
+// describe returns lines with category, title and body. A delivered message has only its
+// category.
+func describe(s message.Status, c message.Content) string {
+	var text strings.Builder
+	for _, field := range []struct{ name, value string }{
+		{"category", s.Category}, {"title", c.Title}, {"body", c.Body},
+	} {
+		if field.value != "" {
+			fmt.Fprintf(&text, "  %-8s  %s\n", field.name, cli.OneLine(field.value, contentWidth))
+		}
+	}
+	return text.String()
 }
 
 // story returns what became of a message: a sentence, and lines with details.

@@ -32,9 +32,11 @@ func TestStatus(t *testing.T) {
 	f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--id", "a", "--title", "Hi", "--expires-at", on22("20:00:00"))
 	require.Equal(t, `scheduled: message a to alice is to be sent at 2093-11-22 11:11:11 UTC (in 1 day 1 hour)
   expires at 2093-11-22 20:00:00 UTC
+  title     Hi
 `, f.prints(t, "status", "--user", "alice", "a"))
 	require.Equal(t, `scheduled: message a to alice is to be sent at 2093-11-22 12:11:11 CET (in 1 day 1 hour)
   expires at 2093-11-22 21:00:00 CET
+  title     Hi
 `, f.prints(t, "status", "--user", "alice", "a", "--tz", "Europe/Berlin"))
 	require.JSONEq(t, `{"id":"a","user":"alice","status":"scheduled","send_at":"2093-11-22T11:11:11.000Z",
 		"expires_at":"2093-11-22T20:00:00.000Z"}`, f.prints(t, "status", "--user", "alice", "a", "--json"))
@@ -43,6 +45,7 @@ func TestStatus(t *testing.T) {
 	require.Equal(t, `moved: message a to alice was moved from 2093-11-22 11:11:11 UTC to 2093-11-22 12:00:00 UTC (in 1 day 2 hours)
   requested for 2093-11-22 11:11:11 UTC
   expires at 2093-11-22 20:00:00 UTC
+  title     Hi
 `, f.prints(t, "status", "--user", "alice", "a"))
 	f.prints(t, "cancel", "--user", "alice", "a")
 	require.Equal(t, `cancelled: message a to alice was taken back at 2093-11-21 10:00:00 UTC
@@ -112,7 +115,7 @@ func TestStatusInWords(t *testing.T) {
 		},
 	} {
 		f.record(t, "a", row.fields...)
-		require.Equal(t, row.want, f.prints(t, "status", "--user", "alice", "a"))
+		require.Equal(t, row.want+"  title     Hi\n", f.prints(t, "status", "--user", "alice", "a"))
 	}
 }
 
@@ -149,7 +152,7 @@ func TestStatusOfTriesBefore(t *testing.T) {
 		},
 	} {
 		f.record(t, "a", row.fields...)
-		require.Equal(t, row.want, f.prints(t, "status", "--user", "alice", "a"))
+		require.Equal(t, row.want+"  title     Hi\n", f.prints(t, "status", "--user", "alice", "a"))
 	}
 	require.JSONEq(t, `{"id":"a","user":"alice","status":"delivered","send_at":"2093-11-22T11:11:11.000Z",
 		"promised_at":"2093-11-22T11:10:11.000Z","delivered_at":"2093-11-22T11:11:11.000Z","lateness_ms":60000,
@@ -168,6 +171,7 @@ func TestStatusOfWhatIsStillToCome(t *testing.T) {
 	f.record(t, "late", "p", unix("11:00:00"), "w", "late 1 60000")
 	require.Equal(t, `postponed: message late to alice was postponed from 2093-11-22 11:00:00 UTC to 2093-11-22 11:11:11 UTC (in 1 day 1 hour)
   late: 1/minute was in the way
+  title     Hi
 `, f.prints(t, "status", "--user", "alice", "late"))
 	require.JSONEq(t, `{"id":"late","user":"alice","status":"postponed","send_at":"2093-11-22T11:11:11.000Z",
 		"promised_at":"2093-11-22T11:00:00.000Z","reason":"late: 1/minute was in the way"}`,
@@ -177,6 +181,7 @@ func TestStatusOfWhatIsStillToCome(t *testing.T) {
 	f.record(t, "again", "w", "unavailable", "n", 1, "a", unix("11:21:00"))
 	require.Equal(t, `scheduled: message again to alice is to be sent at 2093-11-22 11:20:00 UTC (in 1 day 1 hour)
   delivery failed (unavailable) once; the next try is at 2093-11-22 11:21:00 UTC (in 1 day 1 hour)
+  title     Hi
 `, f.prints(t, "status", "--user", "alice", "again"))
 
 	// A postponed one that failed when its time came.

@@ -53,6 +53,7 @@ type Submitter struct {
 	Policies *rules.Policies
 	timeline *sendlimit.Timeline // under the rules of Policies, see Timeline
 	records  *messages.Records
+	keys     keyspace.Keys
 	options  sendlimit.Options     // of the timeline
 	commands redis.UniversalClient // the client of the timeline
 	capacity *capacity
@@ -100,7 +101,12 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 	if err != nil {
 		return nil, err
 	}
+	keys, err := keyspace.NewKeys(b.Prefix)
+	if err != nil {
+		return nil, err
+	}
 	s := &Submitter{
+		keys:     keys,
 		Policies: b.Policies, options: b.Limits, commands: commands, capacity: room, replicas: copies,
 		queue: q, timers: q.Timers(b.Watch, b.Logger), clock: storeclock.New(), logger: b.Logger, metrics: b.Metrics, client: b.Client,
 	}

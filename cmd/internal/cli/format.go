@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -80,6 +81,21 @@ func FormatCount(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// OneLine returns a text of somebody else for a line of a terminal: at most width
+// characters, with spaces for what is not printable, such as escape sequences.
+func OneLine(s string, width int) string {
+	runes := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s))
+	if len(runes) > width {
+		runes = append(runes[:width-1], '…')
+	}
+	return string(runes)
 }
 
 // FormatLimit formats a limit; 0 means none.

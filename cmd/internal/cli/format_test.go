@@ -16,3 +16,10 @@ func TestThousands(t *testing.T) {
 		require.Equal(t, want, cli.Thousands(n))
 	}
 }
+
+func TestOneLine(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Tisch für 2", cli.OneLine("Tisch für 2", 11))
+	require.Equal(t, "Tisch für …", cli.OneLine("Tisch für zwei", 11))
+	require.Equal(t, "a [31mb  c", cli.OneLine("a\x1b[31mb\r\nc", 20), "no title changes the terminal")
+}

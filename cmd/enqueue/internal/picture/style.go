@@ -18,6 +18,8 @@ type Style struct {
 	Unicode bool
 	Palette cli.Palette
 	Zone    *time.Location // of the times shown; nil means UTC
+	// Titles has titles of messages that are in the way, by id.
+	Titles map[string]string
 }
 
 const (

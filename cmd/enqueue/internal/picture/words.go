@@ -25,6 +25,9 @@ func inWords(rule string, limit int) string {
 // conflictsShown is how many conflicts of a rule a picture lists.
 const conflictsShown = 5
 
+// titleWidth is the width of a title in a picture.
+const titleWidth = 40
+
 // reasons lists what is in the way: the quiet hours, and the rules with the messages that
 // they count.
 func (s Style) reasons(o message.Outcome) []string {
@@ -46,7 +49,7 @@ func (s Style) reasons(o message.Outcome) []string {
 		lines = append(lines, fmt.Sprintf("%s%s%*s  %s:", indent, s.Palette.Yellow(v.Name()), names-len(v.Name()), "", words))
 		margin := strings.Repeat(" ", len(indent)+names+4)
 		for _, c := range v.Conflicts[:min(conflictsShown, len(v.Conflicts))] {
-			lines = append(lines, fmt.Sprintf("%s%s  %s", margin, s.clock(c.SendAt.Time, o.SendAt.Time), c.ID))
+			lines = append(lines, fmt.Sprintf("%s%s  %s", margin, s.clock(c.SendAt.Time, o.SendAt.Time), strings.TrimRight(c.ID+"  "+cli.OneLine(s.Titles[c.ID], titleWidth), " ")))
 		}
 		if more := v.ConflictsTotal - conflictsShown; more > 0 {
 			lines = append(lines, fmt.Sprintf("%sand %d more", margin, more))
