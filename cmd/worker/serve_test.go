@@ -291,6 +291,8 @@ func TestStoppingFinishesWhatRuns(t *testing.T) {
 	require.Equal(t, http.StatusOK, get(t, health).status, "it answers to the end")
 	require.NoError(t, worker.result(t))
 	require.Len(t, receiver.Requests(), 1)
+	require.Equal(t, environ[0], "REDIS_URL="+worker.attribute(t, "starting", "redis"))
+	worker.logged(t, "stopped")
 	worker.notLogged(t, "WARN")
 
 	again := start(t, environ, "--push-url", receiver.URL()).started(t)

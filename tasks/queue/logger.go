@@ -3,50 +3,51 @@ package queue
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 )
 
 // logger passes asynq's log to ours. asynq repeats a warning several times a second while
-// the store is away; logger repeats it once a minute.
+// the store is away; logger passes it on once in an outage.
 type logger struct {
 	logger *slog.Logger
 	local  func() time.Time
 
-	mu     sync.Mutex
-	logged map[string]time.Time // by the first words, which name the failure
+	mu   sync.Mutex
+	last map[string]time.Time // when asynq said it, by the first words, which name the failure
 }
 
 const (
-	// repeatAfter is after how long a warning is logged again. Two warnings are the same
-	// if their first sameBytes are: the error with its addresses follows.
-	repeatAfter  = time.Minute
+	// outageEnds is how long asynq is silent about a failure after its outage. Two
+	// warnings are the same if their first sameBytes are: the error with its addresses
+	// follows.
+	outageEnds   = time.Minute
 	sameBytes    = 40
 	mostWarnings = 100
 )
 
 func newLogger(to *slog.Logger, local func() time.Time) *logger {
-	return &logger{logger: to, local: local, logged: make(map[string]time.Time)}
+	return &logger{logger: to, local: local, last: make(map[string]time.Time)}
 }
 
-// due reports whether to log a warning, and notes that it is logged.
+// due reports whether to log a warning, and notes when it was said.
 func (l *logger) due(words string) bool {
 	words = words[:min(len(words), sameBytes)]
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.local()
-	if last, known := l.logged[words]; known && now.Sub(last) < repeatAfter {
-		return false
+	last, known := l.last[words]
+	if !known && len(l.last) == mostWarnings { // some words contain ids
+		clear(l.last)
 	}
-	if len(l.logged) == mostWarnings { // some words contain ids
-		clear(l.logged)
-	}
-	l.logged[words] = now
-	return true
+	l.last[words] = now
+	return !known || now.Sub(last) >= outageEnds
 }
 
 func (l *logger) warn(log func(string, ...any), args []any) {
-	if words := fmt.Sprint(args...); l.due(words) {
+	// The code is asynq's own, and says nothing about the failure.
+	if words := strings.ReplaceAll(fmt.Sprint(args...), "INTERNAL_ERROR: ", ""); l.due(words) {
 		log("queue", "message", words)
 	}
 }

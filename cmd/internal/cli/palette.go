@@ -21,6 +21,9 @@ func NewPalette(w io.Writer, getenv func(string) string) Palette {
 	return Palette{on: IsTerminal(w) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
 }
 
+// Colours reports whether the palette colours.
+func (p Palette) Colours() bool { return p.on }
+
 // Bold is for what a person looks for first.
 func (p Palette) Bold(s string) string { return p.paint("1", s) }
 

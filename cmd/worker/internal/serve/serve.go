@@ -37,7 +37,8 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 			Field: dropFlag, Value: dropDueBefore.Format(time.RFC3339Nano), Want: "a worker that delivers: deliver is false",
 		}
 	}
-	logger := newLogger(p.Stderr, settings)
+	logger := newLogger(p.Stderr, cli.NewPalette(p.Stderr, p.Getenv), settings)
+	logStart(ctx, settings, logger)
 	warnOfDropping(ctx, dropDueBefore, logger)
 	endpoint, err := newEndpoint(ctx, settings.Listen, settings.TLSCert, settings.TLSKey)
 	if err != nil {
@@ -54,7 +55,9 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 			err = nil
 			return // goroutines use the store until the process ends
 		}
-		err = errors.Join(err, storage.close())
+		if err = errors.Join(err, storage.close()); err == nil {
+			logger.InfoContext(ctx, "stopped")
+		}
 	}()
 
 	measured, err := newMetrics(storage.client, settings.Prefix)
