@@ -126,8 +126,11 @@ func (p *program) message(f push) (message.Message, error) {
 // checkShift returns a *fault.InvalidError for a bound of a shift if there can be none,
 // since neither the message nor the user's policy asks for one.
 func (s *session) checkShift(ctx context.Context, m message.Message) error {
-	if m.ShiftUntil.IsZero() || m.OnConflict != "" || m.Now || m.Validate() != nil {
+	if m.ShiftUntil.IsZero() || m.OnConflict != "" || m.Now {
 		return nil
+	}
+	if err := m.Validate(); err != nil {
+		return err
 	}
 	users, err := settings.NewUsers(s.client, s.prefix)
 	if err != nil {

@@ -61,7 +61,7 @@ func reflow(text string, width int) string {
 }
 
 func wrap(text string, width int) string {
-	return wordwrap.WrapString(text, uint(max(width, narrowest))) //nolint:gosec // it is positive
+	return wordwrap.WrapString(text, uint(max(width, narrowest)))
 }
 
 // usageFunc returns cobra's usage with the flags in groups, wrapped at a width.

@@ -26,7 +26,7 @@ func newLogger(w io.Writer, palette cli.Palette, c config.Config) *slog.Logger {
 }
 
 func newTerminalLogger(w io.Writer, palette cli.Palette, c config.Config) *slog.Logger {
-	return slog.New(tint.NewHandler(w, &tint.Options{
+	return slog.New(tint.NewTextHandler(w, &tint.Options{
 		Level: c.LogLevel, ReplaceAttr: spellDuration, TimeFormat: "15:04:05.000", NoColor: !palette.Colours(),
 	}))
 }
