@@ -92,6 +92,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 			return err
 		}
 	}
+	defer watchStore(ctx, storage.client, pingEvery, logger)()
 	s := service{work: work, endpoint: endpoint, api: served, timeout: settings.ShutdownTimeout, logger: logger}
 	return s.run(ctx)
 }
