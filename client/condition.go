@@ -8,8 +8,9 @@ import (
 )
 
 // Condition is required for a change. If it is not met, nothing is changed and the error
-// is a *Refusal with CodeVersionMismatch. IfNone and IfVersion return one; a change
-// accepts at most one. The zero value is no condition.
+// is a *Refusal with CodeVersionMismatch. IfNone and IfVersion return one. Of several
+// versions one must be the present one; IfNone allows no other condition beside it. The
+// zero value is no condition.
 type Condition struct{ name, value string }
 
 // IfNone requires that nothing is stored yet.
@@ -21,7 +22,7 @@ func IfVersion[V int64 | string](version V) Condition {
 	return Condition{"If-Match", strconv.QuoteToASCII(fmt.Sprint(version))}
 }
 
-// headerOf returns conditions as headers. The API refuses more than one.
+// headerOf returns conditions as headers.
 func headerOf(conditions []Condition) http.Header {
 	h := http.Header{}
 	for _, c := range conditions {

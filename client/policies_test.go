@@ -94,13 +94,16 @@ func TestPoliciesThatTheRealAPIFindsWrong(t *testing.T) {
 		{client.Policy{Name: "vip", Rules: []string{"1/day"}, QuietHours: []string{"00:00-24:00"}}, nil, "quiet_hours"},
 		{vip(), []client.Condition{client.IfVersion("")}, "If-Match"},
 		{vip(), []client.Condition{client.IfVersion("\"\r\n")}, "If-Match"},
-		{vip(), []client.Condition{client.IfVersion("1"), client.IfVersion("2")}, "If-Match"},
 		{vip(), []client.Condition{client.IfVersion("1"), client.IfNone()}, "If-None-Match"},
 	} {
 		_, err := a.ApplyPolicy(t.Context(), row.p, row.only...)
 		isInvalid(t, err, row.field)
 	}
-	_, err := a.Policy(t.Context(), "")
+	_, err := a.ApplyPolicy(t.Context(), vip(), client.IfVersion("1"), client.IfVersion("2"))
+	var refused *client.Refusal
+	require.ErrorAs(t, err, &refused, "of several versions one must be there")
+	require.Equal(t, client.CodeVersionMismatch, refused.Code)
+	_, err = a.Policy(t.Context(), "")
 	isInvalid(t, err, "name")
 	_, err = a.Policy(t.Context(), "vip")
 	require.ErrorIs(t, err, client.ErrNotFound, "nothing was applied")
