@@ -31,7 +31,7 @@
 // A success is application/json with 200, or 201 for something new. Everything else is a
 // Problem, application/problem+json: the members of RFC 9457 and those of
 // message.Outcome. status.go derives the status from the outcome's code. Only mistakes
-// that HTTP itself has a word for have 400, 408, 413 or 415.
+// that HTTP itself has a word for have 400, 408, 413, 415 or 501.
 //
 //   - Each answer has an X-Request-Id: the caller's, if it is harmless. The log shows it
 //     too. Logs name routes, never users, ids or content.
