@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"al.essio.dev/pkg/shellescape"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -24,7 +25,7 @@ func again(cmd *cobra.Command, args []string, o message.Outcome, expires, shiftU
 	}
 	words := strings.Fields(cmd.CommandPath())
 	for _, arg := range args {
-		words = append(words, quote(arg))
+		words = append(words, shellescape.Quote(arg))
 	}
 	cmd.Flags().SortFlags = false // Visit uses the order of the command line
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -34,7 +35,7 @@ func again(cmd *cobra.Command, args []string, o message.Outcome, expires, shiftU
 		for _, value := range given(f, at) {
 			words = append(words, "--"+f.Name)
 			if value != "true" || f.Value.Type() != "bool" {
-				words = append(words, quote(value))
+				words = append(words, shellescape.Quote(value))
 			}
 		}
 	})
@@ -54,13 +55,4 @@ func given(f *pflag.Flag, at time.Time) []string {
 	default:
 		return []string{f.Value.String()}
 	}
-}
-
-// quote quotes a word for a shell if necessary.
-func quote(word string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-"
-	if word != "" && strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -48,7 +48,7 @@ func TestARefusalExplainsItself(t *testing.T) {
   free before  2093-11-22 11:10:11 UTC
   next free    2093-11-22 11:12:11 UTC
 
-  try  enqueue push --user alice --title 'Your table'\''s ready' --at 2093-11-22T11:12:11Z --data 'a=b c' --data d=
+  try  enqueue push --user alice --title 'Your table'"'"'s ready' --at 2093-11-22T11:12:11Z --data 'a=b c' --data d=
 `, got.stdout)
 	require.Zero(t, f.run(t, "push", "--user", "alice", "--title", "Your table's ready", "--at", on22("11:12:11")).status,
 		"what it says to try is accepted")

@@ -2,11 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -64,16 +65,7 @@ func FormatDuration(d time.Duration) string {
 }
 
 // Thousands formats a number with its digits in groups, "81,959".
-func Thousands(n int) string {
-	digits := strconv.Itoa(n)
-	var groups []string
-	for ; len(digits) > 3; digits = digits[:len(digits)-3] {
-		groups = append(groups, digits[len(digits)-3:])
-	}
-	groups = append(groups, digits)
-	slices.Reverse(groups)
-	return strings.Join(groups, ",")
-}
+func Thousands(n int) string { return humanize.Comma(int64(n)) }
 
 // FormatCount formats a number with the name of the counted things: "1 key", "2 keys".
 func FormatCount(n int, one, many string) string {
