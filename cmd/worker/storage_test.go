@@ -2,6 +2,7 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -47,4 +48,18 @@ func TestItWarnsOfAStoreThatKeepsNothing(t *testing.T) {
 	worker = start(t, environ).started(t)
 	worker.notLogged(t, "keeps nothing")
 	require.NotContains(t, get(t, worker.page(t, "readyz")).body, "durability")
+}
+
+func TestItSaysWhatIsLostWithTheEmbeddedStore(t *testing.T) {
+	t.Parallel()
+	worker := start(t, nil).started(t)
+	for _, user := range []string{"alice", "bob"} {
+		submitMessage(t, worker.storeURL(t), user, time.Hour)
+	}
+	require.NoError(t, worker.end(t))
+	require.EqualValues(t, 2, worker.logged(t, "the embedded store ends")["lost"])
+
+	empty := start(t, nil).started(t)
+	require.NoError(t, empty.end(t))
+	empty.notLogged(t, "the embedded store ends")
 }

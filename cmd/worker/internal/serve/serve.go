@@ -55,6 +55,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 			err = nil
 			return // goroutines use the store until the process ends
 		}
+		storage.warnOfLoss(ctx, settings.Prefix, logger)
 		if err = errors.Join(err, storage.close()); err == nil {
 			logger.InfoContext(ctx, "stopped")
 		}

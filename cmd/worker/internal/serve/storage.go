@@ -9,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -45,6 +46,44 @@ func (s storage) close() error {
 		s.embedded.Close()
 	}
 	return err
+}
+
+// warnOfLoss logs how many pending messages end with the embedded store.
+func (s storage) warnOfLoss(ctx context.Context, prefix string, logger *slog.Logger) {
+	if s.embedded == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingWithin)
+	defer cancel()
+	pending, err := countPending(ctx, s.client, prefix)
+	if err != nil {
+		logger.WarnContext(ctx, "could not count what is lost with the embedded store", "error", err)
+	} else if pending > 0 {
+		logger.WarnContext(ctx, "the embedded store ends, and with it messages that were still to be sent", "lost", pending)
+	}
+}
+
+// countPending counts the messages on the watch lists.
+func countPending(ctx context.Context, client redis.UniversalClient, prefix string) (int64, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return 0, err
+	}
+	lists := make([]*redis.IntCmd, keyspace.Partitions)
+	_, err = client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for partition := range lists {
+			lists[partition] = pipe.ZCard(ctx, keys.WatchOf(partition))
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("counting the pending messages: %w", err)
+	}
+	var pending int64
+	for _, list := range lists {
+		pending += list.Val()
+	}
+	return pending, nil
 }
 
 // prepare checks that the store is fit for deliveries, and gives it the policies and the
