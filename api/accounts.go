@@ -158,7 +158,7 @@ func expiryOf(d message.APIKeyDraft) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339Nano, d.ExpiresAt)
 	if err != nil {
 		return time.Time{}, &fault.InvalidError{
-			Field: "expires_at", Value: d.ExpiresAt, Want: "an RFC 3339 time such as 2026-11-22T11:11:11Z",
+			Field: "expires_at", Value: d.ExpiresAt, Want: "an RFC 3339 time such as 2040-06-22T11:11:11Z",
 		}
 	}
 	return at, nil

@@ -53,7 +53,7 @@ func categoryParameter(description string) *huma.Param {
 
 func timeParameter(name, description string) *huma.Param {
 	return &huma.Param{
-		Name: name, In: "query", Example: "2026-11-22T11:11:11Z",
+		Name: name, In: "query", Example: "2040-06-22T11:11:11Z",
 		Description: description + " RFC 3339, or now; a + is written %2B.",
 		Schema:      &huma.Schema{Type: huma.TypeString},
 	}

@@ -110,7 +110,7 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 		{`{"limits":[5]}`, "limits", "a text"},
 		{`{"contact":5}`, "contact", "a text"},
 		{`{"block":true}`, "block", "there are contact, policy, limits, time_zone, blocked"},
-		{`{"user":"alice"}`, "user", "no such field"},
+		{`{"user":"alice"}`, "user", "unknown field"},
 		{`[]`, "body", "a JSON object"},
 	} {
 		for _, method := range []string{http.MethodPut, http.MethodPatch} {

@@ -253,7 +253,7 @@ func TestSettingsNameNoPolicy(t *testing.T) {
 		_, err = s.Submit(s.Context(), s.message("c", time.Hour))
 		s.away(err, fault.CodeUnavailable)
 		require.ErrorContains(s, err, `"gone"`)
-		require.ErrorContains(s, err, "worker policy apply")
+		require.ErrorContains(s, err, "apply it, or give the user another policy")
 		require.NotContains(s, err.Error(), "alice", "errors are logged")
 
 		// What is on time needs no rules. What is late waits for them in the queue.

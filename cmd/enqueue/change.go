@@ -40,7 +40,7 @@ func (p *program) moveCommand(ctx context.Context) *cobra.Command {
 		Short: "Give a message another send time",
 		Long: `Give a message another send time, which works until it is being sent. If the
 new time is refused, the message keeps the old one.`,
-		Example: `  enqueue move --user alice order-17 --at 2026-11-22T12:00:00Z
+		Example: `  enqueue move --user alice order-17 --at "$(date -d tomorrow +%F) 12:00" --tz Europe/Berlin
   enqueue move --user alice order-17 --at +2h`,
 		Args: cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {

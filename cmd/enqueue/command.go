@@ -56,7 +56,7 @@ func (p *program) command(ctx context.Context) *cobra.Command {
 		Long: `Submit messages to be sent at a future time, and show what is scheduled. The
 rules that limit how many messages a user receives are in the store.
 
-Times are written as RFC 3339 (2026-11-22T11:11:11Z), now, +90m (from now on),
+Times are written as RFC 3339 (2040-06-22T11:11:11Z), now, +90m (from now on),
 or YYYY-MM-DD HH:MM in the time zone of --tz.
 
 The exit status is 0 for done, 2 for bad usage or input, 3 for refused, 4 for

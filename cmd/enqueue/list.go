@@ -28,7 +28,7 @@ were to be sent, for 7 days after their end unless the workers are set
 otherwise. enqueue status shows more about one message.`,
 		Example: `  enqueue list --user alice
   enqueue list --user alice --from now --to +7d --json
-  enqueue list --user alice --from "2026-11-22 00:00" --to "2026-11-23 00:00" --tz Europe/Berlin`,
+  enqueue list --user alice --from "$(date +%F) 00:00" --to "$(date -d tomorrow +%F) 00:00" --tz Europe/Berlin`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := sendlimit.ListRequest{User: user}

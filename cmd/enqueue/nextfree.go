@@ -21,7 +21,7 @@ func (p *program) nextFreeCommand(ctx context.Context) *cobra.Command {
 as taken, so messages at all of them would be accepted. A blocked user has no
 free time.`,
 		Example: `  enqueue next-free --user alice
-  enqueue next-free --user alice --from 2026-11-22T11:11:11Z --count 3
+  enqueue next-free --user alice --from +1d --count 3
   enqueue next-free --user alice --category marketing --json`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -195,7 +195,7 @@ func TestPushJSON(t *testing.T) {
 		"detail":"the id a stands for another message to alice: use another id for another message"}`,
 		push("--id", "a", "--at", on22("11:11:12")))
 	require.JSONEq(t, `{"outcome":"invalid","code":"invalid_field","field":"at",
-		"detail":"at \"tomorrow\" is not allowed: it takes an RFC 3339 time such as 2026-11-22T11:11:11Z, now, +90m, or with --tz a local time such as \"2026-11-22 11:11\""}`,
+		"detail":"at \"tomorrow\" is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z, now, +90m, or with --tz a local time such as \"2040-06-22 11:11\""}`,
 		push("--at", "tomorrow"))
 }
 

@@ -27,7 +27,7 @@ the period that the time is in. Sent and unsent messages both count.
 With --category, the category's rules are shown too, and free means free for a
 message of that category.`,
 		Example: `  enqueue usage --user alice
-  enqueue usage --user alice --at 2026-11-22T11:11:11Z
+  enqueue usage --user alice --at +1d
   enqueue usage --user alice --category marketing
   enqueue usage --user alice --from now --to +7d --tz Europe/Berlin`,
 		Args: cli.NoArguments,

@@ -91,10 +91,7 @@ func checkMembers(inside string, given map[string]json.RawMessage, of reflect.Ty
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := slices.Index(known, name)
 		if i < 0 {
-			wrong = append(wrong, &fault.InvalidError{
-				Field: Printable(inside + name), Value: Clip(string(given[name])),
-				Want: "no value: there is no such field; there are " + strings.Join(known, ", "),
-			})
+			wrong = append(wrong, message.UnknownField(Printable(inside+name), known))
 			continue
 		}
 		wrong = append(wrong, checkMember(inside+name, given[name], types[i].of)...)

@@ -108,7 +108,7 @@ func (a *address) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Allow", a.allow)
 	WriteProblem(w, message.Outcome{
 		Outcome: message.Errored, Code: CodeMethodNotAllowed,
-		Detail: fmt.Sprintf("%q is not a method of this address: it takes %s", Clip(r.Method), a.allow),
+		Detail: fmt.Sprintf("this address has no method %s: use %s", Printable(r.Method), a.allow),
 	})
 }
 

@@ -56,10 +56,10 @@ func ParseTime(field, s, tz string, now time.Time) (When, error) {
 	case outOfRange(errRFC) || outOfRange(err):
 		return When{}, invalid("a date and time that exist")
 	case err != nil:
-		return When{}, invalid("an RFC 3339 time such as 2026-11-22T11:11:11Z, now, +90m," +
-			` or with --tz a local time such as "2026-11-22 11:11"`)
+		return When{}, invalid("an RFC 3339 time such as 2040-06-22T11:11:11Z, now, +90m," +
+			` or with --tz a local time such as "2040-06-22 11:11"`)
 	case tz == "":
-		return When{}, invalid("a time with its zone: write 2026-11-22T11:11:11Z or 2026-11-22T11:11:11+01:00," +
+		return When{}, invalid("a time with its zone: write 2040-06-22T11:11:11Z or 2040-06-22T11:11:11+01:00," +
 			" or give the zone with --tz, such as --tz Europe/Berlin")
 	}
 	at, wrong := inZone(wall, zone, layout)

@@ -55,8 +55,8 @@ func TestParseTime(t *testing.T) {
 
 func TestParseTimeRefuses(t *testing.T) {
 	t.Parallel()
-	const form = `an RFC 3339 time such as 2026-11-22T11:11:11Z, now, +90m, or with --tz a local time such as "2026-11-22 11:11"`
-	const zone = "a time with its zone: write 2026-11-22T11:11:11Z or 2026-11-22T11:11:11+01:00," +
+	const form = `an RFC 3339 time such as 2040-06-22T11:11:11Z, now, +90m, or with --tz a local time such as "2040-06-22 11:11"`
+	const zone = "a time with its zone: write 2040-06-22T11:11:11Z or 2040-06-22T11:11:11+01:00," +
 		" or give the zone with --tz, such as --tz Europe/Berlin"
 	const relative = "a length of time after the +, such as +90s, +90m, +36h or +7d"
 	const exists = "a date and time that exist"

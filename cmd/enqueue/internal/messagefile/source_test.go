@@ -154,7 +154,7 @@ func TestTimesInFiles(t *testing.T) {
 		{"+90m", "", form}, // it would be another time at every run
 		{"+90m", "UTC", form},
 		{"2026-11-22", "UTC", form},
-		{"2026-11-22 11:11", "", "a time with its zone: write 2026-11-22T11:11:11Z or 2026-11-22T11:11:11+01:00," +
+		{"2026-11-22 11:11", "", "a time with its zone: write 2040-06-22T11:11:11Z or 2040-06-22T11:11:11+01:00," +
 			" or give the zone with --tz, such as --tz Europe/Berlin"},
 		{"2026-02-30T11:11:11Z", "", "a date and time that exist"},
 	} {

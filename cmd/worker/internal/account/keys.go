@@ -41,7 +41,7 @@ func (f *keyFlags) parse() ([]accounts.Scope, time.Time, error) {
 	expires, err := time.Parse(time.RFC3339, f.expires)
 	if err != nil {
 		return nil, time.Time{}, &fault.InvalidError{
-			Field: "expires_at", Value: f.expires, Want: "an RFC 3339 time such as 2027-01-01T00:00:00Z",
+			Field: "expires_at", Value: f.expires, Want: "an RFC 3339 time such as 2040-01-01T00:00:00Z",
 		}
 	}
 	return scopes, expires, nil
@@ -62,7 +62,7 @@ func (a *commands) addKeyCommand() *cobra.Command {
 			return a.printKey(args[0], secret, key, "")
 		})
 	k.register(add.Flags())
-	add.Example = "  worker account add-key acme --scopes read --expires-at 2027-01-01T00:00:00Z"
+	add.Example = "  worker account add-key acme --scopes read --expires-at 2040-01-01T00:00:00Z"
 	return add
 }
 
