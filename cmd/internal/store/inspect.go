@@ -229,7 +229,7 @@ func explain(err error) error {
 		err = &fault.UnavailableError{
 			Detail: fmt.Sprintf("no Redis at %s: connection refused; start a worker with the same settings (without REDIS_URL it"+
 				" brings a store to try things out), or start Redis and name it in REDIS_URL", dial.Addr),
-			Err:    err,
+			Err: err,
 		}
 	}
 	return fmt.Errorf("looking at the store: %w", store.Explain(err, "asking Redis"))
