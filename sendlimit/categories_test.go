@@ -351,20 +351,20 @@ func TestUnknownCategories(t *testing.T) {
 		known := []string{"marketing", "otp", "probe"}
 		for _, shift := range []bool{false, true} {
 			for _, at := range []string{"10:00", "11:00"} { // taken, and free
-				r := u.request("b", at, "marketting")
+				r := u.request("b", at, "marketing2")
 				r.Shift = shift
 				require.Equal(u, sendlimit.Decision{
 					Code: fault.CodeUnknownCategory, At: story.Ahead(at), Categories: known, Now: r.Now,
 				}, u.ask(r))
 			}
 		}
-		past := u.request("b", "11:00", "marketting")
+		past := u.request("b", "11:00", "marketing2")
 		past.At = past.Now.Add(-time.Hour)
 		require.Equal(u, fault.CodeInPast, u.ask(past).Code, "the clock comes first")
 		u.setSettings(policy.UserSettings{Blocked: true})
-		require.Equal(u, fault.CodeBlocked, u.submit("b", "11:00", "marketting").Code)
+		require.Equal(u, fault.CodeBlocked, u.submit("b", "11:00", "marketing2").Code)
 		u.setSettings(policy.UserSettings{TimeZone: "Asia/Tokyo"})
-		require.Equal(u, fault.CodeUnknownCategory, u.submit("b", "11:00", "marketting").Code)
+		require.Equal(u, fault.CodeUnknownCategory, u.submit("b", "11:00", "marketing2").Code)
 	})
 }
 

@@ -237,7 +237,7 @@ func explain(err error) error {
 
 // notRedis matches what the client library says of a reply that does not begin like one of
 // Redis: it quotes the reply, and has no type for the error.
-var notRedis = regexp.MustCompile(`redis: (can't parse|invalid reply)[^"]*"[^-+:$*_,#=%~>(!|"]`) //nolint:gochecknoglobals // a constant
+var notRedis = regexp.MustCompile(`redis: (can't parse|invalid reply)[^"]*"[^-+:$*_,#=%~>(!|"]`)
 
 // isLoopback reports whether an address is on this machine, where a worker or a Redis can
 // be started.
