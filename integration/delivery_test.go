@@ -163,6 +163,7 @@ func (d *delivery) settled(client redis.UniversalClient) {
 
 // Two workers share the due messages, while one of them is replaced.
 func TestPitfall22DeliveredOnceNotEarlyAndNotLate(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	server := redistest.Real(t)
 	d := newDelivery(t, server.Addr)
