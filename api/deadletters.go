@@ -76,7 +76,7 @@ func (s *server) showDeadLetterRoute() route {
 					Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
 				},
 			},
-			Responses: responses[message.DeadLetter](s, "The dead letter.", http.StatusNotFound),
+			Responses: responses[message.Status](s, "The dead letter.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeAdmin, do: s.showDeadLetter,
 	}
@@ -96,7 +96,7 @@ func (s *server) showDeadLetter(r *http.Request, q web.Query) (web.Answer, error
 		return web.Answer{}, &refusal{deadletters.NoDeadLetter(user, id)}
 	}
 	if !content {
-		letter = message.DeadLetter{Status: letter.Status}
+		letter.Content = message.Content{}
 	}
 	return web.Done(letter), nil
 }

@@ -118,7 +118,9 @@ func descriptions() map[string]string {
 		"Draft.on_conflict": "What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift.",
 		"Draft.shift_until": "RFC 3339: the last time that a shift may choose. By default a day after send_at. " +
 			"Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed.",
-		"MoveDraft.send_at": "The new send time: RFC 3339 with zone, or now.",
+		"MoveDraft.send_at":     "The new send time: RFC 3339 with zone, or now.",
+		"MoveDraft.on_conflict": "What to do if the new time is not free: refuse, so the message keeps the old one, or shift it to the next free time. By default refuse.",
+		"MoveDraft.shift_until": "RFC 3339: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift.",
 
 		"account":      "The account that is charged for the message; absent without accounts.",
 		"id":           "The message's id.",

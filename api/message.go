@@ -16,10 +16,11 @@ func (s *server) statusRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "getMessage", Method: http.MethodGet, Path: messagePattern, Tags: []string{"messages"},
-			Summary:     "Get the status of a message",
-			Description: "The status is kept for a while after the message ended, by default 7 days.",
-			Parameters:  []*huma.Param{userParameter(), idParameter()},
-			Responses:   responses[message.Status](s, "What became of it.", http.StatusNotFound),
+			Summary: "Get a message and its status",
+			Description: "The status is kept for a while after the message ended, by default 7 days. Title, body and data are shown " +
+				"until then; a dead letter keeps them.",
+			Parameters: []*huma.Param{userParameter(), idParameter()},
+			Responses:  responses[message.Status](s, "What became of it.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeRead, do: s.status,
 	}
@@ -41,8 +42,9 @@ func (s *server) moveRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "moveMessage", Method: http.MethodPatch, Path: messagePattern, Tags: []string{"messages"},
-			Summary:     "Move a message to another send time",
-			Description: "Possible until the message is being sent. If the new time is not free, the message keeps the old one.",
+			Summary: "Move a message to another send time",
+			Description: "Possible until the message is being sent. If the new time is not free, the message keeps the old one; " +
+				"with on_conflict shift it gets the next free time after the new one.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			RequestBody: jsonBody[message.MoveDraft](s),
 			Responses:   responses[message.Outcome](s, "Moved.", bodyProblems(http.StatusNotFound, http.StatusConflict)...),
@@ -60,11 +62,11 @@ func (s *server) move(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	at, err := draft.Time(message.ParseTime)
+	to, err := draft.Move(message.ParseTime)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	o, err := s.reaching(r.Context()).Move(r.Context(), r.PathValue("user"), r.PathValue("id"), at)
+	o, err := s.reaching(r.Context()).MoveTo(r.Context(), r.PathValue("user"), r.PathValue("id"), to)
 	if err != nil {
 		return web.Answer{}, err
 	}

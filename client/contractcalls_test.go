@@ -33,7 +33,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"checkMessage":  func(ctx ctx, c c) []any { return told(c.DryRun(ctx, m)) },
 		"submitBatch":   func(ctx ctx, c c) []any { return all(c.SubmitBatch(ctx, slices.Values([]client.Message{m}))) },
 		"getMessage":    func(ctx ctx, c c) []any { return told(c.Status(ctx, "alice", "a")) },
-		"moveMessage":   func(ctx ctx, c c) []any { return told(c.Move(ctx, "alice", "a", day)) },
+		"moveMessage":   func(ctx ctx, c c) []any { return told(c.MoveOrShift(ctx, "alice", "a", day, day)) },
 		"cancelMessage": func(ctx ctx, c c) []any { return told(c.Cancel(ctx, "alice", "a")) },
 		"listMessages": func(ctx ctx, c c) []any {
 			return all(c.List(ctx, client.ListRequest{User: "alice", From: day, To: day, PageSize: 1}))

@@ -10,7 +10,7 @@ import (
 )
 
 // DeadLetter is a message that was given up, with its content if that was asked for.
-type DeadLetter = message.DeadLetter
+type DeadLetter = message.Status
 
 // DeadLettersRequest selects dead letters. The zero value selects all.
 type DeadLettersRequest struct {

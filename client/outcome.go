@@ -23,6 +23,7 @@ type Moved struct {
 	SendAt      time.Time
 	MovedFrom   time.Time
 	RequestedAt time.Time // the time asked for, if SendAt differs; otherwise zero
+	Shifted     bool      // SendAt is the next free time after RequestedAt
 }
 
 // Cancelled is the result of a cancellation.

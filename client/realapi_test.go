@@ -347,7 +347,7 @@ func TestDeadLettersOfTheRealAPI(t *testing.T) {
 	require.Equal(t, []string{"m1"}, listed(client.DeadLettersRequest{User: "user1"}))
 	letter, err := c.DeadLetter(t.Context(), "user1", "m1", false)
 	require.NoError(t, err)
-	require.Equal(t, []string{client.StatusFailed, "gone", ""}, []string{letter.Status.Status, letter.Reason, letter.Title})
+	require.Equal(t, []string{client.StatusFailed, "gone", ""}, []string{letter.Status, letter.Reason, letter.Title})
 	letter, err = c.DeadLetter(t.Context(), "user1", "m1", true)
 	require.NoError(t, err)
 	require.Equal(t, "t", letter.Title)

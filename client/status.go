@@ -8,7 +8,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Status says what became of a message. A time that does not apply is zero.
+// Status says what became of a message, with its content until it ended. A time that does
+// not apply is zero.
 type Status = message.Status
 
 // Values of Status.Status. More may be added.

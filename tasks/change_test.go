@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
@@ -77,6 +78,91 @@ func TestMoveRefusedKeepsTheOldTime(t *testing.T) {
 		s.until(40 * time.Second)
 		s.delivered("a +10s", "b +30s")
 	}, "1/10s")
+}
+
+// A move that shifts goes to the next free time, where its own place counts as free.
+func TestMoveThatShifts(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		s.accepted(s.message("a", 10*time.Second), s.message("b", 30*time.Second), s.message("c", 40*time.Second))
+		shift := func(id string, after, until time.Duration) message.Outcome {
+			to := message.Move{At: s.at(after), OnConflict: message.OnConflictShift}
+			if until != 0 {
+				to.ShiftUntil = s.at(until)
+			}
+			o, err := s.MoveTo(s.Context(), "alice", id, to)
+			require.NoError(s, err)
+			return o
+		}
+		o := shift("a", 31*time.Second, 49*time.Second)
+		require.Equal(s, fault.CodeSendLimit, o.Code, "the next free time is after the last one allowed")
+		require.Equal(s, s.at(50*time.Second), o.NextFreeAt.Time)
+		o = shift("a", 31*time.Second, 50*time.Second)
+		require.Equal(s, message.Moved, o.Outcome)
+		require.True(s, o.Shifted)
+		require.Equal(s, []time.Time{s.at(50 * time.Second), s.at(31 * time.Second), s.at(10 * time.Second)},
+			[]time.Time{o.SendAt.Time, o.RequestedAt.Time, o.MovedFrom.Time})
+		o = shift("b", 20*time.Second, 0)
+		require.Equal(s, message.Moved, o.Outcome)
+		require.False(s, o.Shifted, "it is free")
+		o = shift("c", 45*time.Second, 0)
+		require.Equal(s, []time.Time{s.at(60 * time.Second), s.at(45 * time.Second), s.at(40 * time.Second)},
+			[]time.Time{o.SendAt.Time, o.RequestedAt.Time, o.MovedFrom.Time})
+		o, err := s.MoveTo(s.Context(), "alice", "c", message.Move{At: s.at(55 * time.Second)})
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeSendLimit, o.Code, "without on_conflict it refuses")
+		s.until(80 * time.Second)
+		s.delivered("b +20s", "a +50s", "c +1m0s")
+	}, "1/10s")
+}
+
+// A shift does not go past the expiry of the message.
+func TestMoveThatShiftsEndsBeforeTheExpiry(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("b", 30*time.Second))
+		m := s.message("a", 10*time.Second)
+		m.ExpiresAt = s.at(40 * time.Second)
+		s.accepted(m)
+		o, err := s.MoveTo(s.Context(), "alice", "a", message.Move{At: s.at(31 * time.Second), OnConflict: message.OnConflictShift})
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeSendLimit, o.Code)
+		require.Equal(s, []string{"a", "b"}, s.places())
+	}, "1/10s")
+}
+
+// A change of a message that ended says what became of it.
+func TestChangeOfAMessageThatEnded(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", 10*time.Second))
+		s.cancelled("a")
+		o, err := s.Move(s.Context(), "alice", "a", s.at(20*time.Second))
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeNotFound, o.Code)
+		require.Regexp(s, `^message a to alice was cancelled at \S+: submit it again to have it sent$`, o.Detail)
+		short := s.message("short", 10*time.Second)
+		short.ExpiresAt = s.at(11 * time.Second)
+		s.accepted(short)
+		s.until(20 * time.Second)
+		s.work()
+		s.until(30 * time.Second)
+		for _, change := range []func() (message.Outcome, error){
+			func() (message.Outcome, error) { return s.Cancel(s.Context(), "alice", "short") },
+			func() (message.Outcome, error) {
+				return s.Move(s.Context(), "alice", "short", s.at(time.Hour))
+			},
+		} {
+			o, err := change()
+			require.NoError(s, err)
+			require.Equal(s, fault.CodeNotFound, o.Code)
+			require.Contains(s, o.Detail, "message short to alice was dropped (expired) at ")
+		}
+		o, err = s.For("other").Move(s.Context(), "alice", "short", s.at(time.Hour))
+		require.NoError(s, err)
+		require.Equal(s, `no pending message "short" for alice`, o.Detail, "another account learns nothing")
+	}, "100/minute")
 }
 
 // Pitfalls 26 and 41: a cancelled id is submitted again, for the same time with

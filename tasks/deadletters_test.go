@@ -58,7 +58,7 @@ func TestPitfall49ADeadLetterIsSentAfterAll(t *testing.T) {
 		require.NoError(s, err)
 		require.True(s, ok)
 		require.Equal(s, s.status("a"), letter.Status)
-		require.Equal(s, message.StatusFailed, letter.Status.Status)
+		require.Equal(s, message.StatusFailed, letter.Status)
 		require.Equal(s, []any{"a", "body", m.Data}, []any{letter.Title, letter.Body, letter.Data})
 		require.Equal(s, []string{"a"}, s.listed(dead))
 

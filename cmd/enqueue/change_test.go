@@ -44,6 +44,13 @@ func TestMove(t *testing.T) {
 	require.Contains(t, taken.stdout, "\n  try  enqueue move order-17 --user alice --at 2093-11-22T12:01:00Z\n")
 	require.Contains(t, f.prints(t, "list", "--user", "alice"), "2093-11-22 11:11:13 UTC       moved      order-17", "it keeps its old place")
 
+	require.Equal(t, "moved: order-17 to alice, from 2093-11-22 11:11:13 UTC to 2093-11-22 12:01:00 UTC (in 1 day 2 hours)\n"+
+		"  the next free time after 2093-11-22 11:59:30 UTC\n",
+		f.prints(t, "move", "--user", "alice", "order-17", "--at", on22("11:59:30"), "--on-conflict", "shift"))
+	short := f.run(t, "move", "--user", "alice", "order-17", "--at", on22("11:59:30"), "--on-conflict", "shift", "--shift-until", on22("11:59:59"))
+	require.Equal(t, 3, short.status, "its own place is free, and later")
+	require.Equal(t, 2, f.run(t, "move", "--user", "alice", "order-17", "--at", "+2h", "--shift-until", "+3h").status)
+
 	require.Equal(t, 4, f.run(t, "move", "--user", "alice", "order-19", "--at", on22("11:11:12")).status)
 	past := f.run(t, "move", "--user", "alice", "order-17", "--at", "2093-11-20T00:00:00Z")
 	require.Equal(t, 2, past.status)

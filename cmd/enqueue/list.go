@@ -119,7 +119,7 @@ func (p *program) printPage(ctx context.Context, s *session, style picture.Style
 		ids[i] = status.ID
 		idWidth, categoryWidth = max(idWidth, len(status.ID)), max(categoryWidth, len(status.Category))
 	}
-	contents, err := s.submitter.Contents(ctx, user, ids...)
+	contents, err := s.submitter.Messages(ctx, user, ids...)
 	if err != nil {
 		return s.diagnose(ctx, err)
 	}

@@ -35,7 +35,7 @@ func (p *program) titles(ctx context.Context, s *session, o message.Outcome) map
 	if p.json || len(ids) == 0 {
 		return nil
 	}
-	contents, err := s.submitter.Contents(ctx, o.User, ids...)
+	contents, err := s.submitter.Messages(ctx, o.User, ids...)
 	if err != nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (p *program) sentence(s picture.Style, a answer) string {
 			return fmt.Sprintf("%s %s to %s is at %s already\n", done("moved"), a.ID, a.User, s.Time(a.SendAt.Time))
 		}
 		return fmt.Sprintf("%s %s to %s, from %s to %s%s\n", done("moved"), a.ID, a.User,
-			s.Time(a.MovedFrom.Time), s.Palette.Bold(s.Time(a.SendAt.Time)), p.fromNow(a.SendAt.Time))
+			s.Time(a.MovedFrom.Time), s.Palette.Bold(s.Time(a.SendAt.Time)), p.fromNow(a.SendAt.Time)) + nextFree(s, a)
 	}
 	word := "accepted"
 	switch {
@@ -104,13 +104,19 @@ func (p *program) sentence(s picture.Style, a answer) string {
 	}
 	text := fmt.Sprintf("%s %s gets a message at %s%s\n", done(word), a.User,
 		s.Palette.Bold(s.Time(a.SendAt.Time)), p.fromNow(a.SendAt.Time))
-	if a.Shifted {
-		text += fmt.Sprintf("  the next free time after %s\n", s.Time(a.RequestedAt.Time))
-	}
+	text += nextFree(s, a)
 	if !a.dryRun {
 		text += fmt.Sprintf("  id %s\n", a.ID)
 	}
 	return text
+}
+
+// nextFree returns a line for a time that a shift chose, "" for another.
+func nextFree(s picture.Style, a answer) string {
+	if !a.Shifted {
+		return ""
+	}
+	return fmt.Sprintf("  the next free time after %s\n", s.Time(a.RequestedAt.Time))
 }
 
 // fromNow returns the time left until at by the local clock, "" for the past.

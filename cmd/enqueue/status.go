@@ -38,11 +38,7 @@ are kept until it is delivered.`,
 				if p.json {
 					return printJSON(p.stdout, status)
 				}
-				contents, err := s.submitter.Contents(ctx, user, args[0])
-				if err != nil {
-					return s.diagnose(ctx, err)
-				}
-				return p.printStatus(status, contents[0])
+				return p.printStatus(status)
 			})
 		},
 	}
@@ -51,12 +47,12 @@ are kept until it is delivered.`,
 	return cmd
 }
 
-func (p *program) printStatus(s message.Status, c message.Content) error {
+func (p *program) printStatus(s message.Status) error {
 	style, err := p.style()
 	if err != nil {
 		return err
 	}
-	return p.printf("%s%s", p.story(style, s), describe(s, c))
+	return p.printf("%s%s", p.story(style, s), describe(s))
 }
 
 // contentWidth is the width of a title or body.
@@ -64,10 +60,10 @@ const contentWidth = 100
 
 // describe returns lines with category, title and body. A delivered message has only its
 // category.
-func describe(s message.Status, c message.Content) string {
+func describe(s message.Status) string {
 	var text strings.Builder
 	for _, field := range []struct{ name, value string }{
-		{"category", s.Category}, {"title", c.Title}, {"body", c.Body},
+		{"category", s.Category}, {"title", s.Title}, {"body", s.Body},
 	} {
 		if field.value != "" {
 			fmt.Fprintf(&text, "  %-8s  %s\n", field.name, cli.OneLine(field.value, contentWidth))

@@ -39,7 +39,7 @@ func TestStatus(t *testing.T) {
   title     Hi
 `, f.prints(t, "status", "--user", "alice", "a", "--tz", "Europe/Berlin"))
 	require.JSONEq(t, `{"id":"a","user":"alice","status":"scheduled","send_at":"2093-11-22T11:11:11.000Z",
-		"expires_at":"2093-11-22T20:00:00.000Z"}`, f.prints(t, "status", "--user", "alice", "a", "--json"))
+		"expires_at":"2093-11-22T20:00:00.000Z","title":"Hi"}`, f.prints(t, "status", "--user", "alice", "a", "--json"))
 
 	f.prints(t, "move", "--user", "alice", "a", "--at", on22("12:00:00"))
 	require.Equal(t, `moved: message a to alice was moved from 2093-11-22 11:11:11 UTC to 2093-11-22 12:00:00 UTC (in 1 day 2 hours)
@@ -156,7 +156,7 @@ func TestStatusOfTriesBefore(t *testing.T) {
 	}
 	require.JSONEq(t, `{"id":"a","user":"alice","status":"delivered","send_at":"2093-11-22T11:11:11.000Z",
 		"promised_at":"2093-11-22T11:10:11.000Z","delivered_at":"2093-11-22T11:11:11.000Z","lateness_ms":60000,
-		"attempts":1,"reason":"late: 1/minute was in the way","uncertain":true}`, f.prints(t, "status", "--user", "alice", "a", "--json"))
+		"attempts":1,"reason":"late: 1/minute was in the way","uncertain":true,"title":"Hi"}`, f.prints(t, "status", "--user", "alice", "a", "--json"))
 	// A message that was given back, since the answer of its claim came late.
 	f.push(t, "late", "11:30:00")
 	f.record(t, "late", "w", "late", "n", 1, "a", unix("11:30:05"))
@@ -174,7 +174,7 @@ func TestStatusOfWhatIsStillToCome(t *testing.T) {
   title     Hi
 `, f.prints(t, "status", "--user", "alice", "late"))
 	require.JSONEq(t, `{"id":"late","user":"alice","status":"postponed","send_at":"2093-11-22T11:11:11.000Z",
-		"promised_at":"2093-11-22T11:00:00.000Z","reason":"late: 1/minute was in the way"}`,
+		"promised_at":"2093-11-22T11:00:00.000Z","reason":"late: 1/minute was in the way","title":"Hi"}`,
 		f.prints(t, "status", "--user", "alice", "late", "--json"))
 
 	f.push(t, "again", "11:20:00")

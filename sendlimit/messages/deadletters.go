@@ -40,12 +40,8 @@ func NewDeadLetters(client redis.UniversalClient, o sendlimit.Options) (*DeadLet
 	return &DeadLetters{client: client, keys: keys, rules: o.Rules, fixed: o}, nil
 }
 
-// DeadLetter is a message that was given up.
-type DeadLetter struct {
-	Standing
-
-	Content []byte // of Get only
-}
+// DeadLetter is a message that was given up. List leaves its content out.
+type DeadLetter = Stored
 
 // Count counts the dead letters. It may include stale entries: of messages that
 // were submitted anew since they failed, or whose records expired.
@@ -76,7 +72,7 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 	}
 	var ended *redis.FloatCmd
 	var record *redis.SliceCmd
-	keys, fields := d.keys, append(StandingFields(), keyspace.RecordContent)
+	keys, fields := d.keys, storedFields()
 	_, err = d.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		ended = pipe.ZScore(ctx, keys.DeadLettersOf(user), keyspace.DeadLetterMember(user, id))
 		record = pipe.HMGet(ctx, keys.Record(user, id), fields...)
@@ -88,13 +84,9 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 	if err != nil {
 		return DeadLetter{}, false, store.Explain(err, doing)
 	}
-	read := script.ReadFields(fields, record.Val())
-	letter.Standing, err = StandingOf(user, id, read, doing)
+	letter, err = storedOf(user, id, script.ReadFields(fields, record.Val()), doing)
 	if err != nil || !letter.died(int64(ended.Val())) {
 		return DeadLetter{}, false, err
-	}
-	if content, kept := read.Lookup(keyspace.RecordContent); kept {
-		letter.Content = []byte(content)
 	}
 	return letter, true, nil
 }

@@ -139,6 +139,59 @@ func NewRecords(client redis.Cmdable, prefix string) (*Records, error) {
 // wrote.
 func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Standing, error) {
 	const doing = "looking at messages"
+	fields := StandingFields()
+	records, err := r.read(ctx, doing, fields, user, ids)
+	if err != nil {
+		return nil, err
+	}
+	standings := make([]Standing, len(ids))
+	for i, id := range ids {
+		if standings[i], err = StandingOf(user, id, records[i], doing); err != nil {
+			return nil, err
+		}
+	}
+	return standings, nil
+}
+
+// Stored is a message with its content.
+type Stored struct {
+	Standing
+
+	Content []byte // as in Record; nil once it is erased
+}
+
+// Read is Look with the contents.
+func (r *Records) Read(ctx context.Context, user string, ids ...string) ([]Stored, error) {
+	const doing = "reading messages"
+	fields := storedFields()
+	records, err := r.read(ctx, doing, fields, user, ids)
+	if err != nil {
+		return nil, err
+	}
+	stored := make([]Stored, len(ids))
+	for i, id := range ids {
+		if stored[i], err = storedOf(user, id, records[i], doing); err != nil {
+			return nil, err
+		}
+	}
+	return stored, nil
+}
+
+// storedFields lists the fields of a record that storedOf reads.
+func storedFields() []string { return append(StandingFields(), keyspace.RecordContent) }
+
+// storedOf reads the storedFields of a record.
+func storedOf(user, id string, record *script.Fields, doing string) (Stored, error) {
+	standing, err := StandingOf(user, id, record, doing)
+	stored := Stored{Standing: standing}
+	if content, kept := record.Lookup(keyspace.RecordContent); kept {
+		stored.Content = []byte(content)
+	}
+	return stored, err
+}
+
+// read reads fields of the records of a user's messages, in the order of the ids.
+func (r *Records) read(ctx context.Context, doing string, fields []string, user string, ids []string) ([]*script.Fields, error) {
 	if err := keyspace.CheckUser(user); err != nil {
 		return nil, err
 	}
@@ -150,7 +203,7 @@ func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Stand
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	found, fields := make([]*redis.SliceCmd, len(ids)), StandingFields()
+	found := make([]*redis.SliceCmd, len(ids))
 	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, id := range ids {
 			found[i] = pipe.HMGet(ctx, r.keys.Record(user, id), fields...)
@@ -160,13 +213,11 @@ func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Stand
 	if err != nil {
 		return nil, store.Explain(err, doing)
 	}
-	standings := make([]Standing, len(ids))
-	for i, id := range ids {
-		if standings[i], err = StandingOf(user, id, script.ReadFields(fields, found[i].Val()), doing); err != nil {
-			return nil, err
-		}
+	records := make([]*script.Fields, len(ids))
+	for i := range ids {
+		records[i] = script.ReadFields(fields, found[i].Val())
 	}
-	return standings, nil
+	return records, nil
 }
 
 // StandingFields lists the fields of a record that StandingOf reads.

@@ -93,20 +93,13 @@ func (d *Letters) List(ctx context.Context, r ListRequest) ([]message.Status, er
 }
 
 // Get returns a dead letter. It returns ok false if the message is none.
-func (d *Letters) Get(ctx context.Context, user, id string) (letter message.DeadLetter, ok bool, err error) {
+func (d *Letters) Get(ctx context.Context, user, id string) (letter message.Status, ok bool, err error) {
 	found, ok, err := d.kept.Get(ctx, user, id)
 	if err != nil || !ok {
-		return message.DeadLetter{}, false, err
+		return message.Status{}, false, err
 	}
-	letter.Status = submit.StatusOf(found.Standing)
-	if len(found.Content) > 0 {
-		c, err := message.DecodeContent(found.Content)
-		if err != nil {
-			return message.DeadLetter{}, false, err
-		}
-		letter.Title, letter.Body, letter.Data = c.Title, c.Body, c.Data
-	}
-	return letter, true, nil
+	letter, err = submit.StoredStatus(found)
+	return letter, err == nil, err
 }
 
 // Retry sends a dead letter after all, at the next free time of its user, with all its

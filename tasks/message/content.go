@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Content is the part of a message that its record holds until it is delivered.
+// Content is the part of a message that its record holds until the message ends. A dead
+// letter still has it.
 type Content struct {
 	Title string            `json:"title,omitempty"`
 	Body  string            `json:"body,omitempty"`

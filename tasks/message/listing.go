@@ -26,16 +26,7 @@ type Messages struct {
 	NextCursor string   `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 
-// DeadLetter is a message that was given up, with its content.
-type DeadLetter struct {
-	Status
-
-	Title string            `json:"title,omitempty"`
-	Body  string            `json:"body,omitempty"`
-	Data  map[string]string `json:"data,omitempty"`
-}
-
-// DeadLetters is a page of messages that were given up.
+// DeadLetters is a page of messages that were given up, without their contents.
 type DeadLetters struct {
 	DeadLetters []Status `json:"dead_letters"`
 	NextCursor  string   `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`

@@ -14,13 +14,20 @@ func TestDecodeMove(t *testing.T) {
 	t.Parallel()
 	d, err := message.DecodeMove([]byte(`{"send_at":"2026-11-22T12:11:11.0009+01:00"}`))
 	require.NoError(t, err)
-	at, err := d.Time(message.ParseTime)
+	move, err := d.Move(message.ParseTime)
 	require.NoError(t, err)
-	require.Equal(t, time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC), at)
+	at := time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC)
+	require.Equal(t, message.Move{At: at}, move)
 
-	at, err = message.MoveDraft{SendAt: "now"}.Time(message.ParseTime)
+	move, err = message.MoveDraft{SendAt: "now"}.Move(message.ParseTime)
 	require.NoError(t, err)
-	require.Zero(t, at)
+	require.Equal(t, message.Move{Now: true}, move)
+
+	d, err = message.DecodeMove([]byte(`{"send_at":"2026-11-22T11:11:11Z","on_conflict":"shift","shift_until":"2026-11-22T11:11:12Z"}`))
+	require.NoError(t, err)
+	move, err = d.Move(message.ParseTime)
+	require.NoError(t, err)
+	require.Equal(t, message.Move{At: at, OnConflict: message.OnConflictShift, ShiftUntil: at.Add(time.Second)}, move)
 }
 
 func TestMovesThatAreNotAllowed(t *testing.T) {
@@ -33,13 +40,19 @@ func TestMovesThatAreNotAllowed(t *testing.T) {
 		{`{"send_at":"tomorrow"}`, "send_at"},
 		{`{"Send_At":"now"}`, "Send_At"},
 		{`{"send_at":"now","title":"Hi"}`, "title"},
+		{`{"send_at":"now","on_conflict":"drop"}`, "on_conflict"},
+		{`{"send_at":"now","on_conflict":7}`, "on_conflict"},
+		{`{"send_at":"now","on_conflict":"shift","shift_until":"tomorrow"}`, "shift_until"},
+		{`{"send_at":"now","shift_until":"2093-11-22T11:11:12Z"}`, "shift_until"},
+		{`{"send_at":"now","on_conflict":"refuse","shift_until":"2093-11-22T11:11:12Z"}`, "shift_until"},
+		{`{"send_at":"2093-11-22T11:11:12Z","on_conflict":"shift","shift_until":"2093-11-22T11:11:11Z"}`, "shift_until"},
 		{`null`, "message"},
 		{`[]`, "message"},
 		{"{\"send_at\":\"\xff\"}", "send_at"},
 	} {
 		d, err := message.DecodeMove([]byte(wrong.text))
 		if err == nil {
-			_, err = d.Time(message.ParseTime)
+			_, err = d.Move(message.ParseTime)
 		}
 		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid, wrong.text)

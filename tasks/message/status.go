@@ -44,6 +44,10 @@ type Status struct {
 	Category  string `json:"category,omitempty"`
 	// Account is the account that was charged; empty without accounts.
 	Account string `json:"account,omitempty"`
+
+	// Content is set where one message is read. It is empty in lists, and once the
+	// message ended, except as a dead letter.
+	Content
 }
 
 // Values of Status.Status. A message still to be sent is postponed if it was postponed

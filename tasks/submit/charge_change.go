@@ -10,7 +10,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
@@ -179,32 +178,4 @@ func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply chang
 		}
 		return holdFor(ctx, s)
 	})
-}
-
-// Status returns what became of a message. It returns ok false if nothing is known of it:
-// it was never accepted, or it ended so long ago that it is forgotten. The error is a
-// *fault.InvalidError or says that the store did not answer.
-func (s *Submitter) Status(ctx context.Context, user, id string) (status message.Status, ok bool, err error) {
-	statuses, err := s.Statuses(ctx, user, id)
-	if err != nil {
-		return message.Status{}, false, err
-	}
-	return statuses[0], statuses[0].Status != "", nil
-}
-
-// Statuses returns what became of a user's messages, in the order of the ids, in one round
-// trip. The Status of an unknown message is empty.
-func (s *Submitter) Statuses(ctx context.Context, user string, ids ...string) ([]message.Status, error) {
-	if err := s.Policies.Refresh(ctx); err != nil {
-		return nil, err
-	}
-	standings, err := s.records.Look(ctx, user, ids...)
-	if err != nil {
-		return nil, err
-	}
-	statuses := make([]message.Status, len(standings))
-	for i, standing := range standings {
-		statuses[i] = StatusOf(standing)
-	}
-	return s.ownStatuses(statuses), nil
 }

@@ -25,6 +25,18 @@ func StatusOf(s messages.Standing) message.Status {
 	return status
 }
 
+// StoredStatus returns the status of a message with its content. The error is about a
+// content that can't be read.
+func StoredStatus(s messages.Stored) (message.Status, error) {
+	status := StatusOf(s.Standing)
+	if len(s.Content) == 0 {
+		return status, nil
+	}
+	var err error
+	status.Content, err = message.DecodeContent(s.Content)
+	return status, err
+}
+
 func statusWord(s messages.Standing) string {
 	switch s.State {
 	case messages.StatePending:

@@ -271,39 +271,5 @@ func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.T
 	if d.Allowed {
 		o.SendAt = message.Time{}
 	}
-	return o, nil
-}
-
-// Move gives a message that is not being sent yet another send time; zero means now. If
-// the new time is refused, the message keeps the old one.
-func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (message.Outcome, error) {
-	return s.MoveFrom(ctx, user, id, time.Time{}, at)
-}
-
-// MoveFrom moves a message if its send time is still from, see runFrom.
-func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time.Time) (message.Outcome, error) {
-	timeline, err := s.Timeline(ctx)
-	if err != nil {
-		return message.Outcome{}, err
-	}
-	generation := keyspace.NewToken()
-	var d sendlimit.Decision
-	changed := s.change(user, id)
-	err = s.replicas.secure(ctx, timeline, user, func(t *sendlimit.Timeline) (bool, error) {
-		var err error
-		d, err = changed.runFrom(ctx, from, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
-			return t.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: to, Generation: generation, Hold: h, From: from})
-		}, changed.holdMove(to))
-		return d.Allowed, err
-	})
-	if d.Allowed && !d.At.Equal(d.MovedFrom) { // also if the replicas do not have it yet
-		s.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At})
-	}
-	s.announce(ctx, d.Notices)
-	if err != nil {
-		return message.InvalidOr(err, user, id)
-	}
-	o := outcomeOf(d, message.Moved, user, id)
-	changed.payer.Quota(&o, changed.refused)
-	return o, nil
+	return o, s.explainEnded(ctx, &o)
 }

@@ -117,7 +117,7 @@ func (d *commands) show(ctx context.Context, user, id string, content bool) erro
 		return d.answer(deadletters.NoDeadLetter(user, id))
 	}
 	if !content {
-		letter = message.DeadLetter{Status: letter.Status}
+		letter.Content = message.Content{}
 	}
 	if d.json {
 		return d.PrintJSON(letter)
@@ -126,12 +126,12 @@ func (d *commands) show(ctx context.Context, user, id string, content bool) erro
 }
 
 // describe returns a dead letter for a person.
-func (d *commands) describe(l message.DeadLetter) string {
+func (d *commands) describe(l message.Status) string {
 	var text strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&text, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	fmt.Fprintf(&text, "%s message %s to %s\n", d.palette.Red(l.Status.Status+":"), l.ID, l.User)
+	fmt.Fprintf(&text, "%s message %s to %s\n", d.palette.Red(l.Status+":"), l.ID, l.User)
 	line("ended", "%s", d.time(l.EndedAt))
 	line("reason", "%s", l.Reason)
 	line("tries", "%d", l.Attempts)

@@ -1,0 +1,51 @@
+package submit
+
+import (
+	"context"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// Status returns what became of a message, with its content while that is kept. It returns
+// ok false if nothing is known of it: it was never accepted, or it ended so long ago that it
+// is forgotten. The error is a *fault.InvalidError or says that the store did not answer.
+func (s *Submitter) Status(ctx context.Context, user, id string) (status message.Status, ok bool, err error) {
+	statuses, err := s.Messages(ctx, user, id)
+	if err != nil {
+		return message.Status{}, false, err
+	}
+	return statuses[0], statuses[0].Status != "", nil
+}
+
+// Statuses returns what became of a user's messages, without their contents, in the order of
+// the ids, in one round trip. The Status of an unknown message is empty.
+func (s *Submitter) Statuses(ctx context.Context, user string, ids ...string) ([]message.Status, error) {
+	return look(ctx, s, s.records.Look, func(m messages.Standing) (message.Status, error) { return StatusOf(m), nil }, user, ids)
+}
+
+// Messages is Statuses with the contents.
+func (s *Submitter) Messages(ctx context.Context, user string, ids ...string) ([]message.Status, error) {
+	return look(ctx, s, s.records.Read, StoredStatus, user, ids)
+}
+
+// look reads messages and returns those that the submitter may see.
+func look[T any](
+	ctx context.Context, s *Submitter, read func(ctx context.Context, user string, ids ...string) ([]T, error),
+	statusOf func(T) (message.Status, error), user string, ids []string,
+) ([]message.Status, error) {
+	if err := s.Policies.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	found, err := read(ctx, user, ids...)
+	if err != nil {
+		return nil, err
+	}
+	statuses := make([]message.Status, len(found))
+	for i, m := range found {
+		if statuses[i], err = statusOf(m); err != nil {
+			return nil, err
+		}
+	}
+	return s.ownStatuses(statuses), nil
+}

@@ -1,0 +1,126 @@
+package submit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// Move gives a message that is not being sent yet another send time; zero means now. If
+// the new time is refused, the message keeps the old one.
+func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (message.Outcome, error) {
+	return s.MoveFrom(ctx, user, id, time.Time{}, at)
+}
+
+// MoveFrom moves a message if its send time is still from, see runFrom.
+func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time.Time) (message.Outcome, error) {
+	timeline, err := s.Timeline(ctx)
+	if err != nil {
+		return message.Outcome{}, err
+	}
+	generation := keyspace.NewToken()
+	var d sendlimit.Decision
+	changed := s.change(user, id)
+	err = s.replicas.secure(ctx, timeline, user, func(t *sendlimit.Timeline) (bool, error) {
+		var err error
+		d, err = changed.runFrom(ctx, from, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
+			return t.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: to, Generation: generation, Hold: h, From: from})
+		}, changed.holdMove(to))
+		return d.Allowed, err
+	})
+	if d.Allowed && !d.At.Equal(d.MovedFrom) { // also if the replicas do not have it yet
+		s.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At})
+	}
+	s.announce(ctx, d.Notices)
+	if err != nil {
+		return message.InvalidOr(err, user, id)
+	}
+	o := outcomeOf(d, message.Moved, user, id)
+	changed.payer.Quota(&o, changed.refused)
+	return o, s.explainEnded(ctx, &o)
+}
+
+// shiftTries bounds how often somebody else may take a free time between finding and taking
+// it.
+const shiftTries = 5
+
+// MoveTo is Move with what to do on a conflict. A shift goes to the next free time after the
+// wanted one, where the message's own place counts as free. It takes a call for each time
+// that it tries. If it finds none, the message keeps its place.
+func (s *Submitter) MoveTo(ctx context.Context, user, id string, m message.Move) (message.Outcome, error) {
+	if err := m.Validate(); err != nil {
+		return message.InvalidOr(err, user, id)
+	}
+	wanted := m.At
+	if m.Now {
+		wanted = time.Time{}
+	}
+	refused, err := s.Move(ctx, user, id, wanted)
+	if m.OnConflict != message.OnConflictShift || err != nil || !placeRefused(refused) {
+		return refused, err
+	}
+	until := m.ShiftUntil
+	if until.IsZero() {
+		until = refused.SendAt.Add(message.DefaultShift)
+	}
+	next := refused.NextFreeAt.Time
+	for range shiftTries {
+		if refused.NextFreeAt.IsZero() || next.After(until) {
+			return refused, nil
+		}
+		o, err := s.Move(ctx, user, id, next)
+		switch {
+		case err != nil:
+			return o, err
+		case o.Outcome == message.Moved:
+			o.RequestedAt, o.Shifted = refused.SendAt, true
+			return o, nil
+		case placeRefused(o):
+			refused.NextFreeAt, next = o.NextFreeAt, o.NextFreeAt.Time
+		case o.Code == fault.CodeInPast: // the free time has passed meanwhile
+			next = time.Time{}
+		case o.Code == fault.CodePastExpiry: // no time is free before the message expires
+			return refused, nil
+		default:
+			return o, nil
+		}
+	}
+	return refused, nil
+}
+
+// placeRefused reports whether a move was refused for its time only, so that another time may
+// be free.
+func placeRefused(o message.Outcome) bool {
+	return o.Code == fault.CodeSendLimit || o.Code == fault.CodeQuietHours
+}
+
+// explainEnded tells what became of the message of a change that found none to change.
+func (s *Submitter) explainEnded(ctx context.Context, o *message.Outcome) error {
+	if o.Code != fault.CodeNotFound {
+		return nil
+	}
+	status, known, err := s.Status(ctx, o.User, o.ID)
+	if err != nil || !known || status.EndedAt.IsZero() {
+		return err
+	}
+	o.Detail = fmt.Sprintf("message %s to %s %s at %s: submit it again to have it sent",
+		o.ID, o.User, endedBy(status), status.EndedAt.Format(message.TimeLayout))
+	return nil
+}
+
+func endedBy(s message.Status) string {
+	switch s.Status {
+	case message.StatusCancelled:
+		return "was cancelled"
+	case message.StatusDropped:
+		return "was dropped (" + s.Reason + ")"
+	default:
+		return "was given up (" + s.Reason + ")"
+	}
+}
