@@ -117,6 +117,10 @@ func (s *server) applyPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
+	if change.Changed {
+		// If the store is away by now, this process follows like the others.
+		_ = s.submitter.Policies.Reload(r.Context())
+	}
 	done := message.PolicyChange{New: message.PolicyOf(change.New), Changed: change.Changed}
 	if change.Old != nil {
 		old := message.PolicyOf(*change.Old)

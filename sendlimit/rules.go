@@ -15,6 +15,10 @@ type Rules = judge.Rules
 // the default policy. The error is an *InvalidError.
 func NewRules(policies ...policy.Policy) (*Rules, error) { return judge.NewRules(policies...) }
 
+// MaxRulesAge is how long rules with a time of Rules.UseUntil usually judge after they were
+// read.
+const MaxRulesAge = judge.MaxAge
+
 // ErrUnknownPolicy is in the chain of the *UnavailableError for a user whose
 // settings name a policy that Rules does not have.
 var ErrUnknownPolicy = judge.ErrUnknownPolicy

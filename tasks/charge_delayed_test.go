@@ -68,7 +68,7 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 	}
 	// delayed is a submitter that a script of is delayed to, and what sends that on.
 	delayed := func(s *story, script *redis.Script) (*submit.Submitter, func()) {
-		hook := &delayHook{script: script, timeout: 3 * time.Second}
+		hook := &delayHook{script: script, timeout: 1200 * time.Millisecond}
 		s.hook = hook
 		client := s.newClient()
 		submitter, err := submit.New(taskstest.Open(t, client, s.shared), submit.Options{})

@@ -57,7 +57,7 @@ func TestPitfall49ADeadLetterIsSentAfterAll(t *testing.T) {
 		letter, ok, err := dead.Get(s.Context(), "alice", "a")
 		require.NoError(s, err)
 		require.True(s, ok)
-		require.Equal(s, s.status("a"), letter.Status)
+		require.Equal(s, s.status("a"), letter)
 		require.Equal(s, message.StatusFailed, letter.Status)
 		require.Equal(s, []any{"a", "body", m.Data}, []any{letter.Title, letter.Body, letter.Data})
 		require.Equal(s, []string{"a"}, s.listed(dead))

@@ -59,7 +59,10 @@ func TestAListHasWhatEndedToo(t *testing.T) {
 
 		statuses, err := s.List(s.Context(), sendlimit.ListRequest{User: "alice", Limit: 1})
 		require.NoError(s, err)
-		require.Equal(s, []message.Status{s.status("failed")}, statuses, "as the status tells it")
+		failed := s.status("failed")
+		require.Equal(s, message.Content{Title: "failed"}, failed.Content)
+		failed.Content = message.Content{}
+		require.Equal(s, []message.Status{failed}, statuses, "as the status tells it, without the content")
 		_, err = s.List(s.Context(), sendlimit.ListRequest{User: "alice", Limit: -1})
 		require.ErrorContains(s, err, `limit "-1" is not allowed`)
 		s.network.cut()

@@ -44,7 +44,7 @@ func TestPolicyShowAndApply(t *testing.T) {
 		"  rules           1/minute, 5/hour, 10/calendar_day\n"+
 		"  on_conflict     refuse\n"+
 		"  alert_at        80, 100\n"+
-		"It applies from the next decision on; scheduled messages keep their places.\n", out)
+		"It applies within 2 seconds in every program; scheduled messages keep their places.\n", out)
 
 	out, err = command(t, environ, "", "policy", "show")
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ func TestPolicyApplySaysWhatChanges(t *testing.T) {
 		require.NoError(t, err)
 		return out
 	}
-	const holds = "It applies from the next decision on; scheduled messages keep their places.\n"
+	const holds = "It applies within 2 seconds in every program; scheduled messages keep their places.\n"
 	apply("rules: [1/minute, 10/calendar_day]\ncategories: {otp: {exempt: true}}")
 	require.Equal(t, "default: version 1 → 2\n"+
 		"  rules                 1/minute, 10/calendar_day → 1/minute, 5/calendar_day\n"+

@@ -1,4 +1,4 @@
--- clock: now, Unix ms. It is the server's clock unless ARGV[1] gives a time.
+-- clock: now, Unix ms. It is the server's clock unless ARGV[1] is a time.
 local now = tonumber(ARGV[1])
 if not now then
   local time = redis.call('TIME')

@@ -1,6 +1,8 @@
--- judging: what a script judges by. Every script that judges has it in ARGV[2] to
+-- judging: what a script judges by. Every script that judges has it in ARGV[1] to
 -- ARGV[9].
 --
+--   ARGV[1]  see fragments/clock.lua; or "!" and the last time at which the rules may
+--            judge, Unix ms: then now is the server's clock
 --   ARGV[2]  how long a place is remembered after its time, ms: the largest window of
 --            the rules and the grace
 --   ARGV[3]  reach of schedules, ms after now
@@ -11,6 +13,7 @@
 --   ARGV[7]  quiet hours, see fragments/quiet.lua
 --   ARGV[8]  alerts, see fragments/user_alert.lua
 --   ARGV[9]  the user's settings that Go used, see fragments/settings.lua
+local rules_until = tonumber(string.match(ARGV[1], '^!(%d+)$') or '')
 local keep, reach = tonumber(ARGV[2]), tonumber(ARGV[3])
 local rule_words, offsets, whose = ARGV[4], ARGV[5], ARGV[6]
 local quiet, alerts, settings = ARGV[7], ARGV[8], ARGV[9]

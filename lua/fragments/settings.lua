@@ -1,4 +1,5 @@
--- settings: checks whether Go used the present settings of the user.
+-- settings: checks whether Go used the present settings of the user, and rules that
+-- are young enough.
 --
 --   settings  version of the settings that Go used, the field v of their HASH; ""
 --             for a user without settings. "-" if users' settings are ignored. " b" follows if
@@ -9,9 +10,11 @@
 local settings_version = string.match(settings, '^%S*')
 local blocked = string.sub(settings, -2) == ' b'
 
--- settings_changed returns {SETTINGS_CHANGED, now, field, value, ...} if Go used other
--- settings than those under a key; else nil.
+-- settings_changed returns {RULES_OLD, now} if the rules may no longer judge;
+-- {SETTINGS_CHANGED, now, field, value, ...} if Go used other settings than those under
+-- a key; else nil.
 local function settings_changed(key)
+  if rules_until and now > rules_until then return {RULES_OLD, now} end
   if settings_version == '-' or (redis.call('HGET', key, 'v') or '') == settings_version then return nil end
   local answer = {SETTINGS_CHANGED, now}
   local fields = redis.call('HGETALL', key)

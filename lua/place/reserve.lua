@@ -57,7 +57,8 @@ if not covered then
     and asked < (tonumber(before) or math.huge)
 end
 local as_before -- there is no record, and Go used the present settings
-if covered and ARGV[12] ~= '' and asked >= now and asked <= now + ARGV[3] then
+if covered and ARGV[12] ~= '' and asked >= now and asked <= now + ARGV[3]
+    and now <= (tonumber(string.match(ARGV[1], '^!(%d+)$') or '') or now) then
   local version = ARGV[9]
   if version == '' then
     as_before = (record and call('EXISTS', record, KEYS[2]) or call('EXISTS', KEYS[2])) == 0

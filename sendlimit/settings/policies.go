@@ -122,9 +122,9 @@ func (s *Policies) All(ctx context.Context) (policies []policy.Policy, unreadabl
 	return policies, unreadable, nil
 }
 
-// Apply stores a policy in place of the one of its name, whatever that is. It
-// holds from the next decision of every process that looks; what is reserved keeps
-// its places, and what was forgotten under a shorter window stays forgotten.
+// Apply stores a policy in place of the one of its name, whatever that is. Programs
+// follow it within 2 seconds, see sendlimit.Rules. What is reserved keeps its
+// places, and what was forgotten under a shorter window stays forgotten.
 func (s *Policies) Apply(ctx context.Context, p policy.Policy) error {
 	_, err := s.Replace(ctx, p, AnyVersion)
 	return err

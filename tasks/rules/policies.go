@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -26,9 +27,9 @@ const (
 	// policiesLate is how old they may get before a caller loads them in a process that
 	// runs Follow.
 	policiesLate = policiesEvery * 3 / 2
-	// PoliciesWithin is the longest time until every process follows a change. It also
-	// bounds a load of Follow.
-	PoliciesWithin = 2 * time.Second
+	// PoliciesWithin is the longest time until every process follows a change: no script
+	// judges by older policies. It also bounds a load of Follow.
+	PoliciesWithin = sendlimit.MaxRulesAge
 )
 
 // PoliciesOptions configure Policies. The zero value is the default policy under
@@ -42,6 +43,7 @@ type PoliciesOptions struct {
 // Policies follows the policies in the store. It puts each change into Rules, which all
 // judges of a process share, and logs it once. It is safe for concurrent use.
 type Policies struct {
+	client redis.UniversalClient
 	store  *settings.Policies
 	name   string           // of the policy for users whose settings name none
 	rules  *sendlimit.Rules // the last usable ones; the default policy before the first load
@@ -64,7 +66,7 @@ type snapshot struct {
 // NewPolicies returns Policies for the store behind client. The error is a
 // *fault.InvalidError.
 func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, error) {
-	store, err := settings.NewPolicies(client, o.Prefix)
+	policies, err := settings.NewPolicies(client, o.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +78,10 @@ func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, er
 		return nil, err
 	}
 	p := &Policies{
-		store: store, name: cmp.Or(o.Policy, policy.DefaultName), rules: rules,
+		client: client, store: policies, name: cmp.Or(o.Policy, policy.DefaultName), rules: rules,
 		Local: storeclock.New().Local, logger: o.Logger, loading: make(chan struct{}, 1),
 	}
-	rules.ReloadBy(p.reload)
+	rules.ReloadBy(p.Reload)
 	return p, nil
 }
 
@@ -165,9 +167,10 @@ func (p *Policies) present(ctx context.Context) (*policySet, error) {
 	}
 }
 
-// reload loads the policies, unless a load began after the call did: callers that wait for
-// a running load share the next one.
-func (p *Policies) reload(ctx context.Context) error {
+// Reload loads the policies, unless a load began after the call did: callers that wait for
+// a running load share the next one. A process that changes a policy calls it to follow the
+// change at once.
+func (p *Policies) Reload(ctx context.Context) error {
 	began := p.Local()
 	select {
 	case p.loading <- struct{}{}:
@@ -185,16 +188,21 @@ func (p *Policies) reload(ctx context.Context) error {
 // load loads the policies from the store.
 func (p *Policies) load(ctx context.Context) (*policySet, error) {
 	asked := p.Local()
+	now, err := p.client.Time(ctx).Result()
+	if err != nil {
+		return nil, store.Explain(err, "asking the store for the time")
+	}
 	policies, unreadable, err := p.store.All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return p.take(ctx, p.setOf(policies, unreadable), asked), nil
+	return p.take(ctx, p.setOf(policies, unreadable), asked, now), nil
 }
 
 // take stores what the store answered and logs what changed. It ignores an answer if one
-// to a later question came first.
-func (p *Policies) take(ctx context.Context, set *policySet, asked time.Time) *policySet {
+// to a later question came first. The store was asked at a time of this process, which was
+// now by the store's clock or a little later.
+func (p *Policies) take(ctx context.Context, set *policySet, asked, now time.Time) *policySet {
 	p.taking.Lock()
 	defer p.taking.Unlock()
 	if known := p.current.Load(); known != nil {
@@ -211,6 +219,7 @@ func (p *Policies) take(ctx context.Context, set *policySet, asked time.Time) *p
 		p.tellUnreadable(ctx, nil, set.unreadable)
 		p.use(set)
 	}
+	p.rules.UseUntil(now.Add(PoliciesWithin))
 	p.current.Store(&snapshot{set: set, asked: asked})
 	return set
 }
@@ -257,5 +266,5 @@ func (p *Policies) Follow(ctx context.Context) func() {
 func (p *Policies) look(ctx context.Context) error {
 	ctx, done := context.WithTimeout(ctx, PoliciesWithin)
 	defer done()
-	return p.reload(ctx)
+	return p.Reload(ctx)
 }

@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"cmp"
+	"strconv"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
@@ -39,7 +41,17 @@ func (u UserRules) Arguments(c Case, own int) []any {
 		alerts = set.alerts
 	}
 	return append(make([]any, 0, 9+own),
-		script.Milliseconds(c.Now), keep, reach.Milliseconds(), words, offsets, whose, quiet, alerts, u.settings(c.Scope))
+		u.clock(c.Now), keep, reach.Milliseconds(), words, offsets, whose, quiet, alerts, u.settings(c.Scope))
+}
+
+// clock tells the script the time, or how long the rules may judge, see
+// lua/fragments/judging.lua.
+func (u UserRules) clock(now time.Time) any {
+	until := cmp.Or(u.until, u.Book.until.Load())
+	if !now.IsZero() || until <= 0 {
+		return script.Milliseconds(now)
+	}
+	return "!" + strconv.FormatInt(until, 10)
 }
 
 // Alerts reports whether places of the case may raise alerts.

@@ -22,24 +22,38 @@ type Call struct {
 	Script *redis.Script
 	Doing  string // for errors
 	User   string
+	// LastKnown is set for a message that was accepted before: if the policies can't be
+	// reloaded, it is judged by those last known.
+	LastKnown bool
 }
 
 // Run makes the call by the user's settings as last known. The function returns keys
 // and arguments for the user's rules. If the script finds other settings, it does
 // nothing else: Run learns them and calls it again. If they name an unknown policy,
-// Run reloads the policies once. It returns the answer and the rules behind it.
+// Run reloads the policies once; if the rules are too old, each time. It returns the
+// answer and the rules behind it.
 func (b *Rulebook) Run(
 	ctx context.Context, c Call, arguments func(by UserRules) (keys []string, args []any),
 ) (script.Reply, UserRules, error) {
 	reloaded := false
+	var until int64
 	for range MostCalls {
 		by := b.Of(c.User)
+		by.until = until
 		keys, args := arguments(by)
 		answer, err := script.Run(ctx, c.Client, c.Script, c.Doing, keys, args)
 		if err != nil {
 			return nil, UserRules{}, err
 		}
-		if len(answer) < 2 || answer[0] != any(int64(StatusSettingsChanged)) {
+		switch {
+		case len(answer) < 2:
+			return answer, by, nil
+		case answer[0] == any(int64(StatusRulesOld)):
+			if b, until, err = b.reload(ctx, c, script.Read(answer, c.Doing)); err != nil {
+				return nil, UserRules{}, err
+			}
+			continue
+		case answer[0] != any(int64(StatusSettingsChanged)):
 			return answer, by, nil
 		}
 		values, err := SettingsIn(script.Read(answer, c.Doing))
@@ -65,7 +79,29 @@ func (b *Rulebook) Run(
 			return nil, UserRules{}, store.Explain(err, c.Doing)
 		}
 	}
-	return nil, UserRules{}, &fault.UnavailableError{Detail: "the settings of the user change faster than they can be read: try again"}
+	return nil, UserRules{}, &fault.UnavailableError{
+		Detail: "the user's settings or the policies change faster than they can be read, or the store is too slow: try again in a moment",
+	}
+}
+
+// reload returns the present policies for a call that found the rules too old, and until
+// when they may judge. That is a time of the node that answered: nodes of a cluster have
+// clocks of their own.
+func (b *Rulebook) reload(ctx context.Context, c Call, in *script.ReplyReader) (*Rulebook, int64, error) {
+	_ = in.Int(0)
+	now := in.Int(1)
+	if in.Err != nil {
+		return nil, 0, in.Err
+	}
+	book, err := b.owner.younger(ctx)
+	switch {
+	case err == nil:
+		return book, now + MaxAge.Milliseconds(), nil
+	case c.LastKnown:
+		return b, script.EndOfTime, nil
+	default:
+		return nil, 0, err
+	}
 }
 
 // SettingsIn reads the settings that a script found, see

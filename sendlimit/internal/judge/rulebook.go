@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -26,6 +27,7 @@ type Rulebook struct {
 	Keep     time.Duration                // the longest of all: older places do not count
 	keep     any                          // Keep, ms
 	shared   *lru.Cache[string, *Ruleset] // of users who have the same settings
+	until    atomic.Int64                 // Unix ms; see Rules.UseUntil
 }
 
 // sharedRulesets is the number of different settings whose rules a rulebook keeps
@@ -39,6 +41,8 @@ type UserRules struct {
 	Blocked bool
 
 	Book *Rulebook // of these rules
+	// until replaces that of the book, if it is not 0.
+	until int64
 }
 
 // newRulebook compiles policies; the first applies to users without settings.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -94,18 +95,28 @@ func (r *Rules) With(p policy.Policy) (*Rules, error) {
 // the call judges again. Call ReloadBy before the rules are used.
 func (r *Rules) ReloadBy(reload func(ctx context.Context) error) { r.reload = reload }
 
+// UseUntil sets until when scripts may judge by the present policies, by the store's clock.
+// A process that stood still may not know that they changed: a call after that time
+// reloads them first. Without UseUntil, and in frozen rules, they may judge at any time. The
+// function of ReloadBy calls it.
+func (r *Rules) UseUntil(at time.Time) { r.Book().until.Store(at.UnixMilli()) }
+
 // Frozen returns rules that keep the present policies and share the cache of
 // users' settings.
 func (r *Rules) Frozen() *Rules {
 	frozen := &Rules{fixed: r.fixed, settings: r.settings}
-	book := *r.Book()
-	book.owner = frozen
-	frozen.current.Store(&book)
+	b := r.Book()
+	frozen.current.Store(&Rulebook{
+		owner: frozen, policies: b.policies, Base: b.Base, byName: b.byName, Keep: b.Keep, keep: b.keep, shared: b.shared,
+	})
 	return frozen
 }
 
 // Book returns the present policies. An operation of several calls gets them once.
 func (r *Rules) Book() *Rulebook { return r.current.Load() }
+
+// MaxAge is how old rules with a time of UseUntil may be.
+const MaxAge = 2 * time.Second
 
 // younger returns the policies after a reload, which may be the same.
 func (r *Rules) younger(ctx context.Context) (*Rulebook, error) {

@@ -22,4 +22,5 @@ const (
 	StatusSettingsChanged
 	StatusBlocked
 	StatusQuietHours
+	StatusRulesOld // see lua/fragments/judging.lua
 )

@@ -166,7 +166,7 @@ func describeChange(change settings.PolicyChange, then message.RefitAction, pale
 			fmt.Fprintf(&s, "  %-*s  %s → %s\n", width, d.Name, palette.Dim(d.Old), palette.Green(d.New))
 		}
 	}
-	s.WriteString("It applies from the next decision on")
+	s.WriteString("It applies within 2 seconds in every program")
 	if then == message.RefitKeep {
 		s.WriteString("; scheduled messages keep their places")
 	}
