@@ -16,7 +16,8 @@ import (
 )
 
 // copiesStay is how long copies stay after their last use if the dry run dies
-// before it removes them.
+// before it removes them. The script that writes a copy says so too: at no time does the
+// store have a copy that never expires.
 const copiesStay = time.Hour
 
 // Rehearsal is a dry run of many reserves. It judges each on a copy of the user's
@@ -34,7 +35,7 @@ type Rehearsal struct {
 func (t *Timeline) Rehearse(client redis.Cmdable) *Rehearsal {
 	copied := *t
 	copied.rules = t.rules.Frozen()
-	copied.copyOf = &t.keys
+	copied.copyOf, copied.copiesStay = &t.keys, copiesStay
 	copied.keys = keyspace.KeysUnder(t.keys.Prefix() + "-dry-" + keyspace.NewToken())
 	return &Rehearsal{client: client, copied: &copied, touched: make(map[int]struct{})}
 }
@@ -60,26 +61,15 @@ func (r *Rehearsal) on(
 	}
 	r.touch(keyspace.Partition(request.User))
 	from, to := r.copied.copyOf, r.copied.keys
-	timeline, record := to.Timeline(request.User), to.Record(request.User, request.ID)
-	watch, uncounted := to.Watch(request.User), to.Uncounted(request.User)
 	_, err = script.Run(ctx, r.client, lua.Rehearse, doing, []string{
-		from.Timeline(request.User), timeline, from.Record(request.User, request.ID), record, watch,
-		to.Copies(keyspace.Partition(request.User)), uncounted,
+		from.Timeline(request.User), to.Timeline(request.User),
+		from.Record(request.User, request.ID), to.Record(request.User, request.ID),
+		to.Watch(request.User), to.Copies(keyspace.Partition(request.User)), to.Uncounted(request.User),
 	}, []any{copiesStay.Milliseconds()})
 	if err != nil {
 		return Decision{}, err
 	}
-	d, err := judge(ctx, request)
-	if err != nil {
-		return Decision{}, err
-	}
-	_, err = r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for _, key := range []string{timeline, record, watch, uncounted} {
-			pipe.PExpire(ctx, key, copiesStay)
-		}
-		return nil
-	})
-	return d, store.Explain(err, doing)
+	return judge(ctx, request)
 }
 
 func (r *Rehearsal) touch(partition int) {

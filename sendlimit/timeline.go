@@ -118,11 +118,13 @@ func (o Options) Validate() error {
 // *UnavailableError when the store does not answer, and fault.ErrReply for a reply
 // that makes no sense.
 type Timeline struct {
-	client  redis.Scripter
-	keys    keyspace.Keys
-	copyOf  *keyspace.Keys // the real keys, in a dry run; else nil
-	rules   *judge.Rules
-	options Options // complete
+	client redis.Scripter
+	keys   keyspace.Keys
+	copyOf *keyspace.Keys // the real keys, in a dry run; else nil
+	// copiesStay is how long the copies of a dry run stay; else zero.
+	copiesStay time.Duration
+	rules      *judge.Rules
+	options    Options // complete
 }
 
 // NewTimeline returns a timeline in the store behind client. The error is an
@@ -180,6 +182,6 @@ func (t *Timeline) realRecords(user string) string {
 // about returns what judges a call beside the user's rules.
 func (t *Timeline) about(user string, now, at time.Time, scope *judge.Scope) judge.Case {
 	return judge.Case{
-		Now: now, Year: at, Reach: t.options.Reach, Scope: scope, RealRecords: t.realRecords(user), DryRun: t.copyOf != nil,
+		Now: now, Year: at, Reach: t.options.Reach, Scope: scope, RealRecords: t.realRecords(user), CopiesStay: t.copiesStay,
 	}
 }

@@ -2,7 +2,8 @@
 -- ARGV[9].
 --
 --   ARGV[1]  see fragments/clock.lua; or "!" and the last time at which the rules may
---            judge, Unix ms: then now is the server's clock
+--            judge, Unix ms: then now is the server's clock; or "~" and how long what
+--            a dry run writes stays, ms: then too
 --   ARGV[2]  how long a place is remembered after its time, ms: the largest window of
 --            the rules and the grace
 --   ARGV[3]  reach of schedules, ms after now

@@ -11,7 +11,7 @@
 -- KEYS[6]  copies in the partition, to be removed (SET of keys)
 -- KEYS[7]  places beside the copied timeline, see fragments/places.lua; the real ones
 --          are not copied, since they do not count
--- ARGV[1]  how long copies stay if they are not removed, ms
+-- ARGV[1]  how long copies stay after their last use if they are not removed, ms
 --
 -- Returns  1
 -- Cost     O(n) in the user's reservations for the first call of a user, then O(1).
@@ -23,5 +23,5 @@ end
 if redis.call('SADD', KEYS[6], KEYS[2]) == 1 then redis.call('COPY', KEYS[1], KEYS[2]) end
 if redis.call('SADD', KEYS[6], KEYS[4]) == 1 then redis.call('COPY', KEYS[3], KEYS[4]) end
 redis.call('SADD', KEYS[6], KEYS[5], KEYS[7])
-redis.call('PEXPIRE', KEYS[6], ARGV[1])
+for _, key in ipairs({KEYS[2], KEYS[4], KEYS[5], KEYS[6], KEYS[7]}) do redis.call('PEXPIRE', key, ARGV[1]) end
 return 1

@@ -113,6 +113,11 @@ if as_before then
       call('HSET', record, unpack(ARGV, 22))
       call('ZADD', KEYS[4], now + ARGV[19], ARGV[20])
     end
+    if string.byte(ARGV[1]) == 126 then -- "~": a dry run writes copies
+      for k = 1, #KEYS do
+        if k ~= 2 then call('PEXPIRE', KEYS[k], string.sub(ARGV[1], 2)) end
+      end
+    end
     taken = true
     neighbours = neighbours + 1
   end
@@ -176,6 +181,10 @@ if not taken then
     if requested then redis.call('HSET', record, 'r', requested) end
     if shifted then redis.call('HSET', record, 'h', 1) end
     redis.call('ZADD', KEYS[4], now + ARGV[19], ARGV[20])
+  end
+  local copies_stay = string.match(ARGV[1], '^~(%d+)$')
+  for k = 1, copies_stay and #KEYS or 0 do
+    if k ~= 2 then redis.call('PEXPIRE', KEYS[k], copies_stay) end
   end
 end
 

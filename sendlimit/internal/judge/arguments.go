@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"strconv"
 	"time"
-
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 )
 
 // Case has what the judging arguments depend on, beside a user's rules.
@@ -17,7 +15,9 @@ type Case struct {
 	// the category itself.
 	Scope       *Scope
 	RealRecords string // of a dry run, see Scope.whoseIn; else ""
-	DryRun      bool   // raises no alerts
+	// CopiesStay is how long what a dry run writes stays; zero for no dry run. A dry run
+	// raises no alerts.
+	CopiesStay time.Duration
 	// Late is for a late message at the gate: the policy's reach does not bound it,
 	// and places are remembered as long as any policy needs.
 	Late bool
@@ -41,21 +41,27 @@ func (u UserRules) Arguments(c Case, own int) []any {
 		alerts = set.alerts
 	}
 	return append(make([]any, 0, 9+own),
-		u.clock(c.Now), keep, reach.Milliseconds(), words, offsets, whose, quiet, alerts, u.settings(c.Scope))
+		u.clock(c), keep, reach.Milliseconds(), words, offsets, whose, quiet, alerts, u.settings(c.Scope))
 }
 
-// clock tells the script the time, or how long the rules may judge, see
+// clock tells the script the time, how long the rules may judge, or how long copies stay, see
 // lua/fragments/judging.lua.
-func (u UserRules) clock(now time.Time) any {
+func (u UserRules) clock(c Case) any {
 	until := cmp.Or(u.until, u.Book.until.Load())
-	if !now.IsZero() || until <= 0 {
-		return script.Milliseconds(now)
+	switch {
+	case !c.Now.IsZero():
+		return c.Now.UnixMilli()
+	case c.CopiesStay > 0:
+		return "~" + strconv.FormatInt(c.CopiesStay.Milliseconds(), 10)
+	case until > 0:
+		return "!" + strconv.FormatInt(until, 10)
+	default:
+		return ""
 	}
-	return "!" + strconv.FormatInt(until, 10)
 }
 
 // Alerts reports whether places of the case may raise alerts.
-func (c Case) Alerts() bool { return !c.DryRun && (c.Scope == nil || !c.Scope.Uncounted) }
+func (c Case) Alerts() bool { return c.CopiesStay == 0 && (c.Scope == nil || !c.Scope.Uncounted) }
 
 // clocks returns the offsets of the calendar rules' zone as lua/fragments/zone.lua
 // reads them, and the quiet hours as lua/fragments/quiet.lua does; "" for none.

@@ -1,0 +1,86 @@
+package sendlimit_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+// afterEach runs a function after each command of a client.
+type afterEach struct{ do func() }
+
+func (h afterEach) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h afterEach) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		defer h.do()
+		return next(ctx, cmd)
+	}
+}
+
+func (h afterEach) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		defer h.do()
+		return next(ctx, cmds)
+	}
+}
+
+// A dry run may be killed after any command: what it leaves expires.
+func TestCopiesOfARehearsalExpireFromTheirFirstWriteOn(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	looks := redis.NewClient(&redis.Options{Addr: server.Addr(), DisableIdentity: true})
+	t.Cleanup(func() { require.NoError(t, looks.Close()) })
+	p := story.PolicyOf(t, "1/minute")
+	p.Categories = story.FullPolicy(t).Categories
+	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Records: true, Rules: story.RulesBy(t, p)})
+	require.NoError(t, err)
+	at := time.Now().Add(24 * time.Hour)
+	request := func(id string, after time.Duration, category string) sendlimit.Request {
+		return sendlimit.Request{
+			User: "alice", ID: id, At: at.Add(after), Category: category, Shift: true,
+			Record: story.RecordOf("generation", "the text of "+id),
+		}
+	}
+	for _, id := range []string{"real", "other"} {
+		_, err := timeline.Reserve(t.Context(), request(id, time.Hour, ""))
+		require.NoError(t, err)
+	}
+
+	seen := make(map[string]bool)
+	client.AddHook(afterEach{func() {
+		keys, err := looks.Keys(t.Context(), "sl-dry-*").Result()
+		require.NoError(t, err)
+		for _, key := range keys {
+			seen[key] = true
+			left, err := looks.PTTL(t.Context(), key).Result()
+			require.NoError(t, err)
+			require.Positive(t, left, key)
+		}
+	}})
+	rehearsal := timeline.Rehearse(client)
+	for i, r := range []sendlimit.Request{
+		request("a", 0, ""), request("b", 0, ""), request("a", 0, ""), request("real", time.Hour, ""),
+		request("c", time.Hour, ""), request("d", 2*time.Hour, ""),
+	} {
+		d, err := rehearsal.Reserve(t.Context(), r)
+		require.NoError(t, err)
+		require.True(t, d.Allowed, i)
+	}
+	for category, its := range p.Categories {
+		if !its.Exempt {
+			continue
+		}
+		d, err := rehearsal.Reserve(t.Context(), request("exempt-"+category, 3*time.Hour, category))
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+	}
+	require.GreaterOrEqual(t, len(seen), 9, "records, timelines, watch list and the list of copies")
+}
