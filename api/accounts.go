@@ -47,19 +47,25 @@ func (s *server) listAccountsRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "listAccounts", Method: http.MethodGet, Path: accountsPath, Tags: []string{"accounts"},
-			Summary:   "List the accounts",
-			Responses: responses[message.Accounts](s, "All of them."),
+			Summary:     "List the accounts",
+			Description: "By name.",
+			Parameters:  pageParameters("Accounts a page."),
+			Responses:   responses[message.Accounts](s, "A page of them."),
 		},
 		scope: accounts.ScopeAdmin, do: s.listAccounts,
 	}
 }
 
-func (s *server) listAccounts(r *http.Request, _ web.Query) (web.Answer, error) {
-	all, err := s.accounts.List(r.Context())
+func (s *server) listAccounts(r *http.Request, q web.Query) (web.Answer, error) {
+	after, limit, err := pageOf(q)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	list := message.Accounts{Accounts: make([]message.Account, len(all))}
+	all, next, err := s.accounts.Page(r.Context(), after, limit)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	list := message.Accounts{Accounts: make([]message.Account, len(all)), NextCursor: web.NameCursor(next)}
 	for i, account := range all {
 		list.Accounts[i] = AccountOf(account)
 	}

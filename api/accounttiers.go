@@ -28,19 +28,25 @@ func (s *server) listTiersRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "listTiers", Method: http.MethodGet, Path: tiersPath, Tags: []string{"accounts"},
-			Summary:   "List the tiers",
-			Responses: responses[message.Tiers](s, "All of them."),
+			Summary:     "List the tiers",
+			Description: "By name.",
+			Parameters:  pageParameters("Tiers a page."),
+			Responses:   responses[message.Tiers](s, "A page of them."),
 		},
 		scope: accounts.ScopeAdmin, do: s.listTiers,
 	}
 }
 
-func (s *server) listTiers(r *http.Request, _ web.Query) (web.Answer, error) {
-	all, err := s.accounts.ListTiers(r.Context())
+func (s *server) listTiers(r *http.Request, q web.Query) (web.Answer, error) {
+	after, limit, err := pageOf(q)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	list := message.Tiers{Tiers: make([]message.Tier, len(all))}
+	all, next, err := s.accounts.PageTiers(r.Context(), after, limit)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	list := message.Tiers{Tiers: make([]message.Tier, len(all)), NextCursor: web.NameCursor(next)}
 	for i, tier := range all {
 		list.Tiers[i] = TierOf(tier)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -152,6 +154,80 @@ func TestAListGoesOnByItsCursor(t *testing.T) {
 	}
 	some := into[message.Messages](t, http.StatusOK, r.get("/v1/users/alice/messages?from="+on22("11:11:01")+"&to="+on22("11:11:02")))
 	require.Len(t, some.Messages, 4)
+}
+
+// Accounts, tiers and policies are listed by name, each once, whatever is made meanwhile.
+// A page reads only its own entries.
+func TestListsByNameHavePages(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"accounts", "tiers", "policies"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			add := func(entry string) {
+				t.Helper()
+				var err error
+				switch name {
+				case "accounts":
+					_, err = r.accounts.Create(t.Context(), accounts.Account{Name: entry})
+				case "tiers":
+					err = r.accounts.SetTier(t.Context(), accounts.Tier{Name: entry})
+				case "policies":
+					loose, _ := policy.Parse(entry, "", "100/minute")
+					err = r.options.Policies.Apply(t.Context(), loose)
+				}
+				require.NoError(t, err)
+			}
+			for _, entry := range []string{"m3", "m1", "m5", "m2", "default"} {
+				add(entry)
+			}
+			type list struct {
+				Accounts, Tiers, Policies []struct{ Name string }
+				NextCursor                string `json:"next_cursor"`
+			}
+			read := func(query string) ([]string, string) {
+				t.Helper()
+				page := into[list](t, http.StatusOK, r.get("/v1/"+name+query))
+				names := []string{}
+				for _, entry := range slices.Concat(page.Accounts, page.Tiers, page.Policies) {
+					names = append(names, entry.Name)
+				}
+				return names, page.NextCursor
+			}
+			all, cursor := read("")
+			require.Equal(t, []string{"default", "m1", "m2", "m3", "m5"}, all)
+			require.Empty(t, cursor)
+			first, cursor := read("?limit=3")
+			require.Equal(t, []string{"default", "m1", "m2"}, first)
+			add("m0")
+			add("m4")
+			rest, end := read("?limit=3&cursor=" + cursor)
+			require.Equal(t, []string{"m3", "m4", "m5"}, rest, "what is new comes in its place")
+			require.Empty(t, end)
+
+			for query, says := range map[string]string{
+				"?limit=1001": "1 to 1000", "?limit=0": "1 to 1000", "?cursor=x": "next_cursor", "?cursor=": "next_cursor",
+				"?cursor=eyJ0IjoxLCJpIjoiYSJ9": "next_cursor", // of a list of messages
+			} {
+				require.Contains(t, r.problem(http.StatusUnprocessableEntity, r.get("/v1/"+name+query)).Detail, says)
+			}
+		})
+	}
+}
+
+// By default a page has 100 entries.
+func TestAPageOfAccounts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for i := range 101 {
+		r.store.HSet("sl:{accounts}:accounts", fmt.Sprintf("a%03d", i), `{"created_at":1}`)
+	}
+	page := into[message.Accounts](t, http.StatusOK, r.get("/v1/accounts"))
+	require.Len(t, page.Accounts, 100)
+	// An account that can't be read is in the way of its own page only.
+	r.store.HSet("sl:{accounts}:accounts", "a001", `{`)
+	r.problem(http.StatusServiceUnavailable, r.get("/v1/accounts"))
+	require.Len(t, into[message.Accounts](t, http.StatusOK, r.get("/v1/accounts?cursor="+page.NextCursor)).Accounts, 1)
 }
 
 func TestParametersThatAreNotAllowed(t *testing.T) {

@@ -2,6 +2,8 @@ package api
 
 import (
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 )
 
 func userParameter() *huma.Param {
@@ -72,6 +74,21 @@ func cursorParameter() *huma.Param {
 		Name: "cursor", In: "query", Description: "The next_cursor of the page before.",
 		Schema: &huma.Schema{Type: huma.TypeString},
 	}
+}
+
+// pageParameters documents the parameters that pageOf reads.
+func pageParameters(limit string) []*huma.Param {
+	return []*huma.Param{countParameter("limit", limit, usualPage, largestPage), cursorParameter()}
+}
+
+// pageOf returns the page of a list by name that a request asks for: the name after which
+// it begins, "" for the first page, and how many entries it has at most.
+func pageOf(q web.Query) (after string, limit int, err error) {
+	if limit, err = q.Count("limit", usualPage, largestPage); err != nil {
+		return "", 0, err
+	}
+	after, err = q.NameCursor()
+	return after, limit, err
 }
 
 // conditionParameters documents the headers that web.PreconditionOf reads.

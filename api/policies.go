@@ -25,19 +25,25 @@ func (s *server) listPoliciesRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "listPolicies", Method: http.MethodGet, Path: policiesPath, Tags: []string{"policies"},
-			Summary:   "List the policies",
-			Responses: responses[message.Policies](s, "All of them."),
+			Summary:     "List the policies",
+			Description: "By name.",
+			Parameters:  pageParameters("Policies a page."),
+			Responses:   responses[message.Policies](s, "A page of them."),
 		},
 		scope: accounts.ScopeAdmin, do: s.listPolicies,
 	}
 }
 
-func (s *server) listPolicies(r *http.Request, _ web.Query) (web.Answer, error) {
-	all, unreadable, err := s.policies.All(r.Context())
+func (s *server) listPolicies(r *http.Request, q web.Query) (web.Answer, error) {
+	after, limit, err := pageOf(q)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	list := message.Policies{Policies: make([]message.Policy, len(all)), Unreadable: unreadable}
+	all, unreadable, next, err := s.policies.Page(r.Context(), after, limit)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	list := message.Policies{Policies: make([]message.Policy, len(all)), Unreadable: unreadable, NextCursor: web.NameCursor(next)}
 	for i, policy := range all {
 		list.Policies[i] = message.PolicyOf(policy)
 	}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,12 +36,13 @@ const (
 	ScopeAdmin  = message.ScopeAdmin
 )
 
-// Accounts returns all accounts by name. All calls about accounts and tiers need a key
+// Accounts yields all accounts by name. It asks for the next page when one is used up. An
+// error is the last thing that it yields. All calls about accounts and tiers need a key
 // with the scope admin.
-func (c *Client) Accounts(ctx context.Context) ([]Account, error) {
-	var answer message.Accounts
-	err := c.do(ctx, call{doing: "listing accounts", method: http.MethodGet, path: accountsPath()}, &answer)
-	return answer.Accounts, err
+func (c *Client) Accounts(ctx context.Context, r PageRequest) iter.Seq2[Account, error] {
+	return pagesOf(ctx, c, "listing accounts", accountsPath(), r, func(a message.Accounts) ([]Account, string) {
+		return a.Accounts, a.NextCursor
+	})
 }
 
 // Account returns an account. The error is ErrNotFound if there is none.
@@ -80,11 +82,11 @@ func (c *Client) RemoveAPIKey(ctx context.Context, account, id string) (Account,
 	return c.callAccount(ctx, call{doing: "removing an API key", method: http.MethodDelete}, nil, account, "keys", id)
 }
 
-// Tiers returns all tiers by name.
-func (c *Client) Tiers(ctx context.Context) ([]Tier, error) {
-	var answer message.Tiers
-	err := c.do(ctx, call{doing: "listing tiers", method: http.MethodGet, path: "/v1/tiers"}, &answer)
-	return answer.Tiers, err
+// Tiers yields all tiers by name, as Accounts yields the accounts.
+func (c *Client) Tiers(ctx context.Context, r PageRequest) iter.Seq2[Tier, error] {
+	return pagesOf(ctx, c, "listing tiers", "/v1/tiers", r, func(a message.Tiers) ([]Tier, string) {
+		return a.Tiers, a.NextCursor
+	})
 }
 
 // Tier returns a tier. The error is ErrNotFound if there is none.

@@ -22,9 +22,7 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	got, err := a.Tier(ctx, "free")
 	require.NoError(t, err)
 	require.Equal(t, tier, got)
-	tiers, err := a.Tiers(ctx)
-	require.NoError(t, err)
-	require.Equal(t, []client.Tier{tier}, tiers)
+	require.Equal(t, []client.Tier{tier}, listed(t, a.Tiers(ctx, client.PageRequest{})))
 
 	made, err := a.CreateAccount(ctx, client.NewAccount{Name: "acme", Tier: "free", ReportAt: "08:00"})
 	require.NoError(t, err)
@@ -43,7 +41,9 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	defer theirs.CloseIdleConnections()
 	_, err = theirs.NextFree(ctx, client.NextFreeRequest{User: "alice"})
 	require.NoError(t, err)
-	_, err = theirs.Accounts(ctx)
+	for _, err = range theirs.Accounts(ctx, client.PageRequest{}) {
+		require.Error(t, err)
+	}
 	var refused *client.ResponseError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, client.CodeForbidden, refused.Code)
@@ -52,9 +52,7 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	changed, err := a.ChangeAccount(ctx, "acme", client.AccountChange{Disabled: &yes})
 	require.NoError(t, err)
 	require.True(t, changed.Disabled)
-	all, err := a.Accounts(ctx)
-	require.NoError(t, err)
-	require.Equal(t, []client.Account{changed}, all)
+	require.Equal(t, []client.Account{changed}, listed(t, a.Accounts(ctx, client.PageRequest{})))
 	left, err := a.RemoveAPIKey(ctx, "acme", known.ID)
 	require.NoError(t, err)
 	require.Empty(t, left.Keys)

@@ -5,6 +5,9 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/client"
 )
@@ -52,7 +55,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"retryDeadLetter": func(ctx ctx, c c) []any { return told(c.RetryDeadLetter(ctx, "alice", "a")) },
 		"purgeDeadLetter": func(ctx ctx, c c) []any { return []any{c.PurgeDeadLetter(ctx, "alice", "a")} },
 
-		"listAccounts": func(ctx ctx, c c) []any { return told(c.Accounts(ctx)) },
+		"listAccounts": func(ctx ctx, c c) []any { return all(c.Accounts(ctx, client.PageRequest{PageSize: 1})) },
 		"getAccount":   func(ctx ctx, c c) []any { return told(c.Account(ctx, "acme")) },
 		"createAccount": func(ctx ctx, c c) []any {
 			return told(c.CreateAccount(ctx, client.NewAccount{Name: "acme", Tier: "t", Contact: "c", TimeZone: "UTC", ReportAt: "08:00"}))
@@ -67,16 +70,13 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 			return []any{key, known, err}
 		},
 		"removeAccountKey": func(ctx ctx, c c) []any { return told(c.RemoveAPIKey(ctx, "acme", "k")) },
-		"listTiers":        func(ctx ctx, c c) []any { return told(c.Tiers(ctx)) },
+		"listTiers":        func(ctx ctx, c c) []any { return all(c.Tiers(ctx, client.PageRequest{PageSize: 1})) },
 		"getTier":          func(ctx ctx, c c) []any { return told(c.Tier(ctx, "free")) },
 		"setTier": func(ctx ctx, c c) []any {
 			return told(c.SetTier(ctx, client.Tier{Name: "free", TierLimits: client.TierLimits{AlertAt: []int{80}}}))
 		},
 
-		"listPolicies": func(ctx ctx, c c) []any {
-			policies, unreadable, err := c.Policies(ctx)
-			return []any{policies, unreadable, err}
-		},
+		"listPolicies":  func(ctx ctx, c c) []any { return all(c.Policies(ctx, client.PageRequest{PageSize: 1})) },
 		"getPolicy":     func(ctx ctx, c c) []any { return told(c.Policy(ctx, "vip")) },
 		"applyPolicy":   func(ctx ctx, c c) []any { return told(c.ApplyPolicy(ctx, p, both...)) },
 		"previewPolicy": func(ctx ctx, c c) []any { return all(c.PreviewPolicy(ctx, p)) },
@@ -98,6 +98,17 @@ func all[T any](sequence iter.Seq2[T, error]) (said []any) {
 		said = append(said, one, err)
 	}
 	return said
+}
+
+// listed is what a sequence gives that has no error.
+func listed[T any](t *testing.T, sequence iter.Seq2[T, error]) []T {
+	t.Helper()
+	var list []T
+	for one, err := range sequence {
+		require.NoError(t, err)
+		list = append(list, one)
+	}
+	return list
 }
 
 // words are what an answer says in members that the client goes by.

@@ -4,9 +4,33 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"net/http"
 	"net/url"
 	"strconv"
 )
+
+// PageRequest says how to ask for a list that has no filters.
+type PageRequest struct {
+	PageSize int // entries per request, 1 to 1,000; zero means the API's default
+}
+
+// pagesOf yields the entries of all pages of a list without filters. It reads each page
+// into an A, of which entries returns the entries and the cursor of the next page.
+func pagesOf[A, T any](
+	ctx context.Context, c *Client, doing, path string, r PageRequest, entries func(A) (page []T, next string),
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		what := call{doing: doing, method: http.MethodGet, path: path, query: values("limit", count(r.PageSize))}
+		pages(ctx, what, func(ctx context.Context, what call) ([]T, string, error) {
+			var answer A
+			if err := c.do(ctx, what, &answer); err != nil {
+				return nil, "", err
+			}
+			page, next := entries(answer)
+			return page, next, nil
+		})(yield)
+	}
+}
 
 // pages yields the entries of all pages of a list.
 func pages[T any](

@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -21,12 +23,30 @@ type (
 	PolicyChange = message.PolicyChange
 )
 
-// Policies returns all policies by name, and the names of those that only a newer API can
-// read. All calls about policies and users' settings need a key with the scope admin.
-func (c *Client) Policies(ctx context.Context) (all []Policy, unreadable []string, err error) {
-	var answer message.Policies
-	err = c.do(ctx, call{doing: "listing policies", method: http.MethodGet, path: "/v1/policies"}, &answer)
-	return answer.Policies, answer.Unreadable, err
+// ListedPolicy is a policy of the list of all policies.
+type ListedPolicy struct {
+	Policy
+
+	// Unreadable is set if only a newer API can read the policy. Then Name is all that is
+	// known.
+	Unreadable bool
+}
+
+// Policies yields all policies by name. It asks for the next page when one is used up. An
+// error is the last thing that it yields. All calls about policies and users' settings
+// need a key with the scope admin.
+func (c *Client) Policies(ctx context.Context, r PageRequest) iter.Seq2[ListedPolicy, error] {
+	return pagesOf(ctx, c, "listing policies", "/v1/policies", r, func(a message.Policies) ([]ListedPolicy, string) {
+		var page []ListedPolicy
+		for _, p := range a.Policies {
+			page = append(page, ListedPolicy{Policy: p})
+		}
+		for _, name := range a.Unreadable {
+			page = append(page, ListedPolicy{Policy: Policy{Name: name}, Unreadable: true})
+		}
+		slices.SortFunc(page, func(x, y ListedPolicy) int { return strings.Compare(x.Name, y.Name) })
+		return page, a.NextCursor
+	})
 }
 
 // Policy returns a policy. The error is ErrNotFound if there is none.

@@ -65,17 +65,13 @@ func TestPoliciesOfTheRealAPI(t *testing.T) {
 		_, err = a.ApplyPolicy(ctx, vip(), outdated)
 		isRefused(t, err, client.CodeVersionMismatch)
 	}
-	all, unreadable, err := a.Policies(ctx)
-	require.NoError(t, err)
+	all := listed(t, a.Policies(ctx, client.PageRequest{PageSize: 1}))
 	require.Len(t, all, 2)
-	require.Equal(t, []any{"default", next}, []any{all[0].Name, all[1]})
-	require.Empty(t, unreadable)
+	require.Equal(t, []any{"default", client.ListedPolicy{Policy: next}}, []any{all[0].Name, all[1]})
 
-	require.NoError(t, a.redis.Set("sl:policy:vip", `{"name":"vip","rules":["1/eon"]}`))
-	all, unreadable, err = a.Policies(ctx)
-	require.NoError(t, err)
-	require.Len(t, all, 1)
-	require.Equal(t, []string{"vip"}, unreadable)
+	require.NoError(t, a.redis.Set("sl:policy:default", `{"name":"default","rules":["1/eon"]}`))
+	all = listed(t, a.Policies(ctx, client.PageRequest{}))
+	require.Equal(t, []client.ListedPolicy{{Policy: client.Policy{Name: "default"}, Unreadable: true}, {Policy: next}}, all)
 }
 
 func TestPoliciesThatTheRealAPIFindsWrong(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/page"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -129,6 +130,48 @@ func (a *Accounts) List(ctx context.Context) ([]Account, error) {
 	}
 	slices.SortFunc(list, func(x, y Account) int { return strings.Compare(x.Name, y.Name) })
 	return list, nil
+}
+
+// Page returns at most limit accounts by name, of those whose names come after a name; ""
+// is before all. Next is the name after which the next page begins, "" if there are no
+// more. Of the other accounts it reads only the names, in two round trips.
+func (a *Accounts) Page(ctx context.Context, after string, limit int) (list []Account, next string, err error) {
+	const doing = "listing accounts"
+	list = []Account{}
+	next, err = a.readPage(ctx, a.keys.Accounts(), doing, after, limit, func(name, text string) error {
+		stored, err := decodeAccount(name, text, doing)
+		list = append(list, stored.public(name))
+		return err
+	})
+	return list, next, err
+}
+
+// readPage calls each with the names and texts of a page of a hash.
+func (a *Accounts) readPage(
+	ctx context.Context, key, doing, after string, limit int, each func(name, text string) error,
+) (next string, err error) {
+	names, err := a.client.HKeys(ctx, key).Result()
+	if err != nil {
+		return "", store.Explain(err, doing)
+	}
+	names, next = page.Of(names, after, limit)
+	if len(names) == 0 {
+		return "", nil
+	}
+	texts, err := a.client.HMGet(ctx, key, names...).Result()
+	if err != nil {
+		return "", store.Explain(err, doing)
+	}
+	for i, name := range names {
+		text, there := texts[i].(string)
+		if !there {
+			continue // removed meanwhile
+		}
+		if err := each(name, text); err != nil {
+			return "", err
+		}
+	}
+	return next, nil
 }
 
 // Create stores a new account without keys; CreatedAt is the store's clock. The

@@ -149,6 +149,18 @@ func (a *Accounts) ListTiers(ctx context.Context) ([]Tier, error) {
 	return list, nil
 }
 
+// PageTiers is Page for tiers.
+func (a *Accounts) PageTiers(ctx context.Context, after string, limit int) (list []Tier, next string, err error) {
+	const doing = "listing tiers"
+	list = []Tier{}
+	next, err = a.readPage(ctx, a.keys.Tiers(), doing, after, limit, func(name, text string) error {
+		t, err := decodeTier(name, text, doing)
+		list = append(list, t)
+		return err
+	})
+	return list, next, err
+}
+
 // RemoveTier removes a tier that no account has. The error is an *InvalidError
 // that names an account which has it, or a *NoSuchError.
 func (a *Accounts) RemoveTier(ctx context.Context, name string) error {

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"math"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/page"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -89,12 +90,20 @@ func (s *Policies) Load(ctx context.Context, name string) (p policy.Policy, ok b
 // All returns the policies of the store by name, and the names of those that only
 // a newer program can read. It takes two round trips.
 func (s *Policies) All(ctx context.Context) (policies []policy.Policy, unreadable []string, err error) {
+	policies, unreadable, _, err = s.Page(ctx, "", math.MaxInt)
+	return policies, unreadable, err
+}
+
+// Page is All for at most limit policies, of those whose names come after a name; "" is
+// before all. Next is the name after which the next page begins, "" if there are no more.
+// Of the other policies it reads only the names.
+func (s *Policies) Page(ctx context.Context, after string, limit int) (policies []policy.Policy, unreadable []string, next string, err error) {
 	const doing = "loading the policies"
 	names, err := s.client.SMembers(ctx, s.keys.Policies()).Result()
 	if err != nil {
-		return nil, nil, store.Explain(err, doing)
+		return nil, nil, "", store.Explain(err, doing)
 	}
-	slices.Sort(names)
+	names, next = page.Of(names, after, limit)
 	texts := make([]*redis.StringCmd, len(names))
 	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, name := range names {
@@ -103,7 +112,7 @@ func (s *Policies) All(ctx context.Context) (policies []policy.Policy, unreadabl
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, nil, store.Explain(err, doing)
+		return nil, nil, "", store.Explain(err, doing)
 	}
 	for i, name := range names {
 		text, err := texts[i].Result()
@@ -111,7 +120,7 @@ func (s *Policies) All(ctx context.Context) (policies []policy.Policy, unreadabl
 			continue // a program died between listing and storing it
 		}
 		if err != nil {
-			return nil, nil, store.Explain(err, doing)
+			return nil, nil, "", store.Explain(err, doing)
 		}
 		if p, err := readPolicy(text); err != nil {
 			unreadable = append(unreadable, name)
@@ -119,7 +128,7 @@ func (s *Policies) All(ctx context.Context) (policies []policy.Policy, unreadabl
 			policies = append(policies, p)
 		}
 	}
-	return policies, unreadable, nil
+	return policies, unreadable, next, nil
 }
 
 // Apply stores a policy in place of the one of its name, whatever that is. Programs

@@ -12,9 +12,10 @@ type Account struct {
 	Keys      []APIKey `json:"keys" doc:"Its API keys without the secrets, the oldest first."`
 }
 
-// Accounts is the list of all accounts.
+// Accounts is a page of the accounts, or all of them.
 type Accounts struct {
-	Accounts []Account `json:"accounts" doc:"By name."`
+	Accounts   []Account `json:"accounts" doc:"By name."`
+	NextCursor string    `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 
 // AccountDraft is the request for a new account.
@@ -82,7 +83,8 @@ type TierLimits struct {
 	AlertAt           []int `json:"alert_at,omitzero" doc:"Percents of messages_per_day at which the account's contact is alerted; by default 80 and 100, empty is never."`
 }
 
-// Tiers is the list of all tiers.
+// Tiers is a page of the tiers, or all of them.
 type Tiers struct {
-	Tiers []Tier `json:"tiers" doc:"By name."`
+	Tiers      []Tier `json:"tiers" doc:"By name."`
+	NextCursor string `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }

@@ -8,10 +8,11 @@ type Policy policy.Document
 // PolicyOf spells a policy.
 func PolicyOf(p policy.Policy) Policy { return Policy(p.Document().Spelled()) }
 
-// Policies is the list of all policies.
+// Policies is a page of the policies, or all of them.
 type Policies struct {
 	Policies   []Policy `json:"policies" doc:"By name."`
-	Unreadable []string `json:"unreadable,omitempty" doc:"Names of policies that only a newer program can read."`
+	Unreadable []string `json:"unreadable,omitempty" doc:"Names of policies of this page that only a newer program can read."`
+	NextCursor string   `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 
 // PolicyChange is the answer to a policy that was applied.

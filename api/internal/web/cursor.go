@@ -17,8 +17,10 @@ type Cursor struct {
 }
 
 // String encodes the cursor. Callers need not know how.
-func (c Cursor) String() string {
-	text, _ := json.Marshal(c) // can't fail for this type
+func (c Cursor) String() string { return encodeCursor(c) }
+
+func encodeCursor(c any) string {
+	text, _ := json.Marshal(c) // can't fail for the types of cursors
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
@@ -36,15 +38,45 @@ func (q Query) Cursor(users bool) (Cursor, error) {
 		return Cursor{}, nil
 	}
 	var c Cursor
-	decoded, err := base64.RawURLEncoding.DecodeString(text)
-	if err == nil {
-		err = json.Unmarshal(decoded, &c)
-	}
-	known := err == nil && c.Milliseconds > 0 && c.Milliseconds <= lastMillisecond && keyspace.ValidID(c.ID)
+	known := decodeCursor(text, &c) && c.Milliseconds > 0 && c.Milliseconds <= lastMillisecond && keyspace.ValidID(c.ID)
 	if !known || users != keyspace.ValidUser(c.User) {
-		return Cursor{}, &fault.InvalidError{
-			Field: "cursor", Value: text, Want: "the next_cursor of a page of the same list, as it is",
-		}
+		return Cursor{}, unknownCursor(text)
 	}
 	return c, nil
+}
+
+// nameCursor is where a page of a list by name ended.
+type nameCursor struct {
+	Name string `json:"n"`
+}
+
+// NameCursor encodes the name at which a page of a list by name ended. "" is the end of
+// the list, which has no cursor.
+func NameCursor(name string) string {
+	if name == "" {
+		return ""
+	}
+	return encodeCursor(nameCursor{name})
+}
+
+// NameCursor returns the name in the parameter cursor, or "" if it is not given.
+func (q Query) NameCursor() (string, error) {
+	text, given := q["cursor"]
+	if !given {
+		return "", nil
+	}
+	var c nameCursor
+	if !decodeCursor(text, &c) || !keyspace.ValidName(c.Name) {
+		return "", unknownCursor(text)
+	}
+	return c.Name, nil
+}
+
+func decodeCursor(text string, into any) bool {
+	decoded, err := base64.RawURLEncoding.DecodeString(text)
+	return err == nil && json.Unmarshal(decoded, into) == nil
+}
+
+func unknownCursor(text string) error {
+	return &fault.InvalidError{Field: "cursor", Value: text, Want: "the next_cursor of a page of the same list, as it is"}
 }
