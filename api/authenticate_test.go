@@ -12,6 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
@@ -167,33 +168,64 @@ func TestRotationWithoutAGap(t *testing.T) {
 	clients.Wait()
 }
 
-// An account's requests that submit are counted in its tier, together.
+// An account's requests are counted in its tier: those that submit, those that read, and
+// all others, each kind together and apart from the others.
 func TestRequestsOfATierAreLimited(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, locked)
-	require.NoError(t, r.accounts.SetTier(t.Context(), accounts.Tier{Name: "free", RequestsPerMinute: 3}))
-	_, err := r.accounts.Create(t.Context(), accounts.Account{Name: "own", Tier: "free"})
-	require.NoError(t, err)
-	secret, other := r.key("own", accounts.ScopeSubmit, accounts.ScopeRead), r.key("other", accounts.ScopeSubmit)
-	var all []operation
+	kinds := map[string][]operation{}
 	for _, o := range operations() {
-		if o.method == http.MethodPost && scopeOf(o) == accounts.ScopeSubmit {
-			all = append(all, o)
+		switch {
+		case o.method == http.MethodPost && scopeOf(o) == accounts.ScopeSubmit:
+			kinds["requests_per_minute"] = append(kinds["requests_per_minute"], o)
+		case o.method == http.MethodGet:
+			kinds["reads_per_minute"] = append(kinds["reads_per_minute"], o)
+		default:
+			kinds["changes_per_minute"] = append(kinds["changes_per_minute"], o)
 		}
 	}
-	require.Len(t, all, 3)
-	for i, o := range all {
-		got := r.with(secret, o.request())
-		require.NotEqual(t, http.StatusTooManyRequests, got.status, string(got.body))
-		require.Equal(t, `"requests_per_minute";r=`+strconv.Itoa(2-i)+`;t=60`, got.header.Get("RateLimit"))
+	require.Len(t, kinds["requests_per_minute"], 3)
+	const limit = 20
+	r := newRig(t, locked)
+	require.NoError(t, r.accounts.SetTier(t.Context(), accounts.Tier{Name: "small", RequestsPerMinute: limit}))
+	_, err := r.accounts.Create(t.Context(), accounts.Account{Name: "own", Tier: "small"})
+	require.NoError(t, err)
+	secret, other := r.key("own", accounts.ScopeAdmin), r.key("other", accounts.ScopeAdmin)
+	for counter, all := range kinds {
+		require.Less(t, len(all), limit)
+		for used := range limit {
+			o := all[used%len(all)]
+			got := r.with(secret, o.request())
+			require.NotEqual(t, http.StatusTooManyRequests, got.status, string(got.body))
+			require.Equal(t, `"`+counter+`";r=`+strconv.Itoa(limit-1-used)+`;t=60`, got.header.Get("RateLimit"), "%s %s: %s", o.method, o.path, got.body)
+		}
+		for _, o := range all {
+			over := r.with(secret, o.request())
+			require.Equal(t, fault.CodeRateLimited, r.problem(http.StatusTooManyRequests, over).Code)
+			require.Equal(t, "60", over.header.Get("Retry-After"))
+			require.Equal(t, `"`+counter+`";q=20;w=60`, over.header.Get("RateLimit-Policy"))
+			require.NotEqual(t, http.StatusTooManyRequests, r.with(other, o.request()).status, "another account")
+		}
 	}
-	for _, o := range all {
-		over := r.with(secret, o.request())
-		require.Equal(t, fault.CodeRateLimited, r.problem(http.StatusTooManyRequests, over).Code)
-		require.Equal(t, "60", over.header.Get("Retry-After"))
-		require.NotEmpty(t, over.header.Get("RateLimit-Policy"))
-		require.NotEqual(t, http.StatusTooManyRequests, r.with(other, o.request()).status, "another account")
+}
+
+// The events of requests can have limits, which hold for each account. Requests without a
+// key and those that monitor have none.
+func TestRequestsAreLimitedAsEvents(t *testing.T) {
+	t.Parallel()
+	metrics := func(o *api.Options) { o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}) }
+	r := newRig(t, metrics)
+	events, err := counters.NewEvents(r.client, "")
+	require.NoError(t, err)
+	for event, q := range map[string]request{
+		"read":   {method: http.MethodGet, target: "/v1/users/alice/usage"},
+		"change": {method: http.MethodDelete, target: "/v1/users/alice/messages/a"},
+		"submit": {method: http.MethodPost, target: "/v1/messages/dry-run", body: `{}`},
+	} {
+		require.NoError(t, events.Set(t.Context(), counters.Event{Name: event, PerMinute: 1}))
+		secret := r.key(event, accounts.ScopeSubmit, accounts.ScopeRead)
+		require.NotEqual(t, http.StatusTooManyRequests, r.with(secret, q).status, event)
+		require.Equal(t, http.StatusTooManyRequests, r.with(secret, q).status, event)
+		require.NotEqual(t, http.StatusTooManyRequests, r.send(q).status, "no key, no account")
+		require.Equal(t, http.StatusOK, r.with(secret, request{method: http.MethodGet, target: "/metrics"}).status)
 	}
-	look := request{method: http.MethodGet, target: "/v1/users/alice/usage"}
-	require.Equal(t, http.StatusOK, r.with(secret, look).status, "looking is free")
 }

@@ -18,8 +18,8 @@ import (
 // authorized returns a handler that checks the key and its scope before the route runs.
 func (s *server) authorized(rt route) http.HandlerFunc {
 	var next http.Handler = rt.handle
-	if rt.limited {
-		next = s.limited(next)
+	if !rt.monitors {
+		next = s.limited(next, rt)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.authenticate(r, rt.monitors)
@@ -35,21 +35,41 @@ func (s *server) authorized(rt route) http.HandlerFunc {
 	}
 }
 
-// submitEvent is the event that a request that submits counts as.
-const submitEvent = "submit"
+// The events that requests count as. Each has a counter of its own: who waits for a status
+// uses up nothing of what it may submit.
+const (
+	submitEvent = "submit" // submits and dry runs; a batch is one
+	readEvent   = "read"   // GET and HEAD
+	changeEvent = "change" // all others
+)
+
+// event returns the event that requests of a route count as, and the name of its counter
+// with the limit of a tier.
+func (rt route) event() (event, counter string) {
+	switch {
+	case rt.submits:
+		return submitEvent, "requests_per_minute"
+	case rt.Method == http.MethodGet:
+		return readEvent, "reads_per_minute"
+	default:
+		return changeEvent, "changes_per_minute"
+	}
+}
 
 // limited counts a request for its account before next runs: against the limit of the
-// account's tier, and against those of the event.
-func (s *server) limited(next http.Handler) http.Handler {
+// account's tier, and against those of the event. A request without a key has no account,
+// and is not counted.
+func (s *server) limited(next http.Handler, rt route) http.Handler {
+	event, counter := rt.event()
 	guard := counters.Guard[*http.Request]{
-		Counters: s.counters, Event: submitEvent,
+		Counters: s.counters, Event: event,
 		Key: func(ctx context.Context, _ *http.Request) string { return callerOf(ctx).account() },
 		Extra: func(ctx context.Context, _ *http.Request) []counters.Counter {
 			limit := callerOf(ctx).identity.Tier.RequestsPerMinute
 			if limit == 0 {
 				return nil
 			}
-			return []counters.Counter{{Name: "requests_per_minute", Limit: limit, Period: calendar.Minute}}
+			return []counters.Counter{{Name: counter, Limit: limit, Period: calendar.Minute}}
 		},
 	}
 	return counters.GuardHandler(guard, next, func(w http.ResponseWriter, r *http.Request, _ int, err error) {

@@ -64,7 +64,7 @@ func (s *server) batchRoute() route {
 			},
 			Responses: all,
 		},
-		scope: accounts.ScopeSubmit, handle: s.submitBatch, limited: true, streams: true,
+		scope: accounts.ScopeSubmit, handle: s.submitBatch, submits: true, streams: true,
 	}
 }
 

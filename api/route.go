@@ -18,8 +18,9 @@ type route struct {
 	scope  accounts.Scope
 	do     func(*http.Request, web.Query) (web.Answer, error)
 	handle http.HandlerFunc
-	// limited counts requests towards how often an account may submit.
-	limited bool
+	// submits counts requests towards how often an account may submit. The others count
+	// towards how often it may read, or change something.
+	submits bool
 	// streams is set for a request that lasts as long as the client wants. It counts
 	// towards Limits.Streams and sets its own deadlines.
 	streams bool

@@ -30,7 +30,7 @@ func (s *server) submitRoute() route {
 			RequestBody: jsonBody[message.Draft](s),
 			Responses:   all,
 		},
-		scope: accounts.ScopeSubmit, do: s.submit, limited: true,
+		scope: accounts.ScopeSubmit, do: s.submit, submits: true,
 	}
 }
 
@@ -56,7 +56,7 @@ func (s *server) dryRunRoute() route {
 			RequestBody: jsonBody[message.Draft](s),
 			Responses:   responses[message.Outcome](s, "It would be accepted.", bodyProblems(http.StatusConflict)...),
 		},
-		scope: accounts.ScopeSubmit, do: s.dryRun, limited: true,
+		scope: accounts.ScopeSubmit, do: s.dryRun, submits: true,
 	}
 }
 

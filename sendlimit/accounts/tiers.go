@@ -25,8 +25,10 @@ const MaxTierLimit = 1_000_000_000
 
 // Tier limits what its accounts may send. A limit of 0 means no limit.
 type Tier struct {
-	Name              string // 1 to 64 of a-z 0-9 _ -
-	RequestsPerMinute int64  // submits over the API, in each natural minute
+	Name string // 1 to 64 of a-z 0-9 _ -
+	// RequestsPerMinute counts requests to the API in each natural minute, in three
+	// separate counters: those that submit, those that read, and all others.
+	RequestsPerMinute int64
 	// MessagesPerHour and MessagesPerDay count accepted messages in the natural
 	// hour and day of their send times, in the account's zone.
 	MessagesPerHour, MessagesPerDay int64

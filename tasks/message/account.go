@@ -77,7 +77,7 @@ type Tier struct {
 
 // TierLimits are the limits of a tier; 0 is no limit.
 type TierLimits struct {
-	RequestsPerMinute int64 `json:"requests_per_minute" required:"false" doc:"Requests that submit, in each natural minute; 0 is no limit."`
+	RequestsPerMinute int64 `json:"requests_per_minute" required:"false" doc:"Requests in each natural minute, in three separate counters: those that submit, those that read, and all others; 0 is no limit."`
 	MessagesPerHour   int64 `json:"messages_per_hour" required:"false" doc:"Messages to be sent in each natural hour of the account's time zone; 0 is no limit."`
 	MessagesPerDay    int64 `json:"messages_per_day" required:"false" doc:"Messages to be sent in each natural day of the account's time zone; 0 is no limit."`
 	AlertAt           []int `json:"alert_at,omitzero" doc:"Percents of messages_per_day at which the account's contact is alerted; by default 80 and 100, empty is never."`

@@ -62,7 +62,7 @@ func (a *commands) setTierCommand() *cobra.Command {
 			}
 			return a.printTier(tier)
 		})
-	set.Flags().Int64Var(&given.RequestsPerMinute, "requests-per-minute", 0, "`number` of requests over the API that submit; 0 is no limit")
+	set.Flags().Int64Var(&given.RequestsPerMinute, "requests-per-minute", 0, "`number` of requests to the API of each kind: submits, reads, and changes; 0 is no limit")
 	set.Flags().Int64Var(&given.MessagesPerHour, "messages-per-hour", 0, "`number` of messages by their send times; 0 is no limit")
 	set.Flags().Int64Var(&given.MessagesPerDay, "messages-per-day", 0, "`number` of messages by their send times; 0 is no limit")
 	set.Flags().StringVar(&alertAt, "alert-at", "80,100",

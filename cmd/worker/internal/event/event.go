@@ -23,7 +23,9 @@ func Command(p cli.Program) *cobra.Command {
 		Short: "Show or change how often an event may happen for each key.",
 		Long: "Show or change how often an event may happen for each key: for example, how often\n" +
 			"each account may submit. The limits are in the store and take effect immediately,\n" +
-			"in every program. An event without limits may happen any number of times.",
+			"in every program. An event without limits may happen any number of times.\n\n" +
+			"The API counts the requests of each account as the events submit (also a dry run\n" +
+			"and a batch), read (GET) and change (all others), beside the limit of its tier.",
 		Example: "  worker event set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
 			"  worker event list",
 	}
