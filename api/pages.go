@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/klauspost/compress/gzhttp"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 )
@@ -18,13 +20,13 @@ import (
 var docsPage string
 
 // pages returns the routes of the documentation: the OpenAPI document and a page made from
-// it.
+// it. They are compressed for clients that accept it.
 func (s *server) pages(d document) []route {
 	made := sync.OnceValues(d.pages) // made by the first request, since most processes never get one
 	page := func(path, contentType string) route {
 		return route{
 			Operation: huma.Operation{Method: http.MethodGet, Path: path},
-			handle: func(w http.ResponseWriter, r *http.Request) {
+			handle: gzhttp.GzipHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				contents, err := made()
 				if err != nil {
 					s.writeError(w, r, err)
@@ -37,20 +39,41 @@ func (s *server) pages(d document) []route {
 				h.Set("Content-Security-Policy", "default-src 'self'; style-src 'unsafe-inline'; script-src 'none'; "+
 					"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 				h.Set("Referrer-Policy", "no-referrer")
-				_, _ = w.Write(contents[path]) // a client that is gone needs no answer
-			},
+				h.Set("ETag", contents[path].tag)
+				if web.Known(r, contents[path].tag) {
+					w.WriteHeader(http.StatusNotModified)
+					return
+				}
+				_, _ = w.Write(contents[path].text) // a client that is gone needs no answer
+			})),
 		}
 	}
 	return []route{
-		page("/openapi.json", "application/json"),
-		page("/openapi.yaml", "application/yaml"),
-		page("/docs", "text/html; charset=utf-8"),
+		page(openAPIPath, "application/json"),
+		page(openYAMLPath, "application/yaml"),
+		page(docsPath, "text/html; charset=utf-8"),
 		{Operation: huma.Operation{Method: http.MethodGet, Path: "/problems/{code}"}, handle: explainProblem},
 	}
 }
 
+const (
+	openAPIPath  = "/openapi.json"
+	openYAMLPath = "/openapi.yaml"
+	docsPath     = "/docs"
+)
+
+// content is what a page consists of.
+type content struct {
+	text []byte
+	tag  string // weak, since it is the same for the compressed text
+}
+
+func contentOf(text []byte) content {
+	return content{text, fmt.Sprintf(`W/"%x"`, sha256.Sum256(text))}
+}
+
 // pages returns the contents of the pages by path.
-func (d document) pages() (map[string][]byte, error) {
+func (d document) pages() (map[string]content, error) {
 	asJSON, err := json.MarshalIndent(d.OpenAPI, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI document: %w", err)
@@ -63,7 +86,7 @@ func (d document) pages() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{"/openapi.json": asJSON, "/openapi.yaml": asYAML, "/docs": asHTML}, nil
+	return map[string]content{openAPIPath: contentOf(asJSON), openYAMLPath: contentOf(asYAML), docsPath: contentOf(asHTML)}, nil
 }
 
 // explainProblem redirects from the type of a problem to its description on the page.
@@ -71,7 +94,7 @@ func explainProblem(w http.ResponseWriter, r *http.Request) {
 	code := r.PathValue("code")
 	for _, k := range web.Kinds() {
 		if code == string(k.Code) {
-			http.Redirect(w, r, "/docs#problem-"+code, http.StatusSeeOther)
+			http.Redirect(w, r, docsPath+"#problem-"+code, http.StatusSeeOther)
 			return
 		}
 	}

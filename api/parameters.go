@@ -96,7 +96,7 @@ func conditionParameters(what string) []*huma.Param {
 	return []*huma.Param{
 		{
 			Name: "If-Match", In: "header", Example: `"7"`,
-			Description: "Does the request only if " + what + " at this version, in quotes as in ETag, or at one of several with commas between them. \"0\" means that there is nothing yet.",
+			Description: "Does the request only if " + what + " at this version, in quotes as in ETag, or at one of several with commas between them. * is any version. \"0\" means that there is nothing yet.",
 			Schema:      &huma.Schema{Type: huma.TypeString},
 		},
 		{

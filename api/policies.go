@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -140,6 +141,12 @@ func (s *server) applyPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
 // them: the store finds that it is another one.
 func (s *server) expectedVersion(ctx context.Context, name string, p web.Precondition) (int64, error) {
 	expected := settings.AnyVersion
+	if p.Existing() {
+		if present, _, err := s.policies.Load(ctx, name); err != nil || present.Version > 0 {
+			return expected, err // a policy that exists is not removed
+		}
+		return 0, web.OtherVersion(web.NoVersion, fmt.Sprintf("there is no policy %q", name))
+	}
 	for _, version := range p {
 		n, err := strconv.ParseUint(version, 10, 63)
 		if err != nil {

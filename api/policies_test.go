@@ -83,6 +83,10 @@ func TestPoliciesAreReplacedByVersion(t *testing.T) {
 	require.Equal(t, http.StatusPreconditionFailed, none.status)
 	require.Empty(t, none.header.Get("ETag"))
 
+	none = r.send(conditional(http.MethodPut, "/v1/policies/other", `{"rules":["1/minute"]}`, "If-Match: *"))
+	require.Equal(t, `there is no policy "other"`, r.problem(http.StatusPreconditionFailed, none).Detail)
+	require.Equal(t, http.StatusOK, r.send(conditional(http.MethodPut, "/v1/policies/new", `{"rules":["2/minute"]}`, "If-Match: *")).status)
+
 	var names []string
 	for _, p := range into[message.Policies](t, http.StatusOK, r.get("/v1/policies")).Policies {
 		names = append(names, p.Name)

@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -123,6 +125,34 @@ func TestTheDocumentationIsAPage(t *testing.T) {
 	}
 	require.NotContains(t, text, "<script")
 	require.NotContains(t, text, "https://")
+}
+
+// The pages are large. They are sent compressed where that is accepted, and not again to
+// who has them.
+func TestTheDocumentationIsCompressed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, target := range []string{"/docs", "/openapi.json", "/openapi.yaml"} {
+		ask := func(name, value string) reply {
+			return r.send(request{method: http.MethodGet, target: target, header: http.Header{name: {value}}})
+		}
+		plain, small := ask("Accept-Encoding", "identity"), ask("Accept-Encoding", "br, gzip;q=0.5")
+		require.Equal(t, "gzip", small.header.Get("Content-Encoding"), target)
+		require.Less(t, len(small.body), len(plain.body)/4)
+		whole, err := gzip.NewReader(bytes.NewReader(small.body))
+		require.NoError(t, err)
+		text, err := io.ReadAll(whole)
+		require.NoError(t, err)
+		require.Equal(t, plain.body, text)
+		require.Empty(t, ask("Accept-Encoding", "gzip;q=0").header.Get("Content-Encoding"))
+		for _, got := range []reply{plain, small} {
+			require.Equal(t, "Accept-Encoding", got.header.Get("Vary"))
+			known := ask("If-None-Match", got.header.Get("ETag"))
+			require.Equal(t, http.StatusNotModified, known.status)
+			require.Empty(t, known.body)
+		}
+		require.Equal(t, http.StatusOK, ask("If-None-Match", `"other"`).status)
+	}
 }
 
 // With as many requests as there may be in hand, others are told to come again,

@@ -147,6 +147,8 @@ func checkVersion(p web.Precondition, s policy.UserSettings) error {
 	switch {
 	case p.Accepts(present):
 		return nil
+	case p.Existing():
+		return web.OtherVersion(present, "nothing is set for the user")
 	case present == web.NoVersion:
 		return web.OtherVersion(present, "nothing is set for the user, so nothing at that version")
 	case p.Accepts(web.NoVersion):

@@ -88,7 +88,16 @@ func TestSettingsUnderACondition(t *testing.T) {
 		require.Equal(t, http.StatusOK, cleared.status)
 		require.Equal(t, `"0"`, cleared.header.Get("ETag"))
 	}
-	require.Equal(t, "If-Match", r.problem(http.StatusUnprocessableEntity, send(http.MethodDelete, "", "If-Match: *")).Field)
+	for _, wrong := range []string{`If-Match: *, "1"`, `If-Match: "*"`, "If-Match: x"} {
+		require.Equal(t, "If-Match", r.problem(http.StatusUnprocessableEntity, send(http.MethodDelete, "", wrong)).Field)
+	}
+	for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		none := r.problem(http.StatusPreconditionFailed, send(method, `{"blocked":true}`, "If-Match: *"))
+		require.Equal(t, "nothing is set for the user", none.Detail)
+		require.Equal(t, http.StatusOK, send(http.MethodPut, `{"contact":"ada@example.org"}`, "").status)
+		require.Equal(t, http.StatusOK, send(method, `{"blocked":true}`, "If-Match: *").status)
+		require.Equal(t, http.StatusOK, send(http.MethodDelete, "", "").status)
+	}
 }
 
 func TestSettingsThatAreNotAllowed(t *testing.T) {

@@ -8,13 +8,16 @@ import (
 )
 
 // Condition is required for a change. If it is not met, nothing is changed and the error
-// is a *Refusal with CodeVersionMismatch. IfNone and IfVersion return one. Of several
-// versions one must be the present one; IfNone allows no other condition beside it. The
-// zero value is no condition.
+// is a *Refusal with CodeVersionMismatch. IfNone, IfExists and IfVersion return
+// one. Of several versions one must be the present one; IfNone and IfExists allow no other
+// condition beside them. The zero value is no condition.
 type Condition struct{ name, value string }
 
 // IfNone requires that nothing is stored yet.
 func IfNone() Condition { return Condition{"If-None-Match", "*"} }
+
+// IfExists requires that something is stored, at any version.
+func IfExists() Condition { return Condition{"If-Match", "*"} }
 
 // IfVersion requires that the version is still this one: Policy.Version or
 // UserSettings.Version.

@@ -65,6 +65,10 @@ func TestPoliciesOfTheRealAPI(t *testing.T) {
 		_, err = a.ApplyPolicy(ctx, vip(), outdated)
 		isRefused(t, err, client.CodeVersionMismatch)
 	}
+	_, err = a.ApplyPolicy(ctx, client.Policy{Name: "none", Rules: []string{"1/hour"}}, client.IfExists())
+	isRefused(t, err, client.CodeVersionMismatch)
+	_, err = a.ApplyPolicy(ctx, next, client.IfExists())
+	require.NoError(t, err)
 	all := listed(t, a.Policies(ctx, client.PageRequest{PageSize: 1}))
 	require.Len(t, all, 2)
 	require.Equal(t, []any{"default", client.ListedPolicy{Policy: next}}, []any{all[0].Name, all[1]})

@@ -24,11 +24,10 @@ func (a Answer) Write(w http.ResponseWriter) {
 	writeJSON(w, "application/json", a.Status, a.Body)
 }
 
-// WriteUnlessKnown sends the answer, or 304 if the caller has this version already: the
-// request is a GET whose If-None-Match names it.
+// WriteUnlessKnown sends the answer, or 304 if the caller has this version already.
 func (a Answer) WriteUnlessKnown(w http.ResponseWriter, r *http.Request) {
 	tag := a.Header.Get("ETag")
-	if tag == "" || r.Method != http.MethodGet && r.Method != http.MethodHead || !namesTag(r.Header, tag) {
+	if tag == "" || !Known(r, tag) {
 		a.Write(w)
 		return
 	}

@@ -12,13 +12,21 @@ import (
 // NoVersion is the version of something that does not exist.
 const NoVersion = "0"
 
+// anyVersion stands for every version of something that exists. No version has this name.
+const anyVersion = "*"
+
 // Precondition is the versions of which a request expects one. None accepts every version.
 type Precondition []string
 
 // Accepts reports whether a version is one that the request expects.
-func (p Precondition) Accepts(version string) bool { return len(p) == 0 || slices.Contains(p, version) }
+func (p Precondition) Accepts(version string) bool {
+	return len(p) == 0 || slices.Contains(p, version) || p.Existing() && version != NoVersion
+}
 
-// PreconditionOf reads If-Match, which must be a list of versions in quotes, and
+// Existing reports whether the request expects that there is something, at any version.
+func (p Precondition) Existing() bool { return slices.Contains(p, anyVersion) }
+
+// PreconditionOf reads If-Match, which must be * or a list of versions in quotes, and
 // If-None-Match, which must be *.
 func PreconditionOf(h http.Header) (Precondition, error) {
 	match, none := h.Values("If-Match"), h.Values("If-None-Match")
@@ -32,25 +40,31 @@ func PreconditionOf(h http.Header) (Precondition, error) {
 		return Precondition{NoVersion}, nil
 	case len(match) == 0:
 		return Precondition{}, nil
+	case len(match) == 1 && strings.TrimSpace(match[0]) == "*":
+		return Precondition{anyVersion}, nil
 	}
 	var versions Precondition
 	for tag := range strings.SplitSeq(strings.Join(match, ","), ",") {
 		version, quoted := strings.CutPrefix(strings.TrimSpace(tag), `"`)
 		version, ended := strings.CutSuffix(version, `"`)
-		if !quoted || !ended || version == "" || strings.ContainsAny(version, "\" \t") {
-			return nil, HeaderError("If-Match", match, `versions in quotes, as ETag has them: "7", or "7", "8"`)
+		if !quoted || !ended || version == "" || version == anyVersion || strings.ContainsAny(version, "\" \t") {
+			return nil, HeaderError("If-Match", match, `* for any version, or versions in quotes as ETag has them: "7", or "7", "8"`)
 		}
 		versions = append(versions, version)
 	}
 	return versions, nil
 }
 
-// namesTag reports whether If-None-Match is * or a list that has an ETag. Weak ones count
-// too: the header asks for the same content only.
-func namesTag(h http.Header, tag string) bool {
-	for given := range strings.SplitSeq(strings.Join(h.Values("If-None-Match"), ","), ",") {
+// Known reports whether the caller has the version of an ETag already: the request is a GET
+// whose If-None-Match is *, or a list that has the ETag. Weak ones count too: the header
+// asks for the same content only.
+func Known(r *http.Request, tag string) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	for given := range strings.SplitSeq(strings.Join(r.Header.Values("If-None-Match"), ","), ",") {
 		given = strings.TrimSpace(given)
-		if given == "*" || strings.TrimPrefix(given, "W/") == tag {
+		if given == "*" || strings.TrimPrefix(given, "W/") == strings.TrimPrefix(tag, "W/") {
 			return true
 		}
 	}
