@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -90,6 +91,11 @@ func (c *contract) matches(t *testing.T, path, method string, got reply) {
 		"/responses/" + status + "/content/" + pointer(mediaType) + "/schema")
 	require.NoError(t, err)
 	bodies := [][]byte{got.body}
+	if mediaType == web.ProblemType {
+		var p web.Problem
+		require.NoError(t, json.Unmarshal(got.body, &p))
+		require.Contains(t, web.KindOf(p.Code).Statuses(), got.status, "/docs lists every status of %s", p.Code)
+	}
 	if mediaType == "application/x-ndjson" {
 		bodies = bytes.Split(bytes.TrimSpace(got.body), []byte("\n"))
 	}

@@ -52,7 +52,7 @@ type docsField struct {
 
 type docsProblem struct {
 	Code, Title string
-	Status      int
+	Statuses    []int
 }
 
 // view returns the document in the form that the page shows.
@@ -74,9 +74,29 @@ func (d document) view() docsView {
 		v.Schemas = append(v.Schemas, viewSchema(name, schemas[name]))
 	}
 	for _, k := range web.Kinds() {
-		v.Problems = append(v.Problems, docsProblem{Code: string(k.Code), Title: k.Title, Status: k.Status})
+		v.Problems = append(v.Problems, docsProblem{Code: string(k.Code), Title: k.Title, Statuses: k.Statuses()})
 	}
 	return v
+}
+
+// span is a part of a text.
+type span struct {
+	Text string
+	Code bool // it is between backticks
+}
+
+// spans divides a description at its backticks, which mark code in Markdown. A last one
+// that is not closed stays.
+func spans(text string) []span {
+	parts := strings.Split(text, "`")
+	if last := len(parts) - 1; last%2 == 1 {
+		parts = append(parts[:last-1], parts[last-1]+"`"+parts[last])
+	}
+	all := make([]span, len(parts))
+	for i, part := range parts {
+		all[i] = span{Text: part, Code: i%2 == 1}
+	}
+	return all
 }
 
 func operationsOf(item *huma.PathItem) []*huma.Operation {

@@ -103,7 +103,7 @@ func explainProblem(w http.ResponseWriter, r *http.Request) {
 
 // html renders the document as a page.
 func (d document) html() ([]byte, error) {
-	parsed, err := template.New("docs").Parse(docsPage)
+	parsed, err := template.New("docs").Funcs(template.FuncMap{"spans": spans}).Parse(docsPage)
 	if err != nil {
 		return nil, fmt.Errorf("reading the page of the documentation: %w", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
@@ -221,6 +222,7 @@ func (r *rig) problem(status int, got reply) api.Problem {
 	require.Equal(r, status, p.Status)
 	require.Equal(r, "/problems/"+string(p.Code), p.Type)
 	require.NotEmpty(r, p.Title)
+	require.Contains(r, web.KindOf(p.Code).Statuses(), status, "/docs lists every status of %s", p.Code)
 	require.NotEmpty(r, p.Detail)
 	require.NotEmpty(r, p.Outcome.Outcome)
 	require.Equal(r, got.header.Get("X-Request-Id"), p.Instance)

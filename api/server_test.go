@@ -123,6 +123,10 @@ func TestTheDocumentationIsAPage(t *testing.T) {
 	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(text, -1) {
 		require.Contains(t, text, `id="`+link[1]+`"`)
 	}
+	require.Contains(t, text, "Every answer has an <code>X-Request-Id</code>")
+	require.NotContains(t, text, "`", "what is between backticks is code")
+	require.Contains(t, text, `<code>quota_exceeded</code></td><td>409, 429</td>`)
+	require.Contains(t, text, `<code>invalid_field</code></td><td>400, 413, 415, 422</td>`)
 	require.NotContains(t, text, "<script")
 	require.NotContains(t, text, "https://")
 }

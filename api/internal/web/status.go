@@ -16,8 +16,25 @@ const (
 // Kind is what HTTP knows about a code.
 type Kind struct {
 	Code   fault.Code
-	Status int
+	Status int // the usual one
 	Title  string
+}
+
+// Statuses returns every status that an answer with the code can have, in order. Some
+// parts of a request have a status of their own, where others have that of the kind.
+func (k Kind) Statuses() []int {
+	switch k.Code {
+	case fault.CodeInvalidField:
+		return []int{
+			http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, k.Status,
+		}
+	case fault.CodeUnavailable:
+		return []int{http.StatusRequestTimeout, k.Status}
+	case fault.CodeQuotaExceeded:
+		return []int{http.StatusConflict, k.Status}
+	default:
+		return []int{k.Status}
+	}
 }
 
 // Kinds returns the kinds of all codes that an answer can have.
