@@ -2,14 +2,12 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Limits bound what callers can use. Zero means the default.
@@ -80,6 +78,19 @@ func (s semaphore) try() bool {
 	}
 }
 
+// wait takes a place as soon as one is free. It reports false if ctx ends first.
+func (s semaphore) wait(ctx context.Context) bool {
+	if s == nil {
+		return true
+	}
+	select {
+	case s <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 func (s semaphore) release() {
 	if s != nil {
 		<-s
@@ -99,33 +110,36 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 	pattern := rt.Method + " " + rt.Path
 	return func(w http.ResponseWriter, r *http.Request) {
 		exchangeOf(r.Context()).route = pattern
-		if !places.try() {
-			web.WriteProblem(w, message.Outcome{
-				Outcome: message.Errored, Code: fault.CodeUnavailable,
-				Detail: fmt.Sprintf("%d %s are being answered, and no more are at a time: try again in a moment", cap(places), what),
-			})
+		here := &place{among: places, what: what}
+		if err := here.take(); err != nil {
+			s.writeError(w, r, err)
 			return
 		}
-		defer places.release()
-		if rt.attended {
-			rt.handle(w, r)
-			return
+		defer here.leave()
+		ctx := r.Context()
+		if !rt.attended {
+			// A client may close its half of the connection after its request. That would
+			// end the context, but the client still waits for its answer.
+			ctx = context.WithoutCancel(ctx)
 		}
-		if rt.streams {
-			rt.handle(w, r.WithContext(context.WithoutCancel(r.Context())))
-			return
+		if !rt.streams {
+			deadline := s.now().Add(s.limits.Timeout)
+			control := http.NewResponseController(w)
+			// Some connections of tests have no deadlines.
+			_ = control.SetReadDeadline(deadline)
+			// Leave time to answer a request that ran into the first deadline.
+			_ = control.SetWriteDeadline(deadline.Add(lastAnswerWithin))
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, s.limits.Timeout)
+			defer cancel()
 		}
-		deadline := s.now().Add(s.limits.Timeout)
-		control := http.NewResponseController(w)
-		// Some connections of tests have no deadlines.
-		_ = control.SetReadDeadline(deadline)
-		// Leave time to answer a request that ran into the first deadline.
-		_ = control.SetWriteDeadline(deadline.Add(lastAnswerWithin))
-		// A client may close its half of the connection after its request. That would
-		// end the context, but the client still waits for its answer.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.limits.Timeout)
-		defer cancel()
-		rt.handle(w, r.WithContext(ctx))
+		r = r.WithContext(ctx)
+		if !rt.streams || rt.attended {
+			// The lines of a batch are answered while they come. One byte more than a body
+			// may have shows that it is too long.
+			r.Body = &body{ReadCloser: r.Body, ctx: ctx, place: here, most: s.limits.Body + 1}
+		}
+		rt.handle(w, r)
 	}
 }
 

@@ -69,6 +69,38 @@ func TestARefusedStreamIsAnsweredAtOnce(t *testing.T) {
 	require.NoError(t, worker.end(t))
 }
 
+// A request that is refused whatever its body says does not wait for the body. Requests
+// whose bodies come slowly take no place among those that are being answered.
+func TestAHalfSentRequestIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	worker := start(t, nil).started(t)
+	address := worker.host(t)
+	const half = " HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n"
+	var slow []net.Conn
+	for range api.DefaultInFlight {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+		require.NoError(t, err)
+		slow = append(slow, conn)
+		_, err = io.WriteString(conn, "POST /v1/messages"+half+"Content-Type: application/json\r\n\r\n{")
+		require.NoError(t, err)
+	}
+	for status, text := range map[int]string{
+		http.StatusUnauthorized:         "POST /v1/messages" + half + "Content-Type: application/json\r\nAuthorization: Bearer sk_wrong\r\n\r\n{",
+		http.StatusUnsupportedMediaType: "POST /v1/messages" + half + "Content-Type: text/plain\r\n\r\n{",
+		http.StatusMethodNotAllowed:     "POST /v1/stats" + half + "Content-Type: application/json\r\n\r\n{",
+		http.StatusNotFound:             "POST /nothing" + half + "Content-Type: application/json\r\n\r\n{",
+	} {
+		began := time.Now()
+		answered, _, _ := asked(t, address, text)
+		require.Equal(t, status, answered)
+		require.Less(t, time.Since(began), 2*time.Second)
+	}
+	for _, conn := range slow {
+		require.NoError(t, conn.Close())
+	}
+	require.NoError(t, worker.end(t))
+}
+
 func TestTheClientLearnsAtOnceThatItsBatchIsRefused(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil).started(t)

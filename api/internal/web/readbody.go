@@ -35,7 +35,11 @@ func (l BodyLimits) ReadJSON(r *http.Request) ([]byte, error) {
 	// The limit gets no writer: it would close the connection. The server decides
 	// whether to read the rest of a body or to close.
 	text, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, l.Bytes))
-	switch _, tooLarge := errors.AsType[*http.MaxBytesError](err); {
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	_, unavailable := errors.AsType[*fault.UnavailableError](err)
+	switch {
+	case unavailable:
+		return nil, err //nolint:wrapcheck // of the server, not of the connection
 	case tooLarge:
 		return nil, BadRequest(http.StatusRequestEntityTooLarge, "body", "a longer one", fmt.Sprintf("at most %d bytes", l.Bytes))
 	case errors.Is(err, os.ErrDeadlineExceeded):

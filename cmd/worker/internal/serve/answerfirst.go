@@ -3,15 +3,18 @@ package serve
 import (
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"sync/atomic"
 	"time"
 )
 
-// What answerFirst reads of a request after its answer, at most.
+// What answerFirst reads of a request after its answer, at most. It waits for the rest of an
+// ordinary body for restWithin before the answer.
 const (
 	drainBytes  = 256 << 10
 	drainWithin = 2 * time.Second
+	restWithin  = 50 * time.Millisecond
 )
 
 // answerFirst sends the answer of a handler that has not read the whole request. The
@@ -20,7 +23,8 @@ const (
 //
 // The rest is read afterwards, within bounds: to close a connection with unread data may
 // lose the answer. The connection is closed then, so that the rest is not taken for the
-// next request. Streams of HTTP/2 end without all this.
+// next request. The connection is kept if a body has come whole, as most have. Streams of
+// HTTP/2 end without all this.
 func answerFirst(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor > 1 || r.Body == http.NoBody {
@@ -29,10 +33,17 @@ func answerFirst(next http.Handler) http.Handler {
 		}
 		body := &watchedBody{ReadCloser: r.Body}
 		r.Body = body
-		early := &earlyAnswer{ResponseWriter: w, body: body}
+		early := &earlyAnswer{ResponseWriter: w, body: body, later: comesLater(r)}
 		next.ServeHTTP(early, r)
 		early.finish()
 	})
+}
+
+// comesLater reports whether a client sends the rest of a body only after it hears
+// something: the lines of a batch, or a body of which it asks first whether to send it.
+func comesLater(r *http.Request) bool {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // "" is no batch
+	return kind == "application/x-ndjson" || kind == "application/jsonl" || r.Header.Get("Expect") != ""
 }
 
 // watchedBody is a body that knows whether it was read to its end.
@@ -59,7 +70,9 @@ type earlyAnswer struct {
 	http.ResponseWriter
 
 	body    *watchedBody
+	later   bool // see comesLater
 	written bool
+	rest    chan struct{} // closed once readRest reads no more; nil if it was not called
 }
 
 // WriteHeader ends the connection after this answer if the request is not read. That also
@@ -67,11 +80,29 @@ type earlyAnswer struct {
 func (a *earlyAnswer) WriteHeader(status int) {
 	if !a.written && status >= http.StatusOK { // what comes before is only informational
 		a.written = true
-		if !a.body.whole.Load() {
+		if !a.body.whole.Load() && !a.readRest() {
 			a.Header().Set("Connection", "close")
 		}
 	}
 	a.ResponseWriter.WriteHeader(status)
+}
+
+// readRest reads the rest of an ordinary body that was sent, and reports whether that was
+// all of it. Few clients wait between the parts of a small body.
+func (a *earlyAnswer) readRest() bool {
+	if a.later || a.body.broken.Load() {
+		return false
+	}
+	a.rest = make(chan struct{})
+	go func() {
+		defer close(a.rest)
+		_, _ = io.CopyN(io.Discard, a.body, drainBytes)
+	}()
+	select {
+	case <-a.rest:
+	case <-time.After(restWithin):
+	}
+	return a.body.whole.Load()
 }
 
 // Write writes a part of the answer. It writes the status 200 if there was none.
@@ -96,8 +127,11 @@ func (a *earlyAnswer) finish() {
 	// Every connection of a server can do these, unless it is gone.
 	control, now := http.NewResponseController(a.ResponseWriter), time.Now()
 	_ = control.Flush()
+	_ = control.SetReadDeadline(now.Add(drainWithin))
+	if a.rest != nil {
+		<-a.rest
+	}
 	if !a.body.broken.Load() {
-		_ = control.SetReadDeadline(now.Add(drainWithin))
 		// At the limit this reader has the server close the connection gently.
 		_, _ = io.Copy(io.Discard, http.MaxBytesReader(a.ResponseWriter, a.body, drainBytes))
 	}

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
@@ -87,8 +86,7 @@ func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog
 		<-ctx.Done()
 		return nil
 	}
-	// One byte more than a body may have shows that it is too long.
-	e.server.Handler = timed(answerFirst(readAhead(handler, api.DefaultBody+1)), e.bodyTimeout)
+	e.server.Handler = timed(answerFirst(handler), e.bodyTimeout)
 	e.server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
 	scheme, serve := "http://", e.server.Serve
 	if e.server.TLSConfig != nil {
