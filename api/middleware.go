@@ -61,7 +61,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 		began := s.now()
 		e := &exchange{ResponseWriter: w, id: r.Header.Get(web.RequestIDHeader)}
 		if !validRequestID(e.id) {
-			e.id = uuid.Must(uuid.NewV7()).String() // fails only where the system has no randomness
+			e.id = newRequestID()
 		}
 		w.Header().Set(web.RequestIDHeader, e.id)
 		if r.TLS != nil {
@@ -74,6 +74,10 @@ func (s *server) observe(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(e, r.WithContext(ctx))
 	})
+}
+
+func newRequestID() string {
+	return uuid.Must(uuid.NewV7()).String() // fails only where the system has no randomness
 }
 
 // validRequestID reports whether a caller's id is short and harmless enough for headers and

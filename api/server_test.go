@@ -126,7 +126,7 @@ func TestTheDocumentationIsAPage(t *testing.T) {
 	require.Contains(t, text, "Every answer has an <code>X-Request-Id</code>")
 	require.NotContains(t, text, "`", "what is between backticks is code")
 	require.Contains(t, text, `<code>quota_exceeded</code></td><td>409, 429</td>`)
-	require.Contains(t, text, `<code>invalid_field</code></td><td>400, 413, 415, 422</td>`)
+	require.Contains(t, text, `<code>invalid_field</code></td><td>400, 413, 415, 422, 431, 505</td>`)
 	require.NotContains(t, text, "<script")
 	require.NotContains(t, text, "https://")
 }

@@ -27,6 +27,7 @@ func (k Kind) Statuses() []int {
 	case fault.CodeInvalidField:
 		return []int{
 			http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, k.Status,
+			http.StatusRequestHeaderFieldsTooLarge, http.StatusHTTPVersionNotSupported,
 		}
 	case fault.CodeUnavailable:
 		return []int{http.StatusRequestTimeout, k.Status}

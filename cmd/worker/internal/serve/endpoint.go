@@ -88,7 +88,7 @@ func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog
 	}
 	e.server.Handler = timed(answerFirst(handler), e.bodyTimeout)
 	e.server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
-	scheme, serve := "http://", e.server.Serve
+	scheme, serve := "http://", func(l net.Listener) error { return e.server.Serve(withProblems(l, logger)) }
 	if e.server.TLSConfig != nil {
 		scheme, serve = "https://", func(l net.Listener) error { return e.server.ServeTLS(l, "", "") }
 	}
