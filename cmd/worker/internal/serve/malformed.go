@@ -55,8 +55,8 @@ func (c *problemConn) Write(b []byte) (int, error) {
 	api.WriteMalformed(answer, status, reason)
 	c.logger.DebugContext(context.Background(), "malformed request answered", "status", status,
 		"request_id", answer.header.Get("X-Request-Id"))
-	if err := answer.response().Write(c.TCPConn); err != nil {
-		return 0, err //nolint:wrapcheck // stands in for the connection
+	if err := answer.send(c.TCPConn); err != nil {
+		return 0, err
 	}
 	return len(b), nil
 }
@@ -97,10 +97,11 @@ func (a *malformedAnswer) Write(b []byte) (int, error) {
 	return a.body.Write(b) //nolint:wrapcheck // never fails
 }
 
-// response returns the answer, which is the last of its connection.
-func (a *malformedAnswer) response() *http.Response {
-	return &http.Response{
+// send writes the answer, which is the last of its connection.
+func (a *malformedAnswer) send(to io.Writer) error {
+	response := http.Response{
 		StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: a.header,
 		Body: io.NopCloser(&a.body), ContentLength: int64(a.body.Len()), Close: true,
 	}
+	return response.Write(to) //nolint:wrapcheck // stands in for the connection's Write
 }
