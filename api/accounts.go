@@ -161,11 +161,13 @@ func expiryOf(d message.APIKeyDraft) (time.Time, error) {
 	if d.ExpiresAt == "" {
 		return time.Time{}, nil
 	}
-	at, err := time.Parse(time.RFC3339Nano, d.ExpiresAt)
-	if err != nil {
-		return time.Time{}, &fault.InvalidError{
-			Field: "expires_at", Value: d.ExpiresAt, Want: "an RFC 3339 time such as 2040-06-22T11:11:11Z",
+	at, now, err := message.ParseTime(d.ExpiresAt)
+	if err != nil || now {
+		want := "an RFC 3339 time such as 2040-06-22T11:11:11Z"
+		if err != nil {
+			want = err.Error()
 		}
+		return time.Time{}, &fault.InvalidError{Field: "expires_at", Value: d.ExpiresAt, Want: want}
 	}
 	return at, nil
 }

@@ -95,11 +95,34 @@ func (r ListRequest) Check() (limit int, err error) {
 	return limit, nil
 }
 
+// lastUsageYear is the last year that Usage can be asked about. A window that contains a
+// time of it ends up to 366 days later, still in a year that RFC 3339 can write.
+const lastUsageYear = 9997
+
+// checkYears returns an error if windows and stretches around the times would end after
+// the year 9999. To needs no check: it is at most MaxUsageSpan after From.
+func (r UsageRequest) checkYears() error {
+	for _, asked := range []struct {
+		field string
+		at    time.Time
+	}{{"at", r.At}, {"from", r.From}} {
+		if asked.at.UTC().Year() > lastUsageYear {
+			return &fault.InvalidError{
+				Field: asked.field, Value: asked.at.UTC().Format(time.RFC3339), Want: fmt.Sprintf("a time up to the year %d", lastUsageYear),
+			}
+		}
+	}
+	return nil
+}
+
 // Usage returns how full each rule is at a time, and which stretches of a span
 // are free.
 func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	const doing = "reading the usage"
 	if err := keyspace.CheckUser(r.User); err != nil {
+		return Usage{}, err
+	}
+	if err := r.checkYears(); err != nil {
 		return Usage{}, err
 	}
 	spanned := !r.From.IsZero() || !r.To.IsZero()

@@ -95,8 +95,8 @@ const MaxList = 10_000
 type UsageRequest struct {
 	User     string
 	Category string    // its rules are added to the overall ones; "" for none
-	At       time.Time // the zero value means now
-	From, To time.Time // To after From, at most MaxUsageSpan; both zero: no stretches
+	At       time.Time // up to the year 9997; the zero value means now
+	From, To time.Time // From up to the year 9997, To after From, at most MaxUsageSpan; both zero: no stretches
 	Now      time.Time // as in Request
 }
 

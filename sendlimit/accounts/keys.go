@@ -125,6 +125,9 @@ func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, e
 		if !expires.IsZero() && !expires.After(now) {
 			return nil, &fault.InvalidError{Field: "expires_at", Value: expires.Format(time.RFC3339), Want: "a time to come"}
 		}
+		if expires.UTC().Year() > 9999 { // RFC 3339 can't write it
+			return nil, &fault.InvalidError{Field: "expires_at", Value: expires.UTC().Format(time.RFC3339), Want: "a time before the year 10000"}
+		}
 		added = storedKey{ID: id, SHA256: hashKey(secret), Scopes: scopes, CreatedAt: now.UnixMilli()}
 		if !expires.IsZero() {
 			added.ExpiresAt = expires.UnixMilli()

@@ -170,6 +170,9 @@ func ParseTime(text string) (at time.Time, now bool, err error) {
 	if at = at.UTC().Truncate(time.Millisecond); at.IsZero() { // would read as no time at all
 		return time.Time{}, false, errNotRFC3339
 	}
+	if !fourDigits(at) {
+		return time.Time{}, false, errNotInYears
+	}
 	return at, false, nil
 }
 
@@ -183,7 +186,17 @@ func strict(text string) bool {
 	return strings.HasSuffix(text, "Z") || offset[:2] < "24" && offset[3:] < "60"
 }
 
-var errNotRFC3339 = errors.New("an RFC 3339 time such as 2040-06-22T11:11:11Z")
+// fourDigits reports whether RFC 3339 can write a time in UTC. The zone of a time can
+// move it out of these years.
+func fourDigits(at time.Time) bool {
+	year := at.UTC().Year()
+	return 1 <= year && year <= 9999
+}
+
+var (
+	errNotRFC3339 = errors.New("an RFC 3339 time such as 2040-06-22T11:11:11Z")
+	errNotInYears = errors.New("a time of the years 1 to 9999 in UTC")
+)
 
 // Message returns the draft as a Message, with times read by parse. The error is a
 // *fault.InvalidError for what can't be read; Message.Validate checks the rest.

@@ -117,6 +117,17 @@ func TestParseTime(t *testing.T) {
 	require.Zero(t, at)
 }
 
+// The zone of a time can move it to a year that RFC 3339 can't write in UTC.
+func TestParseTimeRefusesYearsThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"9999-12-31T23:59:59-00:01", "0000-12-31T23:59:59Z", "0001-01-01T00:00:00+00:01"} {
+		_, _, err := message.ParseTime(text)
+		require.EqualError(t, err, "a time of the years 1 to 9999 in UTC", text)
+	}
+	late := message.Message{User: "alice", Title: "Hi", Now: true, ExpiresAt: time.Date(10000, time.January, 1, 0, 0, 0, 0, time.UTC)}
+	require.ErrorContains(t, late.Validate(), "expires_at")
+}
+
 func TestParseTimeRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

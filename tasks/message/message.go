@@ -123,6 +123,9 @@ func (m Message) validateTimes() error {
 	if !m.Now && !m.ExpiresAt.IsZero() && m.ExpiresAt.UnixMilli() <= m.SendAt.UnixMilli() {
 		return NotAllowed("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "a time after send_at")
 	}
+	if !m.ExpiresAt.IsZero() && !fourDigits(m.ExpiresAt) {
+		return NotAllowed("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "%s", errNotInYears.Error())
+	}
 	return nil
 }
 
