@@ -68,7 +68,7 @@ func (s *server) removeKeyRoute() route {
 			Parameters: []*huma.Param{accountParameter(), {
 				Name: "key", In: "path", Required: true, Example: "Zx3kQ9aB",
 				Description: "The key's id, which is not secret.",
-				Schema:      &huma.Schema{Type: huma.TypeString},
+				Schema:      &huma.Schema{Type: huma.TypeString, Pattern: "^[A-Za-z0-9]{8}$"},
 			}},
 			Responses: responses[message.Account](s, "Removed: the account as it is now.", http.StatusNotFound),
 		},

@@ -25,7 +25,7 @@ func (s *server) listDeadLettersRoute() route {
 			Parameters: []*huma.Param{
 				{
 					Name: "user", In: "query", Description: "Only those to this user.",
-					Schema: &huma.Schema{Type: huma.TypeString},
+					Schema: parameterSchema("user"),
 				},
 				countParameter("limit", "Dead letters a page.", usualPage, messages.MaxDeadLetters), cursorParameter(),
 			},

@@ -2,6 +2,7 @@ package api
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -9,48 +10,97 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// describe adds to the schemas what their types can't say. Objects in answers may get more
-// members, and a list is never null.
+// describe adds to the schemas what their types can't say. A request has bounds, which the
+// server checks. Objects in answers may get more members, and nothing in them is null.
 func describe(schemas huma.Registry) {
+	separateCategories(schemas.Map())
 	for name, schema := range schemas.Map() {
-		if !requestSchemas(name) {
+		request := requestSchemas(name)
+		if !request {
 			schema.AdditionalProperties = nil
 		}
 		for member, property := range schema.Properties {
-			property.Nullable = property.Nullable && name == settingsPatchSchema // where null says something
+			property.Nullable = false
 			if property.Description == "" {
 				property.Description = descriptionOf(name, member)
 			}
-			for _, word := range wordsOf(name, member) {
-				property.Examples = append(property.Examples, word)
+			if request {
+				bind(property, member, slices.Contains(schema.Required, member))
 			}
+			addWords(property, name, member, request)
 		}
 	}
-	schemas.Map()[draftSchema].AnyOf = []*huma.Schema{{Required: []string{"title"}}, {Required: []string{"body"}}}
 	settings := schemas.Map()["UserSettings"].Properties
 	settings["effective"] = &huma.Schema{
 		AnyOf: []*huma.Schema{{Ref: settings["effective"].Ref}, {Type: "null"}}, Description: settings["effective"].Description,
 	}
 }
 
+// The schemas of a category of a policy.
 const (
-	draftSchema         = "Draft"
-	settingsPatchSchema = "SettingsPatch"
+	categoryDraftSchema = "CategoryDocument" // in a request
+	categorySchema      = "Category"         // in an answer
 )
+
+// separateCategories gives the categories of a policy in an answer a schema of their own.
+// They have the type of those in a request, but no bounds.
+func separateCategories(schemas map[string]*huma.Schema) {
+	draft := schemas[categoryDraftSchema]
+	category := *draft
+	category.Properties = make(map[string]*huma.Schema, len(draft.Properties))
+	for member, property := range draft.Properties {
+		own := *property
+		category.Properties[member] = &own
+	}
+	schemas[categorySchema] = &category
+	schemas["Policy"].Properties["categories"].AdditionalProperties = &huma.Schema{Ref: schemasPath + categorySchema}
+}
+
+// addWords adds the words that a member can have. Clients must expect more words in
+// answers, so there they are examples, unless the set is closed.
+func addWords(property *huma.Schema, schema, member string, request bool) {
+	words := wordsOf(schema, member)
+	switch {
+	case len(words) == 0 || request && property.Enum != nil:
+	case property.Type == huma.TypeArray:
+		property.Examples = []any{words}
+	case !request && closed(schema, member):
+		for _, word := range words {
+			property.Enum = append(property.Enum, word)
+		}
+	default:
+		for _, word := range words {
+			property.Examples = append(property.Examples, word)
+		}
+	}
+}
+
+// closed reports whether a member of an answer never gets more words. Callers tell the
+// lines of a refit apart by their outcomes.
+func closed(schema, member string) bool {
+	switch member {
+	case "kind", "on_conflict", "unknown_categories", "then":
+		return true
+	case "from":
+		return schema == "EffectiveRule"
+	case "outcome":
+		return schema == "RefitSummary" || schema == "RefitProgress"
+	}
+	return false
+}
 
 // requestSchemas reports whether a schema is that of a request, in which an unknown member
 // is an error.
 func requestSchemas(name string) bool {
 	switch name {
-	case draftSchema, "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "TierLimits",
-		"PolicyDocument", "SettingsDraft", settingsPatchSchema:
+	case "Draft", "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "TierLimits",
+		"PolicyDocument", categoryDraftSchema, "SettingsDraft", "SettingsPatch":
 		return true
 	}
 	return false
 }
 
-// wordsOf returns words that a member can have. They are examples, since more may be
-// added.
+// wordsOf returns words that a member can have.
 func wordsOf(schema, member string) []string {
 	switch member {
 	case "code":
@@ -63,6 +113,12 @@ func wordsOf(schema, member string) []string {
 		return []string{"sliding", "calendar"}
 	case "on_conflict":
 		return []string{"refuse", "shift"}
+	case "unknown_categories":
+		return []string{"refuse", "allow"}
+	case "from":
+		if schema == "EffectiveRule" {
+			return []string{message.FromPolicy, message.FromUser}
+		}
 	case "breaks":
 		return []string{"10/calendar_day", "marketing 2/calendar_day", "quiet_hours"}
 	case "outcome":
@@ -94,8 +150,11 @@ func wordsOf(schema, member string) []string {
 // descriptionOf returns the description of a member: that of the schema's member, or else
 // that of all members with the name.
 func descriptionOf(schema, member string) string {
-	if schema == "PolicyDocument" {
+	switch schema {
+	case "PolicyDocument":
 		schema = "Policy"
+	case categorySchema:
+		schema = categoryDraftSchema
 	}
 	all := descriptions()
 	maps.Copy(all, policyDescriptions())

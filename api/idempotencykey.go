@@ -25,7 +25,8 @@ func idempotencyKeyParameter() *huma.Param {
 		Name: idempotencyKeyHeader, In: "header", Example: "order-17",
 		Description: fmt.Sprintf("The message's id, with or without quotes: 1 to %d characters of printable ASCII. A key that is no id "+
 			"stands for the id ik_ and the SHA-256 of the key in base64url without padding.", mostIdempotencyKey),
-		Schema: &huma.Schema{Type: huma.TypeString},
+		// Quoted, a key has at most a backslash before each character.
+		Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[ -~]+$", MaxLength: new(2*mostIdempotencyKey + 2)},
 	}
 }
 

@@ -17,10 +17,13 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
+// schemasPath is where the document has the schemas.
+const schemasPath = "#/components/schemas/"
+
 // newSchemas returns the registry of schemas, which are made from the types of requests and
 // answers.
 func newSchemas() huma.Registry {
-	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	schemas := huma.NewMapRegistry(schemasPath, schemaName)
 	schemas.RegisterTypeAlias(reflect.TypeFor[message.Time](), reflect.TypeFor[time.Time]())
 	return schemas
 }
@@ -50,6 +53,8 @@ func (s *server) document(version string, routes []route) document {
 		Info: &huma.Info{
 			Title:   "sendlimit",
 			Version: cmp.Or(version, "unknown"),
+			Contact: &huma.Contact{Name: "The Sendlimit authors", URL: "https://github.com/sendlimit/sendlimiter"},
+			License: &huma.License{Name: "MIT", Identifier: "MIT"},
 			Description: "Accepts messages to users at a future time, if the time is free under the user's rules. If it is not, the " +
 				"answer says which rules and messages are in the way, and the next free time.\n\n" +
 				"Times are RFC 3339; in answers they are UTC with milliseconds. Every answer has an `X-Request-Id`, " +
@@ -58,6 +63,7 @@ func (s *server) document(version string, routes []route) document {
 				"of its account, with admin it reaches everything. Every answer that is not a success is an `application/problem+json`, " +
 				"whose `code` says what is wrong. Answers may get more members.",
 		},
+		Servers: []*huma.Server{{URL: "/", Description: "The server that this document comes from."}},
 		Tags: []*huma.Tag{
 			{Name: "messages", Description: "Submit, move and cancel messages, and see their statuses."},
 			{Name: "users", Description: "A user's messages, settings and free times. A user's name is one segment of the path: " +
@@ -73,6 +79,9 @@ func (s *server) document(version string, routes []route) document {
 	}
 	for _, r := range routes {
 		maps.Copy(r.Responses, s.problems(commonProblems()...))
+		if r.limited {
+			countRequests(r.Responses)
+		}
 		r.Security = s.security()
 		r.Description = strings.TrimSpace(r.Description + "\n\n" + "Requires the scope " + string(r.scope) + ".")
 		d.AddOperation(&r.Operation)
@@ -119,9 +128,13 @@ func (s *server) problems(statuses ...int) map[string]*huma.Response {
 		response := &huma.Response{Description: meaning(status), Headers: headers(web.RequestIDHeader), Content: content}
 		switch status {
 		case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusRequestTimeout:
-			response.Headers = headers(web.RequestIDHeader, "Retry-After")
+			addHeader(response, "Retry-After", true)
 		case http.StatusUnauthorized:
-			response.Headers = headers(web.RequestIDHeader, "WWW-Authenticate")
+			addHeader(response, "WWW-Authenticate", true)
+		case http.StatusForbidden: // if the key lacks the scope
+			addHeader(response, "WWW-Authenticate", false)
+		case http.StatusPreconditionFailed: // if there is a version
+			addHeader(response, "ETag", false)
 		}
 		all[strconv.Itoa(status)] = response
 	}
@@ -188,37 +201,4 @@ func meaning(status int) string {
 	default:
 		return http.StatusText(status) + "."
 	}
-}
-
-// versioned documents an answer with a version.
-func versioned(all map[string]*huma.Response) map[string]*huma.Response {
-	all[strconv.Itoa(http.StatusOK)].Headers = headers(web.RequestIDHeader, "ETag")
-	return all
-}
-
-// knowable documents a versioned answer to GET, which is 304 if the caller has the version.
-func knowable(all map[string]*huma.Response) map[string]*huma.Response {
-	all[strconv.Itoa(http.StatusNotModified)] = &huma.Response{
-		Description: "It is still at the version that If-None-Match names.", Headers: headers(web.RequestIDHeader, "ETag"),
-	}
-	return versioned(all)
-}
-
-func headers(names ...string) map[string]*huma.Param {
-	all := make(map[string]*huma.Param, len(names))
-	for _, name := range names {
-		switch name {
-		case web.RequestIDHeader:
-			all[name] = &huma.Param{Description: "The request's id.", Schema: &huma.Schema{Type: huma.TypeString}}
-		case "Retry-After":
-			all[name] = &huma.Param{Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}}
-		case "WWW-Authenticate":
-			all[name] = &huma.Param{Description: "Bearer, and why the key was refused.", Schema: &huma.Schema{Type: huma.TypeString}}
-		case "ETag":
-			all[name] = &huma.Param{Description: "The version in quotes, for If-Match.", Schema: &huma.Schema{Type: huma.TypeString}}
-		case "Location":
-			all[name] = &huma.Param{Description: "The path of the message.", Schema: &huma.Schema{Type: huma.TypeString}}
-		}
-	}
-	return all
 }

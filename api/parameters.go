@@ -10,7 +10,7 @@ func userParameter() *huma.Param {
 	return &huma.Param{
 		Name: "user", In: "path", Required: true, Example: "alice",
 		Description: "The user's name, percent-encoded: 1 to 256 bytes of UTF-8 without control characters.",
-		Schema:      &huma.Schema{Type: huma.TypeString},
+		Schema:      parameterSchema("user"),
 	}
 }
 
@@ -18,7 +18,7 @@ func idParameter() *huma.Param {
 	return &huma.Param{
 		Name: "id", In: "path", Required: true, Example: "order-17",
 		Description: "The message's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
-		Schema:      &huma.Schema{Type: huma.TypeString},
+		Schema:      parameterSchema("id"),
 	}
 }
 
@@ -26,7 +26,7 @@ func accountParameter() *huma.Param {
 	return &huma.Param{
 		Name: "account", In: "path", Required: true, Example: "acme",
 		Description: "The account's name: 1 to 64 of a-z 0-9 _ -",
-		Schema:      &huma.Schema{Type: huma.TypeString},
+		Schema:      parameterSchema("account"),
 	}
 }
 
@@ -34,7 +34,7 @@ func tierParameter() *huma.Param {
 	return &huma.Param{
 		Name: "tier", In: "path", Required: true, Example: "free",
 		Description: "The tier's name: 1 to 64 of a-z 0-9 _ -",
-		Schema:      &huma.Schema{Type: huma.TypeString},
+		Schema:      parameterSchema("tier"),
 	}
 }
 
@@ -42,14 +42,14 @@ func policyParameter() *huma.Param {
 	return &huma.Param{
 		Name: "policy", In: "path", Required: true, Example: "default",
 		Description: "The policy's name: 1 to 64 of a-z 0-9 _ -",
-		Schema:      &huma.Schema{Type: huma.TypeString},
+		Schema:      parameterSchema("policy"),
 	}
 }
 
 func categoryParameter(description string) *huma.Param {
 	return &huma.Param{
 		Name: "category", In: "query", Example: "marketing", Description: description,
-		Schema: &huma.Schema{Type: huma.TypeString},
+		Schema: parameterSchema("category"),
 	}
 }
 
@@ -57,22 +57,21 @@ func timeParameter(name, description string) *huma.Param {
 	return &huma.Param{
 		Name: name, In: "query", Example: "2040-06-22T11:11:11Z",
 		Description: description + " RFC 3339, or now; a + is written %2B.",
-		Schema:      &huma.Schema{Type: huma.TypeString},
+		Schema:      parameterSchema("send_at"), // which may be now too
 	}
 }
 
 func countParameter(name, description string, usual, most int) *huma.Param {
-	least, highest := 1.0, float64(most)
 	return &huma.Param{
 		Name: name, In: "query", Description: description,
-		Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &highest, Default: usual},
+		Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(most)), Default: usual},
 	}
 }
 
 func cursorParameter() *huma.Param {
 	return &huma.Param{
 		Name: "cursor", In: "query", Description: "The next_cursor of the page before.",
-		Schema: &huma.Schema{Type: huma.TypeString},
+		Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1)},
 	}
 }
 
