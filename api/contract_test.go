@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,19 +26,25 @@ type contract struct {
 			Content map[string]any `json:"content"`
 		} `json:"requestBody"`
 		Responses map[string]struct {
-			Headers map[string]any `json:"headers"`
+			Headers map[string]struct {
+				Required bool `json:"required"`
+			} `json:"headers"`
 			Content map[string]any `json:"content"`
 		} `json:"responses"`
 	} `json:"paths"`
 
 	compiler *jsonschema.Compiler
+	// answers are those that matched, a line each as answers.mjs reads them.
+	answers []byte
+	// statuses and headers are those that were seen: "/v1/stats get 200 RateLimit".
+	seen map[string]bool
 }
 
 func readContract(r *rig) *contract {
 	r.Helper()
 	got := r.get("/openapi.json")
 	require.Equal(r, http.StatusOK, got.status)
-	c := new(contract)
+	c := &contract{seen: make(map[string]bool)}
 	require.NoError(r, json.Unmarshal(got.body, c))
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(got.body))
 	require.NoError(r, err)
@@ -78,8 +86,20 @@ func (c *contract) matches(t *testing.T, path, method string, got reply) {
 	status := strconv.Itoa(got.status)
 	response, known := operation.Responses[status]
 	require.True(t, known, "%s of %s is not documented: %s", status, operation.OperationID, got.body)
-	for name := range response.Headers {
-		require.NotEmpty(t, got.header.Get(name), "%s of a %s", name, status)
+	place := path + " " + strings.ToLower(method) + " " + status
+	c.seen[place] = true
+	for name, header := range response.Headers {
+		if header.Required {
+			require.NotEmpty(t, got.header.Get(name), "%s of a %s", name, status)
+		}
+	}
+	for name := range got.header {
+		if slices.Contains(standardHeaders(), name) {
+			continue
+		}
+		as := documentedAs(name)
+		require.Contains(t, response.Headers, as, "%s of %s is sent", status, operation.OperationID)
+		c.seen[place+" "+as] = true
 	}
 	if len(response.Content) == 0 {
 		require.Empty(t, got.body)
@@ -87,8 +107,8 @@ func (c *contract) matches(t *testing.T, path, method string, got reply) {
 	}
 	mediaType := got.header.Get("Content-Type")
 	require.Contains(t, response.Content, mediaType)
-	schema, err := c.compiler.Compile(contractURL + "#/paths/" + pointer(path) + "/" + strings.ToLower(method) +
-		"/responses/" + status + "/content/" + pointer(mediaType) + "/schema")
+	at := "/paths/" + pointer(path) + "/" + strings.ToLower(method) + "/responses/" + status + "/content/" + pointer(mediaType) + "/schema"
+	schema, err := c.compiler.Compile(contractURL + "#" + at)
 	require.NoError(t, err)
 	bodies := [][]byte{got.body}
 	if mediaType == web.ProblemType {
@@ -103,6 +123,51 @@ func (c *contract) matches(t *testing.T, path, method string, got reply) {
 		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 		require.NoError(t, err, string(body))
 		require.NoError(t, schema.Validate(value), "%s answered %s", operation.OperationID, body)
+		line, err := json.Marshal(map[string]any{"name": place, "schema": at, "body": json.RawMessage(body)})
+		require.NoError(t, err)
+		c.answers = append(append(c.answers, line...), '\n')
+	}
+}
+
+// standardHeaders are those that any server sends, and that clients need not know.
+func standardHeaders() []string {
+	return []string{
+		"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Transfer-Encoding", "X-Content-Type-Options",
+	}
+}
+
+// documentedAs is the name of a header in the document, by the one that Go has for it.
+func documentedAs(name string) string {
+	for _, as := range []string{"ETag", "RateLimit", "RateLimit-Policy", "WWW-Authenticate"} {
+		if strings.EqualFold(as, name) {
+			return as
+		}
+	}
+	return name
+}
+
+// requireAllSeen requires that every status and header that is documented was seen. The
+// limits of requests belong to the operation, whatever the status.
+func (c *contract) requireAllSeen(t *testing.T) {
+	t.Helper()
+	for path, operations := range c.Paths {
+		for method, operation := range operations {
+			limits := make(map[string]bool)
+			for status, response := range operation.Responses {
+				place := path + " " + method + " " + status
+				require.True(t, c.seen[place] || status == "default", "nothing has tried a %s of %s", status, operation.OperationID)
+				for name := range response.Headers {
+					if strings.HasPrefix(name, "RateLimit") {
+						limits[name] = limits[name] || c.seen[place+" "+name]
+						continue
+					}
+					require.True(t, c.seen[place+" "+name] || status == "default", "no %s of %s had %s", status, operation.OperationID, name)
+				}
+			}
+			for name, seen := range limits {
+				require.True(t, seen, "no answer of %s had %s", operation.OperationID, name)
+			}
+		}
 	}
 }
 
@@ -132,34 +197,31 @@ func TestTheDocumentIsOpenAPI(t *testing.T) {
 	require.Contains(t, string(yaml.body), "openapi: 3.1.0")
 }
 
-// Every operation is tried, and answers with every status that it documents and
-// with no other, as it documents it.
+// Every operation is tried, and answers with every status and header that it documents
+// and with no other, as it documents it. A validator that others use agrees.
 func TestEveryOperationAnswersAsDocumented(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	c := readContract(newRig(t))
-	answered := make(map[string]map[string]bool)
 	for _, tried := range contractCases() {
 		t.Run(tried.method+" "+tried.path+" "+tried.name, func(t *testing.T) {
 			got := tried.run(t)
 			require.Equal(t, tried.status, got.status, string(got.body))
 			c.matches(t, tried.path, tried.method, got)
-			key := tried.path + " " + strings.ToLower(tried.method)
-			if answered[key] == nil {
-				answered[key] = make(map[string]bool)
-			}
-			answered[key][strconv.Itoa(got.status)] = true
 		})
 	}
-	for path, operations := range c.Paths {
-		for method, operation := range operations {
-			for status := range operation.Responses {
-				if status != "default" {
-					require.True(t, answered[path+" "+method][status], "nothing has tried a %s of %s", status, operation.OperationID)
-				}
-			}
-		}
-	}
+	c.requireAllSeen(t)
+
+	document := saved(t, nil)
+	answers := filepath.Join(filepath.Dir(document), "answers.ndjson")
+	require.NoError(t, os.WriteFile(answers, c.answers, 0o600))
+	require.Contains(t, runs(t, "node", "answers.mjs", document, answers), " answers, 0 wrong")
+
+	wrong := `{"name":"a wrong time","schema":"/components/schemas/Conflict","body":{"send_at":"10000-01-01T00:00:00.000Z"}}`
+	require.NoError(t, os.WriteFile(answers, []byte(wrong+"\n"), 0o600))
+	out, err := tool(t.Context(), "node", "answers.mjs", document, answers).Output()
+	require.Error(t, err)
+	require.Contains(t, string(out), "1 answers, 1 wrong")
 }
 
 // What a request may be is what the code takes: a documented example is valid

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 // contractCase is a way to get a documented answer of an operation.
@@ -115,12 +116,14 @@ func hostileCases(o operation) []contractCase {
 	add := func(name string, status int, run func(t *testing.T) reply) {
 		cases = append(cases, contractCase{name: name, method: o.method, path: o.path, status: status, run: run})
 	}
+	// The caller's account has a limit of requests, so that answers say how many remain.
 	sent := func(change func(*request)) func(t *testing.T) reply {
 		return func(t *testing.T) reply {
 			t.Helper()
-			q := o.request()
+			r, q := newRig(t), o.request()
+			q.use(r.counted(100))
 			change(&q)
-			return newRig(t).send(q)
+			return r.send(q)
 		}
 	}
 	add("broken query", http.StatusBadRequest, sent(func(q *request) { q.target += "?a=%zz" }))
@@ -149,7 +152,7 @@ func hostileCases(o operation) []contractCase {
 	})
 	if o.method != http.MethodGet {
 		add("page of another site", http.StatusForbidden, sent(func(q *request) {
-			q.header = http.Header{"Content-Type": {o.mediaType()}, "Sec-Fetch-Site": {crossOrigin}}
+			q.header.Set("Sec-Fetch-Site", crossOrigin)
 		}))
 	}
 	if o.body == "" {
@@ -158,11 +161,11 @@ func hostileCases(o operation) []contractCase {
 	add("body that stops", http.StatusRequestTimeout, func(t *testing.T) reply {
 		t.Helper()
 		r := newRig(t, func(o *api.Options) { o.Limits.Timeout = 20 * time.Millisecond })
-		return r.raw(fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\n{",
-			o.method, o.target, o.mediaType()))
+		return r.raw(fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\n{",
+			o.method, o.target, r.counted(100), o.mediaType()))
 	})
 	add("form", http.StatusUnsupportedMediaType, sent(func(q *request) {
-		q.header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
+		q.header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}))
 	if o.path == batchPath { // takes as many lines as there are, and answers what is no JSON in its place
 		return cases
@@ -172,6 +175,39 @@ func hostileCases(o operation) []contractCase {
 		q.body = strings.Repeat(" ", api.DefaultBody+1) + q.body
 	}))
 	return cases
+}
+
+// counted returns a key that may do everything, of an account with a limit of requests.
+func (r *rig) counted(perMinute int64) string {
+	r.Helper()
+	require.NoError(r, r.accounts.SetTier(r.Context(), accounts.Tier{Name: "counted", RequestsPerMinute: perMinute}))
+	_, err := r.accounts.Create(r.Context(), accounts.Account{Name: "counted", Tier: "counted"})
+	require.NoError(r, err)
+	return r.key("counted", accounts.ScopeAdmin)
+}
+
+// tooMany has an account use up its requests of a minute, and send another.
+func tooMany(q request) func(t *testing.T) reply {
+	return func(t *testing.T) reply {
+		t.Helper()
+		r := newRig(t)
+		q.header = q.header.Clone()
+		q.use(r.counted(1))
+		r.send(q)
+		return r.send(q)
+	}
+}
+
+// onCount is on, by an account whose requests are counted.
+func onCount(before func(*rig), q request) func(t *testing.T) reply {
+	return func(t *testing.T) reply {
+		t.Helper()
+		r := newRig(t)
+		before(r)
+		q.header = q.header.Clone()
+		q.use(r.counted(100))
+		return r.send(q)
+	}
 }
 
 // raw sends bytes as they are, and reads one answer.
@@ -269,6 +305,15 @@ func messageCases() []contractCase {
 		{"a line over quota", http.MethodPost, batchPath, http.StatusOK, overQuota(request{
 			http.MethodPost, batchPath, draft(free), http.Header{"Content-Type": {"application/x-ndjson"}},
 		})},
+
+		{"too many", http.MethodPost, messagesPath, http.StatusTooManyRequests, tooMany(post(messagesPath, free))},
+		{"too many", http.MethodPost, dryRun, http.StatusTooManyRequests, tooMany(post(dryRun, free))},
+		{"too many", http.MethodPost, batchPath, http.StatusTooManyRequests, tooMany(request{
+			http.MethodPost, batchPath, draft(free), http.Header{"Content-Type": {"application/x-ndjson"}},
+		})},
+		{"counted", http.MethodPost, messagesPath, http.StatusCreated, onCount(booked, post(messagesPath, free))},
+		{"counted", http.MethodPost, dryRun, http.StatusOK, onCount(booked, post(dryRun, free))},
+		{"counted", http.MethodPost, messagesPath, http.StatusForbidden, onCount(blocked, post(messagesPath, free))},
 
 		{"lines of all kinds", http.MethodPost, batchPath, http.StatusOK, on(booked, request{http.MethodPost, batchPath, strings.Join([]string{
 			draft(free), draft(taken), draft(again), "{", "", `{"user":"bob"}`,

@@ -1,0 +1,141 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// toolsFolder has what others read the OpenAPI document with: linters, a generator of
+// clients and a validator, with their versions.
+const toolsFolder = "../integration/testdata/openapi"
+
+// installed installs the tools once. They stay, and are installed again if a version
+// changes.
+var installed = sync.OnceValue(func() error { //nolint:gochecknoglobals // all tests share one installation
+	lock, err := os.ReadFile(filepath.Join(toolsFolder, "package-lock.json"))
+	if err != nil {
+		return err //nolint:wrapcheck // it names the file
+	}
+	stamp := filepath.Join(toolsFolder, "node_modules", ".installed.json")
+	if had, err := os.ReadFile(stamp); err == nil && string(had) == string(lock) {
+		return nil
+	}
+	if out, err := tool(context.Background(), "npm", "ci", "--prefer-offline").CombinedOutput(); err != nil {
+		return &toolError{"npm ci: " + err.Error() + ": install Node.js 18.18 or later with npm, or let make do it as root\n" + string(out)}
+	}
+	return os.WriteFile(stamp, lock, 0o600)
+})
+
+type toolError struct{ says string }
+
+func (e *toolError) Error() string { return e.says }
+
+// tool returns a command that runs in the folder of the tools.
+func tool(ctx context.Context, name string, arguments ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, name, arguments...) //nolint:gosec // the arguments are the tests'
+	c.Dir = toolsFolder
+	return c
+}
+
+// runs requires that a tool succeeds, and returns what it prints.
+func runs(t *testing.T, name string, arguments ...string) string {
+	t.Helper()
+	require.NoError(t, installed())
+	if name != "node" {
+		name = "node_modules/.bin/" + name
+	}
+	out, err := tool(t.Context(), name, arguments...).CombinedOutput()
+	require.NoError(t, err, "%s %s\n%s", name, strings.Join(arguments, " "), out)
+	return string(out)
+}
+
+// saved writes the OpenAPI document to a file of its own, after change has changed it.
+func saved(t *testing.T, change func(document map[string]any)) string {
+	t.Helper()
+	var document map[string]any
+	require.NoError(t, json.Unmarshal(newRig(t).get("/openapi.json").body, &document))
+	if change != nil {
+		change(document)
+	}
+	text, err := json.Marshal(document)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "openapi.json")
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	return file
+}
+
+// Linters find nothing in the document, not even something to warn of. They do find that
+// a part is missing.
+func TestLintersFindNothingInTheDocument(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	spectral := []string{"lint", "--ruleset", "spectral.yaml", "--fail-severity", "hint"}
+	file := saved(t, nil)
+	require.Empty(t, runs(t, "node", "lint.mjs", file))
+	runs(t, "spectral", append(spectral, file)...)
+
+	less := saved(t, func(document map[string]any) { delete(document, "servers") })
+	out, err := tool(t.Context(), "node", "lint.mjs", less).Output()
+	require.Error(t, err)
+	require.Contains(t, string(out), "no-empty-servers")
+	out, err = tool(t.Context(), "node_modules/.bin/spectral", append(spectral, less)...).Output()
+	require.Error(t, err)
+	require.Contains(t, string(out), "oas3-api-servers")
+}
+
+// A client that is generated from the document compiles with good calls, and with no bad
+// one: bad.ts has a directive before each, and the compiler reports a directive before a
+// line that compiles.
+func TestAGeneratedClientHasTypes(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	file := saved(t, nil)
+	folder, err := filepath.Abs(toolsFolder)
+	require.NoError(t, err)
+	types := filepath.Join(filepath.Dir(file), "api.d.ts")
+	runs(t, "openapi-typescript", file, "--output", types)
+	project, err := json.Marshal(map[string]any{
+		"extends":         filepath.Join(folder, "tsconfig.json"),
+		"compilerOptions": map[string]any{"paths": map[string][]string{"api": {types}}},
+		"files":           []string{filepath.Join(folder, "good.ts"), filepath.Join(folder, "bad.ts")},
+	})
+	require.NoError(t, err)
+	config := filepath.Join(filepath.Dir(file), "tsconfig.json")
+	require.NoError(t, os.WriteFile(config, project, 0o600))
+	require.Empty(t, runs(t, "tsc", "--project", config))
+}
+
+// The versions of the tools come from the public registry, whatever machine has noted
+// them.
+func TestToolsComeFromTheRegistry(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(toolsFolder, "package-lock.json"))
+	require.NoError(t, err)
+	var lock struct {
+		Packages map[string]struct {
+			Version   string `json:"version"`
+			Resolved  string `json:"resolved"`
+			Integrity string `json:"integrity"`
+		} `json:"packages"`
+	}
+	require.NoError(t, json.Unmarshal(text, &lock))
+	require.NotEmpty(t, lock.Packages)
+	for name, p := range lock.Packages {
+		if name == "" {
+			continue // the folder itself
+		}
+		require.NotEmpty(t, p.Version, name)
+		require.NotEmpty(t, p.Integrity, name)
+		require.True(t, p.Resolved == "" || strings.HasPrefix(p.Resolved, "https://registry.npmjs.org/"), p.Resolved)
+	}
+}
