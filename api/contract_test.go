@@ -22,6 +22,10 @@ import (
 type contract struct {
 	Paths map[string]map[string]struct {
 		OperationID string `json:"operationId"`
+		Parameters  []struct {
+			Name string `json:"name"`
+			In   string `json:"in"`
+		} `json:"parameters"`
 		RequestBody *struct {
 			Content map[string]any `json:"content"`
 		} `json:"requestBody"`

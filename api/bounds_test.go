@@ -1,0 +1,168 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// values are those that members are tried with: of every type, at every bound, and beside
+// it.
+func values() []any {
+	text := strings.Repeat
+	all := []any{
+		nil, true, false, -1, 0, 1, 100, 101, 1_000_000_000, 1_000_000_001, 0.5, []any{}, map[string]any{},
+		"", "a", "A", "a b", "tab\t", "\u0085", "ünïcode", "💥", "a.b:c_d-e", "a/b", "\n", "a\n", "now", "NOW",
+		text("a", 64), text("a", 65), text("a", keyspace.MaxID), text("a", keyspace.MaxID+1), text("a", keyspace.MaxUser), text("a", keyspace.MaxUser+1),
+		text("ü", keyspace.MaxUser/2), text("ü", keyspace.MaxUser/2+1), text("a", message.MaxContent-10), text("a", message.MaxContent+1),
+		on22("18:00:00"), on22("18:00:00.123456789"), "2026-11-22T20:00:00+01:00", "2026-11-22T18:00Z", "2026-11-22", "2026-11-22t18:00:00z",
+		"2026-11-22 18:00:00Z", "9999-12-31T23:59:59Z", "12026-11-22T18:00:00Z", "2026-11-22T18:00:00,5Z",
+		"refuse", "shift", "allow", "Refuse", "default", "vip", "free",
+		"ops@acme.example", "https://acme.example/alerts?a=b", "HTTPS://acme.example", "http://acme.example", "acme.example", "a@b@c", "a b@acme.example",
+		"https://acme.example/" + text("a", 2027), "https://acme.example/" + text("a", 2028),
+		"UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "Mars/Olympus Mons", "Local",
+		"08:00", "23:59", "24:00", "8:00", "08:60", "1s", "366d", "367d", "36h", "1h30m", "1.5h", "+90m", "60000000µs", "30 d", "-1h", "d",
+		[]any{"5/hour"}, []any{"5/hour", "5/hour"}, []any{"5/hour", "10/calendar_day"}, []any{"5/hourly"}, []any{nil}, []any{1},
+		[]any{"22:00-08:00"}, []any{"mon-fri 22:00-07:30"}, []any{"22-8"}, []any{80, 100}, []any{80, 80}, []any{100, 80}, []any{0}, []any{101},
+		[]any{"submit"}, []any{"submit", "read", "admin"}, []any{"root"}, []any{"read", "read"},
+		map[string]any{"k": "v", "": ""}, map[string]any{"k": 1}, map[string]any{"k": nil}, map[string]any{"k": text("a", message.MaxContent-10)},
+		map[string]any{"k": text("a", message.MaxContent+1)},
+		map[string]any{"c": map[string]any{"rules": []any{"5/hour"}, "exempt": nil, "counts": nil}},
+		map[string]any{"c": map[string]any{"exempt": true, "rules": nil, "counts": false}}, map[string]any{"c": map[string]any{"exempt": true, "rules": []any{}}},
+		map[string]any{"c": nil}, map[string]any{"c": map[string]any{"when": 1}}, map[string]any{"C": map[string]any{"exempt": true}},
+	}
+	for _, rule := range []string{
+		"1/1s", "1000/366d", "1001/minute", "1/367d", "0/minute", "01/minute", "5/90s", "5/1.5h", "5/+1h30m", "5/007d", "5/60000000µs", "5/day", "5/week",
+		"5/calendar_minute", "5/calendar_hour", "5/calendar_week", "5/calendar_month", "5/calendar_year", "5/", "/hour", "5/hour ",
+	} {
+		all = append(all, []any{rule})
+	}
+	for _, n := range []int{50, 51} {
+		rules, hours := make([]any, n), make([]any, n)
+		for i := range n {
+			rules[i], hours[i] = fmt.Sprintf("5/%ds", i+1), fmt.Sprintf("22:%02d-23:59", i)
+		}
+		all = append(all, rules, hours)
+	}
+	for _, n := range []int{100, 101} {
+		categories := make(map[string]any, n)
+		for i := range n {
+			categories[fmt.Sprint("c", i)] = map[string]any{"exempt": true}
+		}
+		all = append(all, categories)
+	}
+	return all
+}
+
+// A schema of a request refuses no value that the server accepts. Of every member it
+// refuses some value of the right type, as the server does.
+func TestBoundsAreTheServers(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	r := newRig(t)
+	acme(r)
+	booked(r)
+	vip(r)
+	c := readContract(r)
+	c.compiler.AssertFormat()
+	tried := make(map[string]bool)
+	for _, o := range operations() {
+		if o.body == "" || o.path == batchPath {
+			continue
+		}
+		schema, members := c.requestSchema(t, o)
+		if tried[schema.Location] {
+			continue
+		}
+		tried[schema.Location] = true
+		for _, member := range members {
+			var refused []any
+			accepted := make(map[reflect.Type]bool)
+			for _, value := range values() {
+				body := withMember(t, o.body, member, value)
+				q := o.request()
+				q.body = body
+				valid := c.valid(t, schema, body)
+				if r.accepts(t, q, member) {
+					require.NoError(t, valid, "%s %s accepts %s", o.method, o.path, body)
+					accepted[reflect.TypeOf(value)] = true
+				} else if valid != nil {
+					refused = append(refused, value)
+				}
+			}
+			delete(accepted, nil)
+			require.NotEmpty(t, accepted, "%s of %s %s", member, o.method, o.path)
+			if accepted[reflect.TypeFor[bool]()] || member == "version" { // which the server ignores
+				continue
+			}
+			sameType := func(value any) bool { return accepted[reflect.TypeOf(value)] }
+			require.True(t, slices.ContainsFunc(refused, sameType), "%s of %s %s has no bounds", member, o.method, o.path)
+		}
+	}
+	require.GreaterOrEqual(t, len(tried), 9)
+}
+
+// requestSchema returns the schema of an operation's body, and the members it has.
+func (c *contract) requestSchema(t *testing.T, o operation) (*jsonschema.Schema, []string) {
+	t.Helper()
+	schema, err := c.compiler.Compile(contractURL + "#/paths/" + pointer(o.path) + "/" + strings.ToLower(o.method) +
+		"/requestBody/content/application~1json/schema")
+	require.NoError(t, err)
+	for schema.Ref != nil {
+		schema = schema.Ref
+	}
+	require.NotEmpty(t, schema.Properties)
+	return schema, slices.Sorted(maps.Keys(schema.Properties))
+}
+
+func (c *contract) valid(t *testing.T, schema *jsonschema.Schema, body string) error {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+	require.NoError(t, err)
+	return schema.Validate(value) //nolint:wrapcheck // only whether there is one counts
+}
+
+// withMember returns a body whose member has another value.
+func withMember(t *testing.T, body, member string, value any) string {
+	t.Helper()
+	var members map[string]any
+	require.NoError(t, json.Unmarshal([]byte(body), &members))
+	if members["title"] != nil {
+		members["body"] = "b" // so that one of the two may be empty
+	}
+	members[member] = value
+	text, err := json.Marshal(members)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// accepts reports whether the server accepts the form of a member, whatever it says of the
+// request.
+func (r *rig) accepts(t *testing.T, q request, member string) bool {
+	t.Helper()
+	got := r.send(q)
+	require.Less(t, got.status, http.StatusInternalServerError, string(got.body))
+	require.NotContains(t, []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusNotFound}, got.status, string(got.body))
+	if got.status != http.StatusUnprocessableEntity {
+		return true
+	}
+	var p struct {
+		Field string `json:"field"`
+	}
+	require.NoError(t, json.Unmarshal(got.body, &p))
+	field, _, _ := strings.Cut(p.Field, ".")
+	// title, body and data have one limit together, which is about body.
+	return field != member && !(field == "body" && slices.Contains([]string{"title", "data"}, member))
+}

@@ -1,0 +1,97 @@
+package api_test
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// A schema of a parameter refuses no value that the server accepts, and refuses some value
+// of every parameter but of a cursor, which is the server's own.
+func TestParameterBoundsAreTheServers(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	r := newRig(t)
+	acme(r)
+	booked(r)
+	vip(r)
+	r.fails("dead")
+	c := readContract(r)
+	for _, o := range operations() {
+		for i, p := range c.Paths[o.path][strings.ToLower(o.method)].Parameters {
+			if p.In == "header" || strings.HasSuffix(o.path, "/refit") { // a refit waits for seconds
+				continue
+			}
+			schema, err := c.compiler.Compile(contractURL + "#/paths/" + pointer(o.path) + "/" + strings.ToLower(o.method) +
+				"/parameters/" + strconv.Itoa(i) + "/schema")
+			require.NoError(t, err)
+			refused := 0
+			for _, value := range values() {
+				text, isText := value.(string)
+				if n, isNumber := value.(int); isNumber {
+					text, isText = strconv.Itoa(n), true
+				}
+				if !isText || text == "" && p.In == "path" {
+					continue
+				}
+				valid := schema.Validate(parameterValue(schema, text))
+				q := o.request()
+				q.target = withParameter(o, p.Name, p.In, text)
+				if r.acceptsParameter(t, q, p.Name) {
+					require.NoError(t, valid, "%s %s", q.method, q.target)
+				} else if valid != nil {
+					refused++
+				}
+			}
+			require.True(t, refused > 0 || p.Name == "cursor", "%s of %s %s has no bounds", p.Name, o.method, o.path)
+		}
+	}
+}
+
+// parameterValue is the value that a text stands for.
+func parameterValue(schema *jsonschema.Schema, text string) any {
+	if schema.Types.ToStrings()[0] == "string" {
+		return text
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		return text
+	}
+	return value
+}
+
+// withParameter returns the target of an operation with another value of a parameter.
+func withParameter(o operation, name, in, value string) string {
+	path, query, _ := strings.Cut(o.target, "?")
+	if in == "path" {
+		named, given := strings.Split(o.path, "/"), strings.Split(path, "/")
+		for i, segment := range named {
+			if segment == "{"+name+"}" {
+				given[i] = url.PathEscape(value)
+			}
+		}
+		path = strings.Join(given, "/")
+	} else {
+		query = name + "=" + url.QueryEscape(value)
+	}
+	return strings.TrimSuffix(path+"?"+query, "?")
+}
+
+// acceptsParameter reports whether the server accepts the form of a parameter. Of a path it
+// may say that nothing has the name.
+func (r *rig) acceptsParameter(t *testing.T, q request, name string) bool {
+	t.Helper()
+	got := r.send(q)
+	require.Less(t, got.status, http.StatusInternalServerError, "%s: %s", q.target, got.body)
+	if got.status == http.StatusNotFound || got.status == http.StatusUnprocessableEntity && strings.Contains(string(got.body), `"field":"`+name+`"`) {
+		return false
+	}
+	return got.status != http.StatusUnprocessableEntity || name != "policy" // which the error calls by its member name
+}
