@@ -98,4 +98,4 @@ demo: ## Show a worker, 2,000 submits with their refusals, and a few deliveries
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin
+	rm -rf bin integration/testdata/openapi/node_modules
