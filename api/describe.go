@@ -148,7 +148,7 @@ func wordsOf(schema, member string) []string {
 }
 
 // descriptionOf returns the description of a member: that of the schema's member, or else
-// that of all members with the name.
+// that of all members with the name. What a move has in common with a draft means the same.
 func descriptionOf(schema, member string) string {
 	switch schema {
 	case "PolicyDocument":
@@ -159,6 +159,9 @@ func descriptionOf(schema, member string) string {
 	all := descriptions()
 	maps.Copy(all, policyDescriptions())
 	if said, some := all[schema+"."+member]; some {
+		return said
+	}
+	if said, some := all["Draft."+member]; some && schema == "MoveDraft" {
 		return said
 	}
 	return all[member]
