@@ -24,7 +24,7 @@ const toolsFolder = "../integration/testdata/openapi"
 var installed = sync.OnceValue(func() error { //nolint:gochecknoglobals // all tests share one installation
 	lock, err := os.ReadFile(filepath.Join(toolsFolder, "package-lock.json"))
 	if err != nil {
-		return err //nolint:wrapcheck // it names the file
+		return err
 	}
 	stamp := filepath.Join(toolsFolder, "node_modules", ".installed.json")
 	if had, err := os.ReadFile(stamp); err == nil && string(had) == string(lock) {
@@ -42,7 +42,7 @@ func (e *toolError) Error() string { return e.says }
 
 // tool returns a command that runs in the folder of the tools.
 func tool(ctx context.Context, name string, arguments ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, name, arguments...) //nolint:gosec // the arguments are the tests'
+	c := exec.CommandContext(ctx, name, arguments...)
 	c.Dir = toolsFolder
 	return c
 }
