@@ -78,9 +78,10 @@ func (s semaphore) try() bool {
 	}
 }
 
-// wait takes a place as soon as one is free. It reports false if ctx ends first.
+// wait takes a place as soon as one is free. It reports false if ctx ends first, but not if
+// a place is free.
 func (s semaphore) wait(ctx context.Context) bool {
-	if s == nil {
+	if s.try() {
 		return true
 	}
 	select {

@@ -80,7 +80,7 @@ func (s *server) document(version string, routes []route) document {
 	}
 	for _, r := range routes {
 		maps.Copy(r.Responses, s.problems(commonProblems()...))
-		if r.limited {
+		if !r.monitors {
 			countRequests(r.Responses)
 		}
 		r.Security = s.security()
