@@ -127,7 +127,9 @@ func TestPoliciesAfterAnOutage(t *testing.T) {
 		s.policy(func(p *policy.Policy) { p.Rules = rulesOf(s, "2/minute") })
 		s.until(15*time.Second + 10*time.Millisecond)
 		s.delivered("a +15s")
-		require.Equal(s, 1, strings.Count(log.String(), "could not look for changes of policies"), "an outage is said once")
+		require.Equal(s, 1, strings.Count(log.String(), "WARN"), "an outage is said once")
+		require.Equal(s, 1, strings.Count(log.String(), "Redis does not answer"))
+		require.Equal(s, 1, strings.Count(log.String(), "Redis is back"))
 		require.Equal(s, 1, strings.Count(log.String(), "the policy changed"))
 	})
 }

@@ -18,7 +18,7 @@ import (
 
 // addDeliveries adds the handler of messages and the relay to a worker.
 func (w *Worker) addDeliveries(o WorkerOptions) error {
-	b, options := w.backend, w.backend.Limits
+	b, options := w.backend, w.backend.Timeline
 	options.Tolerance, options.DropDueBefore = o.Tolerance, o.DropDueBefore
 	options.Attempts, options.SkipUncertain = o.Retries.Attempts, o.OnUncertain == deliver.SkipUncertain
 	gate, err := messages.NewGate(b.Client, options)
@@ -26,11 +26,11 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 		return err
 	}
 	clock := storeclock.New()
-	pacer, err := deliver.NewPacer(b.Client, b.Prefix, clock, b.Metrics, b.Logger)
+	pacer, err := deliver.NewPacer(b.Client, b.Timeline.Prefix, clock, b.Metrics, b.Logger)
 	if err != nil {
 		return err
 	}
-	charges, err := quota.New(b.Client, quota.Options{Prefix: b.Prefix, LookAfter: b.Limits.LookAfter})
+	charges, err := quota.New(b.Client, quota.Options{Prefix: b.Timeline.Prefix, LookAfter: b.Timeline.LookAfter})
 	if err != nil {
 		return err
 	}
@@ -54,16 +54,16 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	b, clock := w.backend, w.handler.Clock
 	notices, err := notices.New(b.Client, notices.Options{
-		Prefix: b.Prefix, Keep: b.Limits.KeepRecords, Attempts: o.Retries.Attempts, OverdueAfter: b.Limits.OverdueAfter,
+		Prefix: b.Timeline.Prefix, Keep: b.Timeline.KeepRecords, Attempts: o.Retries.Attempts, OverdueAfter: b.Timeline.OverdueAfter,
 	})
 	if err != nil {
 		return err
 	}
-	contacts, err := announce.NewContacts(b.Client, b.Prefix)
+	contacts, err := announce.NewContacts(b.Client, b.Timeline.Prefix)
 	if err != nil {
 		return err
 	}
-	stats, err := stats.New(b.Client, b.Prefix)
+	stats, err := stats.New(b.Client, b.Timeline.Prefix)
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.timers.Start()
 	server, err := w.backend.Queue.Serve(queue.ServerOptions{
 		Deliver: w.handler.Handle, Announce: w.announcements.Handle,
-		ShutdownTimeout: w.shutdown, Local: w.handler.Clock.Local, Logger: w.backend.Logger,
+		ShutdownTimeout: w.shutdown, Logger: w.backend.Logger,
 	})
 	if err != nil {
 		w.timers.Close()
@@ -141,10 +141,10 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	stopRelay := w.relay.Start(ctx, w.relayEvery, w.sweepEvery)
-	stopPolicies := w.handler.Policies.Follow(ctx)
+	stopFollowing := w.backend.Follow(ctx)
 	w.handler.Tally.Start()
 	stopNotices := w.noticeJobs.Start(ctx, w.sweepEvery)
-	w.backend.Logger.InfoContext(ctx, "delivering", "queue", queue.Name(w.backend.Prefix))
+	w.backend.Logger.InfoContext(ctx, "delivering", "queue", queue.Name(w.backend.Timeline.Prefix))
 	<-ctx.Done()
 	w.backend.Logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
 	timeout, tooLong := time.NewTimer(w.shutdown), time.NewTimer(w.shutdown+stopMargin)
@@ -161,7 +161,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		close(w.ended)
 		w.handler.Tally.Close()
 		w.timers.Close()
-		stopPolicies()
+		stopFollowing()
 		stopPacer()
 	}()
 	select {

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/internal/outage"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
@@ -33,14 +35,14 @@ type Options struct {
 // closing. The client has to stay open for as long as the parts.
 type Backend struct {
 	Client   redis.UniversalClient
-	Prefix   string            // as given
-	Limits   sendlimit.Options // of a Timeline, a Gate and the like, with records
-	Policies *rules.Policies   // the rules in Limits
+	Timeline sendlimit.Options // of every Timeline, Gate and the like; with records
+	Policies *rules.Policies   // the rules in Timeline
 	Queue    *queue.Queue
-	Polling  queue.Polling
 	Watch    *messages.WatchList
 	Metrics  *metrics.Metrics // nil for none
-	Logger   *slog.Logger
+	Logger   *slog.Logger     // warns once of an outage of the store
+
+	outages *outage.Watch
 }
 
 // Open returns the backend in the store behind client. The error is a
@@ -49,7 +51,9 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	policies, err := rules.NewPolicies(client, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger})
+	outages := outage.New(client, o.Logger)
+	logger := outages.Logger()
+	policies, err := rules.NewPolicies(client, o.Prefix, o.Policy, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -58,16 +62,26 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{
-		Client: client, Prefix: o.Prefix, Policies: policies, Queue: q, Polling: o.Polling,
-		Metrics: o.Metrics, Logger: o.Logger,
-		Limits: sendlimit.Options{
+		Client: client, Policies: policies, Queue: q,
+		Metrics: o.Metrics, Logger: logger, outages: outages,
+		Timeline: sendlimit.Options{
 			Prefix: o.Prefix, Rules: policies.Rules(), Records: true,
 			Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
 			LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
 		},
 	}
-	if b.Watch, err = messages.NewWatchList(client, b.Limits); err != nil {
+	if b.Watch, err = messages.NewWatchList(client, b.Timeline); err != nil {
 		return nil, err
 	}
 	return b, nil
+}
+
+// Follow follows the policies and logs the end of outages until the returned function is
+// called. Programs that run for long need it.
+func (b *Backend) Follow(ctx context.Context) (stop func()) {
+	stopPolicies, stopOutages := b.Policies.Follow(ctx), b.outages.Follow(ctx)
+	return func() {
+		stopPolicies()
+		stopOutages()
+	}
 }

@@ -37,11 +37,11 @@ type Letters struct {
 // New returns the dead letters of a backend. Close them. The error is a
 // *fault.InvalidError.
 func New(b *backend.Backend) (*Letters, error) {
-	kept, err := messages.NewDeadLetters(b.Client, b.Limits)
+	kept, err := messages.NewDeadLetters(b.Client, b.Timeline)
 	if err != nil {
 		return nil, err
 	}
-	outbox, err := notices.New(b.Client, notices.Options{Prefix: b.Prefix})
+	outbox, err := notices.New(b.Client, notices.Options{Prefix: b.Timeline.Prefix})
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,7 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 	case messages.Delivered:
 		late := claim.Now.Sub(promised(claim))
 		h.Metrics.Delivered(late, took)
+		h.Logger.DebugContext(ctx, "delivered", "id", d.ID, "attempt", claim.Attempt, "late", late, "took", took)
 		h.Tally.Sent(claim.Account, claim.Now, late > h.Tolerance)
 	case messages.Uncertain:
 		h.Metrics.Uncertain()

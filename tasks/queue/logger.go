@@ -1,68 +1,48 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
-	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// logger passes asynq's log to ours. asynq repeats a warning several times a second while
-// the store is away; logger passes it on once in an outage.
-type logger struct {
-	logger *slog.Logger
-	local  func() time.Time
+// logger passes asynq's log to ours. asynq warns of failures of the store, several times a
+// second in an outage, and of panics. The error of a warning about the store is a
+// *fault.UnavailableError, by which the logger of a backend knows it.
+type logger struct{ logger *slog.Logger }
 
-	mu   sync.Mutex
-	last map[string]time.Time // when asynq said it, by the first words, which name the failure
-}
-
-const (
-	// outageEnds is how long asynq is silent about a failure after its outage. Two
-	// warnings are the same if their first sameBytes are: the error with its addresses
-	// follows.
-	outageEnds   = time.Minute
-	sameBytes    = 40
-	mostWarnings = 100
-)
-
-func newLogger(to *slog.Logger, local func() time.Time) *logger {
-	return &logger{logger: to, local: local, last: make(map[string]time.Time)}
-}
-
-// due reports whether to log a warning, and notes when it was said.
-func (l *logger) due(words string) bool {
-	words = words[:min(len(words), sameBytes)]
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.local()
-	last, known := l.last[words]
-	if !known && len(l.last) == mostWarnings { // some words contain ids
-		clear(l.last)
+// withoutCodes removes asynq's codes, which say nothing about a failure.
+func withoutCodes(text string) string {
+	for _, code := range []string{
+		"UNKNOWN", "INTERNAL_ERROR", "NOT_FOUND", "FAILED_PRECONDITION", "ALREADY_EXISTS", "ERROR_CODE_UNSPECIFIED",
+	} {
+		text = strings.ReplaceAll(text, code+": ", "")
 	}
-	l.last[words] = now
-	return !known || now.Sub(last) >= outageEnds
+	return text
 }
 
-func (l *logger) warn(log func(string, ...any), args []any) {
-	// The code is asynq's own, and says nothing about the failure.
-	if words := strings.ReplaceAll(fmt.Sprint(args...), "INTERNAL_ERROR: ", ""); l.due(words) {
-		log("queue", "message", words)
+func failure(args []any) error {
+	text := withoutCodes(fmt.Sprint(args...))
+	if strings.HasPrefix(text, "recovering from panic") {
+		return errors.New(text)
 	}
+	return &fault.UnavailableError{Detail: text}
 }
 
 // Debug implements asynq.Logger.
-func (l *logger) Debug(args ...any) { l.logger.Debug("queue", "message", fmt.Sprint(args...)) }
+func (l logger) Debug(args ...any) { l.logger.Debug("the queue", "did", fmt.Sprint(args...)) }
 
 // Info implements asynq.Logger.
-func (l *logger) Info(args ...any) { l.logger.Info("queue", "message", fmt.Sprint(args...)) }
+func (l logger) Info(args ...any) { l.logger.Info("the queue", "did", fmt.Sprint(args...)) }
 
 // Warn implements asynq.Logger.
-func (l *logger) Warn(args ...any) { l.warn(l.logger.Warn, args) }
+func (l logger) Warn(args ...any) { l.logger.Warn("the queue had a failure", "error", failure(args)) }
 
 // Error implements asynq.Logger.
-func (l *logger) Error(args ...any) { l.warn(l.logger.Error, args) }
+func (l logger) Error(args ...any) { l.logger.Error("the queue had a failure", "error", failure(args)) }
 
 // Fatal implements asynq.Logger.
-func (l *logger) Fatal(args ...any) { l.logger.Error("queue", "message", fmt.Sprint(args...)) }
+func (l logger) Fatal(args ...any) { l.Error(args...) }

@@ -40,10 +40,15 @@ func New(client redis.UniversalClient, prefix string, p Polling) (*Queue, error)
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
+	return (&Queue{name: Name(prefix), polling: p}).Through(client), nil
+}
+
+// Through returns the same queue, used through another client of its store.
+func (q *Queue) Through(client redis.UniversalClient) *Queue {
 	return &Queue{
 		redis: client, client: asynq.NewClientFromRedisClient(client), inspector: asynq.NewInspectorFromRedisClient(client),
-		name: Name(prefix), polling: p,
-	}, nil
+		name: q.name, polling: q.polling,
+	}
 }
 
 // EnqueueWithin bounds how long a caller waits for the queue. If the queue takes no task,

@@ -21,8 +21,7 @@ type ServerOptions struct {
 	// track of the task.
 	Deliver         func(ctx context.Context, p Payload) error
 	Announce        func(ctx context.Context, notice string) error
-	ShutdownTimeout time.Duration    // how long Finish waits for running tasks
-	Local           func() time.Time // the local clock
+	ShutdownTimeout time.Duration // how long Finish waits for running tasks
 	Logger          *slog.Logger
 }
 
@@ -48,7 +47,7 @@ func (q *Queue) Serve(o ServerOptions) (*Server, error) {
 		IsFailure:      func(error) bool { return false },
 		RetryDelayFunc: comeAgain,
 		ErrorHandler:   asynq.ErrorHandlerFunc(s.reportError),
-		Logger:         newLogger(o.Logger, o.Local),
+		Logger:         logger{o.Logger},
 		LogLevel:       asynq.WarnLevel,
 	})
 	if err := s.asynq.Start(asynq.HandlerFunc(s.process)); err != nil {

@@ -58,12 +58,12 @@ func New(b *backend.Backend, o Options) (*Refitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := settings.NewPolicies(b.Client, b.Prefix)
+	store, err := settings.NewPolicies(b.Client, b.Timeline.Prefix)
 	if err != nil {
 		return nil, errors.Join(err, submitter.Close())
 	}
 	r := &Refitter{
-		client: b.Client, submitter: submitter, store: store, own: b.Policies.Name(), rest: o.Rest, clock: storeclock.New(), options: b.Limits,
+		client: b.Client, submitter: submitter, store: store, own: b.Policies.Name(), rest: o.Rest, clock: storeclock.New(), options: b.Timeline,
 	}
 	if r.rest == nil {
 		r.rest = func(ctx context.Context, took time.Duration) error {

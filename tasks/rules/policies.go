@@ -32,14 +32,6 @@ const (
 	PoliciesWithin = sendlimit.MaxRulesAge
 )
 
-// PoliciesOptions configure Policies. The zero value is the default policy under
-// the default prefix.
-type PoliciesOptions struct {
-	Prefix string       // of keys; "" means keyspace.DefaultPrefix
-	Policy string       // name of the policy for users whose settings name none; "" means policy.DefaultName
-	Logger *slog.Logger // receives every change; nil means none
-}
-
 // Policies follows the policies in the store. It puts each change into Rules, which all
 // judges of a process share, and logs it once. It is safe for concurrent use.
 type Policies struct {
@@ -63,23 +55,21 @@ type snapshot struct {
 	asked time.Time
 }
 
-// NewPolicies returns Policies for the store behind client. The error is a
-// *fault.InvalidError.
-func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, error) {
-	policies, err := settings.NewPolicies(client, o.Prefix)
+// NewPolicies returns Policies for the store behind client. own is the name of the policy
+// for users whose settings name none; "" means policy.DefaultName. The logger receives
+// every change. The error is a *fault.InvalidError.
+func NewPolicies(client redis.UniversalClient, prefix, own string, logger *slog.Logger) (*Policies, error) {
+	policies, err := settings.NewPolicies(client, prefix)
 	if err != nil {
 		return nil, err
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	rules, err := sendlimit.NewRules()
 	if err != nil {
 		return nil, err
 	}
 	p := &Policies{
-		client: client, store: policies, name: cmp.Or(o.Policy, policy.DefaultName), rules: rules,
-		Local: storeclock.New().Local, logger: o.Logger, loading: make(chan struct{}, 1),
+		client: client, store: policies, name: cmp.Or(own, policy.DefaultName), rules: rules,
+		Local: storeclock.New().Local, logger: logger, loading: make(chan struct{}, 1),
 	}
 	rules.ReloadBy(p.Reload)
 	return p, nil
@@ -243,17 +233,15 @@ func (p *Policies) Follow(ctx context.Context) func() {
 	done.Go(func() {
 		tick := time.NewTicker(policiesEvery)
 		defer tick.Stop()
-		for failed := false; ; {
+		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
 			}
-			err := p.look(ctx)
-			if err != nil && !failed && ctx.Err() == nil {
+			if err := p.look(ctx); err != nil && ctx.Err() == nil {
 				p.logger.WarnContext(ctx, "could not look for changes of policies: going on with those known", "error", err)
 			}
-			failed = err != nil
 		}
 	})
 	return func() {

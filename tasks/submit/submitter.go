@@ -93,30 +93,27 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 	if err != nil {
 		return nil, err
 	}
-	copies, err := newReplicas(b.Client, b.Prefix, o.WaitReplicas, o.WaitReplicasTimeout)
+	copies, err := newReplicas(b.Client, b.Timeline.Prefix, o.WaitReplicas, o.WaitReplicasTimeout)
 	if err != nil {
 		return nil, err
 	}
-	q, err := queue.New(commands, b.Prefix, b.Polling)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := keyspace.NewKeys(b.Prefix)
+	q := b.Queue.Through(commands)
+	keys, err := keyspace.NewKeys(b.Timeline.Prefix)
 	if err != nil {
 		return nil, err
 	}
 	s := &Submitter{
 		keys:     keys,
-		Policies: b.Policies, options: b.Limits, commands: commands, capacity: room, replicas: copies,
+		Policies: b.Policies, options: b.Timeline, commands: commands, capacity: room, replicas: copies,
 		queue: q, timers: q.Timers(b.Watch, b.Logger), clock: storeclock.New(), logger: b.Logger, metrics: b.Metrics, client: b.Client,
 	}
-	if s.timeline, err = sendlimit.NewTimeline(commands, b.Limits); err != nil {
+	if s.timeline, err = sendlimit.NewTimeline(commands, b.Timeline); err != nil {
 		return nil, err
 	}
-	if s.records, err = messages.NewRecords(b.Client, b.Prefix); err != nil {
+	if s.records, err = messages.NewRecords(b.Client, b.Timeline.Prefix); err != nil {
 		return nil, err
 	}
-	if s.charger, err = newCharger(commands, b.Limits, s.clock, s.announce, b.Logger); err != nil {
+	if s.charger, err = newCharger(commands, b.Timeline, s.clock, s.announce, b.Logger); err != nil {
 		return nil, err
 	}
 	s.timers.Start()

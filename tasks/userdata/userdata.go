@@ -24,11 +24,11 @@ type Users struct {
 
 // New returns the users of a backend. The error is a *fault.InvalidError.
 func New(b *backend.Backend) (*Users, error) {
-	store, err := userdata.New(b.Client, b.Limits)
+	store, err := userdata.New(b.Client, b.Timeline)
 	if err != nil {
 		return nil, err
 	}
-	outbox, err := notices.New(b.Client, notices.Options{Prefix: b.Prefix})
+	outbox, err := notices.New(b.Client, notices.Options{Prefix: b.Timeline.Prefix})
 	if err != nil {
 		return nil, err
 	}

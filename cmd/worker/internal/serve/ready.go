@@ -141,7 +141,7 @@ func (r *readiness) withhold(ctx context.Context, logger *slog.Logger) {
 	for i := range r.Checks {
 		c := &r.Checks[i]
 		if c.Status == checkFailed {
-			logger.WarnContext(ctx, "not ready", "check", c.Check, "reason", c.Detail)
+			logger.WarnContext(ctx, "not ready", "check", c.Check, "error", &fault.UnavailableError{Detail: c.Detail})
 		}
 		c.Detail = ""
 	}

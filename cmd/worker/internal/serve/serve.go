@@ -78,6 +78,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	if err != nil {
 		return err
 	}
+	logger = b.Logger
 	work, release, err := openWork(p.Stdout, b, settings, dropDueBefore, logger)
 	if err != nil {
 		return err
@@ -93,7 +94,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 			return err
 		}
 	}
-	defer watchStore(ctx, storage.client, pingEvery, logger)()
+	defer storage.watchSize(ctx, settings.Prefix, logger)()
 	s := service{work: work, endpoint: endpoint, api: served, timeout: settings.ShutdownTimeout, logger: logger}
 	return s.run(ctx)
 }
@@ -105,7 +106,7 @@ func openWork(
 ) (work func(context.Context) error, release func() error, err error) {
 	if !c.Deliver {
 		wait := func(ctx context.Context) error {
-			defer b.Policies.Follow(ctx)()
+			defer b.Follow(ctx)()
 			waitForStop(ctx, c, logger)
 			return nil
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -53,7 +55,7 @@ func (s storage) warnOfLoss(ctx context.Context, prefix string, logger *slog.Log
 	if s.embedded == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countWithin)
 	defer cancel()
 	pending, err := countPending(ctx, s.client, prefix)
 	if err != nil {
@@ -62,6 +64,67 @@ func (s storage) warnOfLoss(ctx context.Context, prefix string, logger *slog.Log
 		logger.WarnContext(ctx, "the embedded store ends, and with it messages that were still to be sent", "lost", pending)
 	}
 }
+
+// watchSize warns of an embedded store with more pending messages than it is meant for,
+// until the returned function is called.
+func (s storage) watchSize(ctx context.Context, prefix string, logger *slog.Logger) (stop func()) {
+	if s.embedded == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		ticks := time.NewTicker(countEvery)
+		defer ticks.Stop()
+		var warnings sizeWarnings
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case now := <-ticks.C:
+				s.warnIfLarge(ctx, prefix, &warnings, now, logger)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		watching.Wait()
+	}
+}
+
+func (s storage) warnIfLarge(ctx context.Context, prefix string, warnings *sizeWarnings, now time.Time, logger *slog.Logger) {
+	// A failure is no news: what uses the store meets it too.
+	if pending, err := countPending(ctx, s.client, prefix); err == nil && warnings.due(pending, now) {
+		logger.WarnContext(ctx, "the embedded store has more pending messages than it is meant for, and gets slow:"+
+			" run a Redis and give its address as redis_url", "pending", pending, "meant_for", store.EmbeddedCapacity)
+	}
+}
+
+// sizeWarnings decides when to warn of the size of the embedded store: at first, when the
+// size has doubled since, and after an hour.
+type sizeWarnings struct {
+	pending int64 // at the last warning; zero if the store has been small since
+	at      time.Time
+}
+
+func (w *sizeWarnings) due(pending int64, now time.Time) bool {
+	if pending <= store.EmbeddedCapacity {
+		*w = sizeWarnings{}
+		return false
+	}
+	if w.pending > 0 && pending < 2*w.pending && now.Sub(w.at) < time.Hour {
+		return false
+	}
+	*w = sizeWarnings{pending: pending, at: now}
+	return true
+}
+
+// countEvery is how often the pending messages of an embedded store are counted, countWithin
+// bounds one count.
+const (
+	countEvery  = 5 * time.Second
+	countWithin = 2 * time.Second
+)
 
 // countPending counts the messages on the watch lists.
 func countPending(ctx context.Context, client redis.UniversalClient, prefix string) (int64, error) {

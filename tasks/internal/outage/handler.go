@@ -1,0 +1,67 @@
+package outage
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// errorKey is the key of the error of a warning, by which a Watch finds those about the
+// store: their error is a *fault.UnavailableError.
+const errorKey = "error"
+
+// sameBytes is how much of an error two equal warnings have in common: addresses and ids
+// follow.
+const sameBytes = 40
+
+// Logger returns a logger for those that use the store. It logs a warning about the store
+// at debug level during an outage, and otherwise at most once in RepeatAfter.
+func (w *Watch) Logger() *slog.Logger { return slog.New(handler{w.logger.Handler(), w}) }
+
+type handler struct {
+	slog.Handler
+
+	watch *Watch
+}
+
+// Handle implements slog.Handler.
+func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	if warning, ok := ofStore(r); ok && (h.watch.away(ctx) || !h.watch.due(warning)) {
+		r.Level = slog.LevelDebug
+		if !h.Enabled(ctx, r.Level) {
+			return nil
+		}
+	}
+	return h.Handler.Handle(ctx, r) //nolint:wrapcheck // it adds nothing
+}
+
+// WithAttrs implements slog.Handler.
+func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return handler{h.Handler.WithAttrs(attrs), h.watch}
+}
+
+// WithGroup implements slog.Handler.
+func (h handler) WithGroup(name string) slog.Handler {
+	return handler{h.Handler.WithGroup(name), h.watch}
+}
+
+// ofStore returns what a warning says if it is one about the store.
+func ofStore(r slog.Record) (warning string, ok bool) {
+	if r.Level < slog.LevelWarn {
+		return "", false
+	}
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key != errorKey {
+			return true
+		}
+		err, _ := a.Value.Any().(error)
+		if _, ok = errors.AsType[*fault.UnavailableError](err); ok {
+			text := err.Error()
+			warning = r.Message + ": " + text[:min(len(text), sameBytes)]
+		}
+		return false
+	})
+	return warning, ok
+}

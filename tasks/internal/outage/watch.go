@@ -1,0 +1,111 @@
+package outage
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+)
+
+const (
+	// AskEvery is how often a Watch asks during an outage whether the store is back.
+	AskEvery = 2 * time.Second
+	// askWithin is how long the store may take to answer that.
+	askWithin = 2 * time.Second
+	// RepeatAfter is how long a warning of a store that answers is not repeated.
+	RepeatAfter  = time.Minute
+	mostWarnings = 100
+)
+
+// Watch notices the outages of a store by the warnings of those that use it. It asks the
+// store nothing while there are no warnings. It is safe for concurrent use.
+type Watch struct {
+	client redis.Cmdable
+	logger *slog.Logger
+	local  func() time.Time
+
+	asking chan struct{} // held by the caller that asks the store
+	since  time.Time     // when the outage was noticed; zero if there is none
+	asked  time.Time     // when the store was last asked
+
+	mu     sync.Mutex
+	warned map[string]time.Time
+}
+
+// New returns a Watch of the store behind client. It logs outages to logger.
+func New(client redis.Cmdable, logger *slog.Logger) *Watch {
+	return &Watch{
+		client: client, logger: logger, local: storeclock.New().Local,
+		asking: make(chan struct{}, 1), warned: make(map[string]time.Time),
+	}
+}
+
+// Follow notices the end of outages until the returned function is called. Without Follow
+// the next warning notices it.
+func (w *Watch) Follow(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var following sync.WaitGroup
+	following.Go(func() {
+		for storeclock.Sleep(ctx, nil, AskEvery) {
+			w.asking <- struct{}{}
+			if !w.since.IsZero() {
+				w.ask(ctx)
+			}
+			<-w.asking
+		}
+	})
+	return func() {
+		cancel()
+		following.Wait()
+	}
+}
+
+// away reports whether there is an outage. If that is not known, it asks the store.
+func (w *Watch) away(ctx context.Context) bool {
+	w.asking <- struct{}{}
+	defer func() { <-w.asking }()
+	if w.since.IsZero() || w.local().Sub(w.asked) >= AskEvery {
+		w.ask(context.WithoutCancel(ctx))
+	}
+	return !w.since.IsZero()
+}
+
+// ask asks the store whether it answers, and logs what has changed.
+func (w *Watch) ask(ctx context.Context) {
+	within, done := context.WithTimeout(ctx, askWithin)
+	defer done()
+	err := w.client.Ping(within).Err()
+	if ctx.Err() != nil {
+		return
+	}
+	w.asked = w.local()
+	switch {
+	case err != nil && w.since.IsZero():
+		w.since = w.asked
+		w.logger.WarnContext(ctx, "Redis does not answer", "error", err)
+	case err == nil && !w.since.IsZero():
+		w.logger.InfoContext(ctx, "Redis is back", "after", w.asked.Sub(w.since).Round(time.Millisecond))
+		w.since = time.Time{}
+	}
+}
+
+// due reports whether to log a warning although the store answers: a store that refuses
+// writes, for instance, has a warning for each.
+func (w *Watch) due(warning string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.local()
+	last, known := w.warned[warning]
+	if known && now.Sub(last) < RepeatAfter {
+		return false
+	}
+	if !known && len(w.warned) == mostWarnings { // some contain ids
+		clear(w.warned)
+	}
+	w.warned[warning] = now
+	return true
+}
