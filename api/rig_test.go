@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +25,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
@@ -54,13 +53,13 @@ type rig struct {
 	handler  http.Handler
 	url      string
 	http     *http.Client
-	log      *journal
+	log      *output.Buffer
 }
 
 // newRig starts an API on a store that has the default rules.
 func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	tb.Helper()
-	r := &rig{TB: tb, store: miniredis.RunT(tb), log: new(journal)}
+	r := &rig{TB: tb, store: miniredis.RunT(tb), log: new(output.Buffer)}
 	r.store.SetTime(now())
 	// As the programs connect, but that a store that is away is soon said to be.
 	r.client = redis.NewClient(&redis.Options{
@@ -237,22 +236,4 @@ func into[T any](tb testing.TB, status int, got reply) T {
 	var value T
 	require.NoError(tb, json.Unmarshal(got.body, &value), string(got.body))
 	return value
-}
-
-// journal is what was logged.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(line []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(line)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
 }

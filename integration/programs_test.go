@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 )
 
 // programs are the built programs, in a folder.
@@ -78,28 +79,10 @@ func (p programs) command(t *testing.T, name string, environ, args []string) res
 	return result{status: command.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
 }
 
-// written is what a running program has written so far.
-type written struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (w *written) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
-func (w *written) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
-}
-
 // workerProcess is a running worker.
 type workerProcess struct {
 	command        *exec.Cmd
-	stdout, stderr written
+	stdout, stderr output.Buffer
 	ended          chan struct{}
 }
 

@@ -7,35 +7,22 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/vbauerster/mpb/v8"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // screen is what a bar is drawn on.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
+type screen struct{ output.Buffer }
 
 func (s *screen) shows(text string) func() bool {
-	return func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return strings.Contains(s.text.String(), text)
-	}
+	return func() bool { return strings.Contains(s.String(), text) }
 }
 
 func TestProgressOfAFile(t *testing.T) {

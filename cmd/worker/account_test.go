@@ -27,7 +27,7 @@ import (
 // says runs a subcommand that has something to say beside its answer.
 func says(t *testing.T, environ []string, args ...string) (stdout, stderr string) {
 	t.Helper()
-	var out, log output
+	var out, log written
 	p := cli.Program{Environ: environ, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &log}
 	require.NoError(t, runProgram(t.Context(), p, args))
 	return out.String(), log.String()

@@ -64,7 +64,7 @@ func (g *given) dead(user, id string, ago time.Duration, fields ...any) {
 // runs runs a command line of dead-letters, and returns what it ends with.
 func (g *given) runs(line string) (status int, stdout, stderr string) {
 	g.Helper()
-	var out, log output
+	var out, log written
 	p := cli.Program{Environ: g.environ, Stdin: strings.NewReader("y\n"), Stdout: &out, Stderr: &log}
 	err := runProgram(g.Context(), p, append([]string{"dead-letters"}, strings.Fields(line)...))
 	status = cli.ExitCode(err)

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,30 +11,16 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// output is what a program has written so far.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
+// written is what a program has written so far.
+type written struct{ output.Buffer }
 
 // lines are the whole lines so far, each a JSON object.
-func (o *output) lines(t *testing.T) []map[string]any {
+func (o *written) lines(t *testing.T) []map[string]any {
 	t.Helper()
 	var all []map[string]any
 	for text := range strings.Lines(o.String()) {
@@ -51,7 +35,7 @@ func (o *output) lines(t *testing.T) []map[string]any {
 
 // running is a worker in this process.
 type running struct {
-	stdout, stderr output
+	stdout, stderr written
 	stop           context.CancelFunc
 	ended          chan struct{}
 	err            error // once ended is closed
@@ -154,7 +138,7 @@ func failure(err error) (status int, sentences string) {
 // command runs a subcommand to its end.
 func command(t *testing.T, environ []string, stdin string, args ...string) (stdout string, err error) {
 	t.Helper()
-	var out, log output
+	var out, log written
 	p := cli.Program{Environ: environ, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &log}
 	err = runProgram(t.Context(), p, args)
 	require.Empty(t, log.String())

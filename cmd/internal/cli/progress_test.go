@@ -1,14 +1,14 @@
 package cli
 
 import (
-	"bytes"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/vbauerster/mpb/v8"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 )
 
 func TestTheQuestionWhetherAllAreMeant(t *testing.T) {
@@ -25,27 +25,9 @@ func TestTheQuestionWhetherAllAreMeant(t *testing.T) {
 	require.False(t, IsTerminal(strings.NewReader("")))
 }
 
-// screen is a buffer that the bar's goroutine writes to while the test reads it.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	var terminal screen
+	var terminal output.Buffer
 	bar := newProgress(&terminal, "purged", 12, mpb.WithAutoRefresh())
 	bar.Add(5)
 	shows := func(text string) func() bool {
