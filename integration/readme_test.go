@@ -90,10 +90,16 @@ func TestReadmeRefusal(t *testing.T) {
 // onADayToCome replaces the day of a text by the day after tomorrow.
 func onADayToCome(t *testing.T, text string) (moved, day string) {
 	t.Helper()
+	day = time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
+	return onADay(t, text, day), day
+}
+
+// onADay replaces the day of a text.
+func onADay(t *testing.T, text, day string) string {
+	t.Helper()
 	written := regexp.MustCompile(`\d{4}-\d\d-\d\d`).FindString(text)
 	require.NotEmpty(t, written)
-	day = time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
-	return strings.ReplaceAll(text, written, day), day
+	return strings.ReplaceAll(text, written, day)
 }
 
 func TestReadmeExample(t *testing.T) {
