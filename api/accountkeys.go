@@ -42,7 +42,7 @@ func (s *server) addKey(r *http.Request, _ web.Query) (web.Answer, error) {
 	}
 	if draft.Scopes != nil && len(draft.Scopes) == 0 {
 		// Without the field a key gets the usual scopes. An empty list asks for none.
-		return web.Answer{}, &fault.InvalidError{Field: "scopes", Value: "[]", Want: "at least one of submit, read and admin"}
+		return web.Answer{}, fault.Wrong("scopes", "scopes is empty: a key needs at least one of submit, read and admin")
 	}
 	scopes, err := accounts.ParseScopes(draft.Scopes...)
 	if err != nil {

@@ -43,7 +43,7 @@ func takeIdempotencyKey(d *message.Draft, h http.Header) error {
 	}
 	id := idOfKey(key)
 	if d.ID != "" && d.ID != id {
-		return &fault.InvalidError{Field: "id", Value: d.ID, Want: `the Idempotency-Key "` + key + `", where both are given`}
+		return fault.Wrong("id", "id %q is not the Idempotency-Key %q: give one of them", fault.Clip(d.ID), fault.Clip(key))
 	}
 	d.ID = id
 	return nil

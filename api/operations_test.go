@@ -92,7 +92,7 @@ func TestTheIdempotencyKeyStandsForTheID(t *testing.T) {
 
 	p := r.problem(http.StatusUnprocessableEntity, submit(`"id":"a",`, "b"))
 	require.Equal(t, "id", p.Field)
-	require.Equal(t, `id "a" is not allowed: it takes the Idempotency-Key "b", where both are given`, p.Detail)
+	require.Equal(t, `id "a" is not the Idempotency-Key "b": give one of them`, p.Detail)
 	for _, keys := range [][]string{{""}, {"a", "b"}, {`"`}, {`""`}, {`"a`}, {"ü"}, {strings.Repeat("k", 256)}, {"a\tb"}} {
 		p := r.problem(http.StatusUnprocessableEntity, submit("", keys...))
 		require.Equal(t, "Idempotency-Key", p.Field, keys)
@@ -241,7 +241,7 @@ func TestParametersThatAreNotAllowed(t *testing.T) {
 		{"/v1/users/alice/messages?limit=ten", "limit", "1 to 1000"},
 		{"/v1/users/alice/messages?limit=", "limit", "1 to 1000"},
 		{"/v1/users/alice/messages?form=now", "form", "there are from, to, limit, cursor"},
-		{"/v1/users/alice/messages?limit=1&limit=2", "limit", "one value"},
+		{"/v1/users/alice/messages?limit=1&limit=2", "limit", "give it once"},
 		{"/v1/users/alice/messages?cursor=x", "cursor", "next_cursor"},
 		{"/v1/users/alice/messages?cursor=eyJ0IjoxLCJpIjoiYSIsInUiOiJiIn0", "cursor", "next_cursor"}, // of another list
 		{"/v1/users/alice/messages?from=tomorrow", "from", "RFC 3339"},
@@ -252,7 +252,7 @@ func TestParametersThatAreNotAllowed(t *testing.T) {
 		{"/v1/users/alice/messages/a%2Fb", "id", "A-Z"},
 		{"/v1/dead-letters?user=", "user", "1 to 256 bytes"},
 		{"/v1/users/alice/dead-letters/a?content=yes", "content", "true or false"},
-		{"/v1/stats?user=alice", "user", "no parameters"},
+		{"/v1/stats?user=alice", "user", "this address has none"},
 	} {
 		p := r.problem(http.StatusUnprocessableEntity, r.get(wrong.target))
 		require.Equal(t, fault.CodeInvalidField, p.Code)

@@ -176,9 +176,8 @@ func (s *server) readPolicy(r *http.Request) (policy.Policy, error) {
 	}
 	name := r.PathValue("policy")
 	if document.Name != "" && document.Name != name {
-		return policy.Policy{}, &fault.InvalidError{
-			Field: "name", Value: document.Name, Want: "no value, or " + strconv.Quote(web.Clip(name)) + ", as the address has it",
-		}
+		return policy.Policy{}, fault.Wrong("name", "the body names the policy %q, and the address %q: leave the name out of the body",
+			web.Clip(document.Name), web.Clip(name))
 	}
 	document.Name, document.Version = name, 0
 	return document.Policy()

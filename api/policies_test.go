@@ -111,9 +111,9 @@ func TestPoliciesThatAreNotAllowed(t *testing.T) {
 		{`{"rules":["0/day"]}`, "rules", ""},
 		{`{"rules":["5 per day"]}`, "rules", ""},
 		{`{"rules":["1000000000000/day"]}`, "rules", ""},
-		{`{"rules":["1/minute","1/minute"]}`, "rules", "each rule once"},
-		{`{"rules":["5/hour","7/60m"]}`, "rules", "one rule for each window, which 5/hour has already"},
-		{`{"rules":["1/minute"],"categories":{"m":{"rules":["1/day","2/day"]}}}`, "categories.m.rules", "one rule for each window, which 1/day has already"},
+		{`{"rules":["1/minute","1/minute"]}`, "rules", "rules has the rule 1/minute twice"},
+		{`{"rules":["5/hour","7/60m"]}`, "rules", "rules has 5/hour and 7/hour, which have the same window"},
+		{`{"rules":["1/minute"],"categories":{"m":{"rules":["1/day","2/day"]}}}`, "categories.m.rules", "categories.m.rules has 1/day and 2/day, which have the same window"},
 		{`{"rules":["1/minute"],"time_zone":"Mars/Olympus"}`, "time_zone", "an IANA time zone"},
 		{`{"rules":["1/minute"],"time_zone":"Local"}`, "time_zone", "an IANA time zone"},
 		{`{"rules":["1/minute"],"quiet_hours":["00:00-24:00"]}`, "quiet_hours", ""},
@@ -127,11 +127,11 @@ func TestPoliciesThatAreNotAllowed(t *testing.T) {
 		{`{"rules":["1/minute"],"categories":{"Marketing":{"exempt":true}}}`, "categories", "1 to 64"},
 		{`{"rules":["1/minute"],"categories":{"m":{}}}`, "categories.m", "at least one rule"},
 		{`{"rules":["1/minute"],"categories":{"m":null}}`, "categories.m", "at least one rule"},
-		{`{"rules":["1/minute"],"categories":{"m":{"rules":["1/day"],"exempt":true}}}`, "categories.m", "either rules or exempt"},
+		{`{"rules":["1/minute"],"categories":{"m":{"rules":["1/day"],"exempt":true}}}`, "categories.m", "has rules and exempt: true"},
 		{`{"rules":["1/minute"],"categories":{"m":{"rules":["1/day"],"counts":false}}}`, "categories.m.counts", ""},
 		{`{"rules":["1/minute"],"categories":{"m":{"rules":["x"]}}}`, "categories.m.rules", ""},
 		{`{"rules":["1/minute"],"categories":{` + strings.Join(many, ",") + `}}`, "categories", "at most 100"},
-		{`{"rules":["1/minute"],"name":"default"}`, "name", `"vip", as the address has it`},
+		{`{"rules":["1/minute"],"name":"default"}`, "name", `the body names the policy "default", and the address "vip"`},
 
 		{`{"rules":["1/minute"],"quiet":["22:00-08:00"]}`, "quiet", "there are name, time_zone, user_time_zone, rules"},
 		{`{"Rules":["1/minute"]}`, "Rules", "unknown field"},
@@ -180,17 +180,17 @@ func TestEverythingThatIsWrongWithAPolicy(t *testing.T) {
 			"rules",
 			[]string{
 				`rules "5 per day" `, `rules "0/day" `, `quiet_hours "at night" `, `quiet_hours "22:00-22:00" `, `reach "400d" `,
-				`categories.m.rules "x" `, `on_conflict "drop" `, `categories "Marketing" `, `categories.n "{}" `,
+				`categories.m.rules "x" `, `on_conflict "drop" `, `categories "Marketing" `, `categories.n needs at least one rule`,
 				`alert_at "0" `, `alert_to "nobody" `, `time_zone "Mars/Olympus" `,
 			},
 		},
 		{
 			`{"rules":["5/hour","7/hour","1/day","2/day"],"reach":"0s","categories":{"m":{"rules":["1/day","2/day"]}}}`, "reach",
-			[]string{`reach "0s" `, `rules "7/hour" `, `rules "2/day" `, `categories.m.rules "2/day" `},
+			[]string{`reach "0s" `, `rules has 5/hour and 7/hour`, `rules has 1/day and 2/day`, `categories.m.rules has 1/day and 2/day`},
 		},
 		{
 			`{"Rules":["1/minute"],"rules":"1/minute","user_time_zone":"yes","categories":{"m":[],"n":{"count":false,"exempt":1}}}`, "Rules",
-			[]string{`unknown field "Rules": `, `categories.m "a array" `, `unknown field "categories.n.count": `, `categories.n.exempt "a number" `, `rules "a string" `, `user_time_zone "a string" `},
+			[]string{`unknown field "Rules": `, `categories.m is a JSON array: it has to be a JSON object`, `unknown field "categories.n.count": `, `categories.n.exempt is a JSON number: `, `rules is a JSON string: `, `user_time_zone is a JSON string: `},
 		},
 		{`{"rules":[` + strings.Repeat(`"often",`, 24) + `"never"]}`, "rules", append(slices.Repeat([]string{`rules "often" `}, 20), "and 5 more")},
 	} {
@@ -205,7 +205,7 @@ func TestEverythingThatIsWrongWithAPolicy(t *testing.T) {
 				require.GreaterOrEqual(t, at, 0, "%s in %s", says, p.Detail)
 				rest = rest[at+len(says):]
 			}
-			sentences := regexp.MustCompile(` is not allowed: it takes |unknown field |; and 5 more`).FindAllString(p.Detail, -1)
+			sentences := regexp.MustCompile(` is not allowed: it takes |unknown field |; and 5 more| needs at least | is a JSON |, which have the same window: `).FindAllString(p.Detail, -1)
 			require.Len(t, sentences, len(row.says), p.Detail)
 		}
 	}

@@ -107,16 +107,16 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 	r.sets("alice", policy.UserSettings{Policy: "vip", Contact: "ada@example.org"})
 	before := r.store.Dump()
 	for _, wrong := range []struct{ body, field, says string }{
-		{`{"policy":"gold"}`, "policy", "a policy that the store has and this program can read: default, vip"},
+		{`{"policy":"gold"}`, "policy", `there is no policy "gold" that this program can read: there are default, vip`},
 		{`{"policy":"Gold"}`, "policy", "1 to 64"},
-		{`{"policy":"vip","limits":["5/hour"]}`, "limits", "another limit for a rule of policy vip: 3/minute, 20/calendar_day"},
+		{`{"policy":"vip","limits":["5/hour"]}`, "limits", "the limit 5/hour replaces no rule, as policy vip has none of its window: it has 3/minute, 20/calendar_day"},
 		{`{"policy":"vip","limits":["5/minute","6/minute"]}`, "limits", "one limit for each window"},
 		{`{"policy":"vip","limits":["often"]}`, "limits", ""},
 		{`{"time_zone":"Mars/Olympus"}`, "time_zone", "an IANA time zone"},
 		{`{"contact":"nobody"}`, "contact", ""},
 		{`{"blocked":"yes"}`, "blocked", "true or false"},
 		{`{"limits":"5/minute"}`, "limits", "a list"},
-		{`{"limits":[5]}`, "limits", "a text"},
+		{`{"limits":[5]}`, "limits", "it has to be"},
 		{`{"contact":5}`, "contact", "a text"},
 		{`{"block":true}`, "block", "there are contact, policy, limits, time_zone, blocked"},
 		{`{"user":"alice"}`, "user", "unknown field"},

@@ -235,10 +235,7 @@ func crossChecks() []Check {
 			if c.RetryMin <= c.RetryMax || c.RetryMax == 0 {
 				return nil
 			}
-			return &fault.InvalidError{
-				Field: "retry_min", Value: FormatDuration(c.RetryMin),
-				Want: "at most retry_max, which is " + FormatDuration(c.RetryMax),
-			}
+			return fault.Wrong("retry_min", "retry_min, %s, is longer than retry_max, %s", FormatDuration(c.RetryMin), FormatDuration(c.RetryMax))
 		},
 		// A delivery that outlives the shutdown goes back to the queue while
 		// its request is under way, and the message goes out twice.
@@ -246,10 +243,8 @@ func crossChecks() []Check {
 			if c.ShutdownTimeout > c.PushTimeout || c.PushTimeout == 0 {
 				return nil
 			}
-			return &fault.InvalidError{
-				Field: "shutdown_timeout", Value: FormatDuration(c.ShutdownTimeout),
-				Want: "more than push_timeout, which is " + FormatDuration(c.PushTimeout),
-			}
+			return fault.Wrong("shutdown_timeout", "shutdown_timeout, %s, has to be longer than push_timeout, %s",
+				FormatDuration(c.ShutdownTimeout), FormatDuration(c.PushTimeout))
 		},
 	}
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"log/slog"
 	"net/netip"
-	"strconv"
 	"strings"
 	"time"
 
@@ -152,9 +151,7 @@ func HasSomethingToDo(c Config) *fault.InvalidError {
 	if c.Deliver || c.Listen != "" {
 		return nil
 	}
-	return &fault.InvalidError{
-		Field: "deliver", Value: "false", Want: "true where listen is off: this worker would do nothing",
-	}
+	return fault.Wrong("deliver", "deliver is false and listen is off: this worker would do nothing")
 }
 
 // ReplicasNeedRedis is the Check of a program that waits for replicas, which the embedded
@@ -163,10 +160,7 @@ func ReplicasNeedRedis(c Config) *fault.InvalidError {
 	if c.WaitReplicas == 0 || c.RedisURL != "" {
 		return nil
 	}
-	return &fault.InvalidError{
-		Field: "wait_replicas", Value: strconv.Itoa(c.WaitReplicas),
-		Want: "0 on the embedded store, which has no replicas",
-	}
+	return fault.Wrong("wait_replicas", "wait_replicas is %d, and the embedded store has no replicas: set redis_url, or wait_replicas to 0", c.WaitReplicas)
 }
 
 // Load returns the settings from flags that RegisterFlags registered (nil for none), the

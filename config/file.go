@@ -26,15 +26,15 @@ func readFile(name string, rows []*setting, c *Config) []*fault.InvalidError {
 		return nil
 	}
 	rejected := func(format string, args ...any) []*fault.InvalidError {
-		return []*fault.InvalidError{{Field: FileFlag, Value: name, Want: fmt.Sprintf(format, args...)}}
+		return []*fault.InvalidError{fault.Wrong(FileFlag, "%s", name+" "+fmt.Sprintf(format, args...))}
 	}
 	data, err := readPath(name)
 	if err != nil {
-		return rejected("the name of a file that can be read: %v", err)
+		return rejected("can't be read: %v", err)
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return rejected("a YAML file: %s", syntaxProblem(err, rows))
+		return rejected("is no valid YAML: %s", syntaxProblem(err, rows))
 	}
 	reader := fileReader{name: name, rows: rows, config: c}
 	found := false
@@ -43,12 +43,12 @@ func readFile(name string, rows []*setting, c *Config) []*fault.InvalidError {
 		case nil:
 		case *ast.MappingNode:
 			if found {
-				return rejected("a YAML file with one document")
+				return rejected("has several YAML documents: one is allowed")
 			}
 			found = true
 			reader.mapping("", body)
 		default:
-			return rejected("a YAML file of settings, name: value")
+			return rejected("has no settings: write one a line, name: value")
 		}
 	}
 	reader.tiersOfAccounts()
@@ -107,7 +107,7 @@ func (r *fileReader) mapping(prefix string, m *ast.MappingNode) {
 		}
 		inner := r.under(key + ".")
 		if len(inner) == 0 {
-			r.reject("setting", key, "one of "+strings.Join(r.under(prefix), ", "), source)
+			r.add(unknownSetting(key, r.under(prefix)), source)
 			continue
 		}
 		switch value := entry.Value.(type) {
@@ -173,9 +173,16 @@ func (r *fileReader) value(row *setting, node ast.Node, source string) {
 }
 
 func (r *fileReader) reject(field, value, want, source string) {
-	r.problems = append(r.problems, &fault.InvalidError{
-		Field: field, Value: value, Want: want + " (" + source + ")",
-	})
+	r.add(&fault.InvalidError{Field: field, Value: value, Want: want}, source)
+}
+
+func unknownSetting(key string, known []string) *fault.InvalidError {
+	return fault.Wrong("setting", "unknown setting %q: there are %s", fault.Clip(key), strings.Join(known, ", "))
+}
+
+// add notes what is wrong; source is where it stands.
+func (r *fileReader) add(problem *fault.InvalidError, source string) {
+	r.problems = append(r.problems, problem.Noting(" ("+source+")"))
 }
 
 // scalar returns a plain value as written: 0123 stays 0123, although it is an octal number

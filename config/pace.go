@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -35,9 +34,8 @@ func BurstHasRate(c Config) *fault.InvalidError {
 	if c.Pace.Burst <= c.Pace.Rate.Count {
 		return nil
 	}
-	want := fmt.Sprintf("at most what pace.rate allows, which is %s", c.Pace.Rate)
 	if c.Pace.Rate.Count == 0 {
-		want = "a pace.rate beside it"
+		return fault.Wrong("pace.burst", "pace.burst needs a pace.rate")
 	}
-	return &fault.InvalidError{Field: "pace.burst", Value: strconv.FormatInt(c.Pace.Burst, 10), Want: want}
+	return fault.Wrong("pace.burst", "pace.burst, %d, is more than pace.rate allows, %s", c.Pace.Burst, c.Pace.Rate)
 }

@@ -16,8 +16,8 @@ func TestPaceIsRejected(t *testing.T) {
 		`pace.burst "0" is not allowed: it takes a whole number from 1 to 100000 (given by SENDLIMIT_PACE_BURST)`: {
 			"SENDLIMIT_PACE_BURST=0",
 		},
-		`pace.burst "6" is not allowed: it takes a pace.rate beside it`: {"SENDLIMIT_PACE_BURST=6"},
-		`pace.burst "6" is not allowed: it takes at most what pace.rate allows, which is 5/second`: {
+		"pace.burst needs a pace.rate": {"SENDLIMIT_PACE_BURST=6"},
+		"pace.burst, 6, is more than pace.rate allows, 5/second": {
 			"SENDLIMIT_PACE_BURST=6", "SENDLIMIT_PACE_RATE=5/second",
 		},
 	} {

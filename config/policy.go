@@ -230,5 +230,5 @@ func wholePolicy(c Config) *fault.InvalidError {
 	if problem == nil {
 		return nil
 	}
-	return &fault.InvalidError{Field: "policy." + problem.Field, Value: problem.Value, Want: problem.Want}
+	return &fault.InvalidError{Field: "policy." + problem.Field, Value: problem.Value, Want: problem.Want, Says: problem.Says}
 }

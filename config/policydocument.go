@@ -108,7 +108,7 @@ func (d *documentReader) object(field string, node ast.Node, at *token.Token, in
 			name = field + "." + name
 		}
 		if into, ok := fields[key.Value]; !ok {
-			d.reject("setting", d.path+name, "one of "+strings.Join(known, ", "), key)
+			d.wrong = append(d.wrong, misplaced{unknownSetting(d.path+name, known), key})
 		} else if _, null := entry.Value.(*ast.NullNode); !null {
 			d.at[name] = key
 			d.value(name, entry.Value, key, into)
@@ -280,6 +280,6 @@ func (d *documentReader) report(source string) {
 		if field != "setting" { // whose value has the whole name
 			field = strings.TrimSuffix(d.path+field, ".")
 		}
-		d.fileReader.reject(field, problem.Value, problem.Want, stands)
+		d.add(&fault.InvalidError{Field: field, Value: problem.Value, Want: problem.Want, Says: problem.Says}, stands)
 	}
 }

@@ -41,8 +41,12 @@ func ReadPolicy(file string, stdin io.Reader, name string) (policy.Policy, error
 
 // policyBody returns the document of a file, which must have only one.
 func policyBody(name string, stdin io.Reader) (ast.Node, *fault.InvalidError) {
+	from := name
+	if name == StandardInput {
+		from = "standard input"
+	}
 	reject := func(format string, args ...any) (ast.Node, *fault.InvalidError) {
-		return nil, &fault.InvalidError{Field: "file", Value: name, Want: fmt.Sprintf(format, args...)}
+		return nil, fault.Wrong("file", "%s", from+" "+fmt.Sprintf(format, args...))
 	}
 	read := func() ([]byte, error) { return readPath(name) }
 	if name == StandardInput {
@@ -50,18 +54,18 @@ func policyBody(name string, stdin io.Reader) (ast.Node, *fault.InvalidError) {
 	}
 	data, err := read()
 	if err != nil {
-		return reject("the name of a file that can be read, or - for standard input: %v", err)
+		return reject("can't be read: %v", err)
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return reject("YAML or JSON: %s", parserProblem(err))
+		return reject("is no valid YAML or JSON: %s", parserProblem(err))
 	}
 	var body ast.Node
 	for _, document := range file.Docs {
 		switch {
 		case document.Body == nil:
 		case body != nil:
-			return reject("YAML or JSON with one document")
+			return reject("has several documents: one is allowed")
 		default:
 			body = document.Body
 		}
@@ -72,7 +76,7 @@ func policyBody(name string, stdin io.Reader) (ast.Node, *fault.InvalidError) {
 	case *ast.MappingNode:
 		return body, nil
 	}
-	return reject("YAML or JSON with rules and what else there is of a policy, name: value")
+	return reject("is no policy: write rules and what else there is, name: value")
 }
 
 // parserProblem returns an error of the parser in one line.

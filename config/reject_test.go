@@ -75,13 +75,13 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"policy.time_zone", "Local", "Local", "an IANA time zone such as Europe/Berlin"}, // differs by machine
 		{"policy.rules", "1/minute, 5 an hour", "5 an hour", rule},
 		{"policy.rules", "0/minute", "0/minute", "a limit of 1 to 1000"},
-		{"policy.rules", "1/minute,1/60s", "1/minute", "each rule once"},
-		{"policy.rules", "5/hour,7/60m", "7/hour", "one rule for each window, which 5/hour has already"},
-		{"policy.rules", "[]", "[]", "at least one rule such as 5/hour"},
+		{"policy.rules", "1/minute,1/60s", "1/minute", "!rules has the rule 1/minute twice"},
+		{"policy.rules", "5/hour,7/60m", "7/hour", "!rules has 5/hour and 7/hour, which have the same window: keep one of them"},
+		{"policy.rules", "[]", "[]", "!a policy needs at least one rule, such as 5/hour"},
 		{"policy.user_time_zone", "yes", "yes", "true or false"},
 		{"policy.quiet_hours", "22:00-08:00, 9-5", "9-5", hours},
 		{"policy.quiet_hours", "sat, 22:00-08:00", "sat,22:00-08:00", hours}, // a day without its times
-		{"policy.quiet_hours", "00:00-24:00", "00:00-24:00", "hours that leave some time of the week, as nothing could ever be sent otherwise"},
+		{"policy.quiet_hours", "00:00-24:00", "00:00-24:00", "!the quiet hours 00:00-24:00 leave no time of the week: nothing could ever be sent"},
 		{"policy.reach", "367d", "367d", "1s to 366d in whole seconds, such as 30d, 36h or 90m"},
 		{"policy.on_conflict", "drop", "drop", "refuse or shift"},
 		{"policy.alert_at", "80, many", "80, many", "percents of 1 to 100, ascending, such as 80 and 100"},
@@ -115,10 +115,17 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 			t.Parallel()
 			problem := rejected(t, []string{variable(row.key) + "=" + row.value}, "")
 			require.Len(t, problem.Rejected, 1)
-			require.EqualError(t, problem, fmt.Sprintf("%s %q is not allowed: it takes %s (given by %s)",
-				row.key, row.shown, row.want, variable(row.key)))
+			require.EqualError(t, problem, refusal(row.key, row.shown, row.want)+" (given by "+variable(row.key)+")")
 		})
 	}
+}
+
+// refusal returns the sentence for a value. After "!" want is the whole sentence.
+func refusal(field, value, want string) string {
+	if whole, ok := strings.CutPrefix(want, "!"); ok {
+		return whole
+	}
+	return fmt.Sprintf("%s %q is not allowed: it takes %s", field, value, want)
 }
 
 func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
@@ -128,11 +135,11 @@ func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
 	_, err := config.Load(flags, []string{"SENDLIMIT_REACH=2y", "SENDLIMIT_REDIS_URL=redis://:pw@h"}, name)
 	require.EqualError(t, err, strings.Join([]string{
 		"7 settings are rejected:",
-		`setting "push_uri" is not allowed: it takes one of ` + strings.Join(keys, ", ") + ", policy.categories, policies, tiers, accounts (" + name + ", line 1)",
-		`setting "policy.rule" is not allowed: it takes one of ` + policyKeys + ` (` + name + ", line 3)",
-		`SENDLIMIT_REDIS_URL "redis://:***@h" is not allowed: it takes no value: this one setting is named REDIS_URL`,
+		`unknown setting "push_uri": there are ` + strings.Join(keys, ", ") + ", policy.categories, policies, tiers, accounts (" + name + ", line 1)",
+		`unknown setting "policy.rule": there are ` + policyKeys + ` (` + name + ", line 3)",
+		`unknown variable SENDLIMIT_REDIS_URL: this one setting is named REDIS_URL`,
 		`prefix "UP" is not allowed: it takes 1 to 32 of a-z 0-9 _ - (given by ` + name + ", line 2)",
-		`policy.rules "[]" is not allowed: it takes at least one rule such as 5/hour (given by ` + name + ", line 3)",
+		`a policy needs at least one rule, such as 5/hour (given by ` + name + ", line 3)",
 		`reach "2y" is not allowed: it takes a length of time such as 30s, 15m, 2h or 7d, from 1m to 366d (given by SENDLIMIT_REACH)`,
 		`deliveries "many" is not allowed: it takes a whole number from 1 to 512 (given by --deliveries)`,
 	}, "\n  "))
@@ -147,14 +154,14 @@ func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
 func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"SENDLIMIT_LISTENN":         "a known name, of which SENDLIMIT_LISTEN is the nearest",
-		"SENDLIMIT_PUSH_SECRETT":    "a known name, of which SENDLIMIT_PUSH_SECRET is the nearest",
-		"SENDLIMIT_WEBHOOK":         "a name of sendlimit.example.yaml in capitals",
-		"SENDLIMIT_PORT":            "a name of sendlimit.example.yaml in capitals",
-		"SENDLIMIT_POLICY_TIMEZONE": "a known name, of which SENDLIMIT_POLICY_TIME_ZONE is the nearest",
+		"SENDLIMIT_LISTENN":         "did you mean SENDLIMIT_LISTEN?",
+		"SENDLIMIT_PUSH_SECRETT":    "did you mean SENDLIMIT_PUSH_SECRET?",
+		"SENDLIMIT_WEBHOOK":         "the names are those of sendlimit.example.yaml in capitals",
+		"SENDLIMIT_PORT":            "the names are those of sendlimit.example.yaml in capitals",
+		"SENDLIMIT_POLICY_TIMEZONE": "did you mean SENDLIMIT_POLICY_TIME_ZONE?",
 	} {
 		problem := rejected(t, []string{name + "=hunter2"}, "")
-		require.EqualError(t, problem, fmt.Sprintf("setting %q is not allowed: it takes %s (in the environment)", name, want))
+		require.EqualError(t, problem, fmt.Sprintf("unknown variable %s in the environment: %s", name, want))
 	}
 	// Those of Kubernetes and of tests are not ours to judge, and an empty one is not given.
 	_, err := config.Load(nil, []string{
@@ -178,7 +185,7 @@ func errorsIn(t *testing.T, err error) []error {
 func TestShutdownHasToOutlastADelivery(t *testing.T) {
 	t.Parallel()
 	problem := rejected(t, []string{"SENDLIMIT_PUSH_TIMEOUT=30s"}, "")
-	require.EqualError(t, problem, `shutdown_timeout "30s" is not allowed: it takes more than push_timeout, which is 30s`)
+	require.EqualError(t, problem, "shutdown_timeout, 30s, has to be longer than push_timeout, 30s")
 
 	_, err := config.Load(nil, []string{"SENDLIMIT_PUSH_TIMEOUT=30s", "SENDLIMIT_SHUTDOWN_TIMEOUT=30001ms"}, "")
 	require.NoError(t, err)
@@ -187,13 +194,13 @@ func TestShutdownHasToOutlastADelivery(t *testing.T) {
 func TestRetriesWaitLongerAndLonger(t *testing.T) {
 	t.Parallel()
 	problem := rejected(t, []string{"SENDLIMIT_RETRY_MIN=1h"}, "")
-	require.EqualError(t, problem, `retry_min "1h" is not allowed: it takes at most retry_max, which is 15m`)
+	require.EqualError(t, problem, "retry_min, 1h, is longer than retry_max, 15m")
 }
 
 func TestTheEmbeddedStoreHasNoReplicas(t *testing.T) {
 	t.Parallel()
 	problem := rejected(t, []string{"SENDLIMIT_WAIT_REPLICAS=1"}, "", config.ReplicasNeedRedis)
-	require.EqualError(t, problem, `wait_replicas "1" is not allowed: it takes 0 on the embedded store, which has no replicas`)
+	require.EqualError(t, problem, "wait_replicas is 1, and the embedded store has no replicas: set redis_url, or wait_replicas to 0")
 
 	for _, fine := range [][]string{nil, {"SENDLIMIT_WAIT_REPLICAS=1", "REDIS_URL=redis://h"}} {
 		_, err := config.Load(nil, fine, "", config.ReplicasNeedRedis)
@@ -226,7 +233,7 @@ func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
 func TestAWorkerHasSomethingToDo(t *testing.T) {
 	t.Parallel()
 	problem := rejected(t, []string{"SENDLIMIT_DELIVER=false", "SENDLIMIT_LISTEN=off"}, "", config.HasSomethingToDo)
-	require.EqualError(t, problem, `deliver "false" is not allowed: it takes true where listen is off: this worker would do nothing`)
+	require.EqualError(t, problem, "deliver is false and listen is off: this worker would do nothing")
 
 	for _, fine := range [][]string{nil, {"SENDLIMIT_DELIVER=false"}, {"SENDLIMIT_LISTEN=off"}} {
 		_, err := config.Load(nil, fine, "", config.HasSomethingToDo)
@@ -247,18 +254,18 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	const plain = "a plain value (FILE, line 1)"
 	for _, row := range []struct{ content, want string }{
-		{"prefix: a\nprefix: b\n", `config "FILE" is not allowed: it takes a YAML file: line 2, column 1: mapping key "prefix" already defined at [1:1]`},
-		{"prefix: \"a\n", `config "FILE" is not allowed: it takes a YAML file: line 1, column 9: could not find end character of double-quoted text`},
+		{"prefix: a\nprefix: b\n", `FILE is no valid YAML: line 2, column 1: mapping key "prefix" already defined at [1:1]`},
+		{"prefix: \"a\n", `FILE is no valid YAML: line 1, column 9: could not find end character of double-quoted text`},
 		{
 			"push_url: log:\n",
-			`config "FILE" is not allowed: it takes a YAML file: line 1, column 11: mapping value is not allowed in this context;` +
+			`FILE is no valid YAML: line 1, column 11: mapping value is not allowed in this context;` +
 				` a value with a colon at its end goes in quotes, such as "log:"`,
 		},
-		{"- prefix\n", `config "FILE" is not allowed: it takes a YAML file of settings, name: value`},
-		{"just words", `config "FILE" is not allowed: it takes a YAML file of settings, name: value`},
-		{"prefix: a\n---\nreach: 1d\n", `config "FILE" is not allowed: it takes a YAML file with one document`},
-		{"prefix: \xff\n", `config "FILE" is not allowed: it takes the name of a file that can be read: it is not UTF-8 text`},
-		{strings.Repeat("#", 1<<20+1), `config "FILE" is not allowed: it takes the name of a file that can be read: it has more than 1048576 bytes`},
+		{"- prefix\n", `FILE has no settings: write one a line, name: value`},
+		{"just words", `FILE has no settings: write one a line, name: value`},
+		{"prefix: a\n---\nreach: 1d\n", `FILE has several YAML documents: one is allowed`},
+		{"prefix: \xff\n", `FILE can't be read: it is not UTF-8 text`},
+		{strings.Repeat("#", 1<<20+1), `FILE can't be read: it has more than 1048576 bytes`},
 		{"prefix: [a]", `prefix "a list" is not allowed: it takes ` + plain},
 		{"prefix: {a: b}", `prefix "a mapping" is not allowed: it takes ` + plain},
 		{"prefix: !!str a", `prefix "a tagged value" is not allowed: it takes ` + plain},
@@ -277,7 +284,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 
 	missing := filepath.Join(t.TempDir(), "none.yaml")
 	require.EqualError(t, rejected(t, nil, missing), fmt.Sprintf(
-		"config %q is not allowed: it takes the name of a file that can be read: opening it: no such file or directory", missing))
+		"%s can't be read: opening it: no such file or directory", missing))
 	require.ErrorContains(t, rejected(t, nil, t.TempDir()), "is a directory")
 }
 

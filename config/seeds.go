@@ -157,7 +157,8 @@ func (r *fileReader) judge(path string, err error, source string) bool {
 	if strings.HasSuffix(path, ".") {
 		path += problem.Field
 	}
-	r.reject(path, problem.Value, problem.Want, source)
+	problem.Field = path
+	r.add(problem, source)
 	return false
 }
 
@@ -224,7 +225,7 @@ func (r *fileReader) entries(path string, node ast.Node, source string, known []
 		at := r.source(name)
 		i := slices.Index(names, name.Value)
 		if i < 0 {
-			r.reject("setting", path+name.Value, "one of "+strings.Join(names, ", "), at)
+			r.add(unknownSetting(path+name.Value, names), at)
 			continue
 		}
 		if _, null := value.Value.(*ast.NullNode); !null {

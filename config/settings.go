@@ -269,7 +269,7 @@ func (s *setting) parse() *fault.InvalidError {
 		problem.Value = s.show(value)
 	}
 	if s.source != "" {
-		problem.Want += " (given by " + s.source + ")"
+		return problem.Noting(" (given by " + s.source + ")")
 	}
 	return problem
 }

@@ -87,13 +87,10 @@ func readEnvironment(environ []string, w *written, rows []*setting) []*fault.Inv
 	err = errors.Join(err, env.ParseWithOptions(w, options))
 	var problems []*fault.InvalidError
 	if err != nil {
-		problems = append(problems, &fault.InvalidError{Field: "environment", Want: err.Error()})
+		problems = append(problems, fault.Wrong("environment", "the environment can't be read: %v", err))
 	}
 	if s := variables[envPrefix+"REDIS_URL"]; s != "" {
-		problems = append(problems, &fault.InvalidError{
-			Field: envPrefix + "REDIS_URL", Value: RedactRedisURL(s),
-			Want: "no value: this one setting is named REDIS_URL",
-		})
+		problems = append(problems, fault.Wrong(envPrefix+"REDIS_URL", "unknown variable %s: this one setting is named REDIS_URL", envPrefix+"REDIS_URL"))
 	}
 	return append(problems, unknownVariables(variables, rows)...)
 }
@@ -112,11 +109,11 @@ func unknownVariables(variables map[string]string, rows []*setting) []*fault.Inv
 		if !ours || value == "" || slices.Contains(known, name) || name == "REDIS_URL" || foreign(name, value) {
 			continue
 		}
-		want := "a name of sendlimit.example.yaml in capitals"
+		advice := "the names are those of sendlimit.example.yaml in capitals"
 		if nearest := Nearest(name, known); nearest != "" {
-			want = "a known name, of which " + envPrefix + nearest + " is the nearest"
+			advice = "did you mean " + envPrefix + nearest + "?"
 		}
-		problems = append(problems, &fault.InvalidError{Field: "setting", Value: variable, Want: want + " (in the environment)"})
+		problems = append(problems, fault.Wrong("setting", "unknown variable %s in the environment: %s", variable, advice))
 	}
 	return problems
 }

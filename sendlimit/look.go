@@ -90,7 +90,7 @@ func (r ListRequest) Check() (limit int, err error) {
 		return 0, &fault.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Want: fmt.Sprintf("1 to %d", MaxList)}
 	}
 	if !r.From.IsZero() && !r.To.IsZero() && !r.To.After(r.From) {
-		return 0, &fault.InvalidError{Field: "to", Value: r.To.Format(time.RFC3339), Want: "a time after from"}
+		return 0, &fault.InvalidError{Field: "to", Value: r.To.Format(time.RFC3339), Says: "to is not after from"}
 	}
 	return limit, nil
 }
@@ -129,7 +129,7 @@ func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	if spanned && (!r.To.After(r.From) || r.To.Sub(r.From) > MaxUsageSpan) {
 		return Usage{}, &fault.InvalidError{
 			Field: "to", Value: r.To.Format(time.RFC3339),
-			Want: fmt.Sprintf("a time after from, at most %d days", int(MaxUsageSpan/calendar.DayLong)),
+			Says: fmt.Sprintf("to has to be after from, by at most %d days", int(MaxUsageSpan/calendar.DayLong)),
 		}
 	}
 	book, err := t.book()

@@ -144,7 +144,7 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 		needed    = "a record: this timeline keeps them"
 		unneeded  = "none: this timeline keeps places only"
 		oneOf     = "exactly one of delivered, failed, uncertain and retry"
-		afterFrom = "a time after from, at most 32 days"
+		afterFrom = "to has to be after from, by at most 32 days"
 	)
 	long := strings.Repeat("g", 65)
 	for _, row := range []struct {
@@ -176,7 +176,7 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 		{nextFree(101), "count", "101", "1 to 100"},
 		{list(sendlimit.ListRequest{Limit: -1}), "limit", "-1", "1 to 10000"},
 		{list(sendlimit.ListRequest{Limit: 10_001}), "limit", "10001", "1 to 10000"},
-		{list(sendlimit.ListRequest{From: now, To: now}), "to", "2026-11-22T11:11:11Z", "a time after from"},
+		{list(sendlimit.ListRequest{From: now, To: now}), "to", "2026-11-22T11:11:11Z", "to is not after from"},
 		{usage(now, now), "to", "2026-11-22T11:11:11Z", afterFrom},
 		{usage(now, time.Time{}), "to", "0001-01-01T00:00:00Z", afterFrom},
 		{usage(time.Time{}, now), "to", "2026-11-22T11:11:11Z", afterFrom},
@@ -225,7 +225,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		policy             policy.Policy
 		field, value, want string
 	}{
-		{policy.Policy{Name: "p"}, "rules", "[]", "at least one rule such as 5/hour"},
+		{policy.Policy{Name: "p"}, "rules", "[]", "a policy needs at least one rule, such as 5/hour"},
 		{policy.Policy{Rules: policy.Default().Rules}, "policy", "", "a name of 1 to 64 of a-z 0-9 _ -"},
 	} {
 		_, err := sendlimit.NewRules(row.policy)

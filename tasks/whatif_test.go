@@ -71,9 +71,9 @@ func TestWhatIf(t *testing.T) {
 		require.Equal(s, before, s.server.Dump())
 
 		for sentence, w := range map[string]rules.WhatIf{
-			`what-if "3/minute" is not allowed: it takes one rule of each window`:  {Rules: rulesOf(s, "2/minute", "3/minute")},
-			`rules "[]" is not allowed: it takes at least one rule such as 5/hour`: {Policy: &policy.Policy{Name: "none"}},
-			`policy "vipp" is not allowed: it takes a policy that the store has: default, vip`: {
+			`the rule 3/minute has the window of another one: give one rule for each window`: {Rules: rulesOf(s, "2/minute", "3/minute")},
+			`a policy needs at least one rule, such as 5/hour`:                               {Policy: &policy.Policy{Name: "none"}},
+			`there is no policy "vipp": there are default, vip`: {
 				Policy: &policy.Policy{Name: "vipp", Rules: rulesOf(s, "1/hour")},
 			},
 			`policy "No" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`: {Policy: &policy.Policy{Name: "No", Rules: rulesOf(s, "1/hour")}},

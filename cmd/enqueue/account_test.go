@@ -61,8 +61,8 @@ func TestAnUnknownAccountIsOneClearError(t *testing.T) {
 	_, err = directory.Set(t.Context(), "gone", accounts.Change{Disabled: &disabled})
 	require.NoError(t, err)
 	for name, wanted := range map[string]string{
-		"acme": `account "acme" is not allowed: it takes the name of an account that exists`,
-		"gone": `account "gone" is not allowed: it takes an account that is not disabled`,
+		"acme": `there is no account "acme"`,
+		"gone": `account "gone" is disabled`,
 		"A B":  `account "A B" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`,
 	} {
 		for _, command := range []string{"list", "push", "status", "cancel", "move"} {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -160,22 +159,19 @@ func (f bulkFlags) check() (input.Format, error) {
 	if err != nil {
 		return format, err
 	}
-	invalid := func(field, value, want string) error {
-		return &fault.InvalidError{Field: field, Value: value, Want: want}
-	}
 	switch {
 	case f.fromLine < 1:
-		return format, invalid("from-line", strconv.Itoa(f.fromLine), "1 or more")
+		return format, fault.Wrong("from-line", "--from-line %d: lines are counted from 1", f.fromLine)
 	case f.sent && f.dryRun:
-		return format, invalid("dry-run", "true", "no --record-sent beside it: there is nothing to judge")
+		return format, fault.Wrong("dry-run", "--dry-run and --record-sent can't be given together: there is nothing to judge")
 	case len(f.whatIf) > 0 && !f.dryRun:
-		return format, invalid("what-if", f.whatIf[0], "--dry-run beside it: messages are submitted under the store's rules alone")
+		return format, fault.Wrong("what-if", "--what-if needs --dry-run: messages are submitted under the store's rules only")
 	case f.policyGiven && !f.dryRun:
-		return format, invalid("what-if-policy", f.whatIfPolicy, "--dry-run beside it: messages are submitted under the store's rules alone")
+		return format, fault.Wrong("what-if-policy", "--what-if-policy needs --dry-run: messages are submitted under the store's rules only")
 	case f.policyGiven && f.whatIfPolicy == "":
-		return format, invalid("what-if-policy", "", "the name of a file")
+		return format, fault.Wrong("what-if-policy", "--what-if-policy needs the name of a file")
 	case f.whatIfPolicy == standard && f.file == standard:
-		return format, invalid("what-if-policy", standard, "the name of a file: standard input has the messages")
+		return format, fault.Wrong("what-if-policy", "--what-if-policy can't be standard input, which has the messages: name a file")
 	default:
 		return format, nil
 	}

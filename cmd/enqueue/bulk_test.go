@@ -114,7 +114,7 @@ func TestBulkReportsBadLinesAndSkipsThem(t *testing.T) {
 	require.Equal(t, 2, got.status)
 	for i, want := range []string{
 		`line 2: send_at "tomorrow" `, "line 3: invalid JSON at byte 17: ", "line 4: 2093-11-20 00:00:00 is in the past",
-		"line 5: title, body and data are 5000 bytes together", `line 6: message "a longer line" `, "line 8: invalid JSON at byte 40: ",
+		"line 5: title, body and data are 5000 bytes together", "line 6: the line is too long: ", "line 8: invalid JSON at byte 40: ",
 	} {
 		require.True(t, strings.HasPrefix(strings.Split(got.stderr, "\n")[i], want), got.stderr)
 	}
@@ -150,25 +150,25 @@ func TestBulkRefusesBadInputAtOnce(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{fileOf(t, "user,title", "alice,Hi")}, `header "user,title" is not allowed: it takes a column send_at`},
-		{[]string{fileOf(t, "user,send_at", "alice,now")}, "--title or --body"},
+		{[]string{fileOf(t, "user,title", "alice,Hi")}, "the header has no column send_at: it is user,title"},
+		{[]string{fileOf(t, "user,send_at", "alice,now")}, "neither --title nor --body"},
 		{[]string{fileOf(t, "[", "]")}, "a JSON object a line"},
 		{[]string{good + ".absent"}, ".absent: no such file or directory"},
 		{[]string{t.TempDir()}, ": it is a folder"},
 		{[]string{good, "--format", "xml"}, `format "xml" is not allowed: it takes auto, ndjson or csv`},
-		{[]string{good, "--format", "csv"}, "in quotes"},
+		{[]string{good, "--format", "csv"}, "quote the whole field"},
 		{[]string{good, "--tz", "CEST"}, `tz "CEST" is not allowed`},
-		{[]string{good, "--from-line", "0"}, `from-line "0" is not allowed: it takes 1 or more`},
-		{[]string{good, "--what-if", "2/day"}, `what-if "2/day" is not allowed: it takes --dry-run beside it`},
-		{[]string{good, "--what-if-policy", good}, `it takes --dry-run beside it`},
-		{[]string{good, "--what-if-policy", ""}, `what-if-policy "" is not allowed: it takes --dry-run beside it`},
-		{[]string{good, "--dry-run", "--what-if-policy", ""}, `what-if-policy "" is not allowed: it takes the name of a file`},
-		{[]string{good, "--what-if", ""}, `what-if "" is not allowed: it takes --dry-run beside it`},
+		{[]string{good, "--from-line", "0"}, "--from-line 0: lines are counted from 1"},
+		{[]string{good, "--what-if", "2/day"}, "--what-if needs --dry-run: "},
+		{[]string{good, "--what-if-policy", good}, "--what-if-policy needs --dry-run: "},
+		{[]string{good, "--what-if-policy", ""}, "--what-if-policy needs --dry-run: "},
+		{[]string{good, "--dry-run", "--what-if-policy", ""}, "--what-if-policy needs the name of a file"},
+		{[]string{good, "--what-if", ""}, "--what-if needs --dry-run: "},
 		{[]string{good, "--dry-run", "--what-if", "2/fortnight"}, `what-if "2/fortnight" is not allowed: it takes `},
-		{[]string{good, "--dry-run", "--what-if", "1/day", "--what-if", "2/day"}, `is not allowed: it takes one rule of each window`},
+		{[]string{good, "--dry-run", "--what-if", "1/day", "--what-if", "2/day"}, "give one rule for each window"},
 		{[]string{good, "--dry-run", "--what-if-policy", good + ".absent"}, `no such file or directory`},
-		{[]string{"-", "--dry-run", "--what-if-policy", "-"}, `what-if-policy "-" is not allowed: it takes the name of a file: standard input has the messages`},
-		{[]string{good, "--dry-run", "--record-sent"}, `it takes no --record-sent beside it`},
+		{[]string{"-", "--dry-run", "--what-if-policy", "-"}, "--what-if-policy can't be standard input, which has the messages"},
+		{[]string{good, "--dry-run", "--record-sent"}, "--dry-run and --record-sent can't be given together"},
 		{[]string{good, "--results", good}, ": the messages are read from this file: choose another one"},
 		{[]string{good, "--results", t.TempDir() + "/absent/results"}, "/absent/results: no such file or directory"},
 	} {

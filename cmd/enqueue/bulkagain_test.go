@@ -214,7 +214,7 @@ func TestABrokenGzipFileIsDoneAsFarAsItGoes(t *testing.T) {
 	require.InDelta(t, 1, number(t, summary, "accepted"), 0)
 	require.InDelta(t, 2, number(t, stopped, "line"), 0)
 	require.Equal(t, "invalid", stopped["outcome"])
-	require.Contains(t, stopped["detail"], "it takes a whole gzip file")
+	require.Contains(t, stopped["detail"], "the gzip file is broken near line 2")
 }
 
 // twoLines are the summary and the error of a run that was stopped.

@@ -21,7 +21,7 @@ func (p *program) whatIf(f bulkFlags) (rules.WhatIf, error) {
 	for _, text := range f.whatIf {
 		rule, err := policy.ParseRule(text)
 		if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
-			err = &fault.InvalidError{Field: "what-if", Value: text, Want: wrong.Want}
+			err = &fault.InvalidError{Field: "what-if", Value: text, Want: wrong.Want, Says: wrong.Says}
 		}
 		if err != nil {
 			return w, err

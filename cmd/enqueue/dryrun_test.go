@@ -197,7 +197,7 @@ func TestWhatIf(t *testing.T) {
 	}
 	wrong := f.run(t, "bulk", path, "--dry-run", "--what-if-policy", fileOf(t, "name: vipp", "rules: [1/minute]"))
 	require.Equal(t, 2, wrong.status)
-	require.Equal(t, "error: policy \"vipp\" is not allowed: it takes a policy that the store has: default, vip\n", wrong.stderr)
+	require.Equal(t, "error: there is no policy \"vipp\": there are default, vip\n", wrong.stderr)
 }
 
 // What is set for a user holds over the rules that are tried out.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -106,7 +105,7 @@ func (p *program) message(f push) (message.Message, error) {
 	for _, entry := range f.data {
 		key, value, found := strings.Cut(entry, "=")
 		if !found || key == "" {
-			return m, &fault.InvalidError{Field: "data", Value: entry, Want: "key=value"}
+			return m, fault.Wrong("data", "--data %q has no key: write key=value", fault.Clip(entry))
 		}
 		if m.Data == nil {
 			m.Data = make(map[string]string)
@@ -151,17 +150,14 @@ func (s *session) checkShift(ctx context.Context, m message.Message) error {
 	if !known || p.OnConflict == policy.Shift {
 		return nil
 	}
-	return &fault.InvalidError{
-		Field: "shift_until", Value: m.ShiftUntil.Format(time.RFC3339Nano),
-		Want: "--on-conflict shift beside it: the user's policy does not shift",
-	}
+	return fault.Wrong("shift_until", "--shift-until needs --on-conflict shift: the user's policy does not shift")
 }
 
 // moment is when without "now", which makes no sense for some fields.
 func (p *program) moment(field, text string) (cli.When, error) {
 	at, err := p.when(field, text)
 	if err == nil && at.Now {
-		err = &fault.InvalidError{Field: field, Value: text, Want: "a time after send_at"}
+		err = fault.Wrong(field, "%s can't be now: it has to be after send_at", field)
 	}
 	return at, err
 }

@@ -145,8 +145,7 @@ func TestShiftUntilNeedsAShift(t *testing.T) {
 	f := newFixture(t)
 	push := []string{"push", "--user", "alice", "--at", on22("11:11:11"), "--shift-until", on22("12:00:00"), "--title", "Hi"}
 	got := f.run(t, push...)
-	require.Equal(t, result{2, "", `error: shift_until "2093-11-22T12:00:00Z" is not allowed: it takes --on-conflict shift` +
-		" beside it: the user's policy does not shift\n"}, got)
+	require.Equal(t, result{2, "", "error: --shift-until needs --on-conflict shift: the user's policy does not shift\n"}, got)
 	require.Contains(t, f.prints(t, "list", "--user", "alice"), "no messages")
 
 	shifting, err := policy.Parse(policy.DefaultName, "", "1/minute")
@@ -234,13 +233,13 @@ func TestPushRefusesBadInput(t *testing.T) {
 		{"title", "\xff", "title"},
 		{"title", long, "5000 bytes"},
 		{"category", "News", `category "News" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`},
-		{"data", "novalue", `data "novalue" is not allowed: it takes key=value`},
+		{"data", "novalue", `--data "novalue" has no key: write key=value`},
 		{"on-conflict", "drop", `on_conflict "drop" is not allowed: it takes refuse or shift`},
-		{"expires-at", "now", `expires_at "now" is not allowed: it takes a time after send_at`},
-		{"expires-at", on22("11:11:11"), "it takes a time after send_at"},
+		{"expires-at", "now", `expires_at can't be now: it has to be after send_at`},
+		{"expires-at", on22("11:11:11"), ", is not after send_at"},
 		{"expires-at", "soon", `expires_at "soon" is not allowed`},
-		{"shift-until", on22("11:11:10"), "it takes a time not before send_at"},
-		{"shift-until", "now", `shift_until "now" is not allowed`},
+		{"shift-until", on22("11:11:10"), ", is before send_at"},
+		{"shift-until", "now", `shift_until can't be now: it has to be after send_at`},
 	} {
 		args := []string{"push"}
 		for flag, value := range base {

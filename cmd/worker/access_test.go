@@ -42,7 +42,7 @@ func TestWhatIsOpenWithoutAKey(t *testing.T) {
 			var told readiness
 			require.NoError(t, json.Unmarshal([]byte(get(t, base+"/readyz").body), &told))
 			require.Equal(t, condition{Check: "reachable", Status: "failed"}, told.Checks[0])
-			worker.logged(t, "not ready")
+			worker.logged(t, "Redis does not answer")
 			require.Equal(t, http.StatusOK, statusWith(t, http.DefaultTransport, base+"/metrics", strings.TrimSpace(key)), "a key that was valid")
 			m.SetError("")
 			require.NoError(t, worker.end(t))

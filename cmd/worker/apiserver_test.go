@@ -96,10 +96,10 @@ func TestTheAPIAloneOnTheEmbeddedStore(t *testing.T) {
 func TestSettingsThatLeaveNothingToDo(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		`error: deliver "false" is not allowed: it takes true where listen is off: this worker would do nothing`: {
+		`error: deliver is false and listen is off: this worker would do nothing`: {
 			"--deliver=false", "--listen", "off",
 		},
-		`is not allowed: it takes a worker that delivers: deliver is false`: {"--deliver=false", "--drop-due-before", "-2h"},
+		`--drop-due-before needs a worker that delivers: deliver is false`: {"--deliver=false", "--drop-due-before", "-2h"},
 	} {
 		status, said := refuses(t, nil, args...)
 		require.Equal(t, cli.StatusInvalid, status)

@@ -50,7 +50,7 @@ func TestPaceThatIsRefused(t *testing.T) {
 		`error: burst "6" is not allowed: it takes 1 to 5, which is all that the rate allows in 1s` + "\n": {
 			"--rate", "5/second", "--burst", "6",
 		},
-		`error: burst "0" is not allowed: it takes at least 1; without --burst as many as the rate allows` + "\n": {
+		`error: --burst has to be at least 1; without it the rate is the burst` + "\n": {
 			"--rate", "5/second", "--burst", "0",
 		},
 	} {

@@ -58,33 +58,33 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	m, _ := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
-	const never = "hours that leave some time of the week, as nothing could ever be sent otherwise"
+	const never = " leave no time of the week: nothing could ever be sent"
 	for _, row := range []struct{ content, want string }{
-		{"", `rules "[]" is not allowed: it takes at least one rule such as 5/hour (standard input)`},
+		{"", `a policy needs at least one rule, such as 5/hour (standard input)`},
 		{"rules: [0/hour]", `rules "0/hour" is not allowed: it takes a limit of 1 to 1000 (standard input, line 1)`},
 		{"rules: [1001/hour]", `rules "1001/hour" is not allowed: it takes a limit of 1 to 1000 (standard input, line 1)`},
 		{"rules: [1/367d]", `rules "1/367d" is not allowed: it takes a window of whole seconds, 1 s to 366 days (standard input, line 1)`},
-		{"rules: [1/minute, 1/60s]", `rules "1/minute" is not allowed: it takes each rule once (standard input, line 1)`},
-		{"rules: [5/hour, 7/hour]", `rules "7/hour" is not allowed: it takes one rule for each window, which 5/hour has already (standard input, line 1)`},
+		{"rules: [1/minute, 1/60s]", `rules has the rule 1/minute twice (standard input, line 1)`},
+		{"rules: [5/hour, 7/hour]", `rules has 5/hour and 7/hour, which have the same window: keep one of them (standard input, line 1)`},
 		{"rules: [1/day]\ntime_zone: Mars/Olympus", `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin (standard input, line 2)`},
-		{"rules: [1/day]\nquiet_hours: [00:00-24:00]", `quiet_hours "00:00-24:00" is not allowed: it takes ` + never + ` (standard input, line 2)`},
+		{"rules: [1/day]\nquiet_hours: [00:00-24:00]", `the quiet hours 00:00-24:00` + never + ` (standard input, line 2)`},
 		{
 			"rules: [1/day]\nquiet_hours: [mon-fri 00:00-24:00, fri 20:00-12:00, sat 10:00-00:00, sun 00:00-24:00]",
-			`quiet_hours "mon-fri 00:00-24:00 and fri 20:00-12:00 and sat 10:00-24:00 and sun 00:00-24:00" is not allowed: it takes ` + never + ` (standard input, line 2)`,
+			`the quiet hours mon-fri 00:00-24:00 and fri 20:00-12:00 and sat 10:00-24:00 and sun 00:00-24:00` + never + ` (standard input, line 2)`,
 		},
 		{"rules: [1/day]\nreach: 0s", `reach "0s" is not allowed: it takes 1s to 366d in whole seconds, such as 30d, 36h or 90m (standard input, line 2)`},
 		{"rules: [1/day]\nreach: 367d", `reach "367d" is not allowed: it takes 1s to 366d in whole seconds, such as 30d, 36h or 90m (standard input, line 2)`},
 		{
 			"rules: [1/day]\ncategories:\n  otp: {exempt: true, rules: [1/hour]}",
-			`categories.otp "1/hour" is not allowed: it takes either rules or exempt: true, as an exempt message is judged by none (standard input, line 3)`,
+			`categories.otp has rules and exempt: true: an exempt message is judged by no rule, so give one of the two (standard input, line 3)`,
 		},
 		{
 			"rules: [1/day]\ncategories:\n  otp: {counts: false, rules: [1/hour]}",
-			`categories.otp.counts "false" is not allowed: it takes true, or exempt: true beside it: what is judged counts (standard input, line 3)`,
+			`categories.otp has counts: false without exempt: true: messages that are judged also count (standard input, line 3)`,
 		},
 		{"rules: [1/day]\ncategories:\n  One-Time: {exempt: true}", `categories "One-Time" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ - (standard input, line 3)`},
 		{"rules: [1/day]\nname: VIP", `name "VIP" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ - (standard input, line 2)`},
-		{"- 1/minute", `file "-" is not allowed: it takes YAML or JSON with rules and what else there is of a policy, name: value`},
+		{"- 1/minute", `standard input is no policy: write rules and what else there is, name: value`},
 	} {
 		_, err := command(t, environ, row.content, "policy", "apply", "-")
 		status, said := failure(err)
@@ -105,14 +105,14 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	for name, reason := range map[string]string{missing: "no such file or directory", t.TempDir(): "is a directory"} {
 		_, err = command(t, environ, "", "policy", "apply", name)
 		_, said := failure(err)
-		require.Contains(t, said, `file "`+name[:20])
+		require.Contains(t, said, name[:20])
 		require.Contains(t, said, reason)
 	}
 	for _, row := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"--name", "gold"}, `name "gold" is not allowed: it takes vip, as the file names it, or a file that names none`},
+		{[]string{"--name", "gold"}, `--name is "gold", and the file names the policy "vip": leave one of them out`},
 		{[]string{"--preview", "--then", "shift"}, "--preview changes nothing, and so goes without --then"},
 		{[]string{"--then", "drop"}, `then "drop" is not allowed`},
 	} {

@@ -87,7 +87,7 @@ func TestLimitsThatReplaceNothingAnyMore(t *testing.T) {
 		"a limit that the command does not name keeps no other from being set")
 	_, err = command(t, environ, "", "user", "set", "alice", "--policy", "")
 	_, said := failure(err)
-	require.Contains(t, said, `limits "20/calendar_day" is not allowed`, "they all go with the policy")
+	require.Contains(t, said, `the limit 20/calendar_day replaces no rule`, "they all go with the policy")
 }
 
 func TestUserSettingsThatAreRefused(t *testing.T) {
@@ -101,15 +101,15 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		{[]string{"set", "alice"}, "say what to change: --policy, --limit, --no-limits, --time-zone, --contact, --block or --unblock; see worker user set --help"},
 		{[]string{"set", "alice", "--block", "--unblock"}, "--block and --unblock can't be given together"},
 		{[]string{"set", "alice", "--contact", "Ada <ada@example.org>"}, `contact "Ada <ada@example.org>" is not allowed: it takes one e-mail address`},
-		{[]string{"set", "alice", "--policy", "gold"}, `policy "gold" is not allowed: it takes a policy that the store has and this program can read: default, vip`},
+		{[]string{"set", "alice", "--policy", "gold"}, `there is no policy "gold" that this program can read: there are default, vip`},
 		{[]string{"set", "alice", "--policy", "Gold"}, `policy "Gold" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`},
-		{[]string{"set", "alice", "--limit", "7/hour"}, `limits "7/hour" is not allowed: it takes another limit for a rule of policy default: 1/minute, 10/calendar_day`},
+		{[]string{"set", "alice", "--limit", "7/hour"}, `the limit 7/hour replaces no rule, as policy default has none of its window: it has 1/minute, 10/calendar_day`},
 		{[]string{"set", "alice", "--limit", "7/day"}, `limits "7/day" is not allowed`}, // a sliding day is no calendar day
-		{[]string{"set", "alice", "--policy", "vip"}, `limits "20/calendar_day" is not allowed: it takes another limit for a rule of policy vip`},
+		{[]string{"set", "alice", "--policy", "vip"}, `the limit 20/calendar_day replaces no rule, as policy vip has none of its window`},
 		{[]string{"set", "alice", "--contact", "", "--limit", ""}, `limit "" is not allowed: it takes a rule such as 20/calendar_day; --no-limits takes all of them away`},
 		{[]string{"set", "alice", "--limit", "many"}, `limit "many" is not allowed: it takes a rule such as 5/hour`},
 		{[]string{"set", "alice", "--limit", "0/minute"}, `limit "0/minute" is not allowed: it takes a limit of 1 to 1000`},
-		{[]string{"set", "alice", "--limit", "1/minute", "--limit", "2/minute"}, `limits "2/minute" is not allowed: it takes one limit for each window`},
+		{[]string{"set", "alice", "--limit", "1/minute", "--limit", "2/minute"}, `the limit 2/minute has the window of another limit: give one for each window`},
 		{[]string{"set", "alice", "--time-zone", "Mars/Olympus"}, `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
 		{[]string{"set", "al\nice", "--contact", "ada@example.org"}, `is not allowed: it takes 1 to 256 bytes of UTF-8`},
 		{[]string{"show", ""}, `user "" is not allowed`},

@@ -322,9 +322,9 @@ func (a *Accounts) store(ctx context.Context, name, doing string, found foundAcc
 	case result == 0:
 		return false, nil
 	case result == -1:
-		return false, &fault.InvalidError{Field: "tier", Value: after.Tier, Want: "the name of a tier that exists"}
+		return false, &fault.InvalidError{Field: "tier", Value: after.Tier, Says: fmt.Sprintf("there is no tier %q", fault.Clip(after.Tier))}
 	case result == -2:
-		return false, &fault.InvalidError{Field: "key", Want: "a key that is no other account's"}
+		return false, &fault.InvalidError{Field: "key", Says: "another account has this key"}
 	default:
 		return false, script.ReplyError(doing, fmt.Sprintf("result %d", result))
 	}

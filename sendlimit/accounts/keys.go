@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -44,11 +43,11 @@ func checkScopes(scopes []Scope) error {
 	for i, scope := range scopes {
 		known := scope == ScopeSubmit || scope == ScopeRead || scope == ScopeAdmin
 		if !known || slices.Contains(scopes[:i], scope) {
-			return &fault.InvalidError{Field: "scopes", Value: string(scope), Want: "submit, read and admin, each once"}
+			return &fault.InvalidError{Field: "scopes", Value: string(scope), Says: fmt.Sprintf("scopes has %q, which is unknown or given twice: there are submit, read and admin", fault.Clip(string(scope)))}
 		}
 	}
 	if len(scopes) == 0 {
-		return &fault.InvalidError{Field: "scopes", Want: "at least one of submit, read and admin"}
+		return &fault.InvalidError{Field: "scopes", Says: "scopes is empty: a key needs at least one of submit, read and admin"}
 	}
 	return nil
 }
@@ -123,7 +122,7 @@ func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, e
 			return nil, fault.NoSuchAccount(account)
 		}
 		if !expires.IsZero() && !expires.After(now) {
-			return nil, &fault.InvalidError{Field: "expires_at", Value: expires.Format(time.RFC3339), Want: "a time to come"}
+			return nil, &fault.InvalidError{Field: "expires_at", Value: expires.Format(time.RFC3339), Says: "expires_at has passed: " + expires.Format(time.RFC3339)}
 		}
 		if expires.UTC().Year() > 9999 { // RFC 3339 can't write it
 			return nil, &fault.InvalidError{Field: "expires_at", Value: expires.UTC().Format(time.RFC3339), Want: "a time before the year 10000"}
@@ -228,7 +227,7 @@ func (s *storedAccount) with(now time.Time, added storedKey) (*storedAccount, er
 	next.forgetExpired(now)
 	if len(next.Keys) >= MaxKeys {
 		return nil, &fault.InvalidError{
-			Field: "keys", Value: strconv.Itoa(len(next.Keys) + 1), Want: fmt.Sprintf("at most %d keys an account: remove one", MaxKeys),
+			Field: "keys", Says: fmt.Sprintf("the account has %d keys, which is the most: remove one first", MaxKeys),
 		}
 	}
 	next.Keys = append(next.Keys, added)

@@ -126,7 +126,7 @@ func TestKeysAreRemovedAndBounded(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{})
-	require.ErrorContains(t, err, "at most 16 keys an account")
+	require.ErrorContains(t, err, "has 16 keys, which is the most")
 	account, err := r.RemoveKey(t.Context(), "acme", key.ID)
 	require.NoError(t, err)
 	require.Len(t, account.Keys, accounts.MaxKeys-1)

@@ -177,7 +177,7 @@ func (a *Accounts) RemoveTier(ctx context.Context, name string) error {
 	case in.Err != nil:
 		return in.Err
 	case result < 0:
-		return &fault.InvalidError{Field: "tier", Value: name, Want: fmt.Sprintf("a tier that no account has: account %q has it", account)}
+		return &fault.InvalidError{Field: "tier", Value: name, Says: fmt.Sprintf("tier %q is in use: give account %q another one first", name, account)}
 	case result == 0:
 		return &fault.NoSuchError{What: "tier", Name: name}
 	}

@@ -38,7 +38,7 @@ func (e Event) Validate() error {
 		}
 	}
 	if len(e.Counters()) == 0 {
-		return &fault.InvalidError{Field: "event", Value: e.Name, Want: "at least one limit: per minute, per hour or per day"}
+		return &fault.InvalidError{Field: "event", Value: e.Name, Says: fmt.Sprintf("event %s has no limit: give at least one, per minute, per hour or per day", e.Name)}
 	}
 	_, err := policy.Policy{TimeZone: e.TimeZone}.Location()
 	return err

@@ -117,7 +117,7 @@ func TestEventsThatAreInvalid(t *testing.T) {
 	for want, e := range map[string]counters.Event{
 		`event "" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                          {PerDay: 1},
 		`event "a}b" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                       {Name: "a}b", PerDay: 1},
-		`event "e" is not allowed: it takes at least one limit: per minute, per hour or per day`:    {Name: "e"},
+		`event e has no limit: give at least one, per minute, per hour or per day`:                  {Name: "e"},
 		`per_hour "-1" is not allowed: it takes 1 to 1000000000000, or 0 for no limit`:              {Name: "e", PerHour: -1},
 		`per_day "1000000000001" is not allowed: it takes 1 to 1000000000000, or 0 for no limit`:    {Name: "e", PerDay: 1_000_000_000_001},
 		`time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`: {Name: "e", PerDay: 1, TimeZone: "Mars/Olympus"},

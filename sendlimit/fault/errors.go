@@ -68,6 +68,16 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("%s %q is not allowed: it takes %s", e.Field, Clip(e.Value), e.Want)
 }
 
+// Noting returns the error with a note at the end of its sentence.
+func (e *InvalidError) Noting(note string) *InvalidError {
+	noted := *e
+	noted.Want += note
+	if noted.Says != "" {
+		noted.Says += note
+	}
+	return &noted
+}
+
 // Code returns CodeInvalidField.
 func (e *InvalidError) Code() Code { return CodeInvalidField }
 

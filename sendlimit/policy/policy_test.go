@@ -78,37 +78,37 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		change             func(*policy.Policy)
 		field, value, want string
 	}{
-		{func(p *policy.Policy) { p.Rules = crowd }, "rules", "51 rules", "at most 50 rules"},
+		{func(p *policy.Policy) { p.Rules = crowd }, "rules", "", "rules has 51 rules: at most 50 are allowed"},
 		{func(p *policy.Policy) { p.Rules = []policy.Rule{{Window: time.Minute}} }, "rule", "0/minute", "a limit of 1 to 1000"},
 		{func(p *policy.Policy) { p.Reach = 500 * time.Millisecond }, "reach", "500ms", "1s to 366d in whole seconds, such as 30d, 36h or 90m"},
 		{func(p *policy.Policy) { p.Reach = -time.Hour }, "reach", "-1h0m0s", "1s to 366d in whole seconds, such as 30d, 36h or 90m"},
 		{func(p *policy.Policy) { p.Reach = 367 * 24 * time.Hour }, "reach", "8808h0m0s", "1s to 366d in whole seconds, such as 30d, 36h or 90m"},
 		{func(p *policy.Policy) { p.OnConflict = "drop" }, "on_conflict", "drop", "refuse or shift"},
-		{categories(many), "categories", "101 categories", "at most 100 categories"},
+		{categories(many), "categories", "", "there are 101 categories: a policy has at most 100"},
 		{categories(map[string]policy.CategoryRules{"": {Rules: minute}}), "categories", "", "a name of 1 to 64 of a-z 0-9 _ -"},
 		{categories(map[string]policy.CategoryRules{"Ads": {Rules: minute}}), "categories", "Ads", "a name of 1 to 64 of a-z 0-9 _ -"},
 		{categories(map[string]policy.CategoryRules{long: {Rules: minute}}), "categories", long, "a name of 1 to 64 of a-z 0-9 _ -"},
 		{
 			categories(map[string]policy.CategoryRules{"ads": {}}),
-			"categories.ads", "{}", "at least one rule such as 2/calendar_day, or exempt: true",
+			"categories.ads", "{}", "categories.ads needs at least one rule, such as 2/calendar_day, or exempt: true",
 		},
 		{
 			categories(map[string]policy.CategoryRules{"ads": {Exempt: true, Rules: minute}}),
-			"categories.ads", "1/minute", "either rules or exempt: true, as an exempt message is judged by none",
+			"categories.ads", "1/minute", "categories.ads has rules and exempt: true: an exempt message is judged by no rule, so give one of the two",
 		},
 		{
 			categories(map[string]policy.CategoryRules{"ads": {Uncounted: true, Rules: minute}}),
-			"categories.ads.counts", "false", "true, or exempt: true beside it: what is judged counts",
+			"categories.ads.counts", "false", "categories.ads has counts: false without exempt: true: messages that are judged also count",
 		},
 		{
 			categories(map[string]policy.CategoryRules{"ads": {Rules: append(minute, minute...)}}),
-			"categories.ads.rules", "1/minute", "each rule once",
+			"categories.ads.rules", "1/minute", "categories.ads.rules has the rule 1/minute twice",
 		},
 		{
 			categories(map[string]policy.CategoryRules{"ads": {Rules: []policy.Rule{{Limit: 1001, Window: time.Hour}}}}),
 			"categories.ads.rules", "1001/hour", "a limit of 1 to 1000",
 		},
-		{categories(map[string]policy.CategoryRules{"ads": {Rules: crowd}}), "categories.ads.rules", "51 rules", "at most 50 rules"},
+		{categories(map[string]policy.CategoryRules{"ads": {Rules: crowd}}), "categories.ads.rules", "", "categories.ads.rules has 51 rules: at most 50 are allowed"},
 	} {
 		policy := story.PolicyOf(t, "1/day")
 		row.change(&policy)

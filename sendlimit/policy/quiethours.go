@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -47,8 +46,7 @@ const (
 func ParseQuietHours(lines ...string) (QuietHours, error) {
 	if len(lines) > MaxQuietHours {
 		return QuietHours{}, &fault.InvalidError{
-			Field: "quiet_hours", Value: strconv.Itoa(len(lines)) + " lines",
-			Want: fmt.Sprintf("at most %d lines", MaxQuietHours),
+			Field: "quiet_hours", Says: fmt.Sprintf("quiet_hours has %d lines: at most %d are allowed", len(lines), MaxQuietHours),
 		}
 	}
 	var h QuietHours
@@ -64,7 +62,7 @@ func ParseQuietHours(lines ...string) (QuietHours, error) {
 	if slices.Equal(h.week, []quietSpan{{0, minutesOfWeek}}) {
 		wrong.Add(&fault.InvalidError{
 			Field: "quiet_hours", Value: h.String(),
-			Want: "hours that leave some time of the week, as nothing could ever be sent otherwise",
+			Says: fmt.Sprintf("the quiet hours %s leave no time of the week: nothing could ever be sent", h.String()),
 		})
 	}
 	if len(wrong) > 0 {

@@ -172,10 +172,10 @@ func TestParsePolicyRefuses(t *testing.T) {
 		{"A", "", []string{"1/minute"}, "policy", "A", "a name of 1 to 64 of a-z 0-9 _ -"},
 		{"a:b", "", []string{"1/minute"}, "policy", "a:b", "a name of 1 to 64 of a-z 0-9 _ -"},
 		{strings.Repeat("a", 65), "", []string{"1/minute"}, "policy", strings.Repeat("a", 65), "a name of 1 to 64 of a-z 0-9 _ -"},
-		{"p", "", nil, "rules", "[]", "at least one rule such as 5/hour"},
-		{"p", "", []string{"1/minute", "1/minute"}, "rules", "1/minute", "each rule once"},
-		{"p", "", []string{"60/minute", "60/60s"}, "rules", "60/minute", "each rule once"}, // two spellings of one
-		{"p", "", []string{"1/day", "5/hour", "1/24h"}, "rules", "1/day", "each rule once"},
+		{"p", "", nil, "rules", "[]", "a policy needs at least one rule, such as 5/hour"},
+		{"p", "", []string{"1/minute", "1/minute"}, "rules", "1/minute", "rules has the rule 1/minute twice"},
+		{"p", "", []string{"60/minute", "60/60s"}, "rules", "60/minute", "rules has the rule 60/minute twice"}, // two spellings of one
+		{"p", "", []string{"1/day", "5/hour", "1/24h"}, "rules", "1/day", "rules has the rule 1/day twice"},
 		{"p", "", []string{"1/minute", "0/hour"}, "rule", "0/hour", "a limit of 1 to 1000"},
 		{"p", "Europe/Atlantis", []string{"1/minute"}, "time_zone", "Europe/Atlantis", "an IANA time zone such as Europe/Berlin"},
 		{"p", "Local", []string{"1/minute"}, "time_zone", "Local", "an IANA time zone such as Europe/Berlin"}, // the process's own

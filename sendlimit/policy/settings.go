@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
@@ -61,8 +60,7 @@ func (s UserSettings) Validate() error {
 func (s UserSettings) validateLimits() error {
 	if len(s.Limits) > MaxRules {
 		return &fault.InvalidError{
-			Field: "limits", Value: strconv.Itoa(len(s.Limits)) + " limits",
-			Want: fmt.Sprintf("at most %d limits", MaxRules),
+			Field: "limits", Says: fmt.Sprintf("there are %d limits: a user has at most %d", len(s.Limits), MaxRules),
 		}
 	}
 	for i, limit := range s.Limits {
@@ -70,7 +68,7 @@ func (s UserSettings) validateLimits() error {
 			return fault.InField(err, "limits")
 		}
 		if slices.ContainsFunc(s.Limits[:i], limit.SameWindow) {
-			return &fault.InvalidError{Field: "limits", Value: limit.String(), Want: "one limit for each window"}
+			return &fault.InvalidError{Field: "limits", Value: limit.String(), Says: fmt.Sprintf("the limit %s has the window of another limit: give one for each window", limit)}
 		}
 	}
 	return nil
@@ -109,7 +107,7 @@ func (p Policy) CheckSettings(s UserSettings) error {
 		if !slices.ContainsFunc(p.Rules, limit.SameWindow) {
 			return &fault.InvalidError{
 				Field: "limits", Value: limit.String(),
-				Want: fmt.Sprintf("another limit for a rule of policy %s: %s", p.Name, JoinRules(p.Rules, ", ")),
+				Says: fmt.Sprintf("the limit %s replaces no rule, as policy %s has none of its window: it has %s", limit, p.Name, JoinRules(p.Rules, ", ")),
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
@@ -28,7 +27,7 @@ func (p Policy) Validate() error {
 		wrong.Add(&fault.InvalidError{Field: "policy", Value: p.Name, Want: keyspace.WantName})
 	}
 	if len(p.Rules) == 0 {
-		wrong.Add(&fault.InvalidError{Field: "rules", Value: "[]", Want: "at least one rule such as 5/hour"})
+		wrong.Add(&fault.InvalidError{Field: "rules", Value: "[]", Says: "a policy needs at least one rule, such as 5/hour"})
 	}
 	wrong.Add(validateRules(p.Rules, "rules"))
 	wrong.Add(p.validateReach())
@@ -53,8 +52,7 @@ func (p Policy) Validate() error {
 func validateRules(rules []Rule, field string) error {
 	if len(rules) > MaxRules {
 		return &fault.InvalidError{
-			Field: field, Value: strconv.Itoa(len(rules)) + " rules",
-			Want: fmt.Sprintf("at most %d rules", MaxRules),
+			Field: field, Says: fmt.Sprintf("%s has %d rules: at most %d are allowed", field, len(rules), MaxRules),
 		}
 	}
 	var wrong fault.InvalidErrors
@@ -62,7 +60,7 @@ func validateRules(rules []Rule, field string) error {
 	for _, r := range rules {
 		wrong.Add(r.Validate())
 		if seen[r] {
-			wrong.Add(&fault.InvalidError{Field: field, Value: r.String(), Want: "each rule once"})
+			wrong.Add(&fault.InvalidError{Field: field, Value: r.String(), Says: fmt.Sprintf("%s has the rule %s twice", field, r)})
 		}
 		seen[r] = true
 	}
@@ -90,7 +88,7 @@ func oneRuleEach(rules []Rule, field string) error {
 		if before >= 0 && !slices.Contains(rules[:i], r) {
 			wrong.Add(&fault.InvalidError{
 				Field: field, Value: r.String(),
-				Want: fmt.Sprintf("one rule for each window, which %s has already", rules[before]),
+				Says: fmt.Sprintf("%s has %s and %s, which have the same window: keep one of them", field, rules[before], r),
 			})
 		}
 	}
@@ -107,8 +105,7 @@ func (p Policy) validateReach() error {
 func (p Policy) validateCategories() error {
 	if len(p.Categories) > MaxCategories {
 		return &fault.InvalidError{
-			Field: "categories", Value: strconv.Itoa(len(p.Categories)) + " categories",
-			Want: fmt.Sprintf("at most %d categories", MaxCategories),
+			Field: "categories", Says: fmt.Sprintf("there are %d categories: a policy has at most %d", len(p.Categories), MaxCategories),
 		}
 	}
 	var wrong fault.InvalidErrors
@@ -127,12 +124,12 @@ func (c CategoryRules) validate(field string) error {
 	case c.Exempt && len(c.Rules) > 0:
 		return &fault.InvalidError{
 			Field: field, Value: JoinRules(c.Rules, ", "),
-			Want: "either rules or exempt: true, as an exempt message is judged by none",
+			Says: field + " has rules and exempt: true: an exempt message is judged by no rule, so give one of the two",
 		}
 	case c.Uncounted && !c.Exempt:
-		return &fault.InvalidError{Field: field + ".counts", Value: "false", Want: "true, or exempt: true beside it: what is judged counts"}
+		return &fault.InvalidError{Field: field + ".counts", Value: "false", Says: field + " has counts: false without exempt: true: messages that are judged also count"}
 	case !c.Exempt && len(c.Rules) == 0:
-		return &fault.InvalidError{Field: field, Value: "{}", Want: "at least one rule such as 2/calendar_day, or exempt: true"}
+		return &fault.InvalidError{Field: field, Value: "{}", Says: field + " needs at least one rule, such as 2/calendar_day, or exempt: true"}
 	}
 	return fault.InField(validateRules(c.Rules, field+".rules"), field+".rules")
 }

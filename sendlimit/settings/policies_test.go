@@ -150,10 +150,10 @@ func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
 		policy             policy.Policy
 		field, value, want string
 	}{
-		{story.PolicyOf(t, "5/hour", "1/minute", "7/hour"), "rules", "7/hour", "one rule for each window, which 5/hour has already"},
-		{story.PolicyOf(t, "5/60m", "7/3600s"), "rules", "7/hour", "one rule for each window, which 5/hour has already"},
-		{story.PolicyOf(t, "2/calendar_day", "1/calendar_day"), "rules", "1/calendar_day", "one rule for each window, which 2/calendar_day has already"},
-		{category("ads", "2/day", "3/day"), "categories.ads.rules", "3/day", "one rule for each window, which 2/day has already"},
+		{story.PolicyOf(t, "5/hour", "1/minute", "7/hour"), "rules", "7/hour", "rules has 5/hour and 7/hour, which have the same window: keep one of them"},
+		{story.PolicyOf(t, "5/60m", "7/3600s"), "rules", "7/hour", "rules has 5/hour and 7/hour, which have the same window: keep one of them"},
+		{story.PolicyOf(t, "2/calendar_day", "1/calendar_day"), "rules", "1/calendar_day", "rules has 2/calendar_day and 1/calendar_day, which have the same window: keep one of them"},
+		{category("ads", "2/day", "3/day"), "categories.ads.rules", "3/day", "categories.ads.rules has 2/day and 3/day, which have the same window: keep one of them"},
 	} {
 		require.NoError(t, row.policy.Validate(), "it can be judged by")
 		_, err := row.policy.Document().Policy()

@@ -121,9 +121,9 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		{policy.UserSettings{Limits: []policy.Rule{{Limit: 0, Window: time.Hour}}}, "limits", "0/hour", "a limit of 1 to 1000"},
 		{
 			policy.UserSettings{Limits: []policy.Rule{{Limit: 1, Window: time.Hour}, {Limit: 2, Window: time.Hour}}},
-			"limits", "2/hour", "one limit for each window",
+			"limits", "2/hour", "the limit 2/hour has the window of another limit: give one for each window",
 		},
-		{policy.UserSettings{Limits: many}, "limits", "51 limits", "at most 50 limits"},
+		{policy.UserSettings{Limits: many}, "limits", "", "there are 51 limits: a user has at most 50"},
 	} {
 		require.Equal(t, row.want, story.Invalid(t, settings.Set(t.Context(), "alice", row.settings), row.field, row.value))
 		_, err := settings.Update(t.Context(), "alice", func(policy.UserSettings) (policy.UserSettings, error) {
@@ -215,6 +215,6 @@ func TestThePolicyOfAUser(t *testing.T) {
 
 	settings.Limits = append(settings.Limits, policy.Rule{Limit: 1, Window: 24 * time.Hour}) // not the natural day
 	want := story.Invalid(t, p.CheckSettings(settings), "limits", "1/day")
-	require.True(t, strings.HasPrefix(want, "another limit for a rule of policy p: 1/minute, "), want)
+	require.True(t, strings.HasPrefix(want, "the limit 1/day replaces no rule, as policy p has none of its window: it has 1/minute, "), want)
 	require.Equal(t, p.For(fullSettings()).Rules, p.For(settings).Rules, "and has no effect")
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -63,10 +62,7 @@ func (r *Reader) whole(first line) (text []byte, after []line, err error) {
 func countQuotes(l line) int { return bytes.Count(l.text, []byte{'"'}) }
 
 func unclosed() *fault.InvalidError {
-	return &fault.InvalidError{
-		Field: "message", Value: "a quote that is never closed",
-		Want: `fields in pairs of quotes, a quote within them written ""`,
-	}
+	return fault.Wrong("message", `a quote is never closed: a quote within a field is written ""`)
 }
 
 // record splits the text of one CSV record.
@@ -82,13 +78,10 @@ func (r *record) split(text []byte) ([]string, *fault.InvalidError) {
 	// csv.NewReader does not wrap a bufio.Reader, so this is cheap.
 	fields, err := csv.NewReader(r.buffer).Read()
 	if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
-		return nil, &fault.InvalidError{
-			Field: "message", Value: fmt.Sprintf("column %d: %v", wrong.Column, wrong.Err),
-			Want: `a field with quotes in it as a whole in quotes, and each quote within it written ""`,
-		}
+		return nil, fault.Wrong("message", `invalid CSV at column %d: %v; quote the whole field, and write "" for a quote within it`, wrong.Column, wrong.Err)
 	}
 	if err != nil {
-		return nil, &fault.InvalidError{Field: "message", Value: err.Error(), Want: "a CSV record"}
+		return nil, fault.Wrong("message", "invalid CSV: %v", err)
 	}
 	return fields, nil
 }

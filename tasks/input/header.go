@@ -37,13 +37,13 @@ func parseHeader(first line, filledIn []string) (*header, error) {
 		c, known := columnOf(name)
 		if !known {
 			return nil, &fault.InvalidError{
-				Field: "header", Value: strings.ToValidUTF8(name, "�"),
-				Want: fmt.Sprintf("the columns %s and data.KEY, separated by commas"+
-					" (without a header, write a JSON object a line)", strings.Join(columnNames(), ", ")),
+				Field: "header", Says: fmt.Sprintf("unknown column %q in the header: there are %s and data.KEY"+
+					" (without a header, write a JSON object a line)",
+					strings.ToValidUTF8(fault.Clip(name), "�"), strings.Join(columnNames(), ", ")),
 			}
 		}
 		if slices.Contains(names[:i], name) {
-			return nil, &fault.InvalidError{Field: "header", Value: name, Want: "each column once"}
+			return nil, fault.Wrong("header", "the header has the column %s twice", name)
 		}
 		h.columns = append(h.columns, c)
 	}
@@ -54,15 +54,15 @@ func parseHeader(first line, filledIn []string) (*header, error) {
 func needed(names, filledIn []string) error {
 	has := func(name string) bool { return slices.Contains(names, name) || slices.Contains(filledIn, name) }
 	missing := func(want string) error {
-		return &fault.InvalidError{Field: "header", Value: strings.Join(names, ","), Want: want}
+		return fault.Wrong("header", "the header has no %s: it is %s", want, fault.Clip(strings.Join(names, ",")))
 	}
 	for _, name := range []string{"user", "send_at"} {
 		if !has(name) {
-			return missing("a column " + name)
+			return missing("column " + name)
 		}
 	}
 	if !has("title") && !has("body") {
-		return missing("a column title or body, or one of them for all lines by --title or --body")
+		return missing("column title or body, and neither --title nor --body is given for all lines")
 	}
 	return nil
 }
@@ -108,10 +108,7 @@ func (h *header) read(text []byte) (message.Draft, *fault.InvalidError) {
 		return message.Draft{}, invalid
 	}
 	if len(fields) != len(h.columns) {
-		return message.Draft{}, &fault.InvalidError{
-			Field: "message", Value: fmt.Sprintf("%d fields", len(fields)),
-			Want: fmt.Sprintf("%d, one for each column of the header", len(h.columns)),
-		}
+		return message.Draft{}, fault.Wrong("message", "the line has %d fields, and the header has %d columns", len(fields), len(h.columns))
 	}
 	var d message.Draft
 	for i, text := range fields {

@@ -103,7 +103,7 @@ func parseJSON(l line) Record {
 	}
 	wrong, ok := errors.AsType[*fault.InvalidError](err)
 	if !ok {
-		wrong = &fault.InvalidError{Field: "message", Value: err.Error(), Want: "a JSON object"}
+		wrong = fault.Wrong("message", "the message is no JSON object: %v", err)
 	}
 	return Record{Line: l.number, Invalid: cutOff(wrong, l)}
 }
@@ -114,27 +114,18 @@ func cutOff(wrong *fault.InvalidError, l line) *fault.InvalidError {
 		return wrong
 	}
 	const open = "; the file ends within this line, as if the rest of it were missing"
-	cut := *wrong
-	cut.Want += open
-	if cut.Says != "" {
-		cut.Says += open
-	}
-	return &cut
+	return wrong.Noting(open)
 }
 
 func tooLong() *fault.InvalidError {
-	return &fault.InvalidError{
-		Field: "message", Value: "a longer line", Want: fmt.Sprintf("a line of at most %d bytes", MaxLine),
-	}
+	return fault.Wrong("message", "the line is too long: it has at most %d bytes", MaxLine)
 }
 
 // unreadable adds the number of the line that can't be read.
 func unreadable(err error, number int) error {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	if corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
-		err = &fault.InvalidError{
-			Field: "file", Value: fmt.Sprintf("gzipped, broken near line %d", number), Want: "a whole gzip file",
-		}
+		err = fault.Wrong("file", "the gzip file is broken near line %d", number)
 	}
 	return fmt.Errorf("reading line %d: %w", number, err)
 }
@@ -161,11 +152,8 @@ func tell(first line) (Format, error) {
 	case bytes.HasPrefix(text, []byte("{")):
 		return NDJSON, nil
 	case bytes.HasPrefix(text, []byte("[")):
-		return "", &fault.InvalidError{
-			Field: "file", Value: "a JSON array",
-			Want: "a JSON object a line, without brackets around and commas between them (jq -c '.[]' makes them)," +
-				" or CSV with a header",
-		}
+		return "", fault.Wrong("file", "the file is a JSON array: write a JSON object a line, without brackets around"+
+			" and commas between them (jq -c '.[]' does that), or CSV with a header")
 	default:
 		return CSV, nil
 	}

@@ -83,8 +83,8 @@ func TestABadLineSpoilsNoOther(t *testing.T) {
 		`1 a "x"`,
 		`2: invalid JSON at byte 8: `,
 		`3 b "y"`,
-		`4: message "a longer line" is not allowed: it takes a line of at most 65536 bytes`,
-		`5: message "a JSON array" `,
+		`4: the line is too long: it has at most 65536 bytes`,
+		`5: the message is a JSON array: `,
 		`6: unknown field "when"`,
 		`7: data `,
 		`8: invalid JSON at byte 58: `,
@@ -107,7 +107,7 @@ func TestALineOfTheLargestSizeIsRead(t *testing.T) {
 		require.Len(t, got, 1)
 		require.True(t, strings.HasPrefix(got[0], `1 a "xxx`))
 		over := strings.Replace(fits, "xxx", "xxxx", 1)
-		require.Equal(t, []string{`1: message "a longer line" is not allowed: it takes a line of at most 65536 bytes`},
+		require.Equal(t, []string{`1: the line is too long: it has at most 65536 bytes`},
 			readText(t, over+end))
 	}
 }
@@ -139,10 +139,10 @@ func TestGzipIsToldByItsContent(t *testing.T) {
 		var wrong *fault.InvalidError
 		require.ErrorAs(t, err, &wrong, name)
 		require.Equal(t, "file", wrong.Field)
-		require.Equal(t, "a whole gzip file", wrong.Want)
+		require.Contains(t, wrong.Says, "the gzip file is broken near line ")
 	}
 	_, err := input.NewReader(strings.NewReader("\x1f\x8bno"), input.Auto)
-	require.ErrorContains(t, err, "it takes a whole gzip file")
+	require.ErrorContains(t, err, "the gzip file is broken near line 1")
 }
 
 func TestAFileThatCannotBeRead(t *testing.T) {
@@ -174,7 +174,7 @@ func TestTheFormat(t *testing.T) {
 	// Where the format is given, the content is not asked.
 	require.Len(t, read(t, strings.NewReader("user,send_at,title\n"), input.NDJSON), 1)
 	_, err = input.NewReader(strings.NewReader(object("a", "x")), input.CSV)
-	require.ErrorContains(t, err, `message "column 2: bare \" in non-quoted-field"`)
+	require.ErrorContains(t, err, `invalid CSV at column 2: bare " in non-quoted-field; `)
 }
 
 func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {

@@ -61,7 +61,7 @@ func fieldsOf(text []byte) (map[string]json.RawMessage, error) {
 		return nil, notAnObject(err)
 	}
 	if fields == nil {
-		return nil, NotAllowed("message", "a JSON null", "a JSON object")
+		return nil, fault.Wrong("message", "the message is null: it has to be a JSON object")
 	}
 	return fields, nil
 }
@@ -129,7 +129,7 @@ func (d *Draft) take(fields map[string]json.RawMessage) error {
 	}
 	for key, value := range data {
 		if value == nil {
-			return NotAllowed("data", "a JSON null", "an object of texts")
+			return fault.Wrong("data", "data.%s is null: it has to be a text", fault.Clip(key))
 		}
 		if d.Data == nil {
 			d.Data = make(map[string]string, len(data))
@@ -140,18 +140,17 @@ func (d *Draft) take(fields map[string]json.RawMessage) error {
 }
 
 func wrongType(field string, err error, want string) *fault.InvalidError {
-	value := err.Error()
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		value = "a JSON " + wrong.Value
+		return fault.Wrong(field, "%s is a JSON %s: it has to be %s", field, wrong.Value, want)
 	}
-	return NotAllowed(field, value, "%s", want)
+	return fault.Wrong(field, "%s has to be %s: %v", field, want, err)
 }
 
 func notAnObject(err error) *fault.InvalidError {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return NotAllowed("message", "a JSON "+wrong.Value, "a JSON object")
+		return fault.Wrong("message", "the message is a JSON %s: it has to be a JSON object", wrong.Value)
 	}
-	return NotAllowed("message", err.Error(), "a JSON object")
+	return fault.Wrong("message", "the message is no JSON object: %v", err)
 }
 
 // TimeParser reads a time of a draft. It reports now for the word "now".

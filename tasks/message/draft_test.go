@@ -58,27 +58,27 @@ func TestDraftThatIsNoMessage(t *testing.T) {
 	t.Parallel()
 	const (
 		fields = "id, user, send_at, category, title, body, data, expires_at, on_conflict, shift_until"
-		object = ` is not allowed: it takes a JSON object`
+		object = `: it has to be a JSON object`
 	)
 	for _, row := range []struct{ text, sentence string }{
 		{``, `invalid JSON at byte 1: the text ends too early`},
 		{`{"user" "alice"}`, `invalid JSON at byte 9: invalid character '"' after object name (expecting ':')`},
 		{`user=alice`, `invalid JSON at byte 1: invalid character 'u' at start of value`},
-		{`[{}]`, `message "a JSON array"` + object},
-		{`"alice"`, `message "a JSON string"` + object},
-		{`null`, `message "a JSON null"` + object},
+		{`[{}]`, `the message is a JSON array` + object},
+		{`"alice"`, `the message is a JSON string` + object},
+		{`null`, `the message is null` + object},
 		{"{\"user\":\"a\xff\"}", `user is not valid UTF-8 at byte 11`},
 		{`{"user":"bob\ud800"}`, `user has half of a surrogate pair, \ud800, at byte 13: it is no character`},
 		{`{"user":"a","user":"b"}`, `user is given twice, the second time at byte 13`},
-		{`{"user":7}`, `user "a JSON number" is not allowed: it takes a text`},
-		{`{"id":{}}`, `id "a JSON object" is not allowed: it takes a text`},
-		{`{"title":["a"]}`, `title "a JSON array" is not allowed: it takes a text`},
-		{`{"send_at":1763809871}`, `send_at "a JSON number" is not allowed: it takes a text`},
-		{`{"expires_at":true}`, `expires_at "a JSON bool" is not allowed: it takes a text`},
-		{`{"data":"a"}`, `data "a JSON string" is not allowed: it takes an object of texts`},
-		{`{"data":{"a":1}}`, `data "a JSON number" is not allowed: it takes an object of texts`},
-		{`{"data":{"a":{"b":"c"}}}`, `data "a JSON object" is not allowed: it takes an object of texts`},
-		{`{"data":{"a":null}}`, `data "a JSON null" is not allowed: it takes an object of texts`},
+		{`{"user":7}`, `user is a JSON number: it has to be a text`},
+		{`{"id":{}}`, `id is a JSON object: it has to be a text`},
+		{`{"title":["a"]}`, `title is a JSON array: it has to be a text`},
+		{`{"send_at":1763809871}`, `send_at is a JSON number: it has to be a text`},
+		{`{"expires_at":true}`, `expires_at is a JSON bool: it has to be a text`},
+		{`{"data":"a"}`, `data is a JSON string: it has to be an object of texts`},
+		{`{"data":{"a":1}}`, `data is a JSON number: it has to be an object of texts`},
+		{`{"data":{"a":{"b":"c"}}}`, `data is a JSON object: it has to be an object of texts`},
+		{`{"data":{"a":null}}`, `data.a is null: it has to be a text`},
 		{`{"colour":"red"}`, `unknown field "colour": there are ` + fields},
 		{`{"User":"alice"}`, `unknown field "User": there are ` + fields},
 		{`{"zeal":1,"at":2}`, `unknown field "at": there are ` + fields},

@@ -87,16 +87,16 @@ func (m Message) validateContent() error {
 		return fault.Wrong("title", "title or body is required: a message has at least one of them")
 	}
 	if !utf8.ValidString(m.Title) {
-		return NotAllowed("title", strings.ToValidUTF8(m.Title, "�"), "text in UTF-8")
+		return fault.Wrong("title", "title is not valid UTF-8")
 	}
 	if !utf8.ValidString(m.Body) {
-		return NotAllowed("body", strings.ToValidUTF8(m.Body, "�"), "text in UTF-8")
+		return fault.Wrong("body", "body is not valid UTF-8")
 	}
 	size := len(m.Title) + len(m.Body)
 	for _, key := range slices.Sorted(maps.Keys(m.Data)) {
 		size += len(key) + len(m.Data[key])
 		if !utf8.ValidString(key) || !utf8.ValidString(m.Data[key]) {
-			return NotAllowed("data", strings.ToValidUTF8(key, "�"), "text in UTF-8")
+			return fault.Wrong("data", "data %q is not valid UTF-8", strings.ToValidUTF8(fault.Clip(key), "�"))
 		}
 	}
 	if size > MaxContent {
@@ -114,14 +114,14 @@ func (m Message) validateTimes() error {
 	}
 	if !m.ShiftUntil.IsZero() {
 		if m.OnConflict == OnConflictRefuse {
-			return NotAllowed("shift_until", m.ShiftUntil.UTC().Format(time.RFC3339Nano), "on_conflict shift beside it")
+			return fault.Wrong("shift_until", "shift_until needs on_conflict shift: on_conflict is refuse")
 		}
 		if !m.Now && m.ShiftUntil.UnixMilli() < m.SendAt.UnixMilli() {
-			return NotAllowed("shift_until", m.ShiftUntil.UTC().Format(time.RFC3339Nano), "a time not before send_at")
+			return fault.Wrong("shift_until", "shift_until, %s, is before send_at", m.ShiftUntil.UTC().Format(time.RFC3339Nano))
 		}
 	}
 	if !m.Now && !m.ExpiresAt.IsZero() && m.ExpiresAt.UnixMilli() <= m.SendAt.UnixMilli() {
-		return NotAllowed("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "a time after send_at")
+		return fault.Wrong("expires_at", "expires_at, %s, is not after send_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano))
 	}
 	if !m.ExpiresAt.IsZero() && !fourDigits(m.ExpiresAt) {
 		return NotAllowed("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "%s", errNotInYears.Error())

@@ -113,15 +113,15 @@ func TestMessageOutOfBounds(t *testing.T) {
 			func(m *message.Message) { m.Title, m.Data = "", map[string]string{"only": "data"} },
 			`title or body is required: a message has at least one of them`,
 		},
-		{func(m *message.Message) { m.Title = "a\xff" }, `title "a�" is not allowed: it takes text in UTF-8`},
-		{func(m *message.Message) { m.Body = "a\xff" }, `body "a�" is not allowed: it takes text in UTF-8`},
+		{func(m *message.Message) { m.Title = "a\xff" }, `title is not valid UTF-8`},
+		{func(m *message.Message) { m.Body = "a\xff" }, `body is not valid UTF-8`},
 		{
 			func(m *message.Message) { m.Data = map[string]string{"key": "a\xff"} },
-			`data "key" is not allowed: it takes text in UTF-8`,
+			`data "key" is not valid UTF-8`,
 		},
 		{
 			func(m *message.Message) { m.Data = map[string]string{"k\xff": "a"} },
-			`data "k�" is not allowed: it takes text in UTF-8`,
+			`data "k�" is not valid UTF-8`,
 		},
 		{ // the title has 7
 			func(m *message.Message) { m.Body = strings.Repeat("b", 4090) },
@@ -137,31 +137,31 @@ func TestMessageOutOfBounds(t *testing.T) {
 		},
 		{
 			func(m *message.Message) { m.OnConflict, m.ShiftUntil = "refuse", noon().Add(time.Hour) },
-			`shift_until "2026-11-22T13:00:00Z" is not allowed: it takes on_conflict shift beside it`,
+			`shift_until needs on_conflict shift: on_conflict is refuse`,
 		},
 		{ // whatever the user's policy says
 			func(m *message.Message) { m.ShiftUntil = noon().Add(-time.Millisecond) },
-			`shift_until "2026-11-22T11:59:59.999Z" is not allowed: it takes a time not before send_at`,
+			`shift_until, 2026-11-22T11:59:59.999Z, is before send_at`,
 		},
 		{
 			func(m *message.Message) { m.Now, m.OnConflict, m.ShiftUntil = true, "refuse", noon() },
-			`shift_until "2026-11-22T12:00:00Z" is not allowed: it takes on_conflict shift beside it`,
+			`shift_until needs on_conflict shift: on_conflict is refuse`,
 		},
 		{
 			func(m *message.Message) { m.OnConflict, m.ShiftUntil = "shift", noon().Add(-time.Millisecond) },
-			`shift_until "2026-11-22T11:59:59.999Z" is not allowed: it takes a time not before send_at`,
+			`shift_until, 2026-11-22T11:59:59.999Z, is before send_at`,
 		},
 		{
 			func(m *message.Message) { m.ExpiresAt = noon() },
-			`expires_at "2026-11-22T12:00:00Z" is not allowed: it takes a time after send_at`,
+			`expires_at, 2026-11-22T12:00:00Z, is not after send_at`,
 		},
 		{ // what is finer than a millisecond is cut off, so this is the same time
 			func(m *message.Message) { m.ExpiresAt = noon().Add(999 * time.Microsecond) },
-			`expires_at "2026-11-22T12:00:00.000999Z" is not allowed: it takes a time after send_at`,
+			`expires_at, 2026-11-22T12:00:00.000999Z, is not after send_at`,
 		},
 		{
 			func(m *message.Message) { m.ExpiresAt = noon().In(time.FixedZone("", 3600)).Add(-time.Hour) },
-			`expires_at "2026-11-22T11:00:00Z" is not allowed: it takes a time after send_at`,
+			`expires_at, 2026-11-22T11:00:00Z, is not after send_at`,
 		},
 	} {
 		refuses(t, valid(row.edit).Validate(), row.sentence)

@@ -96,7 +96,7 @@ func CheckUserSettings(s policy.UserSettings, policies map[string]policy.Policy)
 	switch {
 	case !ok && s.Policy != "":
 		names := cmp.Or(strings.Join(slices.Sorted(maps.Keys(policies)), ", "), "none")
-		return NotAllowed("policy", s.Policy, "a policy that the store has and this program can read: %s", names)
+		return fault.Wrong("policy", "there is no policy %q that this program can read: there are %s", fault.Clip(s.Policy), names)
 	case !ok && len(s.Limits) > 0:
 		return &fault.UnavailableError{
 			Detail: "the store has no rules for everybody that this program can read, which limits would stand in for:" +

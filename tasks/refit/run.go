@@ -106,7 +106,7 @@ func (r *refitRun) current(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !ok:
-		return message.NotAllowed("policy", r.policy.Name, "the name of a policy that the store has")
+		return fault.Wrong("policy", "there is no policy %q", r.policy.Name)
 	case now.Version != r.policy.Version:
 		return &PolicyReplacedError{Policy: r.policy.Name, Version: r.policy.Version, Then: now.Version}
 	default:

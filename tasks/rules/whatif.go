@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // WhatIf replaces rules of the store in a rehearsal. The zero value changes nothing.
@@ -54,7 +54,7 @@ func (w WhatIf) changed(own policy.Policy) (policy.Policy, error) {
 	policy.Rules = slices.Clone(policy.Rules)
 	for i, rule := range w.Rules {
 		if slices.ContainsFunc(w.Rules[:i], rule.SameWindow) {
-			return policy, message.NotAllowed("what-if", rule.String(), "one rule of each window")
+			return policy, fault.Wrong("what-if", "the rule %s has the window of another one: give one rule for each window", rule)
 		}
 		policy.Rules = withRule(policy.Rules, rule)
 	}
@@ -75,7 +75,7 @@ func (s *policySet) with(changed policy.Policy) (own policy.Policy, others []pol
 	case slices.Contains(s.unreadable, changed.Name):
 		return s.own, append(others, changed), nil
 	default:
-		return s.own, others, message.NotAllowed("policy", changed.Name, "a policy that the store has: %s", strings.Join(s.policyNames(), ", "))
+		return s.own, others, fault.Wrong("policy", "there is no policy %q: there are %s", fault.Clip(changed.Name), strings.Join(s.policyNames(), ", "))
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *Submitter) judgeRequest(
 	}
 	s.clock.Learn(sent, s.clock.Local(), d.Now)
 	if expired && judgedByRules(d) {
-		return message.InvalidOutcome(message.NotAllowed("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "a time after now"), m), judged{}
+		return message.InvalidOutcome(fault.Wrong("expires_at", "expires_at, %s, has passed", m.ExpiresAt.UTC().Format(time.RFC3339Nano)), m), judged{}
 	}
 	if full != nil && d.Allowed && !d.Replayed {
 		return message.Outcome{}, judged{err: full}

@@ -75,5 +75,5 @@ func validateSent(m message.Message) error {
 }
 
 func notOver(at string) *fault.InvalidError {
-	return message.NotAllowed("send_at", at, "a time that has passed: only sends that are over are recorded")
+	return fault.Wrong("send_at", "send_at, %s, has not passed: only messages that were sent are recorded", at)
 }

@@ -28,9 +28,9 @@ func ParseQuery(raw string, known []string) (Query, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch given := values[name]; {
 		case !slices.Contains(known, name):
-			return nil, &fault.InvalidError{Field: Printable(name), Value: given[0], Want: unknownParameter(known)}
+			return nil, fault.Wrong(Printable(name), "unknown query parameter %q: %s", Printable(name), thereAre(known))
 		case len(given) > 1:
-			return nil, &fault.InvalidError{Field: name, Value: strings.Join(given, ", "), Want: "one value"}
+			return nil, fault.Wrong(name, "the query parameter %s is given %d times: give it once", name, len(given))
 		default:
 			q[name] = given[0]
 		}
@@ -38,11 +38,11 @@ func ParseQuery(raw string, known []string) (Query, error) {
 	return q, nil
 }
 
-func unknownParameter(known []string) string {
+func thereAre(known []string) string {
 	if len(known) == 0 {
-		return "no value: there are no parameters here"
+		return "this address has none"
 	}
-	return "no value: there is no such parameter; there are " + strings.Join(known, ", ")
+	return "there are " + strings.Join(known, ", ")
 }
 
 // Printable returns bytes of a caller as a short valid text.

@@ -72,13 +72,13 @@ func ReadMembers[T any](l BodyLimits, r *http.Request) (value T, given map[strin
 		return value, nil, err
 	}
 	if err := json.Unmarshal(text, &given); err != nil || given == nil {
-		return value, nil, &fault.InvalidError{Field: "body", Value: Clip(string(text)), Want: "a JSON object"}
+		return value, nil, fault.Wrong("body", "the body has to be a JSON object")
 	}
 	if wrong := checkMembers("", given, reflect.TypeFor[T]()); len(wrong) > 0 {
 		return value, nil, wrong
 	}
 	if err := json.Unmarshal(text, &value); err != nil {
-		return value, nil, &fault.InvalidError{Field: "body", Want: "a JSON object"}
+		return value, nil, fault.Wrong("body", "the body has to be a JSON object")
 	}
 	return value, given, nil
 }
@@ -133,7 +133,7 @@ func checkMember(field string, text json.RawMessage, of reflect.Type) fault.Inva
 func checkValue(field string, text json.RawMessage, of reflect.Type) fault.InvalidErrors {
 	err := json.Unmarshal(text, reflect.New(of).Interface())
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fault.InvalidErrors{{Field: field, Value: "a " + wrong.Value, Want: jsonKind(wrong.Type)}}
+		return fault.InvalidErrors{fault.Wrong(field, "%s is a JSON %s: it has to be %s", field, wrong.Value, jsonKind(wrong.Type))}
 	}
 	if err != nil {
 		return fault.InvalidErrors{{Field: field, Value: Clip(string(text)), Want: jsonKind(of)}}

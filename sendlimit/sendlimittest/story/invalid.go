@@ -1,18 +1,20 @@
 package story
 
 import (
+	"cmp"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // Invalid requires a *fault.InvalidError about a field and its value. It returns
-// what the error says is allowed.
+// its sentence, or else what it says is allowed.
 func Invalid(t require.TestingT, err error, field, value string) string {
 	var problem *fault.InvalidError
 	require.ErrorAs(t, err, &problem)
 	require.Equal(t, fault.CodeInvalidField, problem.Code())
 	require.Equal(t, field, problem.Field)
 	require.Equal(t, value, problem.Value)
-	return problem.Want
+	return cmp.Or(problem.Says, problem.Want)
 }

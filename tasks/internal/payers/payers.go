@@ -47,9 +47,9 @@ func (p *Payers) Active(ctx context.Context, name string) (Payer, error) {
 	case err != nil:
 		return Payer{}, err
 	case found.loaded.IsZero():
-		return Payer{}, message.NotAllowed("account", name, "the name of an account that exists")
+		return Payer{}, fault.Wrong("account", "there is no account %q", fault.Clip(name))
 	case found.Account.Disabled:
-		return Payer{}, message.NotAllowed("account", name, "an account that is not disabled")
+		return Payer{}, fault.Wrong("account", "account %q is disabled", name)
 	}
 	return found, nil
 }

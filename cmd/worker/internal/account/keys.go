@@ -32,7 +32,7 @@ func (f *keyFlags) register(flags *pflag.FlagSet) {
 
 func (f *keyFlags) parse() ([]accounts.Scope, time.Time, error) {
 	if len(f.scopes) == 0 { // --scopes=""
-		return nil, time.Time{}, &fault.InvalidError{Field: "scopes", Want: "at least one of submit, read and admin"}
+		return nil, time.Time{}, fault.Wrong("scopes", "scopes is empty: a key needs at least one of submit, read and admin")
 	}
 	scopes, err := accounts.ParseScopes(f.scopes...)
 	if err != nil || f.expires == "" {

@@ -98,7 +98,7 @@ func (c *commands) set(cmd *cobra.Command, rateText string, burst int64) error {
 		return err
 	}
 	if cmd.Flags().Changed("burst") && burst == 0 {
-		return &fault.InvalidError{Field: "burst", Value: "0", Want: "at least 1; without --burst as many as the rate allows"}
+		return fault.Wrong("burst", "--burst has to be at least 1; without it the rate is the burst")
 	}
 	return c.withPaces(cmd, func(ctx context.Context, paces *rate.Paces) error {
 		if err := paces.Apply(ctx, pace); err != nil {

@@ -104,9 +104,7 @@ func (c *commands) readPolicy(flags *pflag.FlagSet, file string) (policy.Policy,
 		return policy.Policy{}, err
 	}
 	if flags.Changed(nameFlag) && p.Name != name {
-		return policy.Policy{}, &fault.InvalidError{
-			Field: nameFlag, Value: name, Want: p.Name + ", as the file names it, or a file that names none",
-		}
+		return policy.Policy{}, fault.Wrong(nameFlag, "--name is %q, and the file names the policy %q: leave one of them out", fault.Clip(name), p.Name)
 	}
 	return p, nil
 }

@@ -34,11 +34,8 @@ func openAccounts(
 	case err != nil:
 		return nil, fmt.Errorf("looking for API keys: %w", err)
 	case !usable && c.Exposed():
-		return nil, &fault.InvalidError{
-			Field: "listen", Value: c.Listen,
-			Want: "a loopback address, or off, while no account has an API key that works: other machines may reach" +
-				" any other address; make a key with worker account create NAME --scopes submit,read",
-		}
+		return nil, fault.Wrong("listen", "other machines may reach %s, and no account has an API key that works:"+
+			" make one with worker account create NAME --scopes submit,read, or listen at a loopback address", c.Listen)
 	case !usable:
 		logger.WarnContext(ctx, "the API asks for keys, and no account has one that works: worker account create NAME makes one")
 	}

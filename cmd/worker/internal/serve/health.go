@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/config"
-	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // pingTimeout is how long the store may take before the worker counts as unhealthy.
@@ -34,7 +33,7 @@ func healthHandler(client redis.Cmdable, logger *slog.Logger) http.HandlerFunc {
 		defer cancel()
 		status, word := http.StatusOK, "ok"
 		if err := client.Ping(ctx).Err(); err != nil {
-			logger.WarnContext(ctx, "the store does not answer", "error", redisstore.Explain(err, "asking the store"))
+			logger.DebugContext(ctx, "the store does not answer", "error", err) // an outage is warned of once
 			status, word = http.StatusServiceUnavailable, "unavailable"
 		}
 		answerJSON(w, status, map[string]string{"status": word})

@@ -140,7 +140,7 @@ func (r *readiness) check(name string, err error) bool {
 func (r *readiness) withhold(ctx context.Context, logger *slog.Logger) {
 	for i := range r.Checks {
 		c := &r.Checks[i]
-		if c.Status == checkFailed {
+		if c.Status == checkFailed && c.Check != checkReachable { // an outage is warned of once
 			logger.WarnContext(ctx, "not ready", "check", c.Check, "error", &fault.UnavailableError{Detail: c.Detail})
 		}
 		c.Detail = ""

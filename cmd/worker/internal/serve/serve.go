@@ -33,9 +33,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 		return err
 	}
 	if !settings.Deliver && !dropDueBefore.IsZero() {
-		return &fault.InvalidError{
-			Field: dropFlag, Value: dropDueBefore.Format(time.RFC3339Nano), Want: "a worker that delivers: deliver is false",
-		}
+		return fault.Wrong(dropFlag, "--drop-due-before needs a worker that delivers: deliver is false")
 	}
 	logger := newLogger(p.Stderr, cli.NewPalette(p.Stderr, p.Getenv), settings)
 	logStart(ctx, settings, logger)

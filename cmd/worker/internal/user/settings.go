@@ -192,9 +192,7 @@ func (f *userFlags) change(cmd *cobra.Command) (userChange, error) {
 		c.blocked, given = &f.block, true
 	}
 	if cmd.Flags().Changed("limit") && len(f.limits) == 0 {
-		return c, &fault.InvalidError{
-			Field: "limit", Value: "", Want: "a rule such as 20/calendar_day; --no-limits takes all of them away",
-		}
+		return c, fault.Wrong("limit", "--limit needs a rule such as 20/calendar_day; --no-limits removes all limits")
 	}
 	for _, text := range f.limits {
 		limit, err := policy.ParseRule(text)
