@@ -110,7 +110,7 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 		{`{"policy":"gold"}`, "policy", `there is no policy "gold" that this program can read: there are default, vip`},
 		{`{"policy":"Gold"}`, "policy", "1 to 64"},
 		{`{"policy":"vip","limits":["5/hour"]}`, "limits", "the limit 5/hour replaces no rule, as policy vip has none of its window: it has 3/minute, 20/calendar_day"},
-		{`{"policy":"vip","limits":["5/minute","6/minute"]}`, "limits", "one limit for each window"},
+		{`{"policy":"vip","limits":["5/minute","6/minute"]}`, "limits", "the limit 6/minute has the window of another limit"},
 		{`{"policy":"vip","limits":["often"]}`, "limits", ""},
 		{`{"time_zone":"Mars/Olympus"}`, "time_zone", "an IANA time zone"},
 		{`{"contact":"nobody"}`, "contact", ""},
