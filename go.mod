@@ -34,6 +34,7 @@ require (
 	github.com/vbauerster/mpb/v8 v8.11.2
 	github.com/wneessen/go-mail v0.8.1
 	go.uber.org/goleak v1.3.0
+	golang.org/x/sync v0.24.0
 	golang.org/x/term v0.46.0
 	pgregory.net/rapid v1.3.0
 )

@@ -10,6 +10,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -86,11 +88,10 @@ type server struct {
 	loginRefused   func()
 	stopping       <-chan struct{}
 
-	logins            logins
-	failures          failures
-	requests, streams semaphore
-	refits            semaphore
-	schemas           huma.Registry // of the OpenAPI document
+	logins                    logins
+	failures                  failures
+	requests, streams, refits *semaphore.Weighted
+	schemas                   huma.Registry // of the OpenAPI document
 }
 
 // New returns the handler of all requests to the API. The error is a *fault.InvalidError.
@@ -114,7 +115,8 @@ func New(o Options) (http.Handler, error) {
 		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},
-		requests: make(semaphore, limits.InFlight), streams: make(semaphore, limits.Streams), refits: make(semaphore, mostRefits),
+		requests: semaphore.NewWeighted(int64(limits.InFlight)), streams: semaphore.NewWeighted(int64(limits.Streams)),
+		refits:  semaphore.NewWeighted(mostRefits),
 		schemas: newSchemas(),
 	}
 	answers, err := s.router(o.Version)

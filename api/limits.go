@@ -2,9 +2,12 @@ package api
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -62,56 +65,20 @@ func (s *server) bodies() web.BodyLimits {
 	return web.BodyLimits{Bytes: s.limits.Body, Time: s.limits.Timeout}
 }
 
-// semaphore bounds how much runs at a time. Nil is no bound.
-type semaphore chan struct{}
-
-// try takes a place if one is free.
-func (s semaphore) try() bool {
-	if s == nil {
-		return true
-	}
-	select {
-	case s <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-// wait takes a place as soon as one is free. It reports false if ctx ends first, but not if
-// a place is free.
-func (s semaphore) wait(ctx context.Context) bool {
-	if s.try() {
-		return true
-	}
-	select {
-	case s <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (s semaphore) release() {
-	if s != nil {
-		<-s
-	}
-}
-
 // bounded returns a handler that limits how many requests a route answers at a time, and
 // for how long.
 func (s *server) bounded(rt route) http.HandlerFunc {
-	places, what := s.requests, "requests"
+	places, most, what := s.requests, s.limits.InFlight, "requests"
 	switch {
 	case rt.streams:
-		places, what = s.streams, "batches"
+		places, most, what = s.streams, s.limits.Streams, "batches"
 	case rt.monitors:
-		places = nil
+		places = semaphore.NewWeighted(math.MaxInt64)
 	}
 	pattern := rt.Method + " " + rt.Path
 	return func(w http.ResponseWriter, r *http.Request) {
 		exchangeOf(r.Context()).route = pattern
-		here := &place{among: places, what: what}
+		here := &place{among: places, most: most, what: what}
 		if err := here.take(); err != nil {
 			s.writeError(w, r, err)
 			return

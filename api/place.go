@@ -6,27 +6,31 @@ import (
 	"fmt"
 	"io"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // place is the place of a request among those that are being answered.
 type place struct {
-	among semaphore
+	among *semaphore.Weighted
+	most  int    // places
 	what  string // what the places are for, in the plural
 	held  bool
 }
 
 // take takes the place if one is free.
 func (p *place) take() error {
-	if p.held = p.among.try(); p.held {
+	if p.held = p.among.TryAcquire(1); p.held {
 		return nil
 	}
 	return p.none()
 }
 
-// takeAgain waits for a free place until ctx ends.
+// takeAgain waits for a free place until ctx ends. If one is free, it takes that even after
+// the end.
 func (p *place) takeAgain(ctx context.Context) error {
-	if p.held = p.among.wait(ctx); p.held {
+	if p.held = p.among.TryAcquire(1) || p.among.Acquire(ctx, 1) == nil; p.held {
 		return nil
 	}
 	return p.none()
@@ -36,13 +40,13 @@ func (p *place) takeAgain(ctx context.Context) error {
 func (p *place) leave() {
 	if p.held {
 		p.held = false
-		p.among.release()
+		p.among.Release(1)
 	}
 }
 
 func (p *place) none() error {
 	return &fault.UnavailableError{
-		Detail: fmt.Sprintf("%d %s are being answered, and no more are at a time: try again in a moment", cap(p.among), p.what),
+		Detail: fmt.Sprintf("%d %s are being answered, and no more are at a time: try again in a moment", p.most, p.what),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -27,10 +28,10 @@ func TestABodyIsReadWithoutAPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			places := make(semaphore, 1)
-			p := &place{among: places, what: "requests"}
+			places := semaphore.NewWeighted(1)
+			p := &place{among: places, most: 1, what: "requests"}
 			require.NoError(t, p.take())
-			other := &place{among: places, what: "requests"}
+			other := &place{among: places, most: 1, what: "requests"}
 			var missing *fault.UnavailableError
 			require.ErrorAs(t, other.take(), &missing)
 			require.Equal(t, "1 requests are being answered, and no more are at a time: try again in a moment", missing.Detail)
@@ -49,7 +50,7 @@ func TestABodyIsReadWithoutAPlace(t *testing.T) {
 			require.True(t, p.held)
 			p.leave()
 			p.leave()
-			require.Empty(t, places)
+			require.NoError(t, other.take(), "it was given back, once")
 		})
 	}
 }
@@ -58,8 +59,8 @@ func TestABodyIsReadWithoutAPlace(t *testing.T) {
 // take.
 func TestABodyWithoutAPlaceLeft(t *testing.T) {
 	t.Parallel()
-	places := make(semaphore, 1)
-	p, other := &place{among: places, what: "requests"}, &place{among: places, what: "requests"}
+	places := semaphore.NewWeighted(1)
+	p, other := &place{among: places, most: 1, what: "requests"}, &place{among: places, most: 1, what: "requests"}
 	require.NoError(t, p.take())
 	ctx, cancel := context.WithCancel(t.Context())
 	source := readerFunc(func([]byte) (int, error) {
@@ -71,7 +72,11 @@ func TestABodyWithoutAPlaceLeft(t *testing.T) {
 	var missing *fault.UnavailableError
 	require.ErrorAs(t, err, &missing)
 	p.leave()
-	require.Len(t, places, 1, "which is the other's")
+	require.Error(t, p.take(), "the other has it")
+
+	other.leave()
+	_, err = io.ReadAll(&body{ReadCloser: io.NopCloser(strings.NewReader("late")), ctx: ctx, place: p, most: 10})
+	require.NoError(t, err, "a free place is taken even if the request's time is over")
 }
 
 type readerFunc func([]byte) (int, error)

@@ -113,14 +113,14 @@ func (s *server) refitResponses(problems ...int) map[string]*huma.Response {
 func (s *server) streamRefit(
 	w http.ResponseWriter, r *http.Request, run func(context.Context, refit.Watcher) (message.RefitSummary, error),
 ) {
-	if !s.refits.try() {
+	if !s.refits.TryAcquire(1) {
 		web.WriteProblem(w, message.Outcome{
 			Outcome: message.Refused, Code: fault.CodeRateLimited,
 			Detail: "a preview or a refit is being answered, and one is at a time: try again when it has ended",
 		})
 		return
 	}
-	defer s.refits.release()
+	defer s.refits.Release(1)
 	control := http.NewResponseController(w)
 	// The request is read. A read deadline that passes would look like the end of the
 	// connection.

@@ -13,5 +13,9 @@
 //	ReadPolicy   a policy in a file; package policy judges it
 //	Error        everything that is wrong: setting, value, what is allowed, file and line
 //
+// A library such as koanf or ff would replace only the reading of flags and environment, 130
+// lines here: both merge maps of values without the line of a file that each came from. The
+// table of settings, what each accepts, and all errors at once with their source would stay.
+//
 // Package config starts nothing and knows no store.
 package config

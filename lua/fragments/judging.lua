@@ -16,5 +16,6 @@
 --   ARGV[9]  the user's settings that Go used, see fragments/settings.lua
 local rules_until = tonumber(string.match(ARGV[1], '^!(%d+)$') or '')
 local keep, reach = tonumber(ARGV[2]), tonumber(ARGV[3])
-local rule_words, offsets, whose = ARGV[4], ARGV[5], ARGV[6]
+local rule_words, offsets = ARGV[4], ARGV[5]
+local scope_words, category_words = ARGV[6], ARGV[6] -- the one or the other, by the script
 local quiet, alerts, settings = ARGV[7], ARGV[8], ARGV[9]

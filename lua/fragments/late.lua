@@ -23,7 +23,7 @@ local resume_at, resume_class = string.match(ARGV[21], '^(%S+) ?(.*)$')
 local function class_of(category)
   local name = category or ''
   if not classes[name] then
-    local rules = rules_in(rule_words, whose, category)
+    local rules = rules_in(rule_words, category_words, category)
     if name == '' or rules.category or rules.exempt then
       classes[name] = {name = name, rules = rules, from = resume_class == name and tonumber(resume_at) or now}
     else

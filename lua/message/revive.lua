@@ -58,7 +58,7 @@ local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1
 if others then return others end
 if blocked then return {BLOCKED, now, 0, 0} end
 
-local rules = rules_in(rule_words, whose, r[8])
+local rules = rules_in(rule_words, category_words, r[8])
 local last = math.min(expiry and expiry - 1 or math.huge, now + reach)
 local free, resume = new_search(rules, 1, tonumber(ARGV[16]) or now, {[id] = true})(last)
 if resume then return {SEARCH_ON, now, resume} end

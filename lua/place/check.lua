@@ -39,7 +39,7 @@ if answer then return answer end
 local at, requested = asked, nil
 if asked < now then at, requested = now, asked end
 if blocked then return {BLOCKED, now, at, requested or 0} end
-local rules = rules_of(rule_words, whose)
+local rules = rules_of(rule_words, scope_words)
 local broken, near = violations(rules, at, nil)
 if broken.free then return {ALLOWED, now, at, requested or 0, 0, 0} end
 if not until_at then return refusal(rules, at, requested, broken, near, nil) end

@@ -85,7 +85,7 @@ end
 if at == stands then return {ALLOWED, now, at, requested or 0, 0, stands} end
 
 if blocked then return {BLOCKED, now, at, requested or 0} end
-local rules = rules_in(rule_words, whose, category)
+local rules = rules_in(rule_words, category_words, category)
 local broken, near = violations(rules, at, id)
 if not broken.free then return refusal(rules, at, requested, broken, near, id) end
 local answer = outside(at)

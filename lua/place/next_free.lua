@@ -39,7 +39,8 @@ if changed then return changed end
 local taken = {}
 for at in string.gmatch(ARGV[14], '%S+') do taken[#taken + 1] = tonumber(at) end
 
-local next_free, take_it = new_search(rules_of(rule_words, whose), direction, start, {[ARGV[13]] = true}, nil, taken)
+local rules = rules_of(rule_words, scope_words)
+local next_free, take_it = new_search(rules, direction, start, {[ARGV[13]] = true}, nil, taken)
 local reply = {now, 0}
 for k = 1, tonumber(ARGV[12]) do
   local free, resume = next_free(last)

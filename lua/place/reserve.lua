@@ -153,7 +153,7 @@ if not taken then
 
   if asked < now then at, requested = now, asked end
   if blocked then return {BLOCKED, now, at, requested or 0} end
-  local rules = rules_of(rule_words, whose)
+  local rules = rules_of(rule_words, scope_words)
   local broken, near = violations(rules, at, nil)
   if not broken.free or search_from then
     if not until_at then return refusal(rules, at, requested, broken, near, nil) end

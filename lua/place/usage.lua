@@ -32,7 +32,7 @@ local span_from, span_till = tonumber(ARGV[11]), tonumber(ARGV[12])
 
 local changed = settings_changed(KEYS[2])
 if changed then return changed end
-local rules = rules_of(rule_words, whose)
+local rules = rules_of(rule_words, scope_words)
 
 local function places_between(from, till) -- ids and times, ascending, of [from, till)
   local read = redis.call('ZRANGE', timeline, math.max(from, now - keep), till - 1, 'BYSCORE', 'WITHSCORES')

@@ -31,13 +31,13 @@ local call = redis.call
 
 local text = call('GET', KEYS[1])
 if not text then return {-1, now} end
-local rate, interval, whose = string.match(text, '^(%d+) (%d+) ([oc])')
+local rate, interval, owner = string.match(text, '^(%d+) (%d+) ([oc])')
 if not rate then return redis.error_reply('ERR rate/permits_acquire.lua: the rate is not one') end
 rate, interval = tonumber(rate), tonumber(interval)
 local n = tonumber(ARGV[3])
 if n > rate then return {-2, now, rate, interval} end
 
-local taken = whose == 'c' and KEYS[3] or KEYS[2]
+local taken = owner == 'c' and KEYS[3] or KEYS[2]
 local lasts = interval + ARGV[4]
 -- A permit is back `lasts` ms after it was taken. If the clock went back, permits
 -- taken later than now count too.

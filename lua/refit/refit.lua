@@ -85,7 +85,7 @@ local overall = counted_under(rule_words)
 local counting = {overall}
 local classes, plain = {}, {}
 local some_exempt = false
-for name, entry in string.gmatch(whose, '([^=,]+)=([^,]*)') do
+for name, entry in string.gmatch(category_words, '([^=,]+)=([^,]*)') do
   if string.sub(entry, 1, 1) == '!' then
     classes[name], some_exempt = {exempt = true}, true
   else
@@ -95,7 +95,7 @@ for name, entry in string.gmatch(whose, '([^=,]+)=([^,]*)') do
 end
 
 local function class_of(id)
-  if whose == '' then return plain end
+  if category_words == '' then return plain end
   work = work + LOOK
   return classes[category_of(id)] or plain
 end
