@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-
 	"golang.org/x/sync/semaphore"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"

@@ -283,8 +283,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	require.NotContains(t, err.Error(), "push_url", "what the file has is not asked for")
 
 	missing := filepath.Join(t.TempDir(), "none.yaml")
-	require.EqualError(t, rejected(t, nil, missing), fmt.Sprintf(
-		"%s can't be read: opening it: no such file or directory", missing))
+	require.EqualError(t, rejected(t, nil, missing), missing+" can't be read: opening it: no such file or directory")
 	require.ErrorContains(t, rejected(t, nil, t.TempDir()), "is a directory")
 }
 
