@@ -104,9 +104,9 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		{[]string{"set", "alice", "--policy", "gold"}, `there is no policy "gold" that this program can read: there are default, vip`},
 		{[]string{"set", "alice", "--policy", "Gold"}, `policy "Gold" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`},
 		{[]string{"set", "alice", "--limit", "7/hour"}, `the limit 7/hour replaces no rule, as policy default has none of its window: it has 1/minute, 10/calendar_day`},
-		{[]string{"set", "alice", "--limit", "7/day"}, `limits "7/day" is not allowed`}, // a sliding day is no calendar day
+		{[]string{"set", "alice", "--limit", "7/day"}, `the limit 7/day replaces no rule`}, // a sliding day is no calendar day
 		{[]string{"set", "alice", "--policy", "vip"}, `the limit 20/calendar_day replaces no rule, as policy vip has none of its window`},
-		{[]string{"set", "alice", "--contact", "", "--limit", ""}, `limit "" is not allowed: it takes a rule such as 20/calendar_day; --no-limits takes all of them away`},
+		{[]string{"set", "alice", "--contact", "", "--limit", ""}, `--limit needs a rule such as 20/calendar_day; --no-limits removes all limits`},
 		{[]string{"set", "alice", "--limit", "many"}, `limit "many" is not allowed: it takes a rule such as 5/hour`},
 		{[]string{"set", "alice", "--limit", "0/minute"}, `limit "0/minute" is not allowed: it takes a limit of 1 to 1000`},
 		{[]string{"set", "alice", "--limit", "1/minute", "--limit", "2/minute"}, `the limit 2/minute has the window of another limit: give one for each window`},
