@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,11 +31,16 @@ var installed = sync.OnceValue(func() error { //nolint:gochecknoglobals // all t
 	if had, err := os.ReadFile(stamp); err == nil && string(had) == string(lock) {
 		return nil
 	}
-	if out, err := tool(context.Background(), "npm", "ci", "--prefer-offline").CombinedOutput(); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), installWithin)
+	defer cancel()
+	if out, err := tool(ctx, "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund").CombinedOutput(); err != nil {
 		return &toolError{"npm ci: " + err.Error() + ": install Node.js 18.18 or later with npm, or let make do it as root\n" + string(out)}
 	}
 	return os.WriteFile(stamp, lock, 0o600)
 })
+
+// installWithin bounds the installation. npm itself asks for a package again that does not come.
+const installWithin = 3 * time.Minute
 
 type toolError struct{ says string }
 
@@ -43,7 +49,7 @@ func (e *toolError) Error() string { return e.says }
 // tool returns a command that runs in the folder of the tools.
 func tool(ctx context.Context, name string, arguments ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, arguments...)
-	c.Dir = toolsFolder
+	c.Dir, c.WaitDelay = toolsFolder, time.Second // children of a tool that was stopped keep its output open
 	return c
 }
 

@@ -58,7 +58,7 @@ gets the next free time after the new one instead.`,
 			}
 			to.At, to.Now, to.ShiftUntil = at.At, at.Now, last.At
 			if err := to.Validate(); err != nil {
-				return err //nolint:wrapcheck // it names the field
+				return err
 			}
 			return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
 				o, err := s.submitter.MoveTo(ctx, user, args[0], to)
