@@ -33,7 +33,7 @@ var installed = sync.OnceValue(func() error { //nolint:gochecknoglobals // all t
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), installWithin)
 	defer cancel()
-	if out, err := tool(ctx, "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund").CombinedOutput(); err != nil {
+	if out, err := tool(ctx, "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund", "--fetch-timeout=20000", "--fetch-retries=5").CombinedOutput(); err != nil {
 		return &toolError{"npm ci: " + err.Error() + ": install Node.js 18.18 or later with npm, or let make do it as root\n" + string(out)}
 	}
 	return os.WriteFile(stamp, lock, 0o600)
