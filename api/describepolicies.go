@@ -36,11 +36,10 @@ func policyDescriptions() map[string]string {
 		"EffectiveRules.exempt":          "Categories to which no rule applies.",
 		"EffectiveRules.quiet_hours":     "When nothing is sent.",
 		"EffectiveRules.quiet_time_zone": "The time zone of the quiet hours.",
-		"EffectiveRules.without_effect":  "Limits of the user without effect, since the policy no longer has a rule with that window.",
 
 		"EffectiveRule.category":  "The category whose messages the rule counts; absent if it counts all messages.",
 		"EffectiveRule.from":      "policy, or user if it is in the user's settings.",
-		"EffectiveRule.replaces":  "The policy's rule that it replaces.",
+		"EffectiveRule.replaces":  "The policy's rule that it replaces; absent of a user's limit that applies beside the policy's rules, since the policy has none of its window.",
 		"ExemptCategory.category": "The category's name.",
 		"ExemptCategory.counts":   "Whether its messages count in the policy's rules.",
 
@@ -64,6 +63,7 @@ func policyDescriptions() map[string]string {
 		"RefitSummary.cancelled":       "Messages that were cancelled.",
 		"RefitSummary.kept":            "Messages for which nothing could be done: they are sent as promised.",
 		"RefitSummary.gone":            "Messages that were sent, moved or cancelled meanwhile.",
+		"RefitSummary.limit_users":     "Users with a limit of their own that replaces no rule of the policy, and applies beside its rules.",
 		"RefitSummary.unclear_users":   "Users that were skipped, since their settings name a policy that does not exist.",
 		"RefitSummary.first_partition": "The part of the store at which it continued after an earlier run.",
 		"RefitSummary.next_partition":  "The next part of the store. When all are done, the number of parts.",

@@ -136,5 +136,5 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 	r.sets("alice", policy.UserSettings{Policy: "vip", Limits: []policy.Rule{{Limit: 5, Period: calendar.Day}}})
 	got := into[message.UserSettings](t, http.StatusOK, r.send(conditional(http.MethodPatch, aliceSettings, `{"blocked":true}`, "")))
 	require.True(t, got.Blocked)
-	require.Len(t, got.Effective.WithoutEffect, 1)
+	require.Equal(t, message.EffectiveRule{Rule: "5/calendar_day", From: message.FromUser}, got.Effective.Rules[1])
 }

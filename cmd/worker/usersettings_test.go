@@ -71,18 +71,19 @@ func TestUserSettings(t *testing.T) {
 	require.Equal(t, usual, run("clear", "alice"), "twice is harmless")
 }
 
-// What was set before a policy lost a rule keeps nobody from setting other things,
-// and is said to have no effect.
+// What was set before a policy lost a rule keeps nobody from setting other things, and
+// applies beside the policy's rules.
 func TestLimitsThatReplaceNothingAnyMore(t *testing.T) {
 	t.Parallel()
 	run, environ := settingsOf(t)
 	run("set", "alice", "--limit", "20/calendar_day")
 	_, err := command(t, environ, "rules: [1/minute]", "policy", "apply", "-")
 	require.NoError(t, err)
-	require.Equal(t, "set for alice: 20/calendar_day, time zone Europe/Berlin\npolicy default, version 2:\n  1/minute  all messages\n"+
-		"  20/calendar_day has no effect: the policy has no rule of that window\n",
+	require.Equal(t, "set for alice: 20/calendar_day, time zone Europe/Berlin\npolicy default, version 2:\n"+
+		"  1/minute         all messages\n  20/calendar_day  all messages, set for alice beside the policy's rules\n"+
+		"  calendar periods are those of UTC\n",
 		run("set", "alice", "--time-zone", "Europe/Berlin"))
-	require.Contains(t, run("show", "alice", "--json"), `"without_effect":["20/calendar_day"]`)
+	require.Contains(t, run("show", "alice", "--json"), `{"rule":"20/calendar_day","from":"user"}`)
 	require.Contains(t, run("set", "alice", "--limit", "2/minute"), "set for alice: 20/calendar_day, 2/minute, time zone Europe/Berlin\n",
 		"a limit that the command does not name keeps no other from being set")
 	_, err = command(t, environ, "", "user", "set", "alice", "--policy", "")

@@ -19,8 +19,9 @@ type UserSettings struct {
 	// Policy is the name of the user's policy; "" means the default policy.
 	Policy string
 	// Limits replace the rules of that policy with the same window or period:
-	// 20/calendar_day replaces 10/calendar_day. Rules of categories stay. A limit
-	// that replaces no rule has no effect; see Policy.CheckSettings.
+	// 20/calendar_day replaces 10/calendar_day. Rules of categories stay. A limit that
+	// replaces no rule, since the policy lost it later, applies beside the policy's
+	// rules; see Policy.CheckSettings.
 	Limits []Rule
 	// TimeZone is the user's IANA time zone; "" means the policy's. Quiet hours use it,
 	// and so do the calendar rules of a policy with UserTimeZone.
@@ -92,8 +93,20 @@ func (p Policy) For(s UserSettings) Policy {
 			rules = append(rules, r)
 		}
 	}
-	p.Rules = rules
+	p.Rules = append(rules, p.Beside(s)...)
 	return p
+}
+
+// Beside returns the limits of a user that replace no rule of the policy. They apply beside
+// its rules: a change of the policy must not end what was promised to a user.
+func (p Policy) Beside(s UserSettings) []Rule {
+	var beside []Rule
+	for _, limit := range s.Limits {
+		if !slices.ContainsFunc(p.Rules, limit.SameWindow) {
+			beside = append(beside, limit)
+		}
+	}
+	return beside
 }
 
 // QuietZone returns the time zone of the quiet hours of a user with these settings: the

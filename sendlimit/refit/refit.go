@@ -119,6 +119,9 @@ type Totals struct {
 	MisfitUsers  int // of the users, who have misfits
 	Misfits      int
 	ByRule       map[string]int // misfits by what they break, as Misfit.Breaks names it
+	// LimitUsers counts users with a limit of their own that replaces no rule of the
+	// policy.
+	LimitUsers int
 	// Unclear counts users who are under no policy that is known here, and were
 	// passed over.
 	Unclear int
@@ -130,6 +133,7 @@ func (t *Totals) Add(others Totals) {
 	t.Reservations += others.Reservations
 	t.MisfitUsers += others.MisfitUsers
 	t.Misfits += others.Misfits
+	t.LimitUsers += others.LimitUsers
 	t.Unclear += others.Unclear
 	for name, n := range others.ByRule {
 		t.count(name, n)
@@ -184,6 +188,9 @@ func (r *Refit) Partition(
 				continue
 			}
 			totals.Users++
+			if slices.ContainsFunc(l.by.Rules.Policy.Rules, r.isBeside) {
+				totals.LimitUsers++
+			}
 			totals.Reservations += l.progress.judged
 			if len(l.progress.misfits) == 0 {
 				continue
@@ -250,4 +257,9 @@ func (r *Refit) NextFree(ctx context.Context, m Misfit) (time.Time, error) {
 		return time.Time{}, err
 	}
 	return times[0], nil
+}
+
+// isBeside reports whether a rule of a user is a limit that replaces no rule of the policy.
+func (r *Refit) isBeside(rule policy.Rule) bool {
+	return !slices.ContainsFunc(r.policy.Rules, rule.SameWindow)
 }

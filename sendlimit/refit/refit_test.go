@@ -234,6 +234,12 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 	found, _ = runRefit(t, client, o, refit.Options{Policy: everybody, Now: now})
 	require.Equal(t, []string{"b 1/calendar_day", "d 1/calendar_day"}, summarize(found["tokio"]), "in Tokyo c is on the next day")
 
+	changed := everybody
+	changed.Rules = story.PolicyOf(t, "4/day").Rules
+	found, totals = runRefit(t, client, o, refit.Options{Policy: changed, Now: now})
+	require.Equal(t, []string{"d 3/calendar_day"}, summarize(found["lena"]), "her own limit is not lost with the rule")
+	require.Equal(t, 1, totals.LimitUsers)
+
 	found, totals = runRefit(t, client, o, refit.Options{Policy: vip, Now: now})
 	require.Equal(t, []string{"c 2/calendar_day", "d 2/calendar_day"}, summarize(found["vera"]))
 	require.Equal(t, refit.Totals{

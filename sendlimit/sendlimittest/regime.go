@@ -68,7 +68,7 @@ func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration) (*
 }
 
 // replaced returns rules. Rules with the same window as one of the user's own are
-// replaced by it.
+// replaced by it. Own ones that replace none come last.
 func replaced(rules, own []policy.Rule) []policy.Rule {
 	var all []policy.Rule
 	for _, r := range rules {
@@ -77,6 +77,11 @@ func replaced(rules, own []policy.Rule) []policy.Rule {
 			r = own[of]
 		}
 		if of < 0 || !slices.Contains(all, r) {
+			all = append(all, r)
+		}
+	}
+	for _, r := range own {
+		if !slices.ContainsFunc(rules, sameWindow(r)) {
 			all = append(all, r)
 		}
 	}

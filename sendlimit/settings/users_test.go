@@ -216,5 +216,5 @@ func TestThePolicyOfAUser(t *testing.T) {
 	settings.Limits = append(settings.Limits, policy.Rule{Limit: 1, Window: 24 * time.Hour}) // not the natural day
 	want := story.Invalid(t, p.CheckSettings(settings), "limits", "1/day")
 	require.True(t, strings.HasPrefix(want, "the limit 1/day replaces no rule, as policy p has none of its window: it has 1/minute, "), want)
-	require.Equal(t, p.For(fullSettings()).Rules, p.For(settings).Rules, "and has no effect")
+	require.Equal(t, append(p.For(fullSettings()).Rules, settings.Limits[len(settings.Limits)-1]), p.For(settings).Rules, "it applies beside them")
 }

@@ -80,6 +80,9 @@ type RefitSummary struct {
 	Cancelled     int            `json:"cancelled,omitempty"`
 	Kept          int            `json:"kept,omitempty"`
 	Gone          int            `json:"gone,omitempty"`
+	// LimitUsers counts users with a limit of their own that replaces no rule of the
+	// policy, and applies beside its rules.
+	LimitUsers int `json:"limit_users,omitempty"`
 	// UnclearUsers counts users whose settings name a policy that does not exist.
 	UnclearUsers int `json:"unclear_users,omitempty"`
 	// First is the partition this run began with. Next is the first one that was not

@@ -49,7 +49,6 @@ type EffectiveRules struct {
 	Exempt        []ExemptCategory `json:"exempt,omitempty"`
 	QuietHours    []string         `json:"quiet_hours"`
 	QuietTimeZone string           `json:"quiet_time_zone"`
-	WithoutEffect []string         `json:"without_effect,omitempty"` // limits that replace no rule
 }
 
 // EffectiveRule is a rule that applies to a user.
@@ -120,7 +119,10 @@ func effectiveRules(policy policy.Policy, s policy.UserSettings) *EffectiveRules
 	for _, rule := range own.Rules {
 		r := EffectiveRule{Rule: rule.String(), From: FromPolicy}
 		if slices.ContainsFunc(s.Limits, rule.SameWindow) {
-			r.From, r.Replaces = FromUser, policy.Rules[slices.IndexFunc(policy.Rules, rule.SameWindow)].String()
+			r.From = FromUser
+			if i := slices.IndexFunc(policy.Rules, rule.SameWindow); i >= 0 {
+				r.Replaces = policy.Rules[i].String()
+			}
 		}
 		e.Rules = append(e.Rules, r)
 	}
@@ -131,11 +133,6 @@ func effectiveRules(policy policy.Policy, s policy.UserSettings) *EffectiveRules
 		}
 		if category.Exempt {
 			e.Exempt = append(e.Exempt, ExemptCategory{Category: name, Counts: !category.Uncounted})
-		}
-	}
-	for _, limit := range s.Limits {
-		if !slices.ContainsFunc(policy.Rules, limit.SameWindow) {
-			e.WithoutEffect = append(e.WithoutEffect, limit.String())
 		}
 	}
 	return e

@@ -87,6 +87,7 @@ func addTotals(s *message.RefitSummary, totals refit.Totals) {
 	s.MisfitUsers += totals.MisfitUsers
 	s.Misfits += totals.Misfits
 	s.UnclearUsers += totals.Unclear
+	s.LimitUsers += totals.LimitUsers
 	for name, n := range totals.ByRule {
 		s.MisfitsByRule[name] += n
 	}

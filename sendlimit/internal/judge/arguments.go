@@ -19,7 +19,7 @@ type Case struct {
 	// raises no alerts.
 	CopiesStay time.Duration
 	// Late is for a late message at the gate: the policy's reach does not bound it,
-	// and places are remembered as long as any policy needs.
+	// and places are remembered as long as any policy and the user's limits need.
 	Late bool
 }
 
@@ -29,7 +29,10 @@ func (u UserRules) Arguments(c Case, own int) []any {
 	set := u.Rules
 	keep, reach := set.keep, set.Reach(c.Reach)
 	if c.Late {
-		keep, reach = u.Book.keep, c.Reach
+		reach = c.Reach
+		if u.Book.Keep > set.Keep {
+			keep = u.Book.keep
+		}
 	}
 	words, whose := set.words, set.categories
 	if c.Scope != nil {

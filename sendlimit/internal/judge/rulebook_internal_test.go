@@ -62,7 +62,7 @@ func TestRulesOfAUser(t *testing.T) {
 		{"another contact", map[string]string{"contact": "a@example.org", "v": "v1"}, "1/minute, 10/calendar_day (Europe/Berlin)", "Europe/Berlin", "v1"},
 		{"another policy", map[string]string{"policy": "vip", "v": "v2"}, "5/minute, 50/day (the user's time zone, else UTC)", "UTC", "v2"},
 		{"another limit", map[string]string{"limits": "20/calendar_day", "v": "v3"}, "1/minute, 20/calendar_day (Europe/Berlin)", "Europe/Berlin", "v3"},
-		{"one that replaces none", map[string]string{"limits": "20/day", "v": "v4"}, "1/minute, 10/calendar_day (Europe/Berlin)", "Europe/Berlin", "v4"},
+		{"one that replaces none", map[string]string{"limits": "20/day", "v": "v4"}, "1/minute, 10/calendar_day, 20/day (Europe/Berlin)", "Europe/Berlin", "v4"},
 		{"quiet hours in another zone, and only those", map[string]string{"zone": "Asia/Tokyo", "v": "v5"}, "1/minute, 10/calendar_day (Europe/Berlin)", "Asia/Tokyo", "v5"},
 		{
 			"all in another zone",

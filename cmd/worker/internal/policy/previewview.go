@@ -174,6 +174,10 @@ func (v *refitView) sumUp(s message.RefitSummary) string {
 	for _, name := range names {
 		fmt.Fprintf(&text, "  %8d  %s\n", s.MisfitsByRule[name], name)
 	}
+	if s.LimitUsers > 0 {
+		fmt.Fprintf(&text, "%s a limit that replaces no rule of the policy: it applies beside its rules.\n",
+			cli.FormatCount(s.LimitUsers, "user has", "users have"))
+	}
 	if s.UnclearUsers > 0 {
 		fmt.Fprintf(&text, "%s passed over, whose settings name a policy that is not there or can't be read.\n",
 			cli.FormatCount(s.UnclearUsers, "user was", "users were"))

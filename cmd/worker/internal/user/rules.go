@@ -74,8 +74,11 @@ func describeRules(s *strings.Builder, h *message.EffectiveRules, user string) {
 			counts = "category " + r.Category
 		}
 		fmt.Fprintf(s, "  %-*s  %s", width, r.Rule, counts)
-		if r.From == message.FromUser {
+		switch {
+		case r.From == message.FromUser && r.Replaces != "":
 			fmt.Fprintf(s, ", set for %s in place of %s", user, r.Replaces)
+		case r.From == message.FromUser:
+			fmt.Fprintf(s, ", set for %s beside the policy's rules", user)
 		}
 		s.WriteString("\n")
 	}
@@ -91,8 +94,5 @@ func describeRules(s *strings.Builder, h *message.EffectiveRules, user string) {
 	}
 	if len(h.QuietHours) > 0 {
 		fmt.Fprintf(s, "  quiet %s in %s\n", strings.Join(h.QuietHours, " and "), h.QuietTimeZone)
-	}
-	for _, limit := range h.WithoutEffect {
-		fmt.Fprintf(s, "  %s has no effect: the policy has no rule of that window\n", limit)
 	}
 }
