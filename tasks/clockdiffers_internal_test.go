@@ -59,7 +59,7 @@ func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder
 	recorder := notifiertest.NewRecorder(time.Now)
 	w, err := NewWorker(taskstest.Open(t, client, backend.Options{}), WorkerOptions{Notifier: recorder})
 	require.NoError(t, err)
-	w.handler.Clock.Local, w.handler.Policies.Local = local, local
+	w.handler.Clock.Local, w.handler.Policies.Clock.Local = local, local
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()

@@ -252,6 +252,30 @@ func TestSubmitShiftsADay(t *testing.T) {
 	}, "1/day")
 }
 
+// The store's clock says whether a message has expired, also to a program that has just begun.
+func TestExpiryIsByTheStoresClock(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		ahead, expires time.Duration
+		outcome        string
+	}{
+		"the store is behind": {-10 * time.Minute, -2 * time.Minute, message.Accepted},
+		"the store is ahead":  {10 * time.Minute, 8 * time.Minute, message.Invalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				s.storeAhead(row.ahead)
+				o, err := s.newSubmitter(submit.Options{}).Submit(s.Context(), message.Message{
+					ID: "a", User: "alice", Now: true, Title: "now", ExpiresAt: s.at(row.expires),
+				})
+				require.NoError(s, err)
+				require.Equal(s, row.outcome, o.Outcome, "%+v", o)
+			})
+		})
+	}
+}
+
 // What has expired when it is submitted takes no place, but an id that is known
 // is answered first.
 func TestSubmitOfWhatHasExpired(t *testing.T) {

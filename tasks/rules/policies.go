@@ -37,9 +37,9 @@ const (
 type Policies struct {
 	client redis.UniversalClient
 	store  *settings.Policies
-	name   string           // of the policy for users whose settings name none
-	rules  *sendlimit.Rules // the last usable ones; the default policy before the first load
-	Local  func() time.Time
+	name   string            // of the policy for users whose settings name none
+	rules  *sendlimit.Rules  // the last usable ones; the default policy before the first load
+	Clock  *storeclock.Clock // learns the store's clock with every load
 	logger *slog.Logger
 
 	following atomic.Bool
@@ -69,7 +69,7 @@ func NewPolicies(client redis.UniversalClient, prefix, own string, logger *slog.
 	}
 	p := &Policies{
 		client: client, store: policies, name: cmp.Or(own, policy.DefaultName), rules: rules,
-		Local: storeclock.New().Local, logger: logger, loading: make(chan struct{}, 1),
+		Clock: storeclock.New(), logger: logger, loading: make(chan struct{}, 1),
 	}
 	rules.ReloadBy(p.Reload)
 	return p, nil
@@ -102,6 +102,9 @@ func (p *Policies) RefreshOrLastKnown(ctx context.Context) error {
 	}
 	return err
 }
+
+// Now returns the store's time, as learned when the policies were loaded last.
+func (p *Policies) Now() time.Time { return p.Clock.Now() }
 
 // Find returns the policy of a name, at most policiesEvery old.
 func (p *Policies) Find(ctx context.Context, name string) (found policy.Policy, ok bool, err error) {
@@ -145,7 +148,7 @@ func (p *Policies) present(ctx context.Context) (*policySet, error) {
 	if p.following.Load() {
 		oldest = policiesLate
 	}
-	if p.Local().Sub(known.asked) < oldest {
+	if p.Clock.Local().Sub(known.asked) < oldest {
 		return known.set, nil
 	}
 	select {
@@ -161,7 +164,7 @@ func (p *Policies) present(ctx context.Context) (*policySet, error) {
 // a running load share the next one. A process that changes a policy calls it to follow the
 // change at once.
 func (p *Policies) Reload(ctx context.Context) error {
-	began := p.Local()
+	began := p.Clock.Local()
 	select {
 	case p.loading <- struct{}{}:
 		defer func() { <-p.loading }()
@@ -177,11 +180,12 @@ func (p *Policies) Reload(ctx context.Context) error {
 
 // load loads the policies from the store.
 func (p *Policies) load(ctx context.Context) (*policySet, error) {
-	asked := p.Local()
+	asked := p.Clock.Local()
 	now, err := p.client.Time(ctx).Result()
 	if err != nil {
 		return nil, store.Explain(err, "asking the store for the time")
 	}
+	p.Clock.Learn(asked, p.Clock.Local(), now)
 	policies, unreadable, err := p.store.All(ctx)
 	if err != nil {
 		return nil, err

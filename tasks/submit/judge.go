@@ -39,7 +39,7 @@ func (s *Submitter) judgeRequest(
 ) (message.Outcome, judged) {
 	// An expired message would never be sent, and a full store accepts nothing more.
 	// Check still finds an earlier answer for its id, which comes first.
-	expired := !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(s.clock.Now())
+	expired := !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(s.Policies.Now())
 	full := s.capacity.refusal(ctx)
 	if expired || full != nil {
 		reserve = t.Check
@@ -113,7 +113,7 @@ func (s *Submitter) shiftUntil(m message.Message) time.Time {
 	if until.IsZero() {
 		from := m.SendAt
 		if m.Now {
-			from = s.clock.Now()
+			from = s.Policies.Now()
 		}
 		until = from.Add(message.DefaultShift)
 	}
