@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -94,8 +93,8 @@ func CheckUserSettings(s policy.UserSettings, policies map[string]policy.Policy)
 	policy, ok := policies[policyOf(s)]
 	switch {
 	case !ok && s.Policy != "":
-		names := cmp.Or(strings.Join(slices.Sorted(maps.Keys(policies)), ", "), "none")
-		return fault.Wrong("policy", "there is no policy %q that this program can read: there are %s", fault.Clip(s.Policy), names)
+		return fault.Wrong("policy", "there is no policy %q that this program can read: %s",
+			fault.Clip(s.Policy), ThereAre(s.Policy, slices.Collect(maps.Keys(policies))))
 	case !ok && len(s.Limits) > 0:
 		return &fault.UnavailableError{
 			Detail: "the store has no rules for everybody that this program can read, which limits would stand in for:" +

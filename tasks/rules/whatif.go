@@ -3,11 +3,11 @@ package rules
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // WhatIf replaces rules of the store in a rehearsal. The zero value changes nothing.
@@ -75,7 +75,7 @@ func (s *policySet) with(changed policy.Policy) (own policy.Policy, others []pol
 	case slices.Contains(s.unreadable, changed.Name):
 		return s.own, append(others, changed), nil
 	default:
-		return s.own, others, fault.Wrong("policy", "there is no policy %q: there are %s", fault.Clip(changed.Name), strings.Join(s.policyNames(), ", "))
+		return s.own, others, fault.Wrong("policy", "there is no policy %q: %s", fault.Clip(changed.Name), message.ThereAre(changed.Name, s.policyNames()))
 	}
 }
 
