@@ -43,16 +43,55 @@ func measureLimiters(ctx context.Context, size sizes) (rows []row, err error) {
 	taken := asking(times, "take", func(ctx context.Context, user string) (rate.Grant, error) {
 		return buckets.Take(ctx, rate.TokenRequest{Key: user})
 	})
+	many, err := manyPermits(ctx, s, pace)
+	if err != nil {
+		return nil, err
+	}
 	allowed := allowing(redis_rate.NewLimiter(s.client), times, 0, oneLimit())
-	if err := s.interleave(ctx, size.slices, size.reserves, permitted, taken, allowed); err != nil {
+	if err := s.interleave(ctx, size.slices, size.reserves, permitted, many, taken, allowed); err != nil {
 		return nil, err
 	}
 	return []row{
 		state("redis-permit", "Redis time of Acquire, thousands of permits taken / one Allow",
 			fmt.Sprintf("%.2f ×", permitted.timeOver(allowed)), "Acquire "+permitted.timing(), "Allow "+allowed.timing()),
+		state("redis-permits", fmt.Sprintf("Redis time of Acquire of %d permits, and of GiveBack of all / one Allow", manyAtOnce),
+			fmt.Sprintf("%.2f ×", many.timeOver(allowed)), "Acquire and GiveBack "+many.timing(), "Allow "+allowed.timing()),
 		state("redis-token", "Redis time of Take / one Allow",
 			fmt.Sprintf("%.2f ×", taken.timeOver(allowed)), "Take "+taken.timing(), "Allow "+allowed.timing()),
 	}, nil
+}
+
+// manyAtOnce is the number of permits that one call takes.
+const manyAtOnce = 89_000
+
+// manyPermits takes many permits in one call and gives them back, each time for a
+// client of its own.
+func manyPermits(ctx context.Context, s *store, pace rate.Rate) (*side, error) {
+	const name = "many"
+	shared, err := rate.NewPermits(s.client, rate.PermitsOptions{Name: name})
+	if err != nil {
+		return nil, fmt.Errorf("many permits: %w", err)
+	}
+	if err := shared.SetRate(ctx, rate.PermitRate{Rate: pace, PerClient: true}); err != nil {
+		return nil, fmt.Errorf("set the rate of many permits: %w", err)
+	}
+	return just(func(int) operation {
+		return func(ctx context.Context, _ int) error {
+			permits, err := rate.NewPermits(s.client, rate.PermitsOptions{Name: name})
+			if err != nil {
+				return fmt.Errorf("many permits: %w", err)
+			}
+			token := keyspace.NewToken()
+			grant, err := permits.Acquire(ctx, rate.PermitRequest{Token: token, Permits: manyAtOnce})
+			if err != nil || !grant.Allowed {
+				return fmt.Errorf("acquire %d permits: allowed %t: %w", manyAtOnce, grant.Allowed, err)
+			}
+			if given, err := permits.GiveBack(ctx, token); err != nil || given != manyAtOnce {
+				return fmt.Errorf("give %d permits back: %d: %w", manyAtOnce, given, err)
+			}
+			return nil
+		}
+	}), nil
 }
 
 // asking asks a limiter for the next user.

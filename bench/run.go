@@ -26,7 +26,7 @@ func measurements() []measurement {
 		{[]string{"submit-enqueue", "submit-batched", "submit-by-hand", "submit-refusal"}, measureSubmit},
 		{[]string{"submit-account"}, measureCharges},
 		{[]string{"api-submit", "api-behind", "api-memory"}, measureAPI},
-		{[]string{"redis-permit", "redis-token"}, measureLimiters},
+		{[]string{"redis-permit", "redis-permits", "redis-token"}, measureLimiters},
 		{[]string{"history", "history-alike"}, measureHistory},
 		{[]string{"booked-solid"}, measureBookedSolid},
 		{[]string{"memory-place", "memory-record", "memory-ended"}, measureMemory},

@@ -1,21 +1,31 @@
--- rate/permits_give_back.lua: gives the permits of one call back before their time.
+-- rate/permits_give_back.lua: gives permits of one call back before their time.
 --
--- KEYS[1]  permits taken overall (ZSET: "token/1", "token/2" ... -> when taken, Unix ms)
+-- KEYS[1]  permits taken overall (ZSET, see fragments/permits.lua)
 -- KEYS[2]  permits taken by this client (the same)
 -- ARGV[1]  token of the call that took them
+-- ARGV[2]  how many to give back; "" for all
 --
--- Returns  how many permits it gave back; 0 if they were free already.
--- Cost     O(n log m) in these permits and all that are taken.
+-- Returns  {how many it gave back}: 0 if they were free already.
+-- Cost     O(log m) in the permits taken.
 
-if #KEYS ~= 2 or #ARGV ~= 1 then
+if #KEYS ~= 2 or #ARGV ~= 2 then
   return redis.error_reply('ERR rate/permits_give_back.lua: wrong number of keys or arguments')
 end
 
+--@include permits
+
+local classes = {}
+for k = 0, LAST_CLASS do classes[#classes + 1] = k end
+
 -- The rate may have changed from overall to each client since, or back.
-local given = 0
-for _, taken in ipairs({KEYS[1], KEYS[2]}) do
-  local i = 1
-  while redis.call('ZREM', taken, table.concat({ARGV[1], i}, '/')) == 1 do i = i + 1 end
-  given = given + i - 1
+local most, given = tonumber(ARGV[2]) or math.huge, 0
+for _, key in ipairs({KEYS[1], KEYS[2]}) do
+  local held, at, members = taken_by(key, ARGV[1], classes, 0)
+  local back = math.min(held, most - given)
+  if back > 0 then
+    call('ZREM', key, unpack(members))
+    add(key, ARGV[1], held - back, at)
+    given = given + back
+  end
 end
-return given
+return {given}

@@ -122,12 +122,9 @@ func (b *TokenBucket) run(ctx context.Context, lua *redis.Script, doing string, 
 		return Grant{}, err
 	}
 	f := script.Read(answer, doing)
-	g := Grant{
-		Allowed: f.Int(0) == 1, Now: f.Time(1), Remaining: f.Int(2),
-		RetryAfter: time.Duration(f.Int(3)) * time.Millisecond, ResetsAt: f.Time(4),
-	}
+	g := Grant{Allowed: f.Int(0) == 1, Now: f.Time(1), Remaining: f.Int(2), ResetsAt: f.Time(4)}
 	if !g.Allowed {
-		g.Code = fault.CodeRateLimited
+		return g.refused(f, 3)
 	}
 	return g, f.Err
 }

@@ -36,10 +36,10 @@ import (
 // comes back after its interval, so a process that dies leaves nothing behind.
 // The keys expire when the last permit has come back; the rate stays.
 //
-// Each permit is an entry in the store until it comes back, about 100 bytes. For
-// large rates, or for a steady flow instead of a rush at the begin of every
-// interval, use a TokenBucket; but that allows its capacity in addition to its
-// rate. For messages that are sent later use a Timeline, for natural hours and
+// Each call has entries in the store until its permits come back: one for each bit
+// of their number, about 100 bytes each. For many calls at large rates, or for a
+// steady flow instead of a rush at the begin of every interval, use a TokenBucket;
+// but that allows its capacity in addition to its rate. For messages that are sent later use a Timeline, for natural hours and
 // days Counters.
 type Permits struct {
 	client redis.Cmdable
@@ -57,8 +57,9 @@ type PermitsOptions struct {
 	// of UTF-8 without control characters. "" means a random name.
 	Client string
 	// Lag is how long after Acquire the permitted thing may happen: whole
-	// milliseconds, up to a minute. Permits stay taken for that much longer than
-	// the interval, so that no interval sees more than the rate happen.
+	// milliseconds, up to MaxLag. Permits stay taken for that much longer than the
+	// interval, so that no interval sees more than the rate happen. All processes
+	// must have the same Lag; see also PermitRequest.Delay.
 	Lag time.Duration
 }
 
@@ -80,8 +81,9 @@ func NewPermits(client redis.Cmdable, o PermitsOptions) (*Permits, error) {
 			Field: "client", Value: o.Client,
 			Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser),
 		}
-	case o.Lag < 0 || o.Lag > time.Minute || o.Lag%time.Millisecond != 0:
-		return nil, &fault.InvalidError{Field: "lag", Value: o.Lag.String(), Want: "whole milliseconds, up to 1m"}
+	}
+	if err := checkLag("lag", o.Lag); err != nil {
+		return nil, err
 	}
 	return &Permits{client: client, keys: keys, name: o.Name, owner: o.Client, lag: o.Lag}, nil
 }
@@ -125,23 +127,39 @@ func (p *Permits) Rate(ctx context.Context) (r PermitRate, ok bool, err error) {
 	return r, true, nil
 }
 
+// MaxLag is the longest PermitsOptions.Lag and PermitRequest.Delay.
+const MaxLag = time.Minute
+
+func checkLag(field string, d time.Duration) error {
+	if d < 0 || d > MaxLag || d%time.Millisecond != 0 {
+		return &fault.InvalidError{Field: field, Value: d.String(), Want: "whole milliseconds, up to 1m"}
+	}
+	return nil
+}
+
 // PermitRequest asks for permits.
 type PermitRequest struct {
 	// Token identifies the request, see keyspace.NewToken. A request that is
 	// repeated while its permits are taken takes no more. GiveBack wants the same
 	// token.
 	Token   string
-	Permits int64     // to take together; zero means 1
-	Now     time.Time // zero means the server's clock
+	Permits int64 // to take together; zero means 1
+	// Delay is how much longer than the Lag the permitted thing may happen after
+	// Acquire: whole milliseconds, up to MaxLag. These permits stay taken for that
+	// much longer. It is for a caller that is slow at the moment.
+	Delay time.Duration
+	Now   time.Time // zero means the server's clock
 }
 
 // Acquire takes permits, all or none. In its Grant, TakenAt is when they were
 // taken, Remaining how many more there are, RetryAfter how long to wait for as
-// many as were asked for, and ResetsAt when all are back.
+// many as were asked for, ResetsAt when all are back, and UseBy until when the
+// permitted thing may happen.
 //
 // The error is a *NoRateError before a rate is set, an *InvalidError for more
-// permits than the rate has, an *UnavailableError if the store did not answer, or
-// ErrReply.
+// permits than the rate has, which no waiting changes, a *TokenReusedError if the
+// token has taken another number of permits, an *UnavailableError if the store did
+// not answer, or ErrReply.
 func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Grant, error) {
 	const doing = "acquiring permits"
 	if r.Permits == 0 {
@@ -153,9 +171,12 @@ func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Grant, error) {
 	if r.Permits < 1 {
 		return Grant{}, &fault.InvalidError{Field: "permits", Value: strconv.FormatInt(r.Permits, 10), Want: "at least 1"}
 	}
+	if err := checkLag("delay", r.Delay); err != nil {
+		return Grant{}, err
+	}
 	answer, err := script.Run(ctx, p.client, lua.PermitsAcquire, doing,
 		[]string{p.keys.PermitRate(p.name), p.keys.Permits(p.name), p.keys.PermitsOf(p.name, p.owner)},
-		[]any{script.Milliseconds(r.Now), r.Token, r.Permits, p.lag.Milliseconds()})
+		[]any{script.Milliseconds(r.Now), r.Token, r.Permits, p.lag.Milliseconds(), r.Delay.Milliseconds()})
 	if err != nil {
 		return Grant{}, err
 	}
@@ -169,33 +190,70 @@ func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Grant, error) {
 			Field: "permits", Value: strconv.FormatInt(r.Permits, 10),
 			Want: fmt.Sprintf("at most the rate of %q, which is %s", p.name, rate),
 		}
-	default:
-		g := Grant{
-			Allowed: status == 1, Now: f.Time(1), Remaining: max(0, f.Int(2)-f.Int(4)),
-			RetryAfter: time.Duration(f.Int(5)) * time.Millisecond, ResetsAt: f.Time(6),
+	case permitsOtherNumber:
+		taken := f.Int(2)
+		if f.Err != nil {
+			return Grant{}, f.Err
 		}
-		if g.Allowed {
-			g.TakenAt = f.Time(7)
-		} else {
-			g.Code = fault.CodeRateLimited
+		return Grant{}, &TokenReusedError{Taken: taken, Asked: r.Permits}
+	case permitsTaken, permitsRefused:
+		g := Grant{Now: f.Time(1), Remaining: max(0, f.Int(2)-f.Int(4)), ResetsAt: f.Time(6)}
+		if status == permitsRefused {
+			return g.refused(f, 5)
 		}
+		g.Allowed, g.TakenAt = true, f.Time(7)
+		g.UseBy = g.TakenAt.Add(p.lag)
 		return g, f.Err
+	default:
+		return Grant{}, script.ReplyError(doing, fmt.Sprintf("status %d", status))
 	}
 }
 
-// Statuses of lua/rate/permits_acquire.lua, beside 1 for taken and 0 for refused.
+// Statuses of lua/rate/permits_acquire.lua.
 const (
-	permitsNoRate   = -1
-	permitsOverRate = -2
+	permitsTaken       = 1
+	permitsRefused     = 0
+	permitsNoRate      = -1
+	permitsOverRate    = -2
+	permitsOtherNumber = -3
 )
+
+// TokenReusedError is returned when the token of a request has taken another
+// number of permits, which are not back yet. Nothing was done.
+type TokenReusedError struct {
+	Taken int64 // permits that the token has taken
+	Asked int64
+}
+
+// Error says to use a token for one request.
+func (e *TokenReusedError) Error() string {
+	return fmt.Sprintf("the token is in use for another number of permits (%d, not %d): use a new token for each request", e.Taken, e.Asked)
+}
+
+// Code returns CodeIDReused.
+func (e *TokenReusedError) Code() fault.Code { return fault.CodeIDReused }
 
 // GiveBack gives the permits of a request back before their interval has passed,
 // since what they were for did not happen. It returns how many. It gives back
 // nothing if they were given back or have come back already.
 func (p *Permits) GiveBack(ctx context.Context, token string) (int64, error) {
+	return p.giveBack(ctx, token, "")
+}
+
+// GiveBackPart is GiveBack for at most n of the request's permits, at least 1. The
+// others stay taken.
+func (p *Permits) GiveBackPart(ctx context.Context, token string, n int64) (int64, error) {
+	if n < 1 {
+		return 0, &fault.InvalidError{Field: "permits", Value: strconv.FormatInt(n, 10), Want: "at least 1"}
+	}
+	return p.giveBack(ctx, token, n)
+}
+
+// giveBack gives back n permits of a token; "" stands for all.
+func (p *Permits) giveBack(ctx context.Context, token string, n any) (int64, error) {
 	const doing = "giving permits back"
 	answer, err := script.Run(ctx, p.client, lua.PermitsGiveBack, doing,
-		[]string{p.keys.Permits(p.name), p.keys.PermitsOf(p.name, p.owner)}, []any{token})
+		[]string{p.keys.Permits(p.name), p.keys.PermitsOf(p.name, p.owner)}, []any{token, n})
 	if err != nil {
 		return 0, err
 	}

@@ -79,7 +79,7 @@ func TestPermitsComeBackOneByOne(t *testing.T) {
 	s.requireAcquired(1)
 	s.now = s.now.Add(100 * time.Millisecond)
 	d := s.acquire(2)
-	require.Equal(t, rate.Grant{Allowed: true, Now: s.now, TakenAt: s.now, ResetsAt: s.now.Add(time.Second)}, d)
+	require.Equal(t, rate.Grant{Allowed: true, Now: s.now, TakenAt: s.now, UseBy: s.now, ResetsAt: s.now.Add(time.Second)}, d)
 	s.requireRefused(1, 900*time.Millisecond)
 	s.requireRefused(2, time.Second) // the one and one of the two
 	s.requireRefused(3, time.Second)
@@ -204,6 +204,103 @@ func TestPitfall48PermitsOfARepeatedCall(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, given)
 	s.requireAcquired(3)
+}
+
+// A token stands for one request: with another number of permits it is refused.
+func TestPermitsOfATokenUsedTwice(t *testing.T) {
+	t.Parallel()
+	s := newPermits(t, "100/second")
+	ask := func(n int64) error {
+		_, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "same", Permits: n, Now: s.now})
+		return err
+	}
+	require.NoError(t, ask(1))
+	err := ask(50)
+	require.EqualError(t, err, "the token is in use for another number of permits (1, not 50): use a new token for each request")
+	reused := &rate.TokenReusedError{}
+	require.ErrorAs(t, err, &reused)
+	require.Equal(t, fault.CodeIDReused, reused.Code())
+	require.NoError(t, ask(1))
+	s.now = s.now.Add(time.Second)
+	require.NoError(t, ask(50), "the first has come back")
+	require.Error(t, ask(49))
+	s.requireAcquired(50)
+	s.requireRefused(1, time.Second)
+}
+
+// However many permits a call takes, the store has few entries of it.
+func TestPermitsOfLargeCallsAreFewEntries(t *testing.T) {
+	t.Parallel()
+	s := newPermits(t, "100000/minute")
+	s.requireAcquired(89_000)
+	require.LessOrEqual(t, s.client.ZCard(t.Context(), "sl:{pace:push}:permits").Val(), int64(17))
+	s.now = s.now.Add(time.Second)
+	s.requireAcquired(10_999)
+	s.requireAcquired(1)
+	s.requireRefused(89_001, time.Minute)
+	s.requireRefused(89_000, 59*time.Second)
+	given, err := s.GiveBackPart(t.Context(), "t1", 88_000)
+	require.NoError(t, err)
+	require.Equal(t, int64(88_000), given)
+	d := s.acquire(88_000)
+	require.True(t, d.Allowed)
+	require.Zero(t, d.Remaining)
+	s.requireRefused(1_000, 59*time.Second)
+	given, err = s.GiveBackPart(t.Context(), "t1", 5_000)
+	require.NoError(t, err)
+	require.Equal(t, int64(1_000), given, "the rest")
+	_, err = s.GiveBackPart(t.Context(), "t1", 0)
+	require.EqualError(t, err, `permits "0" is not allowed: it takes at least 1`)
+}
+
+// What a former version has taken has an entry for each permit, and counts.
+func TestPermitsOfAFormerVersionCount(t *testing.T) {
+	t.Parallel()
+	s := newPermits(t, "4/second")
+	for _, member := range []string{"old/1", "old/2", "old/3"} {
+		err := s.client.ZAdd(t.Context(), "sl:{pace:push}:permits", redis.Z{Member: member, Score: float64(s.now.UnixMilli())}).Err()
+		require.NoError(t, err)
+	}
+	s.now = s.now.Add(200 * time.Millisecond)
+	s.requireRefused(2, 800*time.Millisecond)
+	s.requireAcquired(1)
+	s.now = s.now.Add(800 * time.Millisecond)
+	s.requireAcquired(3)
+}
+
+// A permit of a slow caller stays taken for longer: what it permits may happen until
+// UseBy.
+func TestPermitsWithADelay(t *testing.T) {
+	t.Parallel()
+	s := newPermits(t, "1/second")
+	d, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "slow", Delay: 300 * time.Millisecond, Now: s.now})
+	require.NoError(t, err)
+	require.True(t, d.Allowed)
+	require.Equal(t, s.now.Add(300*time.Millisecond), d.UseBy)
+	s.requireRefused(1, 1300*time.Millisecond)
+	_, err = s.Acquire(t.Context(), rate.PermitRequest{Token: "slow", Delay: time.Hour})
+	require.EqualError(t, err, `delay "1h0m0s" is not allowed: it takes whole milliseconds, up to 1m`)
+}
+
+// A refusal that names no wait is no pass, and no reason to ask again at once.
+func TestRefusalsAlwaysHaveAWait(t *testing.T) {
+	t.Parallel()
+	s := newPermits(t, "1/second")
+	bucket, err := rate.NewTokenBucket(refusing{Scripter: s.client}, rate.TokenBucketOptions{Rate: permitRate(t, "1/second").Rate})
+	require.NoError(t, err)
+	d, err := bucket.Take(t.Context(), rate.TokenRequest{Key: "alice"})
+	require.NoError(t, err)
+	require.False(t, d.Allowed)
+	require.Equal(t, time.Millisecond, d.RetryAfter)
+}
+
+// refusing answers every script with a refusal without a wait.
+type refusing struct{ redis.Scripter }
+
+func (refusing) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	cmd.SetVal([]any{int64(0), int64(1), int64(0), int64(0), int64(1), int64(0), int64(1)})
+	return cmd
 }
 
 func TestPermitsOfEachClient(t *testing.T) {

@@ -41,8 +41,10 @@ func (m *PermitsModel) held(client string, now time.Time) (whose string, held []
 	return whose, held
 }
 
-// Acquire models Permits.Acquire of a client.
-func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) rate.Grant {
+// Acquire models Permits.Acquire of a client. reused is true for a
+// TokenReusedError.
+func (m *PermitsModel) Acquire(client string, r rate.PermitRequest) (grant rate.Grant, reused bool) {
+	token, n, now := r.Token, r.Permits, r.Now
 	whose, held := m.held(client, now)
 	lasts := m.Rate.Interval + m.Lag
 	d := rate.Grant{Allowed: true, Now: now}
@@ -52,6 +54,8 @@ func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) rat
 	}
 	before := slices.IndexFunc(held, func(t permitTaken) bool { return t.token == token })
 	switch {
+	case before >= 0 && held[before].n != n:
+		return rate.Grant{}, true
 	case before >= 0:
 		d.TakenAt = held[before].at
 	case used+n > m.Rate.Count:
@@ -61,8 +65,8 @@ func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) rat
 			d.RetryAfter = held[i].at.Add(lasts).Sub(now)
 		}
 	default:
-		d.TakenAt = now
-		held = append(held, permitTaken{token, n, now})
+		d.TakenAt = now.Add(r.Delay)
+		held = append(held, permitTaken{token, n, d.TakenAt})
 		m.taken[whose] = held
 		used += n
 	}
@@ -71,14 +75,23 @@ func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) rat
 			d.ResetsAt = back
 		}
 	}
+	if d.Allowed {
+		d.UseBy = d.TakenAt.Add(m.Lag)
+	}
 	d.Remaining = max(0, m.Rate.Count-used)
-	return d
+	return d, false
 }
 
-// GiveBack models Permits.GiveBack of a client.
-func (m *PermitsModel) GiveBack(client, token string) {
+// GiveBack models Permits.GiveBackPart of a client.
+func (m *PermitsModel) GiveBack(client, token string, n int64) {
 	for _, whose := range []string{"", client} {
-		m.taken[whose] = slices.DeleteFunc(m.taken[whose], func(t permitTaken) bool { return t.token == token })
+		for i, t := range m.taken[whose] {
+			if t.token == token {
+				back := min(n, t.n)
+				m.taken[whose][i].n, n = t.n-back, n-back
+			}
+		}
+		m.taken[whose] = slices.DeleteFunc(m.taken[whose], func(t permitTaken) bool { return t.n == 0 })
 	}
 }
 
@@ -138,7 +151,11 @@ func drawRate(t *rapid.T) rate.Rate {
 }
 
 func (h *permitsHistory) drawRate(t *rapid.T) rate.PermitRate {
-	return rate.PermitRate{Rate: drawRate(t), PerClient: rapid.Bool().Draw(t, "per client")}
+	r := rate.PermitRate{Rate: drawRate(t), PerClient: rapid.Bool().Draw(t, "per client")}
+	if rapid.IntRange(0, 3).Draw(t, "large") == 0 {
+		r.Count = rapid.Int64Range(7, rate.MaxCount).Draw(t, "large count")
+	}
+	return r
 }
 
 func (h *permitsHistory) drawClient(t *rapid.T) string {
@@ -161,16 +178,22 @@ func (h *permitsHistory) acquire(t *rapid.T) {
 	if known := h.tokens[name]; len(known) > 0 && rapid.IntRange(0, 9).Draw(t, "again") == 0 {
 		token = rapid.SampledFrom(known).Draw(t, "token")
 	}
-	n := rapid.Int64Range(1, 7).Draw(t, "permits")
-	request := rate.PermitRequest{Token: token, Permits: n, Now: h.now}
+	delay := time.Duration(rapid.SampledFrom([]int{0, 0, 0, 30}).Draw(t, "delay")) * time.Millisecond
+	request := rate.PermitRequest{Token: token, Permits: h.drawPermits(t), Delay: delay, Now: h.now}
 	got, err := h.permits[name].Acquire(t.Context(), request)
-	if n > h.model.Rate.Count {
+	if request.Permits > h.model.Rate.Count {
 		problem := &fault.InvalidError{}
 		require.ErrorAs(t, err, &problem, "the rate never has so many")
 		return
 	}
+	want, reused := h.model.Acquire(name, request)
+	if reused {
+		problem := &rate.TokenReusedError{}
+		require.ErrorAs(t, err, &problem)
+		return
+	}
 	require.NoError(t, err)
-	require.Equal(t, h.model.Acquire(name, token, n, h.now), got)
+	require.Equal(t, want, got)
 	if got.Allowed {
 		h.tokens[name] = append(h.tokens[name], token)
 	}
@@ -180,11 +203,13 @@ func (h *permitsHistory) acquire(t *rapid.T) {
 // refused a millisecond before RetryAfter and allowed at RetryAfter.
 func (h *permitsHistory) tryAtHint(t *rapid.T) {
 	name, token := h.drawClient(t), keyspace.NewToken()
-	n := rapid.Int64Range(1, h.model.Rate.Count).Draw(t, "permits")
+	n := min(h.drawPermits(t), h.model.Rate.Count)
 	ask := func(at time.Time) rate.Grant {
-		d, err := h.permits[name].Acquire(t.Context(), rate.PermitRequest{Token: token, Permits: n, Now: at})
+		request := rate.PermitRequest{Token: token, Permits: n, Now: at}
+		d, err := h.permits[name].Acquire(t.Context(), request)
 		require.NoError(t, err)
-		require.Equal(t, h.model.Acquire(name, token, n, at), d)
+		want, _ := h.model.Acquire(name, request)
+		require.Equal(t, want, d)
 		return d
 	}
 	if d := ask(h.now); !d.Allowed {
@@ -202,10 +227,23 @@ func (h *permitsHistory) giveBack(t *rapid.T) {
 		return
 	}
 	token := rapid.SampledFrom(h.tokens[name]).Draw(t, "token")
+	if rapid.Bool().Draw(t, "a part") {
+		part := h.drawPermits(t)
+		given, err := h.permits[name].GiveBackPart(t.Context(), token, part)
+		require.NoError(t, err)
+		require.LessOrEqual(t, given, part)
+		h.model.GiveBack(name, token, part)
+		return
+	}
 	_, err := h.permits[name].GiveBack(t.Context(), token)
 	require.NoError(t, err)
 	given, err := h.permits[name].GiveBack(t.Context(), token)
 	require.NoError(t, err)
 	require.Zero(t, given, "once is all")
-	h.model.GiveBack(name, token)
+	h.model.GiveBack(name, token, rate.MaxCount)
+}
+
+// drawPermits draws a number of permits, sometimes more than the rate has.
+func (h *permitsHistory) drawPermits(t *rapid.T) int64 {
+	return rapid.Int64Range(1, h.model.Rate.Count+1).Draw(t, "permits")
 }

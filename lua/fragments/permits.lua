@@ -1,0 +1,92 @@
+-- permits: how many permits are taken, and when they come back.
+--
+-- A taken permit comes back after the interval of the rate. The permits of a call are
+-- entries of a ZSET, one for each bit of their number: an entry of class k stands for
+-- 2^k permits. Its member is "token:k", its score k * CLASS plus when it was taken,
+-- Unix ms. ZCOUNT of each class counts the permits of a span without reading them, so
+-- that a call of 100000 permits costs little more than a call of one.
+--
+-- The rate is a STRING: permits, their interval in ms, and "o" overall or "c" for each
+-- client, separated by spaces.
+local call = redis.call
+local CLASS = 281474976710656 -- 2^48 ms, later than the year 9999
+local LAST_CLASS = 16 -- a rate has at most 100000 permits, fewer than 2^17
+
+-- read_rate returns permits and interval of the rate in a key, and the key that counts
+-- those of a client: overall or its own. It returns nothing if there is no rate, and
+-- false if the text is no rate.
+local function read_rate(key, overall, own)
+  local text = call('GET', key)
+  if not text then return end
+  local rate, interval, owner = string.match(text, '^(%d+) (%d+) ([oc])')
+  if not rate then return false end
+  return tonumber(rate), tonumber(interval), owner == 'c' and own or overall
+end
+
+-- read_taken returns what is taken in a key at or after a time, Unix ms: how many
+-- permits are used, when the newest were taken, their classes, and the classes that
+-- have older entries.
+local function read_taken(key, since)
+  local taken = {key = key, since = since, used = 0, newest = since - 1, classes = {}, older = {}}
+  local left, k = call('ZCARD', key), 0
+  while left > 0 and k <= LAST_CLASS do
+    local base = k * CLASS
+    local held = call('ZCOUNT', key, base + since, base + CLASS - 1)
+    if held > 0 then
+      local last = call('ZRANGE', key, base + CLASS - 1, base + since, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
+      taken.used, taken.newest = taken.used + held * 2 ^ k, math.max(taken.newest, last[2] - base)
+      taken.classes[#taken.classes + 1] = k
+    end
+    left = left - held
+    local older = left > 0 and call('ZCOUNT', key, base, base + since - 1) or 0
+    if older > 0 then taken.older[#taken.older + 1] = k end
+    left, k = left - older, k + 1
+  end
+  return taken
+end
+
+-- nth_taken returns when the n-th oldest of the permits was taken. n is at most used.
+local function nth_taken(taken, n)
+  local classes = taken.classes
+  if #classes == 1 then
+    local base = classes[1] * CLASS
+    local nth = call('ZRANGE', taken.key, base + taken.since, base + CLASS - 1, 'BYSCORE',
+      'LIMIT', math.ceil(n / 2 ^ classes[1]) - 1, 1, 'WITHSCORES')
+    return nth[2] - base
+  end
+  local low, high = taken.since, taken.newest
+  while low < high do
+    local middle, found = math.floor((low + high) / 2), 0
+    for i = 1, #classes do
+      local base = classes[i] * CLASS
+      found = found + 2 ^ classes[i] * call('ZCOUNT', taken.key, base + taken.since, base + middle)
+    end
+    if found >= n then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
+local function member(token, k) return table.concat({token, k}, ':') end -- k is small: no digit is lost
+
+-- add takes n permits for a token at a time.
+local function add(key, token, n, at)
+  for k = 0, LAST_CLASS do
+    if n % 2 ^ (k + 1) >= 2 ^ k then call('ZADD', key, k * CLASS + at, member(token, k)) end
+  end
+end
+
+-- taken_by returns how many permits of some classes a token has taken at or after a
+-- time, when, and the members.
+local function taken_by(key, token, classes, since)
+  local n, at, found, members = 0, nil, {}, {}
+  for i = 1, #classes do members[i] = member(token, classes[i]) end
+  local scores = members[1] and call('ZMSCORE', key, unpack(members))
+  for i = 1, #members do
+    local k, score = classes[i], tonumber(scores[i] or -1)
+    if score >= k * CLASS + since then
+      n, at = n + 2 ^ k, score - k * CLASS
+      found[#found + 1] = members[i]
+    end
+  end
+  return n, at, found
+end
