@@ -30,8 +30,13 @@ const (
 	patience = time.Second
 	// paceLag is how long after its permit a call may come: the claim lies between.
 	paceLag = 50 * time.Millisecond
-	// renewals is how often a permit is renewed for a call that comes too late.
-	renewals = 2
+	// usualTrips is how many times the Latency may pass between a permit and its call,
+	// beyond paceLag: half a round trip for the permit, one for the claim, and another one
+	// as a reserve.
+	usualTrips = 5
+	// renewals is how often a permit is renewed for a call that comes too late, each time
+	// for one that may come twice as late. After that the message is given back.
+	renewals = 6
 	// longestPause bounds a pause that the target asks for. If that is too early, the
 	// target answers the next call with another pause.
 	longestPause = time.Hour
@@ -67,6 +72,7 @@ type Pacer struct {
 type permit struct {
 	token  string
 	taken  time.Time // by the store's clock
+	useBy  time.Time // until when the call may begin, by the store's clock
 	bucket *rate.TokenBucket
 }
 
@@ -95,11 +101,17 @@ func NewPacer(client redis.UniversalClient, prefix string, c *storeclock.Clock, 
 // pass returns when a call may be made. The error is a *pacedError if it would have to
 // wait longer than patience, and queue.ErrStopping when ctx or stop ends.
 func (p *Pacer) pass(ctx context.Context, stop <-chan struct{}) (permit, error) {
+	return p.passLate(ctx, stop, min(usualTrips*p.clock.Latency(), patience))
+}
+
+// passLate is pass for a call that may begin later than paceLag after its permit by a
+// delay.
+func (p *Pacer) passLate(ctx context.Context, stop <-chan struct{}, delay time.Duration) (permit, error) {
 	if p.free() {
 		return permit{}, nil
 	}
 	began := p.clock.Local()
-	passed, err := p.wait(ctx, stop, began)
+	passed, err := p.wait(ctx, stop, began, delay)
 	if paced, ok := errors.AsType[*pacedError](err); ok {
 		p.metrics.HeldUp(p.clock.Local().Sub(began) + paced.after)
 	} else if err == nil {
@@ -115,7 +127,7 @@ func (p *Pacer) free() bool {
 	return p.pace.Rate.Count == 0 && p.paused.IsZero()
 }
 
-func (p *Pacer) wait(ctx context.Context, stop <-chan struct{}, began time.Time) (permit, error) {
+func (p *Pacer) wait(ctx context.Context, stop <-chan struct{}, began time.Time, delay time.Duration) (permit, error) {
 	if expected := p.expected(); expected > patience {
 		return permit{}, &pacedError{after: expected}
 	}
@@ -128,11 +140,11 @@ func (p *Pacer) wait(ctx context.Context, stop <-chan struct{}, began time.Time)
 	for {
 		wait := p.untilNext()
 		if wait == 0 {
-			passed, after, err := p.ask(context.WithoutCancel(ctx))
-			if err != nil || after == 0 {
+			passed, refused, err := p.ask(context.WithoutCancel(ctx), delay)
+			if err != nil || refused == nil {
 				return passed, err
 			}
-			wait = after
+			wait = refused.RetryAfter
 		}
 		if p.clock.Local().Sub(began)+wait > patience {
 			return permit{}, &pacedError{after: wait}
@@ -178,14 +190,14 @@ func (p *Pacer) expected() time.Duration {
 	return before + rate.Interval*time.Duration(p.waiting.Load())/time.Duration(rate.Count)
 }
 
-// ask asks the store for a permit, and returns how long to wait if it gives none. It asks
-// the bucket first: usually that is empty, and then nothing has to be given back.
-func (p *Pacer) ask(ctx context.Context) (permit, time.Duration, error) {
+// ask asks the store for a permit, and returns the refusal if it gives none. It asks the
+// bucket first: usually that is empty, and then nothing has to be given back.
+func (p *Pacer) ask(ctx context.Context, delay time.Duration) (permit, *rate.Grant, error) {
 	p.mu.Lock()
 	pace, asked := p.pace.Rate, permit{bucket: p.bucket}
 	p.mu.Unlock()
 	if pace.Count == 0 {
-		return permit{}, 0, nil // it was a pause that is over
+		return permit{}, nil, nil // it was a pause that is over
 	}
 	if asked.bucket != nil {
 		d, err := asked.bucket.Take(ctx, rate.TokenRequest{Key: paceBucket})
@@ -194,46 +206,51 @@ func (p *Pacer) ask(ctx context.Context) (permit, time.Duration, error) {
 		}
 	}
 	token := keyspace.NewToken()
-	d, err := p.permits.Acquire(ctx, rate.PermitRequest{Token: token})
+	delay = min(max(delay, 0)+time.Millisecond-1, rate.MaxLag).Truncate(time.Millisecond)
+	d, err := p.permits.Acquire(ctx, rate.PermitRequest{Token: token, Delay: delay})
 	if _, removed := errors.AsType[*rate.NoRateError](err); removed {
-		return asked, 0, nil // the pace was removed since the last look
+		return asked, nil, nil // the pace was removed since the last look
 	}
 	if err != nil || !d.Allowed {
 		p.giveBack(ctx, asked)
 		return permit{}, p.refused(d), err
 	}
-	asked.token, asked.taken = token, d.TakenAt
-	return asked, 0, nil
+	asked.token, asked.taken, asked.useBy = token, d.Now, d.UseBy
+	return asked, nil, nil
 }
 
-// renew returns the permit for a call that is made now: the held one, or another if it is
-// so old that the permits of the next interval may be in use. With a store that slow, it
-// renews a few times at most. The error is that of pass, and then nothing is held.
+// renew returns the permit for a call that begins now: the held one, or another if the
+// call would come so late that the permits of the next interval may be in use. The store
+// keeps each one taken for longer than the last, until it covers how slow the store or
+// this machine is. So the pace holds, however slow they are: only fewer calls are made.
+//
+// The error is that of pass, or a *pacedError if all renewals came too late. Nothing is
+// held then.
 func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit) (permit, error) {
 	for range renewals {
-		// Half a round trip for the permit and a whole one for the claim come before
-		// every call. Only a longer delay moves calls closer together.
-		if held.token == "" || p.clock.Now().Sub(held.taken) <= paceLag+3*p.clock.Latency() {
+		latest := p.clock.Now().Add(p.clock.Latency()) // the clock is that accurate
+		if held.token == "" || !latest.After(held.useBy) {
 			return held, nil
 		}
 		p.giveBack(ctx, held)
 		var err error
-		if held, err = p.pass(ctx, stop); err != nil {
+		if held, err = p.passLate(ctx, stop, 2*latest.Sub(held.taken)); err != nil {
 			return permit{}, err
 		}
 	}
-	return held, nil
+	p.giveBack(ctx, held)
+	return permit{}, &pacedError{after: time.Millisecond}
 }
 
 // paceBucket is the key of the bucket of bursts.
 const paceBucket = "pace/" + PaceTarget
 
-// refused notes when to ask again, and returns how long that is.
-func (p *Pacer) refused(g rate.Grant) time.Duration {
+// refused notes when to ask again, and returns the refusal.
+func (p *Pacer) refused(g rate.Grant) *rate.Grant {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.next = p.clock.Local().Add(g.RetryAfter)
-	return g.RetryAfter
+	return &g
 }
 
 // giveBack gives back a permit whose call was not made. If the store does not take it, it

@@ -1,0 +1,145 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
+)
+
+// permitAnswers changes the answers to the calls that acquire permits.
+type permitAnswers struct {
+	left   atomic.Int64 // how many more answers it changes
+	change func(*redis.Cmd)
+}
+
+func (a *permitAnswers) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (a *permitAnswers) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (a *permitAnswers) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if args := cmd.Args(); err == nil && len(args) > 1 && args[1] == lua.PermitsAcquire.Hash() && a.left.Add(-1) >= 0 {
+			if answer, ok := cmd.(*redis.Cmd); ok {
+				a.change(answer)
+			}
+		}
+		return err
+	}
+}
+
+// newPacers returns the pacers of as many workers, each with its hook, under a pace.
+func newPacers(t *testing.T, pace rate.Rate, hooks ...*permitAnswers) []*Pacer {
+	t.Helper()
+	server, client := redistest.Embedded(t)
+	require.NoError(t, lua.PermitsAcquire.Load(t.Context(), client).Err()) // the hooks know its hash
+	store, err := rate.NewPaces(client, "", PaceTarget)
+	require.NoError(t, err)
+	require.NoError(t, store.Apply(t.Context(), rate.Pace{Rate: pace}))
+	pacers := make([]*Pacer, len(hooks))
+	for i, hook := range hooks {
+		own := redis.NewClient(&redis.Options{Addr: server.Addr()})
+		t.Cleanup(func() { _ = own.Close() })
+		own.AddHook(hook)
+		clock := storeclock.New()
+		sent := clock.Local()
+		now, err := own.Time(t.Context()).Result()
+		require.NoError(t, err)
+		clock.Learn(sent, clock.Local(), now)
+		figures, err := metrics.New(prometheus.NewRegistry())
+		require.NoError(t, err)
+		pacers[i], err = NewPacer(own, "", clock, figures, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		require.NoError(t, pacers[i].look(t.Context()))
+	}
+	return pacers
+}
+
+// call makes one call as a delivery does, and returns when.
+func (p *Pacer) call(t *testing.T) time.Time {
+	t.Helper()
+	for {
+		held, err := p.pass(t.Context(), nil)
+		if err == nil {
+			held, err = p.renew(t.Context(), nil, held)
+		}
+		if err == nil && held.token != "" {
+			return time.Now() //nolint:forbidigo // when the call is made
+		}
+		paced, ok := errors.AsType[*pacedError](err)
+		if !ok {
+			t.Errorf("no permit: %+v, %v", held, err)
+			return time.Time{}
+		}
+		storeclock.Sleep(t.Context(), nil, paced.after)
+	}
+}
+
+// On an overloaded machine every answer comes too late for a while, also those to the
+// renewals. The calls that follow must not come on top of the late ones.
+func TestLateCallsKeepThePace(t *testing.T) {
+	t.Parallel()
+	const workers, interval, late = 4, 300 * time.Millisecond, 200 * time.Millisecond
+	hooks := make([]*permitAnswers, workers)
+	for i := range hooks {
+		hooks[i] = &permitAnswers{change: func(*redis.Cmd) { storeclock.Sleep(t.Context(), nil, late) }}
+		hooks[i].left.Store(3)
+	}
+	var mu sync.Mutex
+	var calls []time.Time
+	var all sync.WaitGroup
+	for _, p := range newPacers(t, rate.Rate{Count: workers, Interval: interval}, hooks...) {
+		all.Go(func() {
+			for range 3 {
+				at := p.call(t)
+				mu.Lock()
+				calls = append(calls, at)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	require.Len(t, calls, 3*workers)
+	slices.SortFunc(calls, time.Time.Compare)
+	for i := range calls[workers:] {
+		require.GreaterOrEqual(t, calls[i+workers].Sub(calls[i]), interval, "call %d", i)
+	}
+}
+
+// A refusal is no permit, whatever wait it names.
+func TestARefusalWithoutAWaitIsNoPermit(t *testing.T) {
+	t.Parallel()
+	hook := &permitAnswers{change: func(answer *redis.Cmd) {
+		reply, ok := answer.Val().([]any)
+		if !ok {
+			t.Errorf("answer %v", answer.Val())
+			return
+		}
+		reply = slices.Clone(reply)
+		reply[0], reply[5] = int64(0), int64(0)
+		answer.SetVal(reply)
+	}}
+	hook.left.Store(1 << 40)
+	p := newPacers(t, rate.Rate{Count: 1000, Interval: time.Second}, hook)[0]
+	held, err := p.pass(t.Context(), nil)
+	var paced *pacedError
+	require.ErrorAs(t, err, &paced)
+	require.Empty(t, held.token)
+}
