@@ -103,17 +103,26 @@ var Count = script("count/count")
 // GiveBack takes a call off all of its counters again.
 var GiveBack = script("count/give_back")
 
+// CountLook says what Count would answer. It writes nothing.
+var CountLook = script("count/look")
+
 // PermitsAcquire takes permits, or says how long until enough of them are free.
 var PermitsAcquire = script("rate/permits_acquire")
 
 // PermitsGiveBack gives the permits of one call back before their time.
 var PermitsGiveBack = script("rate/permits_give_back")
 
+// PermitsLook says how many permits are taken. It writes nothing.
+var PermitsLook = script("rate/permits_look")
+
 // TokensTake takes tokens out of a bucket, or says how long until it has enough.
 var TokensTake = script("rate/tokens_take")
 
 // TokensGiveBack puts tokens back into a bucket, up to its capacity.
 var TokensGiveBack = script("rate/tokens_give_back")
+
+// TokensLook says how many tokens are in a bucket. It writes nothing.
+var TokensLook = script("rate/tokens_look")
 
 // Pause pauses a target for a while, unless it is paused for longer already.
 var Pause = script("rate/pause")
@@ -142,8 +151,8 @@ func All() []*redis.Script {
 		Hold, SettleHold, HoldLook,
 		AccountFind, AccountChange, AccountRemoveTier, StatsAdd,
 		NoticePut, NoticeClaim, NoticeSettle, NoticeRevive, NoticePurge,
-		Count, GiveBack,
-		PermitsAcquire, PermitsGiveBack, TokensTake, TokensGiveBack, Pause,
+		Count, GiveBack, CountLook,
+		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
 		PolicyApply, SettingsChange,
 		Refit, RefitTurn,
 	}

@@ -44,6 +44,7 @@ local holds, hold, prefix, account = KEYS[1], KEYS[2], ARGV[2], ARGV[4]
 local HELD, EXCEEDED, OUTSIDE, OVER = 0, 1, 2, 3
 --@include clock
 --@include counters
+--@include counters_change
 --@include alert
 --@include charge
 

@@ -36,13 +36,10 @@ end
 --@include clock
 --@include counted
 --@include counters
+--@include counters_change
 
 local n = tonumber(ARGV[2])
-local status, decides = 1, check_counters(counted, n)
-for i = 1, #counted do
-  if n > counted[i].limit then status, decides = -1, counted[i] end
-end
-if status == 1 and decides then status = 0 end
+local status, decides = judge_counters(counted, n)
 
 local raised = ''
 if status == 1 then
@@ -55,10 +52,4 @@ if status == 1 then
     raised = raise(ARGV[9], ARGV[10], ARGV[11], ARGV[12], c.from, c.till, c.used, c.limit, percents, ARGV[13]) or ''
   end
 end
-
-local reply = {status, now, decides and decides.index or 0, of_event, raised}
-for i = 1, #counted do
-  local c = counted[i]
-  reply[5 + i] = {c.limit, c.period, c.used, c.from, c.till}
-end
-return reply
+return counters_reply(counted, of_event, status, decides, raised)

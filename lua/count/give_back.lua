@@ -21,6 +21,7 @@ end
 --@include clock
 --@include counted
 --@include counters
+--@include counters_change
 
 check_counters(counted, 0)
 give_back_counters(counted, tonumber(ARGV[2]))

@@ -35,32 +35,22 @@ local function check_counters(list, n)
   return refusing
 end
 
--- charge_counters adds n to each counter of a list that check_counters has read.
-local function charge_counters(list, n)
+-- judge_counters reads the counters of a list. It returns the status of n more, as in
+-- count/count.lua, and the counter that decides, if one does.
+local function judge_counters(list, n)
+  local refusing = check_counters(list, n)
   for i = 1, #list do
-    local c = list[i]
-    c.used = c.used + n
-    if c.length then
-      redis.call('HSET', c.key, 'n', c.used, 'f', c.from, 't', c.till)
-      redis.call('PEXPIREAT', c.key, c.till)
-    else
-      redis.call('SET', c.key, c.used, 'PXAT', c.till)
-    end
+    if n > list[i].limit then return -1, list[i] end
   end
+  return refusing and 0 or 1, refusing
 end
 
--- give_back_counters takes n off each counter of a list that check_counters has
--- read, never below zero. It creates no key. A window that began after now did not
--- count what is given back.
-local function give_back_counters(list, n)
-  for _, c in ipairs(list) do
-    local back = math.min(n, c.used)
-    if c.length and now < c.from then back = 0 end
-    if back > 0 and c.length then
-      redis.call('HINCRBY', c.key, 'n', -back)
-    elseif back > 0 then
-      redis.call('DECRBY', c.key, back)
-    end
-    c.used = c.used - back
+-- counters_reply returns the reply of count/count.lua.
+local function counters_reply(list, of_event, status, decides, raised)
+  local reply = {status, now, decides and decides.index or 0, of_event, raised}
+  for i = 1, #list do
+    local c = list[i]
+    reply[5 + i] = {c.limit, c.period, c.used, c.from, c.till}
   end
+  return reply
 end

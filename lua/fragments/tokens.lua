@@ -31,11 +31,6 @@ local function filled_to(parts)
   return math.max(0, math.ceil((parts - level) / tokens)) + at - now
 end
 
-local function keep()
-  redis.call('HSET', KEYS[1], 'l', level, 'a', at, 'i', interval)
-  redis.call('PEXPIREAT', KEYS[1], now + filled_to(full)) -- a full bucket expires at once
-end
-
 local function answer(status, wait)
   return {status, now, (level - level % interval) / interval, wait, now + filled_to(full)}
 end

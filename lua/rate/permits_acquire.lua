@@ -30,6 +30,7 @@ end
 
 --@include clock
 --@include permits
+--@include permits_change
 
 local rate, interval, key = read_rate(KEYS[1], KEYS[2], KEYS[3])
 if rate == false then return redis.error_reply('ERR rate/permits_acquire.lua: the rate is not one') end

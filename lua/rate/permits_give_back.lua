@@ -13,6 +13,7 @@ if #KEYS ~= 2 or #ARGV ~= 2 then
 end
 
 --@include permits
+--@include permits_change
 
 local classes = {}
 for k = 0, LAST_CLASS do classes[#classes + 1] = k end

@@ -16,6 +16,7 @@ end
 
 --@include clock
 --@include tokens
+--@include tokens_change
 
 if bucket[1] then
   level = math.min(full, level + n)

@@ -19,6 +19,7 @@ end
 
 --@include clock
 --@include tokens
+--@include tokens_change
 
 if level < n then return answer(0, filled_to(n)) end
 level = level - n

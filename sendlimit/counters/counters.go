@@ -95,6 +95,19 @@ func (c *Counters) Count(ctx context.Context, r Request) (Decision, error) {
 	return r.decision(script.Read(answer, doing))
 }
 
+// Peek says what Count would answer, and counts nothing: another call may come
+// first. Its Decision has no notices, and what is used and remains is without the
+// call.
+func (c *Counters) Peek(ctx context.Context, r Request) (Decision, error) {
+	const doing = "looking at counters"
+	r.Alert = nil
+	answer, err := c.call(ctx, lua.CountLook, doing, r)
+	if err != nil {
+		return Decision{}, err
+	}
+	return r.decision(script.Read(answer, doing))
+}
+
 // GiveBack takes a call off the counters that counted it. No counter falls below
 // zero; nothing happens if the period has ended. At must be the Now of the
 // Decision that allowed the call, and the rest as it was then. With a zero At it

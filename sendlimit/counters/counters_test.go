@@ -321,3 +321,26 @@ func TestCountRequestsThatAreInvalid(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, keys)
 }
+
+func TestPeekCountsNothing(t *testing.T) {
+	t.Parallel()
+	c := newCounting(t)
+	call := counters.Request{
+		Key: "alice", At: story.At("2050-11-22T11:11:11Z"), Counters: []counters.Counter{{Name: "m", Limit: 2, Period: calendar.Minute}},
+	}
+	for used := range int64(3) {
+		for range 2 {
+			d, err := c.counters.Peek(t.Context(), call)
+			require.NoError(t, err)
+			require.Equal(t, used < 2, d.Allowed)
+			require.Equal(t, used, d.Counters[0].Used)
+			require.Equal(t, 2-used, d.Remaining)
+		}
+		if used < 2 {
+			c.accepted(call)
+		}
+	}
+	d, err := c.counters.Peek(t.Context(), call)
+	require.NoError(t, err)
+	require.Equal(t, 49*time.Second, d.RetryAfter)
+}

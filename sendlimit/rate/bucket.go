@@ -100,18 +100,47 @@ func (b *TokenBucket) GiveBack(ctx context.Context, r TokenRequest) (Grant, erro
 	return b.run(ctx, lua.TokensGiveBack, "giving tokens back", r)
 }
 
+// Peek says how many tokens are in a key's bucket at a time, zero for the server's
+// clock. It takes nothing: another may come first. Errors are those of Take.
+func (b *TokenBucket) Peek(ctx context.Context, key string, now time.Time) (Level, error) {
+	const doing = "looking at tokens"
+	f, err := b.call(ctx, lua.TokensLook, doing, TokenRequest{Key: key, Now: now})
+	if err != nil {
+		return Level{}, err
+	}
+	l := Level{Limit: b.capacity, Now: f.Time(1), Available: f.Int(2)}
+	l.Used = l.Limit - l.Available
+	if wait := f.Int(3); wait > 0 {
+		l.MoreAt, l.ResetsAt = l.Now.Add(time.Duration(wait)*time.Millisecond), f.Time(4)
+	}
+	return l, f.Err
+}
+
 func (b *TokenBucket) run(ctx context.Context, lua *redis.Script, doing string, r TokenRequest) (Grant, error) {
+	f, err := b.call(ctx, lua, doing, r)
+	if err != nil {
+		return Grant{}, err
+	}
+	g := Grant{Allowed: f.Int(0) == 1, Now: f.Time(1), Remaining: f.Int(2), ResetsAt: f.Time(4)}
+	if !g.Allowed {
+		return g.refused(f, 3)
+	}
+	return g, f.Err
+}
+
+// call checks a request and runs a script of buckets.
+func (b *TokenBucket) call(ctx context.Context, lua *redis.Script, doing string, r TokenRequest) (*script.ReplyReader, error) {
 	if r.Tokens == 0 {
 		r.Tokens = 1
 	}
 	if !keyspace.ValidUser(r.Key) {
-		return Grant{}, &fault.InvalidError{
+		return nil, &fault.InvalidError{
 			Field: "key", Value: r.Key,
 			Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser),
 		}
 	}
 	if r.Tokens < 1 || r.Tokens > b.capacity {
-		return Grant{}, &fault.InvalidError{
+		return nil, &fault.InvalidError{
 			Field: "tokens", Value: strconv.FormatInt(r.Tokens, 10),
 			Want: fmt.Sprintf("1 to the capacity of the bucket, which is %d", b.capacity),
 		}
@@ -119,12 +148,7 @@ func (b *TokenBucket) run(ctx context.Context, lua *redis.Script, doing string, 
 	answer, err := script.Run(ctx, b.client, lua, doing, []string{b.keys.Tokens(r.Key)},
 		[]any{script.Milliseconds(r.Now), r.Tokens, b.rate.Count, b.rate.Interval.Milliseconds(), b.capacity})
 	if err != nil {
-		return Grant{}, err
+		return nil, err
 	}
-	f := script.Read(answer, doing)
-	g := Grant{Allowed: f.Int(0) == 1, Now: f.Time(1), Remaining: f.Int(2), ResetsAt: f.Time(4)}
-	if !g.Allowed {
-		return g.refused(f, 3)
-	}
-	return g, f.Err
+	return script.Read(answer, doing), nil
 }

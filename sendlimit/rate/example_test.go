@@ -85,3 +85,29 @@ func ExampleTokenBucket() {
 	// true 1 0s
 	// false 1 10s
 }
+
+// A look takes nothing.
+func ExampleTokenBucket_Peek() {
+	client, end := redistest.OpenEmbedded()
+	defer end()
+	bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{
+		Rate: rate.Rate{Count: 6, Interval: time.Minute}, Capacity: 3,
+	})
+	if err != nil {
+		panic(err)
+	}
+	now := time.Date(2050, time.November, 22, 11, 11, 11, 0, time.UTC)
+	if _, err := bucket.Take(context.Background(), rate.TokenRequest{Key: "alice", Tokens: 2, Now: now}); err != nil {
+		panic(err)
+	}
+	for range 2 {
+		l, err := bucket.Peek(context.Background(), "alice", now)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(l.Used, "used,", l.Available, "of", l.Limit, "available, more in", l.MoreAt.Sub(l.Now))
+	}
+	// Output:
+	// 2 used, 1 of 3 available, more in 10s
+	// 2 used, 1 of 3 available, more in 10s
+}

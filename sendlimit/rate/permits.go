@@ -209,6 +209,25 @@ func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Grant, error) {
 	}
 }
 
+// Peek says how many permits are taken and free at a time, zero for the server's
+// clock. It takes nothing: another may come first. Errors are those of Acquire.
+func (p *Permits) Peek(ctx context.Context, now time.Time) (Level, error) {
+	const doing = "looking at permits"
+	answer, err := script.Run(ctx, p.client, lua.PermitsLook, doing,
+		[]string{p.keys.PermitRate(p.name), p.keys.Permits(p.name), p.keys.PermitsOf(p.name, p.owner)},
+		[]any{script.Milliseconds(now), p.lag.Milliseconds()})
+	if err != nil {
+		return Level{}, err
+	}
+	f := script.Read(answer, doing)
+	if f.Int(0) == permitsNoRate && f.Err == nil {
+		return Level{}, &NoRateError{Name: p.name}
+	}
+	l := Level{Now: f.Time(1), Limit: f.Int(2), Used: f.Int(3), MoreAt: f.Time(4), ResetsAt: f.Time(5)}
+	l.Available = max(0, l.Limit-l.Used)
+	return l, f.Err
+}
+
 // Statuses of lua/rate/permits_acquire.lua.
 const (
 	permitsTaken       = 1

@@ -268,6 +268,35 @@ func TestPermitsOfAFormerVersionCount(t *testing.T) {
 	s.requireAcquired(3)
 }
 
+func TestPermitsPeek(t *testing.T) {
+	t.Parallel()
+	s := newPermits(t, "10/second")
+	level, err := s.Peek(t.Context(), s.now)
+	require.NoError(t, err)
+	require.Equal(t, rate.Level{Limit: 10, Available: 10, Now: s.now}, level)
+	s.requireAcquired(3)
+	s.now = s.now.Add(100 * time.Millisecond)
+	s.requireAcquired(4)
+	want := rate.Level{
+		Limit: 10, Used: 7, Available: 3, Now: s.now,
+		MoreAt: s.now.Add(900 * time.Millisecond), ResetsAt: s.now.Add(time.Second),
+	}
+	for range 2 {
+		level, err = s.Peek(t.Context(), s.now)
+		require.NoError(t, err)
+		require.Equal(t, want, level, "a look takes nothing")
+	}
+	s.setRate("4/second")
+	level, err = s.Peek(t.Context(), s.now)
+	require.NoError(t, err)
+	require.Equal(t, int64(7), level.Used)
+	require.Zero(t, level.Available)
+	require.Equal(t, s.now.Add(time.Second), level.MoreAt, "the first three make no room")
+	_, err = newPermits(t, "").Peek(t.Context(), s.now)
+	missing := &rate.NoRateError{}
+	require.ErrorAs(t, err, &missing)
+}
+
 // A permit of a slow caller stays taken for longer: what it permits may happen until
 // UseBy.
 func TestPermitsWithADelay(t *testing.T) {

@@ -45,6 +45,15 @@ func (m *CountersModel) Remove(name string) bool {
 // Count counts or refuses a call. The error wraps a *fault.InvalidError if N is
 // above a limit.
 func (m *CountersModel) Count(r counters.Request) (counters.Decision, error) {
+	return m.judge(r, true)
+}
+
+// Peek models Counters.Peek.
+func (m *CountersModel) Peek(r counters.Request) (counters.Decision, error) {
+	return m.judge(r, false)
+}
+
+func (m *CountersModel) judge(r counters.Request, count bool) (counters.Decision, error) {
 	n, now := max(r.N, 1), cut(r.At)
 	usages, periods := m.usages(r)
 	d := counters.Decision{Allowed: true, Now: moment(now)}
@@ -60,7 +69,7 @@ func (m *CountersModel) Count(r counters.Request) (counters.Decision, error) {
 	}
 	for i := range usages {
 		u := &usages[i]
-		if refusing == nil {
+		if refusing == nil && count {
 			m.put(r, u.Counter, periods[i], n)
 			u.Used += n
 		}

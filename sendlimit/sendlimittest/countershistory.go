@@ -36,6 +36,7 @@ func CheckCounters(t *rapid.T, client redis.Cmdable, prefix string) {
 		"count":        h.count,
 		"count ":       h.count, // three times as often as others
 		"count  ":      h.count,
+		"peek":         h.peek,
 		"give back":    h.giveBack,
 		"time goes":    h.passTime,
 		"event is set": h.setEvent,
@@ -111,6 +112,18 @@ func (h *countersHistory) count(t *rapid.T) {
 		return
 	}
 	h.requireExactHint(t, r, got)
+}
+
+func (h *countersHistory) peek(t *rapid.T) {
+	r := h.drawRequest(t)
+	want, refusal := h.model.Peek(r)
+	got, err := h.counters.Peek(t.Context(), r)
+	if refusal != nil {
+		require.Error(t, err, "%+v", r)
+		return
+	}
+	require.NoError(t, err, "%+v", r)
+	require.Equal(t, want, got, "%+v", r)
 }
 
 // requireExactHint requires that a refused call is allowed after RetryAfter, and

@@ -82,6 +82,25 @@ func (m *PermitsModel) Acquire(client string, r rate.PermitRequest) (grant rate.
 	return d, false
 }
 
+// Peek models Permits.Peek of a client.
+func (m *PermitsModel) Peek(client string, now time.Time) rate.Level {
+	_, held := m.held(client, now)
+	l := rate.Level{Limit: m.Rate.Count, Now: now}
+	for _, t := range held {
+		l.Used += t.n
+		if back := t.at.Add(m.Rate.Interval + m.Lag); back.After(l.ResetsAt) {
+			l.ResetsAt = back
+		}
+	}
+	l.Available = max(0, l.Limit-l.Used)
+	for left, i := l.Used, 0; i < len(held) && l.MoreAt.IsZero(); i++ {
+		if left -= held[i].n; left < l.Limit {
+			l.MoreAt = held[i].at.Add(m.Rate.Interval + m.Lag)
+		}
+	}
+	return l
+}
+
 // GiveBack models Permits.GiveBackPart of a client.
 func (m *PermitsModel) GiveBack(client, token string, n int64) {
 	for _, whose := range []string{"", client} {
@@ -113,7 +132,7 @@ func CheckPermits(t *rapid.T, client redis.Cmdable, prefix string) {
 	h.setRate(t)
 	t.Repeat(map[string]func(*rapid.T){
 		"acquire": h.acquire, "acquire ": h.acquire, "acquire  ": h.acquire, // three times as often as others
-		"at the hint": h.tryAtHint, "give back": h.giveBack, "try set rate": h.trySetRate, "set rate": h.setRate,
+		"at the hint": h.tryAtHint, "give back": h.giveBack, "try set rate": h.trySetRate, "set rate": h.setRate, "peek": h.peek,
 		"time goes": func(t *rapid.T) { h.now = h.now.Add(drawStep(t, h.model.Rate.Interval)) },
 	})
 }
@@ -219,6 +238,13 @@ func (h *permitsHistory) tryAtHint(t *rapid.T) {
 		require.True(t, ask(h.now).Allowed, "at the hint")
 	}
 	h.tokens[name] = append(h.tokens[name], token)
+}
+
+func (h *permitsHistory) peek(t *rapid.T) {
+	name := h.drawClient(t)
+	got, err := h.permits[name].Peek(t.Context(), h.now)
+	require.NoError(t, err)
+	require.Equal(t, h.model.Peek(name, h.now), got)
 }
 
 func (h *permitsHistory) giveBack(t *rapid.T) {

@@ -91,6 +91,20 @@ func (m *TokensModel) GiveBack(n int64, now time.Time) rate.Grant {
 	return d
 }
 
+// Peek models TokenBucket.Peek.
+func (m *TokensModel) Peek(now time.Time) rate.Level {
+	before, at := m.level, m.at
+	m.fill(now)
+	l := rate.Level{Limit: m.Capacity, Now: now, Available: new(big.Int).Quo(m.level.Num(), m.level.Denom()).Int64()}
+	l.Used = l.Limit - l.Available
+	if l.Used > 0 {
+		l.MoreAt = now.Add(m.timeUntil(new(big.Rat).SetInt64(l.Available+1), now))
+		l.ResetsAt = now.Add(m.timeUntil(new(big.Rat).SetInt64(l.Limit), now))
+	}
+	m.level, m.at = before, at // a look changes nothing
+	return l
+}
+
 // setBalance sets what a grant says about the bucket.
 func (m *TokensModel) setBalance(d *rate.Grant) {
 	d.Remaining = new(big.Int).Quo(m.level.Num(), m.level.Denom()).Int64()
@@ -106,7 +120,7 @@ func CheckTokenBucket(t *rapid.T, client redis.Cmdable, prefix string) {
 	h.model.Rate = drawRate(t)
 	h.changeRate(t)
 	t.Repeat(map[string]func(*rapid.T){
-		"take": h.take, "take ": h.take, "at the hint": h.tryAtHint, "give back": h.giveBack,
+		"take": h.take, "take ": h.take, "at the hint": h.tryAtHint, "give back": h.giveBack, "peek": h.peek,
 		"another rate": h.changeRate,
 		"time goes":    func(t *rapid.T) { h.now = h.now.Add(drawStep(t, h.model.Rate.Interval)) },
 	})
@@ -164,4 +178,10 @@ func (h *tokensHistory) giveBack(t *rapid.T) {
 	d, err := h.bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "bucket", Tokens: n, Now: h.now})
 	require.NoError(t, err)
 	require.Equal(t, h.model.GiveBack(n, h.now), d)
+}
+
+func (h *tokensHistory) peek(t *rapid.T) {
+	got, err := h.bucket.Peek(t.Context(), "bucket", h.now)
+	require.NoError(t, err)
+	require.Equal(t, h.model.Peek(h.now), got)
 }
