@@ -52,7 +52,7 @@ func scopeOf(o operation) accounts.Scope {
 	}, name):
 		return accounts.ScopeSubmit
 	case slices.Contains([]string{
-		"GET " + messagePath, "GET /v1/users/{user}/messages", "GET /v1/users/{user}/usage", "GET /v1/users/{user}/next-free",
+		"GET " + messagePath, "GET /v1/users/{user}/messages", "GET /v1/users/{user}/usage", "GET /v1/users/{user}/next-free", "GET /v1/usage",
 	}, name):
 		return accounts.ScopeRead
 	case strings.HasPrefix(o.path, "/v1/dead-letters"), strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats",
@@ -88,6 +88,14 @@ func accountCases() []contractCase {
 		},
 		{"shown", http.MethodGet, accountPath, http.StatusOK, on(acme, get(acmePath))},
 		{"none", http.MethodGet, accountPath, http.StatusNotFound, on(nothing, get(acmePath))},
+		{"used", http.MethodGet, accountPath + "/usage", http.StatusOK, on(acme, get(acmePath+"/usage"))},
+		{"none", http.MethodGet, accountPath + "/usage", http.StatusNotFound, on(nothing, get(acmePath+"/usage"))},
+		{"own", http.MethodGet, "/v1/usage", http.StatusOK, func(t *testing.T) reply {
+			t.Helper()
+			r := newRig(t)
+			return r.with(r.key("acme", accounts.ScopeRead), get("/v1/usage"))
+		}},
+		{"own without an account", http.MethodGet, "/v1/usage", http.StatusNotFound, on(nothing, get("/v1/usage"))},
 		{"changed", http.MethodPatch, accountPath, http.StatusOK, on(acme, with(http.MethodPatch, acmePath, `{"tier":"free","disabled":true}`))},
 		{"no such tier", http.MethodPatch, accountPath, http.StatusUnprocessableEntity, on(acme, with(http.MethodPatch, acmePath, `{"tier":"gold"}`))},
 		{"unknown field", http.MethodPatch, accountPath, http.StatusUnprocessableEntity, on(acme, with(http.MethodPatch, acmePath, `{"Tier":"free"}`))},

@@ -85,6 +85,8 @@ func operations() []operation {
 		{http.MethodPatch, accountPath, "/v1/accounts/acme", `{"contact":"ops@acme.example"}`, nil},
 		{http.MethodPost, accountPath + "/keys", "/v1/accounts/acme/keys", `{"scopes":["read"]}`, nil},
 		{http.MethodDelete, accountPath + "/keys/{key}", "/v1/accounts/acme/keys/Zx3kQ9aB", "", nil},
+		{http.MethodGet, accountPath + "/usage", "/v1/accounts/acme/usage", "", nil},
+		{http.MethodGet, "/v1/usage", "/v1/usage", "", nil},
 		{http.MethodGet, "/v1/tiers", "/v1/tiers", "", []string{"limit", "cursor"}},
 		{http.MethodGet, tierPath, "/v1/tiers/free", "", nil},
 		{http.MethodPut, tierPath, "/v1/tiers/free", `{"messages_per_day":500}`, nil},
@@ -147,8 +149,9 @@ func hostileCases(o operation) []contractCase {
 	add("store away", http.StatusServiceUnavailable, func(t *testing.T) reply {
 		t.Helper()
 		r := newRig(t)
+		secret := r.key("caller", accounts.ScopeAdmin) // what is asked about the caller needs one
 		r.store.Close()
-		return r.send(o.request())
+		return r.with(secret, o.request())
 	})
 	if o.method != http.MethodGet {
 		add("page of another site", http.StatusForbidden, sent(func(q *request) {

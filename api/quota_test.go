@@ -100,3 +100,31 @@ func TestABatchIsChargedByTheLine(t *testing.T) {
 	require.Equal(t, []fault.Code{"", "send_limit", "", "quota_exceeded", "", "invalid_field"}, codes,
 		"what the user's rules refuse is not charged")
 }
+
+// An account sees how much of its hour and day is used, and an operator that of any.
+func TestHowMuchOfAQuotaIsUsed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked, atNow)
+	require.NoError(t, r.accounts.SetTier(t.Context(), accounts.Tier{Name: "day", MessagesPerDay: 3}))
+	_, err := r.accounts.Create(t.Context(), accounts.Account{Name: "own", Tier: "day", TimeZone: "Europe/Berlin"})
+	require.NoError(t, err)
+	own, admin := r.key("own", accounts.ScopeSubmit, accounts.ScopeRead), r.key("boss", accounts.ScopeAdmin)
+	for id, at := range map[string]string{"a": `"now"`, "b": `"2026-11-21T20:00:00Z"`, "c": `"2026-11-21T23:30:00Z"`} {
+		q := request{method: http.MethodPost, target: messagesPath, body: `{"user":"` + id + `","id":"` + id + `","send_at":` + at + `,"title":"Hi"}`}
+		require.Equal(t, http.StatusCreated, r.direct(own, q).status)
+	}
+	left := int64(1)
+	for secret, target := range map[string]string{own: "/v1/usage", admin: "/v1/accounts/own/usage"} {
+		got := into[message.AccountUsage](t, http.StatusOK, r.direct(secret, request{method: http.MethodGet, target: target}))
+		require.Equal(t, "own", got.Account)
+		require.Equal(t, "day", got.Tier)
+		require.Equal(t, int64(1), got.Hour.Used)
+		require.Nil(t, got.Hour.Remaining, "the hour has no limit")
+		require.Equal(t, int64(2), got.Day.Used, "23:30 is tomorrow in Berlin")
+		require.Equal(t, int64(3), got.Day.Limit)
+		require.Equal(t, &left, got.Day.Remaining)
+		require.Equal(t, "2026-11-20T23:00:00.000Z", got.Day.From.Format(message.TimeLayout))
+		require.Equal(t, "2026-11-21T23:00:00.000Z", got.Day.Until.Format(message.TimeLayout))
+	}
+	r.problem(http.StatusForbidden, r.direct(own, request{method: http.MethodGet, target: "/v1/accounts/boss/usage"}))
+}

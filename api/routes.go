@@ -59,6 +59,8 @@ func (s *server) routes() []route {
 		s.createAccountRoute(),
 		s.showAccountRoute(),
 		s.changeAccountRoute(),
+		s.accountUsageRoute(),
+		s.ownUsageRoute(),
 		s.addKeyRoute(),
 		s.removeKeyRoute(),
 		s.listTiersRoute(),

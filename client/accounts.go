@@ -19,6 +19,10 @@ type (
 	NewAccount = message.AccountDraft
 	// AccountChange lists the changes to an account. A nil field stays as it is.
 	AccountChange = message.AccountPatch
+	// AccountUsage says how much of its quota an account has used.
+	AccountUsage = message.AccountUsage
+	// QuotaUsage says how many messages of an hour or a day an account has used.
+	QuotaUsage = message.QuotaUsage
 	// APIKey describes a key of an account, without its secret.
 	APIKey = message.APIKey
 	// Scope names what an API key allows.
@@ -60,6 +64,23 @@ func (c *Client) CreateAccount(ctx context.Context, a NewAccount) (Account, erro
 // ChangeAccount changes an account.
 func (c *Client) ChangeAccount(ctx context.Context, name string, change AccountChange) (Account, error) {
 	return c.callAccount(ctx, call{doing: "changing an account", method: http.MethodPatch}, change, name)
+}
+
+// AccountUsage returns how much of its quota an account has used in the present hour and
+// day. The error is ErrNotFound if there is no such account.
+func (c *Client) AccountUsage(ctx context.Context, name string) (AccountUsage, error) {
+	var u AccountUsage
+	what := call{doing: "asking for an account's usage", method: http.MethodGet}
+	err := c.callBelowAccounts(ctx, what, nil, &u, name, "usage")
+	return u, err
+}
+
+// OwnUsage is AccountUsage for the account of the client's key, which needs the scope
+// read. The error is ErrNotFound if the client has no key.
+func (c *Client) OwnUsage(ctx context.Context) (AccountUsage, error) {
+	var u AccountUsage
+	err := c.do(ctx, call{doing: "asking for the own usage", method: http.MethodGet, path: "/v1/usage"}, &u)
+	return u, err
 }
 
 // AddAPIKey adds a key to an account and returns it. The key can't be read again. A zero

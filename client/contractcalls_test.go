@@ -86,6 +86,8 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"setUserSettings":    func(ctx ctx, c c) []any { return told(c.SetUserSettings(ctx, "alice", s, both...)) },
 		"changeUserSettings": func(ctx ctx, c c) []any { return told(c.ChangeUserSettings(ctx, "alice", change, both...)) },
 		"clearUserSettings":  func(ctx ctx, c c) []any { return told(c.ClearUserSettings(ctx, "alice", both...)) },
+		"getAccountUsage":    func(ctx ctx, c c) []any { return told(c.AccountUsage(ctx, "acme")) },
+		"getOwnUsage":        func(ctx ctx, c c) []any { return told(c.OwnUsage(ctx)) },
 		"getStats":           func(ctx ctx, c c) []any { return told(c.Stats(ctx)) },
 	}
 }

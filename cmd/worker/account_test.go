@@ -52,7 +52,9 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	require.Regexp(t, `^sk_[A-Za-z0-9]{8}_[A-Za-z0-9]{43}\n$`, key, "alone, to be taken from there")
 	require.Equal(t, "This is key "+key[3:11]+" of account acme (submit, read). It is not shown again: only its SHA-256 is stored.\n", said)
 	require.Equal(t, "name: acme\ntier: free\ncontact: ops@acme.example\ntime_zone: Europe/Berlin\nreport_at: never\nstate: enabled\n"+
-		"created_at: 2026-11-22 11:00:00 UTC\nkeys:\n  - "+key[3:11]+": submit, read, made 2026-11-22 11:00:00 UTC\n", run("account", "show", "acme"))
+		"created_at: 2026-11-22 11:00:00 UTC\nkeys:\n  - "+key[3:11]+": submit, read, made 2026-11-22 11:00:00 UTC\n"+
+		"used:\n  - hour: 0, no limit, until 2026-11-22 13:00:00 CET\n  - day: 0, 500 left of 500, until 2026-11-23 00:00:00 CET\n",
+		run("account", "show", "acme"))
 	require.Equal(t, "NAME  TIER  KEYS  CONTACT           STATE\nacme  free  1     ops@acme.example  enabled\n", run("account", "list"))
 
 	next, said := says(t, environ, "account", "rotate-key", "acme", "--overlap", "1h")

@@ -60,6 +60,27 @@ func (c *Charges) Usage(ctx context.Context, a accounts.Account, t accounts.Tier
 	return usage, nil
 }
 
+// Balance says how much of an account's present hour and day is charged.
+type Balance struct {
+	Hour, Day counters.Usage // a Limit of 0 means no limit
+	Now       time.Time      // by the store's clock
+}
+
+// Balance returns what is charged in the present hour and day of an account, holds
+// included. Messages that are scheduled for later are charged in the hour and the
+// day of their send times.
+func (c *Charges) Balance(ctx context.Context, a accounts.Account, t accounts.Tier) (Balance, error) {
+	now, err := c.now(ctx)
+	if err != nil {
+		return Balance{}, err
+	}
+	usage, err := c.Usage(ctx, a, t, now)
+	if err != nil {
+		return Balance{}, err
+	}
+	return Balance{Hour: usage[0], Day: usage[1], Now: now}, nil
+}
+
 // periods returns the hour and the day around a time, with nothing used.
 func (c *Charges) periods(a accounts.Account, t accounts.Tier, at time.Time) ([]counters.Usage, error) {
 	zone, err := a.Location()

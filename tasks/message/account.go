@@ -18,6 +18,24 @@ type Accounts struct {
 	NextCursor string    `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 
+// AccountUsage says how much of its quota an account has used.
+type AccountUsage struct {
+	Account string     `json:"account" doc:"The account's name."`
+	Tier    string     `json:"tier,omitempty" doc:"Its tier; absent if nothing is limited."`
+	Now     Time       `json:"now" doc:"The time that was looked at, by the store's clock."`
+	Hour    QuotaUsage `json:"hour" doc:"The present hour."`
+	Day     QuotaUsage `json:"day" doc:"The present day, in the account's time zone."`
+}
+
+// QuotaUsage says how many messages of an hour or a day an account has used.
+type QuotaUsage struct {
+	Used      int64  `json:"used" doc:"Messages charged in it so far, by their send times: sent, or still scheduled."`
+	Limit     int64  `json:"limit,omitempty" doc:"Messages that the tier allows in it; absent if there is no limit."`
+	Remaining *int64 `json:"remaining,omitempty" doc:"Messages left; absent if there is no limit."`
+	From      Time   `json:"from" doc:"When it began."`
+	Until     Time   `json:"until" doc:"When it ends, and the next one begins with nothing used."`
+}
+
 // AccountDraft is the request for a new account.
 type AccountDraft struct {
 	Name     string `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`

@@ -8,13 +8,18 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -46,25 +51,72 @@ func (a *commands) listCommand() *cobra.Command {
 }
 
 func (a *commands) showCommand() *cobra.Command {
-	show := a.command("show NAME", "Show an account and its keys, without the secrets.", cli.Argument("NAME"),
-		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
-			account, ok, err := accounts.Get(ctx, args[0])
-			if err != nil {
-				return fmt.Errorf("looking at the account: %w", err)
-			}
-			if !ok {
-				return &fault.NoSuchError{What: "account", Name: args[0]}
-			}
-			return a.printAccount(account)
-		})
-	show.Example = "  worker account show acme"
-	return show
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show an account, its keys without the secrets, and how much of its quota is used.",
+		Args: cli.Argument("NAME"), Example: "  worker account show acme",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return a.Report(a.asJSON, store.With(ctx, a.Program, cmd.Flags(), func(client redis.UniversalClient, c config.Config) error {
+				directory, err := accounts.New(client, c.Prefix)
+				if err != nil {
+					return fmt.Errorf("opening the accounts: %w", err)
+				}
+				charges, err := quota.New(client, quota.Options{Prefix: c.Prefix})
+				if err != nil {
+					return fmt.Errorf("opening the charges: %w", err)
+				}
+				account, tier, ok, err := directory.Resolve(ctx, args[0])
+				if err != nil {
+					return fmt.Errorf("looking at the account: %w", err)
+				}
+				if !ok {
+					return fault.NoSuchAccount(args[0])
+				}
+				balance, err := charges.Balance(ctx, account, tier)
+				if err != nil {
+					return fmt.Errorf("looking at the quota: %w", err)
+				}
+				return a.printWithUsage(account, balance)
+			}))
+		},
+	}
+}
+
+// accountWithUsage is the answer of "worker account show --json".
+type accountWithUsage struct {
+	message.Account
+
+	Usage message.AccountUsage `json:"usage"`
+}
+
+func (a *commands) printWithUsage(account accounts.Account, b quota.Balance) error {
+	if a.asJSON {
+		return a.PrintJSON(accountWithUsage{api.AccountOf(account), api.UsageOf(account, b)})
+	}
+	zone, err := account.Location()
+	if err != nil {
+		return fmt.Errorf("the account's time zone: %w", err)
+	}
+	used := "used:\n"
+	for _, u := range []counters.Usage{b.Hour, b.Day} {
+		quota := "no limit"
+		if u.Counter.Limit > 0 {
+			quota = fmt.Sprintf("%d left of %d", u.Remaining(), u.Counter.Limit)
+		}
+		used += fmt.Sprintf("  - %s: %d, %s, until %s\n", u.Counter.Name, u.Used, quota, cli.FormatTime(u.Until, zone))
+	}
+	return a.Print(accountText(account) + used)
 }
 
 func (a *commands) printAccount(account accounts.Account) error {
 	if a.asJSON {
 		return a.PrintJSON(api.AccountOf(account))
 	}
+	return a.Print(accountText(account))
+}
+
+// accountText describes an account for a person.
+func accountText(account accounts.Account) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "name: %s\ntier: %s\ncontact: %s\ntime_zone: %s\nreport_at: %s\nstate: %s\ncreated_at: %s\n",
 		account.Name, cmp.Or(account.Tier, "none"), cmp.Or(account.Contact, "none"), cmp.Or(account.TimeZone, "UTC"),
@@ -85,7 +137,7 @@ func (a *commands) printAccount(account accounts.Account) error {
 		}
 		s.WriteString("\n")
 	}
-	return a.Print(s.String())
+	return s.String()
 }
 
 func stateOf(a accounts.Account) string {
