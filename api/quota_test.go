@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -127,4 +128,33 @@ func TestHowMuchOfAQuotaIsUsed(t *testing.T) {
 		require.Equal(t, "2026-11-21T23:00:00.000Z", got.Day.Until.Format(message.TimeLayout))
 	}
 	r.problem(http.StatusForbidden, r.direct(own, request{method: http.MethodGet, target: "/v1/accounts/boss/usage"}))
+}
+
+// The answer to a submit has the day's quota in its header fields, beside the requests of
+// the minute.
+func TestAnswersHaveTheQuotaOfTheDay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked, atNow)
+	require.NoError(t, r.accounts.SetTier(t.Context(), accounts.Tier{Name: "day", RequestsPerMinute: 60, MessagesPerDay: 2}))
+	_, err := r.accounts.Create(t.Context(), accounts.Account{Name: "own", Tier: "day"})
+	require.NoError(t, err)
+	secret := r.key("own", accounts.ScopeSubmit)
+	for i, row := range []struct {
+		user, at  string
+		status    int
+		remaining string
+	}{
+		{"alice", "2026-11-21T20:00:00Z", http.StatusCreated, "1"},
+		{"alice", "2026-11-21T20:00:01Z", http.StatusConflict, "1"}, // a rule refuses it: it is not charged
+		{"bob", "2026-11-21T20:00:00Z", http.StatusCreated, "0"},
+		{"carol", "2026-11-21T20:00:00Z", http.StatusConflict, "0"}, // the quota does
+	} {
+		got := r.direct(secret, request{
+			method: http.MethodPost, target: messagesPath, body: `{"user":"` + row.user + `","send_at":"` + row.at + `","title":"Hi"}`,
+		})
+		require.Equal(t, row.status, got.status, "%s", got.body)
+		require.Equal(t, `"requests_per_minute";q=60;w=60, "messages_per_day";q=2;w=86400`, got.header.Get("RateLimit-Policy"))
+		require.Equal(t, `"requests_per_minute";r=`+strconv.Itoa(59-i)+`;t=60, "messages_per_day";r=`+row.remaining+`;t=50400`,
+			got.header.Get("RateLimit"), "%s", got.body)
+	}
 }

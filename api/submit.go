@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -88,6 +89,10 @@ func (s *server) judge(r *http.Request, put func(context.Context, message.Messag
 	o, err := put(r.Context(), m)
 	if err != nil {
 		return message.Outcome{}, err
+	}
+	if day := o.Day; day != nil {
+		header := exchangeOf(r.Context()).Header()
+		counters.AddRateLimit(header, "messages_per_day", day.Limit, max(day.Limit-day.Used, 0), day.Length, day.ResetsIn)
 	}
 	return unlessRefused(s.concealed(r.Context(), o))
 }

@@ -29,7 +29,9 @@
 -- ARGV[20] details of the alert, JSON
 -- ARGV[21] attempts of holds whose changes were made, separated by spaces
 --
--- Returns  {HELD, now, until when the change may be made, ids of notices raised ...}
+-- Returns  {HELD, now, until when the change may be made, what the day is charged with
+--          this, ids of notices raised ...}; the fourth is -1 if the day is not charged
+--          or the call is repeated
 --          {EXCEEDED, now, unit of the full counter, its count, its limit, ids of
 --          notices raised ...}; of several full counters, the one whose period ends last
 --          {OUTSIDE, now}  the hour is over, or is not the present one
@@ -50,7 +52,7 @@ local HELD, EXCEEDED, OUTSIDE, OVER = 0, 1, 2, 3
 
 local before = redis.call('HMGET', hold, 'n', 's')
 if before[2] then return {OVER, now} end
-if before[1] then return {HELD, now, tonumber(before[1])} end
+if before[1] then return {HELD, now, tonumber(before[1]), -1} end
 if ARGV[9] ~= '' then
   if now >= tonumber(ARGV[9]) then return {OUTSIDE, now} end
   if ARGV[14] == '1' and now < tonumber(ARGV[8]) then return {OUTSIDE, now} end
@@ -71,7 +73,7 @@ local charges_hour, charges_day = ARGV[7] == 'hd' or ARGV[7] == 'h', ARGV[7] == 
 if charges_hour then add('h', ARGV[8], ARGV[9], ARGV[10]) end
 if charges_day then add('d', ARGV[11], ARGV[12], ARGV[13]) end
 
-local refusing = check_counters(counters, 1)
+local refusing, day_used = check_counters(counters, 1), -1
 local reply
 if refusing then
   reply = {EXCEEDED, now, refusing.unit, refusing.used, refusing.limit}
@@ -95,9 +97,10 @@ else
     note('x', ARGV[20])
   end
   charge_counters(counters, 1)
+  if charges_day then day_used = counters[#counters].used end
   redis.call('HSET', hold, unpack(fields))
   redis.call('ZADD', holds, not_after + ARGV[18], ARGV[3])
-  reply = {HELD, now, not_after}
+  reply = {HELD, now, not_after, day_used}
 end
 for k = 1, #notices do reply[#reply + 1] = notices[k] end
 return reply

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -58,17 +57,35 @@ func WriteRateLimit(h http.Header, d Decision) {
 	if len(d.Counters) == 0 {
 		return
 	}
-	policies, limits := make([]string, len(d.Counters)), make([]string, len(d.Counters))
-	for i, u := range d.Counters {
-		name := strconv.Quote(u.Counter.Name) // of bytes that a structured field's string may have
-		policies[i] = name + ";q=" + strconv.FormatInt(u.Counter.Limit, 10) + ";w=" + seconds(u.Until.Sub(u.From))
-		limits[i] = name + ";r=" + strconv.FormatInt(u.Remaining(), 10) + ";t=" + seconds(u.Until.Sub(d.Now))
+	h.Del(rateLimitPolicy)
+	h.Del(rateLimit)
+	for _, u := range d.Counters {
+		AddRateLimit(h, u.Counter.Name, u.Counter.Limit, u.Remaining(), u.Until.Sub(u.From), u.Until.Sub(d.Now))
 	}
-	h.Set("RateLimit-Policy", strings.Join(policies, ", "))
-	h.Set("RateLimit", strings.Join(limits, ", "))
 	if !d.Allowed && d.RetryAfter > 0 {
 		h.Set("Retry-After", seconds(d.RetryAfter))
 	}
+}
+
+// The header fields of draft-ietf-httpapi-ratelimit-headers-10.
+const (
+	rateLimitPolicy = "RateLimit-Policy"
+	rateLimit       = "RateLimit"
+)
+
+// AddRateLimit adds one limit to the header fields of WriteRateLimit, such as a
+// quota that is no Counter: its name, 1 to 64 of a-z 0-9 _ -, what it allows in a
+// period of a length, what remains, and how long until it resets.
+func AddRateLimit(h http.Header, name string, limit, remaining int64, length, resetsIn time.Duration) {
+	name = strconv.Quote(name) // of bytes that a structured field's string may have
+	add := func(field, item string) {
+		if before := h.Get(field); before != "" {
+			item = before + ", " + item
+		}
+		h.Set(field, item)
+	}
+	add(rateLimitPolicy, name+";q="+strconv.FormatInt(limit, 10)+";w="+seconds(length))
+	add(rateLimit, name+";r="+strconv.FormatInt(remaining, 10)+";t="+seconds(max(resetsIn, 0)))
 }
 
 // seconds rounds up to whole seconds, so that nobody who waits that long comes

@@ -97,6 +97,9 @@ type Charge struct {
 	// RetryAfter is how long the used-up period still lasts. It is zero if that
 	// period has not begun: waiting makes no room in it.
 	RetryAfter time.Duration
+	// Day is what the day of At is charged, with this message if it is Allowed. It is
+	// the zero Usage if the day was not charged.
+	Day counters.Usage
 
 	// Hold is what the change has to be made with. An Allowed charge has to be
 	// settled, a refused one has not.
@@ -204,7 +207,10 @@ func (c *Charges) hold(ctx context.Context, h holding) (Charge, error) {
 	switch status {
 	case holdHeld:
 		charge.Allowed = true
-		notices = 3
+		if used := in.Int(3); used >= 0 {
+			charge.Day = h.usage(calendar.Day, h.day, used, h.Tier.MessagesPerDay)
+		}
+		notices = 4
 	case holdExceeded:
 		charge.refuse(h.exceeded(in))
 		notices = 5
@@ -232,15 +238,22 @@ func (h holding) exceeded(in *script.ReplyReader) counters.Usage {
 	if in.String(2) == "d" {
 		period, stretch = calendar.Day, h.day
 	}
+	return h.usage(period, stretch, in.Int(3), in.Int(4))
+}
+
+func (h holding) usage(period calendar.Period, stretch calendar.Stretch, used, limit int64) counters.Usage {
 	return counters.Usage{
-		Counter: counters.Counter{Name: period.String(), Period: period, Limit: in.Int(4)},
-		Used:    in.Int(3), From: stretch.From, Until: stretch.Until,
+		Counter: counters.Counter{Name: period.String(), Period: period, Limit: limit},
+		Used:    used, From: stretch.From, Until: stretch.Until,
 	}
 }
 
 // refuse completes the charge of a period that is used up.
 func (c *Charge) refuse(usedUp counters.Usage) {
 	c.Code, c.UsedUp = fault.CodeQuotaExceeded, usedUp
+	if usedUp.Counter.Period == calendar.Day {
+		c.Day = usedUp
+	}
 	if !c.Now.Before(usedUp.From) {
 		c.RetryAfter = max(usedUp.Until.Sub(c.Now), time.Millisecond)
 	}

@@ -64,6 +64,8 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 		r.used[key]++
 	}
 	charge.Allowed = true
+	charge.Day = day
+	charge.Day.Used = r.used[keys[1]]
 	charge.Hold = sendlimit.Hold{
 		Account: request.Account.Name, Attempt: newAttempt(hour.From, day.From),
 		NotAfter: time.UnixMilli(script.EndOfTime).UTC(), Until: hour.Until,

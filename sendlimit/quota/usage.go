@@ -32,6 +32,10 @@ func (c *Charges) Check(ctx context.Context, r Request) (Charge, error) {
 			charge.refuse(u)
 		}
 	}
+	if charge.Allowed {
+		charge.Day = usage[0]
+		charge.Day.Used++
+	}
 	return charge, nil
 }
 

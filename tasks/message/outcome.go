@@ -2,6 +2,7 @@ package message
 
 import (
 	"errors"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -42,6 +43,17 @@ type Outcome struct {
 	// the time until then, if the hour or day is the present one.
 	ResetsAt          Time  `json:"resets_at,omitzero"`
 	RetryAfterSeconds int64 `json:"retry_after_seconds,omitempty"`
+
+	// Day is what the account has used of the day of SendAt, for the header fields of
+	// an answer. It is nil without a limit or a charge.
+	Day *DayQuota `json:"-"`
+}
+
+// DayQuota says how much of an account's messages of a day is used.
+type DayQuota struct {
+	Limit, Used int64
+	Length      time.Duration // of the day
+	ResetsIn    time.Duration // until the day ends
 }
 
 // Values of Outcome.Outcome.

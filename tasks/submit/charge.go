@@ -130,6 +130,25 @@ type chargedReserve struct {
 	open *openHold
 	// refused is the charge that refused the message, if the quota did.
 	refused quota.Charge
+	// charged is the charge of the last hold, and kept says whether its change was made.
+	charged quota.Charge
+	kept    bool
+}
+
+// dayOf returns what is used of the day's quota after a message was charged; nil without
+// one. kept says whether the charge stays.
+func dayOf(charge quota.Charge, kept bool) *message.DayQuota {
+	if charge.Day.Counter.Limit == 0 {
+		return nil
+	}
+	used := charge.Day.Used
+	if charge.Allowed && !kept {
+		used-- // it was given back
+	}
+	return &message.DayQuota{
+		Limit: charge.Day.Counter.Limit, Used: used,
+		Length: charge.Day.Until.Sub(charge.Day.From), ResetsIn: charge.Day.Until.Sub(charge.Now),
+	}
 }
 
 type openHold struct {
@@ -158,7 +177,7 @@ func aimAt(asked, now time.Time) aim {
 // the held one has no free time.
 func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
 	to := aimAt(r.At, c.clock.Now())
-	c.refused = quota.Charge{}
+	c.refused, c.charged, c.kept = quota.Charge{}, quota.Charge{}, false
 	for range chargeTries {
 		hold, refused, err := c.hold(ctx, r, &to)
 		if err != nil {
@@ -184,6 +203,7 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 			return d, err
 		}
 		if d.Allowed && !d.Replayed {
+			c.kept = true
 			c.settleLater(hold)
 			return d, nil
 		}
@@ -229,6 +249,7 @@ func (c *chargedReserve) hold(
 	charge, err := c.Hold(ctx, quota.Request{
 		Account: c.payer.Account, Tier: c.payer.Tier, User: r.User, ID: r.ID, At: to.at, Present: to.present, Now: r.Now,
 	})
+	c.charged = charge
 	if err == nil && !charge.Allowed {
 		refused = charge
 	}
@@ -278,8 +299,8 @@ func quotaDecision(refused quota.Charge) sendlimit.Decision {
 	return sendlimit.Decision{Code: refused.Code, At: refused.At, Now: refused.Now}
 }
 
-// check returns what reserve would answer, and charges nothing. If the quota refuses, it
-// also returns the charge.
+// check returns what reserve would answer, and charges nothing. It also returns the charge
+// that reserve would make, or that the quota would refuse.
 func (c *charger) check(
 	ctx context.Context, p payers.Payer, r sendlimit.Request, t *sendlimit.Timeline,
 ) (sendlimit.Decision, quota.Charge, error) {
@@ -291,12 +312,13 @@ func (c *charger) check(
 	if asked.Before(d.Now) {
 		asked = d.Now
 	}
+	var charge quota.Charge
 	times := []time.Time{asked}
 	if d.Allowed && d.Shifted {
 		times = append(times, d.At)
 	}
 	for _, at := range times {
-		charge, err := c.charges.Check(ctx, quota.Request{Account: p.Account, Tier: p.Tier, At: at, Now: d.Now})
+		charge, err = c.charges.Check(ctx, quota.Request{Account: p.Account, Tier: p.Tier, At: at, Now: d.Now})
 		if err != nil {
 			return sendlimit.Decision{}, quota.Charge{}, err
 		}
@@ -304,7 +326,7 @@ func (c *charger) check(
 			return quotaDecision(charge), charge, nil
 		}
 	}
-	return d, quota.Charge{}, nil
+	return d, charge, nil
 }
 
 // count counts the outcome of a submit in the numbers of its account; rule is its

@@ -78,6 +78,7 @@ func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outc
 	}
 	if charged != nil {
 		charged.payer.Quota(&o, charged.refused)
+		o.Day = dayOf(charged.charged, charged.kept)
 	}
 	return o, request.err
 }

@@ -204,6 +204,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 	})
 	if charged != nil && judged.err == nil {
 		charged.payer.Quota(&o, charged.refused)
+		o.Day = dayOf(charged.charged, charged.kept)
 		s.charger.count(charged.payer, o, s.Policies.Label(o), s.clock.Now())
 	}
 	s.announce(ctx, judged.decision.Notices)
@@ -225,19 +226,20 @@ func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outco
 		return message.Outcome{}, err
 	}
 	var p payers.Payer
-	var refused quota.Charge
+	var charge quota.Charge
 	check := timeline.Check
 	if m.Account != "" {
 		if p, err = s.charger.payers.Active(ctx, m.Account); err != nil {
 			return badAccount(err, m)
 		}
 		check = func(ctx context.Context, r sendlimit.Request) (d sendlimit.Decision, err error) {
-			d, refused, err = s.charger.check(ctx, p, r, timeline)
+			d, charge, err = s.charger.check(ctx, p, r, timeline)
 			return d, err
 		}
 	}
 	o, judged := s.judge(ctx, m, timeline, check)
-	p.Quota(&o, refused)
+	p.Quota(&o, charge)
+	o.Day = dayOf(charge, o.Outcome == message.Accepted)
 	return o, judged.err
 }
 
