@@ -7,20 +7,21 @@
 -- that a call of 100000 permits costs little more than a call of one.
 --
 -- The rate is a STRING: permits, their interval in ms, and "o" overall or "c" for each
--- client, separated by spaces.
+-- client, separated by spaces; and "k" with how long it stays after its last use, in ms,
+-- if it expires.
 local call = redis.call
 local CLASS = 281474976710656 -- 2^48 ms, later than the year 9999
 local LAST_CLASS = 16 -- a rate has at most 100000 permits, fewer than 2^17
 
--- read_rate returns permits and interval of the rate in a key, and the key that counts
--- those of a client: overall or its own. It returns nothing if there is no rate, and
--- false if the text is no rate.
+-- read_rate returns permits and interval of the rate in a key, the key that counts those
+-- of a client, overall or its own, and how long the rate stays after its last use. It
+-- returns nothing if there is no rate, and false if the text is no rate.
 local function read_rate(key, overall, own)
   local text = call('GET', key)
   if not text then return end
   local rate, interval, owner = string.match(text, '^(%d+) (%d+) ([oc])')
   if not rate then return false end
-  return tonumber(rate), tonumber(interval), owner == 'c' and own or overall
+  return tonumber(rate), tonumber(interval), owner == 'c' and own or overall, string.match(text, ' k(%d+)')
 end
 
 -- read_taken returns what is taken in a key at or after a time, Unix ms: how many

@@ -32,9 +32,10 @@ end
 --@include permits
 --@include permits_change
 
-local rate, interval, key = read_rate(KEYS[1], KEYS[2], KEYS[3])
+local rate, interval, key, stays = read_rate(KEYS[1], KEYS[2], KEYS[3])
 if rate == false then return redis.error_reply('ERR rate/permits_acquire.lua: the rate is not one') end
 if not rate then return {-1, now} end
+if stays then call('PEXPIRE', KEYS[1], stays) end
 local n = tonumber(ARGV[3])
 if n > rate then return {-2, now, rate, interval} end
 

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // TokenBucket allows bursts up to a capacity and a steady rate behind them. Each
@@ -40,10 +41,11 @@ import (
 // processes at once, use Permits. For messages that are sent later use a
 // Timeline, for natural hours and days Counters.
 type TokenBucket struct {
-	client   redis.Scripter
+	client   redis.Cmdable
 	keys     keyspace.Keys
 	rate     Rate
 	capacity int64
+	line     lines
 }
 
 // TokenBucketOptions configures a TokenBucket. Only Rate has no default.
@@ -55,7 +57,7 @@ type TokenBucketOptions struct {
 
 // NewTokenBucket returns the buckets in the store behind client. The error is an
 // *InvalidError.
-func NewTokenBucket(client redis.Scripter, o TokenBucketOptions) (*TokenBucket, error) {
+func NewTokenBucket(client redis.Cmdable, o TokenBucketOptions) (*TokenBucket, error) {
 	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
 		return nil, err
@@ -100,6 +102,15 @@ func (b *TokenBucket) GiveBack(ctx context.Context, r TokenRequest) (Grant, erro
 	return b.run(ctx, lua.TokensGiveBack, "giving tokens back", r)
 }
 
+// Reset fills a key's bucket. A full bucket has no key in the store, so this also
+// deletes it.
+func (b *TokenBucket) Reset(ctx context.Context, key string) error {
+	if err := checkBucketKey(key); err != nil {
+		return err
+	}
+	return store.Explain(b.client.Del(ctx, b.keys.Tokens(key)).Err(), "filling a bucket")
+}
+
 // Peek says how many tokens are in a key's bucket at a time, zero for the server's
 // clock. It takes nothing: another may come first. Errors are those of Take.
 func (b *TokenBucket) Peek(ctx context.Context, key string, now time.Time) (Level, error) {
@@ -133,11 +144,8 @@ func (b *TokenBucket) call(ctx context.Context, lua *redis.Script, doing string,
 	if r.Tokens == 0 {
 		r.Tokens = 1
 	}
-	if !keyspace.ValidUser(r.Key) {
-		return nil, &fault.InvalidError{
-			Field: "key", Value: r.Key,
-			Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser),
-		}
+	if err := checkBucketKey(r.Key); err != nil {
+		return nil, err
 	}
 	if r.Tokens < 1 || r.Tokens > b.capacity {
 		return nil, &fault.InvalidError{
@@ -151,4 +159,14 @@ func (b *TokenBucket) call(ctx context.Context, lua *redis.Script, doing string,
 		return nil, err
 	}
 	return script.Read(answer, doing), nil
+}
+
+func checkBucketKey(key string) error {
+	if keyspace.ValidUser(key) {
+		return nil
+	}
+	return &fault.InvalidError{
+		Field: "key", Value: key,
+		Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser),
+	}
 }

@@ -111,3 +111,53 @@ func ExampleTokenBucket_Peek() {
 	// 2 used, 1 of 3 available, more in 10s
 	// 2 used, 1 of 3 available, more in 10s
 }
+
+// Three calls at a rate of two in 50 ms: the third one waits.
+func ExamplePermits_Wait() {
+	client, end := redistest.OpenEmbedded()
+	defer end()
+	ctx, done := context.WithTimeout(context.Background(), time.Minute)
+	defer done()
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "provider"})
+	if err != nil {
+		panic(err)
+	}
+	pace := rate.PermitRate{Rate: rate.Rate{Count: 2, Interval: 50 * time.Millisecond}, KeepAlive: time.Hour}
+	if err := permits.SetRate(ctx, pace); err != nil {
+		panic(err)
+	}
+	var first, last time.Time
+	for range 3 {
+		g, err := permits.Wait(ctx, rate.PermitRequest{Token: keyspace.NewToken()})
+		if err != nil {
+			panic(err)
+		}
+		if first.IsZero() {
+			first = g.TakenAt
+		}
+		last = g.TakenAt
+	}
+	fmt.Println(last.Sub(first) >= 50*time.Millisecond)
+	// Output: true
+}
+
+// A function that runs twice an hour for each user.
+func ExampleGuarded() {
+	client, end := redistest.OpenEmbedded()
+	defer end()
+	bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{Rate: rate.Rate{Count: 2, Interval: time.Hour}})
+	if err != nil {
+		panic(err)
+	}
+	greet := rate.Guarded(rate.Guard[string]{
+		Limiter: bucket, Key: func(_ context.Context, user string) string { return user },
+	}, func(_ context.Context, user string) (string, error) { return "Hi " + user, nil })
+	for range 3 {
+		text, err := greet(context.Background(), "alice")
+		fmt.Printf("%q %t\n", text, err == nil)
+	}
+	// Output:
+	// "Hi alice" true
+	// "Hi alice" true
+	// "" false
+}

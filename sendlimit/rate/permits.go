@@ -34,7 +34,8 @@ import (
 // If Redis is away no permit is granted and the error is an *UnavailableError;
 // the caller decides whether to wait or to go on. A permit that nobody gives back
 // comes back after its interval, so a process that dies leaves nothing behind.
-// The keys expire when the last permit has come back; the rate stays.
+// The keys expire when the last permit has come back; the rate stays, unless it has
+// a KeepAlive.
 //
 // Each call has entries in the store until its permits come back: one for each bit
 // of their number, about 100 bytes each. For many calls at large rates, or for a
@@ -47,6 +48,7 @@ type Permits struct {
 	name   string
 	owner  string
 	lag    time.Duration
+	line   lines
 }
 
 // PermitsOptions configures Permits. Only Name has no default.
@@ -94,7 +96,7 @@ func (p *Permits) TrySetRate(ctx context.Context, r PermitRate) (PermitRate, err
 	if err := r.Validate(); err != nil {
 		return PermitRate{}, err
 	}
-	if err := p.client.SetNX(ctx, p.keys.PermitRate(p.name), r.text(), 0).Err(); err != nil {
+	if err := p.client.SetNX(ctx, p.keys.PermitRate(p.name), r.text(), r.KeepAlive).Err(); err != nil {
 		return PermitRate{}, store.Explain(err, "setting the rate of permits")
 	}
 	holds, ok, err := p.Rate(ctx)
@@ -109,7 +111,22 @@ func (p *Permits) SetRate(ctx context.Context, r PermitRate) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	return store.Explain(p.client.Set(ctx, p.keys.PermitRate(p.name), r.text(), 0).Err(), "setting the rate of permits")
+	return store.Explain(p.client.Set(ctx, p.keys.PermitRate(p.name), r.text(), r.KeepAlive).Err(), "setting the rate of permits")
+}
+
+// Reset gives all permits of the name back, and keeps the rate. Under a rate per
+// client it gives back those of this client only. What they permitted may still
+// happen: an interval may then see more than the rate.
+func (p *Permits) Reset(ctx context.Context) error {
+	err := p.client.Del(ctx, p.keys.Permits(p.name), p.keys.PermitsOf(p.name, p.owner)).Err()
+	return store.Explain(err, "resetting permits")
+}
+
+// Delete removes the rate, and the permits as Reset does. Acquire returns a
+// *NoRateError then, until a rate is set.
+func (p *Permits) Delete(ctx context.Context) error {
+	err := p.client.Del(ctx, p.keys.PermitRate(p.name), p.keys.Permits(p.name), p.keys.PermitsOf(p.name, p.owner)).Err()
+	return store.Explain(err, "deleting permits")
 }
 
 // Rate returns the rate in force; ok is false if none was set.

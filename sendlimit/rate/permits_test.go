@@ -315,7 +315,7 @@ func TestPermitsWithADelay(t *testing.T) {
 func TestRefusalsAlwaysHaveAWait(t *testing.T) {
 	t.Parallel()
 	s := newPermits(t, "1/second")
-	bucket, err := rate.NewTokenBucket(refusing{Scripter: s.client}, rate.TokenBucketOptions{Rate: permitRate(t, "1/second").Rate})
+	bucket, err := rate.NewTokenBucket(refusing{Cmdable: s.client}, rate.TokenBucketOptions{Rate: permitRate(t, "1/second").Rate})
 	require.NoError(t, err)
 	d, err := bucket.Take(t.Context(), rate.TokenRequest{Key: "alice"})
 	require.NoError(t, err)
@@ -324,7 +324,7 @@ func TestRefusalsAlwaysHaveAWait(t *testing.T) {
 }
 
 // refusing answers every script with a refusal without a wait.
-type refusing struct{ redis.Scripter }
+type refusing struct{ redis.Cmdable }
 
 func (refusing) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
 	cmd := redis.NewCmd(ctx)

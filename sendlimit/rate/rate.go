@@ -89,6 +89,22 @@ type PermitRate struct {
 	Rate
 
 	PerClient bool // each client has the rate, rather than all clients together
+	// KeepAlive is how long the rate stays after its last Acquire, or after it was
+	// set: whole milliseconds, at most MaxKeepAlive. Zero means that it stays until it
+	// is replaced or deleted.
+	KeepAlive time.Duration
+}
+
+// MaxKeepAlive is the longest PermitRate.KeepAlive.
+const MaxKeepAlive = 366 * calendar.DayLong
+
+// Validate checks the bounds of the rate and its KeepAlive. The error is an
+// *InvalidError for the field "rate" or "keep_alive".
+func (r PermitRate) Validate() error {
+	if r.KeepAlive < 0 || r.KeepAlive > MaxKeepAlive || r.KeepAlive%time.Millisecond != 0 {
+		return &fault.InvalidError{Field: "keep_alive", Value: r.KeepAlive.String(), Want: "whole milliseconds, up to 366 days, or 0 for ever"}
+	}
+	return r.Rate.Validate()
 }
 
 // text returns the rate as lua/rate/permits_acquire.lua reads it.
@@ -97,8 +113,15 @@ func (r PermitRate) text() string {
 	if r.PerClient {
 		whose = "c"
 	}
-	return fmt.Sprintf("%d %d %s", r.Count, r.Interval.Milliseconds(), whose)
+	text := fmt.Sprintf("%d %d %s", r.Count, r.Interval.Milliseconds(), whose)
+	if r.KeepAlive > 0 {
+		text += " " + keepAliveWord + strconv.FormatInt(r.KeepAlive.Milliseconds(), 10)
+	}
+	return text
 }
+
+// keepAliveWord begins the word of a rate's KeepAlive, in milliseconds.
+const keepAliveWord = "k"
 
 // parsePermitRate reads what text wrote. It ignores words after it, which a newer
 // program may have added, as the script does.
@@ -114,6 +137,12 @@ func parsePermitRate(s string) (PermitRate, error) {
 	r := PermitRate{Rate: Rate{Count: count, Interval: time.Duration(length) * time.Millisecond}, PerClient: words[2] == "c"}
 	if wrong != nil || garbage != nil || length > MaxInterval.Milliseconds() || r.Validate() != nil {
 		return parsePermitRate("") // it is none
+	}
+	for _, word := range words[3:] {
+		text, ok := strings.CutPrefix(word, keepAliveWord)
+		if ms, err := strconv.ParseInt(text, 10, 64); ok && err == nil && ms > 0 && ms <= MaxKeepAlive.Milliseconds() {
+			r.KeepAlive = time.Duration(ms) * time.Millisecond
+		}
 	}
 	return r, nil
 }

@@ -1,0 +1,137 @@
+package rate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// Limiter is a *Permits or a *TokenBucket.
+type Limiter interface {
+	// admit takes n permits, or n tokens of a key.
+	admit(ctx context.Context, key string, n int64) (Grant, error)
+}
+
+// admit takes permits of the name, or of this client; the key changes nothing.
+func (p *Permits) admit(ctx context.Context, _ string, n int64) (Grant, error) {
+	return p.Acquire(ctx, PermitRequest{Token: keyspace.NewToken(), Permits: n})
+}
+
+func (b *TokenBucket) admit(ctx context.Context, key string, n int64) (Grant, error) {
+	return b.Take(ctx, TokenRequest{Key: key, Tokens: n})
+}
+
+// Guard limits the calls of a function or of an http.Handler by Permits or a
+// TokenBucket, as counters.Guard does by Counters: it refuses a call before it runs.
+// Use Guarded for functions, GuardHandler for handlers and Admit for everything
+// else.
+//
+// A refusal is a *LimitedError; its Grant says when to call again. If the store is
+// away, calls are refused with an *UnavailableError, unless OnUnavailable is set. A
+// call that was admitted and then fails keeps what it took.
+type Guard[C any] struct {
+	Limiter Limiter
+	// Key returns whose bucket a call takes tokens from. The call is not limited if
+	// it returns "". Permits have no keys: nil limits all calls together, and a Key
+	// says only which calls are limited. A TokenBucket needs it.
+	Key func(ctx context.Context, call C) string
+	// Cost returns how many permits or tokens a call takes; nil means one.
+	Cost func(ctx context.Context, call C) int64
+	// OnUnavailable, if set, lets calls run while the store is away. It is called
+	// with the reason for each of them, to count or log it.
+	OnUnavailable func(ctx context.Context, err error)
+}
+
+// LimitedError is returned when a Guard refuses a call: the call has not run.
+type LimitedError struct {
+	Key   string
+	Grant Grant // says when to try again
+}
+
+// Error says when to try again. It leaves out the key, which may be a secret.
+func (e *LimitedError) Error() string {
+	return fmt.Sprintf("too many calls: try again in %s", e.Grant.RetryAfter)
+}
+
+// Code returns the Grant's code, CodeRateLimited.
+func (e *LimitedError) Code() fault.Code { return e.Grant.Code }
+
+// Admit takes what a call needs, or refuses it with a *LimitedError; it returns the
+// Grant in both cases. A call that is not limited, because it has no key or the
+// store is away, gets an Allowed Grant without times.
+func (g Guard[C]) Admit(ctx context.Context, call C) (Grant, error) {
+	key, n := "", int64(1)
+	if g.Key != nil {
+		if key = g.Key(ctx, call); key == "" {
+			return Grant{Allowed: true}, nil
+		}
+	}
+	if g.Cost != nil {
+		n = g.Cost(ctx, call)
+	}
+	grant, err := g.Limiter.admit(ctx, key, n)
+	if err != nil {
+		if _, away := errors.AsType[*fault.UnavailableError](err); away && g.OnUnavailable != nil {
+			g.OnUnavailable(ctx, err)
+			return Grant{Allowed: true}, nil
+		}
+		return Grant{}, err
+	}
+	if !grant.Allowed {
+		return grant, &LimitedError{Key: key, Grant: grant}
+	}
+	return grant, nil
+}
+
+// Guarded returns call behind a guard. A refused call does not run and returns the
+// error of Admit.
+func Guarded[C, R any](g Guard[C], call func(context.Context, C) (R, error)) func(context.Context, C) (R, error) {
+	return func(ctx context.Context, argument C) (R, error) {
+		if _, err := g.Admit(ctx, argument); err != nil {
+			var none R
+			return none, err
+		}
+		return call(ctx, argument)
+	}
+}
+
+// retryUnavailable is the Retry-After of answers while the store is away.
+const retryUnavailable = time.Second
+
+// GuardHandler returns next behind a guard. A refused request does not reach next:
+// the answer is 429 with Retry-After, or 503 with Retry-After while the store is
+// away. Refuse writes the status and the body; nil writes one line of text.
+func GuardHandler(g Guard[*http.Request], next http.Handler, refuse func(w http.ResponseWriter, r *http.Request, status int, err error)) http.Handler {
+	if refuse == nil {
+		refuse = func(w http.ResponseWriter, _ *http.Request, status int, err error) {
+			text := http.StatusText(status)
+			if limited, ok := errors.AsType[*LimitedError](err); ok {
+				text = limited.Error()
+			}
+			http.Error(w, text, status)
+		}
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		grant, err := g.Admit(r.Context(), r)
+		if err == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		status, wait := http.StatusInternalServerError, time.Duration(0)
+		if _, limited := errors.AsType[*LimitedError](err); limited {
+			status, wait = http.StatusTooManyRequests, grant.RetryAfter
+		} else if _, away := errors.AsType[*fault.UnavailableError](err); away {
+			status, wait = http.StatusServiceUnavailable, retryUnavailable
+		}
+		if wait > 0 { // rounded up, so that nobody who waits that long comes too early
+			w.Header().Set("Retry-After", strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10))
+		}
+		refuse(w, r, status, err)
+	})
+}
