@@ -43,6 +43,18 @@ const (
 	changeEvent = "change" // all others
 )
 
+// Event is an event that this server counts, so that limits of "worker event" apply to it.
+type Event struct{ Name, Counts string }
+
+// Events returns the events that this server counts, each for every account.
+func Events() []Event {
+	return []Event{
+		{submitEvent, "requests that submit: a message, a dry run, or a batch"},
+		{readEvent, "requests that read (GET)"},
+		{changeEvent, "all other requests, such as moves and cancels"},
+	}
+}
+
 // event returns the event that requests of a route count as, and the name of its counter
 // with the limit of a tier.
 func (rt route) event() (event, counter string) {

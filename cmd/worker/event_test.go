@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -50,7 +51,7 @@ func TestEvents(t *testing.T) {
 	require.EqualValues(t, 3, d.Counters[0].Counter.Limit)
 
 	require.JSONEq(t, `{"name":"login","per_minute":null,"per_hour":5,"per_day":null,"time_zone":"UTC"}`,
-		prints("set", "login", "--per-hour", "5", "--json"))
+		prints("set", "login", "--per-hour", "5", "--custom", "--json"))
 	require.Equal(t, "login: 5 per hour\nsubmit: 3 per day (Europe/Berlin)\n", prints("list"))
 	login, submit, _ := strings.Cut(prints("list", "--json"), "\n")
 	require.JSONEq(t, `{"name":"login","per_minute":null,"per_hour":5,"per_day":null,"time_zone":"UTC"}`, login)
@@ -81,8 +82,10 @@ func TestEventsThatAreRefused(t *testing.T) {
 		`time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`: {"set", "e", "--per-day", "1", "--time-zone", "Mars/Olympus"},
 		`event "A B" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                       {"show", "A B"},
 		`event "A" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                         {"remove", "A"},
-		`NAME is missing; see worker event set --help`:                                              {"set"},
-		`"b" is too much: one NAME is expected; see worker event show --help`:                       {"show", "a", "b"},
+		`nothing here counts the event "login", so its limits would have no effect: the events are submit, read, change;` +
+			` give --custom for an event that a program of your own counts`: {"set", "login", "--per-hour", "5"},
+		`NAME is missing; see worker event set --help`:                        {"set"},
+		`"b" is too much: one NAME is expected; see worker event show --help`: {"show", "a", "b"},
 	} {
 		_, err := command(t, environ, "", append([]string{"event"}, args...)...)
 		status, said := failure(err)
@@ -97,4 +100,8 @@ func TestEventsThatAreRefused(t *testing.T) {
 	out, err = command(t, environ, "", "event", "set", "--help")
 	require.NoError(t, err)
 	require.Contains(t, out, "worker event set submit --per-minute 60 --per-hour 100 --per-day 500")
+	require.NotContains(t, out, "login")
+	for _, event := range api.Events() {
+		require.Contains(t, out, "  "+event.Name+" ")
+	}
 }

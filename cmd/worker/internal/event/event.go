@@ -3,11 +3,13 @@ package event
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
@@ -24,8 +26,9 @@ func Command(p cli.Program) *cobra.Command {
 		Long: "Show or change how often an event may happen for each key: for example, how often\n" +
 			"each account may submit. The limits are in the store and take effect immediately,\n" +
 			"in every program. An event without limits may happen any number of times.\n\n" +
-			"The API counts the requests of each account as the events submit (also a dry run\n" +
-			"and a batch), read (GET) and change (all others), beside the limit of its tier.",
+			"The API counts the requests of each account as these events, beside the limits of\n" +
+			"its tier:\n\n" + eventsCounted() +
+			"\nOther events are for programs of your own that count them, with package counters.",
 		Example: "  worker event set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
 			"  worker event list",
 	}
@@ -34,6 +37,30 @@ func Command(p cli.Program) *cobra.Command {
 	group.PersistentFlags().BoolVar(&e.asJSON, "json", false, "answer with one line of JSON for each event")
 	group.AddCommand(e.setCommand(), e.listCommand(), e.showCommand(), e.removeCommand())
 	return group
+}
+
+// eventsCounted lists the events that the API counts, one a line.
+func eventsCounted() string {
+	var lines strings.Builder
+	for _, e := range api.Events() {
+		fmt.Fprintf(&lines, "  %-8s %s\n", e.Name, e.Counts)
+	}
+	return lines.String()
+}
+
+// counted reports whether the API counts an event.
+func counted(name string) bool {
+	return slices.ContainsFunc(api.Events(), func(e api.Event) bool { return e.Name == name })
+}
+
+// notCounted returns the error for an event that the API does not count.
+func notCounted(name string) error {
+	names := make([]string, 0, len(api.Events()))
+	for _, event := range api.Events() {
+		names = append(names, event.Name)
+	}
+	return fault.Wrong("event", "nothing here counts the event %q, so its limits would have no effect: the events are %s; "+
+		"give --custom for an event that a program of your own counts", name, strings.Join(names, ", "))
 }
 
 // commands is what the subcommands of event share.
@@ -45,13 +72,16 @@ type commands struct {
 
 func (e *commands) setCommand() *cobra.Command {
 	var event counters.Event
+	var custom bool
 	cmd := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Set the limits of an event, and remove those not given.",
 		Long: "Set the limits of an event per natural minute, hour and day, and remove those not\n" +
-			"given. They take effect immediately. What was counted before stays counted.",
+			"given. They take effect immediately. What was counted before stays counted.\n\n" +
+			"The API counts these events; another name needs --custom:\n\n" + strings.TrimSuffix(eventsCounted(), "\n"),
 		Example: "  worker event set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
-			"  worker event set login --per-hour 5 --time-zone Europe/Berlin",
+			"  worker event set read --per-hour 1000 --time-zone Europe/Berlin\n" +
+			"  worker event set signup --per-hour 5 --custom",
 		Args: cli.Argument("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			event.Name = args[0]
@@ -66,12 +96,19 @@ func (e *commands) setCommand() *cobra.Command {
 					})
 				}
 			}
+			if err := event.Validate(); err != nil {
+				return e.Report(e.asJSON, fmt.Errorf("setting the limits of an event: %w", err))
+			}
+			if !custom && !counted(event.Name) {
+				return e.Report(e.asJSON, notCounted(event.Name))
+			}
 			return e.Report(e.asJSON, e.set(cmd, event))
 		},
 	}
 	cmd.Flags().Int64Var(&event.PerMinute, "per-minute", 0, "`number` of times in a natural minute")
 	cmd.Flags().Int64Var(&event.PerHour, "per-hour", 0, "`number` of times in a natural hour")
 	cmd.Flags().Int64Var(&event.PerDay, "per-day", 0, "`number` of times in a natural day")
+	cmd.Flags().BoolVar(&custom, "custom", false, "accept an event that the API does not count, for a program of your own")
 	cmd.Flags().StringVar(&event.TimeZone, "time-zone", "", "IANA `zone` of the hours and days, such as Europe/Berlin (default UTC)")
 	return cmd
 }
@@ -155,9 +192,6 @@ func (e *commands) removeCommand() *cobra.Command {
 
 func (e *commands) set(cmd *cobra.Command, event counters.Event) error {
 	ctx := cmd.Context()
-	if err := event.Validate(); err != nil {
-		return fmt.Errorf("setting the limits of an event: %w", err)
-	}
 	return store.With(ctx, e.Program, cmd.Flags(), func(client redis.UniversalClient, c config.Config) error {
 		if err := redisstore.CheckLayout(ctx, client, c.Prefix); err != nil { // it marks a new store
 			return fmt.Errorf("looking at the layout of the store: %w", err)
