@@ -8,28 +8,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
-	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
-
-// UsageOf returns how much of its quota an account has used, in the form of answers.
-func UsageOf(a accounts.Account, b quota.Balance) message.AccountUsage {
-	return message.AccountUsage{
-		Account: a.Name, Tier: a.Tier, Now: message.Time{Time: b.Now}, Hour: quotaUsageOf(b.Hour), Day: quotaUsageOf(b.Day),
-	}
-}
-
-func quotaUsageOf(u counters.Usage) message.QuotaUsage {
-	usage := message.QuotaUsage{
-		Used: u.Used, Limit: u.Counter.Limit, From: message.Time{Time: u.From}, Until: message.Time{Time: u.Until},
-	}
-	if left := u.Remaining(); u.Counter.Limit > 0 {
-		usage.Remaining = &left
-	}
-	return usage
-}
 
 const usageDescription = "How many messages of the present hour and day are charged: those that were sent and those still scheduled, " +
 	"by their send times. Messages of later hours and days count there."
@@ -82,9 +63,9 @@ func (s *server) usageOf(ctx context.Context, name string) (web.Answer, error) {
 	if !ok {
 		return web.Answer{}, fault.NoSuchAccount(name)
 	}
-	balance, err := s.submitter.Balance(ctx, account, tier)
+	usage, err := s.submitter.AccountUsage(ctx, account, tier)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return web.Done(UsageOf(account, balance)), nil
+	return web.Done(usage), nil
 }

@@ -4,8 +4,11 @@
 // Permits limits to a rate that no interval exceeds, wherever it begins; the rate
 // is in the store and can change at any time. TokenBucket allows bursts up to a
 // capacity and a steady rate behind them; it takes the same little memory for any
-// rate. Both answer with a Grant; a refusal is a Grant, not an error. Paces keeps
-// the rate, the bursts and a pause of a target in the store.
+// rate. Both answer with a Grant; a refusal is a Grant, not an error, and always
+// says how long to wait. Wait does that: callers of one process wait in a queue.
+// Peek returns a Level and takes nothing. Guard limits the calls of a function or an
+// http.Handler and refuses them before they run. Paces keeps the rate, the bursts
+// and a pause of a target in the store.
 //
 // All times come from the server's clock, unless a request sets its own for
 // tests.
@@ -15,7 +18,8 @@
 // days package counters.
 //
 // Errors: *fault.InvalidError for an argument out of bounds, *NoRateError for
-// permits without a rate, *fault.UnavailableError if the store did not answer,
+// permits without a rate, *TokenReusedError for a token that stands for another
+// number of permits, *fault.UnavailableError if the store did not answer,
 // fault.ErrReply if its reply makes no sense. While the store is away nothing is
 // granted; the caller decides whether to wait.
 package rate

@@ -81,7 +81,7 @@ func (p *Pacer) call(t *testing.T) time.Time {
 			held, err = p.renew(t.Context(), nil, held)
 		}
 		if err == nil && held.token != "" {
-			return time.Now() //nolint:forbidigo // when the call is made
+			return time.Now()
 		}
 		paced, ok := errors.AsType[*pacedError](err)
 		if !ok {

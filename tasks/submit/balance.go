@@ -4,10 +4,34 @@ import (
 	"context"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Balance returns how much of its quota an account has used in the present hour and day.
-func (s *Submitter) Balance(ctx context.Context, a accounts.Account, t accounts.Tier) (quota.Balance, error) {
-	return s.charger.charges.Balance(ctx, a, t)
+// AccountUsage returns how much of its quota an account has used in the present hour and
+// day.
+func (s *Submitter) AccountUsage(ctx context.Context, a accounts.Account, t accounts.Tier) (message.AccountUsage, error) {
+	balance, err := s.charger.charges.Balance(ctx, a, t)
+	if err != nil {
+		return message.AccountUsage{}, err
+	}
+	return AccountUsageOf(a, balance), nil
+}
+
+// AccountUsageOf returns how much of its quota an account has used, in the form of answers.
+func AccountUsageOf(a accounts.Account, b quota.Balance) message.AccountUsage {
+	return message.AccountUsage{
+		Account: a.Name, Tier: a.Tier, Now: message.Time{Time: b.Now}, Hour: quotaUsageOf(b.Hour), Day: quotaUsageOf(b.Day),
+	}
+}
+
+func quotaUsageOf(u counters.Usage) message.QuotaUsage {
+	usage := message.QuotaUsage{
+		Used: u.Used, Limit: u.Counter.Limit, From: message.Time{Time: u.From}, Until: message.Time{Time: u.Until},
+	}
+	if left := u.Remaining(); u.Counter.Limit > 0 {
+		usage.Remaining = &left
+	}
+	return usage
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 func (a *commands) listCommand() *cobra.Command {
@@ -91,21 +92,22 @@ type accountWithUsage struct {
 
 func (a *commands) printWithUsage(account accounts.Account, b quota.Balance) error {
 	if a.asJSON {
-		return a.PrintJSON(accountWithUsage{api.AccountOf(account), api.UsageOf(account, b)})
+		return a.PrintJSON(accountWithUsage{api.AccountOf(account), submit.AccountUsageOf(account, b)})
 	}
 	zone, err := account.Location()
 	if err != nil {
 		return fmt.Errorf("the account's time zone: %w", err)
 	}
-	used := "used:\n"
+	var used strings.Builder
+	used.WriteString("used:\n")
 	for _, u := range []counters.Usage{b.Hour, b.Day} {
 		quota := "no limit"
 		if u.Counter.Limit > 0 {
 			quota = fmt.Sprintf("%d left of %d", u.Remaining(), u.Counter.Limit)
 		}
-		used += fmt.Sprintf("  - %s: %d, %s, until %s\n", u.Counter.Name, u.Used, quota, cli.FormatTime(u.Until, zone))
+		fmt.Fprintf(&used, "  - %s: %d, %s, until %s\n", u.Counter.Name, u.Used, quota, cli.FormatTime(u.Until, zone))
 	}
-	return a.Print(accountText(account) + used)
+	return a.Print(accountText(account) + used.String())
 }
 
 func (a *commands) printAccount(account accounts.Account) error {
