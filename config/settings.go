@@ -131,7 +131,7 @@ func settings(w *written, c *Config) []*setting {
 		},
 		{
 			key: "push_timeout", written: &w.PushTimeout, standard: "10s", kind: "duration",
-			help:   "timeout of one delivery",
+			help:   "timeout of one delivery, also to a contact's webhook; e-mail has the timeouts of RFC 5321",
 			accept: duration(&c.PushTimeout, 100*time.Millisecond, 5*time.Minute),
 		},
 	}), grouped(groupEmail, emailSettings(w, c)), grouped(groupPolicy, policySettings(w, c)), grouped(groupDelivery, []*setting{

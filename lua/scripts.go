@@ -86,6 +86,9 @@ var NoticePut = script("notice/put")
 // NoticeClaim claims a notice for one delivery.
 var NoticeClaim = script("notice/claim")
 
+// NoticeRenew renews the lease of the delivery that has a notice.
+var NoticeRenew = script("notice/renew")
+
 // NoticeSettle records the outcome of the delivery of a notice.
 var NoticeSettle = script("notice/settle")
 
@@ -150,7 +153,7 @@ func All() []*redis.Script {
 		Claim, Settle, Renew, Revive, Purge,
 		Hold, SettleHold, HoldLook,
 		AccountFind, AccountChange, AccountRemoveTier, StatsAdd,
-		NoticePut, NoticeClaim, NoticeSettle, NoticeRevive, NoticePurge,
+		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,
 		Count, GiveBack, CountLook,
 		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
 		PolicyApply, SettingsChange,

@@ -70,7 +70,8 @@ func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	w.handler.Tally = report.NewTally(stats, payers.New(contacts.Accounts, clock.Local), b.Logger)
 	w.announcements = &announce.Announcements{
 		Notices: notices, Contacts: contacts, Announcer: o.Announcer, Queue: b.Queue, Clock: clock,
-		Retries: o.Retries, Kept: notices.Kept(), Timeout: o.PushTimeout, Margin: o.SettleMargin,
+		Retries: o.Retries, Kept: notices.Kept(), Timeout: o.AnnounceTimeout,
+		Lease: o.PushTimeout + o.SettleMargin, Grace: o.PushTimeout,
 		Slots: make(chan struct{}, announce.Together), Stopping: w.stopping, Ended: w.ended,
 		Metrics: b.Metrics, Logger: b.Logger,
 	}

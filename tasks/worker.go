@@ -42,9 +42,14 @@ type WorkerOptions struct {
 	// SweepEvery is the same for notices and charges, which only a crash or an outage
 	// of the store leaves behind; zero means six times RelayEvery.
 	SweepEvery time.Duration
-	// Announcer sends alerts and reports to contacts, each try within PushTimeout.
-	// If nil, they wait until some worker has one.
+	// Announcer sends alerts and reports to contacts. If nil, they wait until some
+	// worker has one. A notice has the same lease as a message, and a try renews it:
+	// e-mail may take minutes. Once the worker stops, a try is cut off after
+	// PushTimeout.
 	Announcer notifier.Announcer
+	// AnnounceTimeout bounds one try to send a notice. An Announcer has shorter
+	// timeouts of its own. Zero means 1 hour.
+	AnnounceTimeout time.Duration
 }
 
 // Worker delivers messages when they are due. Any number may run on one store.
@@ -87,6 +92,7 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	o.Deliveries = cmp.Or(o.Deliveries, 64)
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 30*time.Second)
 	o.SettleMargin = cmp.Or(o.SettleMargin, 10*time.Second)
+	o.AnnounceTimeout = cmp.Or(o.AnnounceTimeout, time.Hour)
 	o.RelayEvery = cmp.Or(o.RelayEvery, 5*time.Second)
 	o.SweepEvery = cmp.Or(o.SweepEvery, 6*o.RelayEvery)
 	o.OnUncertain = cmp.Or(o.OnUncertain, deliver.ResendUncertain)
@@ -106,6 +112,8 @@ func (o WorkerOptions) validate() error {
 		return message.NotAllowed("on_uncertain", string(o.OnUncertain), "%s or %s", deliver.ResendUncertain, deliver.SkipUncertain)
 	case o.SettleMargin < time.Millisecond:
 		return message.NotAllowed("settle_margin", o.SettleMargin.String(), "at least 1 ms")
+	case o.AnnounceTimeout < time.Millisecond:
+		return message.NotAllowed("announce_timeout", o.AnnounceTimeout.String(), "at least 1 ms")
 	case o.RelayEvery < time.Millisecond:
 		return message.NotAllowed("relay_every", o.RelayEvery.String(), "at least 1 ms")
 	case o.SweepEvery < time.Millisecond:

@@ -165,6 +165,9 @@ func leaf(err error) error {
 			return known
 		}
 	}
+	if timedOut(err) {
+		return context.DeadlineExceeded // of the step
+	}
 	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		return number
 	}

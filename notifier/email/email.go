@@ -14,9 +14,10 @@ import (
 type Announcer struct {
 	*Composer
 
-	server server
-	tls    *tls.Config
-	name   string // this machine's, said to the server
+	server   server
+	timeouts Timeouts
+	tls      *tls.Config
+	name     string // this machine's, said to the server
 }
 
 // Open returns an Announcer for o. It does not connect, see Check. The error has a
@@ -35,12 +36,14 @@ func Open(o Options) (*Announcer, error) {
 	return &Announcer{
 		Composer: &Composer{from: from, templates: templates, now: o.Now},
 		server:   to,
+		timeouts: o.Timeouts.withDefaults(),
 		tls:      &tls.Config{ServerName: to.host, RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
 		name:     name,
 	}, nil
 }
 
-// Announce sends n to an e-mail address once. It returns when ctx ends.
+// Announce sends n to an e-mail address once. It returns when ctx ends, when a step takes
+// longer than its timeout, or when the server has accepted or refused the message.
 func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
 	message, err := a.Compose(to, n)
 	if errors.Is(err, ErrAddress) {
@@ -57,7 +60,7 @@ func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) 
 	if err := s.send(a.from.Address, to, message); err != nil {
 		return judge(ctx, err)
 	}
-	s.quit(ctx)
+	s.quit()
 	return notifier.Result{Status: notifier.Delivered}
 }
 
@@ -69,9 +72,9 @@ func (a *Announcer) Check(ctx context.Context) error {
 		return judge(ctx, err).Err
 	}
 	defer s.hangUp()
-	if err := s.step("NOOP", s.client.Noop()); err != nil {
+	if err := s.step("NOOP", s.timeouts.Command, s.client.Noop); err != nil {
 		return judge(ctx, err).Err
 	}
-	s.quit(ctx)
+	s.quit()
 	return nil
 }

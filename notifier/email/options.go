@@ -37,6 +37,8 @@ type Options struct {
 	TLS string
 	// RootCAs are the authorities for the server's certificate; nil means the system's.
 	RootCAs *x509.CertPool
+	// Timeouts bound the steps of a session.
+	Timeouts Timeouts
 	// Now returns the time of a message.
 	Now func() time.Time
 }

@@ -3,6 +3,7 @@ package email
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"strings"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// quitTime bounds QUIT: the message is accepted by then.
+// quitTime bounds the writing of QUIT, which goes into the system's buffer.
 const quitTime = time.Second
 
 // The steps of a session, as errors show them.
@@ -29,9 +30,10 @@ const (
 
 // session is one connection to a mail server. It ends with the context of connect.
 type session struct {
-	conn   net.Conn
-	client *smtp.Client
-	stop   func() bool
+	conn     net.Conn
+	client   *smtp.Client
+	timeouts Timeouts
+	stop     func() bool
 }
 
 // connect returns a session that is ready to send, or a *stepError.
@@ -41,8 +43,10 @@ func (a *Announcer) connect(ctx context.Context) (*session, error) {
 		return nil, &stepError{step: stepConnect, cause: err}
 	}
 	// The client library waits as long as the connection is open.
-	s := &session{conn: conn, stop: context.AfterFunc(ctx, func() { _ = conn.Close() })}
-	if err := s.open(a); err != nil {
+	s := &session{
+		conn: conn, timeouts: a.timeouts, stop: context.AfterFunc(ctx, func() { _ = conn.Close() }),
+	}
+	if err := s.open(ctx, a); err != nil {
 		s.hangUp()
 		return nil, err
 	}
@@ -50,6 +54,8 @@ func (a *Announcer) connect(ctx context.Context) (*session, error) {
 }
 
 func (a *Announcer) dial(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.timeouts.Connect)
+	defer cancel()
 	if a.server.implicit {
 		dialer := &tls.Dialer{Config: a.tls}
 		return dialer.DialContext(ctx, "tcp", a.server.address()) //nolint:wrapcheck // connect does
@@ -57,19 +63,34 @@ func (a *Announcer) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", a.server.address()) //nolint:wrapcheck // connect does
 }
 
-func (s *session) open(a *Announcer) error {
-	client, err := smtp.NewClient(s.conn, a.server.host)
-	if err != nil {
-		return s.step(stepGreeting, err)
+func (s *session) open(ctx context.Context, a *Announcer) error {
+	if err := s.greet(ctx, a.server.host); err != nil {
+		return err
 	}
-	s.client = client
-	if err := s.step(stepHello, client.Hello(a.name)); err != nil {
+	if err := s.step(stepHello, s.timeouts.Command, func() error { return s.client.Hello(a.name) }); err != nil {
 		return err
 	}
 	if err := s.secure(a); err != nil {
 		return err
 	}
 	return s.logIn(a.server)
+}
+
+// greet waits for the greeting of the server. The client library has deadlines only from then
+// on.
+func (s *session) greet(ctx context.Context, host string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.Greeting)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = s.conn.Close() })()
+	client, err := smtp.NewClient(s.conn, host)
+	if ended := ctx.Err(); err != nil && ended != nil {
+		err = ended // the connection was closed for it
+	}
+	if err != nil {
+		return &stepError{step: stepGreeting, cause: err}
+	}
+	s.client = client
+	return nil
 }
 
 func (s *session) secure(a *Announcer) error {
@@ -82,7 +103,8 @@ func (s *session) secure(a *Announcer) error {
 		}
 		return &stepError{step: stepTLS, cause: errNoTLS}
 	}
-	return s.step(stepTLS, s.client.StartTLS(a.tls))
+	// Half of it is for the handshake and the second EHLO.
+	return s.step(stepTLS, 2*s.timeouts.Command, func() error { return s.client.StartTLS(a.tls) })
 }
 
 // logIn uses the best method that the server offers. A method that shows the password fails on
@@ -120,7 +142,7 @@ func (s *session) logIn(to server) error {
 		default:
 			login = smtp.LoginAuth(to.user, to.password, to.host, false)
 		}
-		return s.step(stepLogin, s.client.Auth(login))
+		return s.step(stepLogin, s.timeouts.Command, func() error { return s.client.Auth(login) })
 	}
 	return &stepError{step: stepLogin, cause: errNoLogin}
 }
@@ -136,37 +158,47 @@ func containsWord(words, word string) bool {
 
 // send sends the message. Both addresses are bare.
 func (s *session) send(from, to string, message Message) error {
-	if err := s.step(stepSender, s.client.Mail("<"+from+">")); err != nil {
+	t := s.timeouts
+	if err := s.step(stepSender, t.Command, func() error { return s.client.Mail("<" + from + ">") }); err != nil {
 		return err
 	}
-	if err := s.step(stepReceiver, s.client.Rcpt("<"+to+">")); err != nil {
+	if err := s.step(stepReceiver, t.Command, func() error { return s.client.Rcpt("<" + to + ">") }); err != nil {
 		return err
 	}
-	content, err := s.client.Data()
-	if err != nil {
-		return s.step(stepData, err)
+	var content io.WriteCloser
+	if err := s.step(stepData, t.Data, func() (err error) {
+		content, err = s.client.Data()
+		return err //nolint:wrapcheck // step does
+	}); err != nil {
+		return err
 	}
-	if _, err := message.WriteTo(content); err != nil {
-		// The server drops a message without an end.
-		return s.step(stepContent, err)
+	if err := s.step(stepContent, t.Content, func() error {
+		_, err := message.WriteTo(content)
+		return err
+	}); err != nil {
+		return err // the server drops a message without an end
 	}
-	return s.step(stepAccepted, content.Close())
+	return s.step(stepAccepted, t.Accepted, content.Close)
 }
 
-// step adds the step to an error.
-func (s *session) step(name string, err error) error {
+// step does a step within a timeout, and adds the step to an error.
+func (s *session) step(name string, timeout time.Duration, do func() error) error {
+	err := s.client.UpdateDeadline(timeout)
 	if err == nil {
-		return nil
+		err = do()
 	}
-	return &stepError{step: name, cause: err}
+	if err != nil {
+		return &stepError{step: name, cause: err}
+	}
+	return nil
 }
 
-// quit sends QUIT, within quitTime. Nothing depends on it.
-func (s *session) quit(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, quitTime)
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { _ = s.conn.Close() })()
-	_ = s.client.Quit()
+// quit sends QUIT and does not wait for the answer: the message is accepted, and nothing
+// depends on the answer. Other mail programs, such as Postfix, do not wait for it either.
+func (s *session) quit() {
+	if s.client.UpdateDeadline(quitTime) == nil {
+		_ = s.client.Text.PrintfLine("QUIT")
+	}
 }
 
 func (s *session) hangUp() {

@@ -64,15 +64,9 @@ type Claim struct {
 // whose deliveries were not settled fails after Options.Attempts of them.
 func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (Claim, error) {
 	const doing = "claiming a notice"
-	notice, err := parseNotice(id)
+	notice, err := checkClaim(id, nonce, lease)
 	if err != nil {
 		return Claim{}, err
-	}
-	if err := keyspace.CheckToken("nonce", nonce); err != nil {
-		return Claim{}, err
-	}
-	if lease < time.Millisecond {
-		return Claim{}, &fault.InvalidError{Field: "lease", Value: lease.String(), Want: "at least 1 ms"}
 	}
 	answer, err := script.Run(ctx, n.client, lua.NoticeClaim, doing, n.keysOf(notice), []any{
 		script.Milliseconds(now), id, nonce, lease.Milliseconds(), n.options.Attempts, n.options.Keep.Milliseconds(),
@@ -99,6 +93,39 @@ func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duratio
 	case Stale:
 	}
 	return c, in.Err
+}
+
+// Renew gives the delivery that claimed a notice a whole lease from now on. It reports
+// false if the delivery no longer has the notice: another one took it over, or it
+// ended. A zero now means the server's clock.
+func (n *Outbox) Renew(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (bool, error) {
+	const doing = "renewing the lease of a notice"
+	notice, err := checkClaim(id, nonce, lease)
+	if err != nil {
+		return false, err
+	}
+	answer, err := script.Run(ctx, n.client, lua.NoticeRenew, doing, n.keysOf(notice)[:2], []any{
+		script.Milliseconds(now), id, nonce, lease.Milliseconds(),
+	})
+	if err != nil {
+		return false, err
+	}
+	return script.Yes(script.Read(answer, doing))
+}
+
+// checkClaim checks the arguments of a claim and returns the notice.
+func checkClaim(id, nonce string, lease time.Duration) (Notice, error) {
+	notice, err := parseNotice(id)
+	if err != nil {
+		return Notice{}, err
+	}
+	if err := keyspace.CheckToken("nonce", nonce); err != nil {
+		return Notice{}, err
+	}
+	if lease < time.Millisecond {
+		return Notice{}, &fault.InvalidError{Field: "lease", Value: lease.String(), Want: "at least 1 ms"}
+	}
+	return notice, nil
 }
 
 // Outcome is what became of the delivery of a notice.

@@ -2,8 +2,8 @@
 //
 // A Notice is about a quota that reached a threshold, or is a digest or a daily
 // report. The scripts that count put alerts into the outbox; Put and Digest put
-// the others. A notice goes to one delivery at a time: Claim takes it, Settle
-// says how that ended. Due lists the notices that nobody settled, Confirm notes
+// the others. A notice goes to one delivery at a time: Claim takes it, Renew
+// prolongs the lease, Settle says how that ended. Due lists the notices that nobody settled, Confirm notes
 // that the queue has them. A notice that failed stays among the dead ones, where
 // ListDead, RetryDead and PurgeDead reach it.
 //

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,8 +34,9 @@ type Announcements struct {
 	Clock     *storeclock.Clock
 	Retries   retry.Policy
 	Kept      time.Duration // how long a notice waits if nothing is set up for it
-	Timeout   time.Duration // of one try
-	Margin    time.Duration // how much longer than Timeout a lease lasts
+	Timeout   time.Duration // of one try; channels have shorter timeouts of their own
+	Lease     time.Duration // of a try, which renews it
+	Grace     time.Duration // how long a try may last once the worker stops
 	Slots     chan struct{} // one per notice that is handled
 	Stopping  <-chan struct{}
 	Ended     <-chan struct{}
@@ -46,12 +48,14 @@ type Announcements struct {
 const (
 	// Together is how many notices are delivered at a time. Their slots are separate
 	// from those of messages, so that a slow mail server does not hold up messages.
-	Together = 8
+	Together = 32
 	// crowdedPause is about after how long a task comes again that got no slot.
 	crowdedPause = time.Second
 	// earlyWait is how long a task waits for the time of its notice. A task that is
 	// earlier than that ends: the notice has another task for its new time.
 	earlyWait = 2 * time.Second
+	// renewals is how often a lease is renewed before it would end.
+	renewals = 4
 	// channelPause is after how long a notice is tried again that nothing is set up for.
 	channelPause = 10 * time.Minute
 )
@@ -127,12 +131,12 @@ func (a *Announcements) handle(ctx context.Context, id string) error {
 func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.Claim, announcement, error) {
 	for {
 		began := a.Clock.Local()
-		claim, err := a.Notices.Claim(ctx, id, nonce, a.Timeout+a.Margin, time.Time{})
+		claim, err := a.Notices.Claim(ctx, id, nonce, a.Lease, time.Time{})
 		if err != nil || claim.Verdict != notices.Send {
 			return claim, announcement{}, err
 		}
 		told, err := a.Contacts.announcementOf(ctx, claim.Notice)
-		if err != nil || a.Clock.Local().Sub(began) <= a.Margin/2 {
+		if err != nil || a.Clock.Local().Sub(began) <= a.Lease/2 {
 			return claim, told, err
 		}
 	}
@@ -142,7 +146,7 @@ func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.Cl
 // wait.
 func (a *Announcements) Forget(ctx context.Context, id string) error {
 	nonce := keyspace.NewToken()
-	claim, err := a.Notices.Claim(ctx, id, nonce, a.Timeout+a.Margin, time.Time{})
+	claim, err := a.Notices.Claim(ctx, id, nonce, a.Lease, time.Time{})
 	switch {
 	case err != nil:
 		return err
@@ -167,9 +171,7 @@ func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce str
 	case told.unreadable:
 		settlement = notices.Settlement{Outcome: notices.Failed, Reason: reasonUnreadable}
 	case told.to != "":
-		within, done := context.WithTimeout(ctx, a.Timeout)
-		result = a.Announcer.Announce(within, told.to, told.notice)
-		done()
+		result = a.announce(ctx, claim.Notice.ID, nonce, told)
 		settlement = a.settlementOf(claim, result)
 	}
 	held, err := a.settle(ctx, claim.Notice.ID, nonce, settlement)
@@ -193,6 +195,49 @@ func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce str
 		}
 	}
 	return nil
+}
+
+// announce tells the contact of a notice, and renews the lease meanwhile: a mail server may
+// take minutes.
+func (a *Announcements) announce(ctx context.Context, id, nonce string, told announcement) notifier.Result {
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
+	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
+	defer cancel()
+	keeping.Go(func() {
+		defer cancel()
+		a.keep(ctx, id, nonce)
+	})
+	return a.Announcer.Announce(ctx, told.to, told.notice)
+}
+
+// keep renews the lease of a notice until ctx ends. It returns earlier if the try has to be
+// cut off: another worker has the notice, or this one stops and the try took too long.
+func (a *Announcements) keep(ctx context.Context, id, nonce string) {
+	renewal := time.NewTicker(max(a.Lease/renewals, time.Millisecond))
+	defer renewal.Stop()
+	stopping, grace := a.Stopping, make(<-chan time.Time)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-stopping:
+			timer := time.NewTimer(a.Grace)
+			defer timer.Stop()
+			stopping, grace = nil, timer.C
+		case <-grace:
+			return
+		case <-renewal.C:
+			try, done := context.WithTimeout(ctx, persist.TryWithin)
+			held, err := a.Notices.Renew(try, id, nonce, a.Lease, time.Time{})
+			done()
+			if err != nil && ctx.Err() == nil {
+				a.Logger.DebugContext(ctx, "could not renew the lease of a notice: trying again", "error", err)
+			} else if err == nil && !held {
+				return
+			}
+		}
+	}
 }
 
 // failed counts and logs a try that is made again. It logs only once that nothing is set

@@ -60,8 +60,8 @@ const (
 	// failures, and no error of ours counts as one.
 	maxStoreRetries = 25
 	// taskTimeout is longer than a handler takes: the wait for its time and for a
-	// delivery slot, and the delivery.
-	taskTimeout = 30 * time.Minute
+	// delivery slot, and the delivery, which takes up to an hour by e-mail.
+	taskTimeout = 90 * time.Minute
 )
 
 // enqueue puts a task into the queue, to be handed out at a time; zero means now.

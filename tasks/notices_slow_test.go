@@ -1,0 +1,186 @@
+package tasks_test
+
+import (
+	"context"
+	"net"
+	"net/textproto"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/email"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+)
+
+// slowMail is a mail server that accepts a notice and answers only after a while.
+type slowMail struct {
+	announcer
+
+	takes time.Duration
+	cut   atomic.Int32 // tries that were cut off
+}
+
+func (s *slowMail) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
+	result := s.announcer.Announce(ctx, to, n)
+	timer := time.NewTimer(s.takes)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return result
+	case <-ctx.Done():
+		s.cut.Add(1)
+		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonTimeout, Err: ctx.Err()}
+	}
+}
+
+// A mail server that takes nine minutes to accept a message gets one copy, though
+// push_timeout is 10 s and other workers look after the outbox all the time.
+func TestASlowMailServerGetsOneCopy(t *testing.T) {
+	t.Parallel()
+	tellSlowly(t, func(s *story) {
+		mail := slowMail{takes: 9 * time.Minute}
+		s.putReport()
+		slow := func(o *tasks.WorkerOptions) { o.Announcer = &mail }
+		s.work(slow, sweeps(time.Minute))
+		s.work(slow, sweeps(time.Minute))
+		time.Sleep(25 * time.Minute)
+		require.Len(s, mail.all(), 1)
+		require.Zero(s, s.waitingNotices())
+		require.Empty(s, s.deadNotices())
+	})
+}
+
+// A worker that stops does not wait for minutes: it cuts off the try in time to give the
+// notice back, and another worker sends it.
+func TestAWorkerStopsWithinItsTimeWithASlowMailServer(t *testing.T) {
+	t.Parallel()
+	tellSlowly(t, func(s *story) {
+		mail := slowMail{takes: 9 * time.Minute}
+		s.putReport()
+		stop := s.work(func(o *tasks.WorkerOptions) { o.Announcer = &mail }, sweeps(time.Minute))
+		time.Sleep(2 * time.Minute)
+		began := time.Now()
+		stop()
+		require.Less(s, time.Since(began), 15*time.Second)
+		require.Equal(s, 1, s.waitingNotices())
+		mail.takes = 0
+		s.work(func(o *tasks.WorkerOptions) { o.Announcer = &mail }, sweeps(time.Minute))
+		time.Sleep(3 * time.Minute)
+		require.Len(s, mail.all(), 2)
+		require.Zero(s, s.waitingNotices())
+	})
+}
+
+// A worker that no longer has a notice ends its try, as another one may send it.
+func TestATryEndsWithItsLease(t *testing.T) {
+	t.Parallel()
+	tellSlowly(t, func(s *story) {
+		mail := slowMail{takes: 9 * time.Minute}
+		id := s.putReport()
+		s.work(func(o *tasks.WorkerOptions) { o.Announcer = &mail }, sweeps(time.Minute))
+		time.Sleep(2 * time.Minute)
+		require.Len(s, mail.all(), 1)
+		require.Zero(s, mail.cut.Load())
+		keys, err := keyspace.NewKeys("")
+		require.NoError(s, err)
+		require.NoError(s, s.client.HSet(s.Context(), keys.Notice("shop", id), keyspace.NoticeState, "d").Err())
+		time.Sleep(20 * time.Second)
+		require.EqualValues(s, 1, mail.cut.Load())
+	})
+}
+
+// quietQuit is a mail server that never answers QUIT.
+type quietQuit struct {
+	listens  net.Listener
+	accepted chan struct{} // receives for each accepted message
+
+	mu   sync.Mutex
+	open []net.Conn
+}
+
+func (q *quietQuit) serve() {
+	for {
+		conn, err := q.listens.Accept()
+		if err != nil {
+			return
+		}
+		q.mu.Lock()
+		q.open = append(q.open, conn)
+		q.mu.Unlock()
+		go q.session(conn)
+	}
+}
+
+func (q *quietQuit) session(conn net.Conn) {
+	text := textproto.NewConn(conn)
+	for line, answer := "", "220 ready"; ; {
+		if text.PrintfLine("%s", answer) != nil {
+			return
+		}
+		var err error
+		if line, err = text.ReadLine(); err != nil || line == "QUIT" {
+			return // it stays open
+		}
+		answer = "250 ok"
+		if strings.HasPrefix(line, "DATA") {
+			if text.PrintfLine("354 go on") != nil {
+				return
+			}
+			if _, err := text.ReadDotBytes(); err != nil {
+				return
+			}
+			q.accepted <- struct{}{}
+		}
+	}
+}
+
+func (q *quietQuit) close() {
+	_ = q.listens.Close()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, conn := range q.open {
+		_ = conn.Close()
+	}
+}
+
+// A worker is killed after the mail server accepted the message, while the server has not
+// answered QUIT: the notice is settled by then, and no other worker sends it again.
+func TestAKillBeforeQuitIsAnswered(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := &quietQuit{listens: listener, accepted: make(chan struct{}, 10)}
+	go server.serve()
+	t.Cleanup(server.close)
+	mail, err := email.Open(email.Options{URL: "smtp://" + listener.Addr().String(), From: "a@b.example", Now: time.Now})
+	require.NoError(t, err)
+
+	s := newStory(t, queue.Polling{Forward: 20 * time.Millisecond, Fetch: 20 * time.Millisecond})
+	killed := &mortal{names: lua.NamesByHash(), buried: make(chan struct{})}
+	quick := func(o *tasks.WorkerOptions) {
+		o.Announcer, o.SweepEvery = mail, 50*time.Millisecond
+		o.PushTimeout, o.SettleMargin, o.ShutdownTimeout = 200*time.Millisecond, 200*time.Millisecond, time.Second
+	}
+	s.hook = killed
+	s.putReport()
+	s.work(quick)
+	t.Cleanup(func() { close(killed.buried) })
+	<-server.accepted
+	time.Sleep(300 * time.Millisecond) // the server still does not answer QUIT
+	killed.mu.Lock()
+	killed.died = "by a kill"
+	killed.mu.Unlock()
+	s.hook = nil
+	s.work(quick)
+	time.Sleep(2 * time.Second)
+	require.Empty(t, server.accepted, "a second copy")
+	require.Zero(t, s.waitingNotices())
+}
