@@ -235,7 +235,19 @@ func crossChecks() []Check {
 			if c.RetryMin <= c.RetryMax || c.RetryMax == 0 {
 				return nil
 			}
-			return fault.Wrong("retry_min", "retry_min, %s, is longer than retry_max, %s", FormatDuration(c.RetryMin), FormatDuration(c.RetryMax))
+			return longer("retry_min", c.RetryMin, "retry_max", c.RetryMax)
+		},
+		func(c Config) *fault.InvalidError {
+			if c.AlertRetryMin <= c.AlertRetryMax || c.AlertRetryMax == 0 {
+				return nil
+			}
+			return longer("alert_retry_min", c.AlertRetryMin, "alert_retry_max", c.AlertRetryMax)
+		},
+		func(c Config) *fault.InvalidError {
+			if c.AlertRetryMax <= c.AlertRetryFor || c.AlertRetryFor == 0 {
+				return nil
+			}
+			return longer("alert_retry_max", c.AlertRetryMax, "alert_retry_for", c.AlertRetryFor)
 		},
 		// A delivery that outlives the shutdown goes back to the queue while
 		// its request is under way, and the message goes out twice.
@@ -247,4 +259,9 @@ func crossChecks() []Check {
 				FormatDuration(c.ShutdownTimeout), FormatDuration(c.PushTimeout))
 		},
 	}
+}
+
+// longer returns the error for a duration that is longer than another one may make it.
+func longer(field string, value time.Duration, than string, most time.Duration) *fault.InvalidError {
+	return fault.Wrong(field, "%s, %s, is longer than %s, %s", field, FormatDuration(value), than, FormatDuration(most))
 }

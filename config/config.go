@@ -99,6 +99,9 @@ type Config struct {
 	Tolerance time.Duration
 	// RetryMin and RetryMax bound the wait between two attempts.
 	RetryMin, RetryMax time.Duration
+	// AlertRetryMin and AlertRetryMax bound the wait between two attempts to deliver an
+	// alert or report. AlertRetryFor is how long they go on after the first failure.
+	AlertRetryMin, AlertRetryMax, AlertRetryFor time.Duration
 	// ShutdownTimeout is how long running deliveries and requests may take to finish;
 	// it is longer than PushTimeout.
 	ShutdownTimeout time.Duration

@@ -37,6 +37,9 @@ func defaults() config.Config {
 		Tolerance:       2 * time.Second,
 		RetryMin:        5 * time.Second,
 		RetryMax:        15 * time.Minute,
+		AlertRetryMin:   5 * time.Second,
+		AlertRetryMax:   time.Hour,
+		AlertRetryFor:   72 * time.Hour,
 		ShutdownTimeout: 30 * time.Second,
 		LogLevel:        slog.LevelInfo,
 		LogFormat:       config.LogAuto,
@@ -51,6 +54,7 @@ var keys = []string{ //nolint:gochecknoglobals // a constant table
 	"redis_url", "embedded_address", "prefix", "account", "listen",
 	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "deliver", "push_url", "push_secret", "push_timeout",
 	"email_url", "smtp_password", "email_from", "email_tls", "email_templates", "alert_secret", "allow_internal_webhooks",
+	"alert_retry_min", "alert_retry_max", "alert_retry_for",
 	"policy.time_zone", "policy.user_time_zone", "policy.rules", "policy.quiet_hours", "policy.reach", "policy.on_conflict",
 	"policy.alert_at", "policy.alert_to", "policy.unknown_categories", "pace.rate", "pace.burst", "reach", "expire_after", "keep_records",
 	"store_full_at", "wait_replicas", "wait_replicas_timeout",
@@ -183,6 +187,10 @@ func other() map[string]struct {
 		"shutdown_timeout": {"10001ms", func(c config.Config) any { return c.ShutdownTimeout }, 10_001 * time.Millisecond},
 		"log_level":        {"warn", func(c config.Config) any { return c.LogLevel }, slog.LevelWarn},
 		"log_format":       {"json", func(c config.Config) any { return c.LogFormat }, config.LogJSON},
+
+		"alert_retry_min": {"1s", func(c config.Config) any { return c.AlertRetryMin }, time.Second},
+		"alert_retry_max": {"10s", func(c config.Config) any { return c.AlertRetryMax }, 10 * time.Second},
+		"alert_retry_for": {"2h", func(c config.Config) any { return c.AlertRetryFor }, 2 * time.Hour},
 
 		"allow_internal_webhooks": {"true", func(c config.Config) any { return c.AllowInternalWebhooks }, true},
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/url"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -16,6 +17,9 @@ type writtenEmail struct {
 	EmailTemplates        string `env:"EMAIL_TEMPLATES"`
 	AlertSecret           string `env:"ALERT_SECRET"`
 	AllowInternalWebhooks string `env:"ALLOW_INTERNAL_WEBHOOKS"`
+	AlertRetryMin         string `env:"ALERT_RETRY_MIN"`
+	AlertRetryMax         string `env:"ALERT_RETRY_MAX"`
+	AlertRetryFor         string `env:"ALERT_RETRY_FOR"`
 }
 
 // emailSettings returns the rows of the table about e-mail and contacts.
@@ -56,6 +60,21 @@ func emailSettings(w *written, c *Config) []*setting {
 			key: "allow_internal_webhooks", written: &w.Email.AllowInternalWebhooks, standard: "false", kind: "bool",
 			help:   "allow contacts that are https URLs at loopback, private or other internal addresses",
 			accept: boolean(&c.AllowInternalWebhooks),
+		},
+		{
+			key: "alert_retry_min", written: &w.Email.AlertRetryMin, standard: "5s", kind: "duration",
+			help:   "wait before the first retry of an alert or report; doubles with each retry",
+			accept: duration(&c.AlertRetryMin, 100*time.Millisecond, 24*time.Hour),
+		},
+		{
+			key: "alert_retry_max", written: &w.Email.AlertRetryMax, standard: "1h", kind: "duration",
+			help:   "longest wait before a retry of an alert or report",
+			accept: duration(&c.AlertRetryMax, 100*time.Millisecond, 24*time.Hour),
+		},
+		{
+			key: "alert_retry_for", written: &w.Email.AlertRetryFor, standard: "3d", kind: "duration",
+			help:   "how long an alert or report is retried after its first failure, before it becomes a dead letter",
+			accept: duration(&c.AlertRetryFor, time.Second, 30*24*time.Hour),
 		},
 	}
 }

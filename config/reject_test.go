@@ -107,6 +107,9 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"max_attempts", "101", "101", "a whole number from 1 to 100"},
 		{"retry_min", "0s", "0s", span + "100ms to 1d"},
 		{"retry_max", "25h", "25h", span + "100ms to 1d"},
+		{"alert_retry_min", "99ms", "99ms", span + "100ms to 1d"},
+		{"alert_retry_max", "25h", "25h", span + "100ms to 1d"},
+		{"alert_retry_for", "31d", "31d", span + "1s to 30d"},
 		{"shutdown_timeout", "61m", "61m", span + "1s to 1h"},
 		{"log_level", "INFO", "INFO", "debug, info, warn or error"},
 		{"log_format", "xml", "xml", "text, json or auto"},
@@ -195,6 +198,10 @@ func TestRetriesWaitLongerAndLonger(t *testing.T) {
 	t.Parallel()
 	problem := rejected(t, []string{"SENDLIMIT_RETRY_MIN=1h"}, "")
 	require.EqualError(t, problem, "retry_min, 1h, is longer than retry_max, 15m")
+	problem = rejected(t, []string{"SENDLIMIT_ALERT_RETRY_MIN=2h"}, "")
+	require.EqualError(t, problem, "alert_retry_min, 2h, is longer than alert_retry_max, 1h")
+	problem = rejected(t, []string{"SENDLIMIT_ALERT_RETRY_FOR=30m"}, "")
+	require.EqualError(t, problem, "alert_retry_max, 1h, is longer than alert_retry_for, 30m")
 }
 
 func TestTheEmbeddedStoreHasNoReplicas(t *testing.T) {

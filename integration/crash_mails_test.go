@@ -90,13 +90,13 @@ func mailed(t *testing.T, mails []notifiertest.Mail) map[string]int {
 // the thresholds that were reached.
 func (r *crashRound) noticeFaults() []string {
 	r.Helper()
-	notices, unsure, arrived := r.store.notices(r.T), doubts(r.history.events), mailed(r.T, r.mails.Mails())
+	stored, unsure, arrived := r.store.notices(r.T), doubts(r.history.events), mailed(r.T, r.mails.Mails())
 	var found []string
-	for id, notice := range notices {
+	for id, notice := range stored {
 		mails, least, most := arrived[mailKey(id)], 1, 1+unsure[messageName{id: id}]
 		delete(arrived, mailKey(id))
 		switch {
-		case notice["z"] == stateFailed && notice["n"] == strconv.Itoa(crashAttempts):
+		case notice["z"] == stateFailed && notice["c"] == strconv.Itoa(notices.DefaultAttempts-1):
 			least = 0
 		case notice["z"] != stateDelivered:
 			found = append(found, fmt.Sprintf("/%s: ended %q", id, notice))
@@ -111,7 +111,7 @@ func (r *crashRound) noticeFaults() []string {
 	for _, key := range r.store.find(r.T, "notices") {
 		found = append(found, key+" is still looked after")
 	}
-	return append(found, r.alertFaults(notices)...)
+	return append(found, r.alertFaults(stored)...)
 }
 
 // alertFaults checks that everything that was reached was alerted.

@@ -159,6 +159,7 @@ func crashWorker(ctx context.Context, t *testing.T, config crashConfig, client *
 		SettleMargin:    crashSettleMargin,
 		ShutdownTimeout: 2 * time.Second,
 		Retries:         retry.Policy{Min: 50 * time.Millisecond, Max: 200 * time.Millisecond, Attempts: crashAttempts},
+		AlertRetries:    retry.Span{Min: 50 * time.Millisecond, Max: 200 * time.Millisecond, For: time.Minute},
 		Tolerance:       config.Tolerance,
 		OnUncertain:     onUncertain,
 		RelayEvery:      crashRelayEvery,

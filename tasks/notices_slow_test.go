@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/textproto"
 	"strings"
@@ -16,8 +17,10 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/email"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
 // slowMail is a mail server that accepts a notice and answers only after a while.
@@ -183,4 +186,31 @@ func TestAKillBeforeQuitIsAnswered(t *testing.T) {
 	time.Sleep(2 * time.Second)
 	require.Empty(t, server.accepted, "a second copy")
 	require.Zero(t, s.waitingNotices())
+}
+
+// A mail server that is away for two hours costs no alert: it has more time than a push.
+func TestAMailOutageLosesNoAlert(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	tellSlowly(t, func(s *story) {
+		mail := announcer{answers: []notifier.Result{
+			{Status: notifier.Retry, Reason: notifier.ReasonUnreachable, Err: errors.New("connection refused")},
+		}}
+		s.putReport()
+		s.work(announces(&mail), sweeps(time.Minute), func(o *tasks.WorkerOptions) {
+			o.Retries = retry.Policy{Min: time.Second, Max: time.Second, Attempts: 1}
+		})
+		time.Sleep(2 * time.Hour)
+		require.Empty(s, s.deadNotices())
+		require.Equal(s, 1, s.waitingNotices())
+		mail.mu.Lock()
+		mail.answers = nil
+		failed := len(mail.said)
+		mail.mu.Unlock()
+		require.Greater(s, failed, 8)
+		require.Less(s, failed, 25)
+		time.Sleep(time.Hour + 5*time.Second)
+		require.Len(s, mail.all(), failed+1)
+		require.Zero(s, s.waitingNotices())
+	})
 }

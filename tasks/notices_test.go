@@ -224,17 +224,21 @@ func TestANoticeThatFailsForGoodIsADeadLetter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tellSlowly(t, func(s *story) {
-				tries := 1
-				if answer.Status == notifier.Retry {
-					tries = 3
-				}
 				mail := announcer{answers: []notifier.Result{answer}}
 				id := s.putReport()
 				s.work(announces(&mail), sweeps(time.Minute), func(o *tasks.WorkerOptions) {
-					o.Retries = retry.Policy{Min: time.Second, Max: time.Second, Attempts: 3}
+					o.Retries.Attempts = 1 // of pushes
+					o.Retries.Min, o.Retries.Max = time.Second, time.Second
+					o.AlertRetries = retry.Span{Min: time.Second, Max: 10 * time.Second, For: 30 * time.Second}
 				})
-				time.Sleep(2 * time.Minute)
-				require.Len(s, mail.all(), tries)
+				time.Sleep(3 * time.Minute)
+				tries := len(mail.all())
+				if answer.Status == notifier.Retry {
+					require.GreaterOrEqual(s, tries, 5)
+					require.WithinDuration(s, mail.all()[0].at.Add(30*time.Second), mail.all()[tries-1].at, 6*time.Second)
+				} else {
+					require.Equal(s, 1, tries)
+				}
 				dead := s.deadNotices()
 				require.Len(s, dead, 1)
 				require.Equal(s, id, dead[0].ID)
@@ -267,7 +271,7 @@ func TestANoticeWaitsForSomethingToAnnounceItBy(t *testing.T) {
 			{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, Err: notifier.ErrNoChannel}, {Status: notifier.Delivered},
 		}}
 		s.work(announces(&mail), sweeps(time.Minute), func(o *tasks.WorkerOptions) {
-			o.Retries = retry.Policy{Min: time.Second, Max: time.Second, Attempts: 1}
+			o.AlertRetries = retry.Span{Min: time.Second, Max: time.Second, For: time.Second}
 		})
 		time.Sleep(16 * time.Minute)
 		require.Len(s, mail.all(), 2, "no channel is no try")

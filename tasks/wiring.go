@@ -54,7 +54,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	b, clock := w.backend, w.handler.Clock
 	notices, err := notices.New(b.Client, notices.Options{
-		Prefix: b.Timeline.Prefix, Keep: b.Timeline.KeepRecords, Attempts: o.Retries.Attempts, OverdueAfter: b.Timeline.OverdueAfter,
+		Prefix: b.Timeline.Prefix, Keep: b.Timeline.KeepRecords, OverdueAfter: b.Timeline.OverdueAfter,
 	})
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	w.handler.Tally = report.NewTally(stats, payers.New(contacts.Accounts, clock.Local), b.Logger)
 	w.announcements = &announce.Announcements{
 		Notices: notices, Contacts: contacts, Announcer: o.Announcer, Queue: b.Queue, Clock: clock,
-		Retries: o.Retries, Kept: notices.Kept(), Timeout: o.AnnounceTimeout,
+		Retries: o.AlertRetries, Kept: notices.Kept(), Timeout: o.AnnounceTimeout,
 		Lease: o.PushTimeout + o.SettleMargin, Grace: o.PushTimeout,
 		Slots: make(chan struct{}, announce.Together), Stopping: w.stopping, Ended: w.ended,
 		Metrics: b.Metrics, Logger: b.Logger,

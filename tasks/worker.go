@@ -47,6 +47,8 @@ type WorkerOptions struct {
 	// e-mail may take minutes. Once the worker stops, a try is cut off after
 	// PushTimeout.
 	Announcer notifier.Announcer
+	// AlertRetries says when and for how long a notice is tried again.
+	AlertRetries retry.Span
 	// AnnounceTimeout bounds one try to send a notice. An Announcer has shorter
 	// timeouts of its own. Zero means 1 hour.
 	AnnounceTimeout time.Duration
@@ -97,6 +99,7 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	o.SweepEvery = cmp.Or(o.SweepEvery, 6*o.RelayEvery)
 	o.OnUncertain = cmp.Or(o.OnUncertain, deliver.ResendUncertain)
 	o.Retries = o.Retries.WithDefaults()
+	o.AlertRetries = o.AlertRetries.WithDefaults()
 	return o
 }
 
@@ -121,6 +124,9 @@ func (o WorkerOptions) validate() error {
 	case o.ShutdownTimeout <= o.PushTimeout:
 		return message.NotAllowed("shutdown_timeout", o.ShutdownTimeout.String(),
 			"more than push_timeout, %s: a delivery that is cut off is delivered again", o.PushTimeout)
+	}
+	if err := o.AlertRetries.Validate(); err != nil {
+		return err
 	}
 	return o.Retries.Validate()
 }

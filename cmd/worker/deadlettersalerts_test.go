@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -63,9 +64,38 @@ func TestDeadLettersThatAreAlerts(t *testing.T) {
 	g.failedAlert("cleo")
 	g.failedAlert("dora")
 	g.server.SetTime(g.now.Add(time.Second))
-	status, stdout, _ = g.runs("purge --all --yes --json")
+	status, stdout, _ = g.runs("purge --alerts --all --yes --json")
 	require.Equal(t, cli.StatusDone, status)
-	require.JSONEq(t, `{"outcome":"purged","dead_letters":2}`, stdout)
+	require.JSONEq(t, `{"outcome":"purged","alerts":2}`, stdout)
+}
+
+// A retry of all sends messages, or alerts, and never both.
+func TestAlertsAreRetriedTogetherAndApart(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	g.dead("alice", "a", time.Hour)
+	g.failedAlert("cleo")
+	g.failedAlert("dora")
+	g.server.SetTime(g.now.Add(time.Second))
+	require.NotContains(t, g.prints("list --alerts"), "alice")
+	require.Equal(t, 3, strings.Count(g.prints("list --alerts"), "\n"))
+
+	status, _, stderr := g.runs("retry --alerts --all")
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Equal(t, "error: --all needs --yes where nobody can be asked\n", stderr)
+	require.Equal(t, "2 dead alerts sent after all\n", g.prints("retry --alerts --all --yes"))
+	require.Equal(t, "There are no dead alerts.\n", g.prints("list --alerts"))
+	require.Contains(t, g.prints("list"), "alice", "the message is still dead")
+	require.Equal(t, "0 dead alerts sent after all\n", g.prints("retry --alerts --all"))
+
+	g.failedAlert("erin")
+	g.server.SetTime(g.now.Add(2 * time.Second))
+	require.Equal(t, "1 dead letter sent after all\n1 dead alert left: see worker dead-letters retry --alerts --all\n",
+		g.prints("retry --all --yes"))
+	require.Equal(t, "0 dead letters forgotten\n1 dead alert left: see worker dead-letters purge --alerts --all\n",
+		g.prints("purge --all --yes"))
+	require.Equal(t, "0 dead alerts forgotten\n", g.prints("purge --alerts --older-than 1d"))
+	require.Equal(t, "1 dead alert forgotten\n", g.prints("purge --alerts --all --yes"))
 }
 
 func TestAlertsAreNamedByTheirIDAlone(t *testing.T) {
@@ -73,6 +103,7 @@ func TestAlertsAreNamedByTheirIDAlone(t *testing.T) {
 	g := newGiven(t)
 	for _, arguments := range []string{
 		"show --alert x order-17", "retry --alert x --user alice", "retry --alert x --all", "purge --alert x --older-than 7d",
+		"retry --alerts", "retry --alerts --alert x", "retry --alerts --user alice order-17", "purge --alerts --user alice --all",
 		"show", "show --user alice", "show order-17",
 	} {
 		status, _, _ := g.runs(arguments)

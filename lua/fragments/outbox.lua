@@ -17,6 +17,8 @@
 --   i  the provider's id
 --   b  when it was first claimed, Unix ms
 --   g  token of the last call that revived it
+--   t  when a delivery first failed and was to be tried again, Unix ms
+--   c  deliveries that were not settled
 --
 -- A notice does not expire before it ends: until then the outbox has an entry for it.
 local SENDING, DELIVERED, FAILED, DROPPED = 's', 'd', 'f', 'x'

@@ -2,7 +2,7 @@
 --
 -- A repeated call with the same nonce returns the same answer and a full lease: the
 -- caller has not sent the notice yet. If a lease ends without a settlement, the next
--- delivery takes the notice over, until all attempts are used.
+-- delivery takes the notice over, until too many were not settled.
 --
 -- KEYS[1]  notice (HASH, see fragments/outbox.lua)
 -- KEYS[2]  outbox of the partition (ZSET: notice id -> when to look, Unix ms)
@@ -11,12 +11,12 @@
 -- ARGV[2]  notice id
 -- ARGV[3]  nonce of this delivery
 -- ARGV[4]  lease of this delivery, ms
--- ARGV[5]  most deliveries: a notice whose last one was not settled is given up then
+-- ARGV[5]  most deliveries that were not settled: then the notice is given up
 -- ARGV[6]  how long to keep an ended notice, and a waiting one that no worker takes, ms
 --
 -- Returns  {SEND, now, attempts with this one, 1 if taken over from a delivery that was
---          not settled else 0, used, limit, details, when it was first claimed};
---          absent values are 0 or ""
+--          not settled else 0, used, limit, details, when it was first claimed, when
+--          a delivery first failed and was to be tried again}; absent values are 0 or ""
 --          {STALE, now}        it ended: nothing to do
 --          {BUSY, now, until}  another delivery has it until its lease ends
 --          {EARLY, now, due}   it is not due yet
@@ -33,7 +33,7 @@ local SEND, STALE, BUSY, EARLY, DROP = 0, 1, 2, 3, 4
 --@include clock
 --@include outbox
 
-local r = redis.call('HMGET', notice, 'k', 'z', 'n', 'o', 'v', 'a', 'w', 'u', 'l', 'x', 'b')
+local r = redis.call('HMGET', notice, 'k', 'z', 'n', 'o', 'v', 'a', 'w', 'u', 'l', 'x', 'b', 't', 'c')
 local kind, state, tries = r[1], r[2], tonumber(r[3] or 0)
 if not kind then
   redis.call('ZREM', outbox, id)
@@ -45,7 +45,7 @@ local function hold(try, taken_over)
   local first = tonumber(r[11] or now)
   redis.call('HSET', notice, 'z', SENDING, 'o', nonce, 'v', lease_end, 'n', try, 'b', first)
   redis.call('ZADD', outbox, lease_end, id)
-  return {SEND, now, try, taken_over, tonumber(r[8] or 0), tonumber(r[9] or 0), r[10] or '', first}
+  return {SEND, now, try, taken_over, tonumber(r[8] or 0), tonumber(r[9] or 0), r[10] or '', first, tonumber(r[12] or 0)}
 end
 
 local function give_up(how, reason)
@@ -63,7 +63,8 @@ if not state then
 elseif state == SENDING then
   if r[4] == nonce then return hold(tries, 0) end
   if now < tonumber(r[5]) then return {BUSY, now, tonumber(r[5])} end
-  if tries >= tonumber(ARGV[5]) then return give_up(FAILED, 'uncertain') end
+  if tonumber(r[13] or 0) + 1 >= tonumber(ARGV[5]) then return give_up(FAILED, 'uncertain') end
+  redis.call('HINCRBY', notice, 'c', 1)
   return hold(tries + 1, 1)
 elseif (state == FAILED or state == DROPPED) and r[4] == nonce and r[7] then
   return {DROP, now, r[7], state == FAILED and 1 or 0} -- a repeated call that gave it up

@@ -23,7 +23,7 @@ local is_dead = r[1] == 'f' and tonumber(r[2]) == died
 local forgotten = is_dead and died < (tonumber(ARGV[2]) or math.huge)
 if forgotten then
   redis.call('HSET', notice, 'z', 'x', 'w', 'purged')
-  redis.call('HDEL', notice, 's', 'd', 'h', 'u', 'l', 'x', 'n', 'o', 'b', 'g')
+  redis.call('HDEL', notice, 's', 'd', 'h', 'u', 'l', 'x', 'n', 'o', 'b', 'g', 't', 'c')
 end
 if forgotten or not is_dead then redis.call('ZREM', dead, ARGV[1]) end
 return {forgotten and 1 or 0}

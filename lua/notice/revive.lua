@@ -21,7 +21,7 @@ local id, token = ARGV[2], ARGV[3]
 local r = redis.call('HMGET', notice, 'z', 'e', 'g')
 if r[3] == token then return {1, now} end
 if r[1] ~= 'f' or tonumber(r[2]) ~= tonumber(redis.call('ZSCORE', dead, id) or -1) then return {0, now} end
-redis.call('HDEL', notice, 'z', 'n', 'a', 'o', 'b', 'e', 'w')
+redis.call('HDEL', notice, 'z', 'n', 'a', 'o', 'b', 'e', 'w', 't', 'c')
 redis.call('HSET', notice, 'g', token)
 redis.call('PERSIST', notice)
 redis.call('ZREM', dead, id)

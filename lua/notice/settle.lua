@@ -39,6 +39,10 @@ if outcome ~= 'p' then
 end
 redis.call('HSET', notice, 'a', ARGV[7], 'w', reason)
 redis.call('HDEL', notice, 'z', 'v')
-if ARGV[9] == '1' then redis.call('HINCRBY', notice, 'n', -1) end
+if ARGV[9] == '1' then
+  redis.call('HINCRBY', notice, 'n', -1)
+else
+  redis.call('HSETNX', notice, 't', now)
+end
 redis.call('ZADD', outbox, ARGV[8], id)
 return {1, now}

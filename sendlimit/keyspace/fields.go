@@ -63,4 +63,6 @@ const (
 	NoticeProviderID = "i"
 	NoticeClaimedAt  = "b"
 	NoticeRevival    = "g"
+	NoticeFailedAt   = "t"
+	NoticeUnsettled  = "c"
 )

@@ -47,6 +47,9 @@ type Claim struct {
 	Notice  Notice    // of Send
 	Attempt int       // of Send: deliveries tried, this one included
 	First   time.Time // of Send: when it was first claimed
+	// FirstFailed, of Send, is when a delivery first failed and was to be tried again;
+	// zero if none did.
+	FirstFailed time.Time
 	// TakenOver says that another delivery was not settled: its notice may or may
 	// not have arrived.
 	TakenOver bool
@@ -61,7 +64,7 @@ type Claim struct {
 // zero now means the server's clock.
 //
 // A notice is dropped if nothing could deliver it for Options.Keep. A notice
-// whose deliveries were not settled fails after Options.Attempts of them.
+// fails once Options.Attempts of its deliveries were not settled.
 func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (Claim, error) {
 	const doing = "claiming a notice"
 	notice, err := checkClaim(id, nonce, lease)
@@ -85,6 +88,9 @@ func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duratio
 	case Send:
 		c.Attempt, c.TakenOver = int(in.Int(2)), in.Int(3) == 1
 		c.Notice, c.First = notice, in.Time(7)
+		if in.Int(8) != 0 {
+			c.FirstFailed = in.Time(8)
+		}
 		c.Notice.Used, c.Notice.Limit, c.Notice.Details = in.Int(4), in.Int(5), []byte(in.String(6))
 	case Busy, Early:
 		c.Until = in.Time(2)

@@ -27,8 +27,8 @@ type Options struct {
 	// a notice waits that nothing can deliver. It is at least MinKeep; zero means
 	// DefaultKeep.
 	Keep time.Duration
-	// Attempts is the number of deliveries after which a notice fails whose last
-	// worker did not settle it; zero means DefaultAttempts.
+	// Attempts is the number of deliveries that may end without a settlement, as a
+	// worker died, before the notice fails; zero means DefaultAttempts.
 	Attempts int
 	// OverdueAfter is how long after its time a notice is due that the queue has;
 	// zero means DefaultOverdueAfter.

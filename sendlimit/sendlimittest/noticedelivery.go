@@ -53,7 +53,7 @@ func (o *noticeBox) expectClaim(w *noticeWorker) notices.Claim {
 		return o.grant(n, w, false)
 	case n.state == noticeSending && o.now.Before(n.leaseEnd):
 		c.Verdict, c.Until = notices.Busy, n.leaseEnd
-	case n.state == noticeSending && n.tries >= o.options.Attempts:
+	case n.state == noticeSending && n.unsettled+1 >= o.options.Attempts:
 		o.countDoubts(n)
 		n.nonce = w.nonce
 		n.end(noticeFailed, notices.ReasonUncertain, o.now)
@@ -61,6 +61,7 @@ func (o *noticeBox) expectClaim(w *noticeWorker) notices.Claim {
 	case n.state == noticeSending:
 		o.countDoubts(n)
 		n.tries++
+		n.unsettled++
 		return o.grant(n, w, true)
 	case (n.state == noticeFailed || n.state == noticeDropped) && n.nonce == w.nonce:
 		c.Verdict, c.Reason, c.Failed = notices.Dropped, n.reason, n.state == noticeFailed
@@ -87,7 +88,8 @@ func (o *noticeBox) grant(n *noticeModel, w *noticeWorker, takenOver bool) notic
 	notice, _ := notices.ParseID(n.id)
 	notice.Details = []byte(n.details)
 	return notices.Claim{
-		Verdict: notices.Send, Notice: notice, Attempt: n.tries, First: n.first, TakenOver: takenOver, Now: o.now,
+		Verdict: notices.Send, Notice: notice, Attempt: n.tries, First: n.first, FirstFailed: n.failed,
+		TakenOver: takenOver, Now: o.now,
 	}
 }
 
@@ -168,6 +170,8 @@ func (o *noticeBox) expectSettlement(w *noticeWorker) bool {
 		n.state, n.notBefore, n.look = noticePending, s.RetryAt, s.RetryAt.Add(o.options.OverdueAfter)
 		if s.Unsent {
 			n.tries--
+		} else if n.failed.IsZero() {
+			n.failed = o.now
 		}
 	}
 	return true

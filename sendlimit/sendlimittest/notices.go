@@ -60,6 +60,8 @@ type noticeModel struct {
 	details   string // erased at the end, unless the notice failed
 	state     noticeState
 	tries     int
+	unsettled int       // deliveries that another one took over from
+	failed    time.Time // when a delivery first failed
 	first     time.Time // of the first claim
 	nonce     string    // of the last delivery
 	leaseEnd  time.Time

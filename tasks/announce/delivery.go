@@ -32,7 +32,7 @@ type Announcements struct {
 	Announcer notifier.Announcer // nil: notices wait
 	Queue     *queue.Queue
 	Clock     *storeclock.Clock
-	Retries   retry.Policy
+	Retries   retry.Span
 	Kept      time.Duration // how long a notice waits if nothing is set up for it
 	Timeout   time.Duration // of one try; channels have shorter timeouts of their own
 	Lease     time.Duration // of a try, which renews it
@@ -274,7 +274,6 @@ func (a *Announcements) endedUntold(ctx context.Context, id, reason string, fail
 // settlementOf returns what to record of a try. A notice that may or may not have arrived
 // is tried again too, with the same id.
 func (a *Announcements) settlementOf(claim notices.Claim, result notifier.Result) notices.Settlement {
-	attempt := claim.Attempt
 	switch {
 	case result.Status == notifier.Delivered:
 		return notices.Settlement{Outcome: notices.Delivered, ProviderID: result.ProviderID}
@@ -284,14 +283,15 @@ func (a *Announcements) settlementOf(claim notices.Claim, result notifier.Result
 		return notices.Settlement{
 			Outcome: notices.Retried, RetryAt: a.Clock.Now().Add(channelPause), Unsent: true, Reason: reasonNoChannel,
 		}
-	case result.Status == notifier.Retry && attempt < a.Retries.Attempts:
-		return notices.Settlement{
-			Outcome: notices.Retried, RetryAt: a.Clock.Now().Add(a.Retries.Wait(attempt, result.RetryAfter)).Truncate(time.Millisecond),
-			Reason: string(result.Reason),
+	case result.Status == notifier.Retry:
+		next, again := a.Retries.Next(claim.Attempt, result.RetryAfter, claim.FirstFailed, a.Clock.Now())
+		if again {
+			return notices.Settlement{
+				Outcome: notices.Retried, RetryAt: next.Truncate(time.Millisecond), Reason: string(result.Reason),
+			}
 		}
-	default:
-		return notices.Settlement{Outcome: notices.Failed, Reason: string(result.Reason)}
 	}
+	return notices.Settlement{Outcome: notices.Failed, Reason: string(result.Reason)}
 }
 
 // settle records the result of a delivery and tries until it is stored, as the notice

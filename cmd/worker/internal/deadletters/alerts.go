@@ -2,6 +2,7 @@ package deadletters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,10 +17,33 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-const alertFlag = "alert"
+const (
+	alertFlag  = "alert"
+	alertsFlag = "alerts"
+)
 
 func addAlertFlag(flags *pflag.FlagSet, alert *string) {
 	flags.StringVar(alert, alertFlag, "", "`id` of an alert or report, instead of a message")
+}
+
+// addAlertsFlag adds --alerts to a command for many.
+func addAlertsFlag(flags *pflag.FlagSet, alerts *bool) {
+	flags.BoolVar(alerts, alertsFlag, false, "alerts and reports instead of messages")
+}
+
+// alertsOfMany refuses --alerts beside what names one dead letter. Otherwise others
+// decides.
+func alertsOfMany(others cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if cmd.Flag(alertsFlag).Value.String() == "true" {
+			for _, name := range []string{alertFlag, "user"} {
+				if cmd.Flag(name).Changed {
+					return cli.Usage(cmd, name, fmt.Sprintf("--alerts and --%s can't be given together", name))
+				}
+			}
+		}
+		return others(cmd, args)
+	}
 }
 
 // alertOr accepts --alert alone. Without it, others decides.
@@ -118,8 +142,63 @@ func (d *commands) retryAlert(ctx context.Context, id string) error {
 	return d.answerAlert(o)
 }
 
-// retryAlerts retries the alerts that failed before a time, and returns how many.
-func (d *commands) retryAlerts(ctx context.Context, before time.Time, bar *cli.Progress) (int, error) {
+// retryAlerts retries all alerts and reports that are dead letters now.
+func (d *commands) retryAlerts(ctx context.Context, yes bool) error {
+	before, total, err := d.surveyAlerts(ctx)
+	if err != nil {
+		return err
+	}
+	if agreed, err := d.confirm(yes || total == 0, fmt.Sprintf("Send %s after all?", countedAlerts(total))); !agreed {
+		return err
+	}
+	bar := cli.StartProgress(d.Stderr, "retried", total)
+	defer bar.End()
+	retried, err := d.retryAlertsBefore(ctx, before, bar)
+	bar.End()
+	if err != nil {
+		return errors.Join(err, d.summary("%s sent after all before this\n", countedAlerts(retried)))
+	}
+	return d.summary("%s sent after all\n", countedAlerts(retried))
+}
+
+// purgeAlerts purges the alerts and reports that ended longer ago than age. It asks for
+// confirmation unless sure.
+func (d *commands) purgeAlerts(ctx context.Context, age time.Duration, sure bool) error {
+	now, total, err := d.surveyAlerts(ctx)
+	if err != nil {
+		return err
+	}
+	if agreed, err := d.confirm(sure || total == 0, fmt.Sprintf("Forget %s for good?", countedAlerts(total))); !agreed {
+		return err
+	}
+	purged, err := d.PurgeNoticesBefore(ctx, now.Add(-age))
+	if err != nil {
+		return fmt.Errorf("purging alerts: %w", err)
+	}
+	if d.json {
+		return d.PrintJSON(map[string]any{"outcome": message.Purged, "alerts": purged})
+	}
+	return d.summary("%s forgotten\n", countedAlerts(purged))
+}
+
+// surveyAlerts returns the time of the store and the number of dead alerts and reports.
+func (d *commands) surveyAlerts(ctx context.Context) (time.Time, int, error) {
+	now, err := d.Now(ctx)
+	if err != nil {
+		return time.Time{}, 0, fmt.Errorf("looking at the clock: %w", err)
+	}
+	total, err := d.CountNotices(ctx)
+	if err != nil {
+		return time.Time{}, 0, fmt.Errorf("counting alerts: %w", err)
+	}
+	return now, total, nil
+}
+
+// countedAlerts returns a number of alerts and reports in words.
+func countedAlerts(n int) string { return cli.FormatCount(n, "dead alert", "dead alerts") }
+
+// retryAlertsBefore retries the alerts that failed before a time, and returns how many.
+func (d *commands) retryAlertsBefore(ctx context.Context, before time.Time, bar *cli.Progress) (int, error) {
 	retried := 0
 	err := d.eachAlert(ctx, func(n deadletters.Notice) error {
 		if !n.EndedAt.Before(before) {

@@ -17,23 +17,46 @@ import (
 
 func (d *commands) listCommand() *cobra.Command {
 	var user string
+	var alerts bool
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List dead letters, the oldest first.",
-		Example: "  worker dead-letters list\n  worker dead-letters list --user alice --json",
-		Args:    cli.NoArguments,
+		Use:   "list",
+		Short: "List dead letters, the oldest first.",
+		Long:  "List dead letters, the oldest first: messages, then alerts and reports.",
+		Example: "  worker dead-letters list\n  worker dead-letters list --user alice --json\n" +
+			"  worker dead-letters list --alerts",
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.withLetters(cmd, func(ctx context.Context) error { return d.list(ctx, user) })
+			return d.withLetters(cmd, func(ctx context.Context) error { return d.list(ctx, user, alerts) })
 		},
 	}
+	cmd.Flags().BoolVar(&alerts, alertsFlag, false, "only alerts and reports")
 	cmd.Flags().StringVar(&user, "user", "", "only those to the user with this `name`")
 	return cmd
 }
 
-func (d *commands) list(ctx context.Context, user string) error {
-	r := deadletters.ListRequest{User: user, Limit: messages.MaxDeadLetters}
+func (d *commands) list(ctx context.Context, user string, onlyAlerts bool) error {
 	some := false
-	err := d.each(ctx, r, func(s message.Status) error {
+	if !onlyAlerts {
+		var err error
+		if some, err = d.listMessages(ctx, user); err != nil {
+			return err
+		}
+	}
+	alerts, err := d.listAlerts(ctx, user)
+	if err == nil && !some && !alerts && !d.json {
+		if onlyAlerts {
+			return d.Print("There are no dead alerts.\n")
+		}
+		return d.Print("There are no dead letters.\n")
+	}
+	return err
+}
+
+// listMessages lists the messages that are dead letters, only those to the user unless
+// it is "". It reports whether there are any.
+func (d *commands) listMessages(ctx context.Context, user string) (some bool, err error) {
+	r := deadletters.ListRequest{User: user, Limit: messages.MaxDeadLetters}
+	err = d.each(ctx, r, func(s message.Status) error {
 		if d.json {
 			return d.PrintJSON(s)
 		}
@@ -48,14 +71,7 @@ func (d *commands) list(ctx context.Context, user string) error {
 		return d.Print(fmt.Sprintf("%-*s  %-9s  %5d  %-12s  %-*s  %s  %s\n", cli.TimeWidth, d.time(s.EndedAt),
 			s.Status, s.Attempts, s.Reason, cli.TimeWidth, d.time(s.SendAt), s.ID, s.User))
 	})
-	if err != nil {
-		return err
-	}
-	alerts, err := d.listAlerts(ctx, user)
-	if err == nil && !some && !alerts && !d.json {
-		return d.Print("There are no dead letters.\n")
-	}
-	return err
+	return some, err
 }
 
 // each calls do with each dead letter. It reads a page at a time.

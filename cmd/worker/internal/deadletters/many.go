@@ -18,20 +18,25 @@ import (
 
 func (d *commands) retryCommand() *cobra.Command {
 	var user, alert string
-	var all, yes bool
+	var all, yes, alerts bool
 	cmd := &cobra.Command{
 		Use:   "retry [ID]",
 		Short: "Send dead letters again, each at its next free time.",
 		Long: "Send dead letters again, each at the next time that is free for its user under the\n" +
 			"rules. Each gets all its attempts again. A message whose own expires_at has passed\n" +
 			"stays a dead letter.\n\n" +
-			"An uncertain message may have been sent already. Then it is sent twice.",
-		Example: "  worker dead-letters retry --user alice order-17\n  worker dead-letters retry --all",
-		Args:    alertOr(oneOrMany("all")),
+			"An uncertain message may have been sent already. Then it is sent twice.\n\n" +
+			"--all sends messages only. --alerts --all sends alerts and reports only.",
+		Example: "  worker dead-letters retry --user alice order-17\n  worker dead-letters retry --all\n" +
+			"  worker dead-letters retry --alerts --all",
+		Args: alertsOfMany(alertOr(oneOrMany("all"))),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.withLetters(cmd, func(ctx context.Context) error {
 				if alert != "" {
 					return d.retryAlert(ctx, alert)
+				}
+				if all && alerts {
+					return d.retryAlerts(ctx, yes)
 				}
 				if all {
 					return d.retryAll(ctx, yes)
@@ -46,23 +51,27 @@ func (d *commands) retryCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&user, "user", "", "`name` of the user it was sent to")
 	addAlertFlag(cmd.Flags(), &alert)
-	cmd.Flags().BoolVar(&all, "all", false, "all messages, the oldest first, then all alerts")
+	cmd.Flags().BoolVar(&all, "all", false, "all messages, the oldest first; with --alerts, all alerts and reports")
+	addAlertsFlag(cmd.Flags(), &alerts)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation of --all")
 	return cmd
 }
 
 func (d *commands) purgeCommand() *cobra.Command {
 	var user, age, alert string
-	var all, yes bool
+	var all, yes, alerts bool
 	cmd := &cobra.Command{
 		Use:   "purge [ID]",
 		Short: "Remove dead letters: content, record and id.",
 		Long: "Remove dead letters: content, record and id. They can't be retried then. Dead\n" +
-			"letters also expire without this command, see keep_records.",
+			"letters also expire without this command, see keep_records.\n\n" +
+			"--older-than and --all remove messages only. With --alerts they remove alerts and\n" +
+			"reports only.",
 		Example: "  worker dead-letters purge --user alice order-17\n" +
 			"  worker dead-letters purge --older-than 7d\n" +
-			"  worker dead-letters purge --all --yes",
-		Args: alertOr(oneOrMany("older-than", "all")),
+			"  worker dead-letters purge --all --yes\n" +
+			"  worker dead-letters purge --alerts --all",
+		Args: alertsOfMany(alertOr(oneOrMany("older-than", "all"))),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var older time.Duration
 			aged := cmd.Flags().Changed("older-than")
@@ -75,6 +84,9 @@ func (d *commands) purgeCommand() *cobra.Command {
 			return d.withLetters(cmd, func(ctx context.Context) error {
 				if alert != "" {
 					return d.purgeAlert(ctx, alert)
+				}
+				if (all || aged) && alerts {
+					return d.purgeAlerts(ctx, older, yes || !all)
 				}
 				if all || aged {
 					return d.purgeMany(ctx, older, yes || !all)
@@ -90,7 +102,8 @@ func (d *commands) purgeCommand() *cobra.Command {
 	cmd.Flags().StringVar(&user, "user", "", "`name` of the user it was sent to")
 	addAlertFlag(cmd.Flags(), &alert)
 	cmd.Flags().StringVar(&age, "older-than", "", "all that ended longer ago than this `time`, such as 7d or 36h")
-	cmd.Flags().BoolVar(&all, "all", false, "all dead letters and alerts")
+	cmd.Flags().BoolVar(&all, "all", false, "all messages; with --alerts, all alerts and reports")
+	addAlertsFlag(cmd.Flags(), &alerts)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation of --all")
 	return cmd
 }
@@ -144,11 +157,6 @@ func (d *commands) retryAll(ctx context.Context, yes bool) error {
 			return bar.Printf("refused: %s\n", o.Detail)
 		}
 	})
-	alerts := 0
-	if err == nil {
-		alerts, err = d.retryAlerts(ctx, before, bar)
-	}
-	retried += alerts
 	bar.End()
 	if err != nil {
 		return errors.Join(err, d.summary("%s sent after all before this\n", counted(retried)))
@@ -157,7 +165,10 @@ func (d *commands) retryAll(ctx context.Context, yes bool) error {
 	if refused > 0 {
 		text += "; left as before: " + counted(refused)
 	}
-	return d.summary("%s\n", text)
+	if err := d.summary("%s\n", text); err != nil {
+		return err
+	}
+	return d.mentionAlerts(ctx, "retry")
 }
 
 // purgeMany purges what ended longer ago than age. It asks for confirmation unless sure.
@@ -181,20 +192,32 @@ func (d *commands) purgeMany(ctx context.Context, age time.Duration, sure bool) 
 		sum += purged
 		bar.Add(purged)
 	}
-	alerts, err := d.PurgeNoticesBefore(ctx, now.Add(-age))
-	if err != nil {
-		return fmt.Errorf("purging alerts: %w", err)
-	}
-	sum += alerts
-	bar.Add(alerts)
 	bar.End()
 	if d.json {
 		return d.PrintJSON(map[string]any{"outcome": message.Purged, "dead_letters": sum})
 	}
-	return d.summary("%s forgotten\n", counted(sum))
+	if err := d.summary("%s forgotten\n", counted(sum)); err != nil {
+		return err
+	}
+	return d.mentionAlerts(ctx, "purge")
 }
 
-// survey returns the time of the store and the number of dead letters and alerts.
+// mentionAlerts tells a person of the alerts that a command for all messages left.
+func (d *commands) mentionAlerts(ctx context.Context, command string) error {
+	if d.json {
+		return nil
+	}
+	left, err := d.CountNotices(ctx)
+	if err != nil {
+		return fmt.Errorf("counting alerts: %w", err)
+	}
+	if left == 0 {
+		return nil
+	}
+	return d.summary("%s left: see worker dead-letters %s --alerts --all\n", countedAlerts(left), command)
+}
+
+// survey returns the time of the store and the number of dead messages.
 func (d *commands) survey(ctx context.Context) (time.Time, int, error) {
 	now, err := d.Now(ctx)
 	if err != nil {
@@ -204,11 +227,7 @@ func (d *commands) survey(ctx context.Context) (time.Time, int, error) {
 	if err != nil {
 		return time.Time{}, 0, fmt.Errorf("counting dead letters: %w", err)
 	}
-	alerts, err := d.CountNotices(ctx)
-	if err != nil {
-		return time.Time{}, 0, fmt.Errorf("counting alerts: %w", err)
-	}
-	return now, total + alerts, nil
+	return now, total, nil
 }
 
 // summary prints for a person what was done.

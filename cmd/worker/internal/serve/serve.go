@@ -146,6 +146,7 @@ func newWorker(
 		PushTimeout:     c.PushTimeout,
 		Deliveries:      c.Deliveries,
 		Retries:         retry.Policy{Min: c.RetryMin, Max: c.RetryMax, Attempts: c.MaxAttempts},
+		AlertRetries:    retry.Span{Min: c.AlertRetryMin, Max: c.AlertRetryMax, For: c.AlertRetryFor},
 		ShutdownTimeout: c.ShutdownTimeout,
 		OnUncertain:     deliver.OnUncertain(c.OnUncertain),
 		Tolerance:       c.Tolerance,
