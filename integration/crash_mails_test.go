@@ -98,6 +98,8 @@ func (r *crashRound) noticeFaults() []string {
 		switch {
 		case notice["z"] == stateFailed && notice["c"] == strconv.Itoa(notices.DefaultAttempts-1):
 			least = 0
+		case notice["w"] == notices.ReasonSuperseded:
+			least = 0
 		case notice["z"] != stateDelivered:
 			found = append(found, fmt.Sprintf("/%s: ended %q", id, notice))
 		}

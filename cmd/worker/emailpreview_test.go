@@ -28,6 +28,13 @@ func TestEmailPreview(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, out, "From: \"Alerts\" <a@b.example>\n")
 
+	// The name of a user is not that of an account.
+	for _, user := range []string{"Alice Smith", "alice@example.com", "=?utf-8?q?alice?="} {
+		out, err = command(t, nil, "", "email-preview", "user_quota", "--account", user)
+		require.NoError(t, err)
+		require.Contains(t, out, "The user "+user+" has 10 messages")
+	}
+
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "account_quota.txt.tmpl"), []byte("Dear {{.Name}}"), 0o600))
 	out, err = command(t, []string{"SENDLIMIT_EMAIL_TEMPLATES=" + dir}, "", "email-preview", "account_quota", "--text")
@@ -41,6 +48,8 @@ func TestEmailPreviewOfNothing(t *testing.T) {
 		{"email-preview", "invoice"},
 		{"email-preview"},
 		{"email-preview", "account_quota", "--html", "--text"},
+		{"email-preview", "account_quota", "--account", "Alice Smith"},
+		{"email-preview", "user_quota", "--account", "a\nb"},
 		{"email-preview", "account_quota", "--email-from", "nobody"},
 		{"email-preview", "account_quota", "--email-templates", filepath.Join(t.TempDir(), "none")},
 	} {

@@ -33,6 +33,15 @@ local SEND, STALE, BUSY, EARLY, DROP = 0, 1, 2, 3, 4
 --@include clock
 --@include outbox
 
+-- superseded reports whether the alert of a higher threshold of the same day was raised.
+local function superseded()
+  local about, day, threshold, subject = string.match(id, '^(%l)%l+_quota/(-?%d+)/(%d+)/(.+)$')
+  if not about then return false end
+  local prefix = string.sub(outbox, 1, #outbox - #'notices')
+  local flag = redis.call('GET', prefix .. 'alert:' .. about .. ':' .. subject .. ':' .. day)
+  return flag and tonumber(flag) > tonumber(threshold)
+end
+
 local r = redis.call('HMGET', notice, 'k', 'z', 'n', 'o', 'v', 'a', 'w', 'u', 'l', 'x', 'b', 't', 'c')
 local kind, state, tries = r[1], r[2], tonumber(r[3] or 0)
 if not kind then
@@ -59,6 +68,7 @@ if not state then
   if now < due then return {EARLY, now, due} end
   local look = tonumber(redis.call('ZSCORE', outbox, id) or now)
   if look <= now - kept then return give_up(DROPPED, 'expired') end
+  if superseded() then return give_up(DROPPED, 'superseded') end
   return hold(tries + 1, 0)
 elseif state == SENDING then
   if r[4] == nonce then return hold(tries, 0) end

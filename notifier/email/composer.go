@@ -3,13 +3,16 @@ package email
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/mail"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
 
@@ -79,7 +82,7 @@ func (c *Composer) Compose(to string, n notifier.Notice) (Message, error) {
 	raw := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	raw.FromMailAddress(c.from)
 	raw.ToMailAddress(&mail.Address{Address: to})
-	raw.Subject(content.Subject)
+	raw.Subject(encodeSubject(content.Subject))
 	raw.SetDateWithValue(c.now())
 	raw.SetMessageIDWithValue(c.messageID(n.ID))
 	// RFC 3834: no automatic replies.
@@ -96,4 +99,20 @@ func (c *Composer) messageID(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	_, domain, _ := strings.Cut(c.from.Address, "@")
 	return hex.EncodeToString(sum[:16]) + "@" + domain
+}
+
+// encodeSubject encodes a subject that looks encoded already, such as that of the user
+// "=?utf-8?q?alice?=": readers would decode it. The mail library encodes what is not ASCII,
+// and nothing else.
+func encodeSubject(subject string) string {
+	isASCII := strings.IndexFunc(subject, func(r rune) bool { return r > unicode.MaxASCII }) < 0
+	if !strings.Contains(subject, "=?") || !isASCII {
+		return subject
+	}
+	const perWord = 45 // 72 characters with the delimiters; RFC 2047 allows 75
+	var words []string
+	for part := range slices.Chunk([]byte(subject), perWord) {
+		words = append(words, "=?UTF-8?b?"+base64.StdEncoding.EncodeToString(part)+"?=")
+	}
+	return strings.Join(words, " ")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/sendlimit/sendlimiter/notifier"
 )
@@ -42,12 +43,16 @@ type View struct {
 // ViewUser is one user of a digest.
 type ViewUser struct {
 	Name      string
+	Long      bool  // the name fills most of a line
 	Threshold int   // percent, reached
 	Percent   int64 // of Limit used
 	Used      int64
 	Limit     int64
 	Day       string
 }
+
+// longName is how many characters a name has at least that gets a line of its own.
+const longName = 32
 
 // ViewReport is the report of an account's day.
 type ViewReport struct {
@@ -86,7 +91,7 @@ func newView(n notifier.Notice) View {
 	}
 	for _, u := range n.Users {
 		v.Users = append(v.Users, ViewUser{
-			Name: oneLine(u.User), Threshold: u.Threshold, Percent: percent(u.Used, u.Limit),
+			Name: oneLine(u.User), Long: utf8.RuneCountInString(u.User) >= longName, Threshold: u.Threshold, Percent: percent(u.Used, u.Limit),
 			Used: u.Used, Limit: u.Limit, Day: oneLine(u.Day),
 		})
 	}

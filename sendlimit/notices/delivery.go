@@ -38,6 +38,9 @@ func (v Verdict) String() string {
 const (
 	ReasonExpired   = "expired"   // nothing could deliver it for Options.Keep
 	ReasonUncertain = "uncertain" // its last delivery did not settle it
+	// ReasonSuperseded is that of an alert that waits while a higher threshold of the
+	// same day is reached: its mail would come together with the other one, or later.
+	ReasonSuperseded = "superseded"
 )
 
 // Claim answers Outbox.Claim.
@@ -53,7 +56,7 @@ type Claim struct {
 	// TakenOver says that another delivery was not settled: its notice may or may
 	// not have arrived.
 	TakenOver bool
-	Reason    string    // of Dropped: ReasonExpired or ReasonUncertain
+	Reason    string    // of Dropped: ReasonExpired, ReasonUncertain or ReasonSuperseded
 	Failed    bool      // of Dropped: it is among the failed notices
 	Now       time.Time // the server's clock, or the one given
 }
@@ -63,7 +66,8 @@ type Claim struct {
 // answer is repeated with the same nonce, and gets a whole lease from then on. A
 // zero now means the server's clock.
 //
-// A notice is dropped if nothing could deliver it for Options.Keep. A notice
+// A notice is dropped if nothing could deliver it for Options.Keep, and an alert if
+// a higher threshold of the same day was reached meanwhile. A notice
 // fails once Options.Attempts of its deliveries were not settled.
 func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (Claim, error) {
 	const doing = "claiming a notice"

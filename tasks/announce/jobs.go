@@ -89,7 +89,7 @@ func (j *NoticeJobs) endForgotten(ctx context.Context) error {
 	}
 	if !j.warned {
 		j.warned = true
-		j.Logger.WarnContext(ctx, "notices wait for something to announce them by: set up a mail server, see smtp_url",
+		j.Logger.WarnContext(ctx, "notices wait for something to announce them by: set up a mail server, see email_url",
 			"oldest", waiting[0].Since)
 	}
 	forgotten, err := j.Notices.Due(ctx, now.Add(-j.Kept), perPartition)

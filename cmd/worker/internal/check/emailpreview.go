@@ -13,7 +13,9 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/email"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 const (
@@ -62,8 +64,11 @@ func kinds() string {
 }
 
 func previewEmail(p cli.Program, flags *pflag.FlagSet, kind notifier.NoticeKind, shows preview) error {
-	settings, err := p.Load(flags)
+	settings, err := p.Load(withoutAccount(flags))
 	if err != nil {
+		return err
+	}
+	if err := validSubject(kind, shows.account); err != nil {
 		return err
 	}
 	sample, ok := email.Sample(kind, shows.account)
@@ -86,6 +91,34 @@ func previewEmail(p cli.Program, flags *pflag.FlagSet, kind notifier.NoticeKind,
 		return fmt.Errorf("making a preview: %w", err)
 	}
 	return showPreview(p, message, shows)
+}
+
+// withoutAccount returns the flags that are settings. The flag --account of this command is
+// not the setting "account": it may name a user.
+func withoutAccount(flags *pflag.FlagSet) *pflag.FlagSet {
+	settings := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "account" {
+			settings.AddFlag(f)
+		}
+	})
+	return settings
+}
+
+// validSubject checks the name of what a notice is about; "" is an invented one.
+func validSubject(kind notifier.NoticeKind, name string) error {
+	switch {
+	case name == "":
+		return nil
+	case kind == notifier.NoticeUserQuota:
+		if err := keyspace.CheckUser(name); err != nil {
+			problem, _ := errors.AsType[*fault.InvalidError](err)
+			return &fault.InvalidError{Field: "account", Value: name, Want: problem.Want}
+		}
+	case !accounts.ValidName(name):
+		return &fault.InvalidError{Field: "account", Value: name, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+	}
+	return nil
 }
 
 func showPreview(p cli.Program, message email.Message, shows preview) error {
