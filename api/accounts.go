@@ -147,7 +147,7 @@ func (s *server) changeAccount(r *http.Request, _ web.Query) (web.Answer, error)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	account, err := s.accounts.Set(r.Context(), r.PathValue("account"), accounts.Change{
+	account, err := s.charges.SetAccount(r.Context(), s.accounts, r.PathValue("account"), accounts.Change{
 		Tier: patch.Tier, Contact: patch.Contact, TimeZone: patch.TimeZone, ReportAt: patch.ReportAt, Disabled: patch.Disabled,
 	})
 	if err != nil {

@@ -83,7 +83,8 @@ func (s *server) setTierRoute() route {
 			OperationID: "setTier", Method: http.MethodPut, Path: tierPattern, Tags: []string{"accounts"},
 			Summary: "Create or replace a tier",
 			Description: "Takes effect for all its accounts within a second in every process. " +
-				"Messages that are already charged stay charged.",
+				"Messages that are already charged stay charged. If they are past a threshold of a lower " +
+				"quota, the accounts' contacts are alerted; the thresholds of a higher quota alert anew.",
 			Parameters:  []*huma.Param{tierParameter()},
 			RequestBody: jsonBody[message.TierLimits](s),
 			Responses:   responses[message.Tier](s, "As it is now.", bodyProblems()...),
@@ -101,7 +102,7 @@ func (s *server) setTier(r *http.Request, _ web.Query) (web.Answer, error) {
 		Name: r.PathValue("tier"), RequestsPerMinute: limits.RequestsPerMinute,
 		MessagesPerHour: limits.MessagesPerHour, MessagesPerDay: limits.MessagesPerDay, AlertAt: limits.AlertAt,
 	}
-	if err := s.accounts.SetTier(r.Context(), tier); err != nil {
+	if err := s.charges.SetTier(r.Context(), s.accounts, tier); err != nil {
 		return web.Answer{}, err
 	}
 	return web.Done(TierOf(tier)), nil

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -31,8 +32,10 @@ type Options struct {
 	Policies *settings.Policies
 	Users    *settings.Users
 	Refitter *refit.Refitter
-	// Accounts finds the account of a key. Counters limits how often an account submits.
+	// Accounts finds the account of a key. Charges raises the alerts that a changed quota
+	// causes. Counters limits how often an account submits.
 	Accounts *accounts.Accounts
+	Charges  *quota.Charges
 	Counters *counters.Counters
 	// Stats returns the state of the queue and the store. An error is answered like an
 	// error of the store.
@@ -75,6 +78,7 @@ type server struct {
 	users          *settings.Users
 	refitter       *refit.Refitter
 	accounts       *accounts.Accounts
+	charges        *quota.Charges
 	counters       *counters.Counters
 	stats          func(context.Context) (message.Stats, error)
 	metrics        http.Handler // nil for none
@@ -110,7 +114,7 @@ func New(o Options) (http.Handler, error) {
 	}
 	s := &server{
 		submitter: o.Submitter, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, refitter: o.Refitter,
-		accounts: o.Accounts, counters: o.Counters, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
+		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},
@@ -137,6 +141,7 @@ func (o Options) check() error {
 		{"users", o.Users == nil},
 		{"refitter", o.Refitter == nil},
 		{"accounts", o.Accounts == nil},
+		{"charges", o.Charges == nil},
 		{"counters", o.Counters == nil},
 		{"stats", o.Stats == nil},
 		{"now", o.Now == nil},

@@ -20,6 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -61,6 +62,8 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	}
 	accounts, err := accounts.New(client, "")
 	require.NoError(t, err)
+	charges, err := quota.New(client, quota.Options{})
+	require.NoError(t, err)
 	counters, err := counters.New(client, "")
 	require.NoError(t, err)
 	users, err := settings.NewUsers(client, "")
@@ -69,7 +72,7 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	require.NoError(t, err)
 	handler, err := api.New(api.Options{
 		Policies: policies, Users: users, Refitter: refitter,
-		Accounts: accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
+		Accounts: accounts, Charges: charges, Counters: counters, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})
 	require.NoError(t, err)

@@ -25,6 +25,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -80,6 +81,8 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	tb.Cleanup(letters.Close)
 	r.accounts, err = accounts.New(r.client, "")
 	require.NoError(tb, err)
+	charges, err := quota.New(r.client, quota.Options{})
+	require.NoError(tb, err)
 	counters, err := counters.New(r.client, "")
 	require.NoError(tb, err)
 	users, err := settings.NewUsers(r.client, "")
@@ -91,7 +94,7 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	tb.Cleanup(func() { require.NoError(tb, refitter.Close()) })
 	r.options = api.Options{
 		Policies: policies, Users: users, Refitter: refitter,
-		Accounts: r.accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
+		Accounts: r.accounts, Charges: charges, Counters: counters, Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	r.serves(options...)

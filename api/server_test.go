@@ -317,6 +317,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"users":        func(o *api.Options) { o.Users = nil },
 		"refitter":     func(o *api.Options) { o.Refitter = nil },
 		"accounts":     func(o *api.Options) { o.Accounts = nil },
+		"charges":      func(o *api.Options) { o.Charges = nil },
 		"counters":     func(o *api.Options) { o.Counters = nil },
 		"stats":        func(o *api.Options) { o.Stats = nil },
 		"now":          func(o *api.Options) { o.Now = nil },

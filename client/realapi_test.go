@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -75,6 +76,10 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	if err != nil {
 		return nil, err
 	}
+	charges, err := quota.New(r.store, quota.Options{})
+	if err != nil {
+		return nil, err
+	}
 	counters, err := counters.New(r.store, "")
 	if err != nil {
 		return nil, err
@@ -90,7 +95,7 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	closing(func() { _ = refitter.Close() })
 	o := api.Options{
 		Policies: policies, Users: users, Refitter: refitter,
-		Accounts: accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
+		Accounts: accounts, Charges: charges, Counters: counters, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
 		Stats: func(context.Context) (message.Stats, error) {
 			return message.Stats{Version: "v1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: 1, OldestOverdueSeconds: 1.5}, nil
 		},

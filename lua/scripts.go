@@ -63,6 +63,9 @@ var Hold = script("charge/hold")
 // SettleHold ends the hold of a change that was made, or that will not be made.
 var SettleHold = script("charge/settle_hold")
 
+// Requote applies a changed quota to the alerts of a day of an account.
+var Requote = script("charge/requote")
+
 // HoldLook returns the holds under which a message came to its place.
 var HoldLook = script("charge/hold_look")
 
@@ -151,7 +154,7 @@ func All() []*redis.Script {
 	return []*redis.Script{
 		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Rehearse,
 		Claim, Settle, Renew, Revive, Purge,
-		Hold, SettleHold, HoldLook,
+		Hold, SettleHold, HoldLook, Requote,
 		AccountFind, AccountChange, AccountRemoveTier, StatsAdd,
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,
 		Count, GiveBack, CountLook,

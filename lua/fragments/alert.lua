@@ -8,7 +8,8 @@ local function whole(n) return string.format('%.0f', tonumber(n)) end
 -- raise raises an alert if `used` of `limit` has reached a higher threshold than any
 -- alert of that day. It returns the id of the notice and the threshold, or nothing.
 -- Of several thresholds reached at once it takes the highest. Its flag stands for
--- the lower ones, too.
+-- the lower ones, too. After a quota was raised the flag is "0@500": its thresholds
+-- alert anew, and the ids of these notices have the new quota, "80@500".
 --
 --   prefix      "sl:{p0042}:" of the subject's partition
 --   kind        of the notice: "account_quota", "user_quota"; nil for no notice, if
@@ -29,10 +30,11 @@ local function raise(prefix, kind, letter, subject, day_from, day_until, used, l
   end
   if not crossed or now >= tonumber(day_until) then return end
   local flag = prefix .. 'alert:' .. letter .. ':' .. subject .. ':' .. whole(day_from)
-  if tonumber(redis.call('GET', flag) or 0) >= crossed then return end
-  redis.call('SET', flag, crossed, 'PXAT', day_until + FLAG_KEPT)
+  local level, suffix = string.match(redis.call('GET', flag) or '0', '^(%d+)(.*)$')
+  if tonumber(level) >= crossed then return end
+  redis.call('SET', flag, whole(crossed) .. suffix, 'PXAT', day_until + FLAG_KEPT)
   if not kind then return nil, crossed end
-  local id = kind .. '/' .. whole(day_from) .. '/' .. whole(crossed) .. '/' .. subject
+  local id = kind .. '/' .. whole(day_from) .. '/' .. whole(crossed) .. suffix .. '/' .. subject
   put_notice(prefix, id,
     'k', kind, 's', subject, 'd', day_from, 'h', crossed, 'u', used, 'l', limit, 'x', extra)
   return id, crossed

@@ -35,11 +35,11 @@ local SEND, STALE, BUSY, EARLY, DROP = 0, 1, 2, 3, 4
 
 -- superseded reports whether the alert of a higher threshold of the same day was raised.
 local function superseded()
-  local about, day, threshold, subject = string.match(id, '^(%l)%l+_quota/(-?%d+)/(%d+)/(.+)$')
-  if not about then return false end
+  local letter, start, threshold, subject = string.match(id, '^(%l)%l+_quota/(-?%d+)/(%d+)[@%d]*/(.+)$')
+  if not letter then return false end
   local prefix = string.sub(outbox, 1, #outbox - #'notices')
-  local flag = redis.call('GET', prefix .. 'alert:' .. about .. ':' .. subject .. ':' .. day)
-  return flag and tonumber(flag) > tonumber(threshold)
+  local flag = redis.call('GET', prefix .. 'alert:' .. letter .. ':' .. subject .. ':' .. start)
+  return flag and tonumber(string.match(flag, '^%d+')) > tonumber(threshold)
 end
 
 local r = redis.call('HMGET', notice, 'k', 'z', 'n', 'o', 'v', 'a', 'w', 'u', 'l', 'x', 'b', 't', 'c')

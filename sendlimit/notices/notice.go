@@ -38,7 +38,10 @@ type Notice struct {
 	Subject string    // a user, an account, or the policy of a digest
 	Since   time.Time // start of the day that it is about; of the hour for a digest
 
-	Threshold   int   // percent; zero for a digest and a report
+	Threshold int // percent; zero for a digest and a report
+	// Raised is the quota of an alert that came after the quota of its day was raised;
+	// zero otherwise. It follows from the ID.
+	Raised      int64
 	Used, Limit int64 // messages of that day; zero for a digest and a report
 	// Details is JSON with what else there is to say.
 	Details []byte
@@ -46,7 +49,7 @@ type Notice struct {
 
 // FormatID returns the id of a notice: what it is about and, for alerts, the
 // threshold that was reached. The subject comes last, since only it may contain a
-// slash.
+// slash. An alert after the quota was raised has it behind the threshold, "80@500".
 func FormatID(kind Kind, since time.Time, threshold int, subject string) string {
 	id := string(kind) + "/" + strconv.FormatInt(since.UnixMilli(), 10) + "/"
 	if kind.alerts() {
@@ -74,8 +77,15 @@ func ParseID(id string) (n Notice, ok bool) {
 	if n.Kind.alerts() {
 		var threshold string
 		threshold, rest, _ = strings.Cut(rest, "/")
+		threshold, raised, anew := strings.Cut(threshold, "@")
 		if n.Threshold, err = strconv.Atoi(threshold); err != nil || n.Threshold < 1 || n.Threshold > 100 {
 			return Notice{}, false
+		}
+		if n.Raised, err = strconv.ParseInt(raised, 10, 64); anew && (err != nil || n.Raised < 0) {
+			return Notice{}, false
+		}
+		if anew {
+			id = strings.Replace(id, "@"+strconv.FormatInt(n.Raised, 10), "", 1)
 		}
 	}
 	n.Subject = rest

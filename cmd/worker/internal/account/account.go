@@ -12,13 +12,15 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // commands is what the subcommands of account and tier share.
 type commands struct {
 	cli.Program
 
-	asJSON bool
+	asJSON  bool
+	charges *quota.Charges
 }
 
 // Command returns the group "worker account".
@@ -59,6 +61,9 @@ func (a *commands) command(
 				accounts, err := accounts.New(client, c.Prefix)
 				if err != nil {
 					return fmt.Errorf("opening the accounts: %w", err)
+				}
+				if a.charges, err = quota.New(client, quota.Options{Prefix: c.Prefix}); err != nil {
+					return fmt.Errorf("opening the charges: %w", err)
 				}
 				return do(ctx, accounts, cmd.Flags(), args)
 			}))
@@ -129,7 +134,7 @@ func (a *commands) setCommand() *cobra.Command {
 			if !given {
 				return &cli.UsageError{Detail: "say what to change: --tier, --contact, --time-zone or --report-at; '' takes one away"}
 			}
-			account, err := directory.Set(ctx, args[0], change)
+			account, err := a.charges.SetAccount(ctx, directory, args[0], change)
 			if err != nil {
 				return fmt.Errorf("changing the account: %w", err)
 			}

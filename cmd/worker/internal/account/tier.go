@@ -24,7 +24,8 @@ func TierCommand(p cli.Program) *cobra.Command {
 		Short: "Create, show and change tiers, which limit what accounts may send.",
 		Long: "Create, show and change tiers, which limit what accounts may send. A change applies\n" +
 			"to all accounts of the tier from their next requests. Messages that are already\n" +
-			"charged stay charged.",
+			"charged stay charged. If they are past a threshold of a lower quota, the accounts'\n" +
+			"contacts are alerted. The thresholds of a higher quota alert anew.",
 		Example: "  worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500",
 	}
 	group.PersistentFlags().AddFlagSet(cli.StoreFlags())
@@ -57,7 +58,7 @@ func (a *commands) setTierCommand() *cobra.Command {
 					return err
 				}
 			}
-			if err := accounts.SetTier(ctx, tier); err != nil {
+			if err := a.charges.SetTier(ctx, accounts, tier); err != nil {
 				return fmt.Errorf("setting the tier: %w", err)
 			}
 			return a.printTier(tier)

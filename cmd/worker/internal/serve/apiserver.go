@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
@@ -64,13 +65,17 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
+	charges, err := quota.New(b.Client, quota.Options{Prefix: c.Prefix})
+	if err != nil {
+		return nil, err
+	}
 	users, err := settings.NewUsers(b.Client, c.Prefix)
 	if err != nil {
 		return nil, err
 	}
 	s.Handler, err = api.New(api.Options{
 		Submitter: s.submitter, DeadLetters: s.deadLetters, Policies: rules, Users: users, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
-		Accounts: accounts, Counters: counters, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
+		Accounts: accounts, Charges: charges, Counters: counters, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
 		Metrics: m.handler(logger), Probes: probes(b.Client, c, s.stopping, logger), LoginRefused: m.refusedLogins.Inc,
 		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,
 	})

@@ -1,0 +1,130 @@
+package quota
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// SetTier stores a tier as accounts.SetTier does. If that changes the quota of a day, it
+// brings the alerts of the tier's accounts up to date: what is used already may be past a
+// threshold of a lower quota, and the thresholds of a higher one alert anew. A process
+// that dies in between leaves that to the next charge.
+func (c *Charges) SetTier(ctx context.Context, directory *accounts.Accounts, t accounts.Tier) error {
+	before, _, err := directory.GetTier(ctx, t.Name)
+	if err != nil {
+		return err
+	}
+	if err := directory.SetTier(ctx, t); err != nil {
+		return err
+	}
+	if before.MessagesPerDay == t.MessagesPerDay {
+		return nil
+	}
+	all, err := directory.List(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := c.now(ctx)
+	if err != nil {
+		return err
+	}
+	days := make(map[string][]calendar.Stretch)
+	for _, account := range all {
+		if account.Tier != t.Name || account.Contact == "" {
+			continue
+		}
+		if err := c.requote(ctx, account, before, t, now, days); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetAccount changes an account as accounts.Set does. If that changes the quota of a day,
+// it brings the account's alerts up to date, as SetTier does.
+func (c *Charges) SetAccount(
+	ctx context.Context, directory *accounts.Accounts, name string, change accounts.Change,
+) (accounts.Account, error) {
+	if change.Tier == nil {
+		return directory.Set(ctx, name, change)
+	}
+	_, before, _, err := directory.Resolve(ctx, name)
+	if err != nil {
+		before = accounts.Tier{} // its tier is missing, and may be what is mended
+	}
+	account, err := directory.Set(ctx, name, change)
+	if err != nil {
+		return accounts.Account{}, err
+	}
+	_, after, ok, err := directory.Resolve(ctx, name)
+	if err != nil || !ok || account.Contact == "" || before.MessagesPerDay == after.MessagesPerDay {
+		return account, err
+	}
+	now, err := c.now(ctx)
+	if err != nil {
+		return account, err
+	}
+	return account, c.requote(ctx, account, before, after, now, make(map[string][]calendar.Stretch))
+}
+
+// requote applies a changed quota to the alerts of every day in which an account is
+// charged, from today on. It keeps the days of each zone in days.
+func (c *Charges) requote(
+	ctx context.Context, a accounts.Account, before, after accounts.Tier, now time.Time, days map[string][]calendar.Stretch,
+) error {
+	const doing = "applying a changed quota"
+	zone, err := a.Location()
+	if err != nil {
+		return err
+	}
+	if days[a.TimeZone] == nil {
+		days[a.TimeZone] = daysFrom(zone, now)
+	}
+	keys := make([]string, len(days[a.TimeZone]))
+	for i, day := range days[a.TimeZone] {
+		keys[i] = c.keys.Charged(a.Name, "s", day.From)
+	}
+	charged, err := c.client.MGet(ctx, keys...).Result()
+	if err != nil {
+		return store.Explain(err, doing)
+	}
+	raised := 0
+	if after.MessagesPerDay == 0 || before.MessagesPerDay > 0 && after.MessagesPerDay > before.MessagesPerDay {
+		raised = 1
+	}
+	percents, details := holding{Request: Request{Account: a, Tier: after}}.alert()
+	for i, day := range days[a.TimeZone] {
+		if charged[i] == nil {
+			continue
+		}
+		_, err := script.Run(ctx, c.client, lua.Requote, doing, keys[i:i+1], []any{
+			"", c.keys.Partitions[keyspace.Partition(a.Name)], a.Name, script.Milliseconds(day.From), script.Milliseconds(day.Until),
+			strconv.FormatInt(after.MessagesPerDay, 10), raised, percents, details,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// daysFrom returns the days of a zone in which messages may be charged, from the present
+// one on.
+func daysFrom(zone *time.Location, now time.Time) []calendar.Stretch {
+	var days []calendar.Stretch
+	for at := now; at.Before(now.Add(policy.DefaultReach)); {
+		_, day := calendar.ChargedPeriods(zone, at)
+		days = append(days, day)
+		at = day.Until
+	}
+	return days
+}
