@@ -158,6 +158,7 @@ func descriptionOf(schema, member string) string {
 	}
 	all := descriptions()
 	maps.Copy(all, policyDescriptions())
+	maps.Copy(all, noticeDescriptions())
 	if said, some := all[schema+"."+member]; some {
 		return said
 	}

@@ -87,6 +87,7 @@ func (s *server) document(version string, routes []route) document {
 		r.Description = strings.TrimSpace(r.Description + "\n\n" + "Requires the scope " + string(r.scope) + ".")
 		d.AddOperation(&r.Operation)
 	}
+	d.Webhooks = s.webhooks()
 	describe(s.schemas)
 	return document{d}
 }

@@ -1,0 +1,67 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// webhooks documents what workers post to contacts that are https: URLs.
+func (s *server) webhooks() map[string]*huma.PathItem {
+	header := func(name, description string, required bool) *huma.Param {
+		return &huma.Param{
+			Name: name, In: "header", Description: description, Required: required, Schema: &huma.Schema{Type: huma.TypeString},
+		}
+	}
+	return map[string]*huma.PathItem{"notice": {Post: &huma.Operation{
+		OperationID: "notice", Method: http.MethodPost, Tags: []string{"accounts"},
+		Summary: "An alert, a digest or a daily report for a contact",
+		Description: "A worker posts this to a contact that is an https: URL: at a threshold of a daily quota, hourly to a policy's " +
+			"alert_to, and once a day as a report. It is signed as in Standard Webhooks if alert_secret is set. " +
+			"Redirects are not followed.",
+		Parameters: []*huma.Param{
+			header("webhook-id", "The same at every attempt: a second copy can be recognized by it.", true),
+			header("webhook-timestamp", "When this attempt was made, in Unix seconds.", true),
+			header("webhook-signature", `"v1," and an HMAC-SHA256 in base64, if there is a secret.`, false),
+			header("Idempotency-Key", "The same as webhook-id.", true),
+		},
+		RequestBody: jsonBody[notifier.Notice](s),
+		Responses: map[string]*huma.Response{
+			"2XX": {Description: "Delivered. The body is ignored."},
+			"4XX": {Description: "Never tried again, except for 408, 425 and 429."},
+			"5XX": {Description: "Tried again, after Retry-After if there is one, for as long as alert_retry_for says."},
+		},
+	}}}
+}
+
+func noticeDescriptions() map[string]string {
+	return map[string]string{
+		"Notice.id":        "The same at every attempt.",
+		"Notice.kind":      "account_quota, user_quota, user_quota_digest or daily_report.",
+		"Notice.subject":   "What it is about: the account or the user; in a digest, the policy.",
+		"Notice.threshold": "The percentage of limit that was reached. Only in alerts.",
+		"Notice.used":      "Messages of that day when the threshold was reached. Only in alerts.",
+		"Notice.limit":     "Messages that the day's quota or rule allows. Only in alerts.",
+		"Notice.day":       "The day that counts, such as 2026-11-22, in time_zone.",
+		"Notice.time_zone": "The IANA zone of the day; absent for UTC.",
+		"Notice.rule":      "The user's daily rule that counts, such as 10/calendar_day.",
+		"Notice.policy":    "The policy of that rule.",
+		"Notice.users":     "The users of a digest.",
+		"Notice.more":      "Users of a digest beyond users.",
+		"Notice.report":    "Only in a daily report.",
+
+		"UserQuota.user":      "The user's name.",
+		"UserQuota.threshold": "The percentage of limit that was reached.",
+		"UserQuota.used":      "Messages of that day when the threshold was reached.",
+		"UserQuota.limit":     "Messages that the daily rule allows.",
+		"UserQuota.day":       "The day that counts, such as 2026-11-22.",
+
+		"Report.sent":     "Messages sent on that day, late ones included.",
+		"Report.dropped":  "Messages dropped on that day, because they expired.",
+		"Report.late":     "Messages sent after the tolerance.",
+		"Report.accepted": "Submits accepted on that day, for whatever day.",
+		"Report.refused":  "Submits refused on that day, by rule, or by code if it was no rule.",
+	}
+}
