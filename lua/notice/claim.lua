@@ -54,7 +54,8 @@ local function hold(try, taken_over)
   local first = tonumber(r[11] or now)
   redis.call('HSET', notice, 'z', SENDING, 'o', nonce, 'v', lease_end, 'n', try, 'b', first)
   redis.call('ZADD', outbox, lease_end, id)
-  return {SEND, now, try, taken_over, tonumber(r[8] or 0), tonumber(r[9] or 0), r[10] or '', first, tonumber(r[12] or 0)}
+  return {SEND, now, try, taken_over, tonumber(r[8] or 0), tonumber(r[9] or 0), r[10] or '', first,
+    tonumber(r[12] or 0)}
 end
 
 local function give_up(how, reason)

@@ -179,7 +179,7 @@ func TestNobodyWaitsForQuit(t *testing.T) {
 // A server that dies leaves a doubt only after the end of the message.
 func TestServerThatDiesAtAStep(t *testing.T) {
 	t.Parallel()
-	for _, at := range strings.Fields("greeting EHLO MAIL RCPT DATA end") {
+	for at := range strings.FieldsSeq("greeting EHLO MAIL RCPT DATA end") {
 		server := serveSlowly(t, func(step string) bool { return step != at })
 		result := server.open(t, email.Timeouts{}).Announce(t.Context(), contact, notifiertest.Notices()["account"])
 		require.NoError(t, result.Validate())
