@@ -79,7 +79,9 @@ func addWords(property *huma.Schema, schema, member string, request bool) {
 // lines of a refit apart by their outcomes.
 func closed(schema, member string) bool {
 	switch member {
-	case "kind", "on_conflict", "unknown_categories", "then":
+	case "kind":
+		return schema != noticeSchema
+	case "on_conflict", "unknown_categories", "then":
 		return true
 	case "from":
 		return schema == "EffectiveRule"
@@ -110,6 +112,9 @@ func wordsOf(schema, member string) []string {
 		}
 		return codes
 	case "kind":
+		if schema == noticeSchema {
+			return noticeKinds()
+		}
 		return []string{"sliding", "calendar"}
 	case "on_conflict":
 		return []string{"refuse", "shift"}

@@ -352,6 +352,9 @@ func TestPitfall35StoreAway(t *testing.T) {
 	booked(r)
 	r.store.Close()
 	for _, o := range operations() {
+		if o.path == "/v1/usage" {
+			continue // without a key it asks for nothing
+		}
 		got := r.send(o.request())
 		p := r.problem(http.StatusServiceUnavailable, got)
 		require.Equal(t, fault.CodeUnavailable, p.Code, "%s %s", o.method, o.path)

@@ -36,6 +36,18 @@ func (s *server) webhooks() map[string]*huma.PathItem {
 	}}}
 }
 
+// noticeSchema is the name of the schema of notices.
+const noticeSchema = "Notice"
+
+// noticeKinds returns the kinds of notices. More may be added.
+func noticeKinds() []string {
+	var kinds []string
+	for _, kind := range notifier.NoticeKinds() {
+		kinds = append(kinds, string(kind))
+	}
+	return kinds
+}
+
 func noticeDescriptions() map[string]string {
 	return map[string]string{
 		"Notice.id":        "The same at every attempt.",

@@ -21,7 +21,7 @@ func submitterCalls() []string {
 	return []string{
 		"account/find", "account/stats_add", "asynq enqueue", "asynq schedule", "charge/hold", "charge/settle_hold",
 		"client", "dial", "get policy", "hello", "hmget record", "info memory", "place/check", "place/move",
-		"place/release", "place/reserve", "sadd asynq:queues", "smembers policies", "zadd watch",
+		"place/release", "place/reserve", "sadd asynq:queues", "smembers policies", "time", "zadd watch",
 	}
 }
 
