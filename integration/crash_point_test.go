@@ -78,8 +78,9 @@ func (h *crashHook) before(cmds []redis.Cmder, names ...string) crashCall {
 	for _, cmd := range cmds {
 		name := h.names.of(h.prefix, cmd)
 		call.of = append(call.of, name)
-		// A lease of a notice is renewed only if the machine is slow.
-		if name != "multi" && name != "exec" && name != "notice/renew" && !slices.Contains(call.names, name) {
+		// A lease of a notice is renewed only if the machine is slow, and a warning of an outage
+		// asks the store.
+		if name != "multi" && name != "exec" && name != "notice/renew" && name != "ping" && !slices.Contains(call.names, name) {
 			call.names = append(call.names, name)
 		}
 	}

@@ -38,8 +38,8 @@ func (v Verdict) String() string {
 const (
 	ReasonExpired   = "expired"   // nothing could deliver it for Options.Keep
 	ReasonUncertain = "uncertain" // its last delivery did not settle it
-	// ReasonSuperseded is that of an alert that waits while a higher threshold of the
-	// same day is reached: its mail would come together with the other one, or later.
+	// ReasonSuperseded is that of an alert that still waits when that of a higher
+	// threshold of the same day has been delivered.
 	ReasonSuperseded = "superseded"
 )
 

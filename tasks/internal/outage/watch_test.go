@@ -1,12 +1,12 @@
 package outage_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/tasks/internal/outage"
 )
 
@@ -22,14 +23,19 @@ import (
 type server struct {
 	redis.Cmdable
 
-	err   error
-	pings int
+	err   atomic.Pointer[error]
+	pings atomic.Int64
 }
 
+// answers sets the error that the store answers with; nil for none.
+func (s *server) answers(err error) { s.err.Store(&err) }
+
 func (s *server) Ping(ctx context.Context) *redis.StatusCmd {
-	s.pings++
+	s.pings.Add(1)
 	cmd := redis.NewStatusCmd(ctx)
-	cmd.SetErr(s.err)
+	if err := s.err.Load(); err != nil {
+		cmd.SetErr(*err)
+	}
 	return cmd
 }
 
@@ -38,8 +44,8 @@ var (
 	errReading = fmt.Errorf("reading: %w", &fault.UnavailableError{Detail: "no Redis at 127.0.0.1:1", Err: errRefused})
 )
 
-func watched(level slog.Level) (*server, *outage.Watch, *bytes.Buffer) {
-	log, store := new(bytes.Buffer), &server{}
+func watched(level slog.Level) (*server, *outage.Watch, *output.Buffer) {
+	log, store := new(output.Buffer), &server{}
 	return store, outage.New(store, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))), log
 }
 
@@ -50,22 +56,22 @@ func TestAnOutageIsLoggedOnceWithItsEnd(t *testing.T) {
 		stop := watch.Follow(t.Context())
 		logger := watch.Logger().With("part", "relay").WithGroup("its")
 		for n := 1; n <= 2; n++ {
-			store.err = errRefused
+			store.answers(errRefused)
 			for range 30 {
 				logger.WarnContext(t.Context(), "could not look", "error", errReading)
 				time.Sleep(time.Second)
 			}
 			require.Equal(t, 2*n-1, strings.Count(log.String(), "\n"), log)
-			store.err = nil
+			store.answers(nil)
 			time.Sleep(outage.AskEvery)
 			synctest.Wait()
 			require.Equal(t, n, strings.Count(log.String(), `level=WARN msg="Redis does not answer" error="connection refused"`))
 			require.Equal(t, n, strings.Count(log.String(), `level=INFO msg="Redis is back" after=`))
 		}
 		stop()
-		asked := store.pings
+		asked := store.pings.Load()
 		time.Sleep(time.Hour)
-		require.Equal(t, asked, store.pings)
+		require.Equal(t, asked, store.pings.Load())
 	})
 }
 
@@ -73,7 +79,7 @@ func TestAnOutageIsLoggedOnceWithItsEnd(t *testing.T) {
 func TestOtherWarningsAreLoggedInAnOutage(t *testing.T) {
 	t.Parallel()
 	store, watch, log := watched(slog.LevelInfo)
-	store.err = errRefused
+	store.answers(errRefused)
 	logger := watch.Logger()
 	for range 3 {
 		logger.WarnContext(t.Context(), "could not look", "error", errReading)
@@ -83,13 +89,13 @@ func TestOtherWarningsAreLoggedInAnOutage(t *testing.T) {
 	require.Zero(t, strings.Count(log.String(), "could not look"))
 	require.Equal(t, 3, strings.Count(log.String(), "a delivery failed"))
 	require.Equal(t, 3, strings.Count(log.String(), "stopping"))
-	require.Equal(t, 1, store.pings)
+	require.EqualValues(t, 1, store.pings.Load())
 }
 
 func TestTheRestOfAnOutageIsThereAtDebugLevel(t *testing.T) {
 	t.Parallel()
 	store, watch, log := watched(slog.LevelDebug)
-	store.err = errRefused
+	store.answers(errRefused)
 	watch.Logger().WarnContext(t.Context(), "could not look", "error", errReading)
 	require.Contains(t, log.String(), `level=DEBUG msg="could not look" error="reading: no Redis`)
 }
@@ -99,9 +105,9 @@ func TestTheEndOfAnOutageIsNoticedByAWarning(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store, watch, log := watched(slog.LevelInfo)
-		store.err = errRefused
+		store.answers(errRefused)
 		watch.Logger().WarnContext(t.Context(), "could not look", "error", errReading)
-		store.err = nil
+		store.answers(nil)
 		time.Sleep(outage.AskEvery)
 		watch.Logger().WarnContext(t.Context(), "could not look", "error", errReading)
 		require.Regexp(t, `(?s)Redis does not answer.*Redis is back" after=2s\n.*level=WARN msg="could not look"`, log.String())
