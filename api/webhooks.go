@@ -17,7 +17,8 @@ func (s *server) webhooks() map[string]*huma.PathItem {
 	}
 	return map[string]*huma.PathItem{"notice": {Post: &huma.Operation{
 		OperationID: "notice", Method: http.MethodPost, Tags: []string{"accounts"},
-		Summary: "An alert, a digest or a daily report for a contact",
+		Security: []map[string][]string{}, // the receiver needs no key
+		Summary:  "An alert, a digest or a daily report for a contact",
 		Description: "A worker posts this to a contact that is an https: URL: at a threshold of a daily quota, hourly to a policy's " +
 			"alert_to, and once a day as a report. It is signed as in Standard Webhooks if alert_secret is set. " +
 			"Redirects are not followed.",

@@ -195,7 +195,9 @@ func TestDeadLettersAreListedInPages(t *testing.T) {
 		rest, err := dead.List(s.Context(), r)
 		require.NoError(s, err)
 		require.Len(s, rest, 1)
-		require.Equal(s, s.status("c"), rest[0])
+		last := s.status("c")
+		last.Content = message.Content{} // a list has no contents
+		require.Equal(s, last, rest[0])
 	})
 }
 

@@ -274,7 +274,7 @@ func TestADryRunWithoutOutcomesLeavesNoResults(t *testing.T) {
 	for _, results := range []string{made, found} {
 		got := f.run(t, "bulk", path, "--dry-run", "--what-if-policy", absent, "--results", results)
 		require.Equal(t, 2, got.status)
-		require.Contains(t, got.stderr, `policy "absent" is not allowed`)
+		require.Contains(t, got.stderr, `there is no policy "absent"`)
 
 		f.stdin = onLine(lines, 700, func() { f.server.SetError("READONLY You can't write against a read only replica.") })
 		got = f.run(t, "bulk", "-", "--dry-run", "--results", results)

@@ -36,12 +36,12 @@ local SEND, STALE, BUSY, EARLY, DROP = 0, 1, 2, 3, 4
 -- superseded reports whether the alert of a higher threshold of the same day was
 -- delivered.
 local function superseded()
-  local about, start, threshold, subject = string.match(id, '^(%l+_quota)/(-?%d+)/(%d+)[@%d]*/(.+)$')
-  if not about then return false end
+  local kind, letter, start, threshold, subject = string.match(id, '^((%l)%l+_quota)/(-?%d+)/(%d+)[@%d]*/(.+)$')
+  if not kind then return false end
   local prefix = string.sub(outbox, 1, #outbox - #'notices')
-  local flag = redis.call('GET', prefix .. 'alert:' .. string.sub(about, 1, 1) .. ':' .. subject .. ':' .. start)
+  local flag = redis.call('GET', prefix .. 'alert:' .. letter .. ':' .. subject .. ':' .. start)
   if not flag or tonumber(string.match(flag, '^%d+')) <= tonumber(threshold) then return false end
-  return redis.call('HGET', prefix .. 'n:' .. table.concat({about, start, flag, subject}, '/'), 'z') == DELIVERED
+  return redis.call('HGET', prefix .. 'n:' .. table.concat({kind, start, flag, subject}, '/'), 'z') == DELIVERED
 end
 
 local r = redis.call('HMGET', notice, 'k', 'z', 'n', 'o', 'v', 'a', 'w', 'u', 'l', 'x', 'b', 't', 'c')
