@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
@@ -170,8 +171,12 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("counters: %w", err), end())
 	}
+	charges, err := quota.New(s.client, quota.Options{Prefix: prefix})
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("charges: %w", err), end())
+	}
 	handler, err := api.New(api.Options{
-		Accounts: accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Now: time.Now,
+		Accounts: accounts, Charges: charges, Counters: counters, Submitter: submitter, DeadLetters: letters, Now: time.Now,
 		Policies: policies, Users: users, Refitter: refitter,
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})
