@@ -22,6 +22,8 @@ const (
 	zonePattern     = `[A-Za-z0-9._+/-]+`
 	durationPattern = `[0-9]+d|\+?([0-9.]+([nuµμm]?s|m|h))+`
 	rulePattern     = `(1000|[1-9][0-9]{0,2})/(calendar_(minute|hour|day|week|month)|minute|hour|day|week|` + durationPattern + `)`
+	blackoutPattern = `([0-9]{4}-)?[0-9]{2}-[0-9]{2}(\.\.([0-9]{4}-)?[0-9]{2}-[0-9]{2})?|` + calendarPattern
+	calendarPattern = `[a-z_-][a-z0-9_-]{0,63}`
 	quietPattern    = `([a-z,-]+ )?[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9]`
 	clockPattern    = `([01][0-9]|2[0-3]):[0-5][0-9]`
 )
@@ -68,8 +70,17 @@ func listBoundsOf(member string) *huma.Schema {
 	switch member {
 	case "rules", "limits":
 		return &huma.Schema{Items: text(rulePattern), MaxItems: new(policy.MaxRules), UniqueItems: true}
-	case "quiet_hours":
-		return &huma.Schema{Items: text(quietPattern), MaxItems: new(policy.MaxQuietHours)}
+	case "quiet_hours", "only":
+		return &huma.Schema{Items: text(quietPattern), MaxItems: new(policy.MaxHours)}
+	case "blackouts":
+		return &huma.Schema{Items: text(blackoutPattern), MaxItems: new(policy.MaxBlackouts)}
+	case "calendars":
+		return &huma.Schema{
+			MaxProperties: new(policy.MaxCalendars),
+			Extensions:    map[string]any{"propertyNames": &huma.Schema{Pattern: whole(calendarPattern)}},
+		}
+	case "opt_out":
+		return &huma.Schema{Items: text(namePattern), MaxItems: new(policy.MaxCategories), UniqueItems: true}
 	case "categories":
 		return &huma.Schema{
 			MaxProperties: new(policy.MaxCategories),

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -80,7 +80,9 @@ func (s *server) changeSettingsRoute() route {
 		// the others.
 		_, policy := given["policy"]
 		_, limits := given["limits"]
-		return s.setSettings(r, policy || limits, func(before message.SettingsDraft) (message.SettingsDraft, error) { return merged(before, given) })
+		_, categories := given["categories"]
+		_, quiet := given["quiet_hours"]
+		return s.setSettings(r, policy || limits || categories || quiet, func(before message.SettingsDraft) (message.SettingsDraft, error) { return merged(before, given) })
 	}
 	return rt
 }
@@ -178,22 +180,30 @@ func settingsAnswer(r *http.Request, settings policy.UserSettings, policies map[
 }
 
 func draftOf(s policy.UserSettings) message.SettingsDraft {
-	draft := message.SettingsDraft{Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Blocked: s.Blocked}
-	for _, limit := range s.Limits {
-		draft.Limits = append(draft.Limits, limit.String())
+	all := message.UserSettingsOf("", s, nil)
+	return message.SettingsDraft{
+		Contact: all.Contact, Policy: all.Policy, Limits: all.Limits, Categories: all.Categories,
+		OptOut: all.OptOut, QuietHours: all.QuietHours, TimeZone: all.TimeZone, Blocked: all.Blocked,
 	}
-	return draft
 }
 
 // settingsOf reads a draft. The error is a *fault.InvalidError.
 func settingsOf(d message.SettingsDraft) (policy.UserSettings, error) {
-	s := policy.UserSettings{Contact: d.Contact, Policy: d.Policy, TimeZone: d.TimeZone, Blocked: d.Blocked}
-	for _, text := range d.Limits {
-		limit, err := policy.ParseRule(text)
-		if err != nil {
-			return s, fault.InField(err, "limits")
+	s := policy.UserSettings{Contact: d.Contact, Policy: d.Policy, OptOut: d.OptOut, TimeZone: d.TimeZone, Blocked: d.Blocked}
+	var err error
+	if s.Limits, err = policy.ParseRules(d.Limits, "limits"); err != nil {
+		return s, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Categories)) {
+		if s.Categories == nil {
+			s.Categories = make(map[string][]policy.Rule, len(d.Categories))
 		}
-		s.Limits = append(s.Limits, limit)
+		if s.Categories[name], err = policy.ParseRules(d.Categories[name], "categories."+name); err != nil {
+			return s, err
+		}
+	}
+	if s.QuietHours, err = policy.ParseQuietHours(d.QuietHours...); err != nil {
+		return s, err
 	}
 	return s, s.Validate()
 }

@@ -31,6 +31,7 @@ const (
 	CodeVersionMismatch = fault.CodeVersionMismatch // it was changed: see Condition
 	CodeRateLimited     = fault.CodeRateLimited     // too many requests at a time
 	CodeQuotaExceeded   = fault.CodeQuotaExceeded   // too many messages in the account's hour or day
+	CodeOptedOut        = fault.CodeOptedOut        // the user does not want the category
 	CodeUnknownCategory = fault.CodeUnknownCategory // the user's policy does not know the category
 	CodeBlocked         = fault.CodeBlocked         // the user is blocked
 	CodeNotFound        = fault.CodeNotFound

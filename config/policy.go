@@ -15,6 +15,8 @@ type writtenPolicy struct {
 	UserTimeZone string `env:"USER_TIME_ZONE"`
 	Rules        string `env:"RULES"`
 	QuietHours   string `env:"QUIET_HOURS"`
+	Only         string `env:"ONLY"`
+	Blackouts    string `env:"BLACKOUTS"`
 	Reach        string `env:"REACH"`
 	OnConflict   string `env:"ON_CONFLICT"`
 	AlertAt      string `env:"ALERT_AT"`
@@ -47,6 +49,16 @@ func policySettings(w *written, c *Config) []*setting {
 			key: "policy.quiet_hours", written: &w.Policy.QuietHours, kind: "hours", list: true,
 			help:   "quiet hours of a new store's policy, when nothing is sent: 22:00-08:00 or 'sat,sun 00:00-24:00'",
 			accept: quietHours(c),
+		},
+		{
+			key: "policy.only", written: &w.Policy.Only, kind: "hours", list: true,
+			help:   "the only hours at which anything is sent under a new store's policy: 09:00-20:00 or 'mon-fri 08:00-18:00'",
+			accept: allowedHours(c),
+		},
+		{
+			key: "policy.blackouts", written: &w.Policy.Blackouts, kind: "dates", list: true,
+			help:   "dates on which nothing is sent under a new store's policy: 2027-01-01, 12-25 for every year, 2027-04-02..2027-04-05",
+			accept: blackouts(c),
 		},
 		{
 			key: "policy.reach", written: &w.Policy.Reach, kind: "duration",
@@ -138,6 +150,29 @@ func quietHours(c *Config) func(string) *fault.InvalidError {
 			return problem
 		}
 		c.Policy.QuietHours = hours
+		return nil
+	}
+}
+
+func allowedHours(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
+		lines, _ := quietLines(words(s))
+		hours, err := policy.ParseAllowedHours(lines...)
+		if problem := invalid(err); problem != nil {
+			return problem
+		}
+		c.Policy.Only = hours
+		return nil
+	}
+}
+
+func blackouts(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
+		dates, err := policy.ParseBlackouts(words(s)...)
+		if problem := invalid(err); problem != nil {
+			return problem
+		}
+		c.Policy.Blackouts = dates
 		return nil
 	}
 }

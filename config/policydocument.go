@@ -123,6 +123,8 @@ func (d *documentReader) value(field string, node ast.Node, at *token.Token, int
 		*into = d.texts(field, node, at)
 	case *[]int:
 		*into = d.numbers(field, node, at)
+	case *map[string][]string:
+		*into = d.calendars(field, node, at)
 	case *map[string]policy.CategoryDocument:
 		*into = d.categories(field, node, at)
 	default:
@@ -150,15 +152,19 @@ func (d *documentReader) truth(field, s string, at *token.Token, into *bool) {
 	}
 }
 
-// texts reads a list of rules or of quiet hours.
+// texts reads a list of rules, hours or dates.
 func (d *documentReader) texts(field string, node ast.Node, at *token.Token) []string {
-	quiet := strings.HasSuffix(field, "quiet_hours")
+	last := strings.TrimPrefix(field, parent(field)+".")
+	hours := last == "quiet_hours" || last == "only"
 	want := "a list of rules such as [1/minute, 5/hour]"
-	if quiet {
+	switch {
+	case hours:
 		want = `a list of hours such as ["22:00-08:00"]`
+	case last == "blackouts" || strings.HasPrefix(field, "calendars."):
+		want = "a list of dates such as [12-25, 2027-04-02..2027-04-05]"
 	}
 	words, tokens := d.list(field, node, want, at)
-	if quiet {
+	if hours {
 		lines, last := quietLines(words)
 		for i, line := range lines {
 			d.at[field+"="+line] = tokens[last[i]]
@@ -228,6 +234,23 @@ func (d *documentReader) categories(field string, node ast.Node, at *token.Token
 		categories[key.Value] = category
 	}
 	return categories
+}
+
+// calendars reads lists of dates by name.
+func (d *documentReader) calendars(field string, node ast.Node, at *token.Token) map[string][]string {
+	mapping, ok := node.(*ast.MappingNode)
+	if !ok {
+		d.reject(field, kindOf(node), "a mapping of names to lists of dates", at)
+		return nil
+	}
+	calendars := make(map[string][]string, len(mapping.Values))
+	for _, entry := range mapping.Values {
+		key := entry.Key.GetToken()
+		name := field + "." + key.Value
+		d.at[name], d.at[field+"="+key.Value] = key, key
+		calendars[key.Value] = d.texts(name, entry.Value, key)
+	}
+	return calendars
 }
 
 // reject notes a field that can't be read.

@@ -49,7 +49,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	return t.decision(ctx, script.Read(answer, doing), r.User, by, r.ID)
+	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User}, by, r.ID)
 }
 
 // Release gives a reservation back. With records it cancels the message: its
@@ -81,5 +81,5 @@ func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, err
 	if err != nil {
 		return Decision{}, err
 	}
-	return t.decision(ctx, script.Read(answer, doing), r.User, judge.UserRules{Rules: book.Base, Book: book}, "")
+	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User}, judge.UserRules{Rules: book.Base, Book: book}, "")
 }

@@ -45,7 +45,7 @@ func (t *Timeline) decide(
 			return Decision{Allowed: true, At: r.At.UTC().Truncate(time.Millisecond), Now: in.Time(0)}, in.Err
 		}
 		if in.Int(0) != judge.StatusSearchOn {
-			return t.decision(ctx, in, r.User, by, "")
+			return t.decision(ctx, in, r, by, "")
 		}
 		next := in.Int(2)
 		if in.Err != nil {
@@ -59,7 +59,7 @@ func (t *Timeline) decide(
 
 // decision turns a reply that the rules in by judged into a Decision. If a search
 // continues, it does not count the reservation self.
-func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, user string, by judge.UserRules, self string) (Decision, error) {
+func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Request, by judge.UserRules, self string) (Decision, error) {
 	status := in.Int(0)
 	d := Decision{Now: in.Time(1), At: in.Time(2)}
 	d.RequestedAt = in.Time(3)
@@ -72,19 +72,25 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, user st
 		d.Notices = in.Strings(6)
 	case judge.StatusSendLimit:
 		d.Code = fault.CodeSendLimit
-		return t.refusal(ctx, in, d, user, by, self)
+		return t.refusal(ctx, in, d, r.User, by, self)
 	case judge.StatusQuietHours:
-		d.Code, d.Quiet = fault.CodeQuietHours, by.Rules.QuietPeriod(d.At)
+		d.Code, d.Quiet = fault.CodeQuietHours, by.Rules.Scope(in.String(8)).QuietPeriod(d.At)
 		if d.Quiet == nil && in.Err == nil { // for example with a clock that is years off
 			return Decision{}, script.ReplyError(in.Doing, "quiet hours at a time that has none")
 		}
-		return t.refusal(ctx, in, d, user, by, self)
+		return t.refusal(ctx, in, d, r.User, by, self)
 	case judge.StatusBlocked:
-		d.Code = fault.CodeBlocked
-		if !by.Blocked {
+		switch {
+		case by.Blocked:
+			d.Code = fault.CodeBlocked
+		case by.Rules.Scope(r.Category).OptedOut:
+			d.Code = fault.CodeOptedOut
+		default:
 			d.Code = fault.CodeUnknownCategory
 			d.Categories = slices.Sorted(maps.Keys(by.Rules.Policy.Categories))
 		}
+	case judge.StatusOptedOut:
+		d.Code = fault.CodeOptedOut
 	case judge.StatusIDReused:
 		d.Code = fault.CodeIDReused
 	case judge.StatusTooLate:

@@ -94,5 +94,7 @@ type Usage struct {
 	Quiet []calendar.Stretch
 	// Blocked reports that the user is blocked, whatever the rules leave free.
 	Blocked bool
+	// OptedOut reports that the user does not want messages of the category.
+	OptedOut bool
 	Now     time.Time
 }

@@ -17,7 +17,7 @@ import (
 
 // NextFree returns the next free times from a time on, ascending. Each counts
 // those before it as taken. It returns fewer than requested if the reach has no
-// more, and none for a blocked user.
+// more, and none for a blocked user, or for a category that the user does not want.
 func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, error) {
 	if err := keyspace.CheckUser(r.User); err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time
 		return nil, err
 	}
 	times, by, err := book.FreeTimes(ctx, t.search(r))
-	if by.Blocked {
+	if err == nil && (by.Blocked || by.Rules.Scope(r.Category).OptedOut) {
 		times = nil
 	}
 	return times, err
@@ -147,11 +147,11 @@ func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	}
 	scope := by.Rules.Scope(r.Category)
 	u, err := usage(scope, script.Read(answer, doing), spanned)
-	u.Blocked = by.Blocked
+	u.Blocked, u.OptedOut = by.Blocked, scope.OptedOut
 	if err == nil && spanned {
 		u.Quiet = scope.QuietWithin(r.From.UnixMilli(), r.To.UnixMilli())
 		u.Free = subtract(u.Free, u.Quiet)
-		if by.Blocked {
+		if by.Blocked || scope.OptedOut {
 			u.Free = nil
 		}
 	}

@@ -45,7 +45,7 @@ func (s *story) set(user string, own policy.UserSettings) {
 }
 
 // quiet are quiet hours as a policy spells them.
-func quiet(tb testing.TB, lines ...string) policy.QuietHours {
+func quiet(tb testing.TB, lines ...string) policy.WeekHours {
 	tb.Helper()
 	hours, err := policy.ParseQuietHours(lines...)
 	require.NoError(tb, err)

@@ -89,6 +89,11 @@ func (p *program) usage(ctx context.Context, s *session, r sendlimit.UsageReques
 			return err
 		}
 	}
+	if usage.OptedOut {
+		if err := p.printf("  %s of the category: nothing of it is accepted\n\n", style.Palette.Red("opted out")); err != nil {
+			return err
+		}
+	}
 	if err := picture.Usage(p.stdout, style, usage); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@
 -- a class; all others together are one. Exempt messages are not judged: they go out
 -- when their tasks run, and count at their present places until then. One that has
 -- expired does not count: its task will drop it, and a younger message must not get
--- the place that becomes free then.
+-- the place that becomes free then. The same holds for one that the user does not want.
 --
 -- Needs the locals of message/claim.lua, such as the message `this`.
 --@include id_order
@@ -52,7 +52,9 @@ local function late_ones()
       if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[19]) or stands) then
         local promise, class = tonumber(f[5]), class_of(f[8])
         local expires = tonumber(f[4]) or (promise or stands) + ARGV[16]
-        if not class.rules.exempt then
+        if opted_out(timeline, ARGV[9], f[8]) and not f[6] then
+          excluded[other] = true
+        elseif not class.rules.exempt then
           m = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
             generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
             expires = expires, class = class, beside = f[9]}

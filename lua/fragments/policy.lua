@@ -4,12 +4,14 @@
 --               A window in ms slides; -1 to -5 is the natural minute, hour, day,
 --               week, month.
 --   scope       which messages they count: "" for all. "3 marketing": the first
---               three count all, the others only those of marketing. In a dry run a
+--               three count all, the others only those of marketing, which may be none.
+--               In a dry run a
 --               third word follows, the start of the keys of the real records: they
 --               are read if there is no copy. "!" and "!!" as in categories.
 --   categories  the rules of categories beside the overall ones, "" for none:
---               "marketing=2 -3,otp=!,codes=!!". "!" is an exempt category; one with
---               "!!" does not count for the others either.
+--               "marketing=2 -3,news=-,otp=!,codes=!!". "-" is a category with quiet
+--               times of its own, and no rules. "!" is an exempt category; one with "!!"
+--               does not count for the others either.
 --@include zone
 
 local function add_rules(rules, words)
@@ -23,7 +25,8 @@ end
 --
 --   count, limits, windows   how many they are, their limits and windows
 --   overall                  how many count any category; they come first
---   category                 whose messages the others count; nil without others
+--   category                 whose messages the others count; nil if the policy has no
+--                            such category
 --   copied                   start of the keys of the real records, see scope
 --   exempt                   true if neither rules nor quiet hours apply
 --   uncounted                true if its messages don't count for the others
@@ -36,8 +39,8 @@ local function rules_of(words, scope)
   add_rules(rules, words)
   local overall, category, copied = string.match(scope, '^(%d+) (%S+) ?(.*)$')
   rules.overall = tonumber(overall) or rules.count
-  if rules.overall < rules.count then rules.category = category end
-  if copied ~= '' then rules.copied = copied end
+  rules.category = category
+  if copied and copied ~= '' then rules.copied = copied end
   return rules
 end
 

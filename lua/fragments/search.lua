@@ -150,13 +150,14 @@ local function new_search(rules, direction, from, excluded, near, taken)
     return till
   end
 
+  local times = not rules.exempt and quiet_in(rules.category)
   local function quiet_until() -- the end of the quiet hours at u
     work = work + 1
-    local at = past_quiet(direction, direction * u)
+    local at = past_quiet(times, direction, direction * u)
     return at and direction * at
   end
 
-  local first = (quiet == '' or rules.exempt) and 1 or 0 -- 0 stands for quiet hours
+  local first = times and 0 or 1 -- 0 stands for quiet times
   local function next_free(last)
     local last_u = direction * last
     local held = first -- how many in a row let u pass

@@ -5,7 +5,8 @@
 -- one gets the message when the lease ends: the outcome of the first try is then
 -- uncertain.
 --
--- A message on time, within the tolerance, goes out at its place, even if the rules
+-- A message of a category that the user does not want is dropped. Another one that is on
+-- time, within the tolerance, goes out at its place, even if the rules
 -- have changed. A late one is judged anew at the present time, together with all late
 -- unsent messages in the user's timeline, see fragments/late.lua. Uncounted ones are
 -- beside the timeline: each goes out separately. It goes out if it gets the present
@@ -68,6 +69,7 @@ local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6
 --@include clock
 --@include record
 --@include ended
+--@include opt_out
 
 local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'b', 'q', 'y')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
@@ -88,12 +90,13 @@ local function hold()
   call('ZADD', watch, lease_end, member)
 end
 
+local unwanted = r[10] and r[2] == generation and opted_out(timeline, ARGV[9], r[10])
 if r[2] == generation then
   if state == PENDING then
     -- The common case: it does not depend on the user's other messages.
     local due = tonumber(r[7] or at)
     if now < due then return {EARLY, now, due} end
-    if now <= at + ARGV[17] and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
+    if now <= at + ARGV[17] and not unwanted and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
         and at >= (tonumber(ARGV[19]) or at) then
       hold()
       return send(tries + 1)
@@ -174,6 +177,7 @@ if at < (tonumber(ARGV[19]) or at) then
   return {DROP, now, at, in_doubt(this, 'restored'), account_of(r[16]), notices}
 end
 if now >= this.expires then return {DROP, now, at, drop(this, 'expired'), account_of(r[16]), notices} end
+if unwanted then return {DROP, now, at, drop(this, 'opted_out'), account_of(r[16]), notices} end
 if now <= at + ARGV[17] then
   hold()
   return send(tries + 1)

@@ -39,6 +39,7 @@ local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include status
 --@include record
 --@include settings
+--@include opt_out
 --@include policy
 --@include search
 --@include places
@@ -57,6 +58,7 @@ if expiry and now >= expiry then return {PAST_EXPIRY, now, 0, 0, expiry} end
 local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)))
 if others then return others end
 if blocked then return {BLOCKED, now, 0, 0} end
+if opted_out(timeline, ARGV[9], r[8]) then return {OPTED_OUT, now, 0, 0} end
 
 local rules = rules_in(rule_words, category_words, r[8])
 local last = math.min(expiry and expiry - 1 or math.huge, now + reach)

@@ -42,6 +42,7 @@ local PAST_EXPIRY = 8
 --@include status
 --@include record
 --@include settings
+--@include opt_out
 --@include policy
 --@include search
 --@include decision
@@ -85,6 +86,7 @@ end
 if at == stands then return {ALLOWED, now, at, requested or 0, 0, stands} end
 
 if blocked then return {BLOCKED, now, at, requested or 0} end
+if opted_out(timeline, ARGV[9], category) then return {OPTED_OUT, now, at, requested or 0} end
 local rules = rules_in(rule_words, category_words, category)
 local broken, near = violations(rules, at, id)
 if not broken.free then return refusal(rules, at, requested, broken, near, id) end

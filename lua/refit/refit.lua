@@ -89,7 +89,7 @@ for name, entry in string.gmatch(category_words, '([^=,]+)=([^,]*)') do
   if string.sub(entry, 1, 1) == '!' then
     classes[name], some_exempt = {exempt = true}, true
   else
-    classes[name] = {counted = counted_under(entry)}
+    classes[name] = {name = name, counted = counted_under(entry)}
     counting[#counting + 1] = classes[name].counted
   end
 end
@@ -277,7 +277,7 @@ end
 
 local function judge(id, t, class)
   if class.exempt then return nil end
-  if past_quiet(1, t) then return misfit(id, t, 0) end
+  if past_quiet(quiet_in(class.name), 1, t) then return misfit(id, t, 0) end
   local rule = broken(overall, t)
   if not rule and class.counted then
     rule = broken(class.counted, t)

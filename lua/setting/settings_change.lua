@@ -9,6 +9,9 @@
 -- ARGV[5]  limits that replace rules, separated by spaces
 -- ARGV[6]  time zone
 -- ARGV[7]  1 if the user is blocked
+-- ARGV[8]  quiet hours
+-- ARGV[9]  rules of categories
+-- ARGV[10] categories that the user does not want, separated by spaces
 --
 -- Returns  {1, version} stored; {0, version} the store has this other version. A
 --          repeated call returns {1, version}. Fields that only a newer program knows
@@ -16,7 +19,7 @@
 --          the version is "".
 -- Cost     O(1).
 
-if #KEYS ~= 1 or #ARGV ~= 7 then
+if #KEYS ~= 1 or #ARGV ~= 10 then
   return redis.error_reply('ERR setting/settings_change.lua: wrong number of keys or arguments')
 end
 
@@ -26,8 +29,8 @@ if version == ARGV[2] then return {1, version} end
 if ARGV[1] ~= '*' and ARGV[1] ~= version then return {0, version} end
 
 redis.call('HSET', settings, 'v', ARGV[2])
-local values = {ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]}
-for k, field in ipairs({'contact', 'policy', 'limits', 'zone', 'blocked'}) do
+local values = {ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]}
+for k, field in ipairs({'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet', 'categories', 'out'}) do
   if values[k] == '' then
     redis.call('HDEL', settings, field)
   else

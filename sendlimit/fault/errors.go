@@ -27,6 +27,7 @@ const (
 	CodeQuietHours Code = "quiet_hours" // the time is in the policy's quiet hours
 	CodeBlocked    Code = "blocked"     // nothing is accepted for the user, see UserSettings.Blocked
 
+	CodeOptedOut        Code = "opted_out"        // the user does not want the category, see UserSettings.OptOut
 	CodeUnknownCategory Code = "unknown_category" // the policy names categories, and not this one
 
 	CodeRateLimited   Code = "rate_limited"   // too many calls: see RetryAfter

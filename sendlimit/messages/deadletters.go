@@ -173,6 +173,8 @@ func retried(in *script.ReplyReader) (sendlimit.Decision, error) {
 		c.Code, c.ExpiresAt = fault.CodeExpired, in.Time(4)
 	case judge.StatusBlocked:
 		c.Code = fault.CodeBlocked
+	case judge.StatusOptedOut:
+		c.Code = fault.CodeOptedOut
 	case statusNoFreeTime:
 		c.Code, c.ExpiresAt = fault.CodeSendLimit, in.Time(4)
 	default:

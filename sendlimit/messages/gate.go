@@ -75,6 +75,7 @@ func (v Verdict) String() string {
 const (
 	ReasonExpired    = "expired"      // past its expiry when its time came
 	ReasonNoFreeTime = "no_free_time" // late, and no time is free before its expiry
+	ReasonOptedOut   = "opted_out"    // the user does not want the category any more
 	ReasonRestored   = "restored"     // due before Options.DropDueBefore: it may have been sent, and keeps its place
 	ReasonUncertain  = "uncertain"    // left in the middle of a delivery; it keeps its place
 )

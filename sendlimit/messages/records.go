@@ -44,7 +44,7 @@ const (
 	StateSending                // a worker has it
 	StateDelivered              // the provider has it
 	StateCancelled              // released before it was sent
-	StateDropped                // not sent: Reason is ReasonExpired or ReasonNoFreeTime
+	StateDropped                // not sent: Reason is ReasonExpired, ReasonNoFreeTime or ReasonOptedOut
 	StateFailed                 // given up after its last attempt: a dead letter
 	StateUncertain              // given up; it may have been sent: a dead letter
 )

@@ -25,6 +25,9 @@ type Document struct {
 	UserTimeZone bool                        `json:"user_time_zone,omitempty"`
 	Rules        []string                    `json:"rules"`                 // as ParseRule reads them
 	QuietHours   []string                    `json:"quiet_hours,omitempty"` // as ParseQuietHours reads them
+	Only         []string                    `json:"only,omitempty"`        // as ParseAllowedHours reads them
+	Blackouts    []string                    `json:"blackouts,omitempty"`   // as ParseBlackouts reads them
+	Calendars    map[string][]string         `json:"calendars,omitempty"`   // lists of dates by name
 	Reach        string                      `json:"reach,omitempty"`       // as ParseReach reads it
 	OnConflict   string                      `json:"on_conflict,omitempty"`
 	AlertAt      []int                       `json:"alert_at,omitzero"` // nil means the default, empty means never
@@ -40,13 +43,23 @@ type CategoryDocument struct {
 	Rules  []string `json:"rules,omitempty"`
 	Exempt bool     `json:"exempt,omitempty"`
 	Counts *bool    `json:"counts,omitempty"` // nil means true; false is allowed only with Exempt
+	// Each of these replaces the policy's; nil means that the policy's applies.
+	QuietHours []string `json:"quiet_hours,omitzero"`
+	Only       []string `json:"only,omitzero"`
+	Blackouts  []string `json:"blackouts,omitzero"`
 }
 
 // Document returns the document of the policy, without fields that have their default.
 func (p Policy) Document() Document {
 	d := Document{
 		Name: p.Name, UserTimeZone: p.UserTimeZone, Rules: ruleTexts(p.Rules),
-		QuietHours: p.QuietHours.Lines(), AlertTo: p.AlertTo, Version: p.Version,
+		QuietHours: p.QuietHours.Lines(), Only: p.Only.Lines(), Blackouts: p.Blackouts.Lines(), AlertTo: p.AlertTo, Version: p.Version,
+	}
+	for name, dates := range p.Calendars {
+		if d.Calendars == nil {
+			d.Calendars = make(map[string][]string, len(p.Calendars))
+		}
+		d.Calendars[name] = orEmpty(dates.Lines())
 	}
 	if p.TimeZone != "UTC" {
 		d.TimeZone = p.TimeZone
@@ -75,9 +88,26 @@ func (p Policy) Document() Document {
 		if c.Uncounted {
 			category.Counts = new(bool)
 		}
+		if c.QuietHours != nil {
+			category.QuietHours = orEmpty(c.QuietHours.Lines())
+		}
+		if c.Only != nil {
+			category.Only = orEmpty(c.Only.Lines())
+		}
+		if c.Blackouts != nil {
+			category.Blackouts = orEmpty(c.Blackouts.Lines())
+		}
 		d.Categories[name] = category
 	}
 	return d
+}
+
+// orEmpty returns an empty list instead of nil.
+func orEmpty(lines []string) []string {
+	if lines == nil {
+		return []string{}
+	}
+	return lines
 }
 
 func ruleTexts(rules []Rule) []string {
@@ -138,6 +168,18 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 	unread.Add(fault.InField(err, "rules"))
 	p.QuietHours, err = ParseQuietHours(d.QuietHours...)
 	unread.Add(err)
+	p.Only, err = ParseAllowedHours(d.Only...)
+	unread.Add(err)
+	p.Blackouts, err = ParseBlackouts(d.Blackouts...)
+	unread.Add(err)
+	for _, name := range slices.Sorted(maps.Keys(d.Calendars)) {
+		dates, err := parseBlackouts("calendars."+name, d.Calendars[name], false)
+		unread.Add(err)
+		if p.Calendars == nil {
+			p.Calendars = make(map[string]Blackouts, len(d.Calendars))
+		}
+		p.Calendars[name] = dates
+	}
 	if d.Reach != "" {
 		p.Reach, err = ParseReach(d.Reach)
 		unread.Add(err)
@@ -159,9 +201,33 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 }
 
 func (c CategoryDocument) rules(field string) (CategoryRules, error) {
+	var wrong fault.InvalidErrors
 	rules, err := parseRules(c.Rules)
+	wrong.Add(fault.InField(err, field+".rules"))
 	category := CategoryRules{Rules: rules, Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts}
-	return category, fault.InField(err, field+".rules")
+	if c.QuietHours != nil {
+		hours, err := ParseQuietHours(c.QuietHours...)
+		wrong.Add(fault.InField(err, field+".quiet_hours"))
+		category.QuietHours = &hours
+	}
+	if c.Only != nil {
+		hours, err := ParseAllowedHours(c.Only...)
+		wrong.Add(fault.InField(err, field+".only"))
+		category.Only = &hours
+	}
+	if c.Blackouts != nil {
+		dates, err := ParseBlackouts(c.Blackouts...)
+		wrong.Add(fault.InField(err, field+".blackouts"))
+		category.Blackouts = &dates
+	}
+	return category, wrong.Err()
+}
+
+// ParseRules reads rules as ParseRule does; nil for none. The error is fault.InvalidErrors
+// for the field.
+func ParseRules(texts []string, field string) ([]Rule, error) {
+	rules, err := parseRules(texts)
+	return rules, fault.InField(err, field)
 }
 
 // parseRules reads rules; nil for none. With an error it returns the rules that it could

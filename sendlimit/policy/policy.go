@@ -19,7 +19,7 @@ type QuietPeriod struct {
 	From, Until time.Time
 	TimeZone    string         // of the quiet hours: the user's own, if set
 	Location    *time.Location // TimeZone, loaded
-	Hours       string         // the line of the policy, "22:00-08:00"
+	Hours       string         // what makes it quiet, see Quiet.Lines: "22:00-08:00"
 }
 
 // DefaultName is the name of the policy of users without a policy of their own.
@@ -37,8 +37,14 @@ type Policy struct {
 	// UserTimeZone makes calendar rules, and the days of alerts, count in the user's
 	// own zone, if one is set in UserSettings. Quiet hours always do.
 	UserTimeZone bool
-	// QuietHours are the times at which nothing is sent.
-	QuietHours QuietHours
+	// QuietHours are the hours of the week at which nothing is sent.
+	QuietHours WeekHours
+	// Only are the only hours of the week at which anything is sent; none means all.
+	Only WeekHours
+	// Blackouts are dates on which nothing is sent. They may name Calendars, which are
+	// lists of dates.
+	Blackouts Blackouts
+	Calendars map[string]Blackouts
 	// Reach is how far ahead a send time may be, 1 s to 366 days in whole seconds.
 	// Zero means the program's own reach, which also applies if it is shorter.
 	Reach time.Duration
@@ -92,6 +98,11 @@ type CategoryRules struct {
 	// They count in the rules for other messages unless Uncounted is set.
 	Exempt    bool
 	Uncounted bool
+	// QuietHours, Only and Blackouts apply to the category in place of the policy's; nil
+	// means that the policy's apply. An exempt category has none.
+	QuietHours *WeekHours
+	Only       *WeekHours
+	Blackouts  *Blackouts
 }
 
 // Default returns 1/minute, 5/hour and 10/calendar_day in UTC.
@@ -160,7 +171,8 @@ func (p Policy) RefusesCategory(category string) bool {
 func (p Policy) Equal(other Policy) bool {
 	return p.Name == other.Name && cmp.Or(p.TimeZone, "UTC") == cmp.Or(other.TimeZone, "UTC") &&
 		slices.Equal(p.Rules, other.Rules) && p.UserTimeZone == other.UserTimeZone &&
-		p.QuietHours.Equal(other.QuietHours) && p.Reach == other.Reach &&
+		p.QuietHours.Equal(other.QuietHours) && p.Only.Equal(other.Only) && p.Blackouts.Equal(other.Blackouts) &&
+		maps.EqualFunc(p.Calendars, other.Calendars, Blackouts.Equal) && p.Reach == other.Reach &&
 		cmp.Or(p.OnConflict, Refuse) == cmp.Or(other.OnConflict, Refuse) &&
 		maps.EqualFunc(p.Categories, other.Categories, CategoryRules.equal) &&
 		p.unknownCategories() == other.unknownCategories() &&
@@ -168,7 +180,15 @@ func (p Policy) Equal(other Policy) bool {
 }
 
 func (c CategoryRules) equal(other CategoryRules) bool {
-	return slices.Equal(c.Rules, other.Rules) && c.Exempt == other.Exempt && c.Uncounted == other.Uncounted
+	return slices.Equal(c.Rules, other.Rules) && c.Exempt == other.Exempt && c.Uncounted == other.Uncounted &&
+		equalOrNil(c.QuietHours, other.QuietHours) && equalOrNil(c.Only, other.Only) && equalOrNil(c.Blackouts, other.Blackouts)
+}
+
+func equalOrNil[T interface{ Equal(other T) bool }](a, b *T) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return (*a).Equal(*b)
 }
 
 // String returns the rules, "1/minute, 5/hour", and everything else that is not a
@@ -191,9 +211,9 @@ func (p Policy) String() string {
 	case len(p.Categories) == 0 && p.unknownCategories() == RefuseUnknown:
 		s.WriteString(", no categories allowed")
 	}
-	if !p.QuietHours.IsZero() {
-		fmt.Fprintf(&s, ", quiet %s", p.QuietHours)
-	}
+	s.WriteString(labelled(", quiet ", p.QuietHours.String(), ""))
+	s.WriteString(labelled(", only ", p.Only.String(), ""))
+	s.WriteString(labelled(", never on ", p.Blackouts.String(), ""))
 	if p.Reach != 0 {
 		fmt.Fprintf(&s, ", at most %s ahead", FormatReach(p.Reach))
 	}
@@ -212,7 +232,28 @@ func (c CategoryRules) String() string {
 	case c.Exempt:
 		return "exempt"
 	}
-	return JoinRules(c.Rules, " and ")
+	var parts []string
+	if len(c.Rules) > 0 {
+		parts = append(parts, JoinRules(c.Rules, " and "))
+	}
+	if c.QuietHours != nil {
+		parts = append(parts, labelled("quiet ", c.QuietHours.String(), "no quiet hours"))
+	}
+	if c.Only != nil {
+		parts = append(parts, labelled("only ", c.Only.String(), "at all hours"))
+	}
+	if c.Blackouts != nil {
+		parts = append(parts, labelled("never on ", c.Blackouts.String(), "no blackouts"))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// labelled returns a text with a label before it, or another text if it is empty.
+func labelled(label, text, empty string) string {
+	if text == "" {
+		return empty
+	}
+	return label + text
 }
 
 // JoinRules returns the spellings of rules with a text between them.

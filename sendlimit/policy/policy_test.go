@@ -39,7 +39,7 @@ func TestPolicyEqual(t *testing.T) {
 		func(p *policy.Policy) { p.TimeZone = "Europe/Paris" },
 		func(p *policy.Policy) { p.UserTimeZone = false },
 		func(p *policy.Policy) { p.Rules = p.Rules[:1] },
-		func(p *policy.Policy) { p.QuietHours = policy.QuietHours{} },
+		func(p *policy.Policy) { p.QuietHours = policy.WeekHours{} },
 		func(p *policy.Policy) { p.QuietHours = story.QuietHours(t, "22:00-08:00") },
 		func(p *policy.Policy) { p.Reach = 0 },
 		func(p *policy.Policy) { p.OnConflict = "" },
@@ -90,7 +90,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{categories(map[string]policy.CategoryRules{long: {Rules: minute}}), "categories", long, "a name of 1 to 64 of a-z 0-9 _ -"},
 		{
 			categories(map[string]policy.CategoryRules{"ads": {}}),
-			"categories.ads", "{}", "categories.ads needs at least one rule, such as 2/calendar_day, or exempt: true",
+			"categories.ads", "{}", "categories.ads needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or exempt: true",
 		},
 		{
 			categories(map[string]policy.CategoryRules{"ads": {Exempt: true, Rules: minute}}),

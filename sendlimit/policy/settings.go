@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,6 +24,16 @@ type UserSettings struct {
 	// replaces no rule, since the policy lost it later, applies beside the policy's
 	// rules; see Policy.CheckSettings.
 	Limits []Rule
+	// Categories are the user's own rules of single categories, by name. They replace the
+	// rules of the policy's category with the same windows; others apply beside those. They
+	// do not apply to a category that is exempt, or that the policy refuses.
+	Categories map[string][]Rule
+	// OptOut are categories that the user does not want. Their messages are refused, and
+	// messages accepted before are dropped at their send time.
+	OptOut []string
+	// QuietHours apply beside those of the policy and its categories, but not to exempt
+	// messages.
+	QuietHours WeekHours
 	// TimeZone is the user's IANA time zone; "" means the policy's. Quiet hours use it,
 	// and so do the calendar rules of a policy with UserTimeZone.
 	TimeZone string
@@ -37,7 +48,8 @@ type UserSettings struct {
 // Equal reports whether two settings are the same. Their versions may differ.
 func (s UserSettings) Equal(other UserSettings) bool {
 	return s.Contact == other.Contact && s.Policy == other.Policy && slices.Equal(s.Limits, other.Limits) &&
-		s.TimeZone == other.TimeZone && s.Blocked == other.Blocked
+		maps.EqualFunc(s.Categories, other.Categories, slices.Equal[[]Rule]) && slices.Equal(s.OptOut, other.OptOut) &&
+		s.QuietHours.Equal(other.QuietHours) && s.TimeZone == other.TimeZone && s.Blocked == other.Blocked
 }
 
 // Validate checks each setting. It does not know the policies: see Policy.CheckSettings
@@ -54,26 +66,65 @@ func (s UserSettings) Validate() error {
 	if err := s.validateLimits(); err != nil {
 		return err
 	}
+	if err := s.validateCategories(); err != nil {
+		return err
+	}
 	_, err := calendar.ParseTimeZone(s.TimeZone)
 	return err
 }
 
-func (s UserSettings) validateLimits() error {
-	if len(s.Limits) > MaxRules {
+func (s UserSettings) validateLimits() error { return validateLimits(s.Limits, "limits") }
+
+// validateLimits checks a user's rules: one for each window. Errors name the field.
+func validateLimits(limits []Rule, field string) error {
+	if len(limits) > MaxRules {
 		return &fault.InvalidError{
-			Field: "limits", Says: fmt.Sprintf("there are %d limits: a user has at most %d", len(s.Limits), MaxRules),
+			Field: field, Says: fmt.Sprintf("there are %d %s: a user has at most %d", len(limits), field, MaxRules),
 		}
 	}
-	for i, limit := range s.Limits {
+	for i, limit := range limits {
 		if err := limit.Validate(); err != nil {
-			return fault.InField(err, "limits")
+			return fault.InField(err, field)
 		}
-		if slices.ContainsFunc(s.Limits[:i], limit.SameWindow) {
-			return &fault.InvalidError{Field: "limits", Value: limit.String(), Says: fmt.Sprintf("the limit %s has the window of another limit: give one for each window", limit)}
+		if slices.ContainsFunc(limits[:i], limit.SameWindow) {
+			return &fault.InvalidError{Field: field, Value: limit.String(), Says: fmt.Sprintf("the limit %s has the window of another limit: give one for each window", limit)}
 		}
 	}
 	return nil
 }
+
+// validateCategories checks the user's own rules of categories, and the opt-outs.
+func (s UserSettings) validateCategories() error {
+	for field, n := range map[string]int{"categories": len(s.Categories), "opt_out": len(s.OptOut)} {
+		if n > MaxCategories {
+			return &fault.InvalidError{Field: field, Says: fmt.Sprintf("%s names %d categories: a user has at most %d", field, n, MaxCategories)}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Categories)) {
+		if !keyspace.ValidName(name) {
+			return &fault.InvalidError{Field: "categories", Value: name, Want: keyspace.WantName}
+		}
+		field := "categories." + name
+		if len(s.Categories[name]) == 0 {
+			return &fault.InvalidError{Field: field, Value: "[]", Says: field + " needs at least one rule, such as 1/calendar_week"}
+		}
+		if err := validateLimits(s.Categories[name], field); err != nil {
+			return err
+		}
+	}
+	for i, name := range s.OptOut {
+		if !keyspace.ValidName(name) {
+			return &fault.InvalidError{Field: "opt_out", Value: name, Want: keyspace.WantName}
+		}
+		if slices.Contains(s.OptOut[:i], name) {
+			return &fault.InvalidError{Field: "opt_out", Value: name, Says: fmt.Sprintf("opt_out names the category %s twice", name)}
+		}
+	}
+	return nil
+}
+
+// OptedOut reports whether the user does not want messages of a category.
+func (s UserSettings) OptedOut(category string) bool { return slices.Contains(s.OptOut, category) }
 
 // For returns the policy for a user with these settings: with the user's limits, and
 // with the time zone in which its calendar rules count.
@@ -81,46 +132,87 @@ func (p Policy) For(s UserSettings) Policy {
 	if p.UserTimeZone {
 		p.TimeZone = cmp.Or(s.TimeZone, p.TimeZone)
 	}
-	if len(s.Limits) == 0 {
+	p.Rules = withOwn(p.Rules, s.Limits)
+	if len(s.Categories) == 0 {
 		return p
 	}
-	rules := make([]Rule, 0, len(p.Rules))
-	for _, r := range p.Rules {
-		if i := slices.IndexFunc(s.Limits, r.SameWindow); i >= 0 {
-			r = s.Limits[i]
-		}
-		if !slices.Contains(rules, r) {
-			rules = append(rules, r)
+	p.UnknownCategories = p.unknownCategories() // of the policy, not of the user's categories
+	own := maps.Clone(p.Categories)
+	if own == nil {
+		own = make(map[string]CategoryRules, len(s.Categories))
+	}
+	for name, limits := range s.Categories {
+		if c := own[name]; !c.Exempt && !p.RefusesCategory(name) {
+			c.Rules = withOwn(c.Rules, limits)
+			own[name] = c
 		}
 	}
-	p.Rules = append(rules, p.Beside(s)...)
+	p.Categories = own
 	return p
+}
+
+// withOwn returns rules with a user's own in place of those with the same windows. Others
+// of the user come last.
+func withOwn(rules, own []Rule) []Rule {
+	if len(own) == 0 {
+		return rules
+	}
+	all := make([]Rule, 0, len(rules)+len(own))
+	for _, r := range rules {
+		if i := slices.IndexFunc(own, r.SameWindow); i >= 0 {
+			r = own[i]
+		}
+		if !slices.Contains(all, r) {
+			all = append(all, r)
+		}
+	}
+	return append(all, beside(rules, own)...)
+}
+
+func beside(rules, own []Rule) []Rule {
+	return slices.DeleteFunc(slices.Clone(own), func(r Rule) bool { return slices.ContainsFunc(rules, r.SameWindow) })
 }
 
 // Beside returns the limits of a user that replace no rule of the policy. They apply beside
 // its rules: a change of the policy must not end what was promised to a user.
-func (p Policy) Beside(s UserSettings) []Rule {
-	var beside []Rule
-	for _, limit := range s.Limits {
-		if !slices.ContainsFunc(p.Rules, limit.SameWindow) {
-			beside = append(beside, limit)
-		}
-	}
-	return beside
-}
+func (p Policy) Beside(s UserSettings) []Rule { return beside(p.Rules, s.Limits) }
 
 // QuietZone returns the time zone of the quiet hours of a user with these settings: the
 // user's own, or else the policy's; "" means UTC.
 func (p Policy) QuietZone(s UserSettings) string { return cmp.Or(s.TimeZone, p.TimeZone) }
 
-// CheckSettings checks that each limit of a user replaces a rule of the policy. The error
-// is a *fault.InvalidError for the field "limits".
+// CheckSettings checks a user's settings against the policy: each limit replaces a rule, the
+// policy judges each category that has own rules, and the quiet hours of both leave a time
+// of the week. The error is a *fault.InvalidError.
 func (p Policy) CheckSettings(s UserSettings) error {
 	for _, limit := range s.Limits {
 		if !slices.ContainsFunc(p.Rules, limit.SameWindow) {
 			return &fault.InvalidError{
 				Field: "limits", Value: limit.String(),
 				Says: fmt.Sprintf("the limit %s replaces no rule, as policy %s has none of its window: it has %s", limit, p.Name, JoinRules(p.Rules, ", ")),
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Categories)) {
+		says := ""
+		switch {
+		case p.Categories[name].Exempt:
+			says = fmt.Sprintf("category %s is exempt under policy %s: no rule applies to it", name, p.Name)
+		case p.RefusesCategory(name):
+			says = fmt.Sprintf("policy %s refuses category %s: it has no rules", p.Name, name)
+		default:
+			continue
+		}
+		return &fault.InvalidError{Field: "categories", Value: name, Says: says}
+	}
+	if s.QuietHours.IsZero() {
+		return nil
+	}
+	for _, name := range append([]string{""}, slices.Sorted(maps.Keys(p.Categories))...) {
+		if p.Quiet(name, s.QuietHours).Always() {
+			return &fault.InvalidError{
+				Field: "quiet_hours", Value: s.QuietHours.String(),
+				Says: fmt.Sprintf("the quiet hours %s leave no time of the week beside those of policy %s: nothing could ever be sent", s.QuietHours, p.Name),
 			}
 		}
 	}
@@ -135,6 +227,9 @@ const (
 	fieldLimits  = "limits"
 	fieldZone    = "zone"
 	fieldBlocked = "blocked"
+	fieldQuiet   = "quiet"      // lines with ";" between them
+	fieldOwn     = "categories" // "marketing=1/calendar_week 5/calendar_month;news=1/day"
+	fieldOptOut  = "out"        // " marketing news ", which lua/message/claim.lua reads
 	fieldVersion = "v"
 )
 
@@ -144,7 +239,29 @@ func (s UserSettings) Stored() []any {
 	if s.Blocked {
 		blocked = "1"
 	}
-	return []any{s.Contact, s.Policy, JoinRules(s.Limits, " "), s.TimeZone, blocked}
+	own := make([]string, 0, len(s.Categories))
+	for _, name := range slices.Sorted(maps.Keys(s.Categories)) {
+		own = append(own, name+"="+JoinRules(s.Categories[name], " "))
+	}
+	out := ""
+	if len(s.OptOut) > 0 {
+		out = " " + strings.Join(s.OptOut, " ") + " "
+	}
+	return []any{
+		s.Contact, s.Policy, JoinRules(s.Limits, " "), s.TimeZone, blocked,
+		strings.Join(s.QuietHours.Lines(), ";"), strings.Join(own, ";"), out,
+	}
+}
+
+// ChangesRules reports whether the settings change the rules of the user's policy.
+func (s UserSettings) ChangesRules() bool {
+	return s.TimeZone != "" || len(s.Limits) > 0 || len(s.Categories) > 0 || len(s.OptOut) > 0 || !s.QuietHours.IsZero()
+}
+
+// RulesKey returns a text that is the same for all settings from which the same rules follow.
+func (s UserSettings) RulesKey() string {
+	s.Contact, s.Blocked = "", false
+	return fmt.Sprintf("%q", s.Stored())
 }
 
 // ReadSettings reads the fields of the store. The error is a *fault.InvalidError for a
@@ -157,6 +274,23 @@ func ReadSettings(values map[string]string) (UserSettings, error) {
 	var err error
 	if s.Limits, err = parseRules(strings.Fields(values[fieldLimits])); err != nil {
 		return UserSettings{}, err
+	}
+	if lines := values[fieldQuiet]; lines != "" {
+		if s.QuietHours, err = ParseQuietHours(strings.Split(lines, ";")...); err != nil {
+			return UserSettings{}, err
+		}
+	}
+	if own := values[fieldOwn]; own != "" {
+		s.Categories = make(map[string][]Rule)
+		for entry := range strings.SplitSeq(own, ";") {
+			name, rules, _ := strings.Cut(entry, "=")
+			if s.Categories[name], err = parseRules(strings.Fields(rules)); err != nil {
+				return UserSettings{}, err
+			}
+		}
+	}
+	if out := strings.Fields(values[fieldOptOut]); len(out) > 0 {
+		s.OptOut = out
 	}
 	return s, s.Validate()
 }

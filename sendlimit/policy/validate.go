@@ -42,6 +42,8 @@ func (p Policy) Validate() error {
 		wrong.Add(&fault.InvalidError{Field: "unknown_categories", Value: string(p.UnknownCategories), Want: "refuse or allow"})
 	}
 	wrong.Add(p.validateCategories())
+	wrong.Add(p.validateQuiet())
+	wrong.Add(p.validateBlackouts())
 	wrong.Add(p.validateAlerts())
 	_, err := p.Location()
 	wrong.Add(err)
@@ -128,10 +130,39 @@ func (c CategoryRules) validate(field string) error {
 		}
 	case c.Uncounted && !c.Exempt:
 		return &fault.InvalidError{Field: field + ".counts", Value: "false", Says: field + " has counts: false without exempt: true: messages that are judged also count"}
-	case !c.Exempt && len(c.Rules) == 0:
-		return &fault.InvalidError{Field: field, Value: "{}", Says: field + " needs at least one rule, such as 2/calendar_day, or exempt: true"}
+	case c.Exempt && c.HasQuiet():
+		return &fault.InvalidError{
+			Field: field, Value: c.String(),
+			Says: field + " has quiet times and exempt: true: an exempt message is sent at any time, so give one of the two",
+		}
+	case !c.Exempt && len(c.Rules) == 0 && !c.HasQuiet():
+		return &fault.InvalidError{
+			Field: field, Value: "{}",
+			Says: field + " needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or exempt: true",
+		}
 	}
 	return fault.InField(validateRules(c.Rules, field+".rules"), field+".rules")
+}
+
+// validateQuiet checks that the hours of each category leave a time of the week.
+func (p Policy) validateQuiet() error {
+	var wrong fault.InvalidErrors
+	check := func(field, category string) {
+		q := p.Quiet(category, WeekHours{})
+		if q.Always() && !q.hours.always() { // that was refused before
+			wrong.Add(&fault.InvalidError{
+				Field: field, Value: q.only.String(),
+				Says: fmt.Sprintf("%s %s is all in the quiet hours %s: nothing could ever be sent", field, q.only, q.hours),
+			})
+		}
+	}
+	check("only", "")
+	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
+		if c := p.Categories[name]; c.QuietHours != nil || c.Only != nil {
+			check("categories."+name+".only", name)
+		}
+	}
+	return wrong.Err()
 }
 
 // Location returns the policy's time zone.

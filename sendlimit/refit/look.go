@@ -193,7 +193,7 @@ func (l *refitLook) misfit(in *script.ReplyReader) (Misfit, error) {
 		m.Rule, m.RuleCategory = scope.Rule(number)
 		return m, nil
 	}
-	if m.Quiet = l.by.Rules.QuietPeriod(m.At); m.Quiet == nil {
+	if m.Quiet = scope.QuietPeriod(m.At); m.Quiet == nil {
 		return m, script.ReplyError(refitting, "quiet hours at a time that has none")
 	}
 	return m, nil

@@ -1,6 +1,7 @@
 package sendlimittest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -100,6 +101,8 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 		return c
 	case !m.now.Before(known.expiry(m.options.ExpireAfter)):
 		return m.drop(known, d.Nonce, reasonExpired, c)
+	case slices.Contains(m.regime().optOut, known.category):
+		return m.drop(known, d.Nonce, reasonOptedOut, c)
 	case m.now.After(known.at.Add(m.options.Tolerance)):
 		return m.expectLateClaim(known, d.Nonce, c)
 	}

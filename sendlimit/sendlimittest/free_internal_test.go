@@ -203,7 +203,7 @@ func drawQuiet(t *rapid.T) (quiet, int64) {
 		clock := time.Time{}.Add(timeOfDay(near.Hour(), near.Minute()))
 		lines = append(lines, days+clock.Format("15:04")+"-"+clock.Add(lasts).Format("15:04"))
 	}
-	q, err := parseQuiet(zone, lines)
+	q, err := parseQuiet(zone, lines, nil, nil)
 	require.NoError(t, err)
 	return q, first
 }

@@ -34,6 +34,10 @@ func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit
 		d.Code = fault.CodeBlocked
 		return d
 	}
+	if slices.Contains(g.optOut, category) {
+		d.Code = fault.CodeOptedOut
+		return d
+	}
 	ts := g.termsOf(category)
 	d.Violations = ts.violations(tl, t)
 	switch {
@@ -62,7 +66,8 @@ func (g *regime) judgeNew(tl timeline, category string, asked, now int64) sendli
 	switch {
 	case !g.refusesUnknown || known || category == "":
 		return d
-	case d.Code == fault.CodeInPast || d.Code == fault.CodeTooFarAhead || d.Code == fault.CodeBlocked:
+	case d.Code == fault.CodeInPast || d.Code == fault.CodeTooFarAhead,
+		d.Code == fault.CodeBlocked, d.Code == fault.CodeOptedOut:
 		return d
 	}
 	return sendlimit.Decision{

@@ -78,7 +78,8 @@ func (m *mailbox) plan(candidates []*message) []planned {
 		others = others.remove(known.id)
 	}
 	for id, known := range m.messages {
-		if m.isLate(known) && g.exempt[known.category] && !known.doubt && !m.now.Before(known.expiry(m.options.ExpireAfter)) {
+		gone := g.exempt[known.category] && !m.now.Before(known.expiry(m.options.ExpireAfter)) || slices.Contains(g.optOut, known.category)
+		if m.isLate(known) && !known.doubt && gone {
 			others = others.remove(id) // its claim will drop it
 		}
 	}
@@ -125,7 +126,8 @@ func (m *mailbox) candidates(claiming *message) []*message {
 	g := m.regime()
 	var late []*message
 	for _, known := range m.messages {
-		judged := !g.exempt[known.category] && !known.uncounted
+		unwanted := slices.Contains(g.optOut, known.category) && !known.doubt
+		judged := !g.exempt[known.category] && !known.uncounted && !unwanted
 		if known == claiming || judged && m.isLate(known) {
 			late = append(late, known)
 		}

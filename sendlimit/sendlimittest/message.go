@@ -23,6 +23,7 @@ const (
 // Why a message was dropped.
 const (
 	reasonExpired    = "expired"
+	reasonOptedOut   = "opted_out"
 	reasonNoFreeTime = "no_free_time"
 	reasonRestored   = "restored"
 	reasonUncertain  = "uncertain"

@@ -2,6 +2,7 @@ package sendlimittest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,12 +67,12 @@ func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 	p, err := policy.Parse(name, zone, rules...)
 	require.NoError(t, err)
 	p.UserTimeZone = rapid.Bool().Draw(t, "user's time zone")
-	p.QuietHours = d.drawQuietHours(t, p.TimeZone)
 	p.Reach = rapid.SampledFrom([]time.Duration{0, 0, 0, 90 * time.Minute, 10 * 24 * time.Hour}).Draw(t, "reach")
 	p.OnConflict = rapid.SampledFrom([]policy.OnConflict{"", policy.Refuse, policy.Shift}).Draw(t, "on conflict")
 	if d.categories {
 		p.Categories, p.UnknownCategories = d.drawCategories(t), drawUnknownCategories(t)
 	}
+	d.drawQuiet(t, &p)
 	require.NoError(t, p.Validate())
 	return p
 }
@@ -95,7 +96,10 @@ func (d drawnPolicies) drawCategories(t *rapid.T) map[string]policy.CategoryRule
 		case 4:
 			c.Exempt, c.Uncounted = true, true
 		default:
-			continue
+			if !rapid.Bool().Draw(t, "quiet times only") {
+				continue
+			}
+			c.QuietHours = new(policy.WeekHours)
 		}
 		all[name] = c
 	}
@@ -112,13 +116,82 @@ func drawUnknownCategories(t *rapid.T) policy.UnknownCategories {
 	}).Draw(t, "unknown categories")
 }
 
+// ownQuietHours are short: they leave a time of the week beside any that are drawn.
+var ownQuietHours = [][]string{ //nolint:gochecknoglobals // a constant table
+	{}, {}, {"12:00-12:30"}, {"sun 10:00-11:00", "00:00-00:10"}, {"mon-sat 13:00-13:10"},
+}
+
+// drawQuiet draws the quiet times of a policy and of its categories.
+func (d drawnPolicies) drawQuiet(t *rapid.T, p *policy.Policy) {
+	p.QuietHours = d.drawQuietHours(t, p.TimeZone)
+	p.Calendars = nil
+	p.Only, p.Blackouts = d.drawAllowed(t), d.drawBlackouts(t, p)
+	if rapid.IntRange(0, 3).Draw(t, "calendar") == 0 {
+		p.Calendars = map[string]policy.Blackouts{"holidays": d.drawBlackouts(t, nil)}
+		p.Blackouts = d.drawBlackouts(t, p)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
+		c := p.Categories[name]
+		if c.Exempt {
+			continue
+		}
+		if c.QuietHours != nil || rapid.IntRange(0, 3).Draw(t, "own quiet hours") == 0 {
+			c.QuietHours = new(d.drawQuietHours(t, p.TimeZone))
+		}
+		if rapid.IntRange(0, 3).Draw(t, "own allowed hours") == 0 {
+			c.Only = new(d.drawAllowed(t))
+		}
+		if rapid.IntRange(0, 3).Draw(t, "own blackouts") == 0 {
+			c.Blackouts = new(d.drawBlackouts(t, p))
+		}
+		p.Categories[name] = c
+	}
+}
+
+// drawAllowed mostly draws no allowed hours. What it draws leaves a time of the week beside
+// any quiet hours that are drawn.
+func (d drawnPolicies) drawAllowed(t *rapid.T) policy.WeekHours {
+	if rapid.IntRange(0, 4).Draw(t, "only") > 0 {
+		return policy.WeekHours{}
+	}
+	hours, err := policy.ParseAllowedHours(rapid.SampledFrom([][]string{
+		{"06:00-05:00"}, {"mon-fri 00:00-24:00", "sat,sun 09:15-08:30"}, {"00:00-24:00"}, {"mon-sat 02:00-01:45", "sun 03:00-02:30"},
+	}).Draw(t, "allowed")...)
+	require.NoError(t, err)
+	return hours
+}
+
+// drawBlackouts mostly draws no dates. Others are near the start of the history.
+func (d drawnPolicies) drawBlackouts(t *rapid.T, p *policy.Policy) policy.Blackouts {
+	if rapid.IntRange(0, 3).Draw(t, "blackouts") > 0 {
+		return policy.Blackouts{}
+	}
+	var lines []string
+	if p != nil && p.Calendars != nil {
+		lines = append(lines, "holidays")
+	}
+	for range rapid.IntRange(1, 2).Draw(t, "dates") {
+		from := d.start.AddDate(0, 0, rapid.IntRange(-2, 3).Draw(t, "days from the start"))
+		until := from.AddDate(0, 0, rapid.IntRange(0, 2).Draw(t, "days"))
+		layout := rapid.SampledFrom([]string{time.DateOnly, "01-02"}).Draw(t, "every year")
+		line := from.Format(layout)
+		if until.After(from) {
+			line += ".." + until.Format(layout)
+		}
+		lines = append(lines, line)
+	}
+	dates, err := policy.ParseBlackouts(lines...)
+	require.NoError(t, err)
+	return dates
+}
+
 // drawQuietHours draws no quiet hours, usual ones, or ones that begin or end near
 // the start of the history.
-func (d drawnPolicies) drawQuietHours(t *rapid.T, zone string) policy.QuietHours {
+func (d drawnPolicies) drawQuietHours(t *rapid.T, zone string) policy.WeekHours {
 	var lines []string
 	switch rapid.IntRange(0, 3).Draw(t, "quiet hours") {
 	case 0, 1:
-		return policy.QuietHours{}
+		return policy.WeekHours{}
 	case 2:
 		lines = rapid.SampledFrom([][]string{
 			{"22:00-08:00"},
@@ -166,5 +239,32 @@ func drawSettings(t *rapid.T, policies ...policy.Policy) policy.UserSettings {
 			s.Limits = append(s.Limits, r)
 		}
 	}
+	if hours := rapid.SampledFrom(ownQuietHours).Draw(t, "own quiet hours"); len(hours) > 0 {
+		var err error
+		s.QuietHours, err = policy.ParseQuietHours(hours...)
+		require.NoError(t, err)
+	}
+	drawOwnCategories(t, &s, policies)
 	return s
+}
+
+// drawOwnCategories draws a user's rules of categories, with windows that the policies
+// remember, and opt-outs.
+func drawOwnCategories(t *rapid.T, s *policy.UserSettings, policies []policy.Policy) {
+	if !slices.ContainsFunc(policies, func(p policy.Policy) bool { return len(p.Categories) > 0 }) {
+		return
+	}
+	for _, name := range historyCategories[1:] {
+		switch rapid.IntRange(0, 7).Draw(t, "own "+name) {
+		case 0:
+			r := policies[0].Rules[0] // the longest window
+			r.Limit = rapid.IntRange(1, mostLimit).Draw(t, "limit")
+			if s.Categories == nil {
+				s.Categories = make(map[string][]policy.Rule)
+			}
+			s.Categories[name] = []policy.Rule{r}
+		case 1:
+			s.OptOut = append(s.OptOut, name)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package sendlimittest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -15,7 +16,7 @@ func (m *Model) NextFree(r sendlimit.NextFreeRequest) []time.Time {
 	tl := m.remember(r.User, now).counted()
 	g := m.regime(r.User)
 
-	if g.blocked {
+	if g.blocked || slices.Contains(g.optOut, r.Category) {
 		return nil
 	}
 	var free []time.Time
@@ -66,7 +67,7 @@ func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 	g := m.regime(r.User)
 	ts := g.termsOf(r.Category)
 
-	u := sendlimit.Usage{At: moment(at), Blocked: g.blocked, Now: moment(now)}
+	u := sendlimit.Usage{At: moment(at), Blocked: g.blocked, OptedOut: slices.Contains(g.optOut, r.Category), Now: moment(now)}
 	for _, rule := range ts.rules {
 		u.Rules = append(u.Rules, rule.usage(tl, at))
 	}
@@ -75,7 +76,7 @@ func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 	}
 	asked := span{cut(r.From), cut(r.To)}
 	u.Quiet = stretches(ts.quiet.spans(asked))
-	if !g.blocked {
+	if !g.blocked && !u.OptedOut {
 		u.Free = stretches(ts.freeSpans(tl, asked))
 	}
 	return u

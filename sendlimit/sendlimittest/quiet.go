@@ -10,11 +10,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// quiet is a user's quiet hours: all times at which a zone's clock shows a time
-// that one of the lines covers. The zero value covers no time.
+// quiet is when nothing is sent to a user: all times at which a zone's clock shows a time
+// that one of the lines covers, or one that no line of allowed hours covers, or one of the
+// dates. The zero value covers no time.
 type quiet struct {
-	zone  *time.Location
-	lines []quietLine
+	zone    *time.Location
+	lines   []quietLine
+	allowed []quietLine // nil means all
+	dates   []string    // "2027-12-24..2027-12-26", "12-24..01-02", or one day
 }
 
 // quietLine is one line of quiet hours: the times of day at which they begin and
@@ -26,9 +29,10 @@ type quietLine struct {
 	from, until time.Duration
 }
 
-// parseQuiet parses lines of a policy, such as "fri-sun 22:00-08:00".
-func parseQuiet(zone *time.Location, lines []string) (quiet, error) {
-	q := quiet{zone: zone}
+// parseQuiet parses quiet hours of a policy, such as "fri-sun 22:00-08:00", its allowed
+// hours, and its dates.
+func parseQuiet(zone *time.Location, lines, allowed, dates []string) (quiet, error) {
+	q := quiet{zone: zone, dates: dates}
 	for _, text := range lines {
 		line, err := parseQuietLine(text)
 		if err != nil {
@@ -36,8 +40,19 @@ func parseQuiet(zone *time.Location, lines []string) (quiet, error) {
 		}
 		q.lines = append(q.lines, line)
 	}
+	for _, text := range allowed {
+		line, err := parseQuietLine(text)
+		if err != nil {
+			return quiet{}, fmt.Errorf("allowed hours %q: %w", text, err)
+		}
+		line.text = "only " + strings.Join(allowed, " and ")
+		q.allowed = append(q.allowed, line)
+	}
 	return q, nil
 }
+
+// none reports whether no time is quiet.
+func (q quiet) none() bool { return q.lines == nil && q.allowed == nil && q.dates == nil }
 
 func parseQuietLine(text string) (quietLine, error) {
 	days, hours, found := strings.Cut(text, " ")
@@ -78,11 +93,30 @@ func timeOfDay(hours, minutes int) time.Duration {
 
 // covers reports whether t is in the quiet hours.
 func (q quiet) covers(t int64) bool {
-	if q.lines == nil {
-		return false
+	return !q.none() && q.reason(moment(t).In(q.zone)) != ""
+}
+
+// reason returns the line that makes a time quiet, or "".
+func (q quiet) reason(wall time.Time) string {
+	covers := func(l quietLine) bool { return l.covers(wall) }
+	if i := slices.IndexFunc(q.lines, covers); i >= 0 {
+		return q.lines[i].text
 	}
-	wall := moment(t).In(q.zone)
-	return slices.ContainsFunc(q.lines, func(l quietLine) bool { return l.covers(wall) })
+	if q.allowed != nil && !slices.ContainsFunc(q.allowed, covers) {
+		return q.allowed[0].text
+	}
+	today := wall.Format(time.DateOnly)
+	for _, date := range q.dates {
+		first, last, ranged := strings.Cut(date, "..")
+		if !ranged {
+			last = first
+		}
+		shown := today[len(today)-len(first):] // without the year, for a date of every year
+		if first <= last && first <= shown && shown <= last || first > last && (first <= shown || shown <= last) {
+			return "blackout " + date
+		}
+	}
+	return ""
 }
 
 // covers reports whether the line covers what a clock shows.
@@ -102,7 +136,7 @@ func (l quietLine) covers(wall time.Time) bool {
 // nextEdge returns the earliest edge after t. Without quiet hours it returns the
 // largest time.
 func (q quiet) nextEdge(t int64) int64 {
-	if q.lines == nil {
+	if q.none() {
 		return math.MaxInt64
 	}
 	wall := moment(t).In(q.zone)
@@ -123,7 +157,7 @@ func (q quiet) nextEdge(t int64) int64 {
 // previousEdge returns the latest edge up to t. Without quiet hours it returns the
 // smallest time.
 func (q quiet) previousEdge(t int64) int64 {
-	if q.lines == nil {
+	if q.none() {
 		return math.MinInt64
 	}
 	wall := moment(t).In(q.zone)
@@ -154,7 +188,7 @@ func (q quiet) midnight(wall time.Time) (midnight, ahead int64) {
 // timesOfDay returns the times of the lines in milliseconds since midnight.
 func (q quiet) timesOfDay() []int64 {
 	times := make([]int64, 0, 2*len(q.lines))
-	for _, l := range q.lines {
+	for _, l := range slices.Concat(q.lines, q.allowed) {
 		times = append(times, l.from.Milliseconds(), l.until.Milliseconds())
 	}
 	return times
@@ -162,11 +196,10 @@ func (q quiet) timesOfDay() []int64 {
 
 // period returns the quiet period that contains t.
 func (q quiet) period(t int64) *policy.QuietPeriod {
-	wall, around := moment(t).In(q.zone), q.stretchAt(t)
-	line := slices.IndexFunc(q.lines, func(l quietLine) bool { return l.covers(wall) })
+	around := q.stretchAt(t)
 	return &policy.QuietPeriod{
 		From: moment(around.from), Until: moment(around.until),
-		TimeZone: q.zone.String(), Location: q.zone, Hours: q.lines[line].text,
+		TimeZone: q.zone.String(), Location: q.zone, Hours: q.reason(moment(t).In(q.zone)),
 	}
 }
 

@@ -49,7 +49,7 @@ func TestQuiet(t *testing.T) {
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			t.Parallel()
-			q, err := parseQuiet(zone(t, c.zone), c.lines)
+			q, err := parseQuiet(zone(t, c.zone), c.lines, nil, nil)
 			require.NoError(t, err)
 			at := parse(t, c.at)
 			require.Equal(t, c.from != "", q.covers(at))
@@ -91,7 +91,7 @@ func TestQuietEdges(t *testing.T) {
 func TestQuietHoursThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"abc 22:00-08:00", "22-08", "mon-xyz 22:00-08:00"} {
-		_, err := parseQuiet(time.UTC, []string{line})
+		_, err := parseQuiet(time.UTC, []string{line}, nil, nil)
 		require.Error(t, err, line)
 	}
 }

@@ -2,6 +2,7 @@ package sendlimittest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ type regime struct {
 	reach   int64 // ms
 	shift   bool  // what requests with ByPolicy do on a conflict
 	blocked bool
+	optOut  []string // categories that the user does not want
 	// overall applies to all categories except those below.
 	overall    terms
 	categories map[string]terms
@@ -44,19 +46,31 @@ func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration) (*
 		reach = min(reach, p.Reach)
 	}
 	g := &regime{
-		reach: reach.Milliseconds(), shift: p.OnConflict == policy.Shift, blocked: own.Blocked,
+		reach: reach.Milliseconds(), shift: p.OnConflict == policy.Shift, blocked: own.Blocked, optOut: own.OptOut,
 		refusesUnknown: p.UnknownCategories == policy.RefuseUnknown || p.UnknownCategories == "" && len(p.Categories) > 0,
 		categories:     make(map[string]terms), exempt: make(map[string]bool), uncounted: make(map[string]bool),
 	}
-	if g.overall.quiet, err = parseQuiet(theirs, p.QuietHours.Lines()); err != nil {
+	if g.overall.quiet, err = quietOf(p, policy.CategoryRules{}, own, theirs); err != nil {
 		return nil, err
 	}
 	for _, r := range replaced(p.Rules, own.Limits) {
 		g.overall.rules = append(g.overall.rules, rule{Rule: r, zone: counting})
 	}
-	for name, c := range p.Categories {
-		ts := terms{quiet: g.overall.quiet, rules: append([]rule(nil), g.overall.rules...)}
-		for _, r := range c.Rules {
+	categories := maps.Clone(p.Categories)
+	for name := range own.Categories {
+		if _, known := categories[name]; !known && !g.refusesUnknown {
+			if categories == nil {
+				categories = make(map[string]policy.CategoryRules)
+			}
+			categories[name] = policy.CategoryRules{}
+		}
+	}
+	for name, c := range categories {
+		ts := terms{rules: append([]rule(nil), g.overall.rules...)}
+		if ts.quiet, err = quietOf(p, c, own, theirs); err != nil {
+			return nil, err
+		}
+		for _, r := range replaced(c.Rules, own.Categories[name]) {
 			ts.rules = append(ts.rules, rule{Rule: r, zone: counting, category: name})
 		}
 		if g.exempt[name], g.uncounted[name] = c.Exempt, c.Uncounted; c.Exempt {
@@ -65,6 +79,30 @@ func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration) (*
 		g.categories[name] = ts
 	}
 	return g, nil
+}
+
+// quietOf returns the quiet times of a category. What it has of its own replaces what the
+// policy has; the user's quiet hours come on top.
+func quietOf(p policy.Policy, c policy.CategoryRules, own policy.UserSettings, zone *time.Location) (quiet, error) {
+	hours, allowed, dates := p.QuietHours, p.Only, p.Blackouts
+	if c.QuietHours != nil {
+		hours = *c.QuietHours
+	}
+	if c.Only != nil {
+		allowed = *c.Only
+	}
+	if c.Blackouts != nil {
+		dates = *c.Blackouts
+	}
+	var days []string
+	for _, line := range dates.Lines() {
+		if line[0] >= '0' && line[0] <= '9' {
+			days = append(days, line)
+		} else {
+			days = append(days, p.Calendars[line].Lines()...)
+		}
+	}
+	return parseQuiet(zone, append(hours.Lines(), own.QuietHours.Lines()...), allowed.Lines(), days)
 }
 
 // replaced returns rules. Rules with the same window as one of the user's own are

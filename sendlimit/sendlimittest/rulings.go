@@ -107,8 +107,8 @@ func (m *mailbox) regulate(t *rapid.T, p *policy.Policy) {
 			drawn.longest = i
 		}
 	}
-	p.QuietHours = drawn.drawQuietHours(t, p.TimeZone)
 	p.Categories, p.UnknownCategories = drawn.drawCategories(t), drawUnknownCategories(t)
+	drawn.drawQuiet(t, p)
 }
 
 // changeSettings sets or clears the user's settings. They take effect immediately.
@@ -147,6 +147,8 @@ func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Dec
 		return sendlimit.Decision{Code: fault.CodeExpired, ExpiresAt: known.expires, Now: m.now}
 	case g.blocked:
 		return sendlimit.Decision{Code: fault.CodeBlocked, Now: m.now}
+	case slices.Contains(g.optOut, known.category):
+		return sendlimit.Decision{Code: fault.CodeOptedOut, Now: m.now}
 	}
 	last := cut(m.now) + g.reach
 	if !known.expires.IsZero() {

@@ -133,6 +133,8 @@ func noRetry(d sendlimit.Decision, user, id string) string {
 			id, user, d.ExpiresAt.Format(message.TimeLayout))
 	case d.Code == fault.CodeBlocked:
 		return submit.BlockedSentence(user)
+	case d.Code == fault.CodeOptedOut:
+		return submit.OptedOutSentence(user)
 	case d.Code == fault.CodeSendLimit && !d.ExpiresAt.IsZero():
 		return fmt.Sprintf("no time is free for %s before message %s expires at %s",
 			user, id, d.ExpiresAt.Format(message.TimeLayout))

@@ -11,43 +11,63 @@ import (
 
 // SettingsDraft is the request to set all settings of a user. An empty field is not set.
 type SettingsDraft struct {
-	Contact  string   `json:"contact,omitempty" doc:"Where alerts about full daily rules go: an e-mail address or an https: URL."`
-	Policy   string   `json:"policy,omitempty" doc:"The name of an existing policy, instead of default."`
-	Limits   []string `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows: 20/calendar_day replaces 10/calendar_day."`
-	TimeZone string   `json:"time_zone,omitempty" doc:"An IANA time zone, for quiet hours, and for calendar rules if the policy says so."`
-	Blocked  bool     `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user. Accepted ones are still sent."`
+	Contact string   `json:"contact,omitempty" doc:"Where alerts about full daily rules go: an e-mail address or an https: URL."`
+	Policy  string   `json:"policy,omitempty" doc:"The name of an existing policy, instead of default."`
+	Limits  []string `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows: 20/calendar_day replaces 10/calendar_day."`
+	// Categories, OptOut and QuietHours: see policy.UserSettings.
+	Categories map[string][]string `json:"categories,omitempty" doc:"Rules of single categories, by name. They replace the category's rules with the same windows, or apply beside them."`
+	OptOut     []string            `json:"opt_out,omitempty" doc:"Categories that the user does not want. Their messages are refused, and scheduled ones are dropped at their send time."`
+	QuietHours []string            `json:"quiet_hours,omitempty" doc:"Quiet hours of the user, beside those of the policy."`
+	TimeZone   string              `json:"time_zone,omitempty" doc:"An IANA time zone, for quiet hours, and for calendar rules if the policy says so."`
+	Blocked    bool                `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user. Accepted ones are still sent."`
 }
 
 // SettingsPatch is the request to change some settings of a user. A nil field stays as
 // it is; an empty one is removed.
 type SettingsPatch struct {
-	Contact  *string  `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
-	Policy   *string  `json:"policy,omitempty" doc:"The name of an existing policy."`
-	Limits   []string `json:"limits,omitzero" doc:"All rules of the user's own."`
-	TimeZone *string  `json:"time_zone,omitempty" doc:"An IANA time zone."`
-	Blocked  *bool    `json:"blocked,omitempty" doc:"Whether no more messages are accepted."`
+	Contact    *string             `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
+	Policy     *string             `json:"policy,omitempty" doc:"The name of an existing policy."`
+	Limits     []string            `json:"limits,omitzero" doc:"All rules of the user's own."`
+	Categories map[string][]string `json:"categories,omitzero" doc:"All own rules of categories."`
+	OptOut     []string            `json:"opt_out,omitzero" doc:"All categories that the user does not want."`
+	QuietHours []string            `json:"quiet_hours,omitzero" doc:"All quiet hours of the user."`
+	TimeZone   *string             `json:"time_zone,omitempty" doc:"An IANA time zone."`
+	Blocked    *bool               `json:"blocked,omitempty" doc:"Whether no more messages are accepted."`
 }
 
 // UserSettings has what is set for a user, and the rules that apply to the user.
 type UserSettings struct {
-	User      string          `json:"user"`
-	Contact   string          `json:"contact"`
-	Policy    string          `json:"policy"` // "" for the default policy
-	Limits    []string        `json:"limits"`
-	TimeZone  string          `json:"time_zone"`
-	Blocked   bool            `json:"blocked"`
-	Effective *EffectiveRules `json:"effective"` // nil if the store does not have the policy
+	User       string              `json:"user"`
+	Contact    string              `json:"contact"`
+	Policy     string              `json:"policy"` // "" for the default policy
+	Limits     []string            `json:"limits"`
+	Categories map[string][]string `json:"categories"`
+	OptOut     []string            `json:"opt_out"`
+	QuietHours []string            `json:"quiet_hours"`
+	TimeZone   string              `json:"time_zone"`
+	Blocked    bool                `json:"blocked"`
+	Effective  *EffectiveRules     `json:"effective"` // nil if the store does not have the policy
 }
 
 // EffectiveRules are the rules that apply to a user.
 type EffectiveRules struct {
-	Policy        string           `json:"policy"`
-	Version       int64            `json:"version"`
-	TimeZone      string           `json:"time_zone"` // of calendar rules
-	Rules         []EffectiveRule  `json:"rules"`
-	Exempt        []ExemptCategory `json:"exempt,omitempty"`
-	QuietHours    []string         `json:"quiet_hours"`
-	QuietTimeZone string           `json:"quiet_time_zone"`
+	Policy   string           `json:"policy"`
+	Version  int64            `json:"version"`
+	TimeZone string           `json:"time_zone"` // of calendar rules
+	Rules    []EffectiveRule  `json:"rules"`
+	Exempt   []ExemptCategory `json:"exempt,omitempty"`
+	// QuietHours are lines as policy.Quiet.Lines has them: hours, "only 09:00-20:00" and
+	// "blackout 12-25". Quiet has those of categories with their own.
+	QuietHours    []string        `json:"quiet_hours"`
+	Quiet         []CategoryQuiet `json:"quiet,omitempty"`
+	QuietTimeZone string          `json:"quiet_time_zone"`
+	OptOut        []string        `json:"opt_out,omitempty"`
+}
+
+// CategoryQuiet has the quiet times of a category with its own.
+type CategoryQuiet struct {
+	Category   string   `json:"category"`
+	QuietHours []string `json:"quiet_hours"`
 }
 
 // EffectiveRule is a rule that applies to a user.
@@ -74,15 +94,25 @@ type ExemptCategory struct {
 // The store's policies are given by name.
 func UserSettingsOf(user string, s policy.UserSettings, policies map[string]policy.Policy) UserSettings {
 	spelled := UserSettings{
-		User: user, Contact: s.Contact, Policy: s.Policy, Limits: []string{}, TimeZone: s.TimeZone, Blocked: s.Blocked,
+		User: user, Contact: s.Contact, Policy: s.Policy, Limits: spelledRules(s.Limits),
+		Categories: make(map[string][]string, len(s.Categories)), OptOut: append([]string{}, s.OptOut...),
+		QuietHours: append([]string{}, s.QuietHours.Lines()...), TimeZone: s.TimeZone, Blocked: s.Blocked,
 	}
-	for _, limit := range s.Limits {
-		spelled.Limits = append(spelled.Limits, limit.String())
+	for name, limits := range s.Categories {
+		spelled.Categories[name] = spelledRules(limits)
 	}
 	if policy, ok := policies[policyOf(s)]; ok {
 		spelled.Effective = effectiveRules(policy, s)
 	}
 	return spelled
+}
+
+func spelledRules(rules []policy.Rule) []string {
+	texts := make([]string, len(rules))
+	for i, r := range rules {
+		texts[i] = r.String()
+	}
+	return texts
 }
 
 // CheckUserSettings checks settings against the store's policies, which are given by
@@ -113,26 +143,34 @@ func effectiveRules(policy policy.Policy, s policy.UserSettings) *EffectiveRules
 	own := policy.For(s)
 	e := &EffectiveRules{
 		Policy: policy.Name, Version: policy.Version, TimeZone: zoneName(own.TimeZone),
-		QuietHours: append([]string{}, policy.QuietHours.Lines()...), QuietTimeZone: zoneName(policy.QuietZone(s)),
+		QuietHours:    append([]string{}, policy.Quiet("", s.QuietHours).Lines()...),
+		QuietTimeZone: zoneName(policy.QuietZone(s)), OptOut: s.OptOut,
 	}
-	for _, rule := range own.Rules {
-		r := EffectiveRule{Rule: rule.String(), From: FromPolicy}
-		if slices.ContainsFunc(s.Limits, rule.SameWindow) {
+	e.addRules("", own.Rules, policy.Rules, s.Limits)
+	for _, name := range slices.Sorted(maps.Keys(own.Categories)) {
+		category := own.Categories[name]
+		e.addRules(name, category.Rules, policy.Categories[name].Rules, s.Categories[name])
+		if category.Exempt {
+			e.Exempt = append(e.Exempt, ExemptCategory{Category: name, Counts: !category.Uncounted})
+		}
+		if category.HasQuiet() {
+			e.Quiet = append(e.Quiet, CategoryQuiet{Category: name, QuietHours: append([]string{}, policy.Quiet(name, s.QuietHours).Lines()...)})
+		}
+	}
+	return e
+}
+
+// addRules adds rules that apply, with those of the policy and the user's limits that they
+// come from.
+func (e *EffectiveRules) addRules(category string, rules, ofPolicy, limits []policy.Rule) {
+	for _, rule := range rules {
+		r := EffectiveRule{Rule: rule.String(), Category: category, From: FromPolicy}
+		if slices.ContainsFunc(limits, rule.SameWindow) {
 			r.From = FromUser
-			if i := slices.IndexFunc(policy.Rules, rule.SameWindow); i >= 0 {
-				r.Replaces = policy.Rules[i].String()
+			if i := slices.IndexFunc(ofPolicy, rule.SameWindow); i >= 0 {
+				r.Replaces = ofPolicy[i].String()
 			}
 		}
 		e.Rules = append(e.Rules, r)
 	}
-	for _, name := range slices.Sorted(maps.Keys(policy.Categories)) {
-		category := policy.Categories[name]
-		for _, rule := range category.Rules {
-			e.Rules = append(e.Rules, EffectiveRule{Rule: rule.String(), Category: name, From: FromPolicy})
-		}
-		if category.Exempt {
-			e.Exempt = append(e.Exempt, ExemptCategory{Category: name, Counts: !category.Uncounted})
-		}
-	}
-	return e
 }

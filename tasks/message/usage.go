@@ -21,9 +21,11 @@ type Usage struct {
 	Rules []RuleUsage `json:"rules"`
 	Free  []Stretch   `json:"free"`
 	// Blocked reports whether the user is blocked; then nothing is free.
-	Blocked bool       `json:"blocked,omitempty"`
-	Quiet   []Stretch  `json:"quiet,omitempty"` // what is in quiet hours
-	Sends   []Conflict `json:"sends"`           // sent and unsent
+	Blocked bool `json:"blocked,omitempty"`
+	// OptedOut reports whether the user does not want the category; then nothing is free.
+	OptedOut bool       `json:"opted_out,omitempty"`
+	Quiet    []Stretch  `json:"quiet,omitempty"` // what is in quiet hours
+	Sends    []Conflict `json:"sends"`           // sent and unsent
 	// More reports whether there are more sends than those listed.
 	More bool `json:"more,omitempty"`
 }

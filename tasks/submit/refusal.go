@@ -20,6 +20,8 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 		return quietSentence(d, user) + "; " + otherTimes(d)
 	case fault.CodeBlocked:
 		return BlockedSentence(user)
+	case fault.CodeOptedOut:
+		return OptedOutSentence(user)
 	case fault.CodeIDReused:
 		return fmt.Sprintf("the id %s stands for another message to %s: use another id for another message", id, user)
 	case fault.CodeTooLate:
@@ -90,6 +92,11 @@ func quietSentence(d sendlimit.Decision, user string) string {
 // BlockedSentence returns the sentence for a blocked user.
 func BlockedSentence(user string) string {
 	return user + " is blocked: nothing is accepted for this user until the block is lifted"
+}
+
+// OptedOutSentence returns the sentence for a category that the user does not want.
+func OptedOutSentence(user string) string {
+	return user + " has opted out of the category of the message: send nothing of it"
 }
 
 func countMessages(n int, category string) string {

@@ -33,7 +33,7 @@ func (s *Submitter) NextFree(ctx context.Context, r sendlimit.NextFreeRequest) (
 func UsageOf(r sendlimit.UsageRequest, u sendlimit.Usage, sends []keyspace.Reservation) message.Usage {
 	usage := message.Usage{
 		User: r.User, At: message.Time{Time: u.At}, From: message.Time{Time: r.From}, To: message.Time{Time: r.To},
-		Rules: make([]message.RuleUsage, len(u.Rules)), Free: stretchesOf(u.Free), Blocked: u.Blocked, Sends: make([]message.Conflict, len(sends)),
+		Rules: make([]message.RuleUsage, len(u.Rules)), Free: stretchesOf(u.Free), Blocked: u.Blocked, OptedOut: u.OptedOut, Sends: make([]message.Conflict, len(sends)),
 	}
 	for i, rule := range u.Rules {
 		kind := "sliding"

@@ -63,6 +63,7 @@ func Kinds() []Kind {
 		{fault.CodeUnauthorized, http.StatusUnauthorized, "The key is missing or unknown"},
 		{fault.CodeForbidden, http.StatusForbidden, "The key has not the scope"},
 		{fault.CodeBlocked, http.StatusForbidden, "Nothing is accepted for the user"},
+		{fault.CodeOptedOut, http.StatusForbidden, "The user does not want the category"},
 		{fault.CodeRateLimited, http.StatusTooManyRequests, "Too many requests"},
 		{fault.CodeQuotaExceeded, http.StatusTooManyRequests, "The quota is used up"},
 	}

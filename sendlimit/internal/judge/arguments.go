@@ -67,9 +67,9 @@ func (u UserRules) clock(c Case) any {
 func (c Case) Alerts() bool { return c.CopiesStay == 0 && (c.Scope == nil || !c.Scope.Uncounted) }
 
 // clocks returns the offsets of the calendar rules' zone as lua/fragments/zone.lua
-// reads them, and the quiet hours as lua/fragments/quiet.lua does; "" for none.
+// reads them, and the quiet times as lua/fragments/quiet.lua does; "" for none.
 func (s *Ruleset) clocks(c Case) (offsets, quiet any) {
-	unquiet := s.week == "" || c.Scope != nil && c.Scope.exempt
+	unquiet := s.quiets == nil || c.Scope != nil && !c.Scope.hasQuiet()
 	if !s.zoned && unquiet {
 		return "", ""
 	}
@@ -78,10 +78,14 @@ func (s *Ruleset) clocks(c Case) (offsets, quiet any) {
 		year = c.Now
 	}
 	t := s.tablesAt(year)
-	if unquiet {
+	switch {
+	case unquiet:
 		return t.offsets, ""
+	case c.Scope != nil:
+		return t.offsets, t.words[c.Scope.quiet]
+	default:
+		return t.offsets, t.all
 	}
-	return t.offsets, t.quiet
 }
 
 // settings tells the script which settings were used, and whether nothing is accepted, see
@@ -98,4 +102,6 @@ func (u UserRules) settings(s *Scope) any {
 }
 
 // Accepts reports whether new messages of a scope are accepted; nil is any scope.
-func (u UserRules) Accepts(s *Scope) bool { return !u.Blocked && (s == nil || !s.Refused) }
+func (u UserRules) Accepts(s *Scope) bool {
+	return !u.Blocked && (s == nil || !s.Refused && !s.OptedOut)
+}

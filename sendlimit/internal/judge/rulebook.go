@@ -3,7 +3,6 @@ package judge
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -71,7 +70,7 @@ func newRulebook(owner *Rules, policies []policy.Policy) (*Rulebook, error) {
 }
 
 func (b *Rulebook) compile(p policy.Policy, s policy.UserSettings) (*Ruleset, error) {
-	return newRuleset(p.For(s), p.QuietZone(s), b.owner.settings.zones)
+	return newRuleset(p, s, b.owner.settings.zones)
 }
 
 // CheckRecords returns an *InvalidError if a policy has rules of categories: only
@@ -141,8 +140,8 @@ func (b *Rulebook) rulesOf(cached *cachedSettings) (*Ruleset, error) {
 			}
 		}
 	}
-	if s.TimeZone != "" || len(s.Limits) > 0 {
-		alike := strings.Join([]string{s.Policy, s.TimeZone, policy.JoinRules(s.Limits, " ")}, "\n")
+	if s.ChangesRules() {
+		alike := s.RulesKey()
 		known, ok := b.shared.Get(alike)
 		if !ok {
 			var err error

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -21,6 +20,15 @@ type Scope struct {
 	exempt    bool // no rules and no quiet hours apply
 	Uncounted bool // its places do not count for others
 	Refused   bool // the policy accepts no new messages of the category
+	OptedOut  bool // the user does not want messages of the category
+	quiet     int  // index of its quiet times in Ruleset.quiets
+}
+
+// optedOut returns the scope of a category that the user does not want.
+func (c *Scope) optedOut() *Scope {
+	out := *c
+	out.OptedOut = true
+	return &out
 }
 
 // Scope returns what judges a category, "" for none.
@@ -41,9 +49,11 @@ func (s *Ruleset) newScope(category, words string) *Scope {
 	if rules.Exempt {
 		return &Scope{Set: s, category: category, words: "", whose: rules.Exemption(), exempt: true, Uncounted: rules.Uncounted}
 	}
+	if len(rules.Rules) > 0 {
+		words += " " + policy.RuleWords(rules.Rules)
+	}
 	return &Scope{
-		Set: s, Own: rules.Rules, category: category,
-		words: words + " " + policy.RuleWords(rules.Rules),
+		Set: s, Own: rules.Rules, category: category, words: words,
 		whose: strconv.Itoa(len(s.Policy.Rules)) + " " + category,
 	}
 }
@@ -82,18 +92,6 @@ func (c *Scope) Span(at int64) (first, last int64) {
 	}
 	return c.Set.span(at, c.Own)
 }
-
-// QuietWithin returns the stretches of quiet hours in [from, until), Unix ms.
-func (c *Scope) QuietWithin(from, until int64) []calendar.Stretch {
-	if c.exempt || c.Set.week == "" {
-		return nil
-	}
-	return c.Set.Policy.QuietHours.Within(from, until, c.Set.quietTable(from))
-}
-
-// QuietAt reports whether a time, Unix ms, is in quiet hours that apply to the
-// category.
-func (c *Scope) QuietAt(at int64) bool { return !c.exempt && c.Set.isQuiet(at) }
 
 // whoseIn returns the scope as lua/fragments/policy.lua reads it. realRecords is ""
 // except in a dry run: there the scripts find the category of messages without a

@@ -23,4 +23,5 @@ const (
 	StatusBlocked
 	StatusQuietHours
 	StatusRulesOld // see lua/fragments/judging.lua
+	StatusOptedOut // see lua/fragments/opt_out.lua
 )

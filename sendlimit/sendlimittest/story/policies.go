@@ -43,7 +43,7 @@ const FullDocument = `{"name":"full","time_zone":"Europe/Berlin","user_time_zone
 	`"version":3}`
 
 // QuietHours parses quiet hours.
-func QuietHours(t require.TestingT, lines ...string) policy.QuietHours {
+func QuietHours(t require.TestingT, lines ...string) policy.WeekHours {
 	h, err := policy.ParseQuietHours(lines...)
 	require.NoError(t, err, lines)
 	return h

@@ -114,6 +114,8 @@ func keptBecause(code fault.Code) string {
 		return "no other time is free before it expires"
 	case fault.CodeBlocked:
 		return "the user is blocked"
+	case fault.CodeOptedOut:
+		return "the user does not want its category"
 	case fault.CodeQuotaExceeded:
 		return "the quota of its account is used up on other days"
 	default:

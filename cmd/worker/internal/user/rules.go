@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
@@ -51,6 +53,15 @@ func (d userDocument) set() []string {
 		words = append(words, "policy "+d.Policy)
 	}
 	words = append(words, d.Limits...)
+	for _, name := range slices.Sorted(maps.Keys(d.Categories)) {
+		words = append(words, name+" "+strings.Join(d.Categories[name], " and "))
+	}
+	if len(d.OptOut) > 0 {
+		words = append(words, "no "+strings.Join(d.OptOut, " and no "))
+	}
+	if len(d.QuietHours) > 0 {
+		words = append(words, "quiet "+strings.Join(d.QuietHours, " and "))
+	}
 	if d.TimeZone != "" {
 		words = append(words, "time zone "+d.TimeZone)
 	}
@@ -94,5 +105,11 @@ func describeRules(s *strings.Builder, h *message.EffectiveRules, user string) {
 	}
 	if len(h.QuietHours) > 0 {
 		fmt.Fprintf(s, "  quiet %s in %s\n", strings.Join(h.QuietHours, " and "), h.QuietTimeZone)
+	}
+	for _, q := range h.Quiet {
+		fmt.Fprintf(s, "  category %s is quiet %s in %s\n", q.Category, cmp.Or(strings.Join(q.QuietHours, " and "), "at no time"), h.QuietTimeZone)
+	}
+	for _, category := range h.OptOut {
+		fmt.Fprintf(s, "  category %s is refused: %s does not want it\n", category, user)
 	}
 }

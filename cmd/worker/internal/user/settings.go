@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -91,10 +93,14 @@ func (u *userSettings) setCommand() *cobra.Command {
 		Short: "Change a user's settings as the flags say, and show them.",
 		Long: "Change a user's settings as the flags say, and show them. The change takes effect\n" +
 			"immediately. '' removes a policy, time zone or contact; --no-limits removes the\n" +
-			"limits.\n\n" +
+			"limits, --no-quiet-hours the quiet hours, --no-category-limits the limits of\n" +
+			"categories.\n\n" +
 			"A --limit replaces the rule of the user's policy with the same window: for example,\n" +
-			"20/calendar_day replaces 10/calendar_day. Rules with other windows stay, and so do\n" +
-			"the rules of categories.\n\n" +
+			"20/calendar_day replaces 10/calendar_day. Rules with other windows stay. A\n" +
+			"--category-limit does so for the rules of a category; if the category has no rule\n" +
+			"with that window, the limit applies beside its rules.\n\n" +
+			"--quiet-hours apply beside those of the policy. Messages of a category that the user\n" +
+			"has opted out of are refused; scheduled ones are dropped at their send time.\n\n" +
 			"No more messages are accepted for a blocked user. What was accepted before is sent,\n" +
 			"unless it is cancelled.\n\n" +
 			"The contact is an e-mail address, or an https: URL that receives a POST. It is\n" +
@@ -103,6 +109,8 @@ func (u *userSettings) setCommand() *cobra.Command {
 		Example: "  worker user set alice --policy vip --time-zone Europe/Berlin\n" +
 			"  worker user set alice --limit 20/calendar_day --limit 3/minute\n" +
 			"  worker user set alice --no-limits --contact ''\n" +
+			"  worker user set alice --quiet-hours 21:00-09:00 --quiet-hours 'sat,sun 00:00-24:00'\n" +
+			"  worker user set alice --category-limit marketing=1/calendar_week --opt-out news\n" +
 			"  worker user set alice --block",
 		Args: cli.Argument("USER"),
 	}
@@ -137,8 +145,12 @@ func (u *userSettings) check(settings policy.UserSettings, change userChange) er
 	switch {
 	case change.policy != nil:
 		return message.CheckUserSettings(settings, u.policies)
-	case len(change.add) > 0:
-		return message.CheckUserSettings(policy.UserSettings{Policy: settings.Policy, Limits: change.add}, u.policies)
+	case len(change.add) > 0 || len(change.addCategories) > 0 || change.quiet != nil:
+		given := policy.UserSettings{Policy: settings.Policy, Limits: change.add, Categories: change.addCategories}
+		if change.quiet != nil {
+			given.QuietHours = *change.quiet
+		}
+		return message.CheckUserSettings(given, u.policies)
 	default:
 		return nil
 	}
@@ -149,6 +161,11 @@ type userFlags struct {
 	policy, zone, contact string
 	limits                []string
 	noLimits              bool
+	categories            []string
+	noCategories          bool
+	quiet                 []string
+	noQuiet               bool
+	optOut, optIn         []string
 	block, unblock        bool
 }
 
@@ -156,6 +173,13 @@ func (f *userFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.policy, "policy", "", "`name` of the policy for the user, instead of default")
 	flags.StringSliceVar(&f.limits, "limit", nil, "`rule` that replaces the policy's rule with the same window, such as 20/calendar_day; may be repeated")
 	flags.BoolVar(&f.noLimits, "no-limits", false, "remove the user's limits, except those given with --limit")
+	flags.StringSliceVar(&f.categories, "category-limit", nil,
+		"`category=rule` that replaces the rule of the category with the same window, or applies beside its rules; may be repeated")
+	flags.BoolVar(&f.noCategories, "no-category-limits", false, "remove the user's limits of categories, except those given with --category-limit")
+	flags.StringArrayVar(&f.quiet, "quiet-hours", nil, "`hours` at which nothing is sent to the user, such as 21:00-09:00; replaces the user's quiet hours; may be repeated")
+	flags.BoolVar(&f.noQuiet, "no-quiet-hours", false, "remove the user's quiet hours")
+	flags.StringSliceVar(&f.optOut, "opt-out", nil, "`category` that the user does not want; may be repeated")
+	flags.StringSliceVar(&f.optIn, "opt-in", nil, "`category` that the user wants again; may be repeated")
 	flags.StringVar(&f.zone, "time-zone", "", "IANA `zone` of the user, for quiet hours")
 	flags.StringVar(&f.contact, "contact", "", "e-mail `address` or https: URL for quota alerts")
 	flags.BoolVar(&f.block, "block", false, "accept no more messages for the user")
@@ -167,6 +191,10 @@ type userChange struct {
 	policy, zone, contact *string
 	add                   []policy.Rule
 	dropLimits            bool
+	addCategories         map[string][]policy.Rule
+	dropCategories        bool
+	quiet                 *policy.WeekHours
+	optOut, optIn         []string
 	blocked               *bool
 }
 
@@ -201,11 +229,50 @@ func (f *userFlags) change(cmd *cobra.Command) (userChange, error) {
 		}
 		c.add = append(c.add, limit)
 	}
-	c.dropLimits = f.noLimits
-	if !given && !c.limits() {
-		return c, cli.Usage(cmd, "", "say what to change: --policy, --limit, --no-limits, --time-zone, --contact, --block or --unblock")
+	c.dropLimits, c.dropCategories, c.optOut, c.optIn = f.noLimits, f.noCategories, f.optOut, f.optIn
+	if err := f.changeCategories(cmd, &c); err != nil {
+		return c, err
+	}
+	if !given && !c.limits() && !c.categories() && c.quiet == nil {
+		return c, cli.Usage(cmd, "", "say what to change, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block")
 	}
 	return c, nil
+}
+
+// changeCategories reads the flags about categories and quiet hours.
+func (f *userFlags) changeCategories(cmd *cobra.Command, c *userChange) error {
+	for _, text := range f.categories {
+		name, rule, found := strings.Cut(text, "=")
+		limit, err := policy.ParseRule(rule)
+		if !found || err != nil {
+			return &fault.InvalidError{Field: "category-limit", Value: text, Want: "a category and a rule, such as marketing=1/calendar_week"}
+		}
+		if c.addCategories == nil {
+			c.addCategories = make(map[string][]policy.Rule)
+		}
+		c.addCategories[name] = append(c.addCategories[name], limit)
+	}
+	for _, category := range f.optOut {
+		if slices.Contains(f.optIn, category) {
+			return cli.Usage(cmd, "opt-in", "--opt-out and --opt-in both name "+category)
+		}
+	}
+	if f.noQuiet && len(f.quiet) > 0 {
+		return cli.Usage(cmd, "no-quiet-hours", "--quiet-hours and --no-quiet-hours can't be given together")
+	}
+	if f.noQuiet || len(f.quiet) > 0 {
+		hours, err := policy.ParseQuietHours(f.quiet...)
+		if err != nil {
+			return fault.InField(err, "quiet-hours")
+		}
+		c.quiet = &hours
+	}
+	return nil
+}
+
+// categories reports whether the user's limits of categories, or opt-outs, are changed.
+func (c userChange) categories() bool {
+	return len(c.addCategories) > 0 || c.dropCategories || len(c.optOut) > 0 || len(c.optIn) > 0
 }
 
 // to returns settings with the change.
@@ -218,14 +285,50 @@ func (c userChange) to(s policy.UserSettings) policy.UserSettings {
 	if c.blocked != nil {
 		s.Blocked = *c.blocked
 	}
+	if c.quiet != nil {
+		s.QuietHours = *c.quiet
+	}
+	s.Limits = changedLimits(s.Limits, c.add, c.dropLimits)
+	if c.categories() {
+		s.Categories, s.OptOut = c.changedCategories(s.Categories), c.changedOptOut(s.OptOut)
+	}
+	return s
+}
+
+// changedLimits returns a user's limits with others in place of those with the same windows,
+// or alone.
+func changedLimits(limits, add []policy.Rule, alone bool) []policy.Rule {
 	var kept []policy.Rule
-	if !c.dropLimits {
-		for _, limit := range s.Limits {
-			if !slices.ContainsFunc(c.add, limit.SameWindow) {
+	if !alone {
+		for _, limit := range limits {
+			if !slices.ContainsFunc(add, limit.SameWindow) {
 				kept = append(kept, limit)
 			}
 		}
 	}
-	s.Limits = append(kept, c.add...)
-	return s
+	return append(kept, add...)
+}
+
+func (c userChange) changedCategories(before map[string][]policy.Rule) map[string][]policy.Rule {
+	after := make(map[string][]policy.Rule)
+	if !c.dropCategories {
+		maps.Copy(after, before)
+	}
+	for name, add := range c.addCategories {
+		after[name] = changedLimits(after[name], add, false)
+	}
+	if len(after) == 0 {
+		return nil
+	}
+	return after
+}
+
+func (c userChange) changedOptOut(before []string) []string {
+	var after []string
+	for _, name := range append(slices.Clone(before), c.optOut...) {
+		if !slices.Contains(c.optIn, name) && !slices.Contains(after, name) {
+			after = append(after, name)
+		}
+	}
+	return after
 }

@@ -64,7 +64,7 @@ func TestQuietHoursThatAreRefused(t *testing.T) {
 		_, err := policy.ParseQuietHours("12:00-13:00", written)
 		require.Equal(t, want, story.Invalid(t, err, "quiet_hours", written), written)
 	}
-	_, err := policy.ParseQuietHours(slices.Repeat([]string{"12:00-13:00"}, policy.MaxQuietHours+1)...)
+	_, err := policy.ParseQuietHours(slices.Repeat([]string{"12:00-13:00"}, policy.MaxHours+1)...)
 	require.Equal(t, "quiet_hours has 51 lines: at most 50 are allowed", story.Invalid(t, err, "quiet_hours", ""))
 }
 
@@ -92,7 +92,7 @@ func TestQuietHoursThatLeaveNothing(t *testing.T) {
 // written.
 func TestQuietHoursEqual(t *testing.T) {
 	t.Parallel()
-	for _, same := range [][2]policy.QuietHours{
+	for _, same := range [][2]policy.WeekHours{
 		{story.QuietHours(t, "22:00-08:00"), story.QuietHours(t, "22:00-24:00", "00:00-08:00")},
 		{story.QuietHours(t, "sun 22:00-08:00"), story.QuietHours(t, "mon 00:00-08:00", "sun 22:00-24:00")},
 		{story.QuietHours(t, "mon 08:00-12:00", "mon 12:00-13:00"), story.QuietHours(t, "mon 08:00-13:00")},
@@ -131,7 +131,7 @@ func TestQuietHoursContain(t *testing.T) {
 		{"02:00-03:00", "2027-03-28 03:00", false}, // 02:00 is skipped
 		{"", "2027-05-03 22:00", false},
 	} {
-		var h policy.QuietHours
+		var h policy.WeekHours
 		if row.lines != "" {
 			h = story.QuietHours(t, row.lines)
 		}
@@ -146,15 +146,15 @@ func TestQuietHoursContain(t *testing.T) {
 
 func TestQuietHoursInJSON(t *testing.T) {
 	t.Parallel()
-	for _, h := range []policy.QuietHours{{}, story.QuietHours(t, "22:00-08:00"), story.QuietHours(t, "mon-fri 22:00-07:30", "sat,sun 00:00-24:00")} {
+	for _, h := range []policy.WeekHours{{}, story.QuietHours(t, "22:00-08:00"), story.QuietHours(t, "mon-fri 22:00-07:30", "sat,sun 00:00-24:00")} {
 		text, err := json.Marshal(h)
 		require.NoError(t, err)
 		require.JSONEq(t, `["`+strings.Join(h.Lines(), `","`)+`"]`, strings.ReplaceAll(string(text), "[]", `[""]`))
-		var again policy.QuietHours
+		var again policy.WeekHours
 		require.NoError(t, json.Unmarshal(text, &again))
 		require.Equal(t, h, again)
 	}
-	var h policy.QuietHours
+	var h policy.WeekHours
 	require.ErrorContains(t, json.Unmarshal([]byte(`["soon"]`), &h), `quiet_hours "soon" is not allowed`)
 	require.Error(t, json.Unmarshal([]byte(`"22:00-08:00"`), &h))
 }

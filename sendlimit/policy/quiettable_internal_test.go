@@ -65,8 +65,38 @@ func shown(lines []plainLine, t time.Time) bool {
 	})
 }
 
-// Quiet hours follow the local clock, minute by minute, over all clock changes.
-func TestQuietHoursAreWhatTheClocksShow(t *testing.T) {
+// drawnDates draws dates around a day, as text.
+func drawnDates(t *rapid.T, middle time.Time) []string {
+	date := rapid.Custom(func(t *rapid.T) string {
+		from := middle.AddDate(0, 0, rapid.IntRange(-4, 4).Draw(t, "from"))
+		until := from.AddDate(0, 0, rapid.IntRange(0, 3).Draw(t, "days"))
+		layout := rapid.SampledFrom([]string{time.DateOnly, "01-02"}).Draw(t, "layout")
+		if until.Equal(from) {
+			return from.Format(layout)
+		}
+		return from.Format(layout) + ".." + until.Format(layout)
+	})
+	return rapid.SliceOfN(date, 0, 2).Draw(t, "dates")
+}
+
+// onDates reports whether the local calendar shows one of the dates at t.
+func onDates(dates []string, t time.Time) bool {
+	return slices.ContainsFunc(dates, func(date string) bool {
+		first, last, ranged := strings.Cut(date, "..")
+		if !ranged {
+			last = first
+		}
+		shown := t.Format(time.DateOnly)
+		shown = shown[len(shown)-len(first):]
+		if first > last {
+			return shown >= first || shown <= last
+		}
+		return shown >= first && shown <= last
+	})
+}
+
+// Quiet times follow the local clock, minute by minute, over all clock changes.
+func TestQuietTimesAreWhatTheClocksShow(t *testing.T) {
 	t.Parallel()
 	names := []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 	changes := clockChanges()
@@ -91,26 +121,41 @@ func TestQuietHoursAreWhatTheClocksShow(t *testing.T) {
 			}
 			return strings.Join(some, ",") + " " + hours
 		})
-		lines := rapid.SliceOfN(line, 1, 4).Draw(t, "lines")
-		h, err := ParseQuietHours(lines...)
+		lines, own := rapid.SliceOfN(line, 0, 4).Draw(t, "lines"), rapid.SliceOfN(line, 0, 1).Draw(t, "own")
+		only := rapid.SliceOfN(line, 0, 2).Draw(t, "only")
+		var p Policy
+		if p.QuietHours, err = ParseQuietHours(lines...); err != nil {
+			t.Skip("the whole week")
+		}
+		theirs, err := ParseQuietHours(own...)
 		if err != nil {
 			t.Skip("the whole week")
 		}
+		p.Only, err = ParseAllowedHours(only...)
+		require.NoError(t, err)
 		middle, err := time.Parse(time.DateOnly, date)
 		require.NoError(t, err)
-		table := zones.TableAt(location, middle)
+		dates := drawnDates(t, middle)
+		p.Blackouts, err = ParseBlackouts(dates...)
+		require.NoError(t, err)
+		q := p.Quiet("", theirs)
+		if q.Always() {
+			t.Skip("the whole week")
+		}
+		table := q.Table(zones.TableAt(location, middle), middle.Year())
 
 		const span = 10 * calendar.DayLong
 		first := middle.Add(-span / 2)
 		quiet := make([]bool, span/time.Minute)
-		obvious := plain(lines)
+		obvious, allowed := plain(append(lines, own...)), plain(only)
 		var stretches []calendar.Stretch
 		before := false
 		for i := range quiet {
 			at := first.Add(time.Duration(i) * time.Minute)
-			quiet[i] = shown(obvious, at.In(location))
-			if h.Contains(at.In(location)) != quiet[i] || h.At(WeekOf(table.Local(at.UnixMilli()))) != quiet[i] {
-				t.Fatalf("%v is quiet: %t", at.In(location), quiet[i])
+			local := at.In(location)
+			quiet[i] = shown(obvious, local) || len(only) > 0 && !shown(allowed, local) || onDates(dates, local)
+			if table.At(at.UnixMilli()) != quiet[i] {
+				t.Fatalf("%v is quiet: %t", local, quiet[i])
 			}
 			if quiet[i] && !before {
 				stretches = append(stretches, calendar.Stretch{From: at})
@@ -120,13 +165,13 @@ func TestQuietHoursAreWhatTheClocksShow(t *testing.T) {
 			}
 			before = quiet[i]
 		}
-		require.Equal(t, stretches, h.Within(first.UnixMilli(), first.Add(span).UnixMilli(), table))
+		require.Equal(t, stretches, table.Within(first.UnixMilli(), first.Add(span).UnixMilli()))
 
 		minute := rapid.IntRange(0, len(quiet)-1).Draw(t, "minute")
 		at := first.Add(time.Duration(minute)*time.Minute + time.Duration(rapid.IntRange(0, 59_999).Draw(t, "ms"))*time.Millisecond)
-		from, until, in := h.StretchAt(at.UnixMilli(), table)
+		from, until, in := table.StretchAt(at.UnixMilli())
 		require.Equal(t, quiet[minute], in)
-		require.Equal(t, in, h.LineAt(at.UnixMilli(), table) != "")
+		require.Equal(t, in, table.LineAt(at.UnixMilli()) != "")
 		if !in {
 			return
 		}
@@ -168,12 +213,12 @@ func TestTheQuietStretchAround(t *testing.T) {
 		require.NoError(t, err)
 		at, err := time.Parse(time.RFC3339Nano, row.at)
 		require.NoError(t, err)
-		table := zones.TableAt(location, at)
-		from, until, in := h.StretchAt(at.UnixMilli(), table)
+		table := Policy{QuietHours: h}.Quiet("", WeekHours{}).Table(zones.TableAt(location, at), at.Year())
+		from, until, in := table.StretchAt(at.UnixMilli())
 		require.True(t, in, row)
 		require.Equal(t, row.from, time.UnixMilli(from).UTC().Format(time.RFC3339Nano), row)
 		require.Equal(t, row.until, time.UnixMilli(until).UTC().Format(time.RFC3339Nano), row)
-		require.Equal(t, row.line, h.LineAt(at.UnixMilli(), table))
+		require.Equal(t, row.line, table.LineAt(at.UnixMilli()))
 	}
 	// 00:00 to 01:00 does not exist on this day.
 	santiago, err := zones.Location("America/Santiago")
@@ -181,14 +226,17 @@ func TestTheQuietStretchAround(t *testing.T) {
 	h, err := ParseQuietHours("00:00-01:00")
 	require.NoError(t, err)
 	begins := time.Date(2027, 9, 5, 4, 0, 0, 0, time.UTC)
-	require.Empty(t, h.Within(begins.UnixMilli(), begins.Add(23*time.Hour).UnixMilli(), zones.TableAt(santiago, begins)))
-	require.Empty(t, QuietHours{}.Within(0, begins.UnixMilli(), zones.TableAt(santiago, begins)))
+	zone := zones.TableAt(santiago, begins)
+	require.Empty(t, Policy{QuietHours: h}.Quiet("", WeekHours{}).Table(zone, 2027).Within(begins.UnixMilli(), begins.Add(23*time.Hour).UnixMilli()))
+	require.Empty(t, Quiet{}.Table(zone, 2027).Within(0, begins.UnixMilli()))
 }
 
 // The quiet hours for the scripts are merged within one week.
 func TestQuietHoursForTheScripts(t *testing.T) {
 	t.Parallel()
 	const hour = 3_600_000
+	zones := calendar.NewZoneTables()
+	utc := zones.TableAt(time.UTC, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
 	for lines, hours := range map[string][]int{
 		"mon 01:00-02:00":                                 {1, 2},
 		"mon 01:00-02:00;mon 02:00-03:00":                 {1, 3},
@@ -202,7 +250,11 @@ func TestQuietHoursForTheScripts(t *testing.T) {
 		for i, n := range hours {
 			words[i] = strconv.Itoa(n * hour)
 		}
-		require.Equal(t, strings.Join(words, " "), h.Words(), lines)
+		table := Policy{QuietHours: h}.Quiet("", WeekHours{}).Table(utc, 2027)
+		require.Equal(t, strings.Join(words, " ")+"|", table.Words(), lines)
 	}
-	require.Empty(t, QuietHours{}.Words())
+	require.Empty(t, Quiet{}.Table(utc, 2027).Words())
+	dates, err := ParseBlackouts("2027-01-01", "2027-01-02..2027-01-03")
+	require.NoError(t, err)
+	require.Equal(t, "|1798761600000 1799020800000", Policy{Blackouts: dates}.Quiet("", WeekHours{}).Table(utc, 2027).Words())
 }

@@ -1,0 +1,107 @@
+package judge
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// scopeQuiet has the quiet times of a scope.
+type scopeQuiet struct {
+	category string // "" for all categories without their own
+	quiet    policy.Quiet
+}
+
+// yearTables has the zones and quiet times around a year, for the scripts.
+type yearTables struct {
+	year    int
+	offsets any                  // see lua/fragments/zone.lua
+	quiets  []*policy.QuietTable // of Ruleset.quiets
+	words   []any                // of each, see lua/fragments/quiet.lua
+	all     any                  // of all, for scripts that find the category themselves
+}
+
+func (s *Ruleset) tablesAt(at time.Time) *yearTables {
+	at = calendar.OrLocalClock(at)
+	year := at.UTC().Year()
+	kept := &s.tables[year&3]
+	if t := kept.Load(); t != nil && t.year == year {
+		return t
+	}
+	t := &yearTables{year: year, offsets: "", all: ""}
+	if s.zoned {
+		t.offsets = s.zones.TableAt(s.zone, at).Words
+	}
+	if s.quiets != nil {
+		t.addQuiets(s.quiets, s.zones.TableAt(s.quietZone, at))
+	}
+	kept.Store(t)
+	return t
+}
+
+func (t *yearTables) addQuiets(quiets []scopeQuiet, zone *calendar.ZoneTable) {
+	entries, some := make([]string, 0, len(quiets)), false
+	for _, q := range quiets {
+		table := q.quiet.Table(zone, t.year)
+		words := table.Words()
+		entry := q.category + "|" + words
+		if words == "" {
+			entry += "|"
+		}
+		entries, some = append(entries, entry), some || words != ""
+		if words != "" {
+			words = zone.Words + "|" + words
+		}
+		t.quiets, t.words = append(t.quiets, table), append(t.words, any(words))
+	}
+	if some {
+		t.all = zone.Words + strings.Join(entries, ";")
+	}
+}
+
+// QuietAt reports whether a time, Unix ms, is in quiet times that apply to the category.
+func (c *Scope) QuietAt(at int64) bool {
+	table := c.quietTable(at)
+	return table != nil && table.At(at)
+}
+
+// QuietPeriod returns the quiet stretch that a time is in, or nil.
+func (c *Scope) QuietPeriod(at time.Time) *policy.QuietPeriod {
+	ms := at.UnixMilli()
+	table := c.quietTable(ms)
+	if table == nil {
+		return nil
+	}
+	from, until, quiet := table.StretchAt(ms)
+	if !quiet {
+		return nil
+	}
+	zone := c.Set.quietZone
+	return &policy.QuietPeriod{
+		From: time.UnixMilli(from).UTC(), Until: time.UnixMilli(until).UTC(),
+		TimeZone: zone.String(), Location: zone, Hours: table.LineAt(ms),
+	}
+}
+
+// QuietWithin returns the quiet stretches in [from, until), Unix ms.
+func (c *Scope) QuietWithin(from, until int64) []calendar.Stretch {
+	table := c.quietTable(from)
+	if table == nil {
+		return nil
+	}
+	return table.Within(from, until)
+}
+
+// quietTable returns the quiet times around a time, Unix ms; nil if none apply.
+func (c *Scope) quietTable(at int64) *policy.QuietTable {
+	if !c.hasQuiet() {
+		return nil
+	}
+	return c.Set.tablesAt(time.UnixMilli(at)).quiets[c.quiet]
+}
+
+func (c *Scope) hasQuiet() bool {
+	return !c.exempt && c.Set.quiets != nil && !c.Set.quiets[c.quiet].quiet.IsZero()
+}
