@@ -246,6 +246,7 @@ func descriptions() map[string]string {
 		"Usage.at":                 "The time that the usage is about.",
 		"Usage.rules":              "How full each rule is.",
 		"Usage.free":               "Times in which a message would be accepted.",
+		"Usage.opted_out":          "The user does not want the category, so no time is free; absent if the user wants it.",
 		"Usage.blocked":            "The user is blocked, so no time is free; absent if the user is not blocked.",
 		"Usage.sends":              "Sent and scheduled messages, by time.",
 		"Usage.quiet":              "Quiet hours in the timeline; absent if there are none.",

@@ -50,15 +50,18 @@ func TestEffectiveRules(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	vip(r)
-	got := r.send(conditional(http.MethodPut, aliceSettings, `{"policy":"vip","limits":["30/calendar_day"],"time_zone":"Asia/Tokyo"}`, ""))
+	got := r.send(conditional(http.MethodPut, aliceSettings, `{"policy":"vip","limits":["30/calendar_day"],"time_zone":"Asia/Tokyo",
+		"categories":{"marketing":["1/calendar_day","3/calendar_week"]},"opt_out":["news"],"quiet_hours":["12:00-13:00"]}`, ""))
 	require.Equal(t, http.StatusOK, got.status)
 	require.JSONEq(t, `{
 		"user":"alice", "contact":"", "policy":"vip", "limits":["30/calendar_day"], "time_zone":"Asia/Tokyo", "blocked":false,
+		"categories":{"marketing":["1/calendar_day","3/calendar_week"]}, "opt_out":["news"], "quiet_hours":["12:00-13:00"],
 		"effective":{
-			"policy":"vip", "version":1, "time_zone":"Asia/Tokyo", "quiet_hours":["22:00-08:00"], "quiet_time_zone":"Asia/Tokyo",
+			"policy":"vip", "version":1, "time_zone":"Asia/Tokyo", "quiet_hours":["22:00-08:00","12:00-13:00"], "opt_out":["news"], "quiet_time_zone":"Asia/Tokyo",
 			"rules":[
 				{"rule":"3/minute","from":"policy"}, {"rule":"30/calendar_day","from":"user","replaces":"20/calendar_day"},
-				{"rule":"2/calendar_day","category":"marketing","from":"policy"}
+				{"rule":"1/calendar_day","category":"marketing","from":"user","replaces":"2/calendar_day"},
+				{"rule":"3/calendar_week","category":"marketing","from":"user"}
 			],
 			"exempt":[{"category":"codes","counts":false}]
 		}}`, string(got.body))
@@ -118,7 +121,7 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 		{`{"limits":"5/minute"}`, "limits", "a list"},
 		{`{"limits":[5]}`, "limits", "it has to be"},
 		{`{"contact":5}`, "contact", "a text"},
-		{`{"block":true}`, "block", "there are contact, policy, limits, time_zone, blocked"},
+		{`{"block":true}`, "block", "there are contact, policy, limits, categories, opt_out, quiet_hours, time_zone, blocked"},
 		{`{"user":"alice"}`, "user", "unknown field"},
 		{`[]`, "body", "a JSON object"},
 	} {

@@ -9,6 +9,12 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 )
 
+// spelledOut returns settings as answers have them: with empty lists instead of none.
+func spelledOut(s client.Settings) client.Settings {
+	s.Limits, s.Categories, s.OptOut, s.QuietHours = []string{}, map[string][]string{}, []string{}, []string{}
+	return s
+}
+
 func TestSettingsOfTheRealAPI(t *testing.T) {
 	t.Parallel()
 	a := realAPIOf(t)
@@ -18,23 +24,27 @@ func TestSettingsOfTheRealAPI(t *testing.T) {
 	none, err := a.UserSettings(ctx, "a/b")
 	require.NoError(t, err)
 	require.Equal(t, client.UserSettings{
-		User: "a/b", Version: "0", Settings: client.Settings{Limits: []string{}}, Effective: &client.EffectiveRules{
+		User: "a/b", Version: "0", Settings: spelledOut(client.Settings{}), Effective: &client.EffectiveRules{
 			Policy: "default", Version: 1, TimeZone: "UTC", QuietHours: []string{}, QuietTimeZone: "UTC",
 			Rules: []client.EffectiveRule{{Rule: "1/minute", From: "policy"}, {Rule: "5/hour", From: "policy"}, {Rule: "10/calendar_day", From: "policy"}},
 		},
 	}, none)
 
-	own := client.Settings{Contact: "ada@example.org", Policy: "vip", Limits: []string{"30/calendar_day"}, TimeZone: "Asia/Tokyo", Blocked: true}
+	own := client.Settings{
+		Contact: "ada@example.org", Policy: "vip", Limits: []string{"30/calendar_day"}, TimeZone: "Asia/Tokyo", Blocked: true,
+		Categories: map[string][]string{"marketing": {"1/calendar_day"}}, OptOut: []string{"news"}, QuietHours: []string{"12:00-13:00"},
+	}
 	set, err := a.SetUserSettings(ctx, "a/b", own, client.IfVersion(none.Version))
 	require.NoError(t, err)
 	require.NotEqual(t, none.Version, set.Version)
 	require.Equal(t, client.UserSettings{
 		User: "a/b", Version: set.Version, Settings: own, Effective: &client.EffectiveRules{
-			Policy: "vip", Version: 1, TimeZone: "Asia/Tokyo", QuietHours: []string{"22:00-08:00"}, QuietTimeZone: "Asia/Tokyo",
+			Policy: "vip", Version: 1, TimeZone: "Asia/Tokyo", QuietHours: []string{"22:00-08:00", "12:00-13:00"}, QuietTimeZone: "Asia/Tokyo",
+			OptOut: []string{"news"},
 			Rules: []client.EffectiveRule{
 				{Rule: "3/minute", From: "policy"},
 				{Rule: "30/calendar_day", From: "user", Replaces: "20/calendar_day"},
-				{Rule: "2/calendar_day", Category: "marketing", From: "policy"},
+				{Rule: "1/calendar_day", Category: "marketing", From: "user", Replaces: "2/calendar_day"},
 			},
 			Exempt: []client.ExemptCategory{{Category: "codes"}},
 		},
@@ -54,13 +64,16 @@ func TestSettingsOfTheRealAPI(t *testing.T) {
 	nothing, no := "", false
 	changed, err := a.ChangeUserSettings(ctx, "a/b", client.SettingsChange{Contact: &nothing, Blocked: &no}, client.IfVersion(set.Version))
 	require.NoError(t, err)
-	require.Equal(t, client.Settings{Policy: "vip", Limits: []string{"30/calendar_day"}, TimeZone: "Asia/Tokyo"}, changed.Settings, "the rest stays")
-	changed, err = a.ChangeUserSettings(ctx, "a/b", client.SettingsChange{Limits: []string{}, TimeZone: &nothing})
+	own.Contact, own.Blocked = "", false
+	require.Equal(t, own, changed.Settings, "the rest stays")
+	changed, err = a.ChangeUserSettings(ctx, "a/b", client.SettingsChange{
+		Limits: []string{}, Categories: map[string][]string{}, OptOut: []string{}, QuietHours: []string{}, TimeZone: &nothing,
+	})
 	require.NoError(t, err)
-	require.Equal(t, client.Settings{Policy: "vip", Limits: []string{}}, changed.Settings)
+	require.Equal(t, spelledOut(client.Settings{Policy: "vip"}), changed.Settings)
 	changed, err = a.SetUserSettings(ctx, "a/b", client.Settings{Contact: "bob@example.org"})
 	require.NoError(t, err)
-	require.Equal(t, client.Settings{Contact: "bob@example.org", Limits: []string{}}, changed.Settings, "in place of all")
+	require.Equal(t, spelledOut(client.Settings{Contact: "bob@example.org"}), changed.Settings, "in place of all")
 
 	for _, outdated := range []client.Condition{client.IfNone(), client.IfVersion(set.Version)} {
 		for _, err := range []error{

@@ -55,7 +55,7 @@ var keys = []string{ //nolint:gochecknoglobals // a constant table
 	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "deliver", "push_url", "push_secret", "push_timeout",
 	"email_url", "smtp_password", "email_from", "email_tls", "email_templates", "alert_secret", "allow_internal_webhooks",
 	"alert_retry_min", "alert_retry_max", "alert_retry_for",
-	"policy.time_zone", "policy.user_time_zone", "policy.rules", "policy.quiet_hours", "policy.reach", "policy.on_conflict",
+	"policy.time_zone", "policy.user_time_zone", "policy.rules", "policy.quiet_hours", "policy.only", "policy.blackouts", "policy.reach", "policy.on_conflict",
 	"policy.alert_at", "policy.alert_to", "policy.unknown_categories", "pace.rate", "pace.burst", "reach", "expire_after", "keep_records",
 	"store_full_at", "wait_replicas", "wait_replicas_timeout",
 	"deliveries", "max_attempts", "on_uncertain", "tolerance", "retry_min", "retry_max", "shutdown_timeout",
@@ -104,7 +104,7 @@ func TestTheExamplesInTheExampleFile(t *testing.T) {
 	data, err := os.ReadFile("../sendlimit.example.yaml")
 	require.NoError(t, err)
 	text := string(data)
-	for _, name := range []string{"categories", "policies", "tiers"} {
+	for _, name := range []string{"calendars", "categories", "policies", "tiers"} {
 		before, after, found := strings.Cut(text, name+": {}\n")
 		require.True(t, found, name)
 		example := before[strings.LastIndex(before, "# "+name+":\n"):]
@@ -113,7 +113,8 @@ func TestTheExamplesInTheExampleFile(t *testing.T) {
 	}
 	c, err := config.Load(nil, nil, file(t, text))
 	require.NoError(t, err)
-	require.Equal(t, "1/minute, 5/hour, 10/calendar_day, codes exempt and not counted, marketing 2/calendar_day, news 1/hour and 5/calendar_day",
+	require.Equal(t, "1/minute, 5/hour, 10/calendar_day, codes exempt and not counted, marketing 2/calendar_day, news 1/hour and 5/calendar_day,"+
+		" offers only mon-fri 10:00-18:00 and never on holidays",
 		c.Policy.String())
 	require.Len(t, c.Seeds.Policies, 1)
 	require.Equal(t, "5/minute, 100/calendar_day (Europe/Berlin), quiet 23:00-06:00", c.Seeds.Policies[0].String())
@@ -165,6 +166,8 @@ func other() map[string]struct {
 		},
 		"policy.user_time_zone": {"true", func(c config.Config) any { return c.Policy.UserTimeZone }, true},
 		"policy.reach":          {"30d", func(c config.Config) any { return c.Policy.Reach }, 30 * 24 * time.Hour},
+		"policy.only":           {"mon-fri 09:00-20:00, sat,sun 10:00-18:00", func(c config.Config) any { return c.Policy.Only.String() }, "mon-fri 09:00-20:00 and sat,sun 10:00-18:00"},
+		"policy.blackouts":      {"12-25, 2027-04-02..2027-04-05", func(c config.Config) any { return c.Policy.Blackouts.String() }, "12-25 and 2027-04-02..2027-04-05"},
 		"policy.on_conflict":    {"shift", func(c config.Config) any { return c.Policy.OnConflict }, policy.Shift},
 		"policy.alert_at":       {"50,90", func(c config.Config) any { return c.Policy.AlertAt }, []int{50, 90}},
 		"policy.alert_to":       {"a@example.org", func(c config.Config) any { return c.Policy.AlertTo }, "a@example.org"},

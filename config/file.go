@@ -91,9 +91,21 @@ type fileReader struct {
 	problems []*fault.InvalidError
 }
 
+// firstRead returns 0 for what has to be read before other entries, and 1 for these.
+func firstRead(key string) int {
+	if key == calendarsKey {
+		return 0
+	}
+	return 1
+}
+
 // mapping reads one mapping; prefix is "" or the name of the mapping and a dot.
 func (r *fileReader) mapping(prefix string, m *ast.MappingNode) {
-	for _, entry := range m.Values {
+	entries := slices.Clone(m.Values)
+	slices.SortStableFunc(entries, func(a, b *ast.MappingValueNode) int {
+		return firstRead(prefix+a.Key.GetToken().Value) - firstRead(prefix+b.Key.GetToken().Value)
+	})
+	for _, entry := range entries {
 		name := entry.Key.GetToken()
 		key := prefix + name.Value
 		source := r.source(name)

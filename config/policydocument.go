@@ -68,16 +68,25 @@ func (r *fileReader) policyNamed(name string, node ast.Node, source string) {
 	r.config.Seeds.Policies = append(r.config.Seeds.Policies, p)
 }
 
-// categories reads the categories of the section policy.
-func (r *fileReader) categories(node ast.Node, source string) {
+// ofPolicy reads the calendars or the categories of the section policy. Categories may name
+// calendars, which mapping reads first.
+func (r *fileReader) ofPolicy(key string, node ast.Node, source string) {
 	d := &documentReader{fileReader: r, path: "policy.", at: make(map[string]*token.Token)}
-	var document policy.Document
-	d.value("categories", node, node.GetToken(), &document.Categories)
+	document := policy.Document{Calendars: r.config.Policy.Document().Calendars}
+	if key == calendarsKey {
+		d.value("calendars", node, node.GetToken(), &document.Calendars)
+	} else {
+		d.value("categories", node, node.GetToken(), &document.Categories)
+	}
 	p, err := completed(document).Policy()
 	d.judge(err)
 	d.report(source)
-	r.config.Policy.Categories = p.Categories
-	r.config.PolicyGiven = len(p.Categories) > 0
+	if key == calendarsKey {
+		r.config.Policy.Calendars = p.Calendars
+	} else {
+		r.config.Policy.Categories = p.Categories
+	}
+	r.config.PolicyGiven = r.config.PolicyGiven || len(p.Categories)+len(p.Calendars) > 0
 }
 
 // object reads a mapping into the struct that into points to, whose fields have the
@@ -169,7 +178,7 @@ func (d *documentReader) texts(field string, node ast.Node, at *token.Token) []s
 		for i, line := range lines {
 			d.at[field+"="+line] = tokens[last[i]]
 		}
-		return lines
+		return append([]string{}, lines...) // an empty list is not the same as none
 	}
 	for i, word := range words {
 		d.at[field+"="+word] = tokens[i]
@@ -177,7 +186,7 @@ func (d *documentReader) texts(field string, node ast.Node, at *token.Token) []s
 			d.at[field+"="+rule.String()] = tokens[i] // as the document spells it
 		}
 	}
-	return words
+	return append([]string{}, words...)
 }
 
 // numbers reads a list of percents.

@@ -24,12 +24,19 @@ rules: [5/minute, 100/calendar_day]
 quiet_hours:
   - 22:00-08:00
   - sat,sun 00:00-24:00
+only: [mon-fri 09:00-20:00, sat,sun 10:00-18:00]
+blackouts:
+  - 12-25
+  - 2027-04-02..2027-04-05
+  - holidays
+calendars:
+  holidays: [01-01, 05-01]
 reach: 30d
 on_conflict: shift
 alert_at: [50, 100]
 alert_to: ops@example.com
 categories:
-  marketing: {rules: [2/calendar_day]}
+  marketing: {rules: [2/calendar_day], quiet_hours: [], only: ["sat,sun 00:00-24:00"], blackouts: [holidays]}
   otp:
     exempt: true
     counts: false
@@ -44,14 +51,28 @@ func TestAPolicyOfAFile(t *testing.T) {
 	t.Parallel()
 	hours, err := policy.ParseQuietHours("22:00-08:00", "sat,sun 00:00-24:00")
 	require.NoError(t, err)
+	only, err := policy.ParseAllowedHours("mon-fri 09:00-20:00", "sat,sun 10:00-18:00")
+	require.NoError(t, err)
+	weekend, err := policy.ParseAllowedHours("sat,sun 00:00-24:00")
+	require.NoError(t, err)
+	dates := func(lines ...string) policy.Blackouts {
+		b, err := policy.ParseBlackouts(lines...)
+		require.NoError(t, err)
+		return b
+	}
 	want := policy.Policy{
 		Name: "vip", TimeZone: "Europe/Berlin", UserTimeZone: true,
-		Rules:      []policy.Rule{{Limit: 5, Window: time.Minute}, {Limit: 100, Period: calendar.Day}},
+		Rules: []policy.Rule{{Limit: 5, Window: time.Minute}, {Limit: 100, Period: calendar.Day}},
+		Only:  only, Blackouts: dates("12-25", "2027-04-02..2027-04-05", "holidays"),
+		Calendars:  map[string]policy.Blackouts{"holidays": dates("01-01", "05-01")},
 		QuietHours: hours, Reach: 30 * 24 * time.Hour, OnConflict: policy.Shift,
 		AlertAt: []int{50, 100}, AlertTo: "ops@example.com",
 		Categories: map[string]policy.CategoryRules{
-			"marketing": {Rules: []policy.Rule{{Limit: 2, Period: calendar.Day}}},
-			"otp":       {Exempt: true, Uncounted: true},
+			"marketing": {
+				Rules:      []policy.Rule{{Limit: 2, Period: calendar.Day}},
+				QuietHours: &policy.WeekHours{}, Only: &weekend, Blackouts: new(dates("holidays")),
+			},
+			"otp": {Exempt: true, Uncounted: true},
 		},
 	}
 	got, err := readPolicy(everyField)
@@ -81,7 +102,8 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	const rule = "a rule such as 5/hour, 3/90s or 10/calendar_day" +
 		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
-	const known = "name, time_zone, user_time_zone, rules, quiet_hours, reach, on_conflict, alert_at, alert_to, categories, unknown_categories, version"
+	const known = "name, time_zone, user_time_zone, rules, quiet_hours, only, blackouts, calendars, reach, on_conflict, alert_at, alert_to, categories, unknown_categories, version"
+	const badDate = "a date such as 2027-01-01, 12-25 for every year, a range such as 2027-04-02..2027-04-05, or the name of a calendar of the policy"
 	const badClock = "hours such as 22:00-08:00, mon-fri 22:00-07:30 or sat,sun 00:00-24:00"
 	const reach = "1s to 366d in whole seconds, such as 30d, 36h or 90m"
 	for _, row := range []struct{ field, value, want, line, text string }{
@@ -112,6 +134,14 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 			"quiet_hours", "sat,sun 9-5", badClock, ", line 4", // where the hours of the days are
 			"rules: [1/day]\nquiet_hours: [22:00-08:00,\n  sat,\n  sun 9-5,\n  mon 10:00-11:00]",
 		},
+		{"only", "9-5", badClock, ", line 2", "rules: [1/day]\nonly: [9-5]"},
+		{"only", "09:00-20:00", `a list of hours such as ["22:00-08:00"]`, ", line 2", "rules: [1/day]\nonly: 09:00-20:00"},
+		{"blackouts", "25-12", badDate, ", line 3", "rules: [1/day]\nblackouts: [2027-01-01,\n  25-12]"},
+		{"blackouts", "12-25", "a list of dates such as [12-25, 2027-04-02..2027-04-05]", ", line 2", "rules: [1/day]\nblackouts: 12-25"},
+		{"blackouts", "feasts", "!blackouts names the calendar feasts, which calendars does not have", ", line 2", "rules: [1/day]\nblackouts: [feasts]"},
+		{"calendars", "a list", "a mapping of names to lists of dates", ", line 2", "rules: [1/day]\ncalendars: [12-25]"},
+		{"calendars.feasts", "soon", "dates only: a calendar does not name another one", ", line 3", "rules: [1/day]\ncalendars:\n  feasts: [soon]"},
+		{"categories.otp.only", "9-5", badClock, ", line 3", "rules: [1/day]\ncategories:\n  otp: {only: [9-5]}"},
 		{"quiet_hours", "sat,sun", badClock, ", line 4", "rules: [1/day]\nquiet_hours:\n  - sat\n  - sun"},
 		{"reach", "367d", reach, ", line 2", "rules: [1/day]\nreach: 367d"},
 		{"reach", "0s", reach, ", line 2", "rules: [1/day]\nreach: 0s"}, // it could never accept
@@ -125,12 +155,12 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{"categories", "News!", "a name of 1 to 64 of a-z 0-9 _ -", ", line 3", "rules: [1/day]\ncategories:\n  News!: {exempt: true}"},
 		{"categories.otp", "1/hour", "!categories.otp has rules and exempt: true: an exempt message is judged by no rule, so give one of the two", ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, rules: [1/hour]}"},
 		{"categories.otp.counts", "false", "!categories.otp has counts: false without exempt: true: messages that are judged also count", ", line 3", "rules: [1/day]\ncategories:\n  otp: {rules: [1/hour], counts: false}"},
-		{"categories.otp", "{}", "!categories.otp needs at least one rule, such as 2/calendar_day, or exempt: true", ", line 3", "rules: [1/day]\ncategories:\n  otp:"},
+		{"categories.otp", "{}", "!categories.otp needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or exempt: true", ", line 3", "rules: [1/day]\ncategories:\n  otp:"},
 		{"categories.otp.rules", "hourly", rule, ", line 4", "rules: [1/day]\ncategories:\n  otp:\n    rules: [hourly]"},
 		{"rules", "7/hour", "!rules has 5/hour and 7/hour, which have the same window: keep one of them", ", line 1", "rules: [5/hour, 7/60m]"},
 		{"categories.otp.rules", "2/hour", "!categories.otp.rules has 1/hour and 2/hour, which have the same window: keep one of them", ", line 3", "rules: [1/hour]\ncategories:\n  otp: {rules: [1/hour, 2/hour]}"},
 		{"categories.otp.rules", "1/hour", "!categories.otp.rules has the rule 1/hour twice", ", line 3", "rules: [1/day]\ncategories:\n  otp: {rules: [1/hour, 1/hour]}"},
-		{"setting", "categories.otp.reach", `!unknown setting "categories.otp.reach": there are rules, exempt, counts`, ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, reach: 1d}"},
+		{"setting", "categories.otp.reach", `!unknown setting "categories.otp.reach": there are rules, exempt, counts, quiet_hours, only, blackouts`, ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, reach: 1d}"},
 		{"setting", "prefix", `!unknown setting "prefix": there are ` + known, ", line 2", "rules: [1/day]\nprefix: sl"},
 	} {
 		_, err := readPolicy(row.text)

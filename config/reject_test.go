@@ -16,8 +16,8 @@ import (
 )
 
 // policyKeys are the names under policy.
-const policyKeys = "policy.time_zone, policy.user_time_zone, policy.rules, policy.quiet_hours, policy.reach, policy.on_conflict," +
-	" policy.alert_at, policy.alert_to, policy.unknown_categories, policy.categories"
+const policyKeys = "policy.time_zone, policy.user_time_zone, policy.rules, policy.quiet_hours, policy.only, policy.blackouts, policy.reach, policy.on_conflict," +
+	" policy.alert_at, policy.alert_to, policy.unknown_categories, policy.calendars, policy.categories"
 
 // rejected loads and returns what is wrong, which has to be something.
 func rejected(t *testing.T, environ []string, file string, checks ...config.Check) *config.Error {
@@ -83,6 +83,8 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"policy.quiet_hours", "sat, 22:00-08:00", "sat,22:00-08:00", hours}, // a day without its times
 		{"policy.quiet_hours", "00:00-24:00", "00:00-24:00", "!the quiet hours 00:00-24:00 leave no time of the week: nothing could ever be sent"},
 		{"policy.reach", "367d", "367d", "1s to 366d in whole seconds, such as 30d, 36h or 90m"},
+		{"policy.only", "09:00-20:00, 9-5", "9-5", hours},
+		{"policy.blackouts", "25-12", "25-12", "a date such as 2027-01-01, 12-25 for every year, a range such as 2027-04-02..2027-04-05, or the name of a calendar of the policy"},
 		{"policy.on_conflict", "drop", "drop", "refuse or shift"},
 		{"policy.alert_at", "80, many", "80, many", "percents of 1 to 100, ascending, such as 80 and 100"},
 		{"policy.alert_at", "100,80", "100,80", "percents of 1 to 100, ascending, such as 80 and 100"},
@@ -138,7 +140,7 @@ func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
 	_, err := config.Load(flags, []string{"SENDLIMIT_REACH=2y", "SENDLIMIT_REDIS_URL=redis://:pw@h"}, name)
 	require.EqualError(t, err, strings.Join([]string{
 		"7 settings are rejected:",
-		`unknown setting "push_uri": there are ` + strings.Join(keys, ", ") + ", policy.categories, policies, tiers, accounts (" + name + ", line 1)",
+		`unknown setting "push_uri": there are ` + strings.Join(keys, ", ") + ", policy.calendars, policy.categories, policies, tiers, accounts (" + name + ", line 1)",
 		`unknown setting "policy.rule": there are ` + policyKeys + ` (` + name + ", line 3)",
 		`unknown variable SENDLIMIT_REDIS_URL: this one setting is named REDIS_URL`,
 		`prefix "UP" is not allowed: it takes 1 to 32 of a-z 0-9 _ - (given by ` + name + ", line 2)",

@@ -23,6 +23,7 @@ type Seeds struct {
 
 // Names of the settings that are only in the file.
 const (
+	calendarsKey  = "policy.calendars"
 	categoriesKey = "policy.categories"
 	policiesKey   = "policies"
 	tiersKey      = "tiers"
@@ -30,15 +31,17 @@ const (
 )
 
 // seedKeys returns the names of the settings that are only in the file.
-func seedKeys() []string { return []string{categoriesKey, policiesKey, tiersKey, accountsKey} }
+func seedKeys() []string {
+	return []string{calendarsKey, categoriesKey, policiesKey, tiersKey, accountsKey}
+}
 
 // seed reads a setting that is only in the file.
 func (r *fileReader) seed(key string, node ast.Node, source string) {
 	if _, null := node.(*ast.NullNode); null {
 		return
 	}
-	if key == categoriesKey {
-		r.categories(node, source)
+	if key == calendarsKey || key == categoriesKey {
+		r.ofPolicy(key, node, source)
 		return
 	}
 	entries, ok := node.(*ast.MappingNode)

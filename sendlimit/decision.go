@@ -96,5 +96,5 @@ type Usage struct {
 	Blocked bool
 	// OptedOut reports that the user does not want messages of the category.
 	OptedOut bool
-	Now     time.Time
+	Now      time.Time
 }

@@ -45,6 +45,7 @@ func TestUserSettings(t *testing.T) {
 		run("set", "alice", "--limit", "20/calendar_day", "--time-zone", "Europe/Berlin", "--contact", "ada@example.org"))
 	require.JSONEq(t, `{
 		"user": "alice", "contact": "ada@example.org", "policy": "", "limits": ["20/calendar_day"], "time_zone": "Europe/Berlin", "blocked": false,
+		"categories": {}, "opt_out": [], "quiet_hours": [],
 		"effective": {"policy": "default", "version": 1, "time_zone": "UTC", "quiet_hours": ["22:00-08:00"], "quiet_time_zone": "Europe/Berlin",
 			"rules": [{"rule": "1/minute", "from": "policy"}, {"rule": "20/calendar_day", "from": "user", "replaces": "10/calendar_day"}]}
 	}`, run("show", "alice", "--json"))
@@ -91,6 +92,23 @@ func TestLimitsThatReplaceNothingAnyMore(t *testing.T) {
 	require.Contains(t, said, `the limit 20/calendar_day replaces no rule`, "they all go with the policy")
 }
 
+// A user's categories and quiet hours: what is not named stays.
+func TestOwnCategoriesAndQuietHours(t *testing.T) {
+	t.Parallel()
+	run, _ := settingsOf(t)
+	require.Equal(t, "set for alice: marketing 1/calendar_day, no news and no ads, quiet 12:00-13:00 and sat,sun 00:00-24:00\n"+
+		"policy default, version 1:\n  1/minute         all messages\n  10/calendar_day  all messages\n"+
+		"  1/calendar_day   category marketing, set for alice beside the policy's rules\n"+
+		"  calendar periods are those of UTC\n  quiet 22:00-08:00 and 12:00-13:00 and sat,sun 00:00-24:00 in UTC\n"+
+		"  category news is refused: alice does not want it\n  category ads is refused: alice does not want it\n",
+		run("set", "alice", "--category-limit", "marketing=1/calendar_day", "--opt-out", "news,ads",
+			"--quiet-hours", "12:00-13:00", "--quiet-hours", "sat,sun 00:00-24:00"))
+	require.Contains(t, run("set", "alice", "--opt-in", "news", "--category-limit", "marketing=2/hour"),
+		"set for alice: marketing 1/calendar_day and 2/hour, no ads, quiet 12:00-13:00 and sat,sun 00:00-24:00\n")
+	require.Contains(t, run("set", "alice", "--no-category-limits", "--category-limit", "news=1/day", "--no-quiet-hours"), "set for alice: news 1/day, no ads\n")
+	require.Contains(t, run("set", "alice", "--no-category-limits", "--opt-in", "ads"), "set for alice: nothing\n")
+}
+
 func TestUserSettingsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	run, environ := settingsOf(t)
@@ -99,7 +117,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"set", "alice"}, "say what to change: --policy, --limit, --no-limits, --time-zone, --contact, --block or --unblock; see worker user set --help"},
+		{[]string{"set", "alice"}, "say what to change, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block; see worker user set --help"},
 		{[]string{"set", "alice", "--block", "--unblock"}, "--block and --unblock can't be given together"},
 		{[]string{"set", "alice", "--contact", "Ada <ada@example.org>"}, `contact "Ada <ada@example.org>" is not allowed: it takes one e-mail address`},
 		{[]string{"set", "alice", "--policy", "gold"}, `there is no policy "gold" that this program can read: there are default, vip`},
@@ -113,6 +131,14 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		{[]string{"set", "alice", "--limit", "1/minute", "--limit", "2/minute"}, `the limit 2/minute has the window of another limit: give one for each window`},
 		{[]string{"set", "alice", "--time-zone", "Mars/Olympus"}, `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
 		{[]string{"set", "al\nice", "--contact", "ada@example.org"}, `is not allowed: it takes 1 to 256 bytes of UTF-8`},
+		{[]string{"set", "alice", "--category-limit", "1/day"}, `category-limit "1/day" is not allowed: it takes a category and a rule`},
+		{[]string{"set", "alice", "--category-limit", "news=1/fortnight"}, `category-limit "news=1/fortnight" is not allowed`},
+		{[]string{"set", "alice", "--category-limit", "News=1/day"}, `categories "News" is not allowed: it takes a name`},
+		{[]string{"set", "alice", "--quiet-hours", "nights"}, `quiet-hours "nights" is not allowed: it takes hours such as 22:00-08:00`},
+		{[]string{"set", "alice", "--quiet-hours", "08:00-22:00"}, `the quiet hours 08:00-22:00 leave no time of the week beside those of policy default`},
+		{[]string{"set", "alice", "--quiet-hours", "08:00-09:00", "--no-quiet-hours"}, `--quiet-hours and --no-quiet-hours can't be given together`},
+		{[]string{"set", "alice", "--opt-out", "No!"}, `opt_out "No!" is not allowed: it takes a name`},
+		{[]string{"set", "alice", "--opt-out", "ads", "--opt-in", "ads"}, `--opt-out and --opt-in both name ads`},
 		{[]string{"show", ""}, `user "" is not allowed`},
 		{[]string{"clear"}, "USER is missing"},
 	} {
@@ -135,7 +161,7 @@ func TestUserSettingsBeforeThereArePolicies(t *testing.T) {
 	require.Equal(t, "set for alice: quota alerts to ada@example.org\nthe store has no rules yet: start a worker on it\n", out)
 	out, err = command(t, environ, "", "user", "show", "alice", "--json")
 	require.NoError(t, err)
-	require.JSONEq(t, `{"user":"alice","contact":"ada@example.org","policy":"","limits":[],"time_zone":"","blocked":false,"effective":null}`, out)
+	require.JSONEq(t, `{"user":"alice","contact":"ada@example.org","policy":"","limits":[],"categories":{},"opt_out":[],"quiet_hours":[],"time_zone":"","blocked":false,"effective":null}`, out)
 	_, err = command(t, environ, "", "user", "set", "alice", "--limit", "1/minute")
 	status, said := failure(err)
 	require.Equal(t, cli.StatusUnavailable, status)

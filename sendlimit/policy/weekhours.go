@@ -45,29 +45,36 @@ const (
 // error is a *fault.InvalidError for the field "quiet_hours", or fault.InvalidErrors.
 func ParseQuietHours(lines ...string) (WeekHours, error) {
 	const field = "quiet_hours"
-	h, err := parseHours(field, lines)
-	if err == nil && h.always() {
-		err = &fault.InvalidError{
+	h, wrong := parseHours(field, lines)
+	if h.always() {
+		wrong.Add(&fault.InvalidError{
 			Field: field, Value: h.String(),
 			Says: fmt.Sprintf("the quiet hours %s leave no time of the week: nothing could ever be sent", h.String()),
-		}
+		})
 	}
-	if err != nil {
-		return WeekHours{}, err
+	if len(wrong) > 0 {
+		return WeekHours{}, wrong.Err()
 	}
 	return h, nil
 }
 
 // ParseAllowedHours reads lines as ParseQuietHours does, for the field "only": nothing is
 // sent at other times. The lines may cover the whole week.
-func ParseAllowedHours(lines ...string) (WeekHours, error) { return parseHours("only", lines) }
+func ParseAllowedHours(lines ...string) (WeekHours, error) {
+	h, wrong := parseHours("only", lines)
+	if len(wrong) > 0 {
+		return WeekHours{}, wrong.Err()
+	}
+	return h, nil
+}
 
-// parseHours reads lines of hours. The error is fault.InvalidErrors for the field.
-func parseHours(field string, lines []string) (WeekHours, error) {
+// parseHours reads lines of hours. With errors, which name the field, it returns the hours
+// of the lines that it could read.
+func parseHours(field string, lines []string) (WeekHours, fault.InvalidErrors) {
 	if len(lines) > MaxHours {
-		return WeekHours{}, &fault.InvalidError{
+		return WeekHours{}, fault.InvalidErrors{{
 			Field: field, Says: fmt.Sprintf("%s has %d lines: at most %d are allowed", field, len(lines), MaxHours),
-		}
+		}}
 	}
 	var h WeekHours
 	var wrong fault.InvalidErrors
@@ -78,15 +85,12 @@ func parseHours(field string, lines []string) (WeekHours, error) {
 			h.lines = append(h.lines, line)
 		}
 	}
-	if len(wrong) > 0 {
-		return WeekHours{}, wrong.Err()
-	}
 	var spans []weekSpan
 	for _, line := range h.lines {
 		spans = append(spans, line.spans()...)
 	}
 	h.week = mergeWeek(spans)
-	return h, nil
+	return h, wrong
 }
 
 // parseHoursLine reads "mon-fri 22:00-07:30" or "22:00-07:30".
