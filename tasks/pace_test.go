@@ -141,6 +141,62 @@ func TestPaceChangesWhileWorkersRun(t *testing.T) {
 	}, "100/minute")
 }
 
+// What waits for its pace follows another one within two seconds, in every worker: the
+// messages that went back to the queue, and those that a worker holds. So it does when
+// the pace is removed.
+func TestWaitingMessagesFollowAnotherPace(t *testing.T) {
+	t.Parallel()
+	const follow = 2 * time.Second
+	for name, row := range map[string]struct {
+		from, to string
+		burst    int64
+		most     int // in a second of the new pace
+	}{
+		"raised":            {from: "1/minute", to: "100/second", most: 100},
+		"raised, held tasks": {from: "1/4s", to: "100/second", burst: 10, most: 100},
+		"removed":           {from: "1/minute", to: "", most: 700},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				const crowd = 700 // more than a worker handles at a time
+				s.pace(row.from, 0)
+				s.work()
+				s.work()
+				s.many(crowd, 2*time.Second)
+				const changed = 10*time.Second + 300*time.Millisecond
+				s.until(changed)
+				before := len(s.sentAt())
+				require.LessOrEqual(s, before, 3)
+				s.pace(row.to, row.burst)
+				takes := time.Duration(crowd/row.most) * time.Second
+				s.until(changed + min(takes, 10*time.Second) + follow)
+				sent := s.sentAt()
+				require.GreaterOrEqual(s, len(sent), min(crowd, before+10*row.most))
+				require.Less(s, sent[before], changed+follow)
+				require.LessOrEqual(s, most(sent[before:], time.Second), row.most)
+			})
+		})
+	}
+}
+
+// A pause that is ended early is over for what waits, too.
+func TestWaitingMessagesFollowTheEndOfAPause(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		_, err := s.paces().Pause(s.Context(), time.Hour)
+		require.NoError(s, err)
+		s.work()
+		s.work()
+		s.many(20, 2*time.Second)
+		s.until(5 * time.Second)
+		require.Empty(s, s.sentAt())
+		require.NoError(s, s.paces().Resume(s.Context()))
+		s.until(7 * time.Second)
+		require.Len(s, s.sentAt(), 20)
+	})
+}
+
 // A target that says when to come again is left alone until then, by all
 // workers, and no attempt is used up by waiting.
 func TestPauseOfAllWorkers(t *testing.T) {

@@ -83,7 +83,7 @@ func newStory(t *testing.T, polling queue.Polling, rules ...string) *story {
 func (s *story) newClient() *redis.Client {
 	s.Helper()
 	client := redis.NewClient(&redis.Options{
-		Dialer: s.network.dial, DialerRetries: 1, PoolSize: 128, ContextTimeoutEnabled: true,
+		Dialer: s.network.dial, DialerRetries: 1, PoolSize: 2048, ContextTimeoutEnabled: true,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})

@@ -140,7 +140,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		return unlessStopped(ctx, err)
 	}
 	w.learnClock(ctx)
-	stopPacer, err := w.handler.Pacer.Follow(ctx)
+	stopPacer, err := w.handler.Pacer.Follow(ctx, func(ctx context.Context) error {
+		return w.backend.Queue.WakeWaiting(ctx, deliver.ErrPaced)
+	})
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}

@@ -48,7 +48,8 @@ type Handler struct {
 
 var errBusy = errors.New("another delivery goes first: of the same message, or of an older one that is late")
 
-var errPaced = errors.New("the pace of the target, or a pause")
+// ErrPaced is the cause with which a task goes back to the queue to wait for its pace.
+var ErrPaced = errors.New("the pace of the target, or a pause")
 
 // rulesAfter is after how long a late message comes again if this program does not know
 // its user's rules. Another worker may know them, or an operator has to act.
@@ -62,10 +63,12 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 	d := messages.Delivery{User: p.User, ID: p.ID, Generation: p.Generation}
 	var nonceFrom time.Time
 	due := p.DueAt()
+	var wake <-chan struct{}
 	for wait := due.Sub(h.Clock.Now()); ; {
-		if !storeclock.Sleep(ctx, h.Stopping, wait) || !h.takeSlot(ctx) {
+		if !storeclock.SleepOrWake(ctx, h.Stopping, wake, wait) || !h.takeSlot(ctx) {
 			return h.stopped(ctx, due)
 		}
+		wake = nil
 		// A claim whose reply got lost is repeated with its nonce, and gets the same
 		// answer. This ends well before its lease may run out.
 		if h.Clock.Local().Sub(nonceFrom) > h.Margin/2 {
@@ -84,8 +87,9 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 			if wait = paced.after; d.Nonce != "" {
 				wait = min(wait, h.Margin/4) // the message may be claimed
 			} else if wait > heldFor {
-				return &queue.AgainError{After: min(wait, backFor), Cause: errPaced}
+				return &queue.AgainError{After: min(wait, backFor), Cause: ErrPaced}
 			}
+			wake = paced.wake
 			continue
 		}
 		if errors.Is(err, queue.ErrStopping) {

@@ -41,7 +41,8 @@ const (
 	// target answers the next call with another pause.
 	longestPause = time.Hour
 	// heldFor is how long a task may wait here. With a longer wait it goes back to the
-	// queue, for at most backFor, as the pace may change.
+	// queue, for at most backFor. A changed pace wakes it there too, but the worker that
+	// saw the change may die.
 	heldFor, backFor = 5 * time.Second, time.Minute
 )
 
@@ -66,6 +67,7 @@ type Pacer struct {
 	paused time.Time         // until when, by the store's clock
 	pauses int               // changes with each pause, which an earlier look does not know
 	next   time.Time         // when there may be a permit again, by the local clock
+	wake   chan struct{}     // closed when calls may come sooner than a wait was told
 }
 
 // permit allows one call. The zero permit is for a target without a pace.
@@ -76,8 +78,12 @@ type permit struct {
 	bucket *rate.TokenBucket
 }
 
-// pacedError says that a message has to wait without a delivery slot.
-type pacedError struct{ after time.Duration }
+// pacedError says that a message has to wait without a delivery slot: for a time, or until
+// wake is closed as the pace has changed.
+type pacedError struct {
+	after time.Duration
+	wake  <-chan struct{}
+}
 
 func (e *pacedError) Error() string { return fmt.Sprintf("the pace allows it in %s", e.after) }
 
@@ -94,7 +100,7 @@ func NewPacer(client redis.UniversalClient, prefix string, c *storeclock.Clock, 
 	}
 	return &Pacer{
 		store: store, permits: permits, client: client, prefix: prefix, clock: c, metrics: m, logger: logger,
-		turn: make(chan struct{}, 1),
+		turn: make(chan struct{}, 1), wake: make(chan struct{}),
 	}, nil
 }
 
@@ -110,9 +116,10 @@ func (p *Pacer) passLate(ctx context.Context, stop <-chan struct{}, delay time.D
 	if p.free() {
 		return permit{}, nil
 	}
-	began := p.clock.Local()
-	passed, err := p.wait(ctx, stop, began, delay)
+	began, wake := p.clock.Local(), p.changed()
+	passed, err := p.wait(ctx, stop, wake, began, delay)
 	if paced, ok := errors.AsType[*pacedError](err); ok {
+		paced.wake = wake
 		p.metrics.HeldUp(p.clock.Local().Sub(began) + paced.after)
 	} else if err == nil {
 		p.metrics.HeldUp(p.clock.Local().Sub(began))
@@ -127,7 +134,14 @@ func (p *Pacer) free() bool {
 	return p.pace.Rate.Count == 0 && p.paused.IsZero()
 }
 
-func (p *Pacer) wait(ctx context.Context, stop <-chan struct{}, began time.Time, delay time.Duration) (permit, error) {
+// changed returns a channel that is closed when the pace changes or a pause ends early.
+func (p *Pacer) changed() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.wake
+}
+
+func (p *Pacer) wait(ctx context.Context, stop, wake <-chan struct{}, began time.Time, delay time.Duration) (permit, error) {
 	if expected := p.expected(); expected > patience {
 		return permit{}, &pacedError{after: expected}
 	}
@@ -149,9 +163,10 @@ func (p *Pacer) wait(ctx context.Context, stop <-chan struct{}, began time.Time,
 		if p.clock.Local().Sub(began)+wait > patience {
 			return permit{}, &pacedError{after: wait}
 		}
-		if !storeclock.Sleep(ctx, stop, wait) {
+		if !storeclock.SleepOrWake(ctx, stop, wake, wait) {
 			return permit{}, queue.ErrStopping
 		}
+		wake = p.changed()
 	}
 }
 

@@ -9,12 +9,19 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
+// wakeLooks is at how many looks in a row tasks are woken after a change: another worker
+// may have sent one back to the queue just before it saw the change.
+const wakeLooks = 2
+
 // Follow loads the pace now, and then once a second until the returned function is
-// called. It returns an error if the first load fails.
-func (p *Pacer) Follow(ctx context.Context) (stop func(), err error) {
+// called. After a change it calls wake, which has to wake the tasks that wait in the queue
+// with the cause ErrPaced. It also does so after the start, as nobody may have seen the last
+// change. It returns an error if the first load fails.
+func (p *Pacer) Follow(ctx context.Context, wake func(context.Context) error) (stop func(), err error) {
 	if err := p.look(ctx); err != nil {
 		return nil, err
 	}
+	seen, left := (<-chan struct{})(nil), 0
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var following sync.WaitGroup
 	following.Go(func() {
@@ -22,6 +29,18 @@ func (p *Pacer) Follow(ctx context.Context) (stop func(), err error) {
 			if err := p.look(ctx); err != nil && ctx.Err() == nil {
 				// The known pace stays: without the store nothing is delivered anyway.
 				p.logger.DebugContext(ctx, "could not look at the pace", "error", err)
+				continue
+			}
+			if now := p.changed(); now != seen {
+				seen, left = now, wakeLooks
+			}
+			if left == 0 {
+				continue
+			}
+			left--
+			if err := wake(ctx); err != nil && ctx.Err() == nil {
+				left = wakeLooks
+				p.logger.DebugContext(ctx, "could not wake what waits for the pace: trying again", "error", err)
 			}
 		}
 	})
@@ -42,18 +61,24 @@ func (p *Pacer) look(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	sooner := false
 	if state.Pace != p.pace {
 		if p.bucket, err = p.bucketOf(state.Pace); err != nil {
 			return err
 		}
 		p.logger.InfoContext(ctx, "pace of deliveries", "target", PaceTarget, "pace", state.String())
-		p.pace, p.next = state.Pace, time.Time{}
+		p.pace, p.next, sooner = state.Pace, time.Time{}, true
 	}
 	if p.pauses == pauses {
+		sooner = sooner || state.PausedUntil.Before(p.paused) && p.paused.After(p.clock.Now())
 		p.paused = state.PausedUntil
 		if !p.paused.After(p.clock.Now()) {
 			p.paused = time.Time{}
 		}
+	}
+	if sooner {
+		close(p.wake)
+		p.wake = make(chan struct{})
 	}
 	return nil
 }

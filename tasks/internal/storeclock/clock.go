@@ -55,6 +55,11 @@ func (c *Clock) Learn(sent, received, store time.Time) {
 
 // Sleep returns after d, or earlier with false when ctx or stop ends.
 func Sleep(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
+	return SleepOrWake(ctx, stop, nil, d)
+}
+
+// SleepOrWake is Sleep that also returns when wake is closed. A nil wake never is.
+func SleepOrWake(ctx context.Context, stop, wake <-chan struct{}, d time.Duration) bool {
 	if d <= 0 {
 		return true
 	}
@@ -62,6 +67,8 @@ func Sleep(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return true
+	case <-wake:
 		return true
 	case <-ctx.Done():
 	case <-stop:

@@ -22,10 +22,11 @@ func TierCommand(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
 		Use:   "tier",
 		Short: "Create, show and change tiers, which limit what accounts may send.",
-		Long: "Create, show and change tiers, which limit what accounts may send. A change applies\n" +
-			"to all accounts of the tier from their next requests. Messages that are already\n" +
-			"charged stay charged. If they are past a threshold of a lower quota, the accounts'\n" +
-			"contacts are alerted. The thresholds of a higher quota alert anew.",
+		Long: "Create, show and change tiers, which limit what accounts may send. A change takes\n" +
+			"effect for all accounts of the tier within a second in every process. Messages\n" +
+			"that are already charged stay charged. If they are past a threshold of a lower\n" +
+			"quota, the accounts' contacts are alerted. The thresholds of a higher quota alert\n" +
+			"anew.",
 		Example: "  worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500",
 	}
 	group.PersistentFlags().AddFlagSet(cli.StoreFlags())

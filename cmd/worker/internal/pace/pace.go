@@ -34,8 +34,8 @@ func Command(p cli.Program) *cobra.Command {
 		Short: "Show or change how fast all workers together call the push target.",
 		Long: "Show or change how fast all workers together call the push target. The pace is in\n" +
 			"the store of REDIS_URL, or else the embedded one of a running worker. Workers\n" +
-			"follow a change within seconds. A message that the pace makes late is judged like\n" +
-			"every late message.",
+			"follow a change within 2 seconds, also with messages that wait already. A message\n" +
+			"that the pace makes late is judged like every late message.",
 		Example: "  worker pace set --rate 100/second --burst 20\n" +
 			"  worker pace show --json\n" +
 			"  worker pace clear",

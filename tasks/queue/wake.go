@@ -1,0 +1,74 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/hibiken/asynq"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+const (
+	// wakePage is how many waiting tasks are read at a time.
+	wakePage = 1000
+	// wakeTogether is how many tasks are woken at once.
+	wakeTogether = 16
+)
+
+// WakeWaiting makes the tasks that went back to the queue with an AgainError of a cause
+// come now. A worker recognizes the cause by its text. Each task is woken at most once in a
+// call, also if it goes back meanwhile. The error is a *fault.UnavailableError, or that of
+// ctx if it ends while the tasks are listed.
+func (q *Queue) WakeWaiting(ctx context.Context, cause error) error {
+	const doing = "waking tasks that wait"
+	ids, err := q.waitingFor(ctx, cause)
+	if err != nil {
+		return store.Explain(err, doing)
+	}
+	wakers, running := errgroup.WithContext(ctx)
+	wakers.SetLimit(wakeTogether)
+	for _, id := range ids {
+		if running.Err() != nil {
+			break
+		}
+		wakers.Go(func() error {
+			err := store.Explain(q.inspector.RunTask(q.name, id), doing)
+			if _, away := errors.AsType[*fault.UnavailableError](err); away {
+				return err
+			}
+			return nil // with any other error the task waits no longer
+		})
+	}
+	if err := wakers.Wait(); err != nil {
+		return err //nolint:wrapcheck // it says what was being done
+	}
+	return nil
+}
+
+// waitingFor lists the ids of the tasks that wait with an AgainError of a cause, those that
+// come first in front.
+func (q *Queue) waitingFor(ctx context.Context, cause error) ([]string, error) {
+	var ids []string
+	for page := 1; ctx.Err() == nil; page++ {
+		tasks, err := q.inspector.ListRetryTasks(q.name, asynq.PageSize(wakePage), asynq.Page(page))
+		if errors.Is(err, asynq.ErrQueueNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err //nolint:wrapcheck // the caller does
+		}
+		for _, task := range tasks {
+			if strings.HasSuffix(task.LastErr, cause.Error()) {
+				ids = append(ids, task.ID)
+			}
+		}
+		if len(tasks) < wakePage {
+			break
+		}
+	}
+	return ids, ctx.Err()
+}
