@@ -1,17 +1,22 @@
 package tasks_test
 
 import (
+	"context"
 	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/hibiken/asynq"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
@@ -30,18 +35,19 @@ func (s *story) storeAhead(by time.Duration) {
 	})
 }
 
-// Pitfall 55: the machines' clocks are three seconds off the store's, whichever
-// way. Everything happens by the store's: nothing goes out early, the rules hold
-// on what is recorded, and the most that it costs is what the queue, which has
-// only the machines' clocks, hands out late.
+// Pitfall 55: the machines' clocks are up to an hour off the store's, whichever way.
+// Everything happens by the store's: nothing goes out early or late, and the rules hold on
+// what is recorded. The queue has only the machines' clocks.
 func TestPitfall55AllByTheStoresClock(t *testing.T) {
 	t.Parallel()
-	const off, overdueAfter = 3 * time.Second, 10 * time.Second
+	const overdueAfter = 10 * time.Second
 	for name, row := range map[string]struct {
 		storeAhead, latest time.Duration
 	}{
-		"workers ahead":  {-off, 10 * time.Millisecond},
-		"workers behind": {off, off + 100*time.Millisecond},
+		"ahead":                 {-3 * time.Second, 10 * time.Millisecond},
+		"behind by part of 1 s": {700 * time.Millisecond, 10 * time.Millisecond},
+		"ahead by an hour":      {-time.Hour - 400*time.Millisecond, 10 * time.Millisecond},
+		"behind by an hour":     {time.Hour + 400*time.Millisecond, 10 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +101,7 @@ func TestPitfall55AllByTheStoresClock(t *testing.T) {
 						require.GreaterOrEqual(s, late, overdueAfter)
 						require.Less(s, late, overdueAfter+6*time.Second+row.latest)
 					case n.ID == "now": // it takes its way through the queue
-						require.Less(s, late, row.latest+200*time.Millisecond)
+						require.Less(s, late, row.latest+350*time.Millisecond)
 					case n.Attempt > 1:
 						require.Less(s, late, 2*(row.latest+2*time.Second))
 					default:
@@ -142,6 +148,69 @@ func TestBacklogByTheStoresClock(t *testing.T) {
 						require.GreaterOrEqual(s, d.At.Sub(s.recorder.Deliveries()[i-1].At), time.Minute-sendlimit.DefaultTolerance)
 					}
 				}
+			})
+		})
+	}
+}
+
+// A message that a submitter with a clock ahead hands over too early does not wait in a
+// worker: more of them than a worker handles at a time would hold up the others.
+func TestEarlyTasksDoNotFillAWorker(t *testing.T) {
+	t.Parallel()
+	tellSlowly(t, func(s *story) {
+		const ahead, crowd = time.Hour, 600
+		s.storeAhead(-ahead)
+		s.work()
+		for i := range crowd {
+			m := s.message("m", 5*time.Minute-ahead)
+			m.User = strconv.Itoa(i)
+			s.accepted(m)
+		}
+		m := s.message("soon", time.Minute-ahead)
+		m.User = "bob"
+		s.accepted(m)
+		s.until(30 * time.Second)
+		info, err := asynq.NewInspectorFromRedisClient(s.client).GetQueueInfo(queue.Name(""))
+		require.NoError(s, err)
+		require.Zero(s, info.Active+info.Pending, "they wait in the queue")
+		s.until(time.Minute + 100*time.Millisecond)
+		s.delivered("soon +1m0s")
+		s.until(6 * time.Minute)
+		sent := s.sentAt()
+		require.Len(s, sent, crowd+1)
+		require.GreaterOrEqual(s, sent[1], 5*time.Minute)
+		require.Less(s, sent[crowd], 5*time.Minute+time.Second)
+		require.Zero(s, s.queued())
+	})
+}
+
+// A task that runs for long is in the hands of its worker, also for workers whose clock is
+// far off the store's: none takes it away.
+func TestLeasesOfTheQueueGoByTheStoresClock(t *testing.T) {
+	t.Parallel()
+	for _, off := range []time.Duration{-time.Hour, time.Hour} {
+		t.Run(off.String(), func(t *testing.T) {
+			t.Parallel()
+			tellSlowly(t, func(s *story) {
+				s.storeAhead(off)
+				s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
+					time.Sleep(3 * time.Minute)
+					return notifier.Result{Status: notifier.Delivered}
+				})
+				s.work(func(o *tasks.WorkerOptions) {
+					o.PushTimeout, o.ShutdownTimeout = 10*time.Minute, 20*time.Minute
+				})
+				s.accepted(s.message("long", off+10*time.Second))
+				s.until(2 * time.Minute)
+				leases, err := s.client.ZRangeWithScores(s.Context(), "asynq:{"+queue.Name("")+"}:lease", 0, -1).Result()
+				require.NoError(s, err)
+				require.Len(s, leases, 1)
+				left := time.Unix(int64(leases[0].Score), 0).Sub(s.at(off + 2*time.Minute))
+				require.Greater(s, left, 15*time.Second)
+				require.LessOrEqual(s, left, 31*time.Second)
+				s.until(4 * time.Minute)
+				require.Len(s, s.recorder.Deliveries(), 1)
+				require.Zero(s, s.queued())
 			})
 		})
 	}

@@ -152,9 +152,9 @@ func TestWaitingMessagesFollowAnotherPace(t *testing.T) {
 		burst    int64
 		most     int // in a second of the new pace
 	}{
-		"raised":            {from: "1/minute", to: "100/second", most: 100},
+		"raised":             {from: "1/minute", to: "100/second", most: 100},
 		"raised, held tasks": {from: "1/4s", to: "100/second", burst: 10, most: 100},
-		"removed":           {from: "1/minute", to: "", most: 700},
+		"removed":            {from: "1/minute", to: "", most: 700},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

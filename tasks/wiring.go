@@ -34,16 +34,17 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	w.timers = b.Queue.Timers(b.Watch, b.Logger)
+	w.queue = b.Queue.ByClock(clock)
+	w.timers = w.queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
-		Policies: b.Policies, Gate: gate, Queue: b.Queue, Timers: w.timers, Clock: clock, Notifier: o.Notifier, Pacer: pacer,
+		Policies: b.Policies, Gate: gate, Queue: w.queue, Timers: w.timers, Clock: clock, Notifier: o.Notifier, Pacer: pacer,
 		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
 		Slots:     make(chan struct{}, o.Deliveries), Stopping: w.stopping, Ended: w.ended,
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
 	w.relay = &relay.Relay{
-		Watch: b.Watch, Charges: charges, Queue: b.Queue, Timers: w.timers, Clock: clock, Learn: w.learnClock,
+		Watch: b.Watch, Charges: charges, Queue: w.queue, Timers: w.timers, Clock: clock, Learn: w.learnClock,
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
 	return nil
@@ -69,14 +70,14 @@ func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	}
 	w.handler.Tally = report.NewTally(stats, payers.New(contacts.Accounts, clock.Local), b.Logger)
 	w.announcements = &announce.Announcements{
-		Notices: notices, Contacts: contacts, Announcer: o.Announcer, Queue: b.Queue, Clock: clock,
+		Notices: notices, Contacts: contacts, Announcer: o.Announcer, Queue: w.queue, Clock: clock,
 		Retries: o.AlertRetries, Kept: notices.Kept(), Timeout: o.AnnounceTimeout,
 		Lease: o.PushTimeout + o.SettleMargin, Grace: o.PushTimeout,
 		Slots: make(chan struct{}, announce.Together), Stopping: w.stopping, Ended: w.ended,
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
 	w.noticeJobs = &announce.NoticeJobs{
-		Notices: notices, Queue: b.Queue, Clock: clock, Deliver: o.Announcer != nil,
+		Notices: notices, Queue: w.queue, Clock: clock, Deliver: o.Announcer != nil,
 		Kept: notices.Kept(), Forget: w.announcements.Forget, Logger: b.Logger,
 		Reports: &report.Reports{Accounts: contacts.Accounts, Stats: stats, Notices: notices, Done: make(map[string]int64)},
 	}

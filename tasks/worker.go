@@ -57,6 +57,7 @@ type WorkerOptions struct {
 // Worker delivers messages when they are due. Any number may run on one store.
 type Worker struct {
 	backend       *backend.Backend
+	queue         *queue.Queue // by the store's clock
 	timers        *queue.Timers
 	handler       *deliver.Handler
 	announcements *announce.Announcements
@@ -141,13 +142,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	w.learnClock(ctx)
 	stopPacer, err := w.handler.Pacer.Follow(ctx, func(ctx context.Context) error {
-		return w.backend.Queue.WakeWaiting(ctx, deliver.ErrPaced)
+		return w.queue.WakeWaiting(ctx, deliver.ErrPaced)
 	})
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
 	w.timers.Start()
-	server, err := w.backend.Queue.Serve(queue.ServerOptions{
+	server, err := w.queue.Serve(queue.ServerOptions{
 		Deliver: w.handler.Handle, Announce: w.announcements.Handle,
 		ShutdownTimeout: w.shutdown, Logger: w.backend.Logger,
 	})

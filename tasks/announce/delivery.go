@@ -51,14 +51,16 @@ const (
 	Together = 32
 	// crowdedPause is about after how long a task comes again that got no slot.
 	crowdedPause = time.Second
-	// earlyWait is how long a task waits for the time of its notice. A task that is
-	// earlier than that ends: the notice has another task for its new time.
+	// earlyWait is how long a task waits for the time of its notice. An earlier task goes
+	// back to the queue.
 	earlyWait = 2 * time.Second
 	// renewals is how often a lease is renewed before it would end.
 	renewals = 4
 	// channelPause is after how long a notice is tried again that nothing is set up for.
 	channelPause = 10 * time.Minute
 )
+
+var errEarly = errors.New("the notice's time has not come")
 
 var errCrowded = errors.New("many notices are in hand already")
 
@@ -110,7 +112,7 @@ func (a *Announcements) handle(ctx context.Context, id string) error {
 		case notices.Early:
 			wait := claim.Until.Sub(claim.Now)
 			if wait > earlyWait {
-				return nil
+				return &queue.AgainError{After: wait, Cause: errEarly}
 			}
 			if !storeclock.Sleep(ctx, a.Stopping, wait) {
 				return &queue.AgainError{Cause: queue.ErrStopping}

@@ -46,6 +46,12 @@ type Handler struct {
 	toldUnknown atomic.Pointer[time.Time] // when tellUnknown logged
 }
 
+// heldEarly is how much earlier than the queue's lead a task may come and wait here. An
+// earlier one, of a program whose clock is ahead, goes back to the queue.
+const heldEarly = 5 * time.Second
+
+var errEarly = errors.New("the message's time has not come")
+
 var errBusy = errors.New("another delivery goes first: of the same message, or of an older one that is late")
 
 // ErrPaced is the cause with which a task goes back to the queue to wait for its pace.
@@ -65,6 +71,9 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 	due := p.DueAt()
 	var wake <-chan struct{}
 	for wait := due.Sub(h.Clock.Now()); ; {
+		if lead := h.Queue.Lead(); d.Nonce == "" && wait > lead+heldEarly {
+			return &queue.AgainError{After: wait - lead, Cause: errEarly}
+		}
 		if !storeclock.SleepOrWake(ctx, h.Stopping, wake, wait) || !h.takeSlot(ctx) {
 			return h.stopped(ctx, due)
 		}
@@ -122,6 +131,7 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 		}
 		// The store's own clock says how long is left.
 		due, wait = claim.Until, claim.Until.Sub(claim.Now)
+		d.Nonce = "" // the claim holds nothing
 	}
 }
 

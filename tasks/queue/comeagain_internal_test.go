@@ -14,8 +14,8 @@ import (
 func TestPitfall29WrappedErrorsComeAgainWhenTheySay(t *testing.T) {
 	t.Parallel()
 	again := &AgainError{After: 7 * time.Second, Cause: ErrStopping}
-	require.Equal(t, 7*time.Second, comeAgain(3, fmt.Errorf("a: %w", errors.Join(again, io.EOF)), nil))
-	require.Equal(t, errorPause, comeAgain(3, io.EOF, nil))
+	require.Equal(t, 7*time.Second, comeAgain(fmt.Errorf("a: %w", errors.Join(again, io.EOF))))
+	require.Equal(t, errorPause, comeAgain(io.EOF))
 	require.ErrorIs(t, again, ErrStopping)
 	require.EqualError(t, again, "again in 7s: this worker stops")
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/hibiken/asynq"
 )
 
 // ErrStopping is the cause of an AgainError if the worker stops.
@@ -43,7 +41,7 @@ var errNewer = &AgainError{After: 5 * time.Second, Cause: errors.New("a newer pr
 const errorPause = 2 * time.Second
 
 // comeAgain returns after how long a task comes again after an error.
-func comeAgain(_ int, err error, _ *asynq.Task) time.Duration {
+func comeAgain(err error) time.Duration {
 	if again, ok := errors.AsType[*AgainError](err); ok {
 		return again.After
 	}

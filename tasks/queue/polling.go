@@ -35,8 +35,8 @@ func (p Polling) Validate() error {
 	return nil
 }
 
-// lead returns how long before its time a task is due in the queue, so that neither polling
+// Lead returns how long before its time a task is due in the queue, so that neither polling
 // nor the way to a handler makes it late. The handler waits for the rest.
-func (p Polling) lead() time.Duration {
-	return p.Forward + p.Fetch + p.Fetch/2 // asynq adds up to half of its wait
+func (q *Queue) Lead() time.Duration {
+	return q.polling.Forward + q.polling.Fetch + q.polling.Fetch/2 // asynq adds up to half of its wait
 }

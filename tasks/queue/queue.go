@@ -13,6 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/internal/queueclock"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
 // Name returns the name of the queue under a prefix, "" for keyspace.DefaultPrefix. It
@@ -29,6 +31,7 @@ type Queue struct {
 	redis     redis.UniversalClient
 	client    *asynq.Client
 	inspector *asynq.Inspector
+	clock     *storeclock.Clock // nil for that of the machine
 	name      string
 	polling   Polling
 }
@@ -47,8 +50,24 @@ func New(client redis.UniversalClient, prefix string, p Polling) (*Queue, error)
 func (q *Queue) Through(client redis.UniversalClient) *Queue {
 	return &Queue{
 		redis: client, client: asynq.NewClientFromRedisClient(client), inspector: asynq.NewInspectorFromRedisClient(client),
-		name: q.name, polling: q.polling,
+		clock: q.clock, name: q.name, polling: q.polling,
 	}
+}
+
+// ByClock returns the same queue, which goes by the store's clock and not by that of the
+// machine.
+func (q *Queue) ByClock(clock *storeclock.Clock) *Queue {
+	byClock := q.Through(queueclock.New(q.redis, clock))
+	byClock.clock = clock
+	return byClock
+}
+
+// skew returns how far the clock of the queue is ahead of the machine's.
+func (q *Queue) skew() time.Duration {
+	if q.clock == nil {
+		return 0
+	}
+	return q.clock.Skew()
 }
 
 // EnqueueWithin bounds how long a caller waits for the queue. If the queue takes no task,
@@ -85,7 +104,7 @@ func (q *Queue) enqueue(ctx context.Context, kind, id string, payload any, at ti
 // enqueueMessage puts the timer of one generation of a message into the queue.
 func (q *Queue) enqueueMessage(ctx context.Context, m messages.Queued) error {
 	payload := Payload{Version: PayloadVersion, User: m.User, ID: m.ID, Generation: m.Generation, Due: m.Due.UnixMilli()}
-	err := q.enqueue(ctx, TypeDeliver, m.Generation, payload, m.Due.Add(-q.polling.lead()))
+	err := q.enqueue(ctx, TypeDeliver, m.Generation, payload, m.Due.Add(-q.Lead()))
 	if errors.Is(err, asynq.ErrTaskIDConflict) {
 		return nil // this generation was enqueued before
 	}

@@ -44,8 +44,9 @@ func (q *Queue) Serve(o ServerOptions) (*Server, error) {
 		ShutdownTimeout:          o.ShutdownTimeout,
 		// A task that comes again is no failure, and neither is a lease that ran
 		// out: a message's failures are counted in its record.
-		IsFailure:      func(error) bool { return false },
-		RetryDelayFunc: comeAgain,
+		IsFailure: func(error) bool { return false },
+		// asynq adds the delay to the machine's time.
+		RetryDelayFunc: func(_ int, err error, _ *asynq.Task) time.Duration { return comeAgain(err) + q.skew() },
 		ErrorHandler:   asynq.ErrorHandlerFunc(s.reportError),
 		Logger:         logger{o.Logger},
 		LogLevel:       asynq.WarnLevel,

@@ -10,6 +10,8 @@ import (
 // the store. It is only for waiting; the scripts judge by the store's own clock.
 type Clock struct {
 	Local func() time.Time
+	// Wall returns the time of the machine, which jumps when somebody sets it.
+	Wall func() time.Time
 
 	mu       sync.Mutex
 	offset   time.Duration
@@ -25,7 +27,10 @@ const trusted = 10 * time.Second
 // machine's clock changes nothing.
 func New() *Clock {
 	began := time.Now() //nolint:forbidigo // the one place this package takes the time from
-	return &Clock{Local: func() time.Time { return began.Add(time.Since(began)) }}
+	return &Clock{
+		Local: func() time.Time { return began.Add(time.Since(began)) },
+		Wall:  time.Now, //nolint:forbidigo // the same
+	}
 }
 
 // Now returns the store's time.
@@ -33,6 +38,12 @@ func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.Local().Add(c.offset)
+}
+
+// Skew returns how far the store's clock is ahead of this machine's.
+func (c *Clock) Skew() time.Duration {
+	// Without Round, Sub would compare the monotonic clock, which knows of no setting.
+	return c.Now().Round(0).Sub(c.Wall().Round(0))
 }
 
 // Latency returns about half of a round trip to the store.

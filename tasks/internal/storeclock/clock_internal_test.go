@@ -41,6 +41,19 @@ func TestClockLearns(t *testing.T) {
 	}
 }
 
+// Skew is the difference to the machine's clock, also after somebody has set that.
+func TestSkew(t *testing.T) {
+	t.Parallel()
+	local := time.Date(2026, time.November, 22, 11, 0, 0, 0, time.UTC)
+	wall := local
+	c := &Clock{Local: func() time.Time { return local }, Wall: func() time.Time { return wall }}
+	require.Zero(t, c.Skew())
+	c.Learn(local, local, local.Add(3*time.Second))
+	require.Equal(t, 3*time.Second, c.Skew())
+	wall = wall.Add(time.Hour)
+	require.Equal(t, 3*time.Second-time.Hour, c.Skew())
+}
+
 func TestSleepEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
