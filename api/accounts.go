@@ -92,6 +92,9 @@ func (s *server) createAccount(r *http.Request, _ web.Query) (web.Answer, error)
 	if err != nil {
 		return web.Answer{}, err
 	}
+	if err := s.contacts.Check("contact", draft.Contact); err != nil {
+		return web.Answer{}, err
+	}
 	account, err := s.accounts.Create(r.Context(), accounts.Account{
 		Name: draft.Name, Tier: draft.Tier, Contact: draft.Contact, TimeZone: draft.TimeZone, ReportAt: draft.ReportAt,
 	})
@@ -146,6 +149,11 @@ func (s *server) changeAccount(r *http.Request, _ web.Query) (web.Answer, error)
 	patch, err := web.ReadBody[message.AccountPatch](s.bodies(), r)
 	if err != nil {
 		return web.Answer{}, err
+	}
+	if patch.Contact != nil {
+		if err := s.contacts.Check("contact", *patch.Contact); err != nil {
+			return web.Answer{}, err
+		}
 	}
 	account, err := s.charges.SetAccount(r.Context(), s.accounts, r.PathValue("account"), accounts.Change{
 		Tier: patch.Tier, Contact: patch.Contact, TimeZone: patch.TimeZone, ReportAt: patch.ReportAt, Disabled: patch.Disabled,

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
@@ -65,6 +66,8 @@ type Options struct {
 	// Before wraps the handler of all requests under /v1/. It answers with WriteProblem,
 	// or calls the handler. It may be nil.
 	Before func(http.Handler) http.Handler
+	// Contacts says which contacts may be set.
+	Contacts contact.Rule
 	// Stopping is closed when the server is about to end, which ends streams. Nil means
 	// never.
 	Stopping <-chan struct{}
@@ -89,6 +92,7 @@ type server struct {
 	requireKeys    bool
 	trustedProxies []netip.Prefix
 	loginRefused   func()
+	contacts       contact.Rule
 	stopping       <-chan struct{}
 
 	logins                    logins
@@ -115,7 +119,7 @@ func New(o Options) (http.Handler, error) {
 	s := &server{
 		submitter: o.Submitter, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, refitter: o.Refitter,
 		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
-		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping,
+		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},
 		requests: semaphore.NewWeighted(int64(limits.InFlight)), streams: semaphore.NewWeighted(int64(limits.Streams)),

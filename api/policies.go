@@ -109,6 +109,9 @@ func (s *server) applyPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
+	if err := s.contacts.CheckPolicy(policy); err != nil {
+		return web.Answer{}, err
+	}
 	condition, err := web.PreconditionOf(r.Header)
 	if err != nil {
 		return web.Answer{}, err

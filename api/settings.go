@@ -131,6 +131,9 @@ func (s *server) setSettings(r *http.Request, checked bool, change func(message.
 			return policy.UserSettings{}, err
 		}
 		settings, err := settingsOf(draft)
+		if err == nil && settings.Contact != before.Contact {
+			err = s.contacts.Check("contact", settings.Contact)
+		}
 		if err == nil && checked {
 			err = message.CheckUserSettings(settings, policies)
 		}

@@ -173,7 +173,7 @@ func TestUserSettingsBeforeThereArePolicies(t *testing.T) {
 func TestAnAlertThatIsGivenUpSaysWhy(t *testing.T) {
 	t.Parallel()
 	m, _, environ := elsewhere(t)
-	_, err := command(t, environ, "", "user", "set", "alice", "--contact", "https://127.0.0.1:9/alerts/s3cret")
+	_, err := command(t, append(environ, "SENDLIMIT_ALLOW_INTERNAL_WEBHOOKS=true"), "", "user", "set", "alice", "--contact", "https://127.0.0.1:9/alerts/s3cret")
 	require.NoError(t, err)
 	worker := start(t, environ, "--policy-rules", "1/calendar_day").started(t)
 	submitMessage(t, "redis://"+m.Addr(), "alice", time.Hour)

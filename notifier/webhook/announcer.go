@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"code.dny.dev/ssrf"
-
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
@@ -50,8 +48,7 @@ func NewAnnouncer(c AnnouncerConfig) (*Announcer, error) {
 	}
 	dialer := &net.Dialer{}
 	if !c.AllowInternal {
-		// It sees the address that is dialed, after the name was resolved.
-		dialer.Control = ssrf.New(ssrf.WithAnyPort()).Safe
+		dialer.Control = notifier.RefuseInternal
 	}
 	posts, err := newPoster(posting{
 		secret: c.Secret, timeout: settings.Timeout, userAgent: settings.UserAgent, now: c.Now,

@@ -13,14 +13,16 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
 )
 
 // commands is what the subcommands of account and tier share.
 type commands struct {
 	cli.Program
 
-	asJSON  bool
-	charges *quota.Charges
+	asJSON   bool
+	charges  *quota.Charges
+	contacts contact.Rule
 }
 
 // Command returns the group "worker account".
@@ -65,6 +67,7 @@ func (a *commands) command(
 				if a.charges, err = quota.New(client, quota.Options{Prefix: c.Prefix}); err != nil {
 					return fmt.Errorf("opening the charges: %w", err)
 				}
+				a.contacts = contact.Rule{AllowInternal: c.AllowInternalWebhooks}
 				return do(ctx, accounts, cmd.Flags(), args)
 			}))
 		},
@@ -90,6 +93,9 @@ func (a *commands) createCommand() *cobra.Command {
 			scopes, expires, err := k.parse()
 			if err != nil {
 				return err
+			}
+			if err := a.contacts.Check("contact", f.contact); err != nil {
+				return fmt.Errorf("making the account: %w", err)
 			}
 			account, err := directory.Create(ctx, accounts.Account{
 				Name: args[0], Tier: f.tier, Contact: f.contact, TimeZone: f.timeZone, ReportAt: f.reportAt,
@@ -133,6 +139,9 @@ func (a *commands) setCommand() *cobra.Command {
 			}
 			if !given {
 				return &cli.UsageError{Detail: "say what to change: --tier, --contact, --time-zone or --report-at; '' takes one away"}
+			}
+			if err := a.contacts.Check("contact", f.contact); err != nil {
+				return fmt.Errorf("changing the account: %w", err)
 			}
 			account, err := a.charges.SetAccount(ctx, directory, args[0], change)
 			if err != nil {

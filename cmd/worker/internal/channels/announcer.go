@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/logline"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
 )
 
 // ValidNotices returns a config.Check for each setting of the channels of notices, so
@@ -27,6 +28,21 @@ func ValidNotices() []config.Check {
 		})
 	}
 	return checks
+}
+
+// ContactsMayBeSet is a config.Check for the contacts that the settings give to the store:
+// those of accounts and policies.
+func ContactsMayBeSet(c config.Config) *fault.InvalidError {
+	rule := contact.Rule{AllowInternal: c.AllowInternalWebhooks}
+	problems := []error{rule.Check("policy.alert_to", c.Policy.AlertTo)}
+	for _, p := range c.Seeds.Policies {
+		problems = append(problems, rule.Check("policies."+p.Name+".alert_to", p.AlertTo))
+	}
+	for _, a := range c.Seeds.Accounts {
+		problems = append(problems, rule.Check("accounts."+a.Name+".contact", a.Contact))
+	}
+	wrong, _ := errors.AsType[*fault.InvalidError](errors.Join(problems...))
+	return wrong
 }
 
 // OpenNotices returns the channels that deliver notices to contacts. With the mail

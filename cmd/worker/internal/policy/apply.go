@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -73,6 +74,9 @@ func (c *commands) apply(cmd *cobra.Command, file string, refit *refitOptions) e
 		return c.Report(c.asJSON, err)
 	}
 	return c.withPolicies(cmd, func(policies *settings.Policies, client redis.UniversalClient, cfg config.Config) error {
+		if err := (contact.Rule{AllowInternal: cfg.AllowInternalWebhooks}).CheckPolicy(policy); err != nil {
+			return fmt.Errorf("replacing the policy: %w", err)
+		}
 		if refit.preview {
 			return c.previewPolicy(ctx, client, cfg, policy)
 		}

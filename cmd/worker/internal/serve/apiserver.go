@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
@@ -78,6 +79,7 @@ func newAPIServer(
 		Accounts: accounts, Charges: charges, Counters: counters, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
 		Metrics: m.handler(logger), Probes: probes(b.Client, c, s.stopping, logger), LoginRefused: m.refusedLogins.Inc,
 		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,
+		Contacts: contact.Rule{AllowInternal: c.AllowInternalWebhooks},
 	})
 	if err != nil {
 		return nil, err

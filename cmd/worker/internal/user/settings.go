@@ -18,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -27,6 +28,7 @@ type userSettings struct {
 	*settings.Users
 
 	policies map[string]policy.Policy
+	contacts contact.Rule
 	json     bool
 }
 
@@ -71,6 +73,7 @@ func (u *userSettings) withSettings(cmd *cobra.Command, do func(context.Context)
 		if u.Users, err = settings.NewUsers(client, c.Prefix); err != nil {
 			return fmt.Errorf("opening the settings of users: %w", err)
 		}
+		u.contacts = contact.Rule{AllowInternal: c.AllowInternalWebhooks}
 		policies, err := settings.NewPolicies(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the policies: %w", err)
@@ -141,6 +144,11 @@ func (u *userSettings) check(settings policy.UserSettings, change userChange) er
 	// First what is wrong without looking at a policy.
 	if err := settings.Validate(); err != nil {
 		return err
+	}
+	if change.contact != nil {
+		if err := u.contacts.Check("contact", settings.Contact); err != nil {
+			return err //nolint:wrapcheck // it says all
+		}
 	}
 	switch {
 	case change.policy != nil:
