@@ -71,9 +71,14 @@ func noticeDescriptions() map[string]string {
 		"UserQuota.limit":     "Messages that the daily rule allows.",
 		"UserQuota.day":       "The day that counts, such as 2026-11-22.",
 
-		"Report.sent":     "Messages sent on that day, late ones included.",
-		"Report.dropped":  "Messages dropped on that day, because they expired.",
-		"Report.late":     "Messages sent after the tolerance.",
+		"Report.sent":      "Messages sent on that day, late ones included.",
+		"Report.dropped":   "Messages dropped on that day, because they expired.",
+		"Report.failed":    "Messages given up on that day, as the provider refused them or they may have arrived. They are dead letters.",
+		"Report.cancelled": "Messages cancelled on that day.",
+		"Report.retried":   "Dead letters that wait again since that day.",
+		"Report.waiting_change": "How many more messages waited at the end of the day than at its begin, negative if fewer. " +
+			"`accepted` and `retried` together are the sum of `sent`, `dropped`, `failed`, `cancelled` and `waiting_change`.",
+		"Report.late":     "Messages sent after the tolerance, which `sent` includes.",
 		"Report.accepted": "Submits accepted on that day, for whatever day.",
 		"Report.refused":  "Submits refused on that day, by rule, or by code if it was no rule.",
 	}

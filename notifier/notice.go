@@ -59,12 +59,20 @@ type UserQuota struct {
 	Day       string `json:"day"`
 }
 
-// Report has the numbers of an account's messages on one day.
+// Report has the numbers of an account's messages on one day: what happened on that day, to
+// messages of whatever day. Accepted and Retried together are the sum of Sent, Dropped,
+// Failed, Cancelled and WaitingChange.
 type Report struct {
-	Sent     int64 `json:"sent"`     // including late ones
-	Dropped  int64 `json:"dropped"`  // expired
-	Late     int64 `json:"late"`     // sent after the tolerance
-	Accepted int64 `json:"accepted"` // submits that were accepted
+	Sent      int64 `json:"sent"`      // including late ones
+	Dropped   int64 `json:"dropped"`   // expired
+	Failed    int64 `json:"failed"`    // given up: dead letters
+	Cancelled int64 `json:"cancelled"` // also with the erasure of a user
+	Late      int64 `json:"late"`      // sent after the tolerance
+	Accepted  int64 `json:"accepted"`  // submits that were accepted
+	Retried   int64 `json:"retried"`   // dead letters that wait again
+	// WaitingChange is how many more messages waited at the end of the day than at its
+	// begin. It is negative if fewer did.
+	WaitingChange int64 `json:"waiting_change"`
 	// Refused counts refused submits by rule, or by code if it was not a rule.
 	Refused map[string]int64 `json:"refused,omitempty"`
 }

@@ -48,11 +48,11 @@ func TestTheDailyReportTellsOfTheDayBefore(t *testing.T) {
 		require.Len(s, all, 1, "none of the days before the account was made")
 		require.Equal(s, "2000-01-01", all[0].notice.Day)
 		require.Equal(s, "ops@example.com", all[0].to)
-		require.Equal(s, &notifier.Report{Sent: 1, Accepted: 2, Refused: map[string]int64{"1/minute": 1}}, all[0].notice.Report)
+		require.Equal(s, &notifier.Report{Sent: 1, Accepted: 2, WaitingChange: 1, Refused: map[string]int64{"1/minute": 1}}, all[0].notice.Report)
 		require.WithinRange(s, all[0].at, s.at(32*time.Hour), s.at(32*time.Hour+3*time.Minute))
 		s.workFor(56*time.Hour, 2*time.Minute, &mail)
 		require.Len(s, mail.all(), 2)
-		require.Equal(s, &notifier.Report{Sent: 1}, mail.all()[1].notice.Report, "the other one, on its day")
+		require.Equal(s, &notifier.Report{Sent: 1, WaitingChange: -1}, mail.all()[1].notice.Report, "the other one, on its day")
 	})
 }
 

@@ -41,7 +41,7 @@ func Sample(kind notifier.NoticeKind, subject string) (notifier.Notice, bool) {
 	case notifier.NoticeDailyReport:
 		n.TimeZone = "Europe/Berlin"
 		n.Report = &notifier.Report{
-			Sent: 7_912, Dropped: 3, Late: 17, Accepted: 8_204,
+			Sent: 7_912, Dropped: 3, Failed: 2, Cancelled: 41, Late: 17, Accepted: 8_204, Retried: 1, WaitingChange: 247,
 			Refused: map[string]int64{"1/minute": 96, "10/calendar_day": 31, "quota_exceeded": 4},
 		}
 		n.ID = fmt.Sprintf("%s/%s/%s", kind, dayStart, n.Subject)

@@ -133,7 +133,7 @@ func parseText(folder, name string) (*texttemplate.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := texttemplate.New(from.name).Funcs(texttemplate.FuncMap{"number": number}).Parse(from.text)
+	t, err := texttemplate.New(from.name).Funcs(texttemplate.FuncMap{"number": number, "signed": signed}).Parse(from.text)
 	if err != nil {
 		return nil, unusable(err)
 	}
@@ -145,7 +145,7 @@ func parseHTML(folder, name string, around templateSource) (*htmltemplate.Templa
 	if err != nil {
 		return nil, err
 	}
-	t, err := htmltemplate.New(around.name).Funcs(htmltemplate.FuncMap{"number": number}).Parse(around.text)
+	t, err := htmltemplate.New(around.name).Funcs(htmltemplate.FuncMap{"number": number, "signed": signed}).Parse(around.text)
 	if err == nil {
 		t, err = t.New(from.name).Parse(from.text)
 	}

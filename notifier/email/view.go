@@ -56,9 +56,10 @@ const longName = 32
 
 // ViewReport is the report of an account's day.
 type ViewReport struct {
-	Sent, Dropped, Late, Accepted int64
-	Refused                       int64
-	RefusedBy                     []ViewRefusals // most first
+	Sent, Dropped, Failed, Cancelled, Late int64
+	Accepted, Retried, WaitingChange       int64
+	Refused                                int64
+	RefusedBy                              []ViewRefusals // most first
 }
 
 // ViewRefusals are the refusals by one rule or with one code.
@@ -110,7 +111,10 @@ func percent(used, limit int64) int64 {
 }
 
 func newViewReport(r notifier.Report) *ViewReport {
-	v := &ViewReport{Sent: r.Sent, Dropped: r.Dropped, Late: r.Late, Accepted: r.Accepted}
+	v := &ViewReport{
+		Sent: r.Sent, Dropped: r.Dropped, Failed: r.Failed, Cancelled: r.Cancelled, Late: r.Late,
+		Accepted: r.Accepted, Retried: r.Retried, WaitingChange: r.WaitingChange,
+	}
 	for name, count := range r.Refused {
 		v.Refused += count
 		v.RefusedBy = append(v.RefusedBy, ViewRefusals{Name: oneLine(name), Count: count})
@@ -176,4 +180,12 @@ func number(n any) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return sign + digits
+}
+
+// signed is number with a plus sign before what is above zero.
+func signed(n int64) string {
+	if n > 0 {
+		return "+" + number(n)
+	}
+	return number(n)
 }

@@ -55,13 +55,22 @@ type statsBatch struct {
 
 // Day has the numbers of an account on one day.
 type Day struct {
-	Sent     int64 `json:"sent"`     // late ones included
-	Late     int64 `json:"late"`     // sent past the tolerance
-	Dropped  int64 `json:"dropped"`  // ended unsent
-	Accepted int64 `json:"accepted"` // submits
+	Sent      int64 `json:"sent"`      // late ones included
+	Late      int64 `json:"late"`      // sent past the tolerance
+	Dropped   int64 `json:"dropped"`   // too late to be sent
+	Failed    int64 `json:"failed"`    // given up: the provider refused it, or it may have arrived
+	Cancelled int64 `json:"cancelled"` // also with the erasure of a user
+	Accepted  int64 `json:"accepted"`  // submits
+	Retried   int64 `json:"retried"`   // given up before, and waiting again
 	// Refused counts refused submits by what refused them: the first rule of the
 	// violations, or the code.
 	Refused map[string]int64 `json:"refused,omitempty"`
+}
+
+// WaitingChange returns how many more messages waited at the end of the day than at its
+// begin, negative if fewer: what was accepted and retried on it, without what ended on it.
+func (d Day) WaitingChange() int64 {
+	return d.Accepted + d.Retried - d.Sent - d.Dropped - d.Failed - d.Cancelled
 }
 
 // Kept is how long the numbers of a day are kept after its start.
@@ -69,12 +78,15 @@ const Kept = 8 * 24 * time.Hour
 
 // Fields of the HASH.
 const (
-	statSent     = "sent"
-	statLate     = "late"
-	statDropped  = "dropped"
-	statAccepted = "accepted"
-	statRefused  = "refused:" // followed by what refused it
-	callsField   = "_"        // the tokens of the last calls that added to it
+	statSent      = "sent"
+	statLate      = "late"
+	statDropped   = "dropped"
+	statFailed    = "failed"
+	statCancelled = "cancelled"
+	statAccepted  = "accepted"
+	statRetried   = "retried"
+	statRefused   = "refused:" // followed by what refused it
+	callsField    = "_"        // the tokens of the last calls that added to it
 )
 
 // New returns Stats that have counted nothing yet. Its keys begin with prefix; ""
@@ -95,9 +107,25 @@ func (s *Stats) Sent(account string, zone *time.Location, at time.Time, late boo
 	}
 }
 
-// Dropped counts a message that ended unsent.
+// Dropped counts a message that ended unsent, as it was too late.
 func (s *Stats) Dropped(account string, zone *time.Location, at time.Time) {
 	s.count(account, zone, at, statDropped)
+}
+
+// Failed counts a message that was given up: it failed for good, or it may or may not have
+// arrived.
+func (s *Stats) Failed(account string, zone *time.Location, at time.Time) {
+	s.count(account, zone, at, statFailed)
+}
+
+// Cancelled counts a message that was cancelled.
+func (s *Stats) Cancelled(account string, zone *time.Location, at time.Time) {
+	s.count(account, zone, at, statCancelled)
+}
+
+// Retried counts a message that was given up before and waits again.
+func (s *Stats) Retried(account string, zone *time.Location, at time.Time) {
+	s.count(account, zone, at, statRetried)
 }
 
 // Accepted counts a submit that was accepted at a time, whatever its send time.
@@ -175,6 +203,10 @@ func (s *Stats) Read(ctx context.Context, account string, day time.Time) (Day, e
 	}
 	var a Day
 	var wrong error
+	fields := map[string]*int64{
+		statSent: &a.Sent, statLate: &a.Late, statDropped: &a.Dropped, statFailed: &a.Failed, statCancelled: &a.Cancelled,
+		statAccepted: &a.Accepted, statRetried: &a.Retried,
+	}
 	for _, what := range slices.Sorted(maps.Keys(values)) {
 		n, err := strconv.ParseInt(values[what], 10, 64)
 		by, refused := strings.CutPrefix(what, statRefused)
@@ -183,14 +215,8 @@ func (s *Stats) Read(ctx context.Context, account string, day time.Time) (Day, e
 			continue
 		case err != nil:
 			wrong = errors.Join(wrong, script.ReplyError(doing, fault.Clip(what)+" is no number"))
-		case what == statSent:
-			a.Sent = n
-		case what == statLate:
-			a.Late = n
-		case what == statDropped:
-			a.Dropped = n
-		case what == statAccepted:
-			a.Accepted = n
+		case fields[what] != nil:
+			*fields[what] = n
 		case refused:
 			if a.Refused == nil {
 				a.Refused = make(map[string]int64)

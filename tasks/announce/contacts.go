@@ -69,7 +69,8 @@ func (c *Contacts) announcementOf(ctx context.Context, n notices.Notice) (announ
 	}
 	if r := details.Report; r != nil {
 		said.Report = &notifier.Report{
-			Sent: r.Sent, Dropped: r.Dropped, Late: r.Late, Accepted: r.Accepted, Refused: r.Refused,
+			Sent: r.Sent, Dropped: r.Dropped, Failed: r.Failed, Cancelled: r.Cancelled, Late: r.Late,
+			Accepted: r.Accepted, Retried: r.Retried, WaitingChange: r.WaitingChange(), Refused: r.Refused,
 		}
 	}
 	return announcement{to: to, notice: said}, nil

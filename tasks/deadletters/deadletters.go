@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/internal/ledger"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
@@ -28,6 +29,7 @@ type Letters struct {
 	policies *rules.Policies // refreshed before a Retry
 	kept     *messages.DeadLetters
 	notices  *notices.Outbox
+	ledger   *ledger.Ledger
 	queue    *queue.Queue
 	timers   *queue.Timers
 	logger   *slog.Logger
@@ -45,8 +47,12 @@ func New(b *backend.Backend) (*Letters, error) {
 	if err != nil {
 		return nil, err
 	}
+	ledger, err := ledger.New(b.Client, b.Timeline.Prefix, b.Logger)
+	if err != nil {
+		return nil, err
+	}
 	d := &Letters{
-		policies: b.Policies, kept: kept, notices: outbox, queue: b.Queue, timers: b.Queue.Timers(b.Watch, b.Logger),
+		policies: b.Policies, kept: kept, notices: outbox, ledger: ledger, queue: b.Queue, timers: b.Queue.Timers(b.Watch, b.Logger),
 		logger: b.Logger, client: b.Client,
 	}
 	d.timers.Start()
@@ -108,6 +114,10 @@ func (d *Letters) Retry(ctx context.Context, user, id string) (message.Outcome, 
 	if err := d.policies.Refresh(ctx); err != nil {
 		return message.Outcome{}, err
 	}
+	letter, _, err := d.kept.Get(ctx, user, id)
+	if err != nil {
+		return message.InvalidOr(err, user, id)
+	}
 	generation := keyspace.NewToken()
 	decision, err := d.kept.Retry(ctx, messages.RetryRequest{User: user, ID: id, Generation: generation})
 	if err != nil {
@@ -122,6 +132,9 @@ func (d *Letters) Retry(ctx context.Context, user, id string) (message.Outcome, 
 	}
 	d.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: decision.At})
 	d.queue.EnqueueNotices(ctx, decision.Notices, d.logger)
+	if !decision.Replayed {
+		d.ledger.Retried(ctx, letter.Account)
+	}
 	return o, nil
 }
 

@@ -53,10 +53,11 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 		h.Tally.Sent(claim.Account, claim.Now, late > h.Tolerance)
 	case messages.Uncertain:
 		h.Metrics.Uncertain()
+		h.Tally.Failed(claim.Account, claim.Now)
 	case messages.Failed, messages.Retried:
 		h.Metrics.AttemptFailed(settlement.Reason, retry == nil)
 		if retry == nil {
-			h.Tally.Dropped(claim.Account, claim.Now)
+			h.Tally.Failed(claim.Account, claim.Now)
 		}
 	}
 	if retry != nil {

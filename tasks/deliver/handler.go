@@ -272,6 +272,7 @@ func (h *Handler) countDrop(ctx context.Context, account, reason string, now, se
 	late := now.Sub(sendAt)
 	if reason == messages.ReasonUncertain {
 		h.Metrics.Uncertain()
+		h.Tally.Failed(account, now)
 		h.Logger.WarnContext(ctx, "gave up a message of which nobody knows whether it arrived", "late", late)
 		return
 	}

@@ -47,9 +47,14 @@ func (t *Tally) Sent(account string, at time.Time, late bool) {
 	})
 }
 
-// Dropped counts an unsent message of an account, "" for none, that ended.
+// Dropped counts a message of an account, "" for none, that was too late to be sent.
 func (t *Tally) Dropped(account string, at time.Time) {
 	t.add(account, at, (*stats.Stats).Dropped)
+}
+
+// Failed counts a message of an account, "" for none, that was given up.
+func (t *Tally) Failed(account string, at time.Time) {
+	t.add(account, at, (*stats.Stats).Failed)
 }
 
 func (t *Tally) add(account string, at time.Time, count func(*stats.Stats, string, *time.Location, time.Time)) {

@@ -345,6 +345,18 @@ func (c *charger) count(p payers.Payer, o message.Outcome, rule string, now time
 	c.settler.writeCounted()
 }
 
+// countCancelled counts a cancelled message in the numbers of its account. If the account
+// can't be read, it is not counted.
+func (c *charger) countCancelled(ctx context.Context, account string, now time.Time) {
+	p, err := c.payers.Charged(ctx, account)
+	if err != nil {
+		c.logger.DebugContext(ctx, "could not count a cancelled message for the daily report", "error", err)
+		return
+	}
+	c.stats.Cancelled(account, p.Zone, now)
+	c.settler.writeCounted()
+}
+
 // badAccount returns the outcome for an account that can't be charged. Other errors stay
 // errors.
 func badAccount(err error, m message.Message) (message.Outcome, error) {

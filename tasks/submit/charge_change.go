@@ -100,6 +100,9 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 	c.open = nil
 	// The caller's next message can use what this gives back.
 	made := d.Allowed && !d.Replayed && (d.MovedFrom.IsZero() || !d.At.Equal(d.MovedFrom))
+	if made && d.MovedFrom.IsZero() {
+		c.countCancelled(ctx, held.Account, d.Now)
+	}
 	if made || !mayArrive(d, c.clock.Local().Sub(sent)) {
 		c.settle(ctx, held, made)
 	}

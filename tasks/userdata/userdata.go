@@ -8,6 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/internal/ledger"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -20,6 +21,7 @@ type Users struct {
 	store   *userdata.Users
 	notices *notices.Outbox
 	queue   *queue.Queue
+	ledger  *ledger.Ledger
 }
 
 // New returns the users of a backend. The error is a *fault.InvalidError.
@@ -32,7 +34,11 @@ func New(b *backend.Backend) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Users{store: store, notices: outbox, queue: b.Queue}, nil
+	ledger, err := ledger.New(b.Client, b.Timeline.Prefix, b.Logger)
+	if err != nil {
+		return nil, err
+	}
+	return &Users{store: store, notices: outbox, queue: b.Queue, ledger: ledger}, nil
 }
 
 // Document is all data of a user. Times have the format of outcomes.
@@ -201,12 +207,13 @@ func (u *Users) Erase(
 	for {
 		// Cancel each time: a delivery that fails leaves the message pending again.
 		for _, id := range ids {
-			cancelled, err := u.store.Cancel(ctx, user, id)
+			cancelled, account, err := u.store.Cancel(ctx, user, id)
 			if err != nil {
 				return e, err
 			}
 			if cancelled {
 				e.Cancelled++
+				u.ledger.Cancelled(ctx, account)
 			}
 		}
 		if err := u.drop(ctx, &e); err != nil {
