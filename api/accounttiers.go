@@ -19,8 +19,8 @@ const (
 // TierOf returns a tier in the form of answers.
 func TierOf(t accounts.Tier) message.Tier {
 	return message.Tier{Name: t.Name, TierLimits: message.TierLimits{
-		RequestsPerMinute: t.RequestsPerMinute,
-		MessagesPerHour:   t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, AlertAt: t.AlertAt,
+		RequestsPerMinute: t.RequestsPerMinute, RequestsPerDay: t.RequestsPerDay,
+		MessagesPerHour: t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, AlertAt: t.AlertAt,
 	}}
 }
 
@@ -99,7 +99,7 @@ func (s *server) setTier(r *http.Request, _ web.Query) (web.Answer, error) {
 		return web.Answer{}, err
 	}
 	tier := accounts.Tier{
-		Name: r.PathValue("tier"), RequestsPerMinute: limits.RequestsPerMinute,
+		Name: r.PathValue("tier"), RequestsPerMinute: limits.RequestsPerMinute, RequestsPerDay: limits.RequestsPerDay,
 		MessagesPerHour: limits.MessagesPerHour, MessagesPerDay: limits.MessagesPerDay, AlertAt: limits.AlertAt,
 	}
 	if err := s.charges.SetTier(r.Context(), s.accounts, tier); err != nil {

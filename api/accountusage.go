@@ -3,17 +3,19 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const usageDescription = "How many messages of the present hour and day are charged: those that were sent and those still scheduled, " +
-	"by their send times. Messages of later hours and days count there."
+	"by their send times. Messages of later hours and days count there. If the tier limits requests per day, also how many of them are made."
 
 func (s *server) accountUsageRoute() route {
 	return route{
@@ -67,5 +69,33 @@ func (s *server) usageOf(ctx context.Context, name string) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return web.Done(usage), nil
+	usage.Requests, err = RequestsOf(ctx, s.counters, name, tier)
+	return web.Done(usage), err
+}
+
+// RequestsOf returns how many requests of the present day an account has made, nil if its
+// tier has no limit for them.
+func RequestsOf(ctx context.Context, c *counters.Counters, account string, t accounts.Tier) (*message.RequestsUsage, error) {
+	if t.RequestsPerDay == 0 {
+		return nil, nil //nolint:nilnil // there may be none
+	}
+	var usage message.RequestsUsage
+	for _, kind := range []struct {
+		event string
+		into  *message.RequestUsage
+	}{{submitEvent, &usage.Submit}, {readEvent, &usage.Read}, {changeEvent, &usage.Change}} {
+		d, err := c.Peek(ctx, counters.Request{Event: kind.event, Key: account, Counters: tierCounters(kind.event, t)})
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range d.Counters {
+			if strings.HasSuffix(u.Counter.Name, perDay) {
+				*kind.into = message.RequestUsage{
+					Used: u.Used, Limit: u.Counter.Limit, Remaining: u.Remaining(),
+					From: message.Time{Time: u.From}, Until: message.Time{Time: u.Until},
+				}
+			}
+		}
+	}
+	return &usage, nil
 }

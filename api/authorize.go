@@ -55,33 +55,43 @@ func Events() []Event {
 	}
 }
 
-// event returns the event that requests of a route count as, and the name of its counter
-// with the limit of a tier.
-func (rt route) event() (event, counter string) {
+// event returns the event that requests of a route count as.
+func (rt route) event() string {
 	switch {
 	case rt.submits:
-		return submitEvent, "requests_per_minute"
+		return submitEvent
 	case rt.Method == http.MethodGet:
-		return readEvent, "reads_per_minute"
+		return readEvent
 	default:
-		return changeEvent, "changes_per_minute"
+		return changeEvent
 	}
 }
 
-// limited counts a request for its account before next runs: against the limit of the
+// tierCounters returns the counters of an event with the limits of a tier.
+func tierCounters(event string, t accounts.Tier) []counters.Counter {
+	kind := map[string]string{submitEvent: "requests", readEvent: "reads", changeEvent: "changes"}[event]
+	var limits []counters.Counter
+	if t.RequestsPerMinute > 0 {
+		limits = append(limits, counters.Counter{Name: kind + "_per_minute", Limit: t.RequestsPerMinute, Period: calendar.Minute})
+	}
+	if t.RequestsPerDay > 0 {
+		limits = append(limits, counters.Counter{Name: kind + perDay, Limit: t.RequestsPerDay, Period: calendar.Day})
+	}
+	return limits
+}
+
+const perDay = "_per_day"
+
+// limited counts a request for its account before next runs: against the limits of the
 // account's tier, and against those of the event. A request without a key has no account,
 // and is not counted.
 func (s *server) limited(next http.Handler, rt route) http.Handler {
-	event, counter := rt.event()
+	event := rt.event()
 	guard := counters.Guard[*http.Request]{
 		Counters: s.counters, Event: event,
 		Key: func(ctx context.Context, _ *http.Request) string { return callerOf(ctx).account() },
 		Extra: func(ctx context.Context, _ *http.Request) []counters.Counter {
-			limit := callerOf(ctx).identity.Tier.RequestsPerMinute
-			if limit == 0 {
-				return nil
-			}
-			return []counters.Counter{{Name: counter, Limit: limit, Period: calendar.Minute}}
+			return tierCounters(event, callerOf(ctx).identity.Tier)
 		},
 	}
 	return counters.GuardHandler(guard, next, func(w http.ResponseWriter, r *http.Request, _ int, err error) {

@@ -21,6 +21,10 @@ type (
 	AccountChange = message.AccountPatch
 	// AccountUsage says how much of its quota an account has used.
 	AccountUsage = message.AccountUsage
+	// RequestsUsage says how many requests of the present day an account has made.
+	RequestsUsage = message.RequestsUsage
+	// RequestUsage says how many requests of one kind an account has made.
+	RequestUsage = message.RequestUsage
 	// QuotaUsage says how many messages of an hour or a day an account has used.
 	QuotaUsage = message.QuotaUsage
 	// APIKey describes a key of an account, without its secret.

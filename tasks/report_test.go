@@ -120,6 +120,6 @@ func TestTheDailyReportCountsWhatFailed(t *testing.T) {
 		s.workFor(59*time.Minute, 2*time.Minute, &mail)
 		s.workFor(32*time.Hour, 3*time.Minute, &mail)
 		require.Len(s, mail.all(), 1)
-		require.Equal(s, &notifier.Report{Accepted: 1, Dropped: 1}, mail.all()[0].notice.Report)
+		require.Equal(s, &notifier.Report{Accepted: 1, Failed: 1}, mail.all()[0].notice.Report)
 	})
 }

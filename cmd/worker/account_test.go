@@ -44,7 +44,7 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 		require.NoError(t, err)
 		return out
 	}
-	require.Equal(t, "name: free\nrequests_per_minute: 60\nmessages_per_hour: no limit\nmessages_per_day: 500\nalert_at: 80%, 100%\n",
+	require.Equal(t, "name: free\nrequests_per_minute: 60\nrequests_per_day: no limit\nmessages_per_hour: no limit\nmessages_per_day: 500\nalert_at: 80%, 100%\n",
 		run("tier", "set", "free", "--requests-per-minute", "60", "--messages-per-day", "500"))
 	require.Contains(t, run("tier", "set", "free", "--alert-at", "never"), "messages_per_day: 500\nalert_at: never\n", "the rest stays")
 
@@ -56,6 +56,12 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 		"used:\n  - hour: 0, no limit, until 2026-11-22 13:00:00 CET\n  - day: 0, 500 left of 500, until 2026-11-23 00:00:00 CET\n",
 		run("account", "show", "acme"))
 	require.Equal(t, "NAME  TIER  KEYS  CONTACT           STATE\nacme  free  1     ops@acme.example  enabled\n", run("account", "list"))
+
+	require.Contains(t, run("tier", "set", "free", "--requests-per-day", "900"), "\nrequests_per_day: 900\n")
+	require.Regexp(t, `free +60 +900 +no limit +500 `, run("tier", "list"))
+	require.Contains(t, run("account", "show", "acme"), "  - submits of the day: 0, 900 left of 900, until 2026-11-23 01:00:00 CET\n")
+	require.Contains(t, run("account", "show", "acme", "--json"), `"requests":{"submit":{"used":0,"limit":900,"remaining":900,`)
+	run("tier", "set", "free", "--requests-per-day", "0")
 
 	next, said := says(t, environ, "account", "rotate-key", "acme", "--overlap", "1h")
 	require.Contains(t, said, "The old key stays valid for 1h.\n")

@@ -29,6 +29,9 @@ type Tier struct {
 	// RequestsPerMinute counts requests to the API in each natural minute, in three
 	// separate counters: those that submit, those that read, and all others.
 	RequestsPerMinute int64
+	// RequestsPerDay is the same for each natural day, in UTC or the time zone of
+	// the event that a request counts as.
+	RequestsPerDay int64
 	// MessagesPerHour and MessagesPerDay count accepted messages in the natural
 	// hour and day of their send times, in the account's zone.
 	MessagesPerHour, MessagesPerDay int64
@@ -47,6 +50,7 @@ func (t Tier) Validate() error {
 		value int64
 	}{
 		{"requests_per_minute", t.RequestsPerMinute},
+		{"requests_per_day", t.RequestsPerDay},
 		{"messages_per_hour", t.MessagesPerHour},
 		{"messages_per_day", t.MessagesPerDay},
 	} {
@@ -71,6 +75,7 @@ func (t Tier) Validate() error {
 // storedTier is a tier as stored.
 type storedTier struct {
 	RequestsPerMinute int64 `json:"requests_per_minute,omitempty"`
+	RequestsPerDay    int64 `json:"requests_per_day,omitempty"`
 	MessagesPerHour   int64 `json:"messages_per_hour,omitempty"`
 	MessagesPerDay    int64 `json:"messages_per_day,omitempty"`
 	AlertAt           []int `json:"alert_at,omitzero"` // absent means the default, empty means never
@@ -85,7 +90,7 @@ func decodeTier(name, text, doing string) (Tier, error) {
 		})
 	}
 	return Tier{
-		Name: name, RequestsPerMinute: stored.RequestsPerMinute,
+		Name: name, RequestsPerMinute: stored.RequestsPerMinute, RequestsPerDay: stored.RequestsPerDay,
 		MessagesPerHour: stored.MessagesPerHour, MessagesPerDay: stored.MessagesPerDay, AlertAt: stored.AlertAt,
 	}, nil
 }
@@ -95,8 +100,8 @@ func encodeTier(t Tier) ([]byte, error) {
 		return nil, err
 	}
 	text, err := json.Marshal(storedTier{
-		RequestsPerMinute: t.RequestsPerMinute,
-		MessagesPerHour:   t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, AlertAt: t.AlertAt,
+		RequestsPerMinute: t.RequestsPerMinute, RequestsPerDay: t.RequestsPerDay,
+		MessagesPerHour: t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, AlertAt: t.AlertAt,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding a tier: %w", err)
@@ -104,8 +109,8 @@ func encodeTier(t Tier) ([]byte, error) {
 	return text, nil
 }
 
-// SetTier stores a tier, or replaces it. It applies to all its accounts from
-// their next call; what is charged stays charged. The error is an *InvalidError
+// SetTier stores a tier, or replaces it. Resolve returns it for all its accounts from
+// then on; what is charged stays charged. The error is an *InvalidError
 // or an *UnavailableError.
 func (a *Accounts) SetTier(ctx context.Context, t Tier) error {
 	text, err := encodeTier(t)

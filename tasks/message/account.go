@@ -25,6 +25,24 @@ type AccountUsage struct {
 	Now     Time       `json:"now" doc:"The time that was looked at, by the store's clock."`
 	Hour    QuotaUsage `json:"hour" doc:"The present hour."`
 	Day     QuotaUsage `json:"day" doc:"The present day, in the account's time zone."`
+	// Requests is nil if the tier has no limit of requests per day.
+	Requests *RequestsUsage `json:"requests,omitempty" doc:"The requests of the present day; absent if the tier has no limit for them."`
+}
+
+// RequestsUsage says how many requests of the present day an account has made.
+type RequestsUsage struct {
+	Submit RequestUsage `json:"submit" doc:"Those that submit."`
+	Read   RequestUsage `json:"read" doc:"Those that read."`
+	Change RequestUsage `json:"change" doc:"All others."`
+}
+
+// RequestUsage says how many requests of one kind an account has made.
+type RequestUsage struct {
+	Used      int64 `json:"used" doc:"Requests so far."`
+	Limit     int64 `json:"limit" doc:"Requests that the tier allows."`
+	Remaining int64 `json:"remaining" doc:"Requests left."`
+	From      Time  `json:"from" doc:"When the day began."`
+	Until     Time  `json:"until" doc:"When it ends, and the next one begins with nothing used."`
 }
 
 // QuotaUsage says how many messages of an hour or a day an account has used.
@@ -96,6 +114,7 @@ type Tier struct {
 // TierLimits are the limits of a tier; 0 is no limit.
 type TierLimits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute" required:"false" doc:"Requests in each natural minute, in three separate counters: those that submit, those that read, and all others; 0 is no limit."`
+	RequestsPerDay    int64 `json:"requests_per_day" required:"false" doc:"Requests in each natural day in UTC, in the same three counters; 0 is no limit. If the event that a request counts as has a time zone, the day is that zone's."`
 	MessagesPerHour   int64 `json:"messages_per_hour" required:"false" doc:"Messages to be sent in each natural hour of the account's time zone; 0 is no limit."`
 	MessagesPerDay    int64 `json:"messages_per_day" required:"false" doc:"Messages to be sent in each natural day of the account's time zone; 0 is no limit."`
 	AlertAt           []int `json:"alert_at,omitzero" doc:"Percents of messages_per_day at which the account's contact is alerted; by default 80 and 100, empty is never."`

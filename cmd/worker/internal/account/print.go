@@ -77,7 +77,15 @@ func (a *commands) showCommand() *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("looking at the quota: %w", err)
 				}
-				return a.printWithUsage(account, balance)
+				calls, err := counters.New(client, c.Prefix)
+				if err != nil {
+					return fmt.Errorf("opening the counters: %w", err)
+				}
+				requests, err := api.RequestsOf(ctx, calls, account.Name, tier)
+				if err != nil {
+					return fmt.Errorf("looking at the requests: %w", err)
+				}
+				return a.printWithUsage(account, balance, requests)
 			}))
 		},
 	}
@@ -90,9 +98,11 @@ type accountWithUsage struct {
 	Usage message.AccountUsage `json:"usage"`
 }
 
-func (a *commands) printWithUsage(account accounts.Account, b quota.Balance) error {
+func (a *commands) printWithUsage(account accounts.Account, b quota.Balance, requests *message.RequestsUsage) error {
 	if a.asJSON {
-		return a.PrintJSON(accountWithUsage{api.AccountOf(account), submit.AccountUsageOf(account, b)})
+		usage := submit.AccountUsageOf(account, b)
+		usage.Requests = requests
+		return a.PrintJSON(accountWithUsage{api.AccountOf(account), usage})
 	}
 	zone, err := account.Location()
 	if err != nil {
@@ -106,6 +116,15 @@ func (a *commands) printWithUsage(account accounts.Account, b quota.Balance) err
 			quota = fmt.Sprintf("%d left of %d", u.Remaining(), u.Counter.Limit)
 		}
 		fmt.Fprintf(&used, "  - %s: %d, %s, until %s\n", u.Counter.Name, u.Used, quota, cli.FormatTime(u.Until, zone))
+	}
+	if requests != nil {
+		for _, of := range []struct {
+			kind string
+			message.RequestUsage
+		}{{"submits", requests.Submit}, {"reads", requests.Read}, {"changes", requests.Change}} {
+			fmt.Fprintf(&used, "  - %s of the day: %d, %d left of %d, until %s\n",
+				of.kind, of.Used, of.Remaining, of.Limit, cli.FormatTime(of.Until.Time, zone))
+		}
 	}
 	return a.Print(accountText(account) + used.String())
 }
