@@ -137,9 +137,25 @@ var Pause = script("rate/pause")
 // version.
 var PolicyApply = script("setting/policy_apply")
 
+// PolicyMark marks a policy as being deleted, or removes the mark.
+var PolicyMark = script("setting/policy_mark")
+
+// PolicyDelete deletes a policy that is still marked by this deletion.
+var PolicyDelete = script("setting/policy_delete")
+
+// PolicyChanging announces the change of a policy to the programs that follow the
+// policies.
+var PolicyChanging = script("setting/policy_changing")
+
+// PolicyChanged tells the programs that follow the policies that one has changed.
+var PolicyChanged = script("setting/policy_changed")
+
 // SettingsChange stores a user's settings under a new version, unless they changed
 // since they were read.
 var SettingsChange = script("setting/settings_change")
+
+// SettingsClear removes all that is set for a user.
+var SettingsClear = script("setting/settings_clear")
 
 // Refit lists the reservations of a user that do not fit the rules. It writes
 // nothing.
@@ -159,7 +175,7 @@ func All() []*redis.Script {
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,
 		Count, GiveBack, CountLook,
 		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
-		PolicyApply, SettingsChange,
+		PolicyApply, PolicyMark, PolicyDelete, PolicyChanging, PolicyChanged, SettingsChange, SettingsClear,
 		Refit, RefitTurn,
 	}
 }

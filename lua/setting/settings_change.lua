@@ -2,34 +2,42 @@
 -- they changed since they were read.
 --
 -- KEYS[1]  settings of the user (HASH)
+-- KEYS[2]  index of the settings of the partition (ZSET), see lua/fragments/index.lua
+-- KEYS[3]  claims of the policy in the partition (SET of tokens)
 -- ARGV[1]  version that was read; "" for none, * for any
 -- ARGV[2]  new version
--- ARGV[3]  contact; "" here and below: not set
--- ARGV[4]  name of the policy
--- ARGV[5]  limits that replace rules, separated by spaces
--- ARGV[6]  time zone
--- ARGV[7]  1 if the user is blocked
--- ARGV[8]  quiet hours
--- ARGV[9]  rules of categories
--- ARGV[10] categories that the user does not want, separated by spaces
+-- ARGV[3]  the user
+-- ARGV[4]  token of the claim of the policy; "" if the user has the policy at the
+--          version that was read, or is given none
+-- ARGV[5]  contact; "" here and below: not set
+-- ARGV[6]  name of the policy
+-- ARGV[7]  limits that replace rules, separated by spaces
+-- ARGV[8]  time zone
+-- ARGV[9]  1 if the user is blocked
+-- ARGV[10] quiet hours
+-- ARGV[11] rules of categories
+-- ARGV[12] categories that the user does not want, separated by spaces
 --
--- Returns  {1, version} stored; {0, version} the store has this other version. A
---          repeated call returns {1, version}. Fields that only a newer program knows
---          stay. If there are none and nothing is set, the settings are removed, and
---          the version is "".
--- Cost     O(1).
+-- Returns  {1, version} stored; {0, version} the store has this other version; {-1,
+--          version} the claim is gone: claim the policy again. A repeated call returns
+--          {1, version}. Fields that only a newer program knows stay. If there are none
+--          and nothing is set, the settings are removed, and the version is "".
+-- Cost     O(log n) in the users of the partition with settings.
 
-if #KEYS ~= 1 or #ARGV ~= 10 then
+if #KEYS ~= 3 or #ARGV ~= 12 then
   return redis.error_reply('ERR setting/settings_change.lua: wrong number of keys or arguments')
 end
+--@include index
 
 local settings = KEYS[1]
 local version = redis.call('HGET', settings, 'v') or ''
 if version == ARGV[2] then return {1, version} end
 if ARGV[1] ~= '*' and ARGV[1] ~= version then return {0, version} end
+if ARGV[4] ~= '' and redis.call('SREM', KEYS[3], ARGV[4]) == 0 then return {-1, version} end
 
+unlist(KEYS[2], settings, ARGV[3])
 redis.call('HSET', settings, 'v', ARGV[2])
-local values = {ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]}
+local values = {ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12]}
 for k, field in ipairs({'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet', 'categories', 'out'}) do
   if values[k] == '' then
     redis.call('HDEL', settings, field)
@@ -37,6 +45,11 @@ for k, field in ipairs({'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet
     redis.call('HSET', settings, field, values[k])
   end
 end
-if redis.call('HLEN', settings) > 1 then return {1, ARGV[2]} end
+if redis.call('HLEN', settings) > 1 then
+  redis.call('ZADD', KEYS[2], 0, table.concat({'a:', ARGV[3]}))
+  if ARGV[6] ~= '' then redis.call('ZADD', KEYS[2], 0, table.concat({'p:', ARGV[6], ':', ARGV[3]})) end
+  if ARGV[9] ~= '' then redis.call('ZADD', KEYS[2], 0, table.concat({'b:', ARGV[3]})) end
+  return {1, ARGV[2]}
+end
 redis.call('DEL', settings)
 return {1, ''}

@@ -166,6 +166,9 @@ func InField(err error, field string) error {
 	return named.Err()
 }
 
+// CodePolicyInUse is the code of the deletion of a policy that settings of users name.
+const CodePolicyInUse Code = "policy_in_use"
+
 // CodeRefitRunning is the code of a refit while another one of the same policy
 // runs.
 const CodeRefitRunning Code = "refit_running"

@@ -46,14 +46,20 @@ const DefaultPrefix = "sl"
 //	                           a day what is settled (s)
 //	sl-dry-<token>:…           the same of a dry run, and {p0042}:copies, SET, what to remove of it
 //	sl:{p0042}:o:<user>        HASH  the user's own settings, see UserSettings
+//	sl:{p0042}:users           ZSET  which users have settings, see lua/fragments/index.lua
+//	sl:{p0042}:claims:<policy> SET  tokens of changes that are about to give users the policy; expires
 //	sl:{p0042}:alert:<u|a>:<subject>:<day>  STRING  the highest threshold of a quota, percent, that was alerted on a day
 //	sl:{p0042}:notices         ZSET  every notice not ended: notice id -> when to look, Unix ms
 //	sl:{p0042}:n:<notice id>   HASH  a notice, see lua/fragments/outbox.lua
 //	sl:{p0042}:deadnotices     ZSET  failed notices: notice id -> when it ended, Unix ms
 //	sl:{p0042}:gathered        ZSET  users to be told of together, see lua/fragments/user_alert.lua -> since when, Unix ms
 //	sl:policy:<name>           STRING  a policy, JSON
+//	sl:{sl:policy:<name>}:versions  LIST  its versions, the newest first, see lua/fragments/versions.lua
+//	sl:{sl:policy:<name>}:deletion  STRING  that it is being deleted or was, see lua/setting/policy_mark.lua
 //	sl:refit:<name>            HASH  how far it is gone through what does not fit a policy, see lua/refit/refit_turn.lua
 //	sl:policies                SET  the names of the policies
+//	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
+//	sl:{policies}:changing     ZSET  changes of policies under way: name/token -> since when, Unix ms
 //	sl:meta                    HASH  the version of this layout
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
 //	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period
@@ -168,6 +174,15 @@ func (k Keys) Settings(user string) string {
 	return k.Partitions[Partition(user)] + "o:" + user
 }
 
+// UsersWithSettings returns the key of the users of a partition who have settings.
+func (k Keys) UsersWithSettings(partition int) string { return k.Partitions[partition] + "users" }
+
+// PolicyClaims returns the key of the changes that are about to give users of a
+// partition a policy.
+func (k Keys) PolicyClaims(partition int, policy string) string {
+	return k.Partitions[partition] + "claims:" + policy
+}
+
 // Letters of the subjects of quotas, in the keys of their alerts.
 const (
 	AlertOfUser    = "u"
@@ -222,6 +237,22 @@ func (k Keys) Copies(partition int) string { return k.Partitions[partition] + "c
 
 // Policy returns the key of a policy.
 func (k Keys) Policy(name string) string { return k.prefix + ":policy:" + name }
+
+// PolicyVersions returns the key of the versions of a policy. It is in the policy's slot.
+func (k Keys) PolicyVersions(name string) string { return k.ofPolicy(name) + "versions" }
+
+// PolicyDeletion returns the key of the mark of a policy that is being deleted, or was.
+// It is in the policy's slot.
+func (k Keys) PolicyDeletion(name string) string { return k.ofPolicy(name) + "deletion" }
+
+func (k Keys) ofPolicy(name string) string { return k.prefix + ":{" + k.Policy(name) + "}:" }
+
+// PolicyChanges returns the key of the numbers of the last changes of policies.
+func (k Keys) PolicyChanges() string { return k.prefix + ":{policies}:changes" }
+
+// PolicyChanging returns the key of the policies that are being changed. It shares a
+// hash tag with PolicyChanges.
+func (k Keys) PolicyChanging() string { return k.prefix + ":{policies}:changing" }
 
 // Refit returns the key of how far a refit of a policy has come.
 func (k Keys) Refit(policy string) string { return k.prefix + ":refit:" + policy }

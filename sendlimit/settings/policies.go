@@ -25,6 +25,7 @@ import (
 type Policies struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
+	by     string // who makes the changes
 }
 
 // AnyVersion is what Policies.Replace accepts for any stored version.
@@ -58,6 +59,15 @@ func (e *VersionError) Error() string {
 
 // Code returns CodeVersionMismatch.
 func (e *VersionError) Code() fault.Code { return fault.CodeVersionMismatch }
+
+// By returns the same policies, with a name of who makes the changes: see
+// PolicyVersion. At most 256 bytes of UTF-8 without control characters; others are cut
+// off or replaced.
+func (s *Policies) By(who string) *Policies {
+	by := *s
+	by.by = cleanName(who)
+	return &by
+}
 
 // NewPolicies returns the policies under a prefix, "" for DefaultPrefix.
 func NewPolicies(client redis.Cmdable, prefix string) (*Policies, error) {
@@ -104,6 +114,17 @@ func (s *Policies) Page(ctx context.Context, after string, limit int) (policies 
 		return nil, nil, "", store.Explain(err, doing)
 	}
 	names, next = page.Of(names, after, limit)
+	policies, unreadable, err = s.Named(ctx, names)
+	return policies, unreadable, next, err
+}
+
+// Named returns the policies with these names that the store has, in the same order, and
+// the names of those that only a newer program can read. It takes one round trip.
+func (s *Policies) Named(ctx context.Context, names []string) (policies []policy.Policy, unreadable []string, err error) {
+	const doing = "loading the policies"
+	if len(names) == 0 {
+		return nil, nil, nil
+	}
 	texts := make([]*redis.StringCmd, len(names))
 	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, name := range names {
@@ -112,15 +133,15 @@ func (s *Policies) Page(ctx context.Context, after string, limit int) (policies 
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, nil, "", store.Explain(err, doing)
+		return nil, nil, store.Explain(err, doing)
 	}
 	for i, name := range names {
 		text, err := texts[i].Result()
 		if errors.Is(err, redis.Nil) {
-			continue // a program died between listing and storing it
+			continue // it was deleted, or a program died between listing and storing it
 		}
 		if err != nil {
-			return nil, nil, "", store.Explain(err, doing)
+			return nil, nil, store.Explain(err, doing)
 		}
 		if p, err := readPolicy(text); err != nil {
 			unreadable = append(unreadable, name)
@@ -128,7 +149,7 @@ func (s *Policies) Page(ctx context.Context, after string, limit int) (policies 
 			policies = append(policies, p)
 		}
 	}
-	return policies, unreadable, next, nil
+	return policies, unreadable, nil
 }
 
 // Apply stores a policy in place of the one of its name, whatever that is. Programs
@@ -146,8 +167,7 @@ func (s *Policies) Apply(ctx context.Context, p policy.Policy) error {
 // category, no two may have the same window: a limit of a user stands for one. The
 // error is an *InvalidError, a *VersionError or an *UnavailableError.
 func (s *Policies) Replace(ctx context.Context, p policy.Policy, expected int64) (PolicyChange, error) {
-	const doing = "storing the policy"
-	text, err := encodePolicy(p, 0)
+	text, err := encodePolicy(p)
 	if err != nil {
 		return PolicyChange{}, err
 	}
@@ -156,17 +176,9 @@ func (s *Policies) Replace(ctx context.Context, p policy.Policy, expected int64)
 			Field: "version", Value: strconv.FormatInt(expected, 10), Want: "a version from 1 on, 0 for none, or -1 for any",
 		}
 	}
-	if err := s.list(ctx, p.Name); err != nil {
-		return PolicyChange{}, err
-	}
-	answer, err := script.Run(ctx, s.client, lua.PolicyApply, doing, []string{s.keys.Policy(p.Name)}, []any{text, expected})
+	status, version, before, err := s.store(ctx, p.Name, text, expected)
 	if err != nil {
 		return PolicyChange{}, err
-	}
-	r := script.Read(answer, doing)
-	status, version, before := r.Int(0), r.Int(1), r.String(2)
-	if r.Err != nil {
-		return PolicyChange{}, r.Err
 	}
 	if status < 0 {
 		return PolicyChange{}, &VersionError{Name: p.Name, Expected: expected, Present: version}
@@ -179,39 +191,65 @@ func (s *Policies) Replace(ctx context.Context, p policy.Policy, expected int64)
 	return change, nil
 }
 
+// store calls the script that stores a policy, and tells the programs that follow it. It
+// returns the script's answer.
+func (s *Policies) store(ctx context.Context, name, text string, expected int64) (status, version int64, before string, err error) {
+	const doing = "storing the policy"
+	by, err := json.Marshal(s.by)
+	if err != nil {
+		return 0, 0, "", fmt.Errorf("%s: %w", doing, err)
+	}
+	// All finds a policy by its name in this list, which is in another slot. A name
+	// without a policy is passed over.
+	if err := s.list(ctx, name); err != nil {
+		return 0, 0, "", err
+	}
+	err = s.changing(ctx, name, doing, func() error {
+		keys := []string{s.keys.Policy(name), s.keys.PolicyVersions(name), s.keys.PolicyDeletion(name)}
+		answer, err := script.Run(ctx, s.client, lua.PolicyApply, doing, keys, []any{text, expected, by, MaxVersions})
+		if err != nil {
+			return err
+		}
+		r := script.Read(answer, doing)
+		status, version, before = r.Int(0), r.Int(1), r.String(2)
+		if r.Err != nil {
+			return r.Err
+		}
+		return s.list(ctx, name) // a deletion may have removed the name meanwhile
+	})
+	return status, version, before, err
+}
+
+func (s *Policies) list(ctx context.Context, name string) error {
+	return store.Explain(s.client.SAdd(ctx, s.keys.Policies(), name).Err(), "listing the policy")
+}
+
 // Seed stores a policy if the store has none of its name, and returns the one
 // that the store has then.
 func (s *Policies) Seed(ctx context.Context, p policy.Policy) (policy.Policy, error) {
-	text, err := encodePolicy(p, 1)
+	text, err := encodePolicy(p)
 	if err != nil {
 		return policy.Policy{}, err
 	}
-	if err := s.list(ctx, p.Name); err != nil {
-		return policy.Policy{}, err
+	if stored, ok, err := s.Load(ctx, p.Name); err != nil || ok {
+		return stored, err
 	}
-	if err := s.client.SetNX(ctx, s.keys.Policy(p.Name), text, 0).Err(); err != nil {
-		return policy.Policy{}, store.Explain(err, "storing the policy")
+	if _, _, _, err := s.store(ctx, p.Name, text, 0); err != nil {
+		return policy.Policy{}, err
 	}
 	stored, _, err := s.Load(ctx, p.Name)
 	return stored, err
 }
 
-// list has All find a policy. It comes before the policy itself, which may be in
-// another slot: a name without a policy is passed over, but a policy without a
-// name would never be found.
-func (s *Policies) list(ctx context.Context, name string) error {
-	return store.Explain(s.client.SAdd(ctx, s.keys.Policies(), name).Err(), "listing the policy")
-}
-
-// encodePolicy is a policy as the store has it under a version, 0 for without.
-func encodePolicy(p policy.Policy, version int64) (string, error) {
+// encodePolicy is a policy as the store has it, without its version.
+func encodePolicy(p policy.Policy) (string, error) {
 	if err := p.Validate(); err != nil {
 		return "", err
 	}
 	if err := p.ValidateWindows(); err != nil {
 		return "", err
 	}
-	p.Version = version
+	p.Version = 0
 	text, err := json.Marshal(p)
 	if err != nil {
 		return "", fmt.Errorf("policy %q: %w", p.Name, err)

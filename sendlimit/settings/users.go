@@ -2,6 +2,8 @@ package settings
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -56,7 +58,7 @@ func (s *Users) Set(ctx context.Context, user string, settings policy.UserSettin
 	if err := keyspace.CheckUser(user); err != nil {
 		return err
 	}
-	_, _, err := s.change(ctx, user, "*", settings)
+	_, _, err := s.change(ctx, user, "*", settings, settings.Policy != "")
 	return err
 }
 
@@ -82,41 +84,100 @@ func (s *Users) Update(
 		if settings.Equal(before) {
 			return before, nil
 		}
-		settings, done, err := s.change(ctx, user, before.Version, settings)
+		given := settings.Policy != "" && settings.Policy != before.Policy
+		settings, done, err := s.change(ctx, user, before.Version, settings, given)
 		if err != nil || done {
 			return settings, err
 		}
 	}
-	return policy.UserSettings{}, &fault.UnavailableError{
-		Detail: "the settings of the user are being changed by others all the time: try again in a moment",
-	}
+	return policy.UserSettings{}, busySettings()
 }
 
 // change stores settings in place of those of a version, * for any, and reports
-// whether it was that.
+// whether it was that. given says that the user is given a policy that the user may not
+// have yet: then it must not be in deletion.
 func (s *Users) change(
-	ctx context.Context, user, version string, settings policy.UserSettings,
+	ctx context.Context, user, version string, settings policy.UserSettings, given bool,
 ) (policy.UserSettings, bool, error) {
 	const doing = "storing the settings of a user"
 	if err := settings.Validate(); err != nil {
 		return policy.UserSettings{}, false, err
 	}
-	args := append([]any{version, keyspace.NewToken()}, settings.Stored()...)
-	answer, err := script.Run(ctx, s.client, lua.SettingsChange, doing, []string{s.keys.Settings(user)}, args)
-	if err != nil {
-		return policy.UserSettings{}, false, err
+	token := keyspace.NewToken()
+	partition := keyspace.Partition(user)
+	keys := []string{s.keys.Settings(user), s.keys.UsersWithSettings(partition), s.keys.PolicyClaims(partition, settings.Policy)}
+	for range mostUpdates {
+		claim := ""
+		if given {
+			claim = keyspace.NewToken()
+			if err := s.claim(ctx, keys[2], claim, settings.Policy); err != nil {
+				return policy.UserSettings{}, false, err
+			}
+		}
+		args := append([]any{version, token, user, claim}, settings.Stored()...)
+		answer, err := script.Run(ctx, s.client, lua.SettingsChange, doing, keys, args)
+		if err != nil {
+			return policy.UserSettings{}, false, err
+		}
+		r := script.Read(answer, doing)
+		status, stored := r.Int(0), r.String(1)
+		if r.Err != nil {
+			return policy.UserSettings{}, false, r.Err
+		}
+		if status >= 0 {
+			settings.Version = stored
+			return settings, status == 1, nil
+		}
 	}
-	r := script.Read(answer, doing)
-	done := r.Int(0) == 1
-	settings.Version = r.String(1)
-	return settings, done, r.Err
+	return policy.UserSettings{}, false, busySettings()
+}
+
+// claimLasts is how long a change may take to store its settings after its claim.
+const claimLasts = time.Minute
+
+// claim announces that a user is about to get a policy, and then checks that the policy is
+// not being deleted. The order matters: see Policies.Delete. A policy that was never in
+// the store is not checked: a program may have it elsewhere.
+func (s *Users) claim(ctx context.Context, key, token, name string) error {
+	const doing = "giving a user a policy"
+	_, err := s.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.SAdd(ctx, key, token)
+		pipe.PExpire(ctx, key, claimLasts)
+		return nil
+	})
+	if err != nil {
+		return store.Explain(err, doing)
+	}
+	deleted, err := s.client.Exists(ctx, s.keys.PolicyDeletion(name)).Result()
+	switch {
+	case err != nil:
+		return store.Explain(err, doing)
+	case deleted == 0:
+		return nil
+	default:
+		return &fault.InvalidError{
+			Field: "policy", Value: name,
+			Says: fmt.Sprintf("policy %s was deleted, or is being deleted: choose another policy, or apply it again first", name),
+		}
+	}
+}
+
+func busySettings() error {
+	return &fault.UnavailableError{
+		Detail: "the settings of the user are being changed by others all the time: try again in a moment",
+	}
 }
 
 // Clear removes all that is set for a user, and reports whether anything was.
 func (s *Users) Clear(ctx context.Context, user string) (bool, error) {
+	const doing = "removing the settings of a user"
 	if err := keyspace.CheckUser(user); err != nil {
 		return false, err
 	}
-	removed, err := s.client.Del(ctx, s.keys.Settings(user)).Result()
-	return removed > 0, store.Explain(err, "removing the settings of a user")
+	keys := []string{s.keys.Settings(user), s.keys.UsersWithSettings(keyspace.Partition(user))}
+	answer, err := script.Run(ctx, s.client, lua.SettingsClear, doing, keys, []any{user})
+	if err != nil {
+		return false, err
+	}
+	return script.Yes(script.Read(answer, doing))
 }

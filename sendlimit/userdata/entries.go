@@ -6,6 +6,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 func (u *Users) watched(ctx context.Context, key, user string) ([]WatchEntry, error) {
@@ -54,6 +55,8 @@ func (k keyKind) entryOf(user string) func(member string) bool {
 			return notices.IsAbout(member, user)
 		case gatheredKey:
 			return notices.GatheredIsAbout(member, user)
+		case indexKey:
+			of = settings.IndexedUser(member)
 		case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey, recordKey, flagKey, noticeKey, copiesKey:
 		}
 		return of == user

@@ -43,12 +43,13 @@ const (
 	noticesKey     keyKind = "notices"
 	deadNoticesKey keyKind = "deadnotices"
 	gatheredKey    keyKind = "gathered"
+	indexKey       keyKind = "users"
 )
 
 // shared says that the key is the partition's: other users are in it, too.
 func (k keyKind) shared() bool {
 	switch k {
-	case watchKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey:
+	case watchKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey, indexKey:
 		return true
 	case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey, recordKey, flagKey, noticeKey:
 	}

@@ -83,6 +83,8 @@ func (r *population) addUser(user string) {
 	}
 	base := fmt.Sprintf("sl:{p%04d}:", keyspace.Partition(user))
 	require.NoError(r, r.client.HSet(r.Context(), base+"o:"+user, "zone", "of-"+user).Err())
+	index := []redis.Z{{Member: "a:" + user}, {Member: "b:" + user}, {Member: "p:vip:" + user}}
+	require.NoError(r, r.client.ZAdd(r.Context(), r.keys.UsersWithSettings(keyspace.Partition(user)), index...).Err())
 	r.addAlerts(user)
 	require.NoError(r, r.client.ZAdd(r.Context(), r.keys.Uncounted(user), redis.Z{Score: 2, Member: "code"}).Err())
 	require.NoError(r, r.client.Set(r.Context(), base+"l:"+user, r.now.UnixMilli(), 0).Err())
