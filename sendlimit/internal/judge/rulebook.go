@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -23,15 +21,10 @@ type Rulebook struct {
 	policies []policy.Policy
 	Base     *Ruleset // for users without settings
 	byName   map[string]*Ruleset
-	Keep     time.Duration                // the longest of all: older places do not count
-	keep     any                          // Keep, ms
-	shared   *lru.Cache[string, *Ruleset] // of users who have the same settings
-	until    atomic.Int64                 // Unix ms; see Rules.UseUntil
+	Keep     time.Duration // the longest of all: older places do not count
+	keep     any           // Keep, ms
+	until    atomic.Int64  // Unix ms; see Rules.UseUntil
 }
-
-// sharedRulesets is the number of different settings whose rules a rulebook keeps
-// beside those of the cached users.
-const sharedRulesets = 1024
 
 // UserRules is what judges the messages of one user.
 type UserRules struct {
@@ -44,21 +37,21 @@ type UserRules struct {
 	until int64
 }
 
-// newRulebook compiles policies; the first applies to users without settings.
-// The error is an *InvalidError.
-func newRulebook(owner *Rules, policies []policy.Policy) (*Rulebook, error) {
+// newRulebook compiles policies; the first applies to users without settings. It takes
+// those that have not changed from the rulebook before, which may be nil. The error is
+// an *InvalidError.
+func newRulebook(owner *Rules, policies []policy.Policy, before *Rulebook) (*Rulebook, error) {
 	b := &Rulebook{owner: owner, policies: policies, byName: make(map[string]*Ruleset, len(policies))}
-	var err error
-	if b.shared, err = lru.New[string, *Ruleset](sharedRulesets); err != nil {
-		return nil, fmt.Errorf("rules of users: %w", err)
-	}
 	for _, p := range policies {
 		if b.byName[p.Name] != nil {
 			continue // the first of a name counts
 		}
-		rules, err := b.compile(p, policy.UserSettings{})
-		if err != nil {
-			return nil, err
+		rules := before.unchanged(p)
+		if rules == nil {
+			var err error
+			if rules, err = b.compile(p, policy.UserSettings{}); err != nil {
+				return nil, err
+			}
 		}
 		if b.Base == nil {
 			b.Base = rules
@@ -69,8 +62,25 @@ func newRulebook(owner *Rules, policies []policy.Policy) (*Rulebook, error) {
 	return b, nil
 }
 
+// unchanged returns the rules of a policy that is the same in this rulebook, or nil.
+func (b *Rulebook) unchanged(p policy.Policy) *Ruleset {
+	if b == nil {
+		return nil
+	}
+	rules := b.byName[p.Name]
+	if rules == nil || rules.source.Version != p.Version || !rules.source.Equal(p) {
+		return nil
+	}
+	return rules
+}
+
 func (b *Rulebook) compile(p policy.Policy, s policy.UserSettings) (*Ruleset, error) {
-	return newRuleset(p, s, b.owner.settings.zones)
+	rules, err := newRuleset(p, s, b.owner.settings.zones)
+	if err != nil {
+		return nil, err
+	}
+	rules.source = p
+	return rules, nil
 }
 
 // CheckRecords returns an *InvalidError if a policy has rules of categories: only
@@ -126,13 +136,10 @@ func (b *Rulebook) Learn(user string, values map[string]string) error {
 
 // rulesOf returns the rules of these policies under a user's settings.
 func (b *Rulebook) rulesOf(cached *cachedSettings) (*Ruleset, error) {
-	if c := cached.compiled.Load(); c != nil && c.book == b {
-		return c.rules, nil
-	}
 	s := cached.settings
-	rules := b.Base
+	own := b.Base
 	if s.Policy != "" {
-		if rules = b.byName[s.Policy]; rules == nil {
+		if own = b.byName[s.Policy]; own == nil {
 			return nil, &fault.UnavailableError{
 				Detail: fmt.Sprintf("policy %q, which the settings of the user name, is not in the store:"+
 					" apply it, or give the user another policy", s.Policy),
@@ -140,18 +147,21 @@ func (b *Rulebook) rulesOf(cached *cachedSettings) (*Ruleset, error) {
 			}
 		}
 	}
-	if s.ChangesRules() {
-		alike := s.RulesKey()
-		known, ok := b.shared.Get(alike)
-		if !ok {
-			var err error
-			if known, err = b.compile(rules.Policy, s); err != nil {
-				return nil, policy.UnreadableSettings(err)
-			}
-			b.shared.Add(alike, known)
-		}
-		rules = known
+	if !s.ChangesRules() {
+		return own, nil
 	}
-	cached.compiled.Store(&compiledSettings{book: b, rules: rules})
+	if c := cached.compiled.Load(); c != nil && c.own == own {
+		return c.rules, nil
+	}
+	alike := sharedSettings{own, s.RulesKey()}
+	rules, ok := b.owner.settings.shared.Get(alike)
+	if !ok {
+		var err error
+		if rules, err = b.compile(own.source, s); err != nil {
+			return nil, policy.UnreadableSettings(err)
+		}
+		b.owner.settings.shared.Add(alike, rules)
+	}
+	cached.compiled.Store(&compiledSettings{own: own, rules: rules})
 	return rules, nil
 }

@@ -56,13 +56,14 @@ func Default() *Rules {
 }
 
 // Replace replaces all policies. It takes effect with the next call; calls that have
-// begun keep their policies. What is known of users' settings stays. The error is an
+// begun keep their policies. What is known of users' settings stays, and so do the
+// compiled rules of policies that have not changed. The error is an
 // *InvalidError; then nothing has changed.
 func (r *Rules) Replace(policies ...policy.Policy) error {
 	if len(policies) == 0 {
 		policies = []policy.Policy{policy.Default()}
 	}
-	book, err := newRulebook(r, slices.Clone(policies))
+	book, err := newRulebook(r, slices.Clone(policies), r.current.Load())
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (r *Rules) Frozen() *Rules {
 	frozen := &Rules{fixed: r.fixed, settings: r.settings}
 	b := r.Book()
 	frozen.current.Store(&Rulebook{
-		owner: frozen, policies: b.policies, Base: b.Base, byName: b.byName, Keep: b.Keep, keep: b.keep, shared: b.shared,
+		owner: frozen, policies: b.policies, Base: b.Base, byName: b.byName, Keep: b.Keep, keep: b.keep,
 	})
 	return frozen
 }

@@ -16,7 +16,8 @@ import (
 // Ruleset is a policy compiled for the scripts, with the settings of some users. Its
 // arguments are kept as any, so that a call does not convert them.
 type Ruleset struct {
-	Policy     policy.Policy
+	Policy     policy.Policy  // with the user's zone and limits
+	source     policy.Policy  // without
 	zone       *time.Location // of the calendar rules
 	quietZone  *time.Location
 	zones      *calendar.ZoneTables

@@ -16,19 +16,29 @@ const settingsCacheSize = 65_536
 // A full cache forgets the least recently used entry, which costs one more call for
 // that user's next message.
 type settingsCache struct {
-	users *lru.Cache[string, *cachedSettings]
-	zones *calendar.ZoneTables
+	users  *lru.Cache[string, *cachedSettings]
+	shared *lru.Cache[sharedSettings, *Ruleset] // of users who have the same settings
+	zones  *calendar.ZoneTables
 }
 
-// cachedSettings has a user's settings, and the rules that the last rulebook made of
-// them.
+// sharedRulesets is the number of different settings whose rules are kept beside those of
+// the cached users.
+const sharedRulesets = 1024
+
+// sharedSettings is what the rules of a user follow from.
+type sharedSettings struct {
+	own *Ruleset // of the policy
+	key string   // policy.UserSettings.RulesKey
+}
+
+// cachedSettings has a user's settings, and the rules that were made of them last.
 type cachedSettings struct {
 	settings policy.UserSettings
 	compiled atomic.Pointer[compiledSettings]
 }
 
 type compiledSettings struct {
-	book  *Rulebook
+	own   *Ruleset // of the policy
 	rules *Ruleset
 }
 
@@ -37,5 +47,9 @@ func newSettingsCache(size int) *settingsCache {
 	if err != nil {
 		panic(err) // only for a size that is not positive
 	}
-	return &settingsCache{users: users, zones: calendar.NewZoneTables()}
+	shared, err := lru.New[sharedSettings, *Ruleset](sharedRulesets)
+	if err != nil {
+		panic(err) // the size is positive
+	}
+	return &settingsCache{users: users, shared: shared, zones: calendar.NewZoneTables()}
 }
