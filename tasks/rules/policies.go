@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,10 @@ const (
 	// policiesLate is how old they may get before a caller loads them in a process that
 	// runs Follow.
 	policiesLate = policiesEvery * 3 / 2
+	// policiesWhole is how often all policies are loaded, also those that nobody says have
+	// changed: another program may write them without saying so, or the store lose what
+	// was said.
+	policiesWhole = time.Minute
 	// PoliciesWithin is the longest time until every process follows a change: no script
 	// judges by older policies. It also bounds a load of Follow.
 	PoliciesWithin = sendlimit.MaxRulesAge
@@ -53,6 +58,8 @@ type Policies struct {
 type snapshot struct {
 	set   *policySet
 	asked time.Time
+	whole time.Time // when all policies were loaded last
+	last  int64     // the number of the last change in the set, see settings.Changes
 }
 
 // NewPolicies returns Policies for the store behind client. own is the name of the policy
@@ -128,7 +135,7 @@ func UnknownRules(err error) bool {
 func (p *Policies) Label(o message.Outcome) string {
 	name := o.RefusedBy()
 	known := p.current.Load()
-	if name == "" || known == nil || known.set.rules[name] {
+	if name == "" || known == nil || known.set.labels()[name] {
 		return name
 	}
 	_, window, _ := strings.Cut(o.Violations[0].Rule, "/")
@@ -186,36 +193,68 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 		return nil, store.Explain(err, "asking the store for the time")
 	}
 	p.Clock.Learn(asked, p.Clock.Local(), now)
-	policies, unreadable, err := p.store.All(ctx)
+	next, err := p.read(ctx, p.current.Load(), asked)
 	if err != nil {
 		return nil, err
 	}
-	return p.take(ctx, p.setOf(policies, unreadable), asked, now), nil
+	return p.take(ctx, next, now), nil
+}
+
+// read returns the policies of the store. It loads only those that have changed since
+// known, and the own one. It loads all of them where nothing is known, and after
+// policiesWhole.
+func (p *Policies) read(ctx context.Context, known *snapshot, asked time.Time) (*snapshot, error) {
+	whole := known == nil || known.set.missing != nil || asked.Sub(known.whole) >= policiesWhole
+	since := int64(0)
+	if !whole {
+		since = known.last
+	}
+	changes, err := p.store.Changed(ctx, since) // before the policies: what changes meanwhile is read again
+	if err != nil {
+		return nil, err
+	}
+	if whole || changes.Lost {
+		policies, unreadable, err := p.store.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &snapshot{set: p.setOf(policies, unreadable), asked: asked, whole: asked, last: changes.Last}, nil
+	}
+	names := changes.Names
+	if _, found := slices.BinarySearch(names, p.name); !found {
+		names = append(names, p.name)
+		slices.Sort(names)
+	}
+	policies, unreadable, err := p.store.Named(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	return &snapshot{set: p.changed(known.set, names, policies, unreadable), asked: asked, whole: known.whole, last: changes.Last}, nil
 }
 
 // take stores what the store answered and logs what changed. It ignores an answer if one
-// to a later question came first. The store was asked at a time of this process, which was
-// now by the store's clock or a little later.
-func (p *Policies) take(ctx context.Context, set *policySet, asked, now time.Time) *policySet {
+// to a later question came first. The store was asked at now by its own clock, or a little
+// later.
+func (p *Policies) take(ctx context.Context, next *snapshot, now time.Time) *policySet {
 	p.taking.Lock()
 	defer p.taking.Unlock()
 	if known := p.current.Load(); known != nil {
-		if asked.Before(known.asked) {
+		if next.asked.Before(known.asked) {
 			return known.set
 		}
-		if set.equal(known.set) {
-			set = known.set
+		if next.set.equal(known.set) {
+			next.set = known.set
 		} else {
-			p.tell(ctx, known.set, set)
-			p.use(set)
+			p.tell(ctx, known.set, next.set)
+			p.use(next.set)
 		}
 	} else {
-		p.tellUnreadable(ctx, nil, set.unreadable)
-		p.use(set)
+		p.tellUnreadable(ctx, nil, next.set.unreadable)
+		p.use(next.set)
 	}
 	p.rules.UseUntil(now.Add(PoliciesWithin))
-	p.current.Store(&snapshot{set: set, asked: asked})
-	return set
+	p.current.Store(next)
+	return next.set
 }
 
 // use puts a set into Rules. Without an own policy the last rules stay.

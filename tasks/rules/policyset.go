@@ -3,7 +3,9 @@ package rules
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -17,7 +19,9 @@ type policySet struct {
 	unreadable []string        // names of those that a newer program wrote
 	missing    error           // why there is no own policy; nil if there is one
 	unusable   error           // why Rules refused the set; nil if it did not
-	rules      map[string]bool // by Violation.Name
+
+	byName map[string]policy.Policy
+	labels func() map[string]bool // the rules by Violation.Name
 }
 
 // err returns why no message can be judged by the set, nil if messages can.
@@ -55,22 +59,16 @@ func (p *Policies) tellUnreadable(ctx context.Context, before, now []string) {
 }
 
 func (p *Policies) setOf(policies []policy.Policy, unreadable []string) *policySet {
-	set := &policySet{unreadable: unreadable, rules: make(map[string]bool)}
+	set := &policySet{unreadable: unreadable, byName: make(map[string]policy.Policy, len(policies))}
 	for _, policy := range policies {
+		set.byName[policy.Name] = policy
 		if policy.Name == p.name {
 			set.own = policy
 		} else {
 			set.others = append(set.others, policy)
 		}
-		for _, rule := range policy.Rules {
-			set.rules[message.RuleName("", rule)] = true
-		}
-		for category, its := range policy.Categories {
-			for _, rule := range its.Rules {
-				set.rules[message.RuleName(category, rule)] = true
-			}
-		}
 	}
+	set.labels = sync.OnceValue(set.makeLabels)
 	switch {
 	case set.own.Name != "":
 	case slices.Contains(unreadable, p.name):
@@ -81,6 +79,57 @@ func (p *Policies) setOf(policies []policy.Policy, unreadable []string) *policyS
 		set.missing = NoRules()
 	}
 	return set
+}
+
+// changed returns the set after a change of the policies with some names: those of them
+// that there are now, and those that a newer program wrote. It returns the same set if
+// nothing is different.
+func (p *Policies) changed(s *policySet, names []string, now []policy.Policy, unreadable []string) *policySet {
+	wereUnreadable := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(s.unreadable, name) })
+	different := !slices.Equal(wereUnreadable, unreadable)
+	there := 0
+	for _, policy := range now {
+		known, ok := s.byName[policy.Name]
+		different = different || !ok || !same(known, policy)
+	}
+	for _, name := range names {
+		if _, ok := s.byName[name]; ok {
+			there++
+		}
+	}
+	if !different && there == len(now) {
+		return s
+	}
+	byName := maps.Clone(s.byName)
+	for _, name := range names {
+		delete(byName, name)
+	}
+	for _, policy := range now {
+		byName[policy.Name] = policy
+	}
+	policies := make([]policy.Policy, 0, len(byName))
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		policies = append(policies, byName[name])
+	}
+	others := slices.DeleteFunc(slices.Clone(s.unreadable), func(name string) bool { return slices.Contains(names, name) })
+	others = append(others, unreadable...)
+	slices.Sort(others)
+	return p.setOf(policies, others)
+}
+
+func (s *policySet) makeLabels() map[string]bool {
+	labels := make(map[string]bool)
+	for _, policy := range s.byName {
+		for _, rule := range policy.Rules {
+			labels[message.RuleName("", rule)] = true
+		}
+		for category, its := range policy.Categories {
+			for _, rule := range its.Rules {
+				labels[message.RuleName(category, rule)] = true
+			}
+		}
+	}
+	return labels
 }
 
 // NoRules returns the *fault.UnavailableError of a store without policies.
@@ -99,16 +148,12 @@ func (s *policySet) all() []policy.Policy {
 }
 
 func (s *policySet) find(name string) (policy.Policy, bool) {
-	for _, policy := range s.all() {
-		if policy.Name == name {
-			return policy, true
-		}
-	}
-	return policy.Policy{}, false
+	found, ok := s.byName[name]
+	return found, ok
 }
 
 func (s *policySet) equal(other *policySet) bool {
-	return same(s.own, other.own) && slices.EqualFunc(s.others, other.others, same) && slices.Equal(s.unreadable, other.unreadable)
+	return s == other || same(s.own, other.own) && slices.EqualFunc(s.others, other.others, same) && slices.Equal(s.unreadable, other.unreadable)
 }
 
 // same reports whether two policies are equal and have the same version: a policy that was

@@ -1,0 +1,129 @@
+package rules_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
+)
+
+// gets lists the policies that a client reads.
+type gets struct {
+	mu   sync.Mutex
+	keys []string
+}
+
+func (g *gets) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (g *gets) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (g *gets) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		g.mu.Lock()
+		for _, cmd := range cmds {
+			if cmd.Name() == "get" {
+				g.keys = append(g.keys, fmt.Sprint(cmd.Args()[1]))
+			}
+		}
+		g.mu.Unlock()
+		return next(ctx, cmds)
+	}
+}
+
+func (g *gets) taken() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	taken := g.keys
+	g.keys = nil
+	slices.Sort(taken)
+	return taken
+}
+
+func limited(name string, limit int) policy.Policy {
+	return policy.Policy{Name: name, Rules: []policy.Rule{{Limit: limit, Window: time.Hour}}}
+}
+
+// A change of one policy among many is followed by reading that one, beside the own one.
+func TestOnlyChangedPoliciesAreRead(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	store, err := settings.NewPolicies(client, "")
+	require.NoError(t, err)
+	require.NoError(t, store.Apply(t.Context(), policy.Default()))
+	for i := range 50 {
+		require.NoError(t, store.Apply(t.Context(), limited(fmt.Sprint("p", i), i+1)))
+	}
+	read := new(gets)
+	own := redis.NewClient(client.Options())
+	t.Cleanup(func() { require.NoError(t, own.Close()) })
+	own.AddHook(read)
+	follower, err := rules.NewPolicies(own, "", "", slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.NoError(t, follower.Reload(t.Context()))
+	require.Len(t, read.taken(), 51)
+	require.NoError(t, follower.Reload(t.Context()))
+	require.Equal(t, []string{"sl:policy:default"}, read.taken())
+	require.NoError(t, store.Apply(t.Context(), limited("p7", 99)))
+	require.NoError(t, follower.Reload(t.Context()))
+	require.Equal(t, []string{"sl:policy:default", "sl:policy:p7"}, read.taken())
+	found, ok, err := follower.Find(t.Context(), "p7")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, "99/hour", found.String())
+}
+
+// After any changes and deletions, also by programs that died before they told of them, and
+// after a loss of what was told, a follower has what the store has.
+func TestFollowersHaveWhatTheStoreHas(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		server, client := redistest.Embedded(t)
+		random := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // a reproducible history
+		store, err := settings.NewPolicies(client, "")
+		require.NoError(t, err)
+		require.NoError(t, store.Apply(t.Context(), policy.Default()))
+		follower, err := rules.NewPolicies(client, "", "", slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		for range 40 {
+			for range random.IntN(4) {
+				name := fmt.Sprint("p", random.IntN(6))
+				switch random.IntN(8) {
+				case 0, 1:
+					_ = store.Delete(t.Context(), name, settings.AnyVersion) // it may not exist
+				case 2:
+					require.NoError(t, store.Apply(t.Context(), limited(policy.DefaultName, 1+random.IntN(9))))
+				case 3: // a program that dies after the change
+					_, err := server.ZAdd("sl:{policies}:changing", float64(time.Now().UnixMilli()), name+"/dead")
+					require.NoError(t, err)
+					_, err = server.SAdd("sl:policies", name)
+					require.NoError(t, err)
+					require.NoError(t, server.Set("sl:policy:"+name, `{"name":"`+name+`","rules":["7/day"],"version":77}`))
+				default:
+					require.NoError(t, store.Apply(t.Context(), limited(name, 1+random.IntN(9))))
+				}
+			}
+			if random.IntN(8) == 0 { // the store loses what was told
+				server.Del("sl:{policies}:changes")
+			}
+			require.NoError(t, follower.Reload(t.Context()))
+			all, _, err := store.All(t.Context())
+			require.NoError(t, err)
+			got := follower.Rules().Policies()
+			require.Equal(t, policy.DefaultName, got[0].Name)
+			slices.SortFunc(got, func(a, b policy.Policy) int { return strings.Compare(a.Name, b.Name) })
+			require.Equal(t, all, got, "seed %d", seed)
+		}
+	}
+}
