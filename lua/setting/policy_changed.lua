@@ -6,7 +6,8 @@
 -- ARGV[1]  name of the policy
 -- ARGV[2]  token of the change
 --
--- Returns  the number of the change.
+-- Returns  the number of the change: the time in Unix microseconds, or one more than the
+--          change before. So a store that lost changes gives no number again.
 -- Cost     O(log n) in the policies.
 
 if #KEYS ~= 2 or #ARGV ~= 2 then
@@ -14,7 +15,8 @@ if #KEYS ~= 2 or #ARGV ~= 2 then
 end
 
 local last = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-local number = tonumber(last[2] or 0) + 1
+local time = redis.call('TIME')
+local number = math.max(tonumber(last[2] or 0) + 1, time[1] * 1000000 + time[2])
 redis.call('ZADD', KEYS[1], number, ARGV[1])
 redis.call('ZREM', KEYS[2], table.concat({ARGV[1], '/', ARGV[2]}))
 return number

@@ -115,36 +115,44 @@ func TestAVersionOfANewerProgram(t *testing.T) {
 	require.ErrorAs(t, err, &away)
 }
 
-// Changes tells of every change once it was made, and of those that are being made.
+// Changed tells of every change once it was made, and of those that are being made.
 func TestChangesOfPolicies(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
 	policies := policyStore(t, client)
-	changed := func(since int64) settings.Changes {
-		c, err := policies.Changed(t.Context(), since)
+	var last int64
+	changed := func() []string {
+		c, err := policies.Changed(t.Context(), last)
 		require.NoError(t, err)
-		return c
+		require.False(t, c.Lost)
+		last = c.Last
+		return c.Names
 	}
-	require.Equal(t, settings.Changes{}, changed(0))
-	for _, name := range []string{"b", "a", "c", "a"} {
+	require.Empty(t, changed())
+	for i, name := range []string{"b", "a", "c", "a"} {
 		p := named(t, name, "1/day")
-		p.Rules[0].Limit = int(changed(0).Last) + 1
+		p.Rules[0].Limit = i + 1
 		require.NoError(t, policies.Apply(t.Context(), p))
 	}
-	require.Equal(t, settings.Changes{Names: []string{"a", "b", "c"}, Last: 4}, changed(0))
-	require.Equal(t, settings.Changes{Names: []string{"a"}, Last: 4}, changed(3))
-	require.Equal(t, settings.Changes{Last: 4}, changed(4))
+	require.Equal(t, []string{"a", "b", "c"}, changed())
+	require.Empty(t, changed())
+	require.NoError(t, policies.Apply(t.Context(), named(t, "a", "9/day")))
+	require.Equal(t, []string{"a"}, changed())
 	require.NoError(t, policies.Delete(t.Context(), "b", settings.AnyVersion))
-	require.Equal(t, settings.Changes{Names: []string{"b"}, Last: 5}, changed(4))
-	require.True(t, changed(6).Lost)
+	require.Equal(t, []string{"b"}, changed())
 	require.False(t, server.Exists("sl:{policies}:changing"))
 
-	// A program dies before it tells of its change: it was announced.
+	// A program died before it told of its change: it was announced.
 	_, err := server.ZAdd("sl:{policies}:changing", float64(time.Now().UnixMilli()), "d/token")
 	require.NoError(t, err)
-	require.Equal(t, settings.Changes{Names: []string{"d"}, Last: 5}, changed(5))
-	require.Equal(t, settings.Changes{Names: []string{"d"}, Last: 5}, changed(5), "until somebody changes a policy an hour later")
+	require.Equal(t, []string{"d"}, changed())
+	require.Equal(t, []string{"d"}, changed(), "until somebody changes a policy an hour later")
 	server.SetTime(time.Now().Add(2 * time.Hour))
 	require.NoError(t, policies.Apply(t.Context(), named(t, "e", "1/day")))
-	require.Equal(t, settings.Changes{Names: []string{"e"}, Last: 6}, changed(5))
+	require.Equal(t, []string{"e"}, changed())
+
+	server.Del("sl:{policies}:changes")
+	c, err := policies.Changed(t.Context(), last)
+	require.NoError(t, err)
+	require.True(t, c.Lost)
 }

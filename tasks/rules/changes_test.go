@@ -114,9 +114,6 @@ func TestFollowersHaveWhatTheStoreHas(t *testing.T) {
 					require.NoError(t, store.Apply(t.Context(), limited(name, 1+random.IntN(9))))
 				}
 			}
-			if random.IntN(8) == 0 { // the store loses what was told
-				server.Del("sl:{policies}:changes")
-			}
 			require.NoError(t, follower.Reload(t.Context()))
 			all, _, err := store.All(t.Context())
 			require.NoError(t, err)
@@ -124,6 +121,9 @@ func TestFollowersHaveWhatTheStoreHas(t *testing.T) {
 			require.Equal(t, policy.DefaultName, got[0].Name)
 			slices.SortFunc(got, func(a, b policy.Policy) int { return strings.Compare(a.Name, b.Name) })
 			require.Equal(t, all, got, "seed %d", seed)
+			if random.IntN(8) == 0 { // the store loses what was told so far
+				server.Del("sl:{policies}:changes")
+			}
 		}
 	}
 }
