@@ -19,7 +19,7 @@ func tinySizes() sizes {
 		name:  "tiny",
 		users: 200, slices: 2, reserves: 200, submits: 100, histories: 2, booked: 1,
 		memoryUsers: []int{20, 50},
-		bulkLines:   300, bulkRounds: 1,
+		bulkLines:   300, bulkRounds: 1, policies: 20,
 		deliveries: 100, deliveryRounds: 1, backlogUsers: 5,
 		dueMessages: 50, dueWithin: time.Second,
 	}

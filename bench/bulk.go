@@ -43,10 +43,7 @@ func measureBulk(ctx context.Context, size sizes) (rows []row, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("traffic: %w", err)
 	}
-	b := bulkRun{
-		program: filepath.Join(folder, "enqueue"), file: filepath.Join(folder, "messages.ndjson"),
-		trace: trace, start: time.Now().UTC().Truncate(day).Add(day),
-	}
+	b := newBulkRun(folder, trace)
 	if err := b.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -80,6 +77,13 @@ type bulkRun struct {
 	program, file string
 	trace         traffic.Trace
 	start         time.Time // of the year to place the traffic in
+}
+
+func newBulkRun(folder string, trace traffic.Trace) bulkRun {
+	return bulkRun{
+		program: filepath.Join(folder, "enqueue"), file: filepath.Join(folder, "messages.ndjson"),
+		trace: trace, start: time.Now().UTC().Truncate(day).Add(day),
+	}
 }
 
 // bulkSummary has the fields needed here of what the program prints at its end.
@@ -123,6 +127,11 @@ func (b bulkRun) submit(ctx context.Context, s *store, summary *bulkSummary) (ti
 	if err := s.seedPolicy(ctx, ""); err != nil {
 		return 0, err
 	}
+	return b.run(ctx, s, summary)
+}
+
+// run runs the program on a store with policies.
+func (b bulkRun) run(ctx context.Context, s *store, summary *bulkSummary) (time.Duration, error) {
 	bulk := exec.CommandContext(ctx, b.program, "bulk", b.file, "--json")
 	bulk.Dir = filepath.Dir(b.program)
 	bulk.Env = []string{"REDIS_URL=" + s.server.URL()} // without the caller's settings

@@ -31,6 +31,7 @@ func measurements() []measurement {
 		{[]string{"booked-solid"}, measureBookedSolid},
 		{[]string{"memory-place", "memory-record", "memory-ended"}, measureMemory},
 		{[]string{"bulk"}, measureBulk},
+		{[]string{"policies"}, measurePolicies},
 		{[]string{"delivery"}, measureDelivery},
 		{[]string{"claim", "settle"}, measureGate},
 		{[]string{"relay"}, measureRelay},

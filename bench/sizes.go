@@ -18,6 +18,7 @@ type sizes struct {
 
 	bulkLines  int // of the traffic; zero means all
 	bulkRounds int
+	policies   int // that a store has while others change
 
 	deliveries     int // a round
 	deliveryRounds int
@@ -33,8 +34,8 @@ func fullSizes() sizes {
 		name:  "full",
 		users: 100_000, slices: 20, reserves: 10_000, submits: 4_000, histories: 50, booked: 20,
 		memoryUsers: []int{1_000, 100_000},
-		bulkRounds:  2,
-		deliveries:  10_000, deliveryRounds: 3, backlogUsers: 500,
+		bulkRounds:  2, policies: 3_000,
+		deliveries: 10_000, deliveryRounds: 3, backlogUsers: 500,
 		dueMessages: 2_000, dueWithin: 10 * time.Second,
 	}
 }
@@ -44,7 +45,7 @@ func quickSizes() sizes {
 		name:  "quick",
 		users: 10_000, slices: 10, reserves: 1_000, submits: 500, histories: 5, booked: 4,
 		memoryUsers: []int{1_000, 10_000},
-		bulkLines:   10_000, bulkRounds: 1,
+		bulkLines:   10_000, bulkRounds: 1, policies: 3_000,
 		deliveries: 2_000, deliveryRounds: 1, backlogUsers: 100,
 		dueMessages: 500, dueWithin: 3 * time.Second,
 	}
