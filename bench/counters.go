@@ -7,11 +7,15 @@ import (
 
 	"github.com/go-redis/redis_rate/v10"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 )
 
 // countedEvent is the event whose limits are looked up in the store.
 const countedEvent = "submit"
+
+// tierEvent is an event without limits in the store.
+const tierEvent = "tier"
 
 // measureCounters compares a Count in three counters, with its own limits and with
 // those of an event, with the three redis_rate.Allow for a minute, an hour and a day.
@@ -44,7 +48,19 @@ func measureCounters(ctx context.Context, size sizes) (rows []row, err error) {
 	if err := s.interleave(ctx, size.slices, size.reserves, own, event, three); err != nil {
 		return nil, err
 	}
+	// What a submit of an account counts: the limits of its tier beside those of the event,
+	// which has none in most stores.
+	minute := counters.Counter{Name: "requests_per_minute", Limit: roomy, Period: calendar.Minute}
+	day := counters.Counter{Name: "requests_per_day", Limit: roomy, Period: calendar.Day}
+	perMinute := counting(all, times, counters.Request{Event: tierEvent, Counters: []counters.Counter{minute}})
+	perDay := counting(all, times, counters.Request{Event: tierEvent, Counters: []counters.Counter{minute, day}})
+	if err := s.interleave(ctx, size.slices, size.reserves, perMinute, perDay); err != nil {
+		return nil, err
+	}
 	return []row{
+		state("redis-count-day", "Redis time of counting a request by minute and day / by minute",
+			fmt.Sprintf("%.2f ×", perDay.micros()/perMinute.micros()),
+			"by minute and day "+perDay.timing(), "by minute "+perMinute.timing()),
 		state("redis-count", "Redis time of Count in three counters / three Allow",
 			fmt.Sprintf("%.2f × (of an event %.2f ×)", own.micros()/three.micros(), event.micros()/three.micros()),
 			"Count "+own.timing(), "of an event "+event.timing(), "three Allow "+three.timing()),

@@ -22,7 +22,7 @@ type measurement struct {
 func measurements() []measurement {
 	return []measurement{
 		{[]string{"redis-place", "redis-record", "redis-record-three", "reserve-rate", "refusal"}, measureReserve},
-		{[]string{"redis-count", "count-rate"}, measureCounters},
+		{[]string{"redis-count-day", "redis-count", "count-rate"}, measureCounters},
 		{[]string{"submit-enqueue", "submit-batched", "submit-by-hand", "submit-refusal"}, measureSubmit},
 		{[]string{"submit-account"}, measureCharges},
 		{[]string{"api-submit", "api-behind", "api-memory"}, measureAPI},
