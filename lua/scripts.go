@@ -106,7 +106,7 @@ var NoticePurge = script("notice/purge")
 // none.
 var Count = script("count/count")
 
-// GiveBack takes a call off all of its counters again.
+// GiveBack takes a call off all of its counters again, or resets them.
 var GiveBack = script("count/give_back")
 
 // CountLook says what Count would answer. It writes nothing.

@@ -73,6 +73,8 @@ type Request struct {
 	// Alert raises a notice when one of Counters fills up. It needs a request
 	// without an Event: the counters of an event are apart from the outbox.
 	Alert *Alert
+
+	reset bool // gives back all
 }
 
 // New returns the counters in the store behind client. Its keys begin with
@@ -119,6 +121,20 @@ func (c *Counters) Peek(ctx context.Context, r Request) (Decision, error) {
 func (c *Counters) GiveBack(ctx context.Context, r Request) error {
 	r.Alert = nil
 	_, err := c.call(ctx, lua.GiveBack, "giving a call back", r)
+	return err
+}
+
+// Reset forgets what the counters of a request have counted in their present periods, at
+// At or now by the server's clock: those of its Event and its Counters. The next call
+// counts from zero, and a window begins with it. A counter that has counted nothing has no
+// key in the store, so this also deletes them. N plays no part. What was counted in other
+// periods stays, and so does a notice that was raised: its percents raise none again in
+// that period.
+//
+// Do not give a call back that was counted before a Reset.
+func (c *Counters) Reset(ctx context.Context, r Request) error {
+	r.Alert, r.N, r.reset = nil, 1, true
+	_, err := c.call(ctx, lua.GiveBack, "resetting counters", r)
 	return err
 }
 
@@ -182,7 +198,11 @@ func (c *Counters) arguments(r Request, alert int) ([]any, error) {
 	for i, counter := range r.Counters {
 		limits[i], names[i] = counter.words(), counter.Name
 	}
-	args := []any{script.Milliseconds(r.At), r.N, strings.Join(limits, " "), strings.Join(names, " "), zone, offsets}
+	var n any = r.N
+	if r.reset {
+		n = ""
+	}
+	args := []any{script.Milliseconds(r.At), n, strings.Join(limits, " "), strings.Join(names, " "), zone, offsets}
 	if r.Alert != nil {
 		percents := make([]string, len(r.Alert.At))
 		for i, percent := range r.Alert.At {

@@ -2,7 +2,8 @@
 //
 // Counters judges and charges several counters of a key in one script: in natural
 // periods, or in windows that begin with their first use. Count counts a call or
-// refuses it; GiveBack takes a call back; Peek says what Count would answer. A refusal is a Decision, not an error.
+// refuses it; GiveBack takes a call back; Peek says what Count would answer; Reset
+// forgets what was counted. A refusal is a Decision, not an error.
 //
 // A limit comes with each call, as a Counter, or from the store, as an Event;
 // Events sets, lists and removes those. Guard counts the calls of a function or

@@ -2,10 +2,10 @@ package counters
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/guard"
 )
 
 // Guard limits the calls of a function or of an http.Handler. It counts each call
@@ -78,8 +78,7 @@ func (g Guard[C]) Admit(ctx context.Context, call C) (Decision, error) {
 	}
 	d, err := g.Counters.Count(ctx, request)
 	if err != nil {
-		if _, away := errors.AsType[*fault.UnavailableError](err); away && g.OnUnavailable != nil {
-			g.OnUnavailable(ctx, err)
+		if guard.Unavailable(ctx, err, g.OnUnavailable) {
 			return Decision{Allowed: true}, nil
 		}
 		return Decision{}, err
@@ -93,11 +92,5 @@ func (g Guard[C]) Admit(ctx context.Context, call C) (Decision, error) {
 // Guarded returns call behind a guard. A refused call does not run and returns
 // the error of Admit.
 func Guarded[C, R any](g Guard[C], call func(context.Context, C) (R, error)) func(context.Context, C) (R, error) {
-	return func(ctx context.Context, argument C) (R, error) {
-		if _, err := g.Admit(ctx, argument); err != nil {
-			var none R
-			return none, err
-		}
-		return call(ctx, argument)
-	}
+	return guard.Func(g.Admit, call)
 }

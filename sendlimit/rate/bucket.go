@@ -132,11 +132,19 @@ func (b *TokenBucket) run(ctx context.Context, lua *redis.Script, doing string, 
 	if err != nil {
 		return Grant{}, err
 	}
-	g := Grant{Allowed: f.Int(0) == 1, Now: f.Time(1), Remaining: f.Int(2), ResetsAt: f.Time(4)}
+	g := Grant{
+		Allowed: f.Int(0) == 1, Now: f.Time(1), Limit: b.capacity, Interval: b.fillsIn(), Remaining: f.Int(2), ResetsAt: f.Time(4),
+	}
 	if !g.Allowed {
 		return g.refused(f, 3)
 	}
 	return g, f.Err
+}
+
+// fillsIn returns how long an empty bucket takes to fill, rounded up to milliseconds.
+func (b *TokenBucket) fillsIn() time.Duration {
+	ms := (b.rate.Interval.Milliseconds()*b.capacity + b.rate.Count - 1) / b.rate.Count
+	return time.Duration(ms) * time.Millisecond
 }
 
 // call checks a request and runs a script of buckets.

@@ -60,7 +60,7 @@ func TestTokenBucketBurstsAndRefills(t *testing.T) {
 	t.Parallel()
 	s := newBucket(t, "2/second", 5)
 	d := s.take(4)
-	require.Equal(t, rate.Grant{Allowed: true, Remaining: 1, Now: s.now, ResetsAt: s.now.Add(2 * time.Second)}, d)
+	require.Equal(t, rate.Grant{Allowed: true, Limit: 5, Interval: 2500 * time.Millisecond, Remaining: 1, Now: s.now, ResetsAt: s.now.Add(2 * time.Second)}, d)
 	s.requireRefused(2, 500*time.Millisecond)
 	s.requireTaken(1)
 	s.now = s.now.Add(499 * time.Millisecond)

@@ -22,6 +22,11 @@ type Grant struct {
 	// it happens later, an interval may see more than the rate. It is zero for a
 	// refusal and for tokens.
 	UseBy time.Time
+	// Limit is how many permits the rate has, or how many tokens the bucket holds.
+	Limit int64
+	// Interval is the interval of the rate of permits, or how long an empty bucket
+	// takes to fill.
+	Interval time.Duration
 	// Remaining is how many more permits or whole tokens are free now.
 	Remaining int64
 	// RetryAfter is how long to wait after a refusal, at least 1 ms: as many as were

@@ -2,13 +2,11 @@ package rate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/guard"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -16,12 +14,18 @@ import (
 type Limiter interface {
 	// admit takes n permits, or n tokens of a key.
 	admit(ctx context.Context, key string, n int64) (Grant, error)
+	// label names the limit in header fields.
+	label() string
 }
 
 // admit takes permits of the name, or of this client; the key changes nothing.
 func (p *Permits) admit(ctx context.Context, _ string, n int64) (Grant, error) {
 	return p.Acquire(ctx, PermitRequest{Token: keyspace.NewToken(), Permits: n})
 }
+
+func (p *Permits) label() string { return p.name }
+
+func (b *TokenBucket) label() string { return "tokens" }
 
 func (b *TokenBucket) admit(ctx context.Context, key string, n int64) (Grant, error) {
 	return b.Take(ctx, TokenRequest{Key: key, Tokens: n})
@@ -77,8 +81,7 @@ func (g Guard[C]) Admit(ctx context.Context, call C) (Grant, error) {
 	}
 	grant, err := g.Limiter.admit(ctx, key, n)
 	if err != nil {
-		if _, away := errors.AsType[*fault.UnavailableError](err); away && g.OnUnavailable != nil {
-			g.OnUnavailable(ctx, err)
+		if guard.Unavailable(ctx, err, g.OnUnavailable) {
 			return Grant{Allowed: true}, nil
 		}
 		return Grant{}, err
@@ -92,46 +95,26 @@ func (g Guard[C]) Admit(ctx context.Context, call C) (Grant, error) {
 // Guarded returns call behind a guard. A refused call does not run and returns the
 // error of Admit.
 func Guarded[C, R any](g Guard[C], call func(context.Context, C) (R, error)) func(context.Context, C) (R, error) {
-	return func(ctx context.Context, argument C) (R, error) {
-		if _, err := g.Admit(ctx, argument); err != nil {
-			var none R
-			return none, err
-		}
-		return call(ctx, argument)
-	}
+	return guard.Func(g.Admit, call)
 }
-
-// retryUnavailable is the Retry-After of answers while the store is away.
-const retryUnavailable = time.Second
 
 // GuardHandler returns next behind a guard. A refused request does not reach next:
 // the answer is 429 with Retry-After, or 503 with Retry-After while the store is
-// away. Refuse writes the status and the body; nil writes one line of text.
+// away. Every answer to a limited request has the header fields that
+// counters.WriteRateLimit defines, for a limit with the name of the Permits, or
+// "tokens". Refuse writes the status and the body; nil writes one line of text.
 func GuardHandler(g Guard[*http.Request], next http.Handler, refuse func(w http.ResponseWriter, r *http.Request, status int, err error)) http.Handler {
-	if refuse == nil {
-		refuse = func(w http.ResponseWriter, _ *http.Request, status int, err error) {
-			text := http.StatusText(status)
-			if limited, ok := errors.AsType[*LimitedError](err); ok {
-				text = limited.Error()
-			}
-			http.Error(w, text, status)
-		}
+	return guard.Handler[Grant, *LimitedError](g.Admit, g.writeRateLimit, next, refuse)
+}
+
+// writeRateLimit writes a Grant into header fields. A call that was not limited has none.
+func (g Guard[C]) writeRateLimit(h http.Header, d Grant) {
+	if d.Limit == 0 {
+		return
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		grant, err := g.Admit(r.Context(), r)
-		if err == nil {
-			next.ServeHTTP(w, r)
-			return
-		}
-		status, wait := http.StatusInternalServerError, time.Duration(0)
-		if _, limited := errors.AsType[*LimitedError](err); limited {
-			status, wait = http.StatusTooManyRequests, grant.RetryAfter
-		} else if _, away := errors.AsType[*fault.UnavailableError](err); away {
-			status, wait = http.StatusServiceUnavailable, retryUnavailable
-		}
-		if wait > 0 { // rounded up, so that nobody who waits that long comes too early
-			w.Header().Set("Retry-After", strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10))
-		}
-		refuse(w, r, status, err)
-	})
+	guard.ClearRateLimit(h)
+	guard.AddRateLimit(h, g.Limiter.label(), d.Limit, d.Remaining, d.Interval, d.ResetsAt.Sub(d.Now))
+	if !d.Allowed {
+		guard.RetryAfter(h, d.RetryAfter)
+	}
 }

@@ -214,7 +214,10 @@ func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Grant, error) {
 		}
 		return Grant{}, &TokenReusedError{Taken: taken, Asked: r.Permits}
 	case permitsTaken, permitsRefused:
-		g := Grant{Now: f.Time(1), Remaining: max(0, f.Int(2)-f.Int(4)), ResetsAt: f.Time(6)}
+		g := Grant{
+			Now: f.Time(1), Limit: f.Int(2), Interval: time.Duration(f.Int(3)) * time.Millisecond,
+			Remaining: max(0, f.Int(2)-f.Int(4)), ResetsAt: f.Time(6),
+		}
 		if status == permitsRefused {
 			return g.refused(f, 5)
 		}

@@ -79,7 +79,7 @@ func TestPermitsComeBackOneByOne(t *testing.T) {
 	s.requireAcquired(1)
 	s.now = s.now.Add(100 * time.Millisecond)
 	d := s.acquire(2)
-	require.Equal(t, rate.Grant{Allowed: true, Now: s.now, TakenAt: s.now, UseBy: s.now, ResetsAt: s.now.Add(time.Second)}, d)
+	require.Equal(t, rate.Grant{Allowed: true, Now: s.now, Limit: 3, Interval: time.Second, TakenAt: s.now, UseBy: s.now, ResetsAt: s.now.Add(time.Second)}, d)
 	s.requireRefused(1, 900*time.Millisecond)
 	s.requireRefused(2, time.Second) // the one and one of the two
 	s.requireRefused(3, time.Second)

@@ -170,12 +170,16 @@ func TestGuardOverPermitsAndTokens(t *testing.T) {
 		return w
 	}
 	require.Equal(t, http.StatusNoContent, ask(guard, "alice").Code)
+	require.Equal(t, `"tokens";q=1;w=3600`, ask(guard, "carol").Header().Get("RateLimit-Policy"))
 	over := ask(guard, "alice")
+	require.Equal(t, `"tokens";q=1;w=3600`, over.Header().Get("RateLimit-Policy"))
+	require.Regexp(t, `^"tokens";r=0;t=3(600|59\d)$`, over.Header().Get("RateLimit"))
 	require.Equal(t, http.StatusTooManyRequests, over.Code)
 	require.Regexp(t, `^3(600|59\d)$`, over.Header().Get("Retry-After"))
 	require.Contains(t, over.Body.String(), "too many calls: try again in")
 	require.Equal(t, http.StatusNoContent, ask(guard, "bob").Code)
 	require.Equal(t, http.StatusNoContent, ask(guard, "").Code, "not limited")
+	require.Empty(t, ask(guard, "").Header().Get("RateLimit"))
 	server.Close()
 	require.Equal(t, "1", ask(guard, "alice").Header().Get("Retry-After"))
 	require.Equal(t, http.StatusServiceUnavailable, ask(guard, "alice").Code)

@@ -2,6 +2,7 @@ package sendlimittest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
@@ -101,6 +102,20 @@ func (m *CountersModel) GiveBack(r counters.Request) {
 		if back := min(max(r.N, 1), u.Used); back > 0 {
 			m.put(r, u.Counter, periods[i], -back)
 		}
+	}
+}
+
+// Reset forgets what the counters of a call have counted in their present periods.
+func (m *CountersModel) Reset(r counters.Request) {
+	usages, periods := m.usages(r)
+	for i, u := range usages {
+		name := counterName(r, u.Counter)
+		if u.Counter.Period == calendar.NoPeriod {
+			delete(m.windows, name)
+		}
+		m.counted[name] = slices.DeleteFunc(m.counted[name], func(c countedCall) bool {
+			return u.Counter.Period == calendar.NoPeriod || c.from == periods[i].from
+		})
 	}
 }
 

@@ -38,6 +38,7 @@ func CheckCounters(t *rapid.T, client redis.Cmdable, prefix string) {
 		"count  ":      h.count,
 		"peek":         h.peek,
 		"give back":    h.giveBack,
+		"reset":        h.reset,
 		"time goes":    h.passTime,
 		"event is set": h.setEvent,
 		"event is not": h.removeEvent,
@@ -155,6 +156,18 @@ func (h *countersHistory) giveBack(t *rapid.T) {
 	h.model.GiveBack(r)
 	require.NoError(t, h.counters.GiveBack(t.Context(), r))
 	require.Subset(t, before, h.listKeys(t), "giving back makes no key")
+}
+
+func (h *countersHistory) reset(t *rapid.T) {
+	r := h.drawRequest(t)
+	h.model.Reset(r)
+	require.NoError(t, h.counters.Reset(t.Context(), r))
+	got, err := h.counters.Peek(t.Context(), r)
+	if err == nil { // one above a limit has no answer
+		for _, u := range got.Counters {
+			require.Zero(t, u.Used, "%+v", r)
+		}
+	}
 }
 
 func (h *countersHistory) passTime(t *rapid.T) {

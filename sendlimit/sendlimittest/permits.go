@@ -47,7 +47,7 @@ func (m *PermitsModel) Acquire(client string, r rate.PermitRequest) (grant rate.
 	token, n, now := r.Token, r.Permits, r.Now
 	whose, held := m.held(client, now)
 	lasts := m.Rate.Interval + m.Lag
-	d := rate.Grant{Allowed: true, Now: now}
+	d := rate.Grant{Allowed: true, Now: now, Limit: m.Rate.Count, Interval: m.Rate.Interval}
 	used := int64(0)
 	for _, t := range held {
 		used += t.n

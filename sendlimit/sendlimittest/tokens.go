@@ -57,6 +57,11 @@ func (m *TokensModel) timeUntil(tokens *big.Rat, now time.Time) time.Duration {
 	return wait + m.at.Sub(now)
 }
 
+// timeToFill returns how long the bucket takes to fill from now on.
+func (m TokensModel) timeToFill() time.Duration {
+	return m.timeUntil(new(big.Rat).SetInt64(m.Capacity), m.at)
+}
+
 // Take models TokenBucket.Take. n must not exceed the capacity.
 func (m *TokensModel) Take(n int64, now time.Time) rate.Grant {
 	before, at := m.level, m.at
@@ -109,6 +114,8 @@ func (m *TokensModel) Peek(now time.Time) rate.Level {
 func (m *TokensModel) setBalance(d *rate.Grant) {
 	d.Remaining = new(big.Int).Quo(m.level.Num(), m.level.Denom()).Int64()
 	d.ResetsAt = d.Now.Add(m.timeUntil(new(big.Rat).SetInt64(m.Capacity), d.Now))
+	d.Limit = m.Capacity
+	d.Interval = TokensModel{Rate: m.Rate, Capacity: m.Capacity, level: new(big.Rat), at: d.Now}.timeToFill()
 }
 
 // CheckTokenBucket runs a random history of tokens taken and given back, and
