@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -27,6 +28,9 @@ func AccountOf(a accounts.Account) message.Account {
 	}
 	if account.TimeZone == "" {
 		account.TimeZone = "UTC"
+	}
+	if !a.ZoneFrom.IsZero() {
+		account.FormerTimeZone, account.TimeZoneFrom = cmp.Or(a.FormerZone, "UTC"), &message.Time{Time: a.ZoneFrom}
 	}
 	for i, key := range a.Keys {
 		account.Keys[i] = KeyOf(key)

@@ -27,8 +27,12 @@ type Account struct {
 	// Contact is told about the account's quota: an e-mail address or an https:
 	// URL, see policy.ValidContact. "" means nobody.
 	Contact string
-	// TimeZone is the IANA zone of the quota's hours and days; "" means UTC.
-	TimeZone string
+	// TimeZone is the IANA zone of the quota's hours and days; "" means UTC. After
+	// Set has changed it, the FormerZone counts until ZoneFrom, which is the end of the
+	// day that was under way then; see ZoneAt. Only Set sets these two.
+	TimeZone   string
+	FormerZone string
+	ZoneFrom   time.Time // zero if the zone was never changed
 	// ReportAt is the local time of the daily report, "08:00"; "" means no report.
 	ReportAt  string
 	Disabled  bool      // its keys let nobody in; what it submitted is still sent
@@ -60,11 +64,6 @@ func (a Account) Validate() error {
 		}
 	}
 	return nil
-}
-
-// Location returns the account's time zone. The error is an *InvalidError.
-func (a Account) Location() (*time.Location, error) {
-	return policy.Policy{TimeZone: a.TimeZone}.Location()
 }
 
 // ValidName reports whether an account may have a name: 1 to 64 of a-z 0-9 _ -.
@@ -181,6 +180,7 @@ func (a *Accounts) Create(ctx context.Context, account Account) (Account, error)
 	if err := account.Validate(); err != nil {
 		return Account{}, err
 	}
+	account.FormerZone, account.ZoneFrom = "", time.Time{}
 	return a.change(ctx, account.Name, "creating an account", func(now time.Time, found *storedAccount) (*storedAccount, error) {
 		if found != nil {
 			return nil, &fault.ExistsError{What: "account", Name: account.Name}
@@ -198,10 +198,11 @@ type Change struct {
 }
 
 // Set changes an account. A lower quota takes effect with the next charge, and
-// what is charged stays charged. The error is a *NoSuchError if the account does
+// what is charged stays charged. Another time zone takes effect when the present day
+// of the account has ended in the zone that it had. The error is a *NoSuchError if the account does
 // not exist.
 func (a *Accounts) Set(ctx context.Context, name string, change Change) (Account, error) {
-	return a.change(ctx, name, "changing an account", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
+	return a.change(ctx, name, "changing an account", func(now time.Time, found *storedAccount) (*storedAccount, error) {
 		if found == nil {
 			return nil, fault.NoSuchAccount(name)
 		}
@@ -209,12 +210,14 @@ func (a *Accounts) Set(ctx context.Context, name string, change Change) (Account
 		for _, field := range []struct{ to, from *string }{
 			{&changed.Tier, change.Tier},
 			{&changed.Contact, change.Contact},
-			{&changed.TimeZone, change.TimeZone},
 			{&changed.ReportAt, change.ReportAt},
 		} {
 			if field.from != nil {
 				*field.to = *field.from
 			}
+		}
+		if change.TimeZone != nil {
+			changed.changeZone(*change.TimeZone, now)
 		}
 		if err := changed.Validate(); err != nil {
 			return nil, err

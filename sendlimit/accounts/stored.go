@@ -12,13 +12,16 @@ import (
 
 // storedAccount is an account as stored.
 type storedAccount struct {
-	Tier      string      `json:"tier,omitempty"`
-	Contact   string      `json:"contact,omitempty"`
-	TimeZone  string      `json:"time_zone,omitempty"`
-	ReportAt  string      `json:"report_at,omitempty"`
-	Disabled  bool        `json:"disabled,omitempty"`
-	CreatedAt int64       `json:"created_at"` // Unix ms
-	Keys      []storedKey `json:"keys,omitempty"`
+	Tier     string `json:"tier,omitempty"`
+	Contact  string `json:"contact,omitempty"`
+	TimeZone string `json:"time_zone,omitempty"`
+	// FormerZone counts until ZoneFrom, Unix ms.
+	FormerZone string      `json:"former_zone,omitempty"`
+	ZoneFrom   int64       `json:"zone_from,omitempty"`
+	ReportAt   string      `json:"report_at,omitempty"`
+	Disabled   bool        `json:"disabled,omitempty"`
+	CreatedAt  int64       `json:"created_at"` // Unix ms
+	Keys       []storedKey `json:"keys,omitempty"`
 }
 
 // storedKey is an API key as stored.
@@ -45,6 +48,10 @@ func decodeAccount(name, text, doing string) (storedAccount, error) {
 // the keys stay.
 func (s *storedAccount) describe(a Account) {
 	s.Tier, s.Contact, s.TimeZone, s.ReportAt = a.Tier, a.Contact, a.TimeZone, a.ReportAt
+	s.FormerZone, s.ZoneFrom = a.FormerZone, 0
+	if !a.ZoneFrom.IsZero() {
+		s.ZoneFrom = a.ZoneFrom.UnixMilli()
+	}
 }
 
 // public returns the account without its secrets.
@@ -52,6 +59,9 @@ func (s *storedAccount) public(name string) Account {
 	a := Account{
 		Name: name, Tier: s.Tier, Contact: s.Contact, TimeZone: s.TimeZone, ReportAt: s.ReportAt,
 		Disabled: s.Disabled, CreatedAt: time.UnixMilli(s.CreatedAt).UTC(),
+	}
+	if s.ZoneFrom != 0 {
+		a.FormerZone, a.ZoneFrom = s.FormerZone, time.UnixMilli(s.ZoneFrom).UTC()
 	}
 	for _, key := range s.Keys {
 		a.Keys = append(a.Keys, key.public())

@@ -116,11 +116,10 @@ func (c *Charges) Hold(ctx context.Context, r Request) (Charge, error) {
 	if err := checkCharge(r.Account.Name, r.User, r.ID); err != nil {
 		return Charge{}, err
 	}
-	zone, err := r.Account.Location()
+	hour, day, err := r.Account.Periods(r.At)
 	if err != nil {
 		return Charge{}, err
 	}
-	hour, day := calendar.ChargedPeriods(zone, r.At)
 	h := holding{
 		Request: r, hour: hour, day: day,
 		attempt: newAttempt(hour.From, day.From), chargeHour: true, chargeDay: true,
@@ -306,7 +305,7 @@ func (h holding) alert() (percents string, details string) {
 	for i, percent := range at {
 		words[i] = strconv.Itoa(percent)
 	}
-	text, err := json.Marshal(map[string]string{"zone": h.Account.TimeZone}) // a part of notices.Details
+	text, err := json.Marshal(map[string]string{"zone": h.Account.ZoneAt(h.day.Until.Add(-time.Millisecond))}) // a part of notices.Details
 	if err != nil {
 		text = nil // never: strings can always be encoded
 	}

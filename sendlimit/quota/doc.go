@@ -14,6 +14,17 @@
 //  3. Settle ends the hold. The charge stays if the change was made,
 //     and is given back otherwise.
 //
+// # Time zones
+//
+// The hours and days are those of the account's time zone. If that is changed in the
+// middle of a day, the day under way ends where it ends in the former zone, and nothing
+// is won by the change. A send time before that end counts in the hours and days of the
+// former zone, a later one in those of the new zone. The first day in the new zone is the
+// rest of the natural day that is under way there at that moment: it may be short, and has
+// a whole quota. What was charged stays charged to the hours and days of its time: a
+// message that was scheduled for a later day before the change counts in the former
+// zone's day, and one that is scheduled after it in the new zone's.
+//
 // Due lists holds that nobody settled. Resolve settles one by reading the record:
 // it shows whether the change was made.
 //

@@ -37,7 +37,7 @@ func (c *Charges) SetTier(ctx context.Context, directory *accounts.Accounts, t a
 	if err != nil {
 		return err
 	}
-	days := make(map[string][]calendar.Stretch)
+	days := make(map[zones][]calendar.Stretch)
 	for _, account := range all {
 		if account.Tier != t.Name || account.Contact == "" {
 			continue
@@ -73,24 +73,24 @@ func (c *Charges) SetAccount(
 	if err != nil {
 		return account, err
 	}
-	return account, c.requote(ctx, account, before, after, now, make(map[string][]calendar.Stretch))
+	return account, c.requote(ctx, account, before, after, now, make(map[zones][]calendar.Stretch))
 }
 
 // requote applies a changed quota to the alerts of every day in which an account is
-// charged, from today on. It keeps the days of each zone in days.
+// charged, from today on. It keeps the days of accounts with the same zones in days.
 func (c *Charges) requote(
-	ctx context.Context, a accounts.Account, before, after accounts.Tier, now time.Time, days map[string][]calendar.Stretch,
+	ctx context.Context, a accounts.Account, before, after accounts.Tier, now time.Time, days map[zones][]calendar.Stretch,
 ) error {
 	const doing = "applying a changed quota"
-	zone, err := a.Location()
-	if err != nil {
-		return err
+	of := zones{a.TimeZone, a.FormerZone, a.ZoneFrom}
+	if days[of] == nil {
+		var err error
+		if days[of], err = daysFrom(a, now); err != nil {
+			return err
+		}
 	}
-	if days[a.TimeZone] == nil {
-		days[a.TimeZone] = daysFrom(zone, now)
-	}
-	keys := make([]string, len(days[a.TimeZone]))
-	for i, day := range days[a.TimeZone] {
+	keys := make([]string, len(days[of]))
+	for i, day := range days[of] {
 		keys[i] = c.keys.Charged(a.Name, "s", day.From)
 	}
 	charged, err := c.client.MGet(ctx, keys...).Result()
@@ -101,11 +101,11 @@ func (c *Charges) requote(
 	if after.MessagesPerDay == 0 || before.MessagesPerDay > 0 && after.MessagesPerDay > before.MessagesPerDay {
 		raised = 1
 	}
-	percents, details := holding{Request: Request{Account: a, Tier: after}}.alert()
-	for i, day := range days[a.TimeZone] {
+	for i, day := range days[of] {
 		if charged[i] == nil {
 			continue
 		}
+		percents, details := holding{Request: Request{Account: a, Tier: after}, day: day}.alert()
 		_, err := script.Run(ctx, c.client, lua.Requote, doing, keys[i:i+1], []any{
 			"", c.keys.Partitions[keyspace.Partition(a.Name)], a.Name, script.Milliseconds(day.From), script.Milliseconds(day.Until),
 			strconv.FormatInt(after.MessagesPerDay, 10), raised, percents, details,
@@ -117,14 +117,23 @@ func (c *Charges) requote(
 	return nil
 }
 
-// daysFrom returns the days of a zone in which messages may be charged, from the present
-// one on.
-func daysFrom(zone *time.Location, now time.Time) []calendar.Stretch {
+// zones are an account's time zone and its former one.
+type zones struct {
+	zone, former string
+	from         time.Time
+}
+
+// daysFrom returns the days of an account in which messages may be charged, from the
+// present one on.
+func daysFrom(a accounts.Account, now time.Time) ([]calendar.Stretch, error) {
 	var days []calendar.Stretch
 	for at := now; at.Before(now.Add(policy.DefaultReach)); {
-		_, day := calendar.ChargedPeriods(zone, at)
+		_, day, err := a.Periods(at)
+		if err != nil {
+			return nil, err
+		}
 		days = append(days, day)
 		at = day.Until
 	}
-	return days
+	return days, nil
 }

@@ -87,11 +87,10 @@ func (c *Charges) Balance(ctx context.Context, a accounts.Account, t accounts.Ti
 
 // periods returns the hour and the day around a time, with nothing used.
 func (c *Charges) periods(a accounts.Account, t accounts.Tier, at time.Time) ([]counters.Usage, error) {
-	zone, err := a.Location()
+	hour, day, err := a.Periods(at)
 	if err != nil {
 		return nil, err
 	}
-	hour, day := calendar.ChargedPeriods(zone, at)
 	return []counters.Usage{
 		{Counter: counters.Counter{Name: calendar.Hour.String(), Period: calendar.Hour, Limit: t.MessagesPerHour}, From: hour.From, Until: hour.Until},
 		{Counter: counters.Counter{Name: calendar.Day.String(), Period: calendar.Day, Limit: t.MessagesPerDay}, From: day.From, Until: day.Until},

@@ -2,14 +2,17 @@ package message
 
 // Account is an account that sends messages.
 type Account struct {
-	Name      string   `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`
-	Tier      string   `json:"tier,omitempty" doc:"Its tier; absent if nothing is limited."`
-	Contact   string   `json:"contact,omitempty" doc:"Where quota alerts go: an e-mail address or an https: URL."`
-	TimeZone  string   `json:"time_zone" doc:"The IANA time zone of the hours and days of its quota."`
-	ReportAt  string   `json:"report_at,omitempty" doc:"The local time of its daily report; absent if it gets none."`
-	Disabled  bool     `json:"disabled,omitempty" doc:"Whether its keys are refused. What it has submitted is still sent."`
-	CreatedAt Time     `json:"created_at" doc:"When it was created."`
-	Keys      []APIKey `json:"keys" doc:"Its API keys without the secrets, the oldest first."`
+	Name     string `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`
+	Tier     string `json:"tier,omitempty" doc:"Its tier; absent if nothing is limited."`
+	Contact  string `json:"contact,omitempty" doc:"Where quota alerts go: an e-mail address or an https: URL."`
+	TimeZone string `json:"time_zone" doc:"The IANA time zone of the hours and days of its quota."`
+	// FormerTimeZone and TimeZoneFrom are zero if the zone was not changed.
+	FormerTimeZone string   `json:"former_time_zone,omitempty" doc:"The time zone before the last change, which counts until time_zone_from."`
+	TimeZoneFrom   *Time    `json:"time_zone_from,omitempty" doc:"From when the time zone counts: the end of the day that was under way when it was changed."`
+	ReportAt       string   `json:"report_at,omitempty" doc:"The local time of its daily report; absent if it gets none."`
+	Disabled       bool     `json:"disabled,omitempty" doc:"Whether its keys are refused. What it has submitted is still sent."`
+	CreatedAt      Time     `json:"created_at" doc:"When it was created."`
+	Keys           []APIKey `json:"keys" doc:"Its API keys without the secrets, the oldest first."`
 }
 
 // Accounts is a page of the accounts, or all of them.
@@ -68,7 +71,7 @@ type AccountDraft struct {
 type AccountPatch struct {
 	Tier     *string `json:"tier,omitempty" doc:"The name of an existing tier."`
 	Contact  *string `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
-	TimeZone *string `json:"time_zone,omitempty" doc:"An IANA time zone."`
+	TimeZone *string `json:"time_zone,omitempty" doc:"An IANA time zone. It counts from the end of the present day in the former one."`
 	ReportAt *string `json:"report_at,omitempty" doc:"Local time of a daily report, such as 08:00."`
 	Disabled *bool   `json:"disabled,omitempty" doc:"Whether its keys are refused."`
 }

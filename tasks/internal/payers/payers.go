@@ -21,7 +21,7 @@ const payerFor = time.Second
 type Payer struct {
 	Account accounts.Account
 	Tier    accounts.Tier
-	Zone    *time.Location
+	Zone    *time.Location // that counts now
 	loaded  time.Time
 }
 
@@ -82,11 +82,12 @@ func (p *Payers) get(ctx context.Context, name string) (Payer, error) {
 		delete(p.known, name)
 		return Payer{}, nil
 	}
-	zone, err := account.Location()
+	now := p.local()
+	zone, err := account.LocationAt(now)
 	if err != nil {
 		return Payer{}, err
 	}
-	fresh := Payer{Account: account, Tier: tier, Zone: zone, loaded: p.local()}
+	fresh := Payer{Account: account, Tier: tier, Zone: zone, loaded: now}
 	p.known[name] = fresh
 	return fresh, nil
 }
@@ -98,13 +99,16 @@ func (p Payer) Quota(o *message.Outcome, c quota.Charge) {
 		return
 	}
 	const layout = "2006-01-02 15:04"
-	used := c.UsedUp
-	period := "the day " + used.From.In(p.Zone).Format("2006-01-02")
+	used, zone := c.UsedUp, p.Zone
+	if its, err := p.Account.LocationAt(c.At); err == nil {
+		zone = its // of the period: it may be the one before or after a change
+	}
+	period := "the day " + used.From.In(zone).Format("2006-01-02")
 	if used.Counter.Period == calendar.Hour {
-		period = "the hour from " + used.From.In(p.Zone).Format(layout)
+		period = "the hour from " + used.From.In(zone).Format(layout)
 	}
 	o.Detail = fmt.Sprintf("account %s has no messages left for %s: its quota is %s; the next begins at %s %s",
-		p.Account.Name, period, used.Counter, used.Until.In(p.Zone).Format(layout), p.Zone)
+		p.Account.Name, period, used.Counter, used.Until.In(zone).Format(layout), zone)
 	o.ResetsAt = message.Time{Time: used.Until}
 	o.RetryAfterSeconds = int64((c.RetryAfter + time.Second - 1) / time.Second)
 }

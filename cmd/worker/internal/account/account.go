@@ -80,7 +80,7 @@ type accountFlags struct{ tier, contact, timeZone, reportAt string }
 func (f *accountFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tier, "tier", "", "`name` of its tier; without a tier nothing is limited")
 	flags.StringVar(&f.contact, "contact", "", "`address` for quota alerts: e-mail or https: URL")
-	flags.StringVar(&f.timeZone, "time-zone", "", "IANA `zone` of the hours and days of its quota (default UTC)")
+	flags.StringVar(&f.timeZone, "time-zone", "", "IANA `zone` of the hours and days of its quota (default UTC); a change counts from the end of the present day")
 	flags.StringVar(&f.reportAt, "report-at", "", "local `time` of a daily report, such as 08:00; by default there is none")
 }
 

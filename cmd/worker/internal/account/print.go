@@ -104,7 +104,7 @@ func (a *commands) printWithUsage(account accounts.Account, b quota.Balance, req
 		usage.Requests = requests
 		return a.PrintJSON(accountWithUsage{api.AccountOf(account), usage})
 	}
-	zone, err := account.Location()
+	zone, err := account.LocationAt(b.Now)
 	if err != nil {
 		return fmt.Errorf("the account's time zone: %w", err)
 	}
@@ -139,8 +139,12 @@ func (a *commands) printAccount(account accounts.Account) error {
 // accountText describes an account for a person.
 func accountText(account accounts.Account) string {
 	var s strings.Builder
+	zone := cmp.Or(account.TimeZone, "UTC")
+	if !account.ZoneFrom.IsZero() {
+		zone += fmt.Sprintf(" from %s, before that %s", cli.FormatTime(account.ZoneFrom, time.UTC), cmp.Or(account.FormerZone, "UTC"))
+	}
 	fmt.Fprintf(&s, "name: %s\ntier: %s\ncontact: %s\ntime_zone: %s\nreport_at: %s\nstate: %s\ncreated_at: %s\n",
-		account.Name, cmp.Or(account.Tier, "none"), cmp.Or(account.Contact, "none"), cmp.Or(account.TimeZone, "UTC"),
+		account.Name, cmp.Or(account.Tier, "none"), cmp.Or(account.Contact, "none"), zone,
 		cmp.Or(account.ReportAt, "never"), stateOf(account), cli.FormatTime(account.CreatedAt, time.UTC))
 	if len(account.Keys) == 0 {
 		s.WriteString("keys: none\n")
