@@ -56,7 +56,7 @@ func scopeOf(o operation) accounts.Scope {
 	}, name):
 		return accounts.ScopeRead
 	case strings.HasPrefix(o.path, "/v1/dead-letters"), strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats",
-		strings.HasPrefix(o.path, "/v1/policies"), o.path == settingsPath, strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
+		strings.HasPrefix(o.path, "/v1/policies"), o.path == settingsPath, o.path == "/v1/users", strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
 		return accounts.ScopeAdmin
 	}
 	return "" // a new operation, of which nobody has said who may do it

@@ -57,6 +57,8 @@ func policyDescriptions() map[string]string {
 		"ExemptCategory.category": "The category's name.",
 		"ExemptCategory.counts":   "Whether its messages count in the policy's rules.",
 
+		"PolicyDeletion.outcome": "deleted",
+
 		"Misfit.outcome":     "misfit in a preview; otherwise moved, cancelled, kept if nothing could be done, or gone if it was sent, moved or cancelled meanwhile.",
 		"Misfit.code":        "Why the message was kept.",
 		"Misfit.send_at":     "The send time; of a moved message, the new one.",

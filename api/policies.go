@@ -112,24 +112,21 @@ func (s *server) applyPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err := s.contacts.CheckPolicy(policy); err != nil {
 		return web.Answer{}, err
 	}
-	condition, err := web.PreconditionOf(r.Header)
+	expected, err := s.conditionOn(r, policy.Name)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	expected, err := s.expectedVersion(r.Context(), policy.Name, condition)
+	change, err := s.policiesBy(r).Replace(r.Context(), policy, expected)
+	return s.policyChange(r, change, err)
+}
+
+// policyChange answers a change of a policy, or its error.
+func (s *server) policyChange(r *http.Request, change settings.PolicyChange, err error) (web.Answer, error) {
 	if err != nil {
-		return web.Answer{}, err
-	}
-	change, err := s.policies.Replace(r.Context(), policy, expected)
-	if outdated, ok := errors.AsType[*settings.VersionError](err); ok {
-		return web.Answer{}, web.OtherVersion(strconv.FormatInt(outdated.Present, 10), outdated.Error())
-	}
-	if err != nil {
-		return web.Answer{}, err
+		return web.Answer{}, versionProblem(err)
 	}
 	if change.Changed {
-		// If the store is away by now, this process follows like the others.
-		_ = s.submitter.Policies.Reload(r.Context())
+		s.follow(r)
 	}
 	done := message.PolicyChange{New: message.PolicyOf(change.New), Changed: change.Changed}
 	if change.Old != nil {
@@ -137,6 +134,30 @@ func (s *server) applyPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
 		done.Old = &old
 	}
 	return web.Answer{Status: http.StatusOK, Header: policyTag(change.New), Body: done}, nil
+}
+
+// follow has this process follow a change at once.
+func (s *server) follow(r *http.Request) {
+	// If the store is away by now, this process follows like the others.
+	_ = s.submitter.Policies.Reload(r.Context())
+}
+
+// versionProblem returns the answer to a *settings.VersionError, and other errors as they
+// are.
+func versionProblem(err error) error {
+	if outdated, ok := errors.AsType[*settings.VersionError](err); ok {
+		return web.OtherVersion(strconv.FormatInt(outdated.Present, 10), outdated.Error())
+	}
+	return err
+}
+
+// conditionOn returns the version of a policy that the headers of a request want to find.
+func (s *server) conditionOn(r *http.Request, name string) (int64, error) {
+	condition, err := web.PreconditionOf(r.Header)
+	if err != nil {
+		return 0, err
+	}
+	return s.expectedVersion(r.Context(), name, condition)
 }
 
 // expectedVersion returns the version of a policy that a request wants to find,

@@ -79,6 +79,17 @@ func policyCases() []contractCase {
 		}
 		return q
 	}
+	del := func(target, ifMatch string) request {
+		q := request{method: http.MethodDelete, target: target}
+		if ifMatch != "" {
+			q.header = http.Header{"If-Match": {ifMatch}}
+		}
+		return q
+	}
+	vipUser := func(r *rig) {
+		vip(r)
+		r.sets("alice", policy.UserSettings{Policy: "vip", TimeZone: "Asia/Tokyo", Blocked: true})
+	}
 	post := func(target, body string) request { return request{method: http.MethodPost, target: target, body: body} }
 	late := `{"user":"alice","send_at":"` + on22("23:00:00") + `","title":"Hi"}`
 	second := request{method: http.MethodPost, target: messagesPath, body: `{"user":"alice","category":"marketing","send_at":"` + on22("12:00:00") + `","title":"Hi"}`}
@@ -92,6 +103,21 @@ func policyCases() []contractCase {
 		{"made", http.MethodPut, policyPath, http.StatusOK, on(nothing, put(`{"rules":["1/minute"],"categories":{"codes":{"exempt":true,"counts":false}}}`, ""))},
 		{"replaced", http.MethodPut, policyPath, http.StatusOK, on(vip, put(`{"rules":["1/minute"]}`, `"1"`))},
 		{"another version", http.MethodPut, policyPath, http.StatusPreconditionFailed, on(vip, put(`{"rules":["1/minute"]}`, `"2"`))},
+		{"deleted", http.MethodDelete, policyPath, http.StatusOK, on(vip, del(vipPath, ""))},
+		{"none", http.MethodDelete, policyPath, http.StatusNotFound, on(nothing, del(vipPath, ""))},
+		{"another version", http.MethodDelete, policyPath, http.StatusPreconditionFailed, on(vip, del(vipPath, `"2"`))},
+		{"in use", http.MethodDelete, policyPath, http.StatusConflict, on(vipUser, del(vipPath, ""))},
+		{"the default one", http.MethodDelete, policyPath, http.StatusUnprocessableEntity, on(vip, del(defaultPath, ""))},
+		{"listed", http.MethodGet, policyPath + "/versions", http.StatusOK, on(vip, get(vipPath+"/versions"))},
+		{"none", http.MethodGet, policyPath + "/versions", http.StatusNotFound, on(nothing, get(vipPath+"/versions"))},
+		{"rolled back", http.MethodPost, policyPath + "/rollback", http.StatusOK, on(vip, post(vipPath+"/rollback", `{"version":1}`))},
+		{"no version", http.MethodPost, policyPath + "/rollback", http.StatusNotFound, on(vip, post(vipPath+"/rollback", `{"version":7}`))},
+		{"version 0", http.MethodPost, policyPath + "/rollback", http.StatusUnprocessableEntity, on(vip, post(vipPath+"/rollback", `{}`))},
+		{"another version", http.MethodPost, policyPath + "/rollback", http.StatusPreconditionFailed, on(vip, request{
+			method: http.MethodPost, target: vipPath + "/rollback", body: `{"version":1}`,
+			header: http.Header{"Content-Type": {"application/json"}, "If-Match": {`"2"`}},
+		})},
+		{"listed", http.MethodGet, "/v1/users", http.StatusOK, on(vipUser, get("/v1/users?policy=vip"))},
 		{"previewed", http.MethodPost, policyPath + "/preview", http.StatusOK, on(booked, post(defaultPath+"/preview", `{"rules":["1/calendar_day"]}`))},
 		{"in quiet hours", http.MethodPost, policyPath + "/preview", http.StatusOK, on(booked, post(defaultPath+"/preview",
 			`{"rules":["1/minute"],"quiet_hours":["11:00-12:00"]}`))},

@@ -79,9 +79,15 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 			return told(c.SetTier(ctx, client.Tier{Name: "free", TierLimits: client.TierLimits{AlertAt: []int{80}}}))
 		},
 
-		"listPolicies":  func(ctx ctx, c c) []any { return all(c.Policies(ctx, client.PageRequest{PageSize: 1})) },
-		"getPolicy":     func(ctx ctx, c c) []any { return told(c.Policy(ctx, "vip")) },
-		"applyPolicy":   func(ctx ctx, c c) []any { return told(c.ApplyPolicy(ctx, p, both...)) },
+		"listPolicies":       func(ctx ctx, c c) []any { return all(c.Policies(ctx, client.PageRequest{PageSize: 1})) },
+		"getPolicy":          func(ctx ctx, c c) []any { return told(c.Policy(ctx, "vip")) },
+		"applyPolicy":        func(ctx ctx, c c) []any { return told(c.ApplyPolicy(ctx, p, both...)) },
+		"deletePolicy":       func(ctx ctx, c c) []any { return told(c.DeletePolicy(ctx, "vip", both...)) },
+		"listPolicyVersions": func(ctx ctx, c c) []any { return told(c.PolicyVersions(ctx, "vip")) },
+		"rollbackPolicy":     func(ctx ctx, c c) []any { return told(c.RollbackPolicy(ctx, "vip", 1, both...)) },
+		"listUsers": func(ctx ctx, c c) []any {
+			return all(c.Users(ctx, client.UsersRequest{Blocked: true, Policy: "vip", PageSize: 1}))
+		},
 		"previewPolicy": func(ctx ctx, c c) []any { return all(c.PreviewPolicy(ctx, p)) },
 		"refitPolicy":   func(ctx ctx, c c) []any { return all(c.RefitPolicy(ctx, "vip", client.RefitShift)) },
 

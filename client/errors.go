@@ -28,6 +28,7 @@ const (
 	CodeTooLate         = fault.CodeTooLate         // the message is being sent, or was sent
 	CodeExpired         = fault.CodeExpired         // the dead letter has expired
 	CodeRefitRunning    = fault.CodeRefitRunning    // somebody else refits the policy right now
+	CodePolicyInUse     = fault.CodePolicyInUse     // users have the policy
 	CodeVersionMismatch = fault.CodeVersionMismatch // it was changed: see Condition
 	CodeRateLimited     = fault.CodeRateLimited     // too many requests at a time
 	CodeQuotaExceeded   = fault.CodeQuotaExceeded   // too many messages in the account's hour or day

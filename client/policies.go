@@ -21,6 +21,11 @@ type (
 	PolicyCategory = policy.CategoryDocument
 	// PolicyChange is the answer to a policy that was applied.
 	PolicyChange = message.PolicyChange
+	// PolicyVersion is a version of a policy: who stored it, and when. Its Policy is nil of
+	// a deletion, and if only a newer API can read it.
+	PolicyVersion = message.PolicyVersion
+	// PolicyDeletion is the answer to a policy that was deleted.
+	PolicyDeletion = message.PolicyDeletion
 )
 
 // ListedPolicy is a policy of the list of all policies.
@@ -64,6 +69,44 @@ func (c *Client) ApplyPolicy(ctx context.Context, p Policy, only ...Condition) (
 	var change PolicyChange
 	what := call{doing: "applying a policy", method: http.MethodPut, header: headerOf(only)}
 	err := c.callPolicy(ctx, what, p.Name, p, &change)
+	return change, err
+}
+
+// DeletePolicy deletes a policy. The error is ErrNotFound if there is none, and a *Refusal
+// with CodePolicyInUse while settings of users name it: see Users. RollbackPolicy brings it
+// back within 30 days.
+//
+// If an earlier try, whose answer got lost, deleted the policy, the error is ErrNotFound.
+func (c *Client) DeletePolicy(ctx context.Context, name string, only ...Condition) (PolicyDeletion, error) {
+	var done PolicyDeletion
+	what := call{doing: "deleting a policy", method: http.MethodDelete, header: headerOf(only)}
+	err := c.callPolicy(ctx, what, name, nil, &done)
+	return done, err
+}
+
+// PolicyVersions returns the versions of a policy that are kept, at most 100, the newest
+// first. The error is ErrNotFound if there are none.
+func (c *Client) PolicyVersions(ctx context.Context, name string) ([]PolicyVersion, error) {
+	const doing = "asking for the versions of a policy"
+	what, err := call{doing: doing, method: http.MethodGet}.ofPolicy(name, nil, "versions")
+	if err != nil {
+		return nil, err
+	}
+	var answer message.PolicyVersions
+	err = c.do(ctx, what, &answer)
+	return answer.Versions, err
+}
+
+// RollbackPolicy stores an earlier version of a policy again, under a new version. It takes
+// effect as ApplyPolicy does. The error is ErrNotFound if the version is not kept.
+func (c *Client) RollbackPolicy(ctx context.Context, name string, version int64, only ...Condition) (PolicyChange, error) {
+	what := call{doing: "rolling a policy back", method: http.MethodPost, header: headerOf(only)}
+	what, err := what.ofPolicy(name, message.PolicyRollback{Version: version}, "rollback")
+	if err != nil {
+		return PolicyChange{}, err
+	}
+	var change PolicyChange
+	err = c.do(ctx, what, &change)
 	return change, err
 }
 

@@ -169,3 +169,65 @@ func TestAPolicyWhoseAnswerIsLost(t *testing.T) {
 	require.Equal(t, int64(8), change.New.Version)
 	require.EqualValues(t, 2, requests.Load())
 }
+
+// A policy is deleted, listed with its former versions, and brought back; users who have
+// it are found.
+func TestDeletedPoliciesOfTheRealAPI(t *testing.T) {
+	t.Parallel()
+	a := realAPIOf(t)
+	ctx := t.Context()
+	_, err := a.DeletePolicy(ctx, "vip")
+	require.ErrorIs(t, err, client.ErrNotFound)
+	for _, rule := range []string{"1/hour", "2/hour"} {
+		_, err = a.ApplyPolicy(ctx, client.Policy{Name: "vip", Rules: []string{rule}})
+		require.NoError(t, err)
+	}
+	for _, user := range []string{"alice", "bob"} {
+		_, err = a.SetUserSettings(ctx, user, client.Settings{Policy: "vip", Blocked: user == "bob"})
+		require.NoError(t, err)
+	}
+	_, err = a.SetUserSettings(ctx, "carol", client.Settings{Blocked: true})
+	require.NoError(t, err)
+	list := func(r client.UsersRequest) (names []string) {
+		for _, u := range listed(t, a.Users(ctx, r)) {
+			names = append(names, u.User)
+		}
+		return names
+	}
+	require.ElementsMatch(t, []string{"alice", "bob", "carol"}, list(client.UsersRequest{PageSize: 1}))
+	require.ElementsMatch(t, []string{"bob", "carol"}, list(client.UsersRequest{Blocked: true}))
+	require.Equal(t, []string{"bob"}, list(client.UsersRequest{Blocked: true, Policy: "vip"}))
+	require.Equal(t, []client.ListedUser{{User: "bob", Policy: "vip", Blocked: true}}, listed(t, a.Users(ctx, client.UsersRequest{Blocked: true, Policy: "vip"})))
+	_, err = a.DeletePolicy(ctx, "vip")
+	isRefused(t, err, client.CodePolicyInUse)
+	require.ErrorContains(t, err, "policy vip is in use: 2 users have it, ")
+	for _, user := range []string{"alice", "bob"} {
+		_, err = a.ClearUserSettings(ctx, user)
+		require.NoError(t, err)
+	}
+	_, err = a.DeletePolicy(ctx, "vip", client.IfVersion(int64(1)))
+	isRefused(t, err, client.CodeVersionMismatch)
+	_, err = a.DeletePolicy(ctx, "vip", client.IfVersion(int64(2)))
+	require.NoError(t, err)
+	_, err = a.SetUserSettings(ctx, "alice", client.Settings{Policy: "vip"})
+	isInvalid(t, err, "policy")
+	_, err = a.Policy(ctx, "vip")
+	require.ErrorIs(t, err, client.ErrNotFound)
+
+	versions, err := a.PolicyVersions(ctx, "vip")
+	require.NoError(t, err)
+	require.Len(t, versions, 3)
+	require.True(t, versions[0].Deleted)
+	require.Equal(t, []string{"1/hour"}, versions[2].Policy.Rules)
+	require.NotEmpty(t, versions[2].By)
+	_, err = a.RollbackPolicy(ctx, "vip", 9)
+	require.ErrorIs(t, err, client.ErrNotFound)
+	_, err = a.RollbackPolicy(ctx, "vip", 0)
+	isInvalid(t, err, "version")
+	change, err := a.RollbackPolicy(ctx, "vip", 1, client.IfNone())
+	require.NoError(t, err)
+	require.Equal(t, int64(4), change.New.Version)
+	require.Equal(t, []string{"1/hour"}, change.New.Rules)
+	_, err = a.SetUserSettings(ctx, "alice", client.Settings{Policy: "vip"})
+	require.NoError(t, err)
+}

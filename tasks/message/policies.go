@@ -1,6 +1,9 @@
 package message
 
-import "github.com/sendlimit/sendlimiter/sendlimit/policy"
+import (
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+)
 
 // Policy is a policy in an answer: a policy.Document with its defaults spelled out.
 type Policy policy.Document
@@ -20,4 +23,45 @@ type PolicyChange struct {
 	Old     *Policy `json:"old,omitempty" doc:"What was stored before; absent if there was nothing."`
 	New     Policy  `json:"new" doc:"What is stored now."`
 	Changed bool    `json:"changed" doc:"Whether the policy changed. Then its version changed too."`
+}
+
+// PolicyVersions are the versions of a policy that the store still has.
+type PolicyVersions struct {
+	Versions []PolicyVersion `json:"versions" doc:"The newest first, at most 100."`
+}
+
+// PolicyVersion is a version of a policy: who stored it, and when.
+type PolicyVersion struct {
+	Version int64   `json:"version" doc:"The version, for rollbackPolicy."`
+	At      Time    `json:"at" doc:"When it was stored."`
+	By      string  `json:"by,omitempty" doc:"Who stored it: \"account\" and a name, or the user of a command; absent if that is unknown."`
+	Deleted bool    `json:"deleted,omitempty" doc:"The policy was deleted then."`
+	Policy  *Policy `json:"policy,omitempty" doc:"What was stored; absent of a deletion, and if only a newer program can read it."`
+}
+
+// PolicyVersionsOf spells versions.
+func PolicyVersionsOf(all []settings.PolicyVersion) PolicyVersions {
+	spelled := PolicyVersions{Versions: make([]PolicyVersion, len(all))}
+	for i, v := range all {
+		spelled.Versions[i] = PolicyVersion{Version: v.Version, At: Time{Time: v.At}, By: v.By, Deleted: v.Deleted}
+		if v.Policy != nil {
+			p := PolicyOf(*v.Policy)
+			spelled.Versions[i].Policy = &p
+		}
+	}
+	return spelled
+}
+
+// PolicyRollback is the request to store an earlier version of a policy again.
+type PolicyRollback struct {
+	Version int64 `json:"version" doc:"The version to store again, of those that listPolicyVersions returns."`
+}
+
+// PolicyDeleted is the Outcome of a PolicyDeletion.
+const PolicyDeleted = "deleted"
+
+// PolicyDeletion is the answer to a policy that was deleted.
+type PolicyDeletion struct {
+	Outcome string `json:"outcome"`
+	Policy  string `json:"policy" doc:"The name of the policy."`
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // SettingsDraft is the request to set all settings of a user. An empty field is not set.
@@ -47,6 +48,36 @@ type UserSettings struct {
 	TimeZone   string              `json:"time_zone"`
 	Blocked    bool                `json:"blocked"`
 	Effective  *EffectiveRules     `json:"effective"` // nil if the store does not have the policy
+}
+
+// ListedUser is a user with settings.
+type ListedUser struct {
+	User     string   `json:"user" doc:"The user's name."`
+	Contact  string   `json:"contact,omitempty" doc:"Who is alerted when a daily rule is full."`
+	Policy   string   `json:"policy,omitempty" doc:"The name of the user's policy; absent for default."`
+	Limits   []string `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows."`
+	TimeZone string   `json:"time_zone,omitempty" doc:"The user's IANA time zone."`
+	Blocked  bool     `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user."`
+	// Unreadable is set if only a newer program can read the settings.
+	Unreadable bool `json:"unreadable,omitempty" doc:"Only a newer program can read the settings."`
+}
+
+// ListedUserOf spells a user with settings.
+func ListedUserOf(u settings.ListedUser) ListedUser {
+	s := u.Settings
+	listed := ListedUser{
+		User: u.User, Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Blocked: s.Blocked, Unreadable: u.Unreadable,
+	}
+	for _, limit := range s.Limits {
+		listed.Limits = append(listed.Limits, limit.String())
+	}
+	return listed
+}
+
+// Users is a page of the users with settings.
+type Users struct {
+	Users      []ListedUser `json:"users" doc:"In the order of the store, which is the same each time."`
+	NextCursor string       `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 
 // EffectiveRules are the rules that apply to a user.

@@ -72,6 +72,33 @@ func (q Query) NameCursor() (string, error) {
 	return c.Name, nil
 }
 
+// userCursor is where a page of a list of users ended.
+type userCursor struct {
+	User string `json:"u"`
+}
+
+// UserCursor encodes the user at whom a page of a list of users ended. "" is the end of the
+// list, which has no cursor.
+func UserCursor(user string) string {
+	if user == "" {
+		return ""
+	}
+	return encodeCursor(userCursor{user})
+}
+
+// UserCursor returns the user in the parameter cursor, or "" if it is not given.
+func (q Query) UserCursor() (string, error) {
+	text, given := q["cursor"]
+	if !given {
+		return "", nil
+	}
+	var c userCursor
+	if !decodeCursor(text, &c) || !keyspace.ValidUser(c.User) {
+		return "", unknownCursor(text)
+	}
+	return c.User, nil
+}
+
 func decodeCursor(text string, into any) bool {
 	decoded, err := base64.RawURLEncoding.DecodeString(text)
 	return err == nil && json.Unmarshal(decoded, into) == nil

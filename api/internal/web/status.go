@@ -50,6 +50,7 @@ func Kinds() []Kind {
 		{fault.CodeIDReused, http.StatusConflict, "The id stands for another message"},
 		{fault.CodeTooLate, http.StatusConflict, "The message can no longer be changed"},
 		{fault.CodeExpired, http.StatusConflict, "The message has expired"},
+		{fault.CodePolicyInUse, http.StatusConflict, "Users have the policy"},
 		{fault.CodeRefitRunning, http.StatusConflict, "A refit of the policy is running"},
 		{fault.CodeExists, http.StatusConflict, "It exists already"},
 		{fault.CodeVersionMismatch, http.StatusPreconditionFailed, "It is at another version"},
