@@ -150,7 +150,7 @@ func ExampleClient_ApplyPolicy() {
 	// news would not fit quiet_hours
 	// 1 of 1 messages would not fit
 	// now at version 2
-	// somebody else was quicker: policy default is at version 2, no longer at 1
+	// somebody else was quicker: policy default is at version 2, not at 1: read it again, and repeat the change on that version
 }
 
 func ExampleClient_ChangeUserSettings() {

@@ -150,9 +150,20 @@ func (d *documentReader) value(field string, node ast.Node, at *token.Token, int
 		case **bool:
 			*into = new(true)
 			d.truth(field, s, at, *into)
-		case *int64: // a version, which only the store gives
+		case *int64:
+			d.version(field, s, at, into)
 		}
 	}
+}
+
+// version reads the version that a policy of a store must have to be replaced.
+func (d *documentReader) version(field, s string, at *token.Token, into *int64) {
+	version, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || version < 1 {
+		d.reject(field, s, "a version from 1 on, as worker policy show prints it", at)
+		return
+	}
+	*into = version
 }
 
 func (d *documentReader) truth(field, s string, at *token.Token, into *bool) {

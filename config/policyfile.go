@@ -20,9 +20,9 @@ import (
 const StandardInput = "-"
 
 // ReadPolicy reads a policy.Document from a YAML or JSON file, or from stdin if the file is
-// StandardInput. If the file has no name for the policy, name is used. A version in it is
-// ignored, since the store gives versions. The error is an *Error with everything that is
-// wrong and its line.
+// StandardInput. If the file has no name for the policy, name is used. A version in it is the
+// one that the store must have to be replaced, 0 for any. The error is an *Error with
+// everything that is wrong and its line.
 func ReadPolicy(file string, stdin io.Reader, name string) (policy.Policy, error) {
 	body, problem := policyBody(file, stdin)
 	if problem != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-const shown = "# version 1\nname: default\ntime_zone: UTC\nrules:\n  - 1/minute\n  - 5/hour\n  - 10/calendar_day\n" +
-	"on_conflict: refuse\nalert_at: [80, 100]\n"
+const shown = "name: default\ntime_zone: UTC\nrules:\n  - 1/minute\n  - 5/hour\n  - 10/calendar_day\n" +
+	"on_conflict: refuse\nalert_at: [80, 100]\nversion: 1\n"
 
 func policyFile(t *testing.T, content string) string {
 	t.Helper()
@@ -94,8 +94,8 @@ func TestPolicyAlerts(t *testing.T) {
 		"  alert_at        50, 100\n  alert_to        https://example.com/…\n")
 	out, err := command(t, environ, "", "policy", "show")
 	require.NoError(t, err)
-	require.Equal(t, "# version 1\nname: default\ntime_zone: UTC\nrules:\n  - 3/day\non_conflict: refuse\n"+
-		"alert_at: [50, 100]\nalert_to: https://example.com/secret\n", out)
+	require.Equal(t, "name: default\ntime_zone: UTC\nrules:\n  - 3/day\non_conflict: refuse\n"+
+		"alert_at: [50, 100]\nalert_to: https://example.com/secret\nversion: 1\n", out)
 	apply(out)
 
 	policies, err := settings.NewPolicies(client, "")
@@ -165,7 +165,7 @@ func TestPoliciesByName(t *testing.T) {
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
 
 	run(everything, "apply", "-")
-	require.Equal(t, "# version 1\n"+everything, run("", "show", "vip"))
+	require.Equal(t, everything+"version: 1\n", run("", "show", "vip"))
 	run("rules: [1/hour]", "apply", "-")
 	require.Equal(t, "trial: none → version 1\n", strings.SplitAfter(run("rules: [1/hour]", "apply", "-", "--name", "trial"), "\n")[0])
 	run("name: trial\nrules: [2/hour]", "apply", "-", "--name", "trial")
@@ -204,7 +204,7 @@ func TestPolicyNeedsAStore(t *testing.T) {
 func TestCommandLinesThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"policy":                 `a command is missing after "worker policy": one of apply, list, show`,
+		"policy":                 `a command is missing after "worker policy": one of apply, delete, list, rollback, show, versions`,
 		"policy apply":           "FILE is missing",
 		"policy show a b":        `"b" is too much: one NAME is expected`,
 		"policy list it":         `"it" is too much: list takes flags only`,

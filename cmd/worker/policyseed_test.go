@@ -40,5 +40,5 @@ func TestPoliciesOfTheSettingsFile(t *testing.T) {
 	require.Contains(t, shownNew, "  - 1/hour\n")
 	kept, err := command(t, environ, "", "policy", "show", "vip")
 	require.NoError(t, err)
-	require.Contains(t, kept, "# version 1\n")
+	require.Contains(t, kept, "version: 1\n")
 }

@@ -50,11 +50,11 @@ type VersionError struct {
 func (e *VersionError) Error() string {
 	switch {
 	case e.Present == 0:
-		return fmt.Sprintf("there is no policy %s, so no version %d of it", e.Name, e.Expected)
+		return fmt.Sprintf("there is no policy %s, so no version %d of it: leave the version out to create it", e.Name, e.Expected)
 	case e.Expected == 0:
-		return fmt.Sprintf("there is a policy %s already, at version %d", e.Name, e.Present)
+		return fmt.Sprintf("there is a policy %s already, at version %d: read it first", e.Name, e.Present)
 	}
-	return fmt.Sprintf("policy %s is at version %d, no longer at %d", e.Name, e.Present, e.Expected)
+	return fmt.Sprintf("policy %s is at version %d, not at %d: read it again, and repeat the change on that version", e.Name, e.Present, e.Expected)
 }
 
 // Code returns CodeVersionMismatch.

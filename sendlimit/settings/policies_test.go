@@ -79,13 +79,13 @@ func TestAPolicyThatHasChangedSince(t *testing.T) {
 		require.Equal(t, settings.VersionError{Name: "test", Expected: expected, Present: present}, *problem)
 		require.EqualError(t, err, says)
 	}
-	mismatch(first, 1, 0, "there is no policy test, so no version 1 of it")
+	mismatch(first, 1, 0, "there is no policy test, so no version 1 of it: leave the version out to create it")
 	_, err := policies.Replace(t.Context(), first, 0)
 	require.NoError(t, err)
-	mismatch(second, 0, 1, "there is a policy test already, at version 1")
+	mismatch(second, 0, 1, "there is a policy test already, at version 1: read it first")
 	_, err = policies.Replace(t.Context(), second, 1)
 	require.NoError(t, err)
-	mismatch(third, 1, 2, "policy test is at version 2, no longer at 1")
+	mismatch(third, 1, 2, "policy test is at version 2, not at 1: read it again, and repeat the change on that version")
 	// A repeated call after a lost answer has the same outcome.
 	change, err := policies.Replace(t.Context(), second, 1)
 	require.NoError(t, err)

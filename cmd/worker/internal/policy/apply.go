@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,6 +26,7 @@ const nameFlag = "name"
 
 func (c *commands) applyCommand() *cobra.Command {
 	var refit *refitOptions
+	var by string
 	apply := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Replace a policy by a YAML or JSON file, - for standard input.",
@@ -43,7 +45,8 @@ func (c *commands) applyCommand() *cobra.Command {
 			"  categories:               # in addition to the rules above\n" +
 			"    marketing: {rules: [2/calendar_day]}\n" +
 			"    codes: {exempt: true, counts: false}\n\n" +
-			"Only rules are required. A field that is left out gets its default, not its old\n" +
+			"Only rules are required. With version: N, which policy show prints, the file is\n" +
+			"applied only in place of that version: remove it to replace any. A field that is left out gets its default, not its old\n" +
 			"value. If anything in the file is wrong, nothing is applied. The policy takes\n" +
 			"effect within two seconds in every program.\n\n" +
 			"Messages that are already scheduled keep their places, and are sent as promised.\n" +
@@ -55,15 +58,16 @@ func (c *commands) applyCommand() *cobra.Command {
 			"  echo '{\"rules\": [\"5/minute\", \"100/calendar_day\"]}' | worker policy apply - --name vip",
 		Args: cli.Argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.apply(cmd, args[0], refit)
+			return c.apply(cmd, args[0], by, refit)
 		},
 	}
+	byFlag(apply.Flags(), &by)
 	apply.Flags().String(nameFlag, policy.DefaultName, "`name` of the policy, if the file has none")
 	refit = refitFlags(apply.Flags())
 	return apply
 }
 
-func (c *commands) apply(cmd *cobra.Command, file string, refit *refitOptions) error {
+func (c *commands) apply(cmd *cobra.Command, file, by string, refit *refitOptions) error {
 	ctx := cmd.Context()
 	action, err := refit.check()
 	if err != nil {
@@ -83,7 +87,7 @@ func (c *commands) apply(cmd *cobra.Command, file string, refit *refitOptions) e
 		if err := store.CheckLayout(ctx, client, cfg.Prefix); err != nil {
 			return fmt.Errorf("looking at the layout of the store: %w", err)
 		}
-		change, err := policies.Replace(ctx, policy, settings.AnyVersion)
+		change, err := policies.By(maker(by)).Replace(ctx, policy, cmp.Or(policy.Version, settings.AnyVersion))
 		if err != nil {
 			return fmt.Errorf("replacing the policy: %w", err)
 		}

@@ -29,9 +29,9 @@ func Command(p cli.Program) *cobra.Command {
 	c := &commands{Program: p}
 	group := &cobra.Command{
 		Use:   "policy",
-		Short: "List, show or replace the policies of a store.",
-		Long: "List, show or replace the policies of a store: the store of REDIS_URL, or else the\n" +
-			"embedded one of a running worker.\n\n" +
+		Short: "List, show, replace or delete the policies of a store.",
+		Long: "List, show, replace or delete the policies of a store: the store of REDIS_URL, or\n" +
+			"else the embedded one of a running worker.\n\n" +
 			"A policy says how many messages a user may receive, and when. Every program on the\n" +
 			"store follows it. \"default\" applies to every user for whom worker user set has\n" +
 			"not named another policy.",
@@ -42,7 +42,7 @@ func Command(p cli.Program) *cobra.Command {
 	}
 	group.PersistentFlags().AddFlagSet(cli.StoreFlags())
 	group.PersistentFlags().BoolVar(&c.asJSON, "json", false, "answer in JSON, one object a line")
-	group.AddCommand(c.listCommand(), c.showCommand(), c.applyCommand())
+	group.AddCommand(c.listCommand(), c.showCommand(), c.applyCommand(), c.versionsCommand(), c.rollbackCommand(), c.deleteCommand())
 	return group
 }
 

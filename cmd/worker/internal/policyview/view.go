@@ -13,17 +13,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// YAML returns a policy as "worker policy apply" reads it. The version is in a comment,
-// because only the store sets it.
+// YAML returns a policy as "worker policy apply" reads it, with its version: so it is
+// applied only in place of that version.
 func YAML(d policy.Document) (string, error) {
-	version := d.Version
-	d.Version = 0
 	inOneLine := yaml.CustomMarshaler(func(percents []int) ([]byte, error) { return []byte("[" + joinPercents(percents) + "]"), nil })
 	text, err := yaml.MarshalWithOptions(d, yaml.IndentSequence(true), inOneLine)
 	if err != nil {
 		return "", fmt.Errorf("spelling the policy: %w", err)
 	}
-	return fmt.Sprintf("# version %d\n%s", version, text), nil
+	return string(text), nil
 }
 
 // Difference is a field in which two policies differ. An empty field is None.

@@ -35,7 +35,7 @@ func seedPolicies(ctx context.Context, client redis.Cmdable, c config.Config, lo
 // seedPolicy adds a policy if the store has none of its name. It logs a difference only if
 // the policy was given, and is not the default.
 func seedPolicy(ctx context.Context, policies *settings.Policies, policy policy.Policy, given bool, logger *slog.Logger) error {
-	stored, err := policies.Seed(ctx, policy)
+	stored, err := policies.By("worker").Seed(ctx, policy)
 	if err != nil {
 		return fmt.Errorf("giving the store the policy %q: %w", policy.Name, err)
 	}

@@ -32,7 +32,7 @@ type userSettings struct {
 	json     bool
 }
 
-// settingsCommands returns the commands that show and change the settings of a user.
+// settingsCommands returns the commands that list, show and change settings of users.
 func settingsCommands(p cli.Program) []*cobra.Command {
 	u := &userSettings{Program: p}
 	show := &cobra.Command{
@@ -59,7 +59,7 @@ func settingsCommands(p cli.Program) []*cobra.Command {
 			})
 		},
 	}
-	commands := []*cobra.Command{show, u.setCommand(), clearAll}
+	commands := []*cobra.Command{show, u.setCommand(), clearAll, u.listCommand()}
 	for _, cmd := range commands {
 		cmd.Flags().BoolVar(&u.json, "json", false, "answer with one line of JSON")
 	}

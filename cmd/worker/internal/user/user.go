@@ -27,7 +27,7 @@ func Command(p cli.Program) *cobra.Command {
 	c := commands{p}
 	group := &cobra.Command{
 		Use:   "user",
-		Short: "Change a user's settings; export or erase everything stored about a user.",
+		Short: "List users with settings; change a user's settings; export or erase everything stored about a user.",
 		Example: "  worker user set alice --contact ada@example.org\n" +
 			"  worker user export alice > alice.json",
 	}
