@@ -36,7 +36,7 @@ func (s *server) addKey(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err := refuseIdempotencyKey(r.Header); err != nil {
 		return web.Answer{}, err
 	}
-	draft, err := web.ReadBody[message.APIKeyDraft](s.bodies(), r)
+	draft, err := web.ReadBody[message.APIKeyDraft](s.bodies(), r, nil)
 	if err != nil {
 		return web.Answer{}, err
 	}

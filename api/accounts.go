@@ -92,7 +92,7 @@ func (s *server) createAccountRoute() route {
 }
 
 func (s *server) createAccount(r *http.Request, _ web.Query) (web.Answer, error) {
-	draft, err := web.ReadBody[message.AccountDraft](s.bodies(), r)
+	draft, err := web.ReadBody[message.AccountDraft](s.bodies(), r, nil)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -150,7 +150,7 @@ func (s *server) changeAccountRoute() route {
 }
 
 func (s *server) changeAccount(r *http.Request, _ web.Query) (web.Answer, error) {
-	patch, err := web.ReadBody[message.AccountPatch](s.bodies(), r)
+	patch, err := web.ReadBody[message.AccountPatch](s.bodies(), r, nil)
 	if err != nil {
 		return web.Answer{}, err
 	}

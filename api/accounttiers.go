@@ -94,13 +94,16 @@ func (s *server) setTierRoute() route {
 }
 
 func (s *server) setTier(r *http.Request, _ web.Query) (web.Answer, error) {
-	limits, err := web.ReadBody[message.TierLimits](s.bodies(), r)
+	var tier accounts.Tier
+	_, err := web.ReadBody(s.bodies(), r, func(limits message.TierLimits) error {
+		tier = accounts.Tier{
+			Name: r.PathValue("tier"), RequestsPerMinute: limits.RequestsPerMinute, RequestsPerDay: limits.RequestsPerDay,
+			MessagesPerHour: limits.MessagesPerHour, MessagesPerDay: limits.MessagesPerDay, AlertAt: limits.AlertAt,
+		}
+		return tier.Validate()
+	})
 	if err != nil {
 		return web.Answer{}, err
-	}
-	tier := accounts.Tier{
-		Name: r.PathValue("tier"), RequestsPerMinute: limits.RequestsPerMinute, RequestsPerDay: limits.RequestsPerDay,
-		MessagesPerHour: limits.MessagesPerHour, MessagesPerDay: limits.MessagesPerDay, AlertAt: limits.AlertAt,
 	}
 	if err := s.charges.SetTier(r.Context(), s.accounts, tier); err != nil {
 		return web.Answer{}, err

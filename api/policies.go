@@ -193,16 +193,19 @@ func (s *server) expectedVersion(ctx context.Context, name string, p web.Precond
 
 // readPolicy reads the policy in a request. It has the name that the address says. Its
 // version is ignored: it is only what the caller has read.
-func (s *server) readPolicy(r *http.Request) (policy.Policy, error) {
-	document, err := web.ReadBody[policy.Document](s.bodies(), r)
-	if err != nil {
-		return policy.Policy{}, err
-	}
+func (s *server) readPolicy(r *http.Request) (read policy.Policy, err error) {
 	name := r.PathValue("policy")
-	if document.Name != "" && document.Name != name {
-		return policy.Policy{}, fault.Wrong("name", "the body names the policy %q, and the address %q: leave the name out of the body",
-			web.Clip(document.Name), web.Clip(name))
-	}
-	document.Name, document.Version = name, 0
-	return document.Policy()
+	_, err = web.ReadBody(s.bodies(), r, func(d policy.Document) error {
+		var wrong fault.InvalidErrors
+		if d.Name != "" && d.Name != name {
+			wrong.Add(fault.Wrong("name", "the body names the policy %q, and the address %q: leave the name out of the body",
+				web.Clip(d.Name), web.Clip(name)))
+		}
+		d.Name, d.Version = name, 0
+		var err error
+		read, err = d.Policy()
+		wrong.Add(err)
+		return wrong.Err()
+	})
+	return read, err
 }

@@ -259,3 +259,45 @@ func TestRefusalsOfPolicies(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.send(conditional(http.MethodPut, defaultPath, `{"rules":["1/hour"]}`, "")).status)
 	require.Equal(t, http.StatusConflict, r.post(messagesPath+"/dry-run", draft("bob", "11:30:00", "")).status)
 }
+
+// One answer tells all that is wrong with a body: unknown fields, members of another type,
+// and what the others may not be.
+func TestAllFaultsOfABodyAreTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	vip(r)
+	for _, wrong := range []struct {
+		method, target, body string
+		says                 []string
+		not                  string
+	}{
+		{
+			http.MethodPut, vipPath, `{"foo":1,"rules":["5/hour","7/hour","0/day"],"reach":"0s","alert_at":"x","name":"default"}`,
+			[]string{
+				`unknown field "foo"`, "rules has 5/hour and 7/hour", `rules "0/day" is not allowed`, `reach "0s" is not allowed`,
+				"alert_at is a JSON string", `the body names the policy "default"`,
+			}, "at least one rule",
+		},
+		{
+			http.MethodPut, vipPath, `{"rules":"1/day","categories":{"m":{"rules":["1/day","2/day"],"count":true},"n":[]}}`,
+			[]string{"rules is a JSON string", `unknown field "categories.m.count"`, "categories.n is a JSON array", "categories.m.rules has 1/day and 2/day"}, "at least one rule",
+		},
+		{
+			http.MethodPut, aliceSettings, `{"foo":1,"limits":["0/day"]}`, []string{`unknown field "foo"`, `limits "0/day" is not allowed`}, "",
+		},
+		{
+			http.MethodPatch, aliceSettings, `{"foo":1,"time_zone":"Mars","blocked":null}`, []string{`unknown field "foo"`, `time_zone "Mars" is not allowed`}, "",
+		},
+		{
+			http.MethodPut, "/v1/tiers/free", `{"foo":1,"alert_at":[0]}`, []string{`unknown field "foo"`, `alert_at`}, "",
+		},
+	} {
+		detail := r.problem(http.StatusUnprocessableEntity, r.send(conditional(wrong.method, wrong.target, wrong.body, ""))).Detail
+		for _, says := range wrong.says {
+			require.Contains(t, detail, says, wrong.body)
+		}
+		if wrong.not != "" {
+			require.NotContains(t, detail, wrong.not)
+		}
+	}
+}

@@ -81,7 +81,7 @@ func (s *server) rollbackPolicyRoute() route {
 }
 
 func (s *server) rollbackPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
-	to, err := web.ReadBody[message.PolicyRollback](s.bodies(), r)
+	to, err := web.ReadBody[message.PolicyRollback](s.bodies(), r, nil)
 	if err != nil {
 		return web.Answer{}, err
 	}

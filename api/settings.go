@@ -58,7 +58,7 @@ func (s *server) putSettingsRoute() route {
 		"Replaces all settings. Takes effect immediately.", bodyProblems()...)
 	rt.RequestBody = jsonBody[message.SettingsDraft](s)
 	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
-		draft, err := web.ReadBody[message.SettingsDraft](s.bodies(), r)
+		draft, err := web.ReadBody(s.bodies(), r, checkDraft)
 		if err != nil {
 			return web.Answer{}, err
 		}
@@ -72,7 +72,13 @@ func (s *server) changeSettingsRoute() route {
 		"An absent field stays; a null or empty field is removed. Takes effect immediately.", bodyProblems()...)
 	rt.RequestBody = jsonBody[message.SettingsPatch](s)
 	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
-		_, given, err := web.ReadMembers[message.SettingsPatch](s.bodies(), r)
+		_, given, err := web.ReadMembers(s.bodies(), r, func(_ message.SettingsPatch, given map[string]json.RawMessage) error {
+			draft, err := merged(message.SettingsDraft{}, given)
+			if err != nil {
+				return err
+			}
+			return checkDraft(draft)
+		})
 		if err != nil {
 			return web.Answer{}, err
 		}
@@ -188,6 +194,12 @@ func draftOf(s policy.UserSettings) message.SettingsDraft {
 		Contact: all.Contact, Policy: all.Policy, Limits: all.Limits, Categories: all.Categories,
 		OptOut: all.OptOut, QuietHours: all.QuietHours, TimeZone: all.TimeZone, Blocked: all.Blocked,
 	}
+}
+
+// checkDraft checks what needs no look at the store.
+func checkDraft(d message.SettingsDraft) error {
+	_, err := settingsOf(d)
+	return err
 }
 
 // settingsOf reads a draft. The error is a *fault.InvalidError.

@@ -279,17 +279,17 @@ func (d *documentReader) reject(field, value, want string, at *token.Token) {
 }
 
 // judge notes what a document rejects. Of a field that can't be read, and of what
-// has such a field, it says nothing.
+// has such a field, it says nothing but for elements that could be read.
 func (d *documentReader) judge(err error) {
 	unread := slices.Clone(d.wrong)
 	for _, problem := range invalids(err) {
 		if problem.Field == "policy" {
 			problem.Field = "name" // as the file calls it
 		}
-		if slices.ContainsFunc(unread, func(u misplaced) bool { return within(u.Field, problem.Field) || within(problem.Field, u.Field) }) {
+		at := d.at[problem.Field+"="+problem.Value]
+		if at == nil && slices.ContainsFunc(unread, func(u misplaced) bool { return within(u.Field, problem.Field) || within(problem.Field, u.Field) }) {
 			continue
 		}
-		at := d.at[problem.Field+"="+problem.Value]
 		for field := problem.Field; at == nil && field != ""; field = parent(field) {
 			at = d.at[field]
 		}

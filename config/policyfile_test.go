@@ -236,3 +236,25 @@ func FuzzReadPolicy(f *testing.F) {
 		require.True(t, ok)
 	})
 }
+
+// All faults are told at once: of two rules with the same window, also beside elements that
+// can't be read.
+func TestADoubledWindowBesideOtherFaults(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"rules: [5/hour, 7/hour, 0/day]",
+		"rules: [5/hour, 7/hour, {a: b}]",
+		"rules: [5/hour, 7/hour]\nreach: 0s",
+		"rules: [5/hour, 7/hour]\nfoo: 1",
+		"rules: [5/hour, 7/hour]\nversion: x",
+	} {
+		_, err := readPolicy(text)
+		require.ErrorContains(t, err, "rules has 5/hour and 7/hour, which have the same window: keep one of them", text)
+		var wrong *config.Error
+		require.ErrorAs(t, err, &wrong)
+		require.Len(t, wrong.Rejected, 2, text)
+	}
+	_, err := readPolicy("rules: [{a: b}]\ncategories: {ads: {rules: [1/day, 2/day, [3]]}}")
+	require.NotContains(t, err.Error(), "at least one rule", "it is not known what the file meant")
+	require.ErrorContains(t, err, "categories.ads.rules has 1/day and 2/day, which have the same window")
+}

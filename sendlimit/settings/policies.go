@@ -243,10 +243,10 @@ func (s *Policies) Seed(ctx context.Context, p policy.Policy) (policy.Policy, er
 
 // encodePolicy is a policy as the store has it, without its version.
 func encodePolicy(p policy.Policy) (string, error) {
-	if err := p.Validate(); err != nil {
-		return "", err
-	}
-	if err := p.ValidateWindows(); err != nil {
+	var wrong fault.InvalidErrors
+	wrong.Add(p.Validate())
+	wrong.Add(p.ValidateWindows())
+	if err := wrong.Err(); err != nil {
 		return "", err
 	}
 	p.Version = 0

@@ -60,85 +60,138 @@ func (l BodyLimits) ReadJSON(r *http.Request) ([]byte, error) {
 }
 
 // ReadBody reads the body of a request: an object with the members of T and no others.
-func ReadBody[T any](l BodyLimits, r *http.Request) (T, error) {
-	value, _, err := ReadMembers[T](l, r)
+// judge, if it is not nil, says what else is wrong with the value. It is also asked about
+// the rest of a body of which some members are wrong, so that one answer tells everything.
+func ReadBody[T any](l BodyLimits, r *http.Request, judge func(T) error) (T, error) {
+	value, _, err := ReadMembers(l, r, func(value T, _ map[string]json.RawMessage) error {
+		if judge == nil {
+			return nil
+		}
+		return judge(value)
+	})
 	return value, err
 }
 
-// ReadMembers is ReadBody, and also returns the members that the body has.
-func ReadMembers[T any](l BodyLimits, r *http.Request) (value T, given map[string]json.RawMessage, err error) {
+// ReadMembers is ReadBody, and also returns the members that the body has. Those that are
+// wrong are not among the members that judge gets.
+func ReadMembers[T any](
+	l BodyLimits, r *http.Request, judge func(value T, given map[string]json.RawMessage) error,
+) (value T, given map[string]json.RawMessage, err error) {
+	var none T
 	text, err := l.ReadJSON(r)
 	if err != nil {
-		return value, nil, err
+		return none, nil, err
 	}
 	if err := json.Unmarshal(text, &given); err != nil || given == nil {
-		return value, nil, fault.Wrong("body", "the body has to be a JSON object")
+		return none, nil, fault.Wrong("body", "the body has to be a JSON object")
 	}
-	if wrong := checkMembers("", given, reflect.TypeFor[T]()); len(wrong) > 0 {
-		return value, nil, wrong
+	found := members{given: given}
+	found.check("", given, reflect.TypeFor[T]())
+	found.removeWrong()
+	if text, err = json.Marshal(given); err == nil {
+		err = json.Unmarshal(text, &value)
 	}
-	if err := json.Unmarshal(text, &value); err != nil {
-		return value, nil, fault.Wrong("body", "the body has to be a JSON object")
+	if err != nil && len(found.wrong) == 0 {
+		return none, nil, fault.Wrong("body", "the body has to be a JSON object")
+	}
+	err = judge(value, given)
+	if len(found.wrong) > 0 {
+		return none, nil, found.with(err)
+	}
+	if err != nil {
+		return none, nil, err
 	}
 	return value, given, nil
 }
 
-// checkMembers returns an error for each member of an object that a struct does not have
-// or that has another type. inside is the name of the object and a dot, "" for a body.
-func checkMembers(inside string, given map[string]json.RawMessage, of reflect.Type) fault.InvalidErrors {
-	var wrong fault.InvalidErrors
+// members collects what is wrong with the members of a body.
+type members struct {
+	given  map[string]json.RawMessage
+	wrong  fault.InvalidErrors
+	unread []string // fields with another type than they have to have
+}
+
+// removeWrong removes the members of the body that are unknown or have another type. Of a
+// member with members of its own it keeps those that can be read.
+func (m *members) removeWrong() {
+	for _, wrong := range m.wrong {
+		delete(m.given, wrong.Field)
+	}
+}
+
+// with returns what is wrong with the members, and what an error says besides. It leaves
+// out what the error says about fields that could not be read.
+func (m *members) with(err error) error {
+	var more fault.InvalidErrors
+	more.Add(err)
+	for _, problem := range more {
+		if !slices.ContainsFunc(m.unread, func(field string) bool { return within(field, problem.Field) || within(problem.Field, field) }) {
+			m.wrong = append(m.wrong, problem)
+		}
+	}
+	return m.wrong
+}
+
+// within reports whether a field is another one, or a part of it.
+func within(field, other string) bool { return field == other || strings.HasPrefix(field, other+".") }
+
+// check notes each member of an object that a struct does not have or that has another
+// type. inside is the name of the object and a dot, "" for a body.
+func (m *members) check(inside string, given map[string]json.RawMessage, of reflect.Type) {
 	types := membersOf(of)
 	known := make([]string, len(types))
-	for i, m := range types {
-		known[i] = m.name
+	for i, member := range types {
+		known[i] = member.name
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := slices.Index(known, name)
 		if i < 0 {
-			wrong = append(wrong, message.UnknownField(Printable(inside+name), known))
+			m.wrong = append(m.wrong, message.UnknownField(Printable(inside+name), known))
+			if inside == "" {
+				delete(given, name) // whose name may be another one in print
+			}
 			continue
 		}
-		wrong = append(wrong, checkMember(inside+name, given[name], types[i].of)...)
+		m.checkMember(inside+name, given[name], types[i].of)
 	}
-	return wrong
 }
 
 // checkMember checks that a value has a type. In a map of structs it checks each struct.
-func checkMember(field string, text json.RawMessage, of reflect.Type) fault.InvalidErrors {
+func (m *members) checkMember(field string, text json.RawMessage, of reflect.Type) {
 	var given map[string]json.RawMessage
-	named := of.Kind() == reflect.Map && of.Elem().Kind() == reflect.Struct
-	if !named {
-		return checkValue(field, text, of)
+	if of.Kind() != reflect.Map || of.Elem().Kind() != reflect.Struct {
+		m.checkValue(field, text, of)
+		return
 	}
-	wrong := checkValue(field, text, reflect.TypeOf(given))
-	if len(wrong) > 0 {
-		return wrong
+	if !m.checkValue(field, text, reflect.TypeOf(given)) {
+		return
 	}
 	// It can't fail after checkValue. null has no members.
 	_ = json.Unmarshal(text, &given)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		inside := Printable(field + "." + name)
 		var members map[string]json.RawMessage
-		if bad := checkValue(inside, given[name], reflect.TypeOf(members)); len(bad) > 0 {
-			wrong = append(wrong, bad...)
+		if !m.checkValue(inside, given[name], reflect.TypeOf(members)) {
 			continue
 		}
 		_ = json.Unmarshal(given[name], &members)
-		wrong = append(wrong, checkMembers(inside+".", members, of.Elem())...)
+		m.check(inside+".", members, of.Elem())
 	}
-	return wrong
 }
 
-// checkValue checks that a value has a type. It returns at most one error.
-func checkValue(field string, text json.RawMessage, of reflect.Type) fault.InvalidErrors {
+// checkValue checks that a value has a type, and notes at most one error.
+func (m *members) checkValue(field string, text json.RawMessage, of reflect.Type) bool {
 	err := json.Unmarshal(text, reflect.New(of).Interface())
+	if err == nil {
+		return true
+	}
+	problem := &fault.InvalidError{Field: field, Value: Clip(string(text)), Want: jsonKind(of)}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fault.InvalidErrors{fault.Wrong(field, "%s is a JSON %s: it has to be %s", field, wrong.Value, jsonKind(wrong.Type))}
+		problem = fault.Wrong(field, "%s is a JSON %s: it has to be %s", field, wrong.Value, jsonKind(wrong.Type))
 	}
-	if err != nil {
-		return fault.InvalidErrors{{Field: field, Value: Clip(string(text)), Want: jsonKind(of)}}
-	}
-	return nil
+	m.wrong = append(m.wrong, problem)
+	m.unread = append(m.unread, field)
+	return false
 }
 
 // member is a member that a type has in JSON.
