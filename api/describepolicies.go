@@ -81,7 +81,7 @@ func policyDescriptions() map[string]string {
 		"RefitSummary.gone":            "Messages that were sent, moved or cancelled meanwhile.",
 		"RefitSummary.limit_users":     "Users with a limit of their own that replaces no rule of the policy, and applies beside its rules.",
 		"RefitSummary.unclear_users":   "Users that were skipped, since their settings name a policy that does not exist.",
-		"RefitSummary.first_partition": "The part of the store at which it continued after an earlier run.",
+		"RefitSummary.first_partition": "The part of the store at which it continued after an earlier run, whose figures it includes.",
 		"RefitSummary.next_partition":  "The next part of the store. When all are done, the number of parts.",
 
 		"RefitProgress.outcome": "progress",

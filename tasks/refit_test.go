@@ -200,7 +200,9 @@ func TestRefitGoesOnWhereItStopped(t *testing.T) {
 		rest, err := s.refitter().Run(s.Context(), s.stored(), message.RefitShift, found.watcher())
 		require.NoError(s, err)
 		require.Equal(s, stopped.Next, rest.First)
-		require.Equal(s, 12, rest.Moved)
+		require.Equal(s, []int{20, 20, 20}, []int{rest.Moved, rest.Misfits, rest.MisfitUsers}, "it counts both runs")
+		require.Equal(s, []int{20, 40}, []int{rest.Users, rest.Reservations})
+		require.Equal(s, map[string]int{"1/calendar_day": 20}, rest.MisfitsByRule)
 		require.Equal(s, keyspace.Partitions, rest.Next)
 		require.Zero(s, s.client.Exists(s.Context(), s.keys().Refit("default")).Val(), "nothing is left to go on with")
 
@@ -208,6 +210,47 @@ func TestRefitGoesOnWhereItStopped(t *testing.T) {
 		require.Zero(s, again.First, "a run that has ended begins anew")
 		require.Empty(s, found)
 	})
+}
+
+// However often a run is stopped, the last one counts what all of them did: as one run does
+// that nobody stops.
+func TestARefitInPiecesCountsAllOfThem(t *testing.T) {
+	t.Parallel()
+	for _, every := range []int{1, 2, 5} {
+		tell(t, func(s *story) {
+			const users = 12
+			misfits := 0
+			for i := range users {
+				misfits += i % 4
+				for k := range 1 + i%4 {
+					m := s.message(fmt.Sprintf("m%d", k), time.Duration(k+1)*time.Hour)
+					m.User = fmt.Sprintf("user%d", i)
+					s.accepted(m)
+				}
+			}
+			s.apply("1/calendar_day")
+			enough := errors.New("enough")
+			for runs := 1; ; runs++ {
+				seen := 0
+				summary, err := s.refitter().Run(s.Context(), s.stored(), message.RefitShift, refit.Watcher{Misfit: func(message.Misfit) error {
+					if seen++; seen == every {
+						return enough
+					}
+					return nil
+				}})
+				if err != nil {
+					require.ErrorIs(s, err, enough)
+					require.LessOrEqual(s, runs, misfits)
+					continue
+				}
+				require.Greater(s, runs, 1)
+				require.Equal(s, []int{misfits, misfits, 9, users}, []int{summary.Moved, summary.Misfits, summary.MisfitUsers, summary.Users}, "stopped every %d", every)
+				require.Equal(s, users+misfits, summary.Reservations)
+				require.Equal(s, map[string]int{"1/calendar_day": misfits}, summary.MisfitsByRule)
+				break
+			}
+		})
+	}
 }
 
 // The error of a run that was told to stop says so, whatever the cause was, so that
@@ -277,13 +320,13 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		require.NoError(s, err)
 		require.True(s, taken)
 		began := time.Now()
-		kept, err := killed.Keep(s.Context(), 900, 10*time.Second)
+		kept, err := killed.Keep(s.Context(), misfits.Progress{Next: 900}, 10*time.Second)
 		require.NoError(s, err)
 		require.True(s, kept)
 		summary, _ := s.run(message.RefitShift)
 		require.Equal(s, 900, summary.First)
 		require.GreaterOrEqual(s, time.Since(began), 9*time.Second)
-		kept, err = killed.Keep(s.Context(), 901, 10*time.Second)
+		kept, err = killed.Keep(s.Context(), misfits.Progress{Next: 901}, 10*time.Second)
 		require.NoError(s, err)
 		require.False(s, kept, "somebody else has taken over")
 	})

@@ -41,52 +41,61 @@ func NewTurn(client redis.Scripter, prefix string, p policy.Policy, action strin
 	return &Turn{client: client, key: keys.Refit(p.Name), owner: keyspace.NewToken(), version: p.Version, action: action}, nil
 }
 
-// Take takes the turn for so long unless it is kept, and returns the partition to
-// go on with. Where somebody else has it, it returns for how long at least.
-func (t *Turn) Take(ctx context.Context, lasts time.Duration) (next int, taken bool, wait time.Duration, err error) {
-	return t.call(ctx, lasts, "")
+// Progress is how far a refit has come.
+type Progress struct {
+	Next int // the next partition
+	// Notes are the caller's own, for whoever has the turn next.
+	Notes string
 }
 
-// Keep keeps the turn for so long from now on, and notes which partition is next.
-// It returns false where somebody else has it by now.
-func (t *Turn) Keep(ctx context.Context, next int, lasts time.Duration) (kept bool, err error) {
-	_, kept, _, err = t.call(ctx, lasts, strconv.Itoa(next))
+// Take takes the turn for so long unless it is kept, and returns where to go on. Where
+// somebody else has it, it returns for how long at least.
+func (t *Turn) Take(ctx context.Context, lasts time.Duration) (at Progress, taken bool, wait time.Duration, err error) {
+	return t.call(ctx, lasts, "", "")
+}
+
+// Keep keeps the turn for so long from now on, and notes how far it has come. It returns
+// false where somebody else has it by now.
+func (t *Turn) Keep(ctx context.Context, at Progress, lasts time.Duration) (kept bool, err error) {
+	_, kept, _, err = t.call(ctx, lasts, strconv.Itoa(at.Next), at.Notes)
 	return kept, err
 }
 
-// GiveBack ends the turn before its time: whoever is next goes on with that
-// partition.
-func (t *Turn) GiveBack(ctx context.Context, next int) error {
-	_, err := t.Keep(ctx, next, 0)
+// GiveBack ends the turn before its time: whoever is next goes on there.
+func (t *Turn) GiveBack(ctx context.Context, at Progress) error {
+	_, err := t.Keep(ctx, at, 0)
 	return err
 }
 
 // Done ends the turn, of which nothing is left to do.
 func (t *Turn) Done(ctx context.Context) error {
-	_, _, _, err := t.call(ctx, 0, "done")
+	_, _, _, err := t.call(ctx, 0, "done", "")
 	return err
 }
 
 func (t *Turn) call(
-	ctx context.Context, lasts time.Duration, partition string,
-) (next int, taken bool, wait time.Duration, err error) {
+	ctx context.Context, lasts time.Duration, partition, notes string,
+) (at Progress, taken bool, wait time.Duration, err error) {
 	const doing = "taking the turn of going through reservations"
 	answer, err := script.Run(ctx, t.client, lua.RefitTurn, doing, []string{t.key}, []any{
-		"", t.owner, lasts.Milliseconds(), t.version, t.action, partition,
+		"", t.owner, lasts.Milliseconds(), t.version, t.action, partition, notes,
 	})
 	if err != nil {
-		return 0, false, 0, err
+		return at, false, 0, err
 	}
 	in := script.Read(answer, doing)
 	result, number := in.Int(0), in.Int(1)
+	if in.Err == nil && result != 0 {
+		at = Progress{Next: int(number), Notes: in.String(2)}
+	}
 	switch {
 	case in.Err != nil:
-		return 0, false, 0, in.Err
+		return at, false, 0, in.Err
 	case result == 0:
-		return 0, false, time.Duration(number) * time.Millisecond, nil
+		return at, false, time.Duration(number) * time.Millisecond, nil
 	case number < 0 || number > keyspace.Partitions:
-		return 0, false, 0, script.ReplyError(doing, fmt.Sprintf("partition %d", number))
+		return at, false, 0, script.ReplyError(doing, fmt.Sprintf("partition %d", number))
 	default:
-		return int(number), true, 0, nil
+		return at, true, 0, nil
 	}
 }

@@ -65,7 +65,7 @@ const (
 )
 
 // RefitSummary counts the misfits of a policy and what was done about them. A run
-// that continues an earlier one counts its own part only.
+// that continues earlier ones counts theirs, too.
 type RefitSummary struct {
 	Outcome       string         `json:"outcome"` // Previewed or Refitted
 	Policy        string         `json:"policy"`

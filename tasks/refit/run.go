@@ -53,6 +53,7 @@ type refitRun struct {
 	watcher Watcher
 	summary message.RefitSummary
 	kept    time.Time // when the turn was last kept
+	tally   tally
 }
 
 // Run applies an action to the reservations that do not fit a policy. The policy is one of
@@ -62,7 +63,8 @@ type refitRun struct {
 //
 // It can be stopped or killed at any time. Another call for the same version of the policy
 // and the same action, by any program, continues with the partition where it was. The
-// summary counts what was done, also with an error. The error is a *RunningError, a
+// summary counts what was done, also by the runs that it continues, and also with an error.
+// What a killed run did in its last seconds is not counted. The error is a *RunningError, a
 // *PolicyReplacedError, a *fault.InvalidError, a *fault.UnavailableError, or that of the
 // watcher.
 func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action message.RefitAction, w Watcher) (message.RefitSummary, error) {
@@ -117,12 +119,12 @@ func (r *refitRun) current(ctx context.Context) error {
 // all takes the turn, reports where it starts, waits until every process follows the
 // policy, works through the remaining partitions, and gives the turn back.
 func (r *refitRun) all(ctx context.Context) error {
-	next, err := r.take(ctx)
+	at, err := r.take(ctx)
 	if err != nil {
 		return err
 	}
-	r.summary.First, r.summary.Next = next, next
-	r.watcher.progress(next)
+	r.continueFrom(at)
+	r.watcher.progress(at.Next)
 	if !storeclock.Sleep(ctx, nil, rules.PoliciesWithin) {
 		err = fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
 		return errors.Join(err, r.giveBack(ctx))
@@ -140,23 +142,23 @@ func (r *refitRun) all(ctx context.Context) error {
 	return r.turn.Done(ctx)
 }
 
-// take takes the turn and returns the next partition. It waits once for a held turn to end:
+// take takes the turn and returns where to go on. It waits once for a held turn to end:
 // a killed run does not keep its turn, a running one does.
-func (r *refitRun) take(ctx context.Context) (int, error) {
+func (r *refitRun) take(ctx context.Context) (refit.Progress, error) {
 	for waited := false; ; waited = true {
-		next, taken, wait, err := r.turn.Take(ctx, refitTurn)
+		at, taken, wait, err := r.turn.Take(ctx, refitTurn)
 		switch {
 		case err != nil:
-			return 0, err
+			return at, err
 		case taken:
 			r.kept = r.clock.Local()
-			return next, nil
+			return at, nil
 		case waited:
-			return 0, &RunningError{Policy: r.policy.Name}
+			return at, &RunningError{Policy: r.policy.Name}
 		}
 		const margin = 50 * time.Millisecond
 		if !storeclock.Sleep(ctx, nil, min(wait, refitTurn)+margin) {
-			return 0, fmt.Errorf("waiting for an earlier run to end: %w", ctx.Err())
+			return at, fmt.Errorf("waiting for an earlier run to end: %w", ctx.Err())
 		}
 	}
 }
@@ -166,7 +168,7 @@ func (r *refitRun) take(ctx context.Context) (int, error) {
 func (r *refitRun) giveBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	err := r.turn.GiveBack(ctx, r.summary.Next)
+	err := r.turn.GiveBack(ctx, r.progress(r.summary.Next))
 	if _, away := errors.AsType[*fault.UnavailableError](err); away {
 		return nil // the run ended with this error, or the next run will report it
 	}
@@ -179,7 +181,8 @@ func (r *refitRun) partition(ctx context.Context) error {
 		return err
 	}
 	totals, err := r.refit.Partition(ctx, r.summary.Next, func(ctx context.Context, misfits []refit.Misfit) error {
-		for _, m := range misfits {
+		for i, m := range misfits {
+			r.tally.last = i+1 == len(misfits) || misfits[i+1].User != m.User
 			if err := r.one(ctx, m); err != nil {
 				return err
 			}
@@ -190,6 +193,7 @@ func (r *refitRun) partition(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.tally = newTally(r.summary)
 	return r.keep(ctx, r.summary.Next+1, true)
 }
 
@@ -211,6 +215,7 @@ func (r *refitRun) one(ctx context.Context, m refit.Misfit) error {
 		return err
 	}
 	countOutcome(&r.summary, done.Outcome)
+	r.tally.add(done)
 	return errors.Join(err, r.watcher.misfit(done))
 }
 
@@ -228,7 +233,7 @@ func (r *refitRun) keep(ctx context.Context, next int, now bool) error {
 	if !now && local.Sub(r.kept) < refitTurnKept {
 		return nil
 	}
-	kept, err := r.turn.Keep(ctx, next, refitTurn)
+	kept, err := r.turn.Keep(ctx, r.progress(next), refitTurn)
 	if err != nil {
 		return err
 	}

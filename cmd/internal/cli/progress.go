@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -23,18 +24,38 @@ type Progress struct {
 
 // StartProgress shows "0 of TOTAL WHAT". Call End when all is done.
 func StartProgress(w io.Writer, what string, total int) *Progress {
+	return ContinueProgress(w, what, 0, total)
+}
+
+// ContinueProgress shows "DONE of TOTAL WHAT", of which done was done before. How long the
+// rest takes does not depend on that.
+func ContinueProgress(w io.Writer, what string, done, total int) *Progress {
 	if !IsTerminal(w) {
 		return &Progress{out: w}
 	}
-	return newProgress(w, what, total)
+	return newProgress(w, what, done, total)
 }
 
-func newProgress(w io.Writer, what string, total int, options ...mpb.ContainerOption) *Progress {
+func newProgress(w io.Writer, what string, done, total int, options ...mpb.ContainerOption) *Progress {
 	bars := mpb.New(append(options, mpb.WithOutput(w))...)
 	bar := bars.AddBar(int64(total),
 		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d "+what+" ")),
-		mpb.AppendDecorators(decor.AverageETA(decor.ET_STYLE_GO), decor.Name(" left")))
+		mpb.AppendDecorators(timeLeft(int64(done)), decor.Name(" left")))
+	bar.IncrBy(done)
 	return &Progress{out: bars, bars: bars, bar: bar}
+}
+
+// timeLeft shows how long the rest takes at the average speed since the start, when some was
+// done already.
+func timeLeft(before int64) decor.Decorator {
+	began := time.Now()
+	return decor.Any(func(s decor.Statistics) string {
+		var left time.Duration
+		if now := s.Current - before; now > 0 {
+			left = time.Since(began) / time.Duration(now) * time.Duration(s.Total-s.Current)
+		}
+		return left.Truncate(time.Second).String()
+	})
 }
 
 // Add counts n more as done.

@@ -28,7 +28,7 @@ func TestTheQuestionWhetherAllAreMeant(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var terminal output.Buffer
-	bar := newProgress(&terminal, "purged", 12, mpb.WithAutoRefresh())
+	bar := newProgress(&terminal, "purged", 0, 12, mpb.WithAutoRefresh())
 	bar.Add(5)
 	shows := func(text string) func() bool {
 		return func() bool { return strings.Contains(terminal.String(), text) }

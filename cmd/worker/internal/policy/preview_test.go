@@ -79,7 +79,7 @@ func TestRefitViewListsMisfits(t *testing.T) {
 2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17  sent, moved or cancelled meanwhile
 2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17  kept: no other time is free before it expires
 2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17  kept: the user is blocked
-An earlier run has done the first 10 of 1024 parts of the store. Of the others:
+This run went on after part 10 of 1024 of the store. With the earlier ones:
 7 of 40 messages to come do not fit, of 3 of 20 users.
          5  2/calendar_day
          1  marketing 1/hour

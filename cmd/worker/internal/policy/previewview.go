@@ -47,7 +47,7 @@ func (v *refitView) watcher() refit.Watcher {
 // earlier run has done.
 func (v *refitView) progress(done int) {
 	if v.bar == nil {
-		v.bar = cli.StartProgress(v.Stderr, "parts of the store", keyspace.Partitions-done)
+		v.bar = cli.ContinueProgress(v.Stderr, "parts of the store", done, keyspace.Partitions)
 	} else {
 		v.bar.Add(done - v.done)
 	}
@@ -158,7 +158,7 @@ func (v *refitView) sumUp(s message.RefitSummary) string {
 		fmt.Fprintf(&text, "… and %d more, which a file or another program would get, too\n", more)
 	}
 	if s.First > 0 {
-		fmt.Fprintf(&text, "An earlier run has done the first %d of %d parts of the store. Of the others:\n", s.First, keyspace.Partitions)
+		fmt.Fprintf(&text, "This run went on after part %d of %d of the store. With the earlier ones:\n", s.First, keyspace.Partitions)
 	}
 	do := "do"
 	if s.Misfits == 1 {

@@ -1,0 +1,78 @@
+package refit
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/refit"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// tally counts for the run that continues this one. That run looks at a partition that is
+// not finished again, and finds everything in it but what was moved, cancelled or gone: the
+// tally has the partitions that are finished, and of the next one only that.
+type tally struct {
+	finished message.RefitSummary
+	part     message.RefitSummary
+	last     bool // the misfit that is worked on is the last one of its user
+}
+
+func newTally(finished message.RefitSummary) tally {
+	finished.MisfitsByRule = maps.Clone(finished.MisfitsByRule)
+	return tally{finished: finished, part: message.RefitSummary{MisfitsByRule: map[string]int{}}}
+}
+
+// add counts what became of a misfit. A user counts with the last one: the next run finds the
+// others of a user again.
+func (t *tally) add(m message.Misfit) {
+	switch m.Outcome {
+	case message.Moved, message.Cancelled, message.MisfitGone:
+		countOutcome(&t.part, m.Outcome)
+		t.part.Misfits++
+		t.part.MisfitsByRule[m.Breaks]++
+		if t.last {
+			t.part.MisfitUsers++
+		}
+	}
+}
+
+// sum returns the counts of both.
+func (t *tally) sum() message.RefitSummary {
+	s := t.finished
+	s.MisfitsByRule = maps.Clone(s.MisfitsByRule)
+	addCounts(&s, t.part)
+	return s
+}
+
+// addCounts adds the counts of a summary.
+func addCounts(s *message.RefitSummary, more message.RefitSummary) {
+	s.Users += more.Users
+	s.Reservations += more.Reservations
+	s.MisfitUsers += more.MisfitUsers
+	s.Misfits += more.Misfits
+	s.Moved += more.Moved
+	s.Cancelled += more.Cancelled
+	s.Kept += more.Kept
+	s.Gone += more.Gone
+	s.LimitUsers += more.LimitUsers
+	s.UnclearUsers += more.UnclearUsers
+	for rule, n := range more.MisfitsByRule {
+		s.MisfitsByRule[rule] += n
+	}
+}
+
+// progress returns how far the run has come, for the next one.
+func (r *refitRun) progress(next int) refit.Progress {
+	notes, _ := json.Marshal(r.tally.sum()) // can't fail for counts and texts
+	return refit.Progress{Next: next, Notes: string(notes)}
+}
+
+// continueFrom goes on where an earlier run ended. Notes that can't be read count nothing.
+func (r *refitRun) continueFrom(at refit.Progress) {
+	r.summary.First, r.summary.Next = at.Next, at.Next
+	var earlier message.RefitSummary
+	if at.Notes != "" && json.Unmarshal([]byte(at.Notes), &earlier) == nil {
+		addCounts(&r.summary, earlier)
+	}
+	r.tally = newTally(r.summary)
+}
