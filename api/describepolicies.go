@@ -79,6 +79,7 @@ func policyDescriptions() map[string]string {
 		"RefitSummary.cancelled":       "Messages that were cancelled.",
 		"RefitSummary.kept":            "Messages for which nothing could be done: they are sent as promised.",
 		"RefitSummary.gone":            "Messages that were sent, moved or cancelled meanwhile.",
+		"RefitSummary.baseline":        "The same of the policy that is stored, in a preview of another one.",
 		"RefitSummary.limit_users":     "Users with a limit of their own that replaces no rule of the policy, and applies beside its rules.",
 		"RefitSummary.unclear_users":   "Users that were skipped, since their settings name a policy that does not exist.",
 		"RefitSummary.first_partition": "The part of the store at which it continued after an earlier run, whose figures it includes.",

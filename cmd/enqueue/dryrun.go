@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -41,7 +42,8 @@ func (p *program) whatIf(f bulkFlags) (rules.WhatIf, error) {
 // removeWithin bounds how long it may take to remove a dry run's traces.
 const removeWithin = 30 * time.Second
 
-// rehearse judges the lines of the source in a dry run and sums up.
+// rehearse judges the lines of the source in a dry run and sums up. Under other rules than
+// the store's it also judges them by those of the store, to compare.
 func (p *program) rehearse(
 	ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags, rules rules.WhatIf,
 ) error {
@@ -49,13 +51,38 @@ func (p *program) rehearse(
 	if err != nil {
 		return errors.Join(s.diagnose(ctx, fmt.Errorf("beginning the dry run: %w", err)), c.close())
 	}
-	c.summary.Plan.JudgedBy = judgedBy(rules, rehearsal.Policy())
+	judge, forget, end := rehearsal.Submit, rehearsal.Clear, func() error { return p.endRehearsal(ctx, rehearsal) }
+	if c.summary.Plan.JudgedBy = judgedBy(rules, rehearsal.Policy()); c.summary.Plan.JudgedBy != "" {
+		now, err := s.submitter.Rehearse(ctx)
+		if err != nil {
+			return errors.Join(s.diagnose(ctx, fmt.Errorf("beginning the dry run: %w", err)), c.close(), end())
+		}
+		c.summary.Plan.Baseline = new(messagefile.Counter)
+		judge = besideBaseline(rehearsal, now, c.summary.Plan.Baseline)
+		forget = func(ctx context.Context) error { return errors.Join(rehearsal.Clear(ctx), now.Clear(ctx)) }
+		end = func() error { return errors.Join(p.endRehearsal(ctx, rehearsal), p.endRehearsal(ctx, now)) }
+	}
 	started := p.now()
-	stopped := bulk.RunInGroups(ctx, c.progress.spooling(source.Next), c.progress.judging(rehearsal.Submit), rehearsal.Clear, c,
+	stopped := bulk.RunInGroups(ctx, c.progress.spooling(source.Next), c.progress.judging(judge), forget, c,
 		bulk.GroupOptions{Folder: p.temp, Phase: c.progress.phase})
 	c.summary.Finish(p.now().Sub(started))
-	err = errors.Join(c.close(), p.endRehearsal(ctx, rehearsal))
+	err = errors.Join(c.close(), end())
 	return p.sumUp(ctx, s, c, f, stopped, err)
+}
+
+// besideBaseline judges messages in a rehearsal, and counts what another one would answer,
+// under the rules of now.
+func besideBaseline(
+	whatIf, now *submit.Rehearsal, baseline *messagefile.Counter,
+) func(ctx context.Context, m message.Message) (message.Outcome, error) {
+	return func(ctx context.Context, m message.Message) (message.Outcome, error) {
+		o, err := now.Submit(ctx, m)
+		if err != nil {
+			return o, fmt.Errorf("judging by the rules of now: %w", err)
+		}
+		baseline.Add(o)
+		return whatIf.Submit(ctx, m)
+	}
 }
 
 // judgedBy formats the policy that replaces one of the store, "" for none.

@@ -188,7 +188,9 @@ func TestWhatIf(t *testing.T) {
 		require.Contains(t, summary, row.refused, row.args)
 		if row.says == "" {
 			require.NotContains(t, summary, "judged_by")
+			require.NotContains(t, summary, "baseline")
 		} else {
+			require.Contains(t, summary, `"baseline":{"accepted":9,"replayed":0,"shifted":0,"refused":9,"refused_by_rule":{"1/minute":9}}`)
 			require.Contains(t, summary, `"judged_by":"`+row.says)
 			require.Contains(t, f.prints(t, args...), "  judged by: "+row.says, row.args)
 		}
@@ -198,6 +200,29 @@ func TestWhatIf(t *testing.T) {
 	wrong := f.run(t, "bulk", path, "--dry-run", "--what-if-policy", fileOf(t, "name: vipp", "rules: [1/minute]"))
 	require.Equal(t, 2, wrong.status)
 	require.Equal(t, "error: there is no policy \"vipp\": there are default, vip\n", wrong.stderr)
+}
+
+// The figures under the store's rules stand beside those under others.
+func TestWhatIfBesideTheRulesOfNow(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var lines []string
+	for minute := range 8 {
+		lines = append(lines, messageLine("alice", fmt.Sprintf("11:%02d:00", minute)))
+	}
+	lines = append(lines, "no message")
+	f.run(t, "push", "--user", "alice", "--at", on22("11:03:30"), "--title", "Hi") // is in the way of both
+	got := f.run(t, "bulk", fileOf(t, lines...), "--dry-run", "--what-if", "2/hour")
+	require.Contains(t, got.stdout, ""+
+		"              what if  now\n"+
+		"  accepted          1    4\n"+
+		"    shifted         0    0\n"+
+		"  replayed          0    0\n"+
+		"  refused           7    4\n"+
+		"    2/hour          5    0\n"+
+		"    1/minute        2    2\n"+
+		"    5/hour          0    2\n"+
+		"  invalid           1  skipped\n", got.stdout)
 }
 
 // What is set for a user holds over the rules that are tried out.

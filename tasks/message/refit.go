@@ -80,6 +80,8 @@ type RefitSummary struct {
 	Cancelled     int            `json:"cancelled,omitempty"`
 	Kept          int            `json:"kept,omitempty"`
 	Gone          int            `json:"gone,omitempty"`
+	// Baseline has the same of the policy that is stored, in a preview of another one.
+	Baseline *RefitBaseline `json:"baseline,omitempty"`
 	// LimitUsers counts users with a limit of their own that replaces no rule of the
 	// policy, and applies beside its rules.
 	LimitUsers int `json:"limit_users,omitempty"`
@@ -89,4 +91,12 @@ type RefitSummary struct {
 	// looked at: the number of partitions if the run is complete.
 	First int `json:"first_partition,omitempty"`
 	Next  int `json:"next_partition"`
+}
+
+// RefitBaseline counts the misfits of the stored policy: they do not fit already.
+type RefitBaseline struct {
+	Version       int64          `json:"version" doc:"The version of the stored policy."`
+	MisfitUsers   int            `json:"misfit_users" doc:"Users with messages that do not fit it."`
+	Misfits       int            `json:"misfits" doc:"Messages that do not fit it."`
+	MisfitsByRule map[string]int `json:"misfits_by_rule" doc:"Messages that do not fit it, by the rule that they would break."`
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/refit"
@@ -131,12 +132,17 @@ func (w Watcher) progress(done int) {
 }
 
 // Preview finds the reservations that would not fit a policy if it replaced the one of its
-// name in the store. It changes nothing. The summary counts what was looked at, also with
+// name in the store, and counts those that do not fit the stored policy. It changes nothing.
+// The summary counts what was looked at, also with
 // an error. The error is a *fault.InvalidError for an invalid policy, a
 // *fault.UnavailableError, or that of the watcher.
 func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (message.RefitSummary, error) {
 	summary := message.RefitSummary{Outcome: message.Previewed, Policy: p.Name, MisfitsByRule: map[string]int{}}
 	look, err := r.refit(ctx, p, r.throttle)
+	if err != nil {
+		return summary, err
+	}
+	present, err := r.baseline(ctx, p, &summary)
 	if err != nil {
 		return summary, err
 	}
@@ -151,9 +157,32 @@ func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (mes
 			return nil
 		})
 		addTotals(&summary, totals)
+		if err != nil || present == nil {
+			return err
+		}
+		totals, err = present.Partition(ctx, summary.Next, func(context.Context, []refit.Misfit) error { return nil })
+		summary.Baseline.MisfitUsers += totals.MisfitUsers
+		summary.Baseline.Misfits += totals.Misfits
+		for name, n := range totals.ByRule {
+			summary.Baseline.MisfitsByRule[name] += n
+		}
 		return err
 	})
 	return summary, err
+}
+
+// baseline returns a finder of the misfits of the stored policy, for a preview of another
+// one; nil if there is none, or the same.
+func (r *Refitter) baseline(ctx context.Context, p policy.Policy, s *message.RefitSummary) (*refit.Refit, error) {
+	stored, ok, err := r.store.Load(ctx, p.Name)
+	if _, unreadable := errors.AsType[*fault.UnavailableError](err); unreadable && ctx.Err() == nil {
+		return nil, nil //nolint:nilerr,nilnil // a policy that can't be read may be replaced; a store that is away is found next
+	}
+	if err != nil || !ok || stored.Equal(p) {
+		return nil, err
+	}
+	s.Baseline = &message.RefitBaseline{Version: stored.Version, MisfitsByRule: map[string]int{}}
+	return r.refit(ctx, stored, r.throttle)
 }
 
 // eachOccupied calls do for each partition from next on that has users, and reports the

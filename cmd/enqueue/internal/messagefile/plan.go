@@ -11,6 +11,7 @@ import (
 type Plan struct {
 	Zone     *time.Location // whose clock groups times; nil means UTC
 	JudgedBy string         // other rules than the store's; "" means the store's
+	Baseline *Counter       // counts the outcomes under the store's rules; nil for none
 
 	times  histogram.Histogram
 	shifts shifts

@@ -33,6 +33,7 @@ type Summary struct {
 	ShiftedBy *ShiftedBy         `json:"shifted_by_seconds,omitempty"`
 	Histogram []histogram.Bucket `json:"histogram,omitempty"`
 	JudgedBy  string             `json:"judged_by,omitempty"` // other rules than the store's
+	Baseline  *Baseline          `json:"baseline,omitempty"`  // with JudgedBy: the same under the store's rules
 	Seconds   float64            `json:"seconds"`
 
 	// Failure says briefly why Errors have no outcome.
@@ -103,34 +104,51 @@ func (s *Summary) Finish(took time.Duration) {
 	if s.Plan != nil {
 		s.ShiftedBy, s.Histogram = s.Plan.shifts.summary(), s.Plan.Buckets().All
 		s.JudgedBy = s.Plan.JudgedBy
+		s.Baseline = s.Plan.Baseline.finish()
 	}
 }
 
 // Print writes the summary for a person.
 func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
-	done := row{"accepted", s.Accepted, of(s.Shifted, "of them shifted to a free time")}
+	done := row{name: "accepted", count: s.Accepted, note: of(s.Shifted, "of them shifted to a free time")}
 	if s.Sent {
-		done = row{"recorded", s.Recorded, of(s.forgotten, "of them older than any rule looks back")}
+		done = row{name: "recorded", count: s.Recorded, note: of(s.forgotten, "of them older than any rule looks back")}
 	}
 	rows := []row{
 		done,
-		{"replayed", s.Replayed, note(s.Replayed, done.name+" before: nothing changed")},
-		{"refused", s.Refused, ""},
+		{name: "replayed", count: s.Replayed, note: note(s.Replayed, done.name+" before: nothing changed")},
+		{name: "refused", count: s.Refused},
 	}
-	rows = append(rows, descending(s.RefusedByRule)...)
-	rows = append(rows, descending(s.RefusedByCode)...)
-	rows = append(rows, row{"invalid", s.Invalid, note(s.Invalid, "skipped")})
+	var now Baseline
+	if s.Baseline != nil {
+		now = *s.Baseline
+		rows[0].now, rows[1].now, rows[2].now = &now.Accepted, &now.Replayed, &now.Refused
+		rows[0].note = ""
+		rows = slices.Insert(rows, 1, row{name: "  shifted", count: s.Shifted, now: &now.Shifted})
+	}
+	rows = append(rows, descending(s.RefusedByRule, now.RefusedByRule)...)
+	rows = append(rows, descending(s.RefusedByCode, now.RefusedByCode)...)
+	rows = append(rows, row{name: "invalid", count: s.Invalid, note: note(s.Invalid, "skipped")})
 	if s.Errors > 0 {
-		rows = append(rows, row{"errors", s.Errors, s.Failure})
+		rows = append(rows, row{name: "errors", count: s.Errors, note: s.Failure})
 	}
-	names, counts := 0, 0
+	names, counts, before := 0, 0, 0
+	if s.Baseline != nil {
+		counts, before = len(whatIfColumn), len(nowColumn)
+	}
 	for _, r := range rows {
-		names, counts = max(names, len(r.name)), max(counts, len(cli.Thousands(r.count)))
+		names, counts, before = max(names, len(r.name)), max(counts, len(cli.Thousands(r.count))), max(before, len(r.before()))
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s in %s%s%s\n\n", Lines(s.Lines+s.Errors), s.took(), s.rate(), s.rehearsed())
+	if s.Baseline != nil {
+		fmt.Fprintf(&text, "  %-*s  %*s  %*s\n", names, "", counts, whatIfColumn, before, nowColumn)
+	}
 	for _, r := range rows {
 		line := fmt.Sprintf("  %-*s  %*s", names, r.name, counts, cli.Thousands(r.count))
+		if before > 0 {
+			line = strings.TrimRight(line+fmt.Sprintf("  %*s", before, r.before()), " ")
+		}
 		if r.note != "" {
 			line += "  " + palette.Dim(r.note)
 		}
@@ -138,6 +156,9 @@ func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
 	}
 	if s.ShiftedBy != nil {
 		fmt.Fprintf(&text, "\n  shifted: %s\n", s.ShiftedBy)
+	}
+	if now.ShiftedBy != nil {
+		fmt.Fprintf(&text, "  shifted now: %s\n", now.ShiftedBy)
 	}
 	if s.JudgedBy != "" {
 		fmt.Fprintf(&text, "\n  judged by: %s\n", s.JudgedBy)
@@ -180,6 +201,21 @@ type row struct {
 	name  string
 	count int
 	note  string
+	now   *int // the same under the store's rules; nil for none
+}
+
+// The heads of the columns with other rules than the store's, and with those of the store.
+const (
+	whatIfColumn = "what if"
+	nowColumn    = "now"
+)
+
+// before returns the figure under the store's rules.
+func (r row) before() string {
+	if r.now == nil {
+		return ""
+	}
+	return cli.Thousands(*r.now)
 }
 
 // of returns a note about n of a count, "" if n is zero.
@@ -193,11 +229,23 @@ func note(n int, what string) string {
 	return what
 }
 
-// descending returns counts as rows, the largest first.
-func descending(counts map[string]int) []row {
+// descending returns counts as rows, the largest first. now has the counts under the store's
+// rules, nil for none.
+func descending(counts, now map[string]int) []row {
 	rows := make([]row, 0, len(counts))
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		rows = append(rows, row{name: "  " + name, count: counts[name]})
+	names := slices.Sorted(maps.Keys(counts))
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if _, both := counts[name]; !both {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		r := row{name: "  " + name, count: counts[name]}
+		if now != nil {
+			n := now[name]
+			r.now = &n
+		}
+		rows = append(rows, r)
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.count, a.count) })
 	return rows

@@ -176,6 +176,9 @@ func (v *refitView) sumUp(s message.RefitSummary) string {
 	for _, name := range names {
 		fmt.Fprintf(&text, "  %8d  %s\n", s.MisfitsByRule[name], name)
 	}
+	if b := s.Baseline; b != nil {
+		fmt.Fprintf(&text, "Now, under version %d, %s%s.\n", b.Version, cli.FormatCount(b.Misfits, "message does not fit", "messages do not fit"), byRule(b))
+	}
 	if s.LimitUsers > 0 {
 		fmt.Fprintf(&text, "%s a limit that replaces no rule of the policy: it applies beside its rules.\n",
 			cli.FormatCount(s.LimitUsers, "user has", "users have"))
@@ -190,6 +193,18 @@ func (v *refitView) sumUp(s message.RefitSummary) string {
 		fmt.Fprintf(&text, "Of these: %s.\n", refitted(s))
 	}
 	return text.String()
+}
+
+// byRule lists the misfits of the stored policy by rule, for a sentence.
+func byRule(b *message.RefitBaseline) string {
+	parts := make([]string, 0, len(b.MisfitsByRule))
+	for _, name := range slices.Sorted(maps.Keys(b.MisfitsByRule)) {
+		parts = append(parts, fmt.Sprintf("%d %s", b.MisfitsByRule[name], name))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
 }
 
 // refitted lists what was done.
