@@ -79,6 +79,8 @@ func listBoundsOf(member string) *huma.Schema {
 			MaxProperties: new(policy.MaxCalendars),
 			Extensions:    map[string]any{"propertyNames": &huma.Schema{Pattern: whole(calendarPattern)}},
 		}
+	case "changes":
+		return &huma.Schema{MaxItems: new(policy.MaxChanges)}
 	case "opt_out":
 		return &huma.Schema{Items: text(namePattern), MaxItems: new(policy.MaxCategories), UniqueItems: true}
 	case "categories":

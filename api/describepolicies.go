@@ -25,6 +25,15 @@ func policyDescriptions() map[string]string {
 		"CategoryDocument.exempt": "Whether rules and quiet hours do not apply to its messages.",
 		"CategoryDocument.counts": "Whether its messages count in the policy's rules. Only an exempt category may have false.",
 
+		"Policy.changes":             "Changes for the send times of some dates, at most one to each time.",
+		"ChangeDocument.from":        "The first send time: RFC 3339, or a date, which begins at midnight in the policy's time zone; absent for no begin.",
+		"ChangeDocument.until":       "The end of the send times, which is not included; absent for no end.",
+		"ChangeDocument.rules":       "The rules then; absent for those of the policy.",
+		"ChangeDocument.quiet_hours": "The quiet hours then; absent for those of the policy.",
+		"ChangeDocument.only":        "The only hours then; absent for those of the policy.",
+		"ChangeDocument.blackouts":   "The blackout dates then; absent for those of the policy.",
+		"ChangeDocument.categories":  "All categories then; absent for those of the policy.",
+
 		"CategoryDocument.quiet_hours": "When none of its messages are sent, in place of the policy's quiet_hours.",
 		"CategoryDocument.only":        "The only hours at which its messages are sent, in place of the policy's only.",
 		"CategoryDocument.blackouts":   "Dates on which none of its messages are sent, in place of the policy's blackouts.",
@@ -46,6 +55,7 @@ func policyDescriptions() map[string]string {
 		"EffectiveRules.exempt":          "Categories to which no rule applies.",
 		"EffectiveRules.quiet_hours":     "When nothing is sent, except messages of categories in quiet: hours, allowed hours after the word only, and dates after the word blackout.",
 		"EffectiveRules.quiet":           "When nothing is sent of categories with quiet times of their own.",
+		"EffectiveRules.changes":         "What changes for the send times of some dates.",
 		"EffectiveRules.opt_out":         "Categories that the user does not want.",
 		"CategoryQuiet.category":         "The category's name.",
 		"CategoryQuiet.quiet_hours":      "When none of its messages are sent.",

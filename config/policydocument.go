@@ -132,6 +132,8 @@ func (d *documentReader) value(field string, node ast.Node, at *token.Token, int
 		*into = d.texts(field, node, at)
 	case *[]int:
 		*into = d.numbers(field, node, at)
+	case *[]policy.ChangeDocument:
+		*into = d.changes(field, node, at)
 	case *map[string][]string:
 		*into = d.calendars(field, node, at)
 	case *map[string]policy.CategoryDocument:
@@ -254,6 +256,24 @@ func (d *documentReader) categories(field string, node ast.Node, at *token.Token
 		categories[key.Value] = category
 	}
 	return categories
+}
+
+// changes reads a list of dated changes.
+func (d *documentReader) changes(field string, node ast.Node, at *token.Token) []policy.ChangeDocument {
+	const want = "a list of changes, each with from or until"
+	sequence, ok := node.(*ast.SequenceNode)
+	if !ok {
+		d.reject(field, kindOf(node), want, at)
+		return nil
+	}
+	changes := make([]policy.ChangeDocument, len(sequence.Values))
+	for i, element := range sequence.Values {
+		name := field + "." + strconv.Itoa(i+1)
+		stands := cmp.Or(element.GetToken(), at)
+		d.at[name] = stands
+		d.object(name, element, stands, &changes[i])
+	}
+	return changes
 }
 
 // calendars reads lists of dates by name.

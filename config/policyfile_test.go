@@ -31,6 +31,11 @@ blackouts:
   - holidays
 calendars:
   holidays: [01-01, 05-01]
+changes:
+  - from: 2027-11-25
+    until: 2027-12-01T06:00:00Z
+    rules: [20/calendar_day]
+    quiet_hours: []
 reach: 30d
 on_conflict: shift
 alert_at: [50, 100]
@@ -64,7 +69,11 @@ func TestAPolicyOfAFile(t *testing.T) {
 		Name: "vip", TimeZone: "Europe/Berlin", UserTimeZone: true,
 		Rules: []policy.Rule{{Limit: 5, Window: time.Minute}, {Limit: 100, Period: calendar.Day}},
 		Only:  only, Blackouts: dates("12-25", "2027-04-02..2027-04-05", "holidays"),
-		Calendars:  map[string]policy.Blackouts{"holidays": dates("01-01", "05-01")},
+		Calendars: map[string]policy.Blackouts{"holidays": dates("01-01", "05-01")},
+		Changes: []policy.DatedChange{{
+			From: time.Date(2027, 11, 24, 23, 0, 0, 0, time.UTC), Until: time.Date(2027, 12, 1, 6, 0, 0, 0, time.UTC),
+			Rules: []policy.Rule{{Limit: 20, Period: calendar.Day}}, QuietHours: &policy.WeekHours{},
+		}},
 		QuietHours: hours, Reach: 30 * 24 * time.Hour, OnConflict: policy.Shift,
 		AlertAt: []int{50, 100}, AlertTo: "ops@example.com",
 		Categories: map[string]policy.CategoryRules{
@@ -103,7 +112,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	const rule = "a rule such as 5/hour, 3/90s or 10/calendar_day" +
 		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
-	const known = "name, time_zone, user_time_zone, rules, quiet_hours, only, blackouts, calendars, reach, on_conflict, alert_at, alert_to, categories, unknown_categories, version"
+	const known = "name, time_zone, user_time_zone, rules, quiet_hours, only, blackouts, calendars, reach, on_conflict, alert_at, alert_to, categories, unknown_categories, changes, version"
 	const badDate = "a date such as 2027-01-01, 12-25 for every year, a range such as 2027-04-02..2027-04-05, or the name of a calendar of the policy"
 	const badClock = "hours such as 22:00-08:00, mon-fri 22:00-07:30 or sat,sun 00:00-24:00"
 	const reach = "1s to 366d in whole seconds, such as 30d, 36h or 90m"
@@ -142,6 +151,12 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{"blackouts", "feasts", "!blackouts names the calendar feasts, which calendars does not have", ", line 2", "rules: [1/day]\nblackouts: [feasts]"},
 		{"calendars", "a list", "a mapping of names to lists of dates", ", line 2", "rules: [1/day]\ncalendars: [12-25]"},
 		{"calendars.feasts", "soon", "dates only: a calendar does not name another one", ", line 3", "rules: [1/day]\ncalendars:\n  feasts: [soon]"},
+		{"changes", "a mapping", "a list of changes, each with from or until", ", line 2", "rules: [1/day]\nchanges: {from: 2027-01-01}"},
+		{"changes.1", "a plain value", "a mapping of from, until, rules, quiet_hours, only, blackouts, categories", ", line 2", "rules: [1/day]\nchanges: [2027-01-01]"},
+		{"changes.1.from", "soon", "a date such as 2027-01-01, or a time such as 2027-01-01T18:00:00Z", ", line 3", "rules: [1/day]\nchanges:\n  - from: soon"},
+		{"changes.1.rules", "x", rule, ", line 4", "rules: [1/day]\nchanges:\n  - from: 2027-01-01\n    rules: [x]"},
+		{"changes.2", "", "!changes.1 and changes.2 apply at the same time: only one may", ", line 4", "rules: [1/day]\nchanges:\n  - from: 2027-01-01\n  - from: 2027-01-02"},
+		{"setting", "changes.1.rule", `!unknown setting "changes.1.rule": there are from, until, rules, quiet_hours, only, blackouts, categories`, ", line 2", "rules: [1/day]\nchanges: [{from: 2027-01-01, rule: 1/day}]"},
 		{"categories.otp.only", "9-5", badClock, ", line 3", "rules: [1/day]\ncategories:\n  otp: {only: [9-5]}"},
 		{"quiet_hours", "sat,sun", badClock, ", line 4", "rules: [1/day]\nquiet_hours:\n  - sat\n  - sun"},
 		{"reach", "367d", reach, ", line 2", "rules: [1/day]\nreach: 367d"},

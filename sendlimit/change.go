@@ -1,7 +1,9 @@
 package sendlimit
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -41,7 +43,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	} else if r.Generation != "" {
 		return Decision{}, &fault.InvalidError{Field: "generation", Value: r.Generation, Want: "none: this timeline keeps places only"}
 	}
-	call := judge.Call{Client: t.client, Script: lua.Move, Doing: doing, User: r.User}
+	call := judge.Call{Client: t.client, Script: lua.Move, Doing: doing, User: r.User, At: func(judge.UserRules) time.Time { return cmp.Or(r.At, r.Now) }}
 	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 		args := by.Arguments(t.about(r.User, r.Now, r.At, nil), 2+len(recorded))
 		return keys, append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)

@@ -1,6 +1,7 @@
 package sendlimit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -31,7 +32,9 @@ func (t *Timeline) decide(
 		return Decision{}, err
 	}
 	cursor := judge.SearchCursor{Begin: ""}
-	call := judge.Call{Client: t.client, Script: what, Doing: doing, User: r.User}
+	call := judge.Call{Client: t.client, Script: what, Doing: doing, User: r.User, At: func(by judge.UserRules) time.Time {
+		return cmp.Or(cursor.At(by), r.SearchFrom, r.At, r.Now)
+	}}
 	for {
 		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 			return arguments(r, by, cursor.Under(by))
@@ -44,7 +47,16 @@ func (t *Timeline) decide(
 		if len(answer) == 1 { // the plain acceptance: only now
 			return Decision{Allowed: true, At: r.At.UTC().Truncate(time.Millisecond), Now: in.Time(0)}, in.Err
 		}
-		if in.Int(0) != judge.StatusSearchOn {
+		status := in.Int(0)
+		refused := status == judge.StatusSendLimit || status == judge.StatusQuietHours
+		if refused && by.Rules != by.Book.Of(r.User).At(cmp.Or(r.At, r.Now)).Rules {
+			// The search ended where other rules apply. Why the time itself is refused, its
+			// own rules say.
+			r.Shift, r.ByPolicy, r.SearchFrom = false, false, time.Time{}
+			cursor = judge.SearchCursor{Begin: ""}
+			continue
+		}
+		if status != judge.StatusSearchOn {
 			return t.decision(ctx, in, r, by, "")
 		}
 		next := in.Int(2)

@@ -118,7 +118,6 @@ func (r UsageRequest) checkYears() error {
 // Usage returns how full each rule is at a time, and which stretches of a span
 // are free.
 func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
-	const doing = "reading the usage"
 	if err := keyspace.CheckUser(r.User); err != nil {
 		return Usage{}, err
 	}
@@ -136,14 +135,57 @@ func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	call := judge.Call{Client: t.client, Script: lua.Usage, Doing: doing, User: r.User}
+	u, by, err := t.usageAt(ctx, book, r)
+	if err != nil || r.From.IsZero() && r.To.IsZero() {
+		return u, err
+	}
+	parts := by.Book.Of(r.User).Rules.Parts()
+	if len(parts) == 1 {
+		return u, nil
+	}
+	u.Free, u.Quiet = nil, nil
+	for _, part := range parts {
+		own := r
+		if part.From.After(r.From) {
+			own.From = part.From
+		}
+		if !part.Until.IsZero() && part.Until.Before(r.To) {
+			own.To = part.Until
+		}
+		if own.At = own.From; !own.From.Before(own.To) {
+			continue
+		}
+		of, _, err := t.usageAt(ctx, book, own)
+		if err != nil {
+			return Usage{}, err
+		}
+		u.Free, u.Quiet = joined(u.Free, of.Free), joined(u.Quiet, of.Quiet)
+	}
+	return u, nil
+}
+
+// joined returns two lists of stretches one after the other. Two that touch become one.
+func joined(first, second []calendar.Stretch) []calendar.Stretch {
+	if last := len(first) - 1; last >= 0 && len(second) > 0 && first[last].Until.Equal(second[0].From) {
+		first[last].Until, second = second[0].Until, second[1:]
+	}
+	return append(first, second...)
+}
+
+// usageAt returns the usage by the rules of one time.
+func (t *Timeline) usageAt(ctx context.Context, book *judge.Rulebook, r UsageRequest) (Usage, judge.UserRules, error) {
+	const doing = "reading the usage"
+	spanned := !r.From.IsZero() || !r.To.IsZero()
+	call := judge.Call{Client: t.client, Script: lua.Usage, Doing: doing, User: r.User, At: func(judge.UserRules) time.Time {
+		return cmp.Or(r.At, r.Now)
+	}}
 	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 		about := t.about(r.User, r.Now, cmp.Or(r.At, r.From), by.Rules.Scope(r.Category))
 		return []string{t.keys.Timeline(r.User), t.settings(r.User)},
 			append(by.Arguments(about, 3), script.Milliseconds(r.At), script.Milliseconds(r.From), script.Milliseconds(r.To))
 	})
 	if err != nil {
-		return Usage{}, err
+		return Usage{}, by, err
 	}
 	scope := by.Rules.Scope(r.Category)
 	u, err := usage(scope, script.Read(answer, doing), spanned)
@@ -155,7 +197,7 @@ func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 			u.Free = nil
 		}
 	}
-	return u, err
+	return u, by, err
 }
 
 func usage(c *judge.Scope, in *script.ReplyReader, spanned bool) (Usage, error) {

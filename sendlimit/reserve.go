@@ -109,7 +109,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 		at := r.At.UnixMilli()
 		sendAt = at
 		first, last := any(""), any("")
-		if by.Accepts(scope) && !scope.QuietAt(at) {
+		if resume == any("") && by.Accepts(scope) && !scope.QuietAt(at) {
 			first, last = scope.Span(at)
 		}
 		args = append(args, sendAt, first, last, max(at+set.Keep.Milliseconds(), t.expiry(r, at)))

@@ -8,7 +8,9 @@
 --            the rules and the grace
 --   ARGV[3]  reach of schedules, ms after now
 --   ARGV[4]  rules, see fragments/policy.lua: those of one category, or the overall ones
---   ARGV[5]  offsets of the time zone, see fragments/zone.lua
+--   ARGV[5]  offsets of the time zone, see fragments/zone.lua; of a policy with dated
+--            changes, "|" and the times that the rules are for follow, from and until in
+--            Unix ms, "-inf" and "inf" for none
 --   ARGV[6]  for the rules of one category, their scope; for the overall ones, the
 --            rules of categories; see fragments/policy.lua
 --   ARGV[7]  quiet hours, see fragments/quiet.lua
@@ -16,6 +18,12 @@
 --   ARGV[9]  the user's settings that Go used, see fragments/settings.lua
 local rules_until = tonumber(string.match(ARGV[1], '^!(%d+)$') or '')
 local keep, reach = tonumber(ARGV[2]), tonumber(ARGV[3])
-local rule_words, offsets = ARGV[4], ARGV[5]
+local rule_words, offsets, during = ARGV[4], ARGV[5], string.match(ARGV[5], '|(.*)$')
+local during_from, during_till = -math.huge, math.huge
+if during then
+  offsets = string.match(offsets, '^[^|]*')
+  local from, till = string.match(during, '(%S+) (%S+)')
+  during_from, during_till = tonumber(from) or during_from, tonumber(till) or during_till
+end
 local scope_words, category_words = ARGV[6], ARGV[6] -- the one or the other, by the script
 local quiet, alerts, settings = ARGV[7], ARGV[8], ARGV[9]

@@ -17,7 +17,8 @@ local spent = 0 -- steps taken so far, without reads around the starts
 --
 -- next_free returns the first free time from the cursor on up to `last`, or nil if
 -- there is none; then nil; then what first forbade an earlier time: the number of the
--- rule, or 0 for quiet hours. If the work is used up, it returns nil and where it is.
+-- rule, or 0 for quiet hours. If the work is used up, or other rules apply from there
+-- on, it returns nil and where it is.
 -- take_it counts the time just found as taken.
 --
 -- `rules`, see fragments/policy.lua, and quiet hours decide what is free.
@@ -158,12 +159,13 @@ local function new_search(rules, direction, from, excluded, near, taken)
   end
 
   local first = times and 0 or 1 -- 0 stands for quiet times
+  local beyond = direction > 0 and during_till or 1 - during_from -- where other rules apply
   local function next_free(last)
     local last_u = direction * last
     local held = first -- how many in a row let u pass
     local r, in_the_way, handed_back = first, nil, nil
     local most = charged and charged + WORK - spent -- the most that work may reach
-    while u <= last_u and held <= rules.count do
+    while u <= last_u and u < beyond and held <= rules.count do
       -- Never at its start: a search that continues there would not end.
       if most and work > most and u ~= direction * from then
         handed_back = direction * u
@@ -180,6 +182,7 @@ local function new_search(rules, direction, from, excluded, near, taken)
       end
     end
     if charged then spent, charged = spent + work - charged, work end
+    if u >= beyond and beyond <= last_u then handed_back = direction * beyond end
     if handed_back then return nil, handed_back end
     if u > last_u then return nil, nil, in_the_way end
     return direction * u, nil, in_the_way

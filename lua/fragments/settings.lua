@@ -12,10 +12,14 @@ local blocked = string.sub(settings, -2) == ' b'
 
 -- settings_changed returns {RULES_OLD, now} if the rules may no longer judge;
 -- {SETTINGS_CHANGED, now, field, value, ...} if Go used other settings than those under
--- a key; else nil.
-local function settings_changed(key)
+-- a key; {OTHER_RULES, now, at} if Go used rules that are not for the time `at`, nil for
+-- any; else nil.
+local function settings_changed(key, at)
   if rules_until and now > rules_until then return {RULES_OLD, now} end
-  if settings_version == '-' or (redis.call('HGET', key, 'v') or '') == settings_version then return nil end
+  if settings_version == '-' or (redis.call('HGET', key, 'v') or '') == settings_version then
+    if at and (at < during_from or at >= during_till) then return {OTHER_RULES, now, at} end
+    return nil
+  end
   local answer = {SETTINGS_CHANGED, now}
   local fields = redis.call('HGETALL', key)
   for k = 1, #fields do answer[2 + k] = fields[k] end

@@ -186,8 +186,9 @@ end
 --@include judging
 --@include status
 --@include settings
-local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)))
+local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)), now)
 if others then return others end
+during_from, during_till = -math.huge, math.huge -- late messages are judged by the rules of now
 
 --@include policy
 --@include search

@@ -55,7 +55,7 @@ end
 local died = tonumber(redis.call('ZSCORE', dead, ARGV[11]) or -1)
 if state ~= FAILED and state ~= UNCERTAIN or tonumber(r[7]) ~= died then return {NOT_FOUND, now, 0, 0} end
 if expiry and now >= expiry then return {PAST_EXPIRY, now, 0, 0, expiry} end
-local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)))
+local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)), tonumber(ARGV[16]) or now)
 if others then return others end
 if blocked then return {BLOCKED, now, 0, 0} end
 if opted_out(timeline, ARGV[9], r[8]) then return {OPTED_OUT, now, 0, 0} end

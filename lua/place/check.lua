@@ -33,15 +33,16 @@ local until_at, resume_at = tonumber(ARGV[12]), tonumber(ARGV[13])
 --@include decision
 --@include known
 
-local answer = settings_changed(KEYS[2]) or known(asked, until_at, nil, ARGV[14], '') or out_of_reach(asked)
+local answer = settings_changed(KEYS[2], resume_at or math.max(asked, now)) or known(asked, until_at, nil, ARGV[14], '') or out_of_reach(asked)
 if answer then return answer end
 
 local at, requested = asked, nil
 if asked < now then at, requested = now, asked end
 if blocked then return {BLOCKED, now, at, requested or 0} end
 local rules = rules_of(rule_words, scope_words)
+-- A search that goes on has other rules than the time asked for, maybe.
 local broken, near = violations(rules, at, nil)
-if broken.free then return {ALLOWED, now, at, requested or 0, 0, 0} end
+if broken.free and not resume_at then return {ALLOWED, now, at, requested or 0, 0, 0} end
 if not until_at then return refusal(rules, at, requested, broken, near, nil) end
 
 local last = math.min(until_at, now + reach)

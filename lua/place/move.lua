@@ -52,7 +52,7 @@ local PAST_EXPIRY = 8
 --@include hold
 --@include user_alert
 
-local changed = settings_changed(KEYS[2])
+local changed = settings_changed(KEYS[2], math.max(asked, now))
 if changed then return changed end
 
 local generation = ARGV[12]

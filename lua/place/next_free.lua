@@ -33,7 +33,7 @@ local last = direction > 0 and now + reach or now
 --@include policy
 --@include search
 
-local changed = settings_changed(KEYS[2])
+local changed = settings_changed(KEYS[2], start)
 if changed then return changed end
 
 local taken = {}

@@ -147,7 +147,7 @@ local search_from = tonumber(string.match(bounds, '%S+$') or '')
 
 local at, requested, shifted = asked, nil, false
 if not taken then
-  local answer = settings_changed(KEYS[2]) or known(asked, until_at, ARGV[23], ARGV[25], attempt_in(charge))
+  local answer = settings_changed(KEYS[2], resume_at or math.max(search_from or 0, asked, now)) or known(asked, until_at, ARGV[23], ARGV[25], attempt_in(charge))
     or out_of_reach(asked)
   if answer then return answer end
 
@@ -155,7 +155,7 @@ if not taken then
   if blocked then return {BLOCKED, now, at, requested or 0} end
   local rules = rules_of(rule_words, scope_words)
   local broken, near = violations(rules, at, nil)
-  if not broken.free or search_from then
+  if not broken.free or search_from or resume_at then
     if not until_at then return refusal(rules, at, requested, broken, near, nil) end
     local last = math.min(until_at, now + reach, (place_before or math.huge) - 1)
     resume_at = resume_at or search_from and math.max(search_from, at)

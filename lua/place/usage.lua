@@ -30,7 +30,7 @@ local span_from, span_till = tonumber(ARGV[11]), tonumber(ARGV[12])
 --@include policy
 --@include category
 
-local changed = settings_changed(KEYS[2])
+local changed = settings_changed(KEYS[2], at)
 if changed then return changed end
 local rules = rules_of(rule_words, scope_words)
 

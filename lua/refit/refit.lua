@@ -301,7 +301,7 @@ while t do
   end
   work = work + 1
   local class, found = class_of(id), nil
-  if t > now then
+  if t > now and t >= during_from and t < during_till then
     judged = judged + 1
     found = judge(id, t, class)
   end

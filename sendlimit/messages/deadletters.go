@@ -130,7 +130,9 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 	}
 	cursor := judge.SearchCursor{Begin: ""}
 	book := d.rules.Book()
-	call := judge.Call{Client: d.client, Script: lua.Revive, Doing: doing, User: r.User}
+	call := judge.Call{Client: d.client, Script: lua.Revive, Doing: doing, User: r.User, At: func(by judge.UserRules) time.Time {
+		return cmp.Or(cursor.At(by), r.Now)
+	}}
 	for {
 		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 			return keys, append(by.Arguments(judge.Case{Now: r.Now, Reach: d.fixed.Reach}, 7),

@@ -159,7 +159,7 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	var notices []string
 	cursor := judge.SearchCursor{Begin: ""}
 	book := g.rules.Book()
-	call := judge.Call{Client: g.client, Script: lua.Claim, Doing: "claiming a message", User: d.User, LastKnown: true}
+	call := judge.Call{Client: g.client, Script: lua.Claim, Doing: "claiming a message", User: d.User, LastKnown: true, At: func(judge.UserRules) time.Time { return now }}
 	for {
 		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 			return g.claimArguments(d, lease, now, cursor.Under(by), by)

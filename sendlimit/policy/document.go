@@ -35,7 +35,9 @@ type Document struct {
 	Categories   map[string]CategoryDocument `json:"categories,omitempty"`
 	// UnknownCategories is refuse or allow, see Policy.
 	UnknownCategories string `json:"unknown_categories,omitempty"`
-	Version           int64  `json:"version,omitempty"`
+	// Changes apply to the send times of their dates.
+	Changes []ChangeDocument `json:"changes,omitempty"`
+	Version int64            `json:"version,omitempty"`
 }
 
 // CategoryDocument is a category in a Document.
@@ -73,14 +75,25 @@ func (p Policy) Document() Document {
 	if !slices.Equal(p.thresholds(), DefaultAlertAt()) {
 		d.AlertAt = p.AlertAt
 	}
-	if unknown := (Policy{Categories: p.Categories}).unknownCategories(); p.unknownCategories() != unknown {
+	if unknown := (Policy{Categories: p.Categories, Changes: p.Changes}).unknownCategories(); p.unknownCategories() != unknown {
 		d.UnknownCategories = string(p.UnknownCategories)
 	}
-	if len(p.Categories) == 0 {
-		return d
+	zone, err := p.Location()
+	if err != nil {
+		zone = time.UTC
 	}
-	d.Categories = make(map[string]CategoryDocument, len(p.Categories))
-	for name, c := range p.Categories {
+	for _, c := range p.Changes {
+		d.Changes = append(d.Changes, c.document(zone))
+	}
+	if len(p.Categories) > 0 {
+		d.Categories = categoryDocuments(p.Categories)
+	}
+	return d
+}
+
+func categoryDocuments(categories map[string]CategoryRules) map[string]CategoryDocument {
+	documents := make(map[string]CategoryDocument, len(categories))
+	for name, c := range categories {
 		category := CategoryDocument{Exempt: c.Exempt}
 		if len(c.Rules) > 0 {
 			category.Rules = ruleTexts(c.Rules)
@@ -97,9 +110,9 @@ func (p Policy) Document() Document {
 		if c.Blackouts != nil {
 			category.Blackouts = orEmpty(c.Blackouts.Lines())
 		}
-		d.Categories[name] = category
+		documents[name] = category
 	}
-	return d
+	return documents
 }
 
 // orEmpty returns an empty list instead of nil.
@@ -130,7 +143,8 @@ func (d Document) Spelled() Document {
 	if d.AlertAt == nil {
 		d.AlertAt = DefaultAlertAt()
 	}
-	if d.UnknownCategories == "" && len(d.Categories) > 0 {
+	named := len(d.Categories) > 0 || slices.ContainsFunc(d.Changes, func(c ChangeDocument) bool { return len(c.Categories) > 0 })
+	if d.UnknownCategories == "" && named {
 		d.UnknownCategories = string(RefuseUnknown)
 	}
 	return d
@@ -162,7 +176,36 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 	if p.OnConflict == Refuse {
 		p.OnConflict = ""
 	}
-	var unread, wrong fault.InvalidErrors
+	parts, unread := d.readParts()
+	p.Rules, p.QuietHours, p.Only, p.Blackouts = parts.Rules, parts.QuietHours, parts.Only, parts.Blackouts
+	p.Calendars, p.Categories, p.Reach = parts.Calendars, parts.Categories, parts.Reach
+	zone, err := p.Location()
+	if err != nil {
+		zone = time.UTC // Validate refuses it
+	}
+	var unreadChanges []string
+	for i, c := range d.Changes {
+		change, wrong := c.readChange(i, zone)
+		if unread = append(unread, wrong...); wrong != nil {
+			unreadChanges = append(unreadChanges, changesField(i, ""))
+		}
+		p.Changes = append(p.Changes, change)
+	}
+	var wrong fault.InvalidErrors
+	// A list that could not be read is not an empty one.
+	wrong.Add(p.Validate())
+	wrong = slices.DeleteFunc(wrong, func(w *fault.InvalidError) bool {
+		return slices.ContainsFunc(unread, func(u *fault.InvalidError) bool { return u.Field == w.Field || u.Field == w.Field+".rules" }) ||
+			slices.ContainsFunc(unreadChanges, func(c string) bool { return w.Field == c || strings.HasPrefix(w.Field, c+".") })
+	})
+	return p, append(unread, wrong...)
+}
+
+// readParts reads the rules, quiet times, categories and reach of the document, and returns
+// what can't be read.
+func (d Document) readParts() (Policy, fault.InvalidErrors) {
+	var p Policy
+	var unread fault.InvalidErrors
 	var err error
 	p.Rules, err = parseRules(d.Rules)
 	unread.Add(fault.InField(err, "rules"))
@@ -192,12 +235,7 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 		}
 		p.Categories[name] = category
 	}
-	// A list that could not be read is not an empty one.
-	wrong.Add(p.Validate())
-	wrong = slices.DeleteFunc(wrong, func(w *fault.InvalidError) bool {
-		return slices.ContainsFunc(unread, func(u *fault.InvalidError) bool { return u.Field == w.Field || u.Field == w.Field+".rules" })
-	})
-	return p, append(unread, wrong...)
+	return p, unread
 }
 
 func (c CategoryDocument) rules(field string) (CategoryRules, error) {

@@ -65,6 +65,9 @@ type Policy struct {
 	// address or an https: URL, see ValidContact; "" means nobody. A user's own
 	// contact, see UserSettings, receives a notice at once.
 	AlertTo string
+	// Changes apply to the send times of their dates, at most one to each. The search for
+	// a free time goes by the rules of the times that it looks at.
+	Changes []DatedChange
 	// Version is given by the store; 0 means that the policy is not stored. Compare
 	// versions only for equality.
 	Version int64
@@ -132,7 +135,7 @@ func Parse(name, timeZone string, rules ...string) (Policy, error) {
 }
 
 // LargestWindow returns the longest time that a rule looks back, rules of categories
-// included. An older reservation no longer matters.
+// and of dated changes included. An older reservation no longer matters.
 func (p Policy) LargestWindow() time.Duration {
 	var longest time.Duration
 	for _, r := range p.Rules {
@@ -143,6 +146,9 @@ func (p Policy) LargestWindow() time.Duration {
 			longest = max(longest, r.Longest())
 		}
 	}
+	for _, c := range p.Changes {
+		longest = max(longest, p.During(c).LargestWindow())
+	}
 	return longest
 }
 
@@ -151,20 +157,21 @@ func (p Policy) unknownCategories() UnknownCategories {
 	switch {
 	case p.UnknownCategories != "":
 		return p.UnknownCategories
-	case len(p.Categories) > 0:
+	case len(p.Categories) > 0 || slices.ContainsFunc(p.Changes, func(c DatedChange) bool { return len(c.Categories) > 0 }):
 		return RefuseUnknown
 	default:
 		return AllowUnknown
 	}
 }
 
-// RefusesCategory reports whether messages of a category are refused since the policy
-// does not name it.
+// RefusesCategory reports whether messages of a category are refused since neither the
+// policy nor one of its Changes names it.
 func (p Policy) RefusesCategory(category string) bool {
-	if _, known := p.Categories[category]; known || category == "" {
+	if category == "" || p.unknownCategories() == AllowUnknown {
 		return false
 	}
-	return p.unknownCategories() == RefuseUnknown
+	_, known := p.Categories[category]
+	return !known && !slices.ContainsFunc(p.Changes, func(c DatedChange) bool { _, known := c.Categories[category]; return known })
 }
 
 // Equal reports whether two policies mean the same. Versions and spelling may differ.
@@ -176,7 +183,8 @@ func (p Policy) Equal(other Policy) bool {
 		cmp.Or(p.OnConflict, Refuse) == cmp.Or(other.OnConflict, Refuse) &&
 		maps.EqualFunc(p.Categories, other.Categories, CategoryRules.equal) &&
 		p.unknownCategories() == other.unknownCategories() &&
-		slices.Equal(p.thresholds(), other.thresholds()) && p.AlertTo == other.AlertTo
+		slices.Equal(p.thresholds(), other.thresholds()) && p.AlertTo == other.AlertTo &&
+		slices.EqualFunc(p.Changes, other.Changes, DatedChange.equal)
 }
 
 func (c CategoryRules) equal(other CategoryRules) bool {
@@ -208,7 +216,7 @@ func (p Policy) String() string {
 	switch {
 	case len(p.Categories) > 0 && p.unknownCategories() == AllowUnknown:
 		s.WriteString(", other categories allowed")
-	case len(p.Categories) == 0 && p.unknownCategories() == RefuseUnknown:
+	case len(p.Categories)+len(p.Changes) == 0 && p.unknownCategories() == RefuseUnknown:
 		s.WriteString(", no categories allowed")
 	}
 	s.WriteString(labelled(", quiet ", p.QuietHours.String(), ""))
@@ -221,6 +229,9 @@ func (p Policy) String() string {
 		s.WriteString(", shifted on conflict")
 	}
 	s.WriteString(p.unusualAlerts())
+	for _, c := range p.Changes {
+		fmt.Fprintf(&s, "; %s", p.DescribeChange(c, UserSettings{}))
+	}
 	return s.String()
 }
 

@@ -47,6 +47,7 @@ func (p Policy) Validate() error {
 	wrong.Add(p.validateAlerts())
 	_, err := p.Location()
 	wrong.Add(err)
+	wrong.Add(p.validateChanges())
 	return wrong.Err()
 }
 
@@ -77,6 +78,11 @@ func (p Policy) ValidateWindows() error {
 	wrong.Add(oneRuleEach(p.Rules, "rules"))
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
 		wrong.Add(oneRuleEach(p.Categories[name].Rules, "categories."+name+".rules"))
+	}
+	for i, c := range p.Changes {
+		var own fault.InvalidErrors
+		own.Add(Policy{Rules: c.Rules, Categories: c.Categories}.ValidateWindows())
+		wrong = append(wrong, inChange(i, own)...)
 	}
 	return wrong.Err()
 }

@@ -25,6 +25,7 @@ const refitUsersAtOnce = 16
 type refitLook struct {
 	user    string
 	by      judge.UserRules // of the call that is on its way
+	parts   []judge.Part    // of the rules without regard to a time: each takes calls of its own
 	answer  *redis.Cmd
 	changes int // how often the settings had changed
 
@@ -40,6 +41,7 @@ type refitProgress struct {
 	version string    // of the settings that all of it goes by
 	till    time.Time // what is up to it has been judged
 	counted string    // what the rules counted by then, as lua/refit/refit.lua wants it back
+	part    int       // the index in judge.Ruleset.Parts
 	judged  int
 	misfits []Misfit
 }
@@ -106,6 +108,8 @@ func (r *Refit) call(ctx context.Context, looks []*refitLook) error {
 				l.pass(0)
 				continue
 			}
+			l.parts = l.by.Rules.Parts()
+			l.by = l.by.At(l.parts[l.progress.part].Inside())
 			keys, args := r.arguments(l)
 			l.answer = lua.Refit.EvalSha(ctx, pipe, keys, args...)
 		}
@@ -175,7 +179,10 @@ func (r *Refit) read(l *refitLook, in *script.ReplyReader) error {
 	}
 	p.judged += int(judged)
 	p.till, p.counted = till, counted
-	l.done, l.changes = till.IsZero(), 0
+	l.changes = 0
+	if l.done = till.IsZero(); l.done && p.part+1 < len(l.parts) {
+		l.done, p.part = false, p.part+1
+	}
 	return nil
 }
 

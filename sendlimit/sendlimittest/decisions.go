@@ -16,7 +16,7 @@ const grace = int64(policy.Grace / time.Millisecond)
 func (m *Model) Reserve(r sendlimit.Request) sendlimit.Decision {
 	d := m.Check(r)
 	if d.Allowed && !d.Replayed {
-		m.users[r.User] = m.users[r.User].add(m.regime(r.User).newEntry(cut(d.At), r.ID, categoryOf(r)))
+		m.users[r.User] = m.users[r.User].add(m.regime(r.User).at(cut(d.At)).newEntry(cut(d.At), r.ID, categoryOf(r)))
 	}
 	return d
 }
@@ -45,7 +45,7 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 		return d
 	}
 	last := min(cutOr(r.ShiftUntil, math.MaxInt64), now+g.reach)
-	free, ok := g.termsOf(category).nextFree(tl.counted(), cut(d.At), last)
+	free, ok := g.nextFree(category, tl.counted(), cut(d.At), last)
 	if !ok {
 		return d
 	}
@@ -83,7 +83,7 @@ func (m *Model) move(others timeline, held entry, r sendlimit.MoveRequest) sendl
 	d := g.judge(others.counted(), held.category, asked, now)
 	if d.Allowed {
 		d.MovedFrom = moment(held.at)
-		m.users[r.User] = others.add(g.newEntry(cut(d.At), r.ID, held.category))
+		m.users[r.User] = others.add(g.at(cut(d.At)).newEntry(cut(d.At), r.ID, held.category))
 	}
 	return d
 }

@@ -38,7 +38,7 @@ func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit
 		d.Code = fault.CodeOptedOut
 		return d
 	}
-	ts := g.termsOf(category)
+	ts := g.at(t).termsOf(category)
 	d.Violations = ts.violations(tl, t)
 	switch {
 	case ts.quiet.covers(t):
@@ -49,10 +49,10 @@ func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit
 		d.Allowed = true
 		return d
 	}
-	if free, ok := ts.nextFree(tl, t+1, now+g.reach); ok {
+	if free, ok := g.nextFree(category, tl, t+1, now+g.reach); ok {
 		d.NextFree = moment(free)
 	}
-	if free, ok := ts.previousFree(tl, t-1, now); ok {
+	if free, ok := g.previousFree(category, tl, t-1, now); ok {
 		d.PreviousFree = moment(free)
 	}
 	return d
@@ -62,6 +62,7 @@ func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit
 // accepted, quiet hours and rules do not matter.
 func (g *regime) judgeNew(tl timeline, category string, asked, now int64) sendlimit.Decision {
 	d := g.judge(tl, category, asked, now)
+	g = g.at(max(asked, now))
 	_, known := g.categories[category]
 	switch {
 	case !g.refusesUnknown || known || category == "":

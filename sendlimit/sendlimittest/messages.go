@@ -105,7 +105,7 @@ func newMailbox(t *rapid.T, client redis.UniversalClient, o mailboxOptions) *mai
 }
 
 // regime returns the user's regime.
-func (m *mailbox) regime() *regime { return m.model.regime(mailboxUser) }
+func (m *mailbox) regime() *regime { return m.model.regime(mailboxUser).at(cut(m.now)) }
 
 func (m *mailbox) newToken(kind string) string {
 	m.tokens++
@@ -179,7 +179,7 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 		if want.Allowed {
 			m.messages[id] = &message{
 				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
-				shifted: want.Shifted, category: r.Category, uncounted: m.regime().uncounted[r.Category], content: content, expires: expires, lookAt: m.now.Add(m.options.LookAfter),
+				shifted: want.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(want.At)).uncounted[r.Category], content: content, expires: expires, lookAt: m.now.Add(m.options.LookAfter),
 			}
 		}
 	case known.content != content || known.category != r.Category:
@@ -227,7 +227,7 @@ func (m *mailbox) move(t *rapid.T, id string) {
 			known.renew(r.Generation, m.now.Add(m.options.LookAfter))
 			known.at, known.promised, known.notBefore, known.waits = want.At, time.Time{}, time.Time{}, time.Time{}
 			known.reason, known.reasons = "", nil
-			known.uncounted = m.regime().uncounted[known.category]
+			known.uncounted = m.model.regime(mailboxUser).at(cut(want.At)).uncounted[known.category]
 		}
 	}
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {

@@ -73,6 +73,7 @@ func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 		p.Categories, p.UnknownCategories = d.drawCategories(t), drawUnknownCategories(t)
 	}
 	d.drawQuiet(t, &p)
+	p.Changes = d.drawChanges(t, p)
 	require.NoError(t, p.Validate())
 	return p
 }
@@ -146,6 +147,39 @@ func (d drawnPolicies) drawQuiet(t *rapid.T, p *policy.Policy) {
 		}
 		p.Categories[name] = c
 	}
+}
+
+// drawChanges mostly draws no dated changes. Others begin and end near the start of the
+// history, one after the other.
+func (d drawnPolicies) drawChanges(t *rapid.T, p policy.Policy) []policy.DatedChange {
+	if rapid.IntRange(0, 3).Draw(t, "dated changes") > 0 {
+		return nil
+	}
+	var changes []policy.DatedChange
+	at := d.start.Add(time.Duration(rapid.IntRange(-90, 90).Draw(t, "minutes from the start")) * time.Minute)
+	for range rapid.IntRange(1, 3).Draw(t, "changes") {
+		c := policy.DatedChange{From: at}
+		at = at.Add(rapid.SampledFrom([]time.Duration{time.Minute, 45 * time.Minute, 26 * time.Hour}).Draw(t, "for"))
+		c.Until = at
+		if rapid.Bool().Draw(t, "rules") {
+			c.Rules = []policy.Rule{p.Rules[0]}
+			c.Rules[0].Limit = rapid.IntRange(1, mostLimit).Draw(t, "limit")
+		}
+		if rapid.Bool().Draw(t, "quiet times") {
+			c.QuietHours, c.Only = new(d.drawQuietHours(t, p.TimeZone)), new(d.drawAllowed(t))
+		}
+		if d.categories && rapid.Bool().Draw(t, "categories") {
+			if c.Categories = d.drawCategories(t); c.Categories == nil {
+				c.Categories = map[string]policy.CategoryRules{}
+			}
+		}
+		changes = append(changes, c)
+		at = at.Add(rapid.SampledFrom([]time.Duration{0, 0, 20 * time.Minute}).Draw(t, "pause"))
+	}
+	if rapid.Bool().Draw(t, "for ever") {
+		changes[len(changes)-1].Until = time.Time{}
+	}
+	return changes
 }
 
 // drawAllowed mostly draws no allowed hours. What it draws leaves a time of the week beside

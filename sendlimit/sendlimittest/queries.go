@@ -22,7 +22,7 @@ func (m *Model) NextFree(r sendlimit.NextFreeRequest) []time.Time {
 	var free []time.Time
 	from := max(cutOr(r.From, now), now)
 	for range r.Count {
-		t, ok := g.termsOf(r.Category).nextFree(tl, from, now+g.reach)
+		t, ok := g.nextFree(r.Category, tl, from, now+g.reach)
 		if !ok {
 			break
 		}
@@ -65,7 +65,7 @@ func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 	at := cutOr(r.At, now)
 	tl := m.remember(r.User, now).counted()
 	g := m.regime(r.User)
-	ts := g.termsOf(r.Category)
+	ts := g.at(at).termsOf(r.Category)
 
 	u := sendlimit.Usage{At: moment(at), Blocked: g.blocked, OptedOut: slices.Contains(g.optOut, r.Category), Now: moment(now)}
 	for _, rule := range ts.rules {
@@ -75,9 +75,10 @@ func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 		return u
 	}
 	asked := span{cut(r.From), cut(r.To)}
-	u.Quiet = stretches(ts.quiet.spans(asked))
+	free, quiet := g.freeAndQuiet(r.Category, tl, asked)
+	u.Quiet = stretches(quiet)
 	if !g.blocked && !u.OptedOut {
-		u.Free = stretches(ts.freeSpans(tl, asked))
+		u.Free = stretches(free)
 	}
 	return u
 }

@@ -21,6 +21,8 @@ type regime struct {
 	categories map[string]terms
 	exempt     map[string]bool // categories that are not judged
 	uncounted  map[string]bool // categories that are not counted either
+	// dated apply instead to the send times of their dates.
+	dated []datedRegime
 	// refusesUnknown is whether messages of other categories are refused.
 	refusesUnknown bool
 }
@@ -28,6 +30,41 @@ type regime struct {
 // newRegime returns the regime of a user. reach is the store's limit for send
 // times.
 func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration) (*regime, error) {
+	named := make(map[string]bool)
+	for name := range p.Categories {
+		named[name] = true
+	}
+	for _, c := range p.Changes {
+		for name := range c.Categories {
+			named[name] = true
+		}
+	}
+	if p.UnknownCategories == "" && len(named) > 0 {
+		p.UnknownCategories = policy.RefuseUnknown
+	}
+	g, err := newUndated(p, own, reach, named)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range p.Changes {
+		changed := p
+		changed.Rules, changed.QuietHours, changed.Only = orElse(c.Rules, p.Rules), valueOr(c.QuietHours, p.QuietHours), valueOr(c.Only, p.Only)
+		changed.Blackouts, changed.Changes = valueOr(c.Blackouts, p.Blackouts), nil
+		if c.Categories != nil {
+			changed.Categories = c.Categories
+		}
+		then, err := newUndated(changed, own, reach, named)
+		if err != nil {
+			return nil, err
+		}
+		g.dated = append(g.dated, datedRegime{change: c, regime: then})
+	}
+	return g, nil
+}
+
+// newUndated returns the regime of a user without the policy's dated changes. A category that
+// is named anywhere in the policy is named in each part.
+func newUndated(p policy.Policy, own policy.UserSettings, reach time.Duration, named map[string]bool) (*regime, error) {
 	zone, err := location(p.TimeZone)
 	if err != nil {
 		return nil, err
@@ -47,7 +84,7 @@ func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration) (*
 	}
 	g := &regime{
 		reach: reach.Milliseconds(), shift: p.OnConflict == policy.Shift, blocked: own.Blocked, optOut: own.OptOut,
-		refusesUnknown: p.UnknownCategories == policy.RefuseUnknown || p.UnknownCategories == "" && len(p.Categories) > 0,
+		refusesUnknown: p.UnknownCategories == policy.RefuseUnknown,
 		categories:     make(map[string]terms), exempt: make(map[string]bool), uncounted: make(map[string]bool),
 	}
 	if g.overall.quiet, err = quietOf(p, policy.CategoryRules{}, own, theirs); err != nil {
@@ -57,6 +94,13 @@ func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration) (*
 		g.overall.rules = append(g.overall.rules, rule{Rule: r, zone: counting})
 	}
 	categories := maps.Clone(p.Categories)
+	if len(p.Changes) > 0 || len(named) > len(categories) {
+		all := make(map[string]policy.CategoryRules)
+		for name := range named {
+			all[name] = categories[name]
+		}
+		categories = all
+	}
 	for name := range own.Categories {
 		if _, known := categories[name]; !known && !g.refusesUnknown {
 			if categories == nil {

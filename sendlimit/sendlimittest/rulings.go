@@ -109,6 +109,7 @@ func (m *mailbox) regulate(t *rapid.T, p *policy.Policy) {
 	}
 	p.Categories, p.UnknownCategories = drawn.drawCategories(t), drawUnknownCategories(t)
 	drawn.drawQuiet(t, p)
+	p.Changes = drawn.drawChanges(t, *p)
 }
 
 // changeSettings sets or clears the user's settings. They take effect immediately.
@@ -139,7 +140,7 @@ func (m *mailbox) revive(t *rapid.T) {
 
 // expectRevival returns the expected answer to a retry and updates the model.
 func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Decision {
-	g := m.regime()
+	g := m.model.regime(mailboxUser)
 	switch {
 	case known == nil || !known.deadLetter():
 		return sendlimit.Decision{Code: fault.CodeNotFound, Now: m.now}
@@ -155,7 +156,7 @@ func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Dec
 		last = min(last, cut(known.expires)-1)
 	}
 	others := m.remembered().remove(known.id).counted()
-	free, ok := g.termsOf(known.category).nextFree(others, cut(m.now), last)
+	free, ok := g.nextFree(known.category, others, cut(m.now), last)
 	if !ok {
 		return sendlimit.Decision{Code: fault.CodeSendLimit, ExpiresAt: known.expires, Now: m.now}
 	}
@@ -166,7 +167,7 @@ func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Dec
 	known.state, known.at, known.promised = pending, moment(free), time.Time{}
 	known.notBefore, known.waits, known.ended, known.leaseEnd = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	known.attempts, known.holder, known.reason, known.reasons = 0, "", "", nil
-	known.placeless, known.uncounted = false, g.uncounted[known.category]
+	known.placeless, known.uncounted = false, g.at(free).uncounted[known.category]
 	known.renew(generation, m.now.Add(m.options.LookAfter))
 	return sendlimit.Decision{Allowed: true, At: known.at, RequestedAt: known.requested, Now: m.now}
 }

@@ -93,6 +93,9 @@ type EffectiveRules struct {
 	Quiet         []CategoryQuiet `json:"quiet,omitempty"`
 	QuietTimeZone string          `json:"quiet_time_zone"`
 	OptOut        []string        `json:"opt_out,omitempty"`
+	// Changes say what changes for the send times of some dates: "from 2027-11-25 until
+	// 2027-12-01: 20/calendar_day".
+	Changes []string `json:"changes,omitempty"`
 }
 
 // CategoryQuiet has the quiet times of a category with its own.
@@ -176,6 +179,9 @@ func effectiveRules(policy policy.Policy, s policy.UserSettings) *EffectiveRules
 		Policy: policy.Name, Version: policy.Version, TimeZone: zoneName(own.TimeZone),
 		QuietHours:    append([]string{}, policy.Quiet("", s.QuietHours).Lines()...),
 		QuietTimeZone: zoneName(policy.QuietZone(s)), OptOut: s.OptOut,
+	}
+	for _, c := range policy.Changes {
+		e.Changes = append(e.Changes, policy.DescribeChange(c, s))
 	}
 	e.addRules("", own.Rules, policy.Rules, s.Limits)
 	for _, name := range slices.Sorted(maps.Keys(own.Categories)) {

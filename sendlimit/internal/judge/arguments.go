@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -39,6 +40,9 @@ func (u UserRules) Arguments(c Case, own int) []any {
 		words, whose = c.Scope.words, c.Scope.whoseIn(c.RealRecords)
 	}
 	offsets, quiet := set.clocks(c)
+	if u.bounds != "" {
+		offsets = fmt.Sprint(offsets, u.bounds)
+	}
 	alerts := any("")
 	if c.Alerts() {
 		alerts = set.alerts

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -25,6 +26,9 @@ type Call struct {
 	// LastKnown is set for a message that was accepted before: if the policies can't be
 	// reloaded, it is judged by those last known.
 	LastKnown bool
+	// At returns the send time that is judged, whose rules apply; zero means now. Nil is
+	// for now, too.
+	At func(by UserRules) time.Time
 }
 
 // Run makes the call by the user's settings as last known. The function returns keys
@@ -36,10 +40,15 @@ func (b *Rulebook) Run(
 	ctx context.Context, c Call, arguments func(by UserRules) (keys []string, args []any),
 ) (script.Reply, UserRules, error) {
 	reloaded := false
-	var until int64
+	var until, when int64
 	for range MostCalls {
 		by := b.Of(c.User)
-		by.until = until
+		by.until, by.when = until, when
+		at := time.Time{}
+		if c.At != nil {
+			at = c.At(by)
+		}
+		by = by.At(at)
 		keys, args := arguments(by)
 		answer, err := script.Run(ctx, c.Client, c.Script, c.Doing, keys, args)
 		if err != nil {
@@ -51,6 +60,12 @@ func (b *Rulebook) Run(
 		case answer[0] == any(int64(StatusRulesOld)):
 			if b, until, err = b.reload(ctx, c, script.Read(answer, c.Doing)); err != nil {
 				return nil, UserRules{}, err
+			}
+			continue
+		case answer[0] == any(int64(StatusOtherRules)):
+			in := script.Read(answer, c.Doing)
+			if when = in.Int(2); in.Err != nil {
+				return nil, UserRules{}, in.Err
 			}
 			continue
 		case answer[0] != any(int64(StatusSettingsChanged)):

@@ -35,6 +35,9 @@ type UserRules struct {
 	Book *Rulebook // of these rules
 	// until replaces that of the book, if it is not 0.
 	until int64
+	// when replaces the time of At, if it is not 0: Unix ms.
+	when   int64
+	bounds string // the send times that Rules are for, see Ruleset.during
 }
 
 // newRulebook compiles policies; the first applies to users without settings. It takes

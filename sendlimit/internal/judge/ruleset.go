@@ -33,21 +33,39 @@ type Ruleset struct {
 	others     *Scope // of categories that the policy does not name
 	refused    *Scope // the same, if the policy refuses these
 	tables     [4]atomic.Pointer[yearTables]
+	dated      []datedRules // of the policy's dated changes; nil in a part
 }
 
 // newRuleset compiles a policy for users with the same settings. The error is an
 // *InvalidError.
 func newRuleset(named policy.Policy, own policy.UserSettings, zones *calendar.ZoneTables) (*Ruleset, error) {
-	p := named.For(own)
-	if err := p.Validate(); err != nil {
+	s, err := newUndated(named, named, own, zones)
+	if err != nil || len(named.Changes) == 0 {
+		return s, err
+	}
+	for _, c := range named.Changes {
+		rules, err := newUndated(named.During(c), named, own, zones)
+		if err != nil {
+			return nil, err
+		}
+		s.addDated(c, rules)
+	}
+	return s, nil
+}
+
+// newUndated compiles a part of a policy: the whole without its dated changes, or one of
+// these.
+func newUndated(part, whole policy.Policy, own policy.UserSettings, zones *calendar.ZoneTables) (*Ruleset, error) {
+	if err := part.For(own).Validate(); err != nil {
 		return nil, err
 	}
+	p := part.Naming(whole).For(own)
 	s := &Ruleset{Policy: p, zones: zones, Keep: p.LargestWindow() + policy.Grace}
 	var err error
 	if s.zone, err = zones.Location(p.TimeZone); err != nil {
 		return nil, err
 	}
-	if s.quietZone, err = zones.Location(named.QuietZone(own)); err != nil {
+	if s.quietZone, err = zones.Location(whole.QuietZone(own)); err != nil {
 		return nil, err
 	}
 	s.AlertFrom, s.alerts = p.Alerts()

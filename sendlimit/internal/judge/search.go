@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -32,6 +33,14 @@ func (c *SearchCursor) Under(by UserRules) any {
 		c.from = c.next
 	}
 	return c.from
+}
+
+// At returns the time at which a call by these rules starts; zero for that of the request.
+func (c *SearchCursor) At(by UserRules) time.Time {
+	if ms, ok := c.Under(by).(int64); ok {
+		return time.UnixMilli(ms)
+	}
+	return time.Time{}
 }
 
 // Anew reports whether the last call started the search anew.
@@ -74,7 +83,9 @@ func (b *Rulebook) FreeTimes(ctx context.Context, s Search) (times []time.Time, 
 	cursor := SearchCursor{Begin: script.Milliseconds(s.From)}
 	var taken []string
 	years := s.years()
-	call := Call{Client: s.Client, Script: lua.NextFree, Doing: "looking for free times", User: s.User}
+	call := Call{Client: s.Client, Script: lua.NextFree, Doing: "looking for free times", User: s.User, At: func(by UserRules) time.Time {
+		return cmp.Or(cursor.At(by), s.Now)
+	}}
 	arguments := func(by UserRules) ([]string, []any) {
 		from, found, before := cursor.Under(by), len(times), strings.Join(taken, " ")
 		if cursor.Anew() {

@@ -22,6 +22,7 @@ const (
 	StatusSettingsChanged
 	StatusBlocked
 	StatusQuietHours
-	StatusRulesOld // see lua/fragments/judging.lua
-	StatusOptedOut // see lua/fragments/opt_out.lua
+	StatusRulesOld   // see lua/fragments/judging.lua
+	StatusOptedOut   // see lua/fragments/opt_out.lua
+	StatusOtherRules // see lua/fragments/settings.lua
 )

@@ -109,6 +109,9 @@ func describeRules(s *strings.Builder, h *message.EffectiveRules, user string) {
 	for _, q := range h.Quiet {
 		fmt.Fprintf(s, "  category %s is quiet %s in %s\n", q.Category, cmp.Or(strings.Join(q.QuietHours, " and "), "at no time"), h.QuietTimeZone)
 	}
+	for _, change := range h.Changes {
+		fmt.Fprintf(s, "  %s\n", change)
+	}
 	for _, category := range h.OptOut {
 		fmt.Fprintf(s, "  category %s is refused: %s does not want it\n", category, user)
 	}

@@ -1,0 +1,253 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// MaxChanges is the largest number of dated changes in a policy.
+const MaxChanges = 20
+
+// DatedChange changes a policy for the send times in [From, Until). What is nil stays as in
+// the policy.
+type DatedChange struct {
+	From, Until time.Time // zero means without a begin, or without an end
+	Rules       []Rule
+	QuietHours  *WeekHours
+	Only        *WeekHours
+	Blackouts   *Blackouts
+	Categories  map[string]CategoryRules
+}
+
+// ChangeDocument is a DatedChange in a Document.
+type ChangeDocument struct {
+	// From and Until are times as in RFC 3339, or dates, which begin at midnight in the
+	// policy's time zone.
+	From       string                      `json:"from,omitempty"`
+	Until      string                      `json:"until,omitempty"`
+	Rules      []string                    `json:"rules,omitzero"`
+	QuietHours []string                    `json:"quiet_hours,omitzero"`
+	Only       []string                    `json:"only,omitzero"`
+	Blackouts  []string                    `json:"blackouts,omitzero"`
+	Categories map[string]CategoryDocument `json:"categories,omitzero"`
+}
+
+// During returns the policy with one of its Changes, and without dated changes.
+func (p Policy) During(change DatedChange) Policy {
+	p.UnknownCategories, p.Changes = p.unknownCategories(), nil
+	if change.Rules != nil {
+		p.Rules = change.Rules
+	}
+	if change.QuietHours != nil {
+		p.QuietHours = *change.QuietHours
+	}
+	if change.Only != nil {
+		p.Only = *change.Only
+	}
+	if change.Blackouts != nil {
+		p.Blackouts = *change.Blackouts
+	}
+	if change.Categories != nil {
+		p.Categories = change.Categories
+	}
+	return p
+}
+
+// Naming returns a part of a policy with every category that the whole names, so that no part
+// refuses it. Such a category has no rules of its own in the part.
+func (p Policy) Naming(whole Policy) Policy {
+	if len(whole.Changes) == 0 {
+		return p
+	}
+	all := []map[string]CategoryRules{whole.Categories}
+	for _, c := range whole.Changes {
+		all = append(all, c.Categories)
+	}
+	categories := make(map[string]CategoryRules)
+	for _, some := range all {
+		for name := range some {
+			categories[name] = p.Categories[name]
+		}
+	}
+	if p.Changes = nil; len(categories) > 0 {
+		p.Categories = categories
+	}
+	return p
+}
+
+// Covers reports whether a send time is in [From, Until).
+func (c DatedChange) Covers(at time.Time) bool {
+	return (c.From.IsZero() || !at.Before(c.From)) && (c.Until.IsZero() || at.Before(c.Until))
+}
+
+func (c DatedChange) overlaps(other DatedChange) bool {
+	return (c.Until.IsZero() || other.From.IsZero() || other.From.Before(c.Until)) &&
+		(other.Until.IsZero() || c.From.IsZero() || c.From.Before(other.Until))
+}
+
+func (c DatedChange) equal(other DatedChange) bool {
+	return c.From.Equal(other.From) && c.Until.Equal(other.Until) &&
+		(c.Rules == nil) == (other.Rules == nil) && (c.Categories == nil) == (other.Categories == nil) &&
+		equalOrNil(c.QuietHours, other.QuietHours) && equalOrNil(c.Only, other.Only) && equalOrNil(c.Blackouts, other.Blackouts) &&
+		(Policy{}).During(c).Equal((Policy{}).During(other))
+}
+
+// changesField returns the name of a change's field, for errors; "" for the change itself.
+func changesField(i int, field string) string {
+	return strings.TrimSuffix("changes."+strconv.Itoa(i+1)+"."+field, ".")
+}
+
+// readChange reads a dated change of a policy in a time zone. Errors name the change.
+func (d ChangeDocument) readChange(i int, zone *time.Location) (DatedChange, fault.InvalidErrors) {
+	document := Document{QuietHours: d.QuietHours, Only: d.Only, Blackouts: d.Blackouts, Rules: d.Rules, Categories: d.Categories}
+	p, wrong := document.readParts()
+	var change DatedChange
+	for _, bound := range []struct {
+		field, written string
+		into           *time.Time
+	}{{"from", d.From, &change.From}, {"until", d.Until, &change.Until}} {
+		if bound.written == "" {
+			continue
+		}
+		at, err := readInstant(bound.field, bound.written, zone)
+		wrong.Add(err)
+		*bound.into = at
+	}
+	if d.Rules != nil {
+		change.Rules = append([]Rule{}, p.Rules...)
+	}
+	if d.QuietHours != nil {
+		change.QuietHours = &p.QuietHours
+	}
+	if d.Only != nil {
+		change.Only = &p.Only
+	}
+	if d.Blackouts != nil {
+		change.Blackouts = &p.Blackouts
+	}
+	if d.Categories != nil {
+		change.Categories = p.Categories
+		if change.Categories == nil {
+			change.Categories = map[string]CategoryRules{}
+		}
+	}
+	return change, inChange(i, wrong)
+}
+
+// inChange names the change in errors about one of its fields.
+func inChange(i int, wrong fault.InvalidErrors) fault.InvalidErrors {
+	var named fault.InvalidErrors
+	for _, w := range wrong {
+		says := w.Says
+		if says != "" {
+			says = fmt.Sprintf("in %s: %s", changesField(i, ""), says)
+		}
+		named = append(named, &fault.InvalidError{Field: changesField(i, w.Field), Value: w.Value, Want: w.Want, Says: says})
+	}
+	return named
+}
+
+// readInstant reads a time as in RFC 3339, or a date, which begins at midnight of the zone.
+func readInstant(field, written string, zone *time.Location) (time.Time, error) {
+	if at, err := time.ParseInLocation(time.DateOnly, written, zone); err == nil && at.Year() >= 1970 {
+		return at.UTC(), nil
+	}
+	at, err := time.Parse(time.RFC3339, written)
+	if err != nil || at.Year() < 1970 {
+		return time.Time{}, &fault.InvalidError{
+			Field: field, Value: written, Want: "a date such as 2027-01-01, or a time such as 2027-01-01T18:00:00Z",
+		}
+	}
+	return at.UTC().Truncate(time.Millisecond), nil
+}
+
+// spelledInstant returns a time as readInstant reads it; "" for zero.
+func spelledInstant(at time.Time, zone *time.Location) string {
+	if at.IsZero() {
+		return ""
+	}
+	local := at.In(zone)
+	if midnight := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, zone); midnight.Equal(at) {
+		return local.Format(time.DateOnly)
+	}
+	return at.UTC().Format(time.RFC3339Nano)
+}
+
+// document returns the change in JSON's form.
+func (c DatedChange) document(zone *time.Location) ChangeDocument {
+	d := ChangeDocument{From: spelledInstant(c.From, zone), Until: spelledInstant(c.Until, zone)}
+	if c.Rules != nil {
+		d.Rules = ruleTexts(c.Rules)
+	}
+	if c.QuietHours != nil {
+		d.QuietHours = orEmpty(c.QuietHours.Lines())
+	}
+	if c.Only != nil {
+		d.Only = orEmpty(c.Only.Lines())
+	}
+	if c.Blackouts != nil {
+		d.Blackouts = orEmpty(c.Blackouts.Lines())
+	}
+	if c.Categories != nil {
+		d.Categories = categoryDocuments(c.Categories)
+	}
+	return d
+}
+
+// DescribeChange returns when a change applies, and the rules of a user then, for a sentence.
+func (p Policy) DescribeChange(c DatedChange, s UserSettings) string {
+	zone, err := p.Location()
+	if err != nil {
+		zone = time.UTC
+	}
+	var when []string
+	if !c.From.IsZero() {
+		when = append(when, "from "+spelledInstant(c.From, zone))
+	}
+	if !c.Until.IsZero() {
+		when = append(when, "until "+spelledInstant(c.Until, zone))
+	}
+	then := p.During(c).For(s)
+	then.TimeZone, then.UserTimeZone, then.Reach, then.OnConflict, then.AlertAt, then.AlertTo = "", false, 0, "", nil, ""
+	then.UnknownCategories = ""
+	return strings.Join(when, " ") + ": " + then.String()
+}
+
+// validateChanges checks that each change is a valid policy, and that no two apply at a
+// time.
+func (p Policy) validateChanges() error {
+	if len(p.Changes) > MaxChanges {
+		return &fault.InvalidError{
+			Field: "changes", Says: fmt.Sprintf("there are %d changes: a policy has at most %d", len(p.Changes), MaxChanges),
+		}
+	}
+	var wrong fault.InvalidErrors
+	for i, c := range p.Changes {
+		field := changesField(i, "")
+		if c.From.IsZero() && c.Until.IsZero() {
+			wrong.Add(&fault.InvalidError{Field: field, Value: "{}", Says: field + " needs from, until or both: without them, change the policy itself"})
+		}
+		if !c.From.IsZero() && !c.Until.IsZero() && !c.Until.After(c.From) {
+			wrong.Add(&fault.InvalidError{Field: changesField(i, "until"), Value: c.Until.Format(time.RFC3339), Want: "a time after from"})
+		}
+		if j := slices.IndexFunc(p.Changes[:i], c.overlaps); j >= 0 {
+			wrong.Add(&fault.InvalidError{Field: field, Value: "", Says: fmt.Sprintf("%s and %s apply at the same time: only one may", changesField(j, ""), field)})
+		}
+		var own, base fault.InvalidErrors
+		own.Add(p.During(c).Validate())
+		without := p
+		without.Changes = nil
+		base.Add(without.Validate())
+		for _, w := range inChange(i, own) { // what is wrong with the policy itself is said once
+			if !slices.ContainsFunc(base, func(b *fault.InvalidError) bool { return changesField(i, b.Field) == w.Field && b.Value == w.Value }) {
+				wrong.Add(w)
+			}
+		}
+	}
+	return wrong.Err()
+}
