@@ -193,7 +193,7 @@ func TestLeasesOfTheQueueGoByTheStoresClock(t *testing.T) {
 			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				s.storeAhead(off)
-				s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
+				s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
 					time.Sleep(3 * time.Minute)
 					return notifier.Result{Status: notifier.Delivered}
 				})

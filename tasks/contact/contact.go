@@ -14,7 +14,8 @@ type Rule struct {
 // Check checks a contact that is to be set in a field, such as "alert_to". It leaves one
 // that is no contact at all to whoever stores it. The error is a *fault.InvalidError.
 func (r Rule) Check(field, contact string) error {
-	if r.AllowInternal || policy.ValidContact(contact) != nil || !notifier.InternalContact(contact) {
+	valid := policy.ValidContact(contact) == nil
+	if r.AllowInternal || !valid || !notifier.InternalContact(contact) {
 		return nil
 	}
 	return fault.Wrong(field, "%s %s is at an internal address, where nothing is sent: name a public one, or set allow_internal_webhooks",

@@ -70,5 +70,5 @@ func (q *Queue) waitingFor(ctx context.Context, cause error) ([]string, error) {
 			break
 		}
 	}
-	return ids, ctx.Err()
+	return ids, ctx.Err() //nolint:wrapcheck // the caller does
 }

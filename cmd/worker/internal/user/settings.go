@@ -147,7 +147,7 @@ func (u *userSettings) check(settings policy.UserSettings, change userChange) er
 	}
 	if change.contact != nil {
 		if err := u.contacts.Check("contact", settings.Contact); err != nil {
-			return err //nolint:wrapcheck // it says all
+			return err
 		}
 	}
 	switch {
