@@ -276,11 +276,13 @@ func TestAllFaultsOfABodyAreTold(t *testing.T) {
 			[]string{
 				`unknown field "foo"`, "rules has 5/hour and 7/hour", `rules "0/day" is not allowed`, `reach "0s" is not allowed`,
 				"alert_at is a JSON string", `the body names the policy "default"`,
-			}, "at least one rule",
+			},
+			"at least one rule",
 		},
 		{
 			http.MethodPut, vipPath, `{"rules":"1/day","categories":{"m":{"rules":["1/day","2/day"],"count":true},"n":[]}}`,
-			[]string{"rules is a JSON string", `unknown field "categories.m.count"`, "categories.n is a JSON array", "categories.m.rules has 1/day and 2/day"}, "at least one rule",
+			[]string{"rules is a JSON string", `unknown field "categories.m.count"`, "categories.n is a JSON array", "categories.m.rules has 1/day and 2/day"},
+			"at least one rule",
 		},
 		{
 			http.MethodPut, aliceSettings, `{"foo":1,"limits":["0/day"]}`, []string{`unknown field "foo"`, `limits "0/day" is not allowed`}, "",

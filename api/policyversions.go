@@ -61,7 +61,11 @@ func (s *server) policyVersions(r *http.Request, _ web.Query) (web.Answer, error
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return web.Done(message.PolicyVersionsOf(versions)), nil
+	list := message.PolicyVersions{Versions: make([]message.PolicyVersion, len(versions))}
+	for i, v := range versions {
+		list.Versions[i] = message.PolicyVersionOf(v.Version, v.At, v.By, v.Deleted, v.Policy)
+	}
+	return web.Done(list), nil
 }
 
 func (s *server) rollbackPolicyRoute() route {

@@ -57,7 +57,7 @@ func (s *server) listUsers(r *http.Request, q web.Query) (web.Answer, error) {
 	}
 	page := message.Users{Users: make([]message.ListedUser, len(users)), NextCursor: web.UserCursor(next)}
 	for i, user := range users {
-		page.Users[i] = message.ListedUserOf(user)
+		page.Users[i] = message.ListedUserOf(user.User, user.Settings, user.Unreadable)
 	}
 	return web.Done(page), nil
 }

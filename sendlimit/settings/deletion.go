@@ -55,7 +55,6 @@ func (e *PolicyInUseError) Code() fault.Code { return fault.CodePolicyInUse }
 // The error is a *PolicyInUseError, a *fault.NoSuchError, a *VersionError, a
 // *fault.InvalidError for the default policy, or a *fault.UnavailableError.
 func (s *Policies) Delete(ctx context.Context, name string, expected int64) error {
-	const doing = "deleting the policy"
 	if name == policy.DefaultName {
 		return fault.Wrong("policy", "the policy %s can't be deleted: it applies to every user without another one", name)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -85,7 +86,7 @@ func (s *Policies) Version(ctx context.Context, name string, number int64) (poli
 			return *v.Policy, nil
 		}
 	}
-	return policy.Policy{}, &fault.NoSuchError{What: "version of policy " + name, Name: fmt.Sprint(number)}
+	return policy.Policy{}, &fault.NoSuchError{What: "version of policy " + name, Name: strconv.FormatInt(number, 10)}
 }
 
 // Rollback stores an earlier version of a policy again, under a new version, in place of

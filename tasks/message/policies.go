@@ -1,8 +1,9 @@
 package message
 
 import (
+	"time"
+
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // Policy is a policy in an answer: a policy.Document with its defaults spelled out.
@@ -39,15 +40,12 @@ type PolicyVersion struct {
 	Policy  *Policy `json:"policy,omitempty" doc:"What was stored; absent of a deletion, and if only a newer program can read it."`
 }
 
-// PolicyVersionsOf spells versions.
-func PolicyVersionsOf(all []settings.PolicyVersion) PolicyVersions {
-	spelled := PolicyVersions{Versions: make([]PolicyVersion, len(all))}
-	for i, v := range all {
-		spelled.Versions[i] = PolicyVersion{Version: v.Version, At: Time{Time: v.At}, By: v.By, Deleted: v.Deleted}
-		if v.Policy != nil {
-			p := PolicyOf(*v.Policy)
-			spelled.Versions[i].Policy = &p
-		}
+// PolicyVersionOf spells a version. Nil is a deletion, or a policy that can't be read.
+func PolicyVersionOf(version int64, at time.Time, by string, deleted bool, p *policy.Policy) PolicyVersion {
+	spelled := PolicyVersion{Version: version, At: Time{Time: at}, By: by, Deleted: deleted}
+	if p != nil {
+		was := PolicyOf(*p)
+		spelled.Policy = &was
 	}
 	return spelled
 }

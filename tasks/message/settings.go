@@ -7,7 +7,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // SettingsDraft is the request to set all settings of a user. An empty field is not set.
@@ -63,10 +62,9 @@ type ListedUser struct {
 }
 
 // ListedUserOf spells a user with settings.
-func ListedUserOf(u settings.ListedUser) ListedUser {
-	s := u.Settings
+func ListedUserOf(user string, s policy.UserSettings, unreadable bool) ListedUser {
 	listed := ListedUser{
-		User: u.User, Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Blocked: s.Blocked, Unreadable: u.Unreadable,
+		User: user, Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Blocked: s.Blocked, Unreadable: unreadable,
 	}
 	for _, limit := range s.Limits {
 		listed.Limits = append(listed.Limits, limit.String())

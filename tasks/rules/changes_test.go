@@ -90,7 +90,7 @@ func TestFollowersHaveWhatTheStoreHas(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		server, client := redistest.Embedded(t)
-		random := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // a reproducible history
+		random := rand.New(rand.NewPCG(seed, 5))
 		store, err := settings.NewPolicies(client, "")
 		require.NoError(t, err)
 		require.NoError(t, store.Apply(t.Context(), policy.Default()))

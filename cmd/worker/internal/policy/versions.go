@@ -61,7 +61,11 @@ func (c *commands) versionsCommand() *cobra.Command {
 
 func (c *commands) printVersions(versions []settings.PolicyVersion) error {
 	if c.asJSON {
-		return c.PrintJSON(message.PolicyVersionsOf(versions))
+		list := message.PolicyVersions{Versions: make([]message.PolicyVersion, len(versions))}
+		for i, v := range versions {
+			list.Versions[i] = message.PolicyVersionOf(v.Version, v.At, v.By, v.Deleted, v.Policy)
+		}
+		return c.PrintJSON(list)
 	}
 	var s strings.Builder
 	table := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)
@@ -173,5 +177,5 @@ func (c *commands) delete(ctx context.Context, policies *settings.Policies, name
 	if c.asJSON {
 		return c.PrintJSON(message.PolicyDeletion{Outcome: message.PolicyDeleted, Policy: name})
 	}
-	return c.Print(fmt.Sprintf("%s: deleted; worker policy rollback brings it back within 30 days\n", c.Palette().Bold(name)))
+	return c.Print(c.Palette().Bold(name) + ": deleted; worker policy rollback brings it back within 30 days\n")
 }

@@ -49,7 +49,7 @@ func (u *userSettings) list(ctx context.Context, r settings.ListRequest) error {
 			return fmt.Errorf("listing the users: %w", err)
 		}
 		for _, found := range page {
-			user := message.ListedUserOf(found)
+			user := message.ListedUserOf(found.User, found.Settings, found.Unreadable)
 			switch {
 			case u.json:
 				err = encoder.Encode(user)
