@@ -16,6 +16,9 @@ type (
 	RefitProgress = message.RefitProgress
 	// RefitSummary counts what a refit or a preview found and did.
 	RefitSummary = message.RefitSummary
+	// RefitBaseline counts the messages that do not fit the stored policy, in the preview
+	// of another one.
+	RefitBaseline = message.RefitBaseline
 	// Misfit is a scheduled message that breaks a policy.
 	Misfit = message.Misfit
 )

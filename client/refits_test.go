@@ -61,6 +61,7 @@ func TestPreviewAndRefitOfTheRealAPI(t *testing.T) {
 	require.Equal(t, client.RefitSummary{
 		Outcome: "previewed", Policy: "default", Users: 1, Reservations: 2, MisfitUsers: 1, Misfits: 1,
 		MisfitsByRule: map[string]int{"quiet_hours": 1}, Next: 1024,
+		Baseline: &client.RefitBaseline{Version: 1, MisfitsByRule: map[string]int{}},
 	}, summary)
 
 	_, err := a.ApplyPolicy(ctx, strict)
