@@ -64,7 +64,7 @@ type refitRun struct {
 // It can be stopped or killed at any time. Another call for the same version of the policy
 // and the same action, by any program, continues with the partition where it was. The
 // summary counts what was done, also by the runs that it continues, and also with an error.
-// What a killed run did in its last seconds is not counted. The error is a *RunningError, a
+// Of a killed run, the last message may not be counted. The error is a *RunningError, a
 // *PolicyReplacedError, a *fault.InvalidError, a *fault.UnavailableError, or that of the
 // watcher.
 func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action message.RefitAction, w Watcher) (message.RefitSummary, error) {
@@ -216,7 +216,7 @@ func (r *refitRun) one(ctx context.Context, m refit.Misfit) error {
 	}
 	countOutcome(&r.summary, done.Outcome)
 	r.tally.add(done)
-	return errors.Join(err, r.watcher.misfit(done))
+	return errors.Join(err, r.keep(ctx, r.summary.Next, true), r.watcher.misfit(done))
 }
 
 // throttle keeps the turn, runs a batch, and rests.
