@@ -41,7 +41,7 @@ on_conflict: shift
 alert_at: [50, 100]
 alert_to: ops@example.com
 categories:
-  marketing: {rules: [2/calendar_day], quiet_hours: [], only: ["sat,sun 00:00-24:00"], blackouts: [holidays]}
+  marketing: {rules: [2/calendar_day], quiet_hours: [], only: ["sat,sun 00:00-24:00"], blackouts: [holidays], throttle: 500/minute}
   otp:
     exempt: true
     counts: false
@@ -80,6 +80,7 @@ func TestAPolicyOfAFile(t *testing.T) {
 			"marketing": {
 				Rules:      []policy.Rule{{Limit: 2, Period: calendar.Day}},
 				QuietHours: &policy.WeekHours{}, Only: &weekend, Blackouts: new(dates("holidays")),
+				Throttle:   policy.Throttle{Limit: 500, Period: calendar.Minute},
 			},
 			"otp": {Exempt: true, Uncounted: true},
 		},
@@ -171,12 +172,14 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{"categories", "News!", "a name of 1 to 64 of a-z 0-9 _ -", ", line 3", "rules: [1/day]\ncategories:\n  News!: {exempt: true}"},
 		{"categories.otp", "1/hour", "!categories.otp has rules and exempt: true: an exempt message is judged by no rule, so give one of the two", ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, rules: [1/hour]}"},
 		{"categories.otp.counts", "false", "!categories.otp has counts: false without exempt: true: messages that are judged also count", ", line 3", "rules: [1/day]\ncategories:\n  otp: {rules: [1/hour], counts: false}"},
-		{"categories.otp", "{}", "!categories.otp needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or exempt: true", ", line 3", "rules: [1/day]\ncategories:\n  otp:"},
+		{"categories.otp", "{}", "!categories.otp needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or a throttle, or exempt: true", ", line 3", "rules: [1/day]\ncategories:\n  otp:"},
 		{"categories.otp.rules", "hourly", rule, ", line 4", "rules: [1/day]\ncategories:\n  otp:\n    rules: [hourly]"},
 		{"rules", "7/hour", "!rules has 5/hour and 7/hour, which have the same window: keep one of them", ", line 1", "rules: [5/hour, 7/60m]"},
 		{"categories.otp.rules", "2/hour", "!categories.otp.rules has 1/hour and 2/hour, which have the same window: keep one of them", ", line 3", "rules: [1/hour]\ncategories:\n  otp: {rules: [1/hour, 2/hour]}"},
 		{"categories.otp.rules", "1/hour", "!categories.otp.rules has the rule 1/hour twice", ", line 3", "rules: [1/day]\ncategories:\n  otp: {rules: [1/hour, 1/hour]}"},
-		{"setting", "categories.otp.reach", `!unknown setting "categories.otp.reach": there are rules, exempt, counts, quiet_hours, only, blackouts`, ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, reach: 1d}"},
+		{"categories.ads.throttle", "500/day", "1 to 1000000 a minute or an hour, such as 500/minute or 10000/hour", ", line 4", "rules: [1/day]\ncategories:\n  ads:\n    throttle: 500/day"},
+		{"categories.otp", "5/hour", "!categories.otp has a throttle and exempt: true: an exempt message is sent at any time, so give one of the two", ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, throttle: 5/hour}"},
+		{"setting", "categories.otp.reach", `!unknown setting "categories.otp.reach": there are rules, exempt, counts, quiet_hours, only, blackouts, throttle`, ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, reach: 1d}"},
 		{"setting", "prefix", `!unknown setting "prefix": there are ` + known, ", line 2", "rules: [1/day]\nprefix: sl"},
 	} {
 		_, err := readPolicy(row.text)

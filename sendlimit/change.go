@@ -15,7 +15,7 @@ import (
 // Move gives a reservation another place. The old place does not count against
 // the new one, and is kept if that is refused. A move to the present time changes
 // nothing and is not judged: At equals MovedFrom. With records, the rules of the
-// message's category apply.
+// message's category apply. If that has a throttle, the move needs a Hold with it.
 func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	const doing = "moving a reservation"
 	if err := keyspace.CheckUser(r.User); err != nil {
@@ -45,8 +45,12 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	}
 	call := judge.Call{Client: t.client, Script: lua.Move, Doing: doing, User: r.User, At: func(judge.UserRules) time.Time { return cmp.Or(r.At, r.Now) }}
 	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
-		args := by.Arguments(t.about(r.User, r.Now, r.At, nil), 2+len(recorded))
-		return keys, append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)
+		args := by.Arguments(t.about(r.User, r.Now, r.At, nil), 3+len(recorded))
+		args = append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)
+		if len(recorded) > 0 {
+			args = append(args, by.Rules.Throttled(r.Hold.throttle()))
+		}
+		return keys, args
 	})
 	if err != nil {
 		return Decision{}, err

@@ -1,25 +1,31 @@
 package sendlimit
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Hold ties a change of a timeline to the charge that an account bears for it.
+// Hold ties a change of a timeline to the charge that an account bears for it, to that of a
+// throttle, or to both.
 // First the charge is held, maybe on another server. Then the change is made or
 // refused. Then the charge is settled. The record of the message has the attempt
 // of each change that was made. To resolve an unsettled hold, read the record: an
 // attempt that is not in it after NotAfter never will be.
 type Hold struct {
-	Account string // the charged account, 1 to 64 of a-z 0-9 _ -
-	// Attempt is the token of the hold, for this change only, see keyspace.NewToken.
+	Account string // the charged account, 1 to 64 of a-z 0-9 _ -; "" for none
+	// Throttle is the throttle that is charged; zero for none.
+	Throttle policy.NamedThrottle
+	// Attempt is the token of the hold, for this change only, see package quota.
 	Attempt string
 	// NotAfter is the last time, by the server's clock, at which the change may be
-	// made. Later it is refused with CodeHoldOver.
+	// made. Later it is refused with CodeHoldOver. So is a place in a category with a
+	// throttle other than Throttle.
 	NotAfter time.Time
 	// Until is the end of the charged period. A place at or after it is refused
 	// with CodeOutsideHold, and a shift searches only before it. Zero means no end.
@@ -37,12 +43,12 @@ func (h *Hold) check(records bool) error {
 		return nil
 	case !records:
 		return &fault.InvalidError{Field: "hold", Value: h.Attempt, Want: "none: this timeline keeps places only"}
-	case !keyspace.ValidName(h.Account): // accounts are named as policies are
+	case h.Account != "" && !keyspace.ValidName(h.Account): // accounts are named as policies are
 		return &fault.InvalidError{Field: "account", Value: h.Account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
 	case h.NotAfter.IsZero():
 		return &fault.InvalidError{Field: "not_after", Value: "", Want: "a time until which the change may be made"}
 	}
-	return keyspace.CheckToken("attempt", h.Attempt)
+	return keyspace.CheckAttempt(h.Attempt)
 }
 
 // charge returns the field y of a record, see lua/fragments/record.lua; "" without
@@ -51,8 +57,19 @@ func (h *Hold) charge() string {
 	if h == nil {
 		return ""
 	}
-	return h.Account + " " + h.Attempt
+	return cmp.Or(h.Account, script.NoValue) + " " + h.Attempt
 }
+
+// throttle returns the throttle that is charged; zero for none.
+func (h *Hold) throttle() policy.NamedThrottle {
+	if h == nil {
+		return policy.NamedThrottle{}
+	}
+	return h.Throttle
+}
+
+// holdsNothing is the bounds of a hold that is over: no change is made with it.
+const holdsNothing = "0 " + script.NoValue + " " + script.NoValue
 
 // bounds returns, as lua/fragments/hold.lua reads them, until when a change may be
 // made, before when its place must be, and where a search starts; "" for no bounds.

@@ -24,8 +24,9 @@ type Request struct {
 	// SearchFrom is where a shift starts its search. It takes no earlier time, not
 	// even At; zero means At. Check ignores it.
 	SearchFrom time.Time
-	// Hold ties the place to the charge that an account bears for it; nil for no
-	// account. It needs a Record. Check ignores it.
+	// Hold ties the place to the charge that an account or a throttle bears for it;
+	// nil for none. It needs a Record. Check ignores it. If the category has a throttle
+	// and Hold does not have its charge, the code is CodeHoldOver.
 	Hold *Hold
 	// Record is what to store of the message. A Timeline with records requires it,
 	// one without refuses it.
@@ -43,9 +44,10 @@ type MoveRequest struct {
 	// Generation is the new generation, see Record. A Timeline with records requires
 	// it, one without refuses it.
 	Generation string
-	// Hold ties the move to the charge that an account bears for it; nil for no
-	// account. The code is CodeChanged if the reservation is not as Hold.Former and
-	// From say, or if Hold is nil and an account was charged for the reservation.
+	// Hold ties the move to the charge that an account or a throttle bears for it; nil
+	// for none. The code is CodeChanged if the reservation is not as Hold.Former and
+	// From say, if Hold is nil and something was charged for the reservation, or if its
+	// category has a throttle that is not Hold.Throttle.
 	// Hold needs a timeline with records. A move to the present time of the
 	// reservation changes nothing: the record does not get its attempt.
 	Hold *Hold

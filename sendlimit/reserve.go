@@ -119,7 +119,11 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 		alertFrom = set.AlertFrom
 	}
 	shiftUntil, searchFrom := r.shift(set)
-	args = append(args, shiftUntil, resume, alertFrom, r.Hold.bounds(searchFrom))
+	bounds := r.Hold.bounds(searchFrom)
+	if t.options.Records && !scope.Covers(r.Hold.throttle()) {
+		bounds = holdsNothing
+	}
+	args = append(args, shiftUntil, resume, alertFrom, bounds)
 	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
 	if !t.options.Records {
 		return keys, args

@@ -1,7 +1,7 @@
--- hold: ties a change to the charge that an account bears for it.
+-- hold: ties a change to the charge that an account or a throttle bears for it.
 --
 --   charge   "account attempt": the record's field y begins with it once the change is
---            made; "" without a hold
+--            made; the account is "." for none; "" without a hold
 --   bounds   three words, Unix ms, "." for none: until when the change may be made,
 --            before when its place must be, and where a shift starts to search. ""
 --            without bounds.
@@ -37,10 +37,14 @@ local function charged_anew(former)
 end
 
 -- charged_on returns the field y of a message that is moved or cancelled; before is
--- its former field. The hold of this change settled its former attempt. Older ones
--- may belong to another account.
+-- its former field. The hold of this change settled its former attempt, and that is left
+-- out. Older ones may belong to another account. An attempt with a "~" may have a second
+-- hold elsewhere, and is kept.
 local function charged_on(before)
-  local y, former = charge, string.match(before or '', '^%S+ %S+(.*)$') or ''
+  local y = charge
+  local attempt, former = string.match(before or '', '^%S+ (%S+)(.*)$')
+  if not attempt then return y end
+  if string.find(attempt, '~', 1, true) then return charged_anew(before) end
   return y .. former
 end
 

@@ -28,7 +28,8 @@
 --   i  the provider's id of the delivered message
 --   y  charge: account, attempt of the hold under which it came to its place, and
 --      attempts under which the id got a place before, latest first, also of other
---      accounts; "." for none. The change of each of these attempts was made.
+--      accounts; "." for none. The change of each of these attempts was made. An
+--      attempt names what it charged.
 --   z  1 if its place is beside the timeline, see fragments/places.lua
 --
 -- A record does not expire before the message ends: until then the watch list has an

@@ -21,13 +21,15 @@
 --          "" for none
 -- ARGV[19] with KEYS[3]: send time of the reservation, Unix ms; "" for any time,
 --          allowed only without a charge
+-- ARGV[20] with KEYS[3]: categories of which no message is moved with this charge,
+--          each between spaces; "" for none
 --
 -- Returns  a decision, see fragments/decision.lua;
 --          {PAST_EXPIRY, now, send time, 0, expiry}: the message expires by then; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
-if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV ~= 19) then
+if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV ~= 20) then
   return redis.error_reply('ERR place/move.lua: wrong number of keys or arguments')
 end
 
@@ -71,6 +73,7 @@ if record then
   if not is_as(r[8], stands, ARGV[18], ARGV[19]) then return {CHANGED, now, stands, 0} end
   former_generation, first_requested, expiry, charged = r[2], r[4] or r[7] or r[3], tonumber(r[6]), r[8]
   category, was_beside = r[9], r[10]
+  if category and string.find(ARGV[20], ' ' .. category .. ' ', 1, true) then return {CHANGED, now, stands, 0} end
 else
   stands = tonumber(redis.call('ZSCORE', timeline, id) or -1)
   if stands < now - keep then return {NOT_FOUND, now, 0, 0} end

@@ -28,3 +28,13 @@ func CheckToken(field, token string) error {
 	}
 	return nil
 }
+
+// CheckAttempt checks the attempt of a hold, see package quota. The error is an
+// *InvalidError.
+func CheckAttempt(attempt string) error {
+	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-~"
+	if attempt == "" || len(attempt) > 256 || !OnlyBytes(attempt, allowed) {
+		return &fault.InvalidError{Field: "attempt", Value: attempt, Want: "1 to 256 of A-Z a-z 0-9 _ - ~, see package quota"}
+	}
+	return nil
+}

@@ -49,6 +49,7 @@ type CategoryDocument struct {
 	QuietHours []string `json:"quiet_hours,omitzero"`
 	Only       []string `json:"only,omitzero"`
 	Blackouts  []string `json:"blackouts,omitzero"`
+	Throttle   string   `json:"throttle,omitempty"` // as ParseThrottle reads it
 }
 
 // Document returns the document of the policy, without fields that have their default.
@@ -94,7 +95,7 @@ func (p Policy) Document() Document {
 func categoryDocuments(categories map[string]CategoryRules) map[string]CategoryDocument {
 	documents := make(map[string]CategoryDocument, len(categories))
 	for name, c := range categories {
-		category := CategoryDocument{Exempt: c.Exempt}
+		category := CategoryDocument{Exempt: c.Exempt, Throttle: c.Throttle.String()}
 		if len(c.Rules) > 0 {
 			category.Rules = ruleTexts(c.Rules)
 		}
@@ -195,7 +196,9 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 	// A list that could not be read is not an empty one.
 	wrong.Add(p.Validate())
 	wrong = slices.DeleteFunc(wrong, func(w *fault.InvalidError) bool {
-		return slices.ContainsFunc(unread, func(u *fault.InvalidError) bool { return u.Field == w.Field || u.Field == w.Field+".rules" }) ||
+		return slices.ContainsFunc(unread, func(u *fault.InvalidError) bool {
+			return u.Field == w.Field || u.Field == w.Field+".rules" || u.Field == w.Field+".throttle"
+		}) ||
 			slices.ContainsFunc(unreadChanges, func(c string) bool { return w.Field == c || strings.HasPrefix(w.Field, c+".") })
 	})
 	return p, append(unread, wrong...)
@@ -258,6 +261,8 @@ func (c CategoryDocument) rules(field string) (CategoryRules, error) {
 		wrong.Add(fault.InField(err, field+".blackouts"))
 		category.Blackouts = &dates
 	}
+	category.Throttle, err = ParseThrottle(c.Throttle)
+	wrong.Add(fault.InField(err, field+".throttle"))
 	return category, wrong.Err()
 }
 

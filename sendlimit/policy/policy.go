@@ -106,6 +106,9 @@ type CategoryRules struct {
 	QuietHours *WeekHours
 	Only       *WeekHours
 	Blackouts  *Blackouts
+	// Throttle limits the messages of the category over all users of the policy. An exempt
+	// category has none.
+	Throttle Throttle
 }
 
 // Default returns 1/minute, 5/hour and 10/calendar_day in UTC.
@@ -189,7 +192,8 @@ func (p Policy) Equal(other Policy) bool {
 
 func (c CategoryRules) equal(other CategoryRules) bool {
 	return slices.Equal(c.Rules, other.Rules) && c.Exempt == other.Exempt && c.Uncounted == other.Uncounted &&
-		equalOrNil(c.QuietHours, other.QuietHours) && equalOrNil(c.Only, other.Only) && equalOrNil(c.Blackouts, other.Blackouts)
+		equalOrNil(c.QuietHours, other.QuietHours) && equalOrNil(c.Only, other.Only) && equalOrNil(c.Blackouts, other.Blackouts) &&
+		c.Throttle == other.Throttle
 }
 
 func equalOrNil[T interface{ Equal(other T) bool }](a, b *T) bool {
@@ -255,6 +259,9 @@ func (c CategoryRules) String() string {
 	}
 	if c.Blackouts != nil {
 		parts = append(parts, labelled("never on ", c.Blackouts.String(), "no blackouts"))
+	}
+	if !c.Throttle.IsZero() {
+		parts = append(parts, c.Throttle.String()+" over all users")
 	}
 	return strings.Join(parts, " and ")
 }

@@ -90,7 +90,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{categories(map[string]policy.CategoryRules{long: {Rules: minute}}), "categories", long, "a name of 1 to 64 of a-z 0-9 _ -"},
 		{
 			categories(map[string]policy.CategoryRules{"ads": {}}),
-			"categories.ads", "{}", "categories.ads needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or exempt: true",
+			"categories.ads", "{}", "categories.ads needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or a throttle, or exempt: true",
 		},
 		{
 			categories(map[string]policy.CategoryRules{"ads": {Exempt: true, Rules: minute}}),

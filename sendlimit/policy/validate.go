@@ -141,13 +141,21 @@ func (c CategoryRules) validate(field string) error {
 			Field: field, Value: c.String(),
 			Says: field + " has quiet times and exempt: true: an exempt message is sent at any time, so give one of the two",
 		}
-	case !c.Exempt && len(c.Rules) == 0 && !c.HasQuiet():
+	case c.Exempt && !c.Throttle.IsZero():
+		return &fault.InvalidError{
+			Field: field, Value: c.Throttle.String(),
+			Says: field + " has a throttle and exempt: true: an exempt message is sent at any time, so give one of the two",
+		}
+	case !c.Exempt && len(c.Rules) == 0 && !c.HasQuiet() && c.Throttle.IsZero():
 		return &fault.InvalidError{
 			Field: field, Value: "{}",
-			Says: field + " needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or exempt: true",
+			Says: field + " needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or a throttle, or exempt: true",
 		}
 	}
-	return fault.InField(validateRules(c.Rules, field+".rules"), field+".rules")
+	var wrong fault.InvalidErrors
+	wrong.Add(fault.InField(validateRules(c.Rules, field+".rules"), field+".rules"))
+	wrong.Add(c.Throttle.validate(field + ".throttle"))
+	return wrong.Err()
 }
 
 // validateQuiet checks that the hours of each category leave a time of the week.

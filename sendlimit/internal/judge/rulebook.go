@@ -24,6 +24,8 @@ type Rulebook struct {
 	Keep     time.Duration // the longest of all: older places do not count
 	keep     any           // Keep, ms
 	until    atomic.Int64  // Unix ms; see Rules.UseUntil
+	// throttles says that some policy has a throttle.
+	throttles bool
 }
 
 // UserRules is what judges the messages of one user.
@@ -60,6 +62,7 @@ func newRulebook(owner *Rules, policies []policy.Policy, before *Rulebook) (*Rul
 			b.Base = rules
 		}
 		b.byName[p.Name], b.Keep = rules, max(b.Keep, rules.Keep)
+		b.throttles = b.throttles || rules.throttled != any("")
 	}
 	b.keep = b.Keep.Milliseconds()
 	return b, nil

@@ -109,6 +109,7 @@ func (r *Rules) Frozen() *Rules {
 	b := r.Book()
 	frozen.current.Store(&Rulebook{
 		owner: frozen, policies: b.policies, Base: b.Base, byName: b.byName, Keep: b.Keep, keep: b.keep,
+		throttles: b.throttles,
 	})
 	return frozen
 }

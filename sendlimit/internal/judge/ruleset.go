@@ -34,6 +34,7 @@ type Ruleset struct {
 	refused    *Scope // the same, if the policy refuses these
 	tables     [4]atomic.Pointer[yearTables]
 	dated      []datedRules // of the policy's dated changes; nil in a part
+	throttled  any          // categories that have a throttle, see Throttled
 }
 
 // newRuleset compiles a policy for users with the same settings. The error is an
@@ -77,6 +78,7 @@ func newUndated(part, whole policy.Policy, own policy.UserSettings, zones *calen
 	s.quiets = []scopeQuiet{{quiet: p.Quiet("", own.QuietHours)}}
 	calendar := s.alerting() || slices.ContainsFunc(p.Rules, policy.Rule.Calendar)
 	entries := make([]string, 0, len(p.Categories))
+	s.throttled = s.throttledBut(policy.NamedThrottle{})
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
 		category := p.Categories[name]
 		calendar = calendar || slices.ContainsFunc(category.Rules, policy.Rule.Calendar)

@@ -21,7 +21,9 @@ type Scope struct {
 	Uncounted bool // its places do not count for others
 	Refused   bool // the policy accepts no new messages of the category
 	OptedOut  bool // the user does not want messages of the category
-	quiet     int  // index of its quiet times in Ruleset.quiets
+	// Throttle limits the category over all users; zero for none.
+	Throttle policy.NamedThrottle
+	quiet    int // index of its quiet times in Ruleset.quiets
 }
 
 // optedOut returns the scope of a category that the user does not want.
@@ -54,7 +56,7 @@ func (s *Ruleset) newScope(category, words string) *Scope {
 	}
 	return &Scope{
 		Set: s, Own: rules.Rules, category: category, words: words,
-		whose: strconv.Itoa(len(s.Policy.Rules)) + " " + category,
+		whose: strconv.Itoa(len(s.Policy.Rules)) + " " + category, Throttle: s.Policy.ThrottleOf(category),
 	}
 }
 
