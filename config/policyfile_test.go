@@ -80,7 +80,7 @@ func TestAPolicyOfAFile(t *testing.T) {
 			"marketing": {
 				Rules:      []policy.Rule{{Limit: 2, Period: calendar.Day}},
 				QuietHours: &policy.WeekHours{}, Only: &weekend, Blackouts: new(dates("holidays")),
-				Throttle:   policy.Throttle{Limit: 500, Period: calendar.Minute},
+				Throttle: policy.Throttle{Limit: 500, Period: calendar.Minute},
 			},
 			"otp": {Exempt: true, Uncounted: true},
 		},

@@ -1,5 +1,5 @@
--- charge/hold.lua: charges an account for a message that is about to be accepted,
--- moved or cancelled.
+-- charge/hold.lua: charges an account, or a throttle, for a message that is about to be
+-- accepted, moved or cancelled.
 --
 -- The charge is a hold until it is known whether the change was made. The script
 -- first settles the holds of ARGV[21]: what they give back is free for this one. A
@@ -9,8 +9,8 @@
 -- KEYS[2]  the hold (HASH, see fragments/charge.lua)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  "sl:{p0042}:", the start of the keys of the account's partition
--- ARGV[3]  attempt
--- ARGV[4]  account
+-- ARGV[3]  attempt, with which of its holds it is
+-- ARGV[4]  account, or "~" and the name of a throttle, whose period is the hour below
 -- ARGV[5]  user
 -- ARGV[6]  message id
 -- ARGV[7]  counters to charge: "hd", "h" of the hour, "d" of the day, or ""

@@ -1,9 +1,9 @@
--- charge: what an account is charged for a message.
+-- charge: what an account, or a throttle, is charged for a message.
 --
 -- The charge is a hold until it is known whether the change was made. A hold is a
 -- HASH; a field's name is one letter, and an empty field is absent:
 --
---   a  account
+--   a  account, or "~" and the name of a throttle, whose period is the hour below
 --   u  user and
 --   i  id of the message
 --   n  until when the change may be made, Unix ms

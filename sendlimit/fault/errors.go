@@ -32,6 +32,7 @@ const (
 
 	CodeRateLimited   Code = "rate_limited"   // too many calls: see RetryAfter
 	CodeQuotaExceeded Code = "quota_exceeded" // the account's messages of that hour or day are used up: see ResetsAt
+	CodeThrottled     Code = "throttled"      // the category's messages of that minute or hour, over all users, are used up
 	CodeUnauthorized  Code = "unauthorized"   // there is no API key, or it may not do this
 	CodeForbidden     Code = "forbidden"      // the API key does not have the scope
 	CodeInternal      Code = "internal"       // an error of the program itself

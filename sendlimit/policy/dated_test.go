@@ -46,7 +46,7 @@ func TestDatedChangesThatAreRefused(t *testing.T) {
 		"changes.1 and changes.2 apply at the same time":                                      {{From: "2027-01-02"}, {From: "2027-03-01", Until: "2027-04-01"}},
 		`changes.2.rules "x" is not allowed`:                                                  {{From: "2027-01-02", Until: "2027-01-03"}, {From: "2027-03-01", Rules: []string{"x"}}},
 		"in changes.1: a policy needs at least one rule":                                      {{From: "2027-01-02", Rules: []string{}}},
-		"in changes.1: rules has 1/hour and 2/hour, which":                                     {{From: "2027-01-02", Rules: []string{"1/hour", "2/60m"}}},
+		"in changes.1: rules has 1/hour and 2/hour, which":                                    {{From: "2027-01-02", Rules: []string{"1/hour", "2/60m"}}},
 		"in changes.1: only 22:00-07:00 is all in the quiet hours 22:00-08:00":                {{From: "2027-01-02", Only: []string{"22:00-07:00"}}},
 		"in changes.1: categories.a needs at least one rule":                                  {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {}}}},
 		"there are 21 changes: a policy has at most 20":                                       make([]policy.ChangeDocument, 21),

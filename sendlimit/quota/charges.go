@@ -28,12 +28,15 @@ import (
 // how a charge and a change of a timeline stay together. Any number of processes
 // may use it concurrently.
 //
-// A refusal is a Charge with CodeQuotaExceeded. A changed limit of a tier takes
-// effect with the next Hold; what is charged stays charged.
+// It counts the messages of throttles in the same way, in the natural minute or hour of
+// their send times in UTC. See policy.Throttle.
 //
-// A message that is postponed, dropped or given up stays charged in the hour and
-// the day that it was accepted for. To count calls as they come, use package
-// counters.
+// A refusal is a Charge with CodeQuotaExceeded or CodeThrottled. A changed limit takes
+// effect with the next Hold; what is charged stays charged. A throttle that is new counts
+// what is accepted from then on.
+//
+// A message that is postponed, dropped or given up stays charged in the periods that it
+// was accepted for. To count calls as they come, use package counters.
 type Charges struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
@@ -63,15 +66,16 @@ func New(client redis.UniversalClient, o Options) (*Charges, error) {
 	return &Charges{client: client, keys: keys, within: o.LookAfter / 2, look: o.LookAfter}, nil
 }
 
-// Request asks to charge an account for a message at a send time.
+// Request asks to charge an account, a throttle or both for a message at a send time.
 type Request struct {
-	Account accounts.Account
-	Tier    accounts.Tier // its limits and when to tell the account's contact
-	User    string
-	ID      string
-	At      time.Time // the send time
+	Account  accounts.Account     // the zero Account for none
+	Tier     accounts.Tier        // its limits and when to tell the account's contact
+	Throttle policy.NamedThrottle // zero for none
+	User     string
+	ID       string
+	At       time.Time // the send time
 	// Present says that the message is to be sent now: At is the present time by
-	// the caller's clock, and the store's clock must be in the same hour.
+	// the caller's clock, and the store's clock must be in the same periods.
 	Present bool
 	// Standing is the message's present state, for a move. What it was charged is
 	// given back if the move is made, and nothing is charged twice.
@@ -84,15 +88,15 @@ type Request struct {
 type Charge struct {
 	Allowed bool
 	// Code says why not; it is empty when Allowed. CodeQuotaExceeded: the hour or
-	// the day is used up. CodeOutsideHold: the hour of At is over, or is not the
-	// present one of a Present request, by the store's clock. CodeHoldOver: this
-	// attempt was settled before.
+	// the day is used up. CodeThrottled: the throttle's period is. CodeOutsideHold: one
+	// of the periods of At is over, or is not the present one of a Present request, by
+	// the store's clock. CodeHoldOver: this attempt was settled before.
 	Code fault.Code
 
 	At time.Time // the send time that was judged
 	// UsedUp is the hour or the day that has no messages left, with
-	// CodeQuotaExceeded; of both, the day. A send time from its Until on counts
-	// in the next one.
+	// CodeQuotaExceeded; of both, the day. With CodeThrottled it is the period of the
+	// throttle. A send time from its Until on counts in the next one.
 	UsedUp counters.Usage
 	// RetryAfter is how long the used-up period still lasts. It is zero if that
 	// period has not begun: waiting makes no room in it.
@@ -102,7 +106,7 @@ type Charge struct {
 	Day counters.Usage
 
 	// Hold is what the change has to be made with. An Allowed charge has to be
-	// settled, a refused one has not.
+	// settled, a refused one has not. Its time ends with the shortest period.
 	Hold sendlimit.Hold
 	// Notices has the ids of the notices that the charge put into the outbox.
 	Notices []string
@@ -113,21 +117,50 @@ type Charge struct {
 // Hold charges an account for a message that is about to get a place, or another
 // place.
 func (c *Charges) Hold(ctx context.Context, r Request) (Charge, error) {
-	if err := checkCharge(r.Account.Name, r.User, r.ID); err != nil {
-		return Charge{}, err
-	}
-	hour, day, err := r.Account.Periods(r.At)
-	if err != nil {
-		return Charge{}, err
-	}
-	h := holding{
-		Request: r, hour: hour, day: day,
-		attempt: newAttempt(hour.From, day.From), chargeHour: true, chargeDay: true,
-	}
+	var former charged
+	formerHold := ""
 	if r.Standing != nil {
-		h.takesOver(*r.Standing)
+		formerHold = r.Standing.Hold
+		former = chargedBy(formerHold)
 	}
-	return c.hold(ctx, h)
+	if err := r.check(); err != nil {
+		return Charge{}, err
+	}
+	var charges charged
+	if r.Account.Name != "" {
+		var err error
+		if charges.hour, charges.day, err = r.Account.Periods(r.At); err != nil {
+			return Charge{}, err
+		}
+	}
+	if !r.Throttle.IsZero() {
+		charges.throttle, charges.period = r.Throttle.Name, r.Throttle.Around(r.At).From
+	}
+	charges.back = former.throttle != "" && former.throttle != charges.throttle
+	attempt := newAttempt(charges)
+	var parts []holding
+	if r.Account.Name != "" {
+		h := holding{Request: r, hour: charges.hour, day: charges.day, attempt: attempt, chargeHour: true, chargeDay: true}
+		if r.Standing != nil {
+			h.takesOver(*r.Standing)
+		}
+		parts = append(parts, h)
+	}
+	if charges.throttle != "" {
+		parts = append(parts, r.throttleHolding(attempt, former))
+	}
+	if charges.back {
+		parts = append(parts, formerHolding(*r.Standing, attempt, former, r.Now))
+	}
+	return c.holdAll(ctx, attempt, formerHold, r, parts)
+}
+
+// check returns an *InvalidError for a request that is not valid.
+func (r Request) check() error {
+	if r.Account.Name == "" && r.Throttle.IsZero() && (r.Standing == nil || r.Standing.Hold == "") {
+		return &fault.InvalidError{Field: "account", Value: "", Want: "an account or a throttle to charge"}
+	}
+	return checkCharge(r.Account.Name, r.User, r.ID)
 }
 
 // HoldRelease keeps a hold for a message that is about to be cancelled. What the
@@ -136,16 +169,23 @@ func (c *Charges) HoldRelease(ctx context.Context, s messages.Standing, now time
 	if err := checkCharge(s.Account, s.User, s.ID); err != nil {
 		return Charge{}, err
 	}
-	h := holding{
-		Request: Request{Account: accounts.Account{Name: s.Account}, User: s.User, ID: s.ID, Now: now},
-		attempt: keyspace.NewToken(),
+	former := chargedBy(s.Hold)
+	attempt := newAttempt(charged{back: former.throttle != ""})
+	r := Request{Account: accounts.Account{Name: s.Account}, User: s.User, ID: s.ID, Now: now}
+	var parts []holding
+	if s.Account != "" {
+		h := holding{Request: r, attempt: attempt}
+		h.takesOver(s)
+		parts = append(parts, h)
 	}
-	h.takesOver(s)
-	return c.hold(ctx, h)
+	if former.throttle != "" {
+		parts = append(parts, formerHolding(s, attempt, former, now))
+	}
+	return c.holdAll(ctx, attempt, s.Hold, r, parts)
 }
 
 func checkCharge(account, user, id string) error {
-	if !accounts.ValidName(account) {
+	if account != "" && !accounts.ValidName(account) {
 		return &fault.InvalidError{Field: "account", Value: account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
 	}
 	if err := keyspace.CheckUser(user); err != nil {
@@ -162,19 +202,18 @@ type holding struct {
 	hour, day             calendar.Stretch // zero of a release
 	chargeHour, chargeDay bool
 	backHour, backDay     time.Time // given back if the change is made; zero means none
-	former                string
-	made                  []string // attempts whose changes are known to be made
+	made                  []string  // holds whose changes are known to be made
 }
 
 // takesOver marks what a message was charged to be given back, except for a
 // period that it is charged for again.
 func (h *holding) takesOver(s messages.Standing) {
-	h.former = s.Hold
 	if s.Hold != "" {
 		h.made = append([]string{s.Hold}, s.FormerHolds...)
 	}
-	hour, day, ok := chargedBy(s.Hold)
-	if !ok || s.Account != h.Account.Name {
+	former := chargedBy(s.Hold)
+	hour, day := former.hour.From, former.day.From
+	if hour.IsZero() || s.Account != h.Account.Name {
 		return
 	}
 	if h.chargeHour = !hour.Equal(h.hour.From) && h.hour != (calendar.Stretch{}); !hour.Equal(h.hour.From) {
@@ -224,9 +263,7 @@ func (c *Charges) hold(ctx context.Context, h holding) (Charge, error) {
 		charge.Notices = append(charge.Notices, in.String(i))
 	}
 	if charge.Allowed {
-		charge.Hold = sendlimit.Hold{
-			Account: h.Account.Name, Attempt: h.attempt, NotAfter: in.Time(2), Until: h.hour.Until, Former: h.former,
-		}
+		charge.Hold = sendlimit.Hold{NotAfter: in.Time(2), Until: h.hour.Until}
 	}
 	return charge, in.Err
 }

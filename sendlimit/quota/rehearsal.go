@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Rehearsal is a dry run of many charges. It begins with what accounts are
+// Rehearsal is a dry run of many charges. It begins with what accounts and throttles are
 // charged when it first asks for each, counts on in memory, and writes nothing.
 // Charges.Rehearse makes one; the zero value is not usable. It is safe for
 // concurrent use.
@@ -30,10 +32,10 @@ func (c *Charges) Rehearse() *Rehearsal {
 // Hold answers what Charges.Hold would answer if all that this rehearsal held had
 // been charged. Its hold is for a timeline's Rehearsal and does not expire.
 func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
-	if err := checkCharge(request.Account.Name, request.User, request.ID); err != nil {
+	if err := request.check(); err != nil {
 		return Charge{}, err
 	}
-	usage, err := r.usage(ctx, request)
+	usage, keys, err := r.usage(ctx, request)
 	if err != nil {
 		return Charge{}, err
 	}
@@ -43,76 +45,132 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 			return Charge{}, err
 		}
 	}
-	hour, day := usage[0], usage[1]
-	if !charge.Now.Before(hour.Until) {
-		charge.Code = fault.CodeOutsideHold
-		return charge, nil
+	charge.Hold = sendlimit.Hold{
+		Account: request.Account.Name, Throttle: request.Throttle, NotAfter: time.UnixMilli(script.EndOfTime).UTC(),
+	}
+	for _, u := range usage {
+		if charge.Hold.Until.IsZero() || u.Until.Before(charge.Hold.Until) {
+			charge.Hold.Until = u.Until
+		}
+	}
+	if !charge.Now.Before(charge.Hold.Until) {
+		return Charge{At: request.At, Now: charge.Now, Code: fault.CodeOutsideHold}, nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	keys := r.keys(request.Account.Name, hour.From, day.From)
-	for i, u := range []counters.Usage{hour, day} {
+	var charges charged
+	for i, u := range usage {
 		u.Used = r.used[keys[i]]
-		if u.Counter.Limit > 0 && u.Remaining() == 0 {
+		full := u.Counter.Limit > 0 && u.Remaining() == 0
+		switch {
+		case i == 2 || request.Account.Name == "":
+			charges.throttle, charges.period = request.Throttle.Name, u.From
+			if full && charge.Code == "" {
+				charge.full(u)
+			}
+		case full:
 			charge.refuse(u) // of both, the day
+		case i == 0:
+			charges.hour.From = u.From
+		default:
+			charge.Day, charges.day.From = u, u.From
 		}
 	}
 	if charge.Code != "" {
+		charge.Hold = sendlimit.Hold{}
+		if charge.Code == fault.CodeQuotaExceeded && charge.UsedUp.Counter.Period != calendar.Day {
+			charge.Day = counters.Usage{}
+		}
 		return charge, nil
 	}
 	for _, key := range keys {
 		r.used[key]++
 	}
 	charge.Allowed = true
-	charge.Day = day
-	charge.Day.Used = r.used[keys[1]]
-	charge.Hold = sendlimit.Hold{
-		Account: request.Account.Name, Attempt: newAttempt(hour.From, day.From),
-		NotAfter: time.UnixMilli(script.EndOfTime).UTC(), Until: hour.Until,
+	if request.Account.Name != "" {
+		charge.Day.Used++
 	}
+	charge.Hold.Attempt = newAttempt(charges)
 	return charge, nil
+}
+
+// NextOpen answers what Charges.NextOpen would answer if all that this rehearsal held had
+// been charged.
+func (r *Rehearsal) NextOpen(ctx context.Context, t policy.NamedThrottle, from, until time.Time) (time.Time, error) {
+	return r.charges.nextOpen(ctx, t, from, until, func(key string, used int64) int64 {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if known, ok := r.used[key]; ok {
+			return known
+		}
+		return used
+	})
 }
 
 // GiveBack gives back what was held.
 func (r *Rehearsal) GiveBack(h sendlimit.Hold) {
-	hour, day, ok := chargedBy(h.Attempt)
-	if !ok {
-		return
-	}
+	charges := chargedBy(h.Attempt)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, key := range r.keys(h.Account, hour, day) {
+	if h.Account != "" {
+		for _, key := range r.keys(h.Account, charges.hour.From, charges.day.From) {
+			r.used[key] = max(r.used[key]-1, 0)
+		}
+	}
+	if charges.throttle != "" {
+		key := r.charges.keys.Charged(subjectOf(charges.throttle), "h", charges.period)
 		r.used[key] = max(r.used[key]-1, 0)
 	}
 }
 
-// usage returns the hour and the day of a request, after reading what is charged
-// in them if that is not known yet.
-func (r *Rehearsal) usage(ctx context.Context, request Request) ([]counters.Usage, error) {
-	usage, err := r.charges.periods(request.Account, request.Tier, request.At)
-	if err != nil {
-		return nil, err
+// usage returns the periods of a request: the hour and the day of its account, then that of
+// its throttle. It reads what is charged in them if that is not known yet. It also returns
+// the keys of their counters.
+func (r *Rehearsal) usage(ctx context.Context, request Request) (usage []counters.Usage, keys []string, err error) {
+	if request.Account.Name != "" {
+		if usage, err = r.charges.periods(request.Account, request.Tier, request.At); err != nil {
+			return nil, nil, err
+		}
+		keys = r.keys(request.Account.Name, usage[0].From, usage[1].From)
+		if err := r.learn(ctx, keys); err != nil {
+			return nil, nil, err
+		}
 	}
-	keys := r.keys(request.Account.Name, usage[0].From, usage[1].From)
+	if t := request.Throttle; !t.IsZero() {
+		key := r.charges.throttleKey(t, request.At)
+		if err := r.learn(ctx, []string{key}); err != nil {
+			return nil, nil, err
+		}
+		usage, keys = append(usage, usageOf(t, 0, request.At)), append(keys, key)
+	}
+	return usage, keys, nil
+}
+
+// learn reads counters of one partition, unless they are known.
+func (r *Rehearsal) learn(ctx context.Context, keys []string) error {
 	r.mu.Lock()
-	_, hour := r.used[keys[0]]
-	_, day := r.used[keys[1]]
-	r.mu.Unlock()
-	if hour && day {
-		return usage, nil
+	known := 0
+	for _, key := range keys {
+		if _, ok := r.used[key]; ok {
+			known++
+		}
 	}
-	charged, err := r.charges.Usage(ctx, request.Account, request.Tier, request.At)
+	r.mu.Unlock()
+	if known == len(keys) {
+		return nil
+	}
+	used, err := r.charges.used(ctx, keys)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, key := range keys {
-		if _, known := r.used[key]; !known {
-			r.used[key] = charged[i].Used
+		if _, ok := r.used[key]; !ok {
+			r.used[key] = used[i]
 		}
 	}
-	return usage, nil
+	return nil
 }
 
 func (r *Rehearsal) keys(account string, hour, day time.Time) []string {

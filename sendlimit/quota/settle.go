@@ -20,6 +20,7 @@ import (
 type Settlement struct {
 	Account string
 	Attempt string
+	Former  string // the attempt that charged the message before, as in the Hold
 	// Made says that the change was made: the charge stays, and what the message
 	// was charged before is given back. Otherwise the charge is given back, and
 	// the change must not be made any more.
@@ -33,11 +34,44 @@ type Settlement struct {
 // After an error, holds that were not settled become due. Those that were settled
 // are not settled again, and their notices are returned beside the error.
 func (c *Charges) Settle(ctx context.Context, now time.Time, holds ...Settlement) (notices []string, err error) {
+	var all []settleCall
+	for _, s := range holds {
+		all = s.appendCalls(all)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return c.settleAll(ctx, now, all)
+}
+
+// settleCall is a hold to be settled, by its name in its partition.
+type settleCall struct {
+	partition int
+	hold      string
+	made      bool
+}
+
+// appendCalls appends the holds of an attempt.
+func (s Settlement) appendCalls(calls []settleCall) []settleCall {
+	if s.Account != "" {
+		calls = append(calls, settleCall{keyspace.Partition(s.Account), s.Attempt, s.Made})
+	}
+	throttle, former := chargedBy(s.Attempt).throttle, chargedBy(s.Former).throttle
+	if throttle != "" {
+		calls = append(calls, settleCall{keyspace.Partition(subjectOf(throttle)), s.Attempt + ofThrottle, s.Made})
+	}
+	if former != "" && former != throttle {
+		calls = append(calls, settleCall{keyspace.Partition(subjectOf(former)), s.Attempt + ofFormer, s.Made})
+	}
+	return calls
+}
+
+func (c *Charges) settleAll(ctx context.Context, now time.Time, holds []settleCall) (notices []string, err error) {
 	const doing = "settling charges"
 	calls := make([]*redis.Cmd, len(holds))
 	_, err = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, s := range holds {
-			keys, args := c.settleCall(keyspace.Partition(s.Account), s.Attempt, s.Made, now)
+			keys, args := c.settleCall(s, now)
 			calls[i] = pipe.EvalSha(ctx, lua.SettleHold.Hash(), keys, args...)
 		}
 		return nil
@@ -52,7 +86,7 @@ func (c *Charges) Settle(ctx context.Context, now time.Time, holds ...Settlement
 		var failed error
 		switch v, problem := call.Result(); {
 		case redis.HasErrorPrefix(problem, "NOSCRIPT"): // a pipeline does not load it
-			keys, args := c.settleCall(keyspace.Partition(holds[i].Account), holds[i].Attempt, holds[i].Made, now)
+			keys, args := c.settleCall(holds[i], now)
 			answer, failed = script.Run(ctx, c.client, lua.SettleHold, doing, keys, args)
 		case problem != nil:
 			failed = store.Explain(problem, doing)
@@ -78,12 +112,12 @@ func firstError(first, second error) error {
 	return second
 }
 
-func (c *Charges) settleCall(partition int, attempt string, made bool, now time.Time) ([]string, []any) {
+func (c *Charges) settleCall(s settleCall, now time.Time) ([]string, []any) {
 	change := 0
-	if made {
+	if s.made {
 		change = 1
 	}
-	return []string{c.keys.HoldsOf(partition)}, []any{script.Milliseconds(now), c.keys.Partitions[partition], attempt, change}
+	return []string{c.keys.HoldsOf(s.partition)}, []any{script.Milliseconds(now), c.keys.Partitions[s.partition], s.hold, change}
 }
 
 // settled reads the reply of lua/charge/settle_hold.lua.
@@ -99,7 +133,7 @@ func settled(answer script.Reply, doing string) (now bool, notices []string, err
 
 // DueHold is a hold that was not settled in time.
 type DueHold struct {
-	Attempt string
+	Attempt string    // with which of its holds it is
 	Since   time.Time // when it became due
 
 	partition int
@@ -179,12 +213,12 @@ func (c *Charges) Resolve(ctx context.Context, due DueHold, now time.Time) (Hold
 		if in.Err != nil {
 			return HoldOpen, nil, in.Err
 		}
-		made = len(attempts) > 1 && slices.Contains(attempts[1:], due.Attempt)
+		made = len(attempts) > 1 && slices.Contains(attempts[1:], attemptOf(due.Attempt))
 		if !made && !looked.After(notAfter.Add(c.within)) {
 			return HoldOpen, nil, nil
 		}
 	}
-	keys, args := c.settleCall(due.partition, due.Attempt, made, now)
+	keys, args := c.settleCall(settleCall{due.partition, due.Attempt, made}, now)
 	answer, err := script.Run(ctx, c.client, lua.SettleHold, doing, keys, args)
 	if err != nil {
 		return HoldOpen, nil, err

@@ -3,13 +3,11 @@ package quota
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -42,26 +40,15 @@ func (c *Charges) Check(ctx context.Context, r Request) (Charge, error) {
 // Usage returns how much of an account's hour and day around a time is charged,
 // holds included. A Limit of 0 means no limit.
 func (c *Charges) Usage(ctx context.Context, a accounts.Account, t accounts.Tier, at time.Time) ([]counters.Usage, error) {
-	const doing = "reading what an account is charged"
 	usage, err := c.periods(a, t, at)
 	if err != nil {
 		return nil, err
 	}
-	counts, err := c.client.MGet(ctx,
-		c.keys.Charged(a.Name, "h", usage[0].From), c.keys.Charged(a.Name, "d", usage[1].From)).Result()
-	if err != nil {
-		return nil, store.Explain(err, doing)
+	used, err := c.used(ctx, []string{c.keys.Charged(a.Name, "h", usage[0].From), c.keys.Charged(a.Name, "d", usage[1].From)})
+	for i := range used {
+		usage[i].Used = used[i]
 	}
-	for i, count := range counts {
-		text, ok := count.(string)
-		if !ok {
-			continue // nothing is charged
-		}
-		if usage[i].Used, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return nil, script.ReplyError(doing, "a counter is no integer")
-		}
-	}
-	return usage, nil
+	return usage, err
 }
 
 // Balance says how much of an account's present hour and day is charged.

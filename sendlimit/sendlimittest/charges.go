@@ -10,21 +10,25 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// ChargeModel is a plain model of accounts' charges. A message that was accepted
-// and not cancelled counts once in the hour and once in the day of its send time,
-// in its account's zone. Do not use it for days on which the clocks change.
+// ChargeModel is a plain model of the charges of accounts and throttles. A message that was
+// accepted and not cancelled counts once in the hour and once in the day of its send time,
+// in its account's zone, and once in the period of its category's throttle. Do not use it
+// for days on which the clocks change.
 type ChargeModel struct {
-	zones   map[string]*time.Location // by account
-	charged map[string]chargedMessage // by user and id
+	zones     map[string]*time.Location // by account
+	throttles policy.Policy
+	charged   map[string]chargedMessage // by user and id
 }
 
 type chargedMessage struct {
-	account string
-	at      time.Time
+	account, category string
+	at                time.Time
 }
 
 // NewChargeModel returns a model in which no account is charged. Accounts that
@@ -33,20 +37,33 @@ func NewChargeModel(zones map[string]*time.Location) *ChargeModel {
 	return &ChargeModel{zones: zones, charged: make(map[string]chargedMessage)}
 }
 
+// Throttle has the model count in the throttles of a policy.
+func (m *ChargeModel) Throttle(p policy.Policy) { m.throttles = p }
+
 // Update sets the state of a message: accepted, moved or cancelled.
 func (m *ChargeModel) Update(s messages.Standing) {
 	key := s.User + "\x00" + s.ID
-	if s.Account == "" || s.State == messages.StateUnknown || s.State == messages.StateCancelled {
+	if s.State == messages.StateUnknown || s.State == messages.StateCancelled {
 		delete(m.charged, key)
 		return
 	}
-	m.charged[key] = chargedMessage{s.Account, s.SendAt}
+	m.charged[key] = chargedMessage{s.Account, s.Category, s.SendAt}
 }
 
 // Charged returns the expected counters of the store by their keys.
 func (m *ChargeModel) Charged(keys keyspace.Keys) map[string]int {
 	counts := make(map[string]int)
 	for _, message := range m.charged {
+		if t := m.throttles.ThrottleOf(message.category); !t.IsZero() {
+			length := time.Minute
+			if t.Period == calendar.Hour {
+				length = time.Hour
+			}
+			counts[keys.Charged("~"+t.Name, "h", message.at.Truncate(length))]++
+		}
+		if message.account == "" {
+			continue
+		}
 		zone := m.zones[message.account]
 		if zone == nil {
 			zone = time.UTC

@@ -3,6 +3,7 @@ package refit
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/refit"
@@ -36,8 +37,12 @@ const refitTries = 5
 func (r *refitRun) shift(ctx context.Context, m refit.Misfit) (message.Misfit, error) {
 	done := misfitOf(m)
 	var refused message.Outcome
-	for range refitTries {
+	var open time.Time // in the throttle of the message's category
+	for tries := 0; tries < refitTries; {
 		free, err := r.refit.NextFree(ctx, m)
+		if !free.IsZero() && free.Before(open) {
+			free = open
+		}
 		if err != nil {
 			return done, err
 		}
@@ -56,6 +61,17 @@ func (r *refitRun) shift(ctx context.Context, m refit.Misfit) (message.Misfit, e
 		switch o.Code {
 		case fault.CodeSendLimit, fault.CodeQuietHours, fault.CodeInPast:
 			refused = o // somebody else was quicker, or the time has passed
+			if open.IsZero() || !o.NextFreeAt.After(open) {
+				tries++
+			} else {
+				open = o.NextFreeAt.Time
+			}
+		case fault.CodeThrottled:
+			refused = o
+			if !o.NextFreeAt.After(free) {
+				return afterChange(done, refused), nil
+			}
+			open = o.NextFreeAt.Time
 		default:
 			return afterChange(done, o), nil
 		}

@@ -72,5 +72,7 @@ func (s *Submitter) listOwn(ctx context.Context, r sendlimit.ListRequest, limit 
 
 // change returns the change that Cancel and Move make, with its account's charge.
 func (s *Submitter) change(user, id string) *chargedChange {
-	return &chargedChange{charger: s.charger, records: s.records, account: s.account, user: user, id: id}
+	return &chargedChange{
+		charger: s.charger, records: s.records, rules: s.Policies.Rules(), timeline: s.timeline, account: s.account, user: user, id: id,
+	}
 }

@@ -69,6 +69,7 @@ func errContended(doing string) error {
 // holder makes and ends holds, in the store or in a dry run.
 type holder interface {
 	Hold(ctx context.Context, r quota.Request) (quota.Charge, error)
+	NextOpen(ctx context.Context, t policy.NamedThrottle, from, until time.Time) (time.Time, error)
 	// settleLater ends the hold of a change that was made, giveBack the hold of one that
 	// will not be made. leave lets the relay find out which it is.
 	settleLater(h sendlimit.Hold)
@@ -83,6 +84,11 @@ func (c *charger) Hold(ctx context.Context, r quota.Request) (quota.Charge, erro
 		c.settler.raised(ctx, charge.Notices)
 	}
 	return charge, err
+}
+
+// NextOpen asks the store for the next time at which a throttle has messages left.
+func (c *charger) NextOpen(ctx context.Context, t policy.NamedThrottle, from, until time.Time) (time.Time, error) {
+	return c.charges.NextOpen(ctx, t, from, until)
 }
 
 func (c *charger) settleLater(h sendlimit.Hold) { c.settler.add(h) }
@@ -104,11 +110,16 @@ func mayArrive(d sendlimit.Decision, took time.Duration) bool {
 }
 
 func (c *charger) settle(ctx context.Context, h sendlimit.Hold, made bool) {
-	notices, err := c.charges.Settle(ctx, time.Time{}, quota.Settlement{Account: h.Account, Attempt: h.Attempt, Made: made})
+	notices, err := c.charges.Settle(ctx, time.Time{}, settlementOf(h, made))
 	if err != nil {
 		c.logger.WarnContext(ctx, "could not settle a charge: it will be looked after", "error", err)
 	}
 	c.settler.raised(ctx, notices)
+}
+
+// settlementOf returns the settlement of a hold.
+func settlementOf(h sendlimit.Hold, made bool) quota.Settlement {
+	return quota.Settlement{Account: h.Account, Attempt: h.Attempt, Former: h.Former, Made: made}
 }
 
 // judges decides about a charged message: the timeline, or a copy of it.
@@ -117,18 +128,19 @@ type judges interface {
 	Check(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error)
 }
 
-// chargedReserve reserves a place for one message, charged to an account.
+// chargedReserve reserves a place for one message, charged to an account, a throttle or both.
 type chargedReserve struct {
 	holder
 
 	judge judges
 	rules *sendlimit.Rules // those of judge
-	payer payers.Payer
+	payer payers.Payer     // without a name if there is no account
 	clock *storeclock.Clock
+	asked policy.NamedThrottle // that the last hold asked for; zero for none
 	// open is the hold of a reserve that got no answer. The same reserve uses it when
 	// it is called again.
 	open *openHold
-	// refused is the charge that refused the message, if the quota did.
+	// refused is the charge that refused the message, if the quota or the throttle did.
 	refused quota.Charge
 	// charged is the charge of the last hold, and kept says whether its change was made.
 	charged quota.Charge
@@ -172,26 +184,39 @@ func aimAt(asked, now time.Time) aim {
 	return aim{at: asked}
 }
 
-// reserve charges the account for the hour and the day of the send time, and takes the
-// place. The charge of a refused message is given back. A shift tries hour after hour if
-// the held one has no free time.
+// reserve charges the account for the hour and the day of the send time, and the throttle
+// for its period, and takes the place. The charge of a refused message is given back. A
+// shift tries one period after another until one has room and a free time.
 func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
 	to := aimAt(r.At, c.clock.Now())
 	c.refused, c.charged, c.kept = quota.Charge{}, quota.Charge{}, false
-	for range chargeTries {
+	for tries := 0; tries < chargeTries; {
 		hold, refused, err := c.hold(ctx, r, &to)
 		if err != nil {
 			return sendlimit.Decision{}, err
 		}
 		if refused.Code == fault.CodeOutsideHold && (r.At.IsZero() || refused.Now.Sub(r.At) <= policy.Grace) {
 			to = aimAt(r.At, refused.Now) // the store's clock is in another hour
+			tries++
+			continue
+		}
+		if refused.Code == fault.CodeThrottled {
+			next, d, err := c.throttled(ctx, r, to, refused)
+			if err != nil || next.at.IsZero() {
+				return d, err
+			}
+			tries += next.triesAfter(to)
+			to = next
 			continue
 		}
 		if refused.Code != "" {
 			return c.unlessKnown(ctx, r, refused)
 		}
 		request := r
-		request.Hold, request.SearchFrom = &hold, to.from
+		request.SearchFrom = to.from
+		if request.Hold = &hold; hold.Attempt == "" {
+			request.Hold = nil // since the policy changed, nothing is charged
+		}
 		sent := c.clock.Local()
 		d, err := c.judge.Reserve(ctx, request)
 		switch {
@@ -207,19 +232,31 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 			c.settleLater(hold)
 			return d, nil
 		}
-		request.Shift = r.Shift || r.ByPolicy && c.rules.Of(r.User).OnConflict == policy.Shift
+		if request.Hold == nil && d.Code != fault.CodeHoldOver {
+			return d, nil
+		}
+		request.Shift = c.shifts(r)
 		next, again := to.next(request, d, hold.Until)
 		if !again && mayArrive(d, c.clock.Local().Sub(sent)) {
 			c.leave(hold)
-			return d, nil
+			return c.free(ctx, r, d)
 		}
 		c.giveBack(ctx, hold)
 		if !again {
-			return d, nil
+			return c.free(ctx, r, d)
 		}
+		tries += next.triesAfter(to)
 		to = next
 	}
 	return sendlimit.Decision{}, errContended("reserving a place")
+}
+
+// triesAfter returns 0 if a shift went on to a later place, and else 1.
+func (a aim) triesAfter(before aim) int {
+	if a.from.Equal(a.at) && a.at.After(before.at) {
+		return 0
+	}
+	return 1
 }
 
 // next returns the next place to try for a message that got none under a hold that ends at
@@ -238,7 +275,8 @@ func (a aim) next(r sendlimit.Request, d sendlimit.Decision, until time.Time) (n
 	return aim{}, false
 }
 
-// hold charges the account for a place, or returns the open hold and its place.
+// hold charges the account and the throttle for a place, or returns the open hold and its
+// place. Without both it returns the zero Hold.
 func (c *chargedReserve) hold(
 	ctx context.Context, r sendlimit.Request, to *aim,
 ) (held sendlimit.Hold, refused quota.Charge, err error) {
@@ -246,8 +284,13 @@ func (c *chargedReserve) hold(
 		c.open, *to = nil, open.aim
 		return open.Hold, refused, nil
 	}
+	c.asked = c.rules.Throttle(r.User, r.Category)
+	if c.payer.Account.Name == "" && c.asked.IsZero() {
+		return sendlimit.Hold{}, quota.Charge{}, nil
+	}
 	charge, err := c.Hold(ctx, quota.Request{
-		Account: c.payer.Account, Tier: c.payer.Tier, User: r.User, ID: r.ID, At: to.at, Present: to.present, Now: r.Now,
+		Account: c.payer.Account, Tier: c.payer.Tier, Throttle: c.asked, User: r.User, ID: r.ID,
+		At: to.at, Present: to.present, Now: r.Now,
 	})
 	c.charged = charge
 	if err == nil && !charge.Allowed {
@@ -300,33 +343,47 @@ func quotaDecision(refused quota.Charge) sendlimit.Decision {
 }
 
 // check returns what reserve would answer, and charges nothing. It also returns the charge
-// that reserve would make, or that the quota would refuse.
-func (c *charger) check(
+// that reserve would make, or that the quota or the throttle would refuse.
+func (s *Submitter) check(
 	ctx context.Context, p payers.Payer, r sendlimit.Request, t *sendlimit.Timeline,
 ) (sendlimit.Decision, quota.Charge, error) {
 	d, err := t.Check(ctx, r)
-	if err != nil || (!d.Allowed || d.Replayed) && d.Code != fault.CodeSendLimit {
+	if err != nil || d.Replayed {
 		return d, quota.Charge{}, err
 	}
 	asked := r.At
 	if asked.Before(d.Now) {
 		asked = d.Now
 	}
-	var charge quota.Charge
-	times := []time.Time{asked}
-	if d.Allowed && d.Shifted {
-		times = append(times, d.At)
+	// What comes before the quota comes before the throttle too.
+	charge, full, err := s.charger.checkQuota(ctx, p, d, asked)
+	if err != nil || full {
+		return quotaDecision(charge), charge, err
 	}
-	for _, at := range times {
-		charge, err = c.charges.Check(ctx, quota.Request{Account: p.Account, Tier: p.Tier, At: at, Now: d.Now})
-		if err != nil {
-			return sendlimit.Decision{}, quota.Charge{}, err
+	d, refused, err := s.checkThrottle(ctx, r, t, d)
+	if err != nil || refused.Code != "" || !d.Allowed || !d.Shifted {
+		if refused.Code == "" {
+			refused = charge
 		}
-		if !charge.Allowed {
-			return quotaDecision(charge), charge, nil
-		}
+		return d, refused, err
+	}
+	charge, full, err = s.charger.checkQuota(ctx, p, d, d.At)
+	if err != nil || full {
+		return quotaDecision(charge), charge, err
 	}
 	return d, charge, nil
+}
+
+// checkQuota returns what an account would be charged at a time for a message with this
+// decision, and whether its quota refuses that.
+func (c *charger) checkQuota(
+	ctx context.Context, p payers.Payer, d sendlimit.Decision, at time.Time,
+) (charge quota.Charge, full bool, err error) {
+	if p.Account.Name == "" || !d.Allowed && d.Code != fault.CodeSendLimit {
+		return quota.Charge{}, false, nil
+	}
+	charge, err = c.charges.Check(ctx, quota.Request{Account: p.Account, Tier: p.Tier, At: at, Now: d.Now})
+	return charge, err == nil && !charge.Allowed, err
 }
 
 // count counts the outcome of a submit in the numbers of its account; rule is its

@@ -13,19 +13,23 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// chargedChange moves or cancels one message and changes its account's charge. For a
-// message without an account it is a plain change.
+// chargedChange moves or cancels one message and changes what its account and its throttle
+// are charged. For a message without both it is a plain change.
 type chargedChange struct {
 	*charger
 
 	records  *messages.Records
+	rules    *sendlimit.Rules
+	timeline *sendlimit.Timeline
 	account  string // the account that the message must have; "" for any
 	user, id string
+	moves    bool         // it is a move
+	category string       // of the message; only of one that is charged
 	payer    payers.Payer // of a move: who is charged
 	// open is the hold of a change that got no answer. The same change uses it when it
 	// is called again.
 	open *openChange
-	// refused is the charge that refused a move, if the quota did.
+	// refused is the charge that refused a move, if the quota or the throttle did.
 	refused quota.Charge
 }
 
@@ -74,7 +78,8 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 		if c.account != "" && standing.Account != c.account {
 			return notFound(), false, nil
 		}
-		if standing.Account == "" || standing.State != messages.StatePending {
+		throttled := c.moves && !c.rules.Throttle(c.user, standing.Category).IsZero()
+		if standing.Hold == "" && !throttled || standing.State != messages.StatePending {
 			d, err = apply(nil, time.Time{})
 			return d, d.Code == fault.CodeChanged, err
 		}
@@ -121,15 +126,20 @@ func (c *chargedChange) holdRelease(ctx context.Context, s messages.Standing) (q
 // holdMove returns the hold for a move to a time; zero means now.
 func (c *chargedChange) holdMove(to time.Time) hold {
 	return func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
-		p, err := c.payers.Charged(ctx, s.Account)
-		if err != nil {
-			return quota.Charge{}, nil, err
+		var p payers.Payer
+		if s.Account != "" {
+			var err error
+			if p, err = c.payers.Charged(ctx, s.Account); err != nil {
+				return quota.Charge{}, nil, err
+			}
 		}
-		c.payer = p
+		c.payer, c.category = p, s.Category
 		place := aimAt(to, c.clock.Now())
 		for range chargeTries {
+			throttle := c.rules.Throttle(s.User, s.Category)
 			charge, err := c.charges.Hold(ctx, quota.Request{
-				Account: p.Account, Tier: p.Tier, User: s.User, ID: s.ID, At: place.at, Present: place.present, Standing: &s,
+				Account: p.Account, Tier: p.Tier, Throttle: throttle,
+				User: s.User, ID: s.ID, At: place.at, Present: place.present, Standing: &s,
 			})
 			switch {
 			case err != nil || charge.Allowed:
@@ -138,6 +148,14 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 				c.refused = charge
 				d := quotaDecision(charge)
 				return charge, &d, nil
+			case charge.Code == fault.CodeThrottled:
+				c.refused = charge
+				d, err := c.throttled(ctx, s, charge)
+				if err != nil || c.rules.Throttle(s.User, s.Category) == throttle {
+					return charge, &d, err
+				}
+				// The search has found that another policy is the user's.
+				c.refused = quota.Charge{}
 			case charge.Code == fault.CodeHoldOver:
 			case to.IsZero() || charge.Now.Sub(to) <= policy.Grace:
 				place = aimAt(to, charge.Now) // the store's clock is in another hour
@@ -181,4 +199,42 @@ func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply chang
 		}
 		return holdFor(ctx, s)
 	})
+}
+
+// throttled returns the decision about a move whose throttle is used up. The message's own
+// place counts against the next free time, so that it may be later than the first one.
+func (c *chargedChange) throttled(ctx context.Context, s messages.Standing, refused quota.Charge) (sendlimit.Decision, error) {
+	free, err := c.search().next(ctx, c.request(), refused.At, refused.Now)
+	if !s.ExpiresAt.IsZero() && !free.Before(s.ExpiresAt) {
+		free = time.Time{}
+	}
+	return throttledDecision(c.request(), refused, free), err
+}
+
+// free completes a refused move as chargedReserve.free does.
+func (c *chargedChange) free(ctx context.Context, d sendlimit.Decision) (sendlimit.Decision, error) {
+	if c.rules.Throttle(c.user, c.category).IsZero() {
+		return d, nil
+	}
+	return c.search().correct(ctx, c.request(), d)
+}
+
+func (c *chargedChange) search() throttleSearch {
+	return throttleSearch{c.charger, moveChecker{c.timeline}, c.rules}
+}
+
+func (c *chargedChange) request() sendlimit.Request {
+	return sendlimit.Request{User: c.user, Category: c.category}
+}
+
+// moveChecker finds free times for a message that has its place already.
+type moveChecker struct{ timeline *sendlimit.Timeline }
+
+// Check returns the next free time from r.At on as an allowed decision.
+func (m moveChecker) Check(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
+	free, err := m.timeline.NextFree(ctx, sendlimit.NextFreeRequest{User: r.User, Category: r.Category, From: r.At, Count: 1})
+	if err != nil || len(free) == 0 {
+		return sendlimit.Decision{}, err
+	}
+	return sendlimit.Decision{Allowed: true, At: free[0]}, nil
 }

@@ -9,10 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -40,6 +42,19 @@ func (h *heldReserve) Hold(_ context.Context, r quota.Request) (quota.Charge, er
 		Allowed: true, At: r.At, Now: h.now,
 		Hold: sendlimit.Hold{Account: "acme", Attempt: hour.Format("15h"), Until: hour.Add(time.Hour)},
 	}, nil
+}
+
+// reserving returns the reserve of account acme, without throttles.
+func (h *heldReserve) reserving(clock *storeclock.Clock) *chargedReserve {
+	return &chargedReserve{
+		holder: h, judge: h, clock: clock, rules: story.RulesBy(h.T, policy.Default()),
+		payer: payers.Payer{Account: accounts.Account{Name: "acme"}},
+	}
+}
+
+func (h *heldReserve) NextOpen(context.Context, policy.NamedThrottle, time.Time, time.Time) (time.Time, error) {
+	require.FailNow(h, "there is no throttle")
+	return time.Time{}, nil
 }
 
 func (h *heldReserve) settleLater(hold sendlimit.Hold) {
@@ -118,7 +133,7 @@ func TestHowAHoldEndsWithItsReserve(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			h := &heldReserve{T: t, now: hour(1), ends: test.ends}
-			c := &chargedReserve{holder: h, judge: h, clock: &storeclock.Clock{Local: func() time.Time { return h.now }}}
+			c := h.reserving(&storeclock.Clock{Local: func() time.Time { return h.now }})
 			_, err := c.reserve(t.Context(), sendlimit.Request{At: hour(12.5), Shift: true, ShiftUntil: hour(15)})
 			require.NoError(t, err)
 			require.Equal(t, test.events, h.events)
@@ -146,7 +161,7 @@ func TestAReserveGoesOnWithItsHold(t *testing.T) {
 		{err: broken},
 		{d: sendlimit.Decision{Allowed: true}},
 	}}
-	c := &chargedReserve{holder: h, judge: h, clock: &storeclock.Clock{Local: func() time.Time { return h.now }}}
+	c := h.reserving(&storeclock.Clock{Local: func() time.Time { return h.now }})
 	request := sendlimit.Request{At: at, Shift: true}
 	_, err := c.reserve(t.Context(), request)
 	require.ErrorIs(t, err, broken)
@@ -170,7 +185,7 @@ func TestAReserveGoesOnByPolicy(t *testing.T) {
 		"":            {"held 12h", "gave back 12h"},
 	} {
 		h := &heldReserve{T: t, now: at.Add(-time.Hour), ends: []reserveEnd{{d: quiet}, {d: sendlimit.Decision{Allowed: true}}}}
-		c := &chargedReserve{holder: h, judge: h, clock: &storeclock.Clock{Local: func() time.Time { return h.now }}}
+		c := h.reserving(&storeclock.Clock{Local: func() time.Time { return h.now }})
 		p := policy.Default()
 		p.OnConflict = says
 		c.rules = story.RulesBy(t, p)

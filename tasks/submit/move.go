@@ -27,6 +27,7 @@ func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time
 	generation := keyspace.NewToken()
 	var d sendlimit.Decision
 	changed := s.change(user, id)
+	changed.moves = true
 	err = s.replicas.secure(ctx, timeline, user, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
 		d, err = changed.runFrom(ctx, from, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
@@ -38,16 +39,20 @@ func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time
 		s.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At})
 	}
 	s.announce(ctx, d.Notices)
+	if err == nil && takenOrQuiet(d) {
+		d, err = changed.free(ctx, d)
+	}
 	if err != nil {
 		return message.InvalidOr(err, user, id)
 	}
 	o := outcomeOf(d, message.Moved, user, id)
-	changed.payer.Quota(&o, changed.refused)
+	explainThrottle(&o, changed.category, changed.refused, changed.payer)
 	return o, s.explainEnded(ctx, &o)
 }
 
 // shiftTries bounds how often somebody else may take a free time between finding and taking
-// it.
+// it. A time that is free in the throttle and not by the user's rules, or the other way
+// round, is no such case.
 const shiftTries = 5
 
 // MoveTo is Move with what to do on a conflict. A shift goes to the next free time after the
@@ -69,8 +74,8 @@ func (s *Submitter) MoveTo(ctx context.Context, user, id string, m message.Move)
 	if until.IsZero() {
 		until = refused.SendAt.Add(message.DefaultShift)
 	}
-	next := refused.NextFreeAt.Time
-	for range shiftTries {
+	next, why := refused.NextFreeAt.Time, refused.Code
+	for tries := 0; tries < shiftTries; {
 		if refused.NextFreeAt.IsZero() || next.After(until) {
 			return refused, nil
 		}
@@ -82,9 +87,13 @@ func (s *Submitter) MoveTo(ctx context.Context, user, id string, m message.Move)
 			o.RequestedAt, o.Shifted = refused.SendAt, true
 			return o, nil
 		case placeRefused(o):
-			refused.NextFreeAt, next = o.NextFreeAt, o.NextFreeAt.Time
+			if o.Code == why || !o.NextFreeAt.After(next) {
+				tries++
+			}
+			refused.NextFreeAt, next, why = o.NextFreeAt, o.NextFreeAt.Time, o.Code
 		case o.Code == fault.CodeInPast: // the free time has passed meanwhile
 			next = time.Time{}
+			tries++
 		case o.Code == fault.CodePastExpiry: // no time is free before the message expires
 			return refused, nil
 		default:
@@ -97,7 +106,7 @@ func (s *Submitter) MoveTo(ctx context.Context, user, id string, m message.Move)
 // placeRefused reports whether a move was refused for its time only, so that another time may
 // be free.
 func placeRefused(o message.Outcome) bool {
-	return o.Code == fault.CodeSendLimit || o.Code == fault.CodeQuietHours
+	return o.Code == fault.CodeSendLimit || o.Code == fault.CodeQuietHours || o.Code == fault.CodeThrottled
 }
 
 // explainEnded tells what became of the message of a change that found none to change.

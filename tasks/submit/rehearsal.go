@@ -62,22 +62,20 @@ func (r *Rehearsal) Policy() policy.Policy { return r.policy }
 // accepted before. Nothing is sent.
 func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = r.submitter.message(m)
-	reserve := r.rehearsal.Reserve
-	var charged *chargedReserve
+	charged := &chargedReserve{holder: r.charges, clock: r.submitter.clock, judge: r.rehearsal, rules: r.rules}
 	if m.Account != "" {
 		p, err := r.submitter.charger.payers.Active(ctx, m.Account)
 		if err != nil {
 			return badAccount(err, m)
 		}
-		charged = &chargedReserve{holder: r.charges, payer: p, clock: r.submitter.clock, judge: r.rehearsal, rules: r.rules}
-		reserve = charged.reserve
+		charged.payer = p
 	}
-	o, request := r.submitter.judge(ctx, m, r.timeline, reserve)
+	o, request := r.submitter.judge(ctx, m, r.timeline, charged.reserve)
 	if o.Outcome == message.Accepted && !o.Replayed {
 		r.submitter.capacity.take(request.content) // its copies take room too
 	}
-	if charged != nil {
-		charged.payer.Quota(&o, charged.refused)
+	explainThrottle(&o, m.Category, charged.refused, charged.payer)
+	if m.Account != "" {
 		o.Day = dayOf(charged.charged, charged.kept)
 	}
 	return o, request.err

@@ -37,7 +37,7 @@ func newSettler(
 
 // add settles the charge of a change that was made, soon.
 func (s *settler) add(h sendlimit.Hold) {
-	s.settled.Add(quota.Settlement{Account: h.Account, Attempt: h.Attempt, Made: true})
+	s.settled.Add(settlementOf(h, true))
 }
 
 // writeCounted writes the numbers counted so far, soon.

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
@@ -185,12 +186,15 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		return message.InvalidOutcome(err, m), nil
 	}
 	var charged *chargedReserve
-	if m.Account != "" {
+	switch {
+	case m.Account != "":
 		p, err := s.charger.payers.Active(ctx, m.Account)
 		if err != nil {
 			return badAccount(err, m)
 		}
-		charged = &chargedReserve{holder: s.charger, payer: p, clock: s.clock, rules: s.Policies.Rules()}
+		charged = s.charged(p)
+	case !s.Policies.Rules().Throttle(m.User, m.Category).IsZero():
+		charged = s.charged(payers.Payer{})
 	}
 	var o message.Outcome
 	var judged judged
@@ -200,12 +204,19 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 			charged.judge, reserve = t, charged.reserve
 		}
 		o, judged = s.judgeRequest(ctx, m, request, t, reserve)
+		if charged == nil && judged.decision.Code == fault.CodeHoldOver { // the category has a throttle after all
+			charged = s.charged(payers.Payer{})
+			charged.judge = t
+			o, judged = s.judgeRequest(ctx, m, request, t, charged.reserve)
+		}
 		return o.Outcome == message.Accepted, judged.err
 	})
 	if charged != nil && judged.err == nil {
-		charged.payer.Quota(&o, charged.refused)
-		o.Day = dayOf(charged.charged, charged.kept)
-		s.charger.count(charged.payer, o, s.Policies.Label(o), s.clock.Now())
+		explainThrottle(&o, m.Category, charged.refused, charged.payer)
+		if m.Account != "" {
+			o.Day = dayOf(charged.charged, charged.kept)
+			s.charger.count(charged.payer, o, s.Policies.Label(o), s.clock.Now())
+		}
 	}
 	s.announce(ctx, judged.decision.Notices)
 	if o.Outcome == message.Accepted && !o.Replayed {
@@ -218,6 +229,12 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 	return o, err
 }
 
+// charged returns the reserve of a message that is charged to an account, to a throttle or
+// to both; a payer without a name is no account.
+func (s *Submitter) charged(p payers.Payer) *chargedReserve {
+	return &chargedReserve{holder: s.charger, payer: p, clock: s.clock, rules: s.Policies.Rules()}
+}
+
 // Check returns what Submit would answer, and writes nothing.
 func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = s.message(m)
@@ -227,18 +244,16 @@ func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outco
 	}
 	var p payers.Payer
 	var charge quota.Charge
-	check := timeline.Check
 	if m.Account != "" {
 		if p, err = s.charger.payers.Active(ctx, m.Account); err != nil {
 			return badAccount(err, m)
 		}
-		check = func(ctx context.Context, r sendlimit.Request) (d sendlimit.Decision, err error) {
-			d, charge, err = s.charger.check(ctx, p, r, timeline)
-			return d, err
-		}
 	}
-	o, judged := s.judge(ctx, m, timeline, check)
-	p.Quota(&o, charge)
+	o, judged := s.judge(ctx, m, timeline, func(ctx context.Context, r sendlimit.Request) (d sendlimit.Decision, err error) {
+		d, charge, err = s.check(ctx, p, r, timeline)
+		return d, err
+	})
+	explainThrottle(&o, m.Category, charge, p)
 	o.Day = dayOf(charge, o.Outcome == message.Accepted)
 	return o, judged.err
 }

@@ -1,0 +1,222 @@
+package quota
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// An attempt has up to three holds: of the account under the attempt itself, of the
+// throttle, and of the throttle that the message was charged for before. They may be in one
+// partition.
+const (
+	ofThrottle = "+in"
+	ofFormer   = "+out"
+)
+
+// subjectOf returns the name under which the scripts charge a throttle. No account has it.
+func subjectOf(throttle string) string { return "~" + throttle }
+
+// attemptOf returns the attempt of a hold.
+func attemptOf(hold string) string {
+	attempt, _, _ := strings.Cut(hold, "+")
+	return attempt
+}
+
+// throttleHolding returns the hold of a request's throttle, and takes a former charge of the
+// same throttle over.
+func (r Request) throttleHolding(attempt string, former charged) holding {
+	h := holding{
+		Request: r, attempt: attempt + ofThrottle, hour: r.Throttle.Around(r.At), chargeHour: true, made: throttleHolds(r.Standing),
+	}
+	h.Account = accounts.Account{Name: subjectOf(r.Throttle.Name)}
+	h.Tier = accounts.Tier{MessagesPerHour: int64(r.Throttle.Limit)}
+	if former.throttle == r.Throttle.Name {
+		if h.chargeHour = !former.period.Equal(h.hour.From); h.chargeHour {
+			h.backHour = former.period
+		}
+	}
+	return h
+}
+
+// formerHolding returns the hold that gives back what a message was charged for a throttle.
+func formerHolding(s messages.Standing, attempt string, former charged, now time.Time) holding {
+	return holding{
+		Request: Request{Account: accounts.Account{Name: subjectOf(former.throttle)}, User: s.User, ID: s.ID, Now: now},
+		attempt: attempt + ofFormer, backHour: former.period, made: throttleHolds(&s),
+	}
+}
+
+// throttleHolds lists the holds of throttles whose changes are known to be made.
+func throttleHolds(s *messages.Standing) []string {
+	if s == nil {
+		return nil
+	}
+	var holds []string
+	for _, attempt := range append([]string{s.Hold}, s.FormerHolds...) {
+		if strings.Contains(attempt, "~") {
+			holds = append(holds, attempt+ofThrottle, attempt+ofFormer)
+		}
+	}
+	return holds
+}
+
+// holdAll makes the holds of one attempt. If one is refused, it gives the others back.
+func (c *Charges) holdAll(ctx context.Context, attempt, former string, r Request, parts []holding) (Charge, error) {
+	all := Charge{Allowed: true, At: r.At, Now: r.Now}
+	hold := sendlimit.Hold{
+		Account: r.Account.Name, Throttle: r.Throttle, Attempt: attempt, Former: former,
+		NotAfter: time.UnixMilli(script.EndOfTime).UTC(), // what gives nothing and takes nothing may come late
+	}
+	for i, part := range parts {
+		one, err := c.hold(ctx, part)
+		if err != nil {
+			return Charge{Notices: all.Notices}, err
+		}
+		all.Notices, all.Now = append(all.Notices, one.Notices...), one.Now
+		if part.attempt == attempt {
+			all.Day = one.Day
+		}
+		if !one.Allowed {
+			all.refusedBy(one, r.Throttle, part.attempt != attempt)
+			return all, c.unhold(ctx, r.Now, parts[:i], &all)
+		}
+		if one.Hold.NotAfter.Before(hold.NotAfter) {
+			hold.NotAfter = one.Hold.NotAfter
+		}
+		if until := one.Hold.Until; !until.IsZero() && (hold.Until.IsZero() || until.Before(hold.Until)) {
+			hold.Until = until
+		}
+	}
+	all.Hold = hold
+	return all, nil
+}
+
+// unhold gives back holds that were made before another one was refused. What can't be given
+// back becomes due.
+func (c *Charges) unhold(ctx context.Context, now time.Time, parts []holding, all *Charge) error {
+	var calls []settleCall
+	for _, part := range parts {
+		calls = append(calls, settleCall{keyspace.Partition(part.Account.Name), part.attempt, false})
+		if part.chargeDay && all.Day.Used > 0 {
+			all.Day.Used--
+		}
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	notices, err := c.settleAll(ctx, now, calls)
+	all.Notices = append(all.Notices, notices...)
+	return err
+}
+
+// refusedBy takes over the refusal of one hold.
+func (c *Charge) refusedBy(one Charge, t policy.NamedThrottle, throttled bool) {
+	c.Allowed, c.Code, c.UsedUp, c.RetryAfter = false, one.Code, one.UsedUp, one.RetryAfter
+	if throttled && one.Code == fault.CodeQuotaExceeded {
+		c.full(usageOf(t, one.UsedUp.Used, c.At))
+	}
+}
+
+// full makes the charge a refusal for a period of a throttle that is used up.
+func (c *Charge) full(u counters.Usage) {
+	c.Allowed, c.Code, c.UsedUp, c.RetryAfter = false, fault.CodeThrottled, u, 0
+	if !c.Now.Before(u.From) {
+		c.RetryAfter = max(u.Until.Sub(c.Now), time.Millisecond)
+	}
+}
+
+// usageOf returns the usage of the period of a throttle around a time.
+func usageOf(t policy.NamedThrottle, used int64, at time.Time) counters.Usage {
+	around := t.Around(at)
+	return counters.Usage{
+		Counter: counters.Counter{Name: t.Period.String(), Period: t.Period, Limit: int64(t.Limit)},
+		Used:    used, From: around.From, Until: around.Until,
+	}
+}
+
+// CheckThrottle says whether Hold would refuse a throttle's message at a time. It charges
+// and holds nothing.
+func (c *Charges) CheckThrottle(ctx context.Context, t policy.NamedThrottle, at, now time.Time) (Charge, error) {
+	used, err := c.used(ctx, []string{c.throttleKey(t, at)})
+	if err != nil {
+		return Charge{}, err
+	}
+	charge := Charge{Allowed: true, At: at, Now: now}
+	if u := usageOf(t, used[0], at); u.Remaining() == 0 {
+		charge.full(u)
+	}
+	return charge, nil
+}
+
+// NextOpen returns the first time from `from` to `until` at which a throttle has messages
+// left; zero for none. It asks for a few periods, then for more at a time.
+func (c *Charges) NextOpen(ctx context.Context, t policy.NamedThrottle, from, until time.Time) (time.Time, error) {
+	return c.nextOpen(ctx, t, from, until, func(_ string, used int64) int64 { return used })
+}
+
+// nextOpen is NextOpen; really corrects what the store says that is used.
+func (c *Charges) nextOpen(
+	ctx context.Context, t policy.NamedThrottle, from, until time.Time, really func(key string, used int64) int64,
+) (time.Time, error) {
+	const first, most = 8, 1024 // periods at a time
+	around := t.Around(from)
+	for n := first; !around.From.After(until); n = min(4*n, most) {
+		var starts []time.Time
+		var keys []string
+		for len(keys) < n && !around.From.After(until) {
+			starts, keys = append(starts, around.From), append(keys, c.throttleKey(t, around.From))
+			around = t.Around(around.Until)
+		}
+		used, err := c.used(ctx, keys)
+		if err != nil {
+			return time.Time{}, err
+		}
+		for i, key := range keys {
+			switch {
+			case really(key, used[i]) >= int64(t.Limit):
+			case starts[i].Before(from):
+				return from, nil
+			default:
+				return starts[i], nil
+			}
+		}
+	}
+	return time.Time{}, nil
+}
+
+// throttleKey returns the key of the counter of a throttle around a time.
+func (c *Charges) throttleKey(t policy.NamedThrottle, at time.Time) string {
+	return c.keys.Charged(subjectOf(t.Name), "h", t.Around(at).From)
+}
+
+// used reads counters of one partition.
+func (c *Charges) used(ctx context.Context, keys []string) ([]int64, error) {
+	const doing = "reading what is charged"
+	counts, err := c.client.MGet(ctx, keys...).Result()
+	if err != nil {
+		return nil, store.Explain(err, doing)
+	}
+	used := make([]int64, len(keys))
+	for i, count := range counts {
+		text, ok := count.(string)
+		if !ok {
+			continue // nothing is charged
+		}
+		if used[i], err = strconv.ParseInt(text, 10, 64); err != nil {
+			return nil, script.ReplyError(doing, "a counter is no integer")
+		}
+	}
+	return used, nil
+}

@@ -1,0 +1,474 @@
+package tasks_test
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// throttleOf reads a throttle.
+func throttleOf(tb testing.TB, text string) policy.CategoryRules {
+	tb.Helper()
+	t, err := policy.ParseThrottle(text)
+	require.NoError(tb, err)
+	return policy.CategoryRules{Throttle: t}
+}
+
+// throttle applies a policy with a throttle for marketing.
+func (s *story) throttle(limit string, rules ...string) {
+	s.Helper()
+	s.policy(func(p *policy.Policy) {
+		p.Categories = map[string]policy.CategoryRules{"marketing": throttleOf(s, limit), "news": {Rules: rulesOf(s, "20/calendar_day")}}
+		if len(rules) > 0 {
+			p.Rules = rulesOf(s, rules...)
+		}
+	})
+	time.Sleep(3 * time.Second) // all processes follow it
+	synctest.Wait()
+}
+
+// ad is a marketing message to a user of its own.
+func (s *story) ad(id string, after time.Duration) message.Message {
+	m := s.message(id, after)
+	m.User, m.Category = "user-"+id, "marketing"
+	return m
+}
+
+// requireThrottled requires the counts of the throttle marketing of the default policy, by
+// the minute they begin with; no hold is open.
+func (s *story) requireThrottled(want map[string]int) {
+	s.Helper()
+	time.Sleep(10 * time.Millisecond) // what is settled in the background
+	synctest.Wait()
+	found := make(map[string]int)
+	keys, err := s.client.Keys(s.Context(), "sl:{p*}:q:~default~marketing~*").Result()
+	require.NoError(s, err)
+	for _, key := range keys {
+		n, err := s.client.Get(s.Context(), key).Int()
+		require.NoError(s, err)
+		var ms int64
+		_, err = fmt.Sscanf(key[len(key)-12:], "%d", &ms)
+		require.NoError(s, err, key)
+		found[time.UnixMilli(ms).UTC().Format("15:04")] = n
+		require.Positive(s, s.client.PTTL(s.Context(), key).Val(), "it expires")
+	}
+	require.Equal(s, want, found)
+	held, err := s.client.Keys(s.Context(), "sl:{p*}:holds").Result()
+	require.NoError(s, err)
+	require.Empty(s, held)
+}
+
+func TestAThrottleRefusesInASentence(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.throttle("2/minute")
+		noon := 12 * time.Hour
+		s.accepted(s.ad("1", noon), s.ad("2", noon+30*time.Second))
+		requireJSON(s.T, `{"outcome":"refused","code":"throttled","id":"3","user":"user-3","send_at":"2000-01-01T12:00:59.999Z",`+
+			`"detail":"marketing messages are limited to 2 a minute over all users, and 2 are scheduled for 12:00; the next free time is 12:01:00",`+
+			`"next_free_at":"2000-01-01T12:01:00.000Z"}`,
+			s.submit(s.ad("3", noon+time.Minute-time.Millisecond)))
+		checked, err := s.Check(s.Context(), s.ad("3", noon+time.Minute-time.Millisecond))
+		require.NoError(s, err)
+		require.Equal(s, s.submit(s.ad("3", noon+time.Minute-time.Millisecond)), checked)
+		require.Equal(s, "marketing messages are limited to 2 a minute over all users, and 2 are scheduled for 2000-01-03 12:00; the next free time is 12:01:00",
+			func() string {
+				s.accepted(s.ad("4", noon+48*time.Hour), s.ad("5", noon+48*time.Hour))
+				return s.submit(s.ad("6", noon+48*time.Hour)).Detail
+			}())
+		s.requireThrottled(map[string]int{"12:00": 2})
+
+		other := s.ad("3", noon)
+		other.Category = "news"
+		s.accepted(other, s.ad("7", noon-time.Millisecond), s.ad("8", noon+time.Minute))
+		require.True(s, s.submit(s.ad("1", noon)).Replayed)
+		past := s.ad("9", -time.Hour)
+		require.Equal(s, fault.CodeInPast, s.submit(past).Code)
+	})
+}
+
+func TestAThrottleByTheHour(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.throttle("1/hour")
+		s.accepted(s.ad("1", 12*time.Hour+59*time.Minute))
+		o := s.submit(s.ad("2", 12*time.Hour))
+		require.Equal(s, "marketing messages are limited to 1 an hour over all users, and 1 are scheduled for 12:00 to 13:00; the next free time is 13:00:00", o.Detail)
+		s.accepted(s.ad("2", 13*time.Hour))
+	})
+}
+
+// What was always said before the quota is said before the throttle, and a broken rule after.
+func TestWhatComesBeforeAThrottle(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.policy(func(p *policy.Policy) {
+			p.QuietHours = quiet(s, "22:00-08:00")
+			p.Categories = map[string]policy.CategoryRules{"marketing": throttleOf(s, "1/minute")}
+		})
+		s.charges("acme", accounts.Tier{MessagesPerDay: 3}, "")
+		noon := 12 * time.Hour
+		paid := func(id string, after time.Duration) message.Message {
+			m := s.ad(id, after)
+			m.Account = "acme"
+			return m
+		}
+		s.accepted(paid("1", noon))
+		s.set("user-2", policy.UserSettings{Blocked: true})
+		s.set("user-3", policy.UserSettings{OptOut: []string{"marketing"}})
+		for i, m := range []message.Message{s.ad("2", noon), s.ad("3", noon), s.ad("4", 23*time.Hour), s.ad("5", 367*24*time.Hour)} {
+			o := s.submit(m)
+			require.Equal(s, []fault.Code{fault.CodeBlocked, fault.CodeOptedOut, fault.CodeQuietHours, fault.CodeTooFarAhead}[i], o.Code, "%+v", o)
+		}
+		again := s.ad("6", noon)
+		again.User = "user-1"
+		o := s.submit(again)
+		require.Equal(s, fault.CodeThrottled, o.Code, "it would break 1/minute as well")
+		require.Equal(s, s.at(noon+time.Minute), o.NextFreeAt.Time)
+		s.accepted(paid("7", noon+time.Minute), paid("8", noon+2*time.Minute))
+		require.Equal(s, fault.CodeQuotaExceeded, s.submit(paid("9", noon)).Code, "the quota comes first")
+		o = s.submit(again)
+		require.Equal(s, s.at(noon+3*time.Minute), o.NextFreeAt.Time, "free for the user and in the throttle")
+		unlimited := s.message("10", noon)
+		unlimited.User = "user-1"
+		require.Equal(s, fault.CodeSendLimit, s.submit(unlimited).Code)
+		s.requireThrottled(map[string]int{"12:00": 1, "12:01": 1, "12:02": 1})
+	})
+}
+
+// A shift goes on from the throttle's free minutes to the user's and back, as often as it
+// takes, and says the same as a check.
+func TestAShiftGoesOnUntilBothAreFree(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.throttle("1/minute", "1/minute", "500/hour")
+		const n = 30
+		noon := 12 * time.Hour
+		for i := range n { // even minutes are full, and alice has a message in odd ones
+			at := noon + time.Duration(i)*2*time.Minute
+			s.accepted(s.ad(strconv.Itoa(i), at))
+			if i < n-1 {
+				s.accepted(s.message(strconv.Itoa(i), at+time.Minute+30*time.Second))
+			}
+		}
+		m := s.ad("shifted", noon)
+		m.User, m.OnConflict = "alice", message.OnConflictShift
+		checked, err := s.Check(s.Context(), m)
+		require.NoError(s, err)
+		bounded := m
+		bounded.ID, bounded.ShiftUntil = "bounded", s.at(noon+30*time.Minute)
+		o := s.submit(bounded)
+		require.Equal(s, fault.CodeThrottled, o.Code, "%+v", o)
+		free := s.at(noon + (2*n-1)*time.Minute)
+		require.Equal(s, free, o.NextFreeAt.Time)
+		o = s.submit(m)
+		require.Equal(s, message.Accepted, o.Outcome, "%+v", o)
+		require.Equal(s, free, o.SendAt.Time)
+		require.Equal(s, s.at(noon), o.RequestedAt.Time)
+		require.True(s, o.Shifted)
+		require.Equal(s, checked, o)
+	})
+}
+
+// A rule that is broken names times at which the throttle has messages left.
+func TestARefusalNamesTimesThatAThrottleHas(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.throttle("2/minute", "1/minute")
+		noon := 12 * time.Hour
+		first := s.message("first", noon+30*time.Second)
+		s.accepted(first)
+		for i, minute := range []time.Duration{-1, -1, 1, 1, 2, 2} {
+			s.accepted(s.ad(strconv.Itoa(i), noon+minute*time.Minute))
+		}
+		m := s.ad("ad", noon+30*time.Second)
+		m.User = "alice"
+		o := s.submit(m)
+		require.Equal(s, fault.CodeSendLimit, o.Code)
+		require.Equal(s, s.at(noon+3*time.Minute), o.NextFreeAt.Time)
+		require.Zero(s, o.PreviousFreeAt, "11:59 is full")
+		checked, err := s.Check(s.Context(), m)
+		require.NoError(s, err)
+		require.Equal(s, o, checked)
+		s.requireThrottled(map[string]int{"11:59": 2, "12:01": 2, "12:02": 2})
+	})
+}
+
+func TestMovesAndCancelsChangeAThrottle(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.throttle("2/minute")
+		noon := 12 * time.Hour
+		s.accepted(s.ad("1", noon), s.ad("2", noon), s.ad("3", noon+5*time.Minute))
+		move := func(id string, after time.Duration) message.Outcome {
+			s.Helper()
+			o, err := s.Move(s.Context(), "user-"+id, id, s.at(after))
+			require.NoError(s, err)
+			return o
+		}
+		o := move("3", noon)
+		require.Equal(s, fault.CodeThrottled, o.Code)
+		require.Equal(s, "marketing messages are limited to 2 a minute over all users, and 2 are scheduled for 12:00; the next free time is 12:01:00", o.Detail)
+		require.Equal(s, s.at(noon+time.Minute), o.NextFreeAt.Time)
+		require.Equal(s, message.Moved, move("1", noon+30*time.Second).Outcome, "within its minute")
+		require.Equal(s, message.Moved, move("1", noon+30*time.Second).Outcome, "to where it is")
+		s.requireThrottled(map[string]int{"12:00": 2, "12:05": 1})
+		shifted, err := s.MoveTo(s.Context(), "user-3", "3", message.Move{At: s.at(noon), OnConflict: message.OnConflictShift})
+		require.NoError(s, err)
+		require.Equal(s, s.at(noon+time.Minute), shifted.SendAt.Time, "%+v", shifted)
+		s.requireThrottled(map[string]int{"12:00": 2, "12:01": 1})
+		require.Equal(s, message.Moved, move("2", noon+time.Minute).Outcome)
+		s.requireThrottled(map[string]int{"12:00": 1, "12:01": 2})
+		for range 2 {
+			o, err := s.Cancel(s.Context(), "user-3", "3")
+			require.NoError(s, err)
+			require.Equal(s, message.Cancelled, o.Outcome)
+		}
+		s.requireThrottled(map[string]int{"12:00": 1, "12:01": 1})
+		s.accepted(s.ad("3", noon)) // the id again
+		s.requireThrottled(map[string]int{"12:00": 2, "12:01": 1})
+	})
+}
+
+// A message gives back what it was charged, whatever the policy says by then, and is charged
+// where the policy says so now.
+func TestAThrottleThatChanges(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		noon := 12 * time.Hour
+		s.throttle("2/minute")
+		s.accepted(s.ad("1", noon), s.ad("2", noon))
+		s.throttle("3/minute")
+		s.accepted(s.ad("3", noon))
+		require.Equal(s, fault.CodeThrottled, s.submit(s.ad("4", noon)).Code)
+		s.throttle("5/hour") // counts anew
+		s.accepted(s.ad("4", noon))
+		move := func(id string, after time.Duration) {
+			s.Helper()
+			o, err := s.Move(s.Context(), "user-"+id, id, s.at(after))
+			require.NoError(s, err)
+			require.Equal(s, message.Moved, o.Outcome, "%+v", o)
+		}
+		move("1", noon+time.Minute)
+		minute, hour := "~default~marketing~m", "~default~marketing~h"
+		s.requireCounts(map[string]int{minute: 2, hour: 2})
+		s.policy(func(p *policy.Policy) {
+			p.Categories = map[string]policy.CategoryRules{"marketing": {Rules: rulesOf(s, "900/calendar_day")}}
+		})
+		time.Sleep(3 * time.Second)
+		s.accepted(s.ad("5", noon))
+		move("1", noon+2*time.Minute)
+		s.requireCounts(map[string]int{minute: 2, hour: 1})
+		move("1", noon+4*time.Minute)
+		o, err := s.Cancel(s.Context(), "user-2", "2")
+		require.NoError(s, err)
+		require.Equal(s, message.Cancelled, o.Outcome)
+		s.requireCounts(map[string]int{minute: 1, hour: 1})
+		s.throttle("1/minute")
+		move("5", noon+3*time.Minute)
+		o, err = s.Move(s.Context(), "user-1", "1", s.at(noon+3*time.Minute))
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeThrottled, o.Code, "%+v", o)
+		s.requireCounts(map[string]int{minute: 2, hour: 1})
+	})
+}
+
+// requireCounts requires the sums of throttles' counters.
+func (s *story) requireCounts(want map[string]int) {
+	s.Helper()
+	time.Sleep(10 * time.Millisecond)
+	synctest.Wait()
+	found := make(map[string]int)
+	for name := range want {
+		keys, err := s.client.Keys(s.Context(), "sl:{p*}:q:"+name+":*").Result()
+		require.NoError(s, err)
+		for _, key := range keys {
+			n, err := s.client.Get(s.Context(), key).Int()
+			require.NoError(s, err)
+			found[name] += n
+		}
+	}
+	require.Equal(s, want, found)
+}
+
+// A user may come under another policy than the process knew, with a throttle of its own.
+func TestAUserOfAnotherPolicyHasItsThrottle(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		vip := policy.Default()
+		vip.Name, vip.Categories = "vip", map[string]policy.CategoryRules{"marketing": throttleOf(s, "1/minute")}
+		require.NoError(s, s.policies().Apply(s.Context(), vip))
+		s.throttle("1/minute")
+		noon := 12 * time.Hour
+		s.accepted(s.ad("1", noon))
+		s.set("user-2", policy.UserSettings{Policy: "vip"})
+		s.set("user-3", policy.UserSettings{Policy: "vip"})
+		s.accepted(s.ad("2", noon))
+		require.Equal(s, fault.CodeThrottled, s.submit(s.ad("3", noon)).Code)
+		s.set("user-3", policy.UserSettings{})
+		s.accepted(s.ad("3", noon+time.Minute))
+		s.requireCounts(map[string]int{"~default~marketing~m": 2, "~vip~marketing~m": 1})
+
+		s.set("user-1", policy.UserSettings{Policy: "vip"})
+		o, err := s.Move(s.Context(), "user-1", "1", s.at(noon+time.Second))
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeThrottled, o.Code, "its policy is another now")
+		o, err = s.Move(s.Context(), "user-1", "1", s.at(noon+time.Minute))
+		require.NoError(s, err)
+		require.Equal(s, message.Moved, o.Outcome)
+		s.requireCounts(map[string]int{"~default~marketing~m": 1, "~vip~marketing~m": 2})
+	})
+}
+
+func TestManySubmittersGetExactlyTheThrottle(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.throttle("37/minute")
+		var accepted, refused atomic.Int64
+		var submitters sync.WaitGroup
+		for i := range 100 {
+			m := s.ad(strconv.Itoa(i), time.Hour+time.Duration(i)*time.Millisecond)
+			submitters.Go(func() {
+				o, err := s.Submit(s.Context(), m)
+				switch {
+				case err != nil:
+				case o.Outcome == message.Accepted:
+					accepted.Add(1)
+				case o.Code == fault.CodeThrottled:
+					refused.Add(1)
+				}
+			})
+		}
+		submitters.Wait()
+		require.Equal(t, int64(37), accepted.Load())
+		require.Equal(t, int64(63), refused.Load())
+		s.requireThrottled(map[string]int{"01:00": 37})
+	})
+}
+
+func TestAShiftSpreadsOverMinutes(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.throttle("500/minute")
+		for i := range 1200 {
+			m := s.ad(strconv.Itoa(i), time.Hour+30*time.Second)
+			m.OnConflict = message.OnConflictShift
+			o := s.submit(m)
+			require.Equal(s, message.Accepted, o.Outcome, "%+v", o)
+			want := m.SendAt
+			if i >= 500 {
+				want = s.at(time.Hour + time.Duration(i/500)*time.Minute)
+			}
+			require.Equal(s, want, o.SendAt.Time, i)
+		}
+		s.requireThrottled(map[string]int{"01:00": 500, "01:01": 500, "01:02": 200})
+	})
+}
+
+// A dry run judges throttles over what is charged, and charges nothing.
+func TestADryRunJudgesThrottles(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.throttle("3/minute")
+		s.charges("acme", accounts.Tier{MessagesPerHour: 7}, "")
+		noon := 12 * time.Hour
+		s.accepted(s.ad("there", noon))
+		var list []message.Message
+		for i := range 12 {
+			m := s.ad(strconv.Itoa(i), noon)
+			if i%3 == 0 {
+				m.Account = "acme"
+			}
+			if i%2 == 0 {
+				m.OnConflict = message.OnConflictShift
+			}
+			list = append(list, m)
+		}
+		rehearsal, err := s.Rehearse(s.Context())
+		require.NoError(s, err)
+		var told []message.Outcome
+		for _, m := range list {
+			o, err := rehearsal.Submit(s.Context(), m)
+			require.NoError(s, err)
+			o.Day = nil
+			told = append(told, o)
+		}
+		require.NoError(s, rehearsal.Close(s.Context()))
+		s.requireThrottled(map[string]int{"12:00": 1})
+		for i, m := range list {
+			o := s.submit(m)
+			o.Day = nil
+			require.Equal(s, told[i], o, i)
+		}
+		s.requireThrottled(map[string]int{"12:00": 3, "12:01": 3, "12:02": 2})
+	})
+}
+
+// A timeline takes no place in a category with a throttle that was not charged.
+func TestATimelineDemandsTheCharge(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.throttle("3/minute")
+		timeline, err := s.Timeline(s.Context())
+		require.NoError(s, err)
+		r := sendlimit.Request{
+			User: "u", ID: "a", At: s.at(time.Hour),
+			Record: &sendlimit.Record{Generation: keyspace.NewToken(), Category: "marketing"},
+		}
+		d, err := timeline.Reserve(s.Context(), r)
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeHoldOver, d.Code)
+		s.throttle("4/minute")
+		timeline, err = s.Timeline(s.Context())
+		require.NoError(s, err)
+		p := s.Policies.Rules().Policies()[0]
+		stale := p.ThrottleOf("marketing")
+		stale.Limit = 3
+		r.Hold = &sendlimit.Hold{Throttle: stale, Attempt: keyspace.NewToken(), NotAfter: s.at(time.Hour)}
+		d, err = timeline.Reserve(s.Context(), r)
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeHoldOver, d.Code, "it had the former limit")
+		r.Hold.Throttle = p.ThrottleOf("marketing")
+		d, err = timeline.Reserve(s.Context(), r)
+		require.NoError(s, err)
+		require.True(s, d.Allowed)
+	})
+}
+
+// What is late, or sent after all, is not judged anew.
+func TestLateMessagesDoNotAskAThrottle(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.throttle("1/minute")
+		s.accepted(s.ad("1", time.Minute))
+		s.until(3 * time.Minute)
+		defer s.work()()
+		s.until(4 * time.Minute)
+		records, err := messages.NewRecords(s.client, "")
+		require.NoError(s, err)
+		found, err := records.Look(s.Context(), "user-1", "1")
+		require.NoError(s, err)
+		require.Equal(s, messages.StateDelivered, found[0].State)
+		s.requireThrottled(map[string]int{"00:01": 1})
+		o, err := s.RecordSent(s.Context(), message.Message{ID: "sent", User: "u", SendAt: s.at(2 * time.Minute), Category: "marketing"})
+		require.NoError(s, err)
+		require.Equal(s, message.Recorded, o.Outcome)
+		s.requireThrottled(map[string]int{"00:01": 1})
+	})
+}
