@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -85,6 +87,9 @@ type chargeHistory struct {
 	random   *rand.Rand
 	charges  *quota.Charges
 	messages map[string][]string
+	// throttles are what the policy's category marketing has, one after another; nil for no
+	// categories.
+	throttles []string
 }
 
 // A charge and what it is for stay together, wherever programs die.
@@ -101,22 +106,43 @@ func TestChargesAreWhatIsAccepted(t *testing.T) {
 	}
 }
 
+// So do a throttle's, beside those of accounts, and no minute or hour has more than it may.
+func TestThrottlesAreWhatIsAccepted(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				throttles := []string{"2/hour"}
+				if seed%2 == 1 { // what was charged before stays so
+					throttles = []string{"2/hour", "1/minute", "", "3/hour", "2/minute"}
+				}
+				s.historyOfCharges(rand.New(rand.NewPCG(seed, 8)), throttles...)
+			})
+		})
+	}
+}
+
 // historyOfCharges plays a random history, and holds the charges against the
 // messages that there are when all have been looked after.
-func (s *story) historyOfCharges(random *rand.Rand) {
+func (s *story) historyOfCharges(random *rand.Rand, throttles ...string) {
 	s.Helper()
 	s.charges("acme", accounts.Tier{MessagesPerHour: 4, MessagesPerDay: 9}, "")
 	s.charges("beta", accounts.Tier{MessagesPerHour: 3, MessagesPerDay: 7}, "Europe/Berlin")
 	charges, err := quota.New(s.client, quota.Options{})
 	require.NoError(s, err)
-	h := &chargeHistory{story: s, random: random, charges: charges, messages: make(map[string][]string)}
+	h := &chargeHistory{story: s, random: random, charges: charges, messages: make(map[string][]string), throttles: throttles}
 	for user := range 4 {
 		for id := range 4 {
 			name := fmt.Sprintf("u%d", user)
 			h.messages[name] = append(h.messages[name], fmt.Sprintf("m%d", id))
 		}
 	}
-	for range 120 {
+	for i := range 120 {
+		if len(throttles) > 0 && i%20 == 0 {
+			h.policy(func(p *policy.Policy) { *p = h.throttledPolicy(i / 20) })
+		}
 		h.step()
 		h.withinQuotas()
 		time.Sleep(time.Duration(random.IntN(3000)) * time.Millisecond)
@@ -127,7 +153,26 @@ func (s *story) historyOfCharges(random *rand.Rand) {
 	time.Sleep(time.Minute)
 	h.relay()
 	zones := map[string]*time.Location{"beta": berlin(s.T)}
-	s.requireCharges(zones, h.messages)
+	s.requireChargesBy(zones, h.messages, func(m *sendlimittest.ChargeModel) {
+		switch len(throttles) {
+		case 0:
+		case 1:
+			m.Throttle(h.throttledPolicy(0))
+		default:
+			m.ThrottleAsNamed()
+		}
+	})
+}
+
+// throttledPolicy is the policy with a throttle of the history.
+func (h *chargeHistory) throttledPolicy(i int) policy.Policy {
+	h.Helper()
+	p := policy.Default()
+	p.Rules = rulesOf(h, "2/hour", "3/calendar_day")
+	marketing := throttleOf(h, h.throttles[i%len(h.throttles)])
+	marketing.Rules = rulesOf(h, "900/calendar_day")
+	p.Categories = map[string]policy.CategoryRules{"marketing": marketing}
+	return p
 }
 
 // step has a program of its own do one thing, and perhaps die over it.
@@ -142,12 +187,15 @@ func (h *chargeHistory) step() {
 	require.NoError(h, err)
 	if h.random.IntN(2) == 0 {
 		hook.mu.Lock()
-		hook.left, hook.after = 1+h.random.IntN(8), h.random.IntN(2) == 0
+		hook.left, hook.after = 1+h.random.IntN(12), h.random.IntN(2) == 0
 		hook.mu.Unlock()
 	}
 	user, id := fmt.Sprintf("u%d", h.random.IntN(4)), fmt.Sprintf("m%d", h.random.IntN(4))
 	account := []string{"acme", "beta", ""}[h.random.IntN(3)]
 	after := time.Duration(1+h.random.IntN(30))*time.Hour + time.Duration(h.random.IntN(3600))*time.Second
+	if h.throttles != nil { // so that many share a minute
+		after = time.Duration(1+h.random.IntN(9))*time.Hour + time.Duration(h.random.IntN(180))*time.Second
+	}
 	switch h.random.IntN(5) {
 	case 0:
 		_, err = submitter.For(account).Cancel(h.Context(), user, id)
@@ -156,6 +204,9 @@ func (h *chargeHistory) step() {
 	default:
 		m := h.message(id, after)
 		m.User, m.Account = user, account
+		if h.throttles != nil && h.random.IntN(4) > 0 {
+			m.Category = "marketing"
+		}
 		if h.random.IntN(3) == 0 {
 			m.OnConflict = message.OnConflictShift
 		}
@@ -178,6 +229,9 @@ func (h *chargeHistory) withinQuotas() {
 		require.NoError(h, err)
 		require.Positive(h, n, key)
 		require.LessOrEqual(h, n, 9, key)
+		if len(h.throttles) == 1 && strings.Contains(key, "~") {
+			require.LessOrEqual(h, n, 2, key)
+		}
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -23,12 +23,13 @@ import (
 type ChargeModel struct {
 	zones     map[string]*time.Location // by account
 	throttles policy.Policy
+	named     bool
 	charged   map[string]chargedMessage // by user and id
 }
 
 type chargedMessage struct {
-	account, category string
-	at                time.Time
+	account, category, attempt string
+	at                         time.Time
 }
 
 // NewChargeModel returns a model in which no account is charged. Accounts that
@@ -40,6 +41,10 @@ func NewChargeModel(zones map[string]*time.Location) *ChargeModel {
 // Throttle has the model count in the throttles of a policy.
 func (m *ChargeModel) Throttle(p policy.Policy) { m.throttles = p }
 
+// ThrottleAsNamed has the model count in the throttles that the records name, for policies
+// that change.
+func (m *ChargeModel) ThrottleAsNamed() { m.named = true }
+
 // Update sets the state of a message: accepted, moved or cancelled.
 func (m *ChargeModel) Update(s messages.Standing) {
 	key := s.User + "\x00" + s.ID
@@ -47,19 +52,23 @@ func (m *ChargeModel) Update(s messages.Standing) {
 		delete(m.charged, key)
 		return
 	}
-	m.charged[key] = chargedMessage{s.Account, s.Category, s.SendAt}
+	m.charged[key] = chargedMessage{s.Account, s.Category, s.Hold, s.SendAt}
 }
 
 // Charged returns the expected counters of the store by their keys.
 func (m *ChargeModel) Charged(keys keyspace.Keys) map[string]int {
 	counts := make(map[string]int)
 	for _, message := range m.charged {
-		if t := m.throttles.ThrottleOf(message.category); !t.IsZero() {
+		name := m.throttles.ThrottleOf(message.category).Name
+		if words := strings.SplitN(message.attempt, "~", 3); m.named && len(words) == 3 {
+			name = words[2]
+		}
+		if name != "" {
 			length := time.Minute
-			if t.Period == calendar.Hour {
+			if strings.HasSuffix(name, "~h") {
 				length = time.Hour
 			}
-			counts[keys.Charged("~"+t.Name, "h", message.at.Truncate(length))]++
+			counts[keys.Charged("~"+name, "h", message.at.Truncate(length))]++
 		}
 		if message.account == "" {
 			continue
