@@ -22,6 +22,7 @@ const (
 	zonePattern     = `[A-Za-z0-9._+/-]+`
 	durationPattern = `[0-9]+d|\+?([0-9.]+([nuµμm]?s|m|h))+`
 	rulePattern     = `(1000|[1-9][0-9]{0,2})/(calendar_(minute|hour|day|week|month)|minute|hour|day|week|` + durationPattern + `)`
+	throttlePattern = `(1000000|[1-9][0-9]{0,5})/(minute|hour)`
 	blackoutPattern = `([0-9]{4}-)?[0-9]{2}-[0-9]{2}(\.\.([0-9]{4}-)?[0-9]{2}-[0-9]{2})?|` + calendarPattern
 	calendarPattern = `[a-z_-][a-z0-9_-]{0,63}`
 	quietPattern    = `([a-z,-]+ )?[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9]`
@@ -60,6 +61,8 @@ func boundsOf(member string) *huma.Schema {
 		return &huma.Schema{Pattern: clockPattern}
 	case "reach":
 		return &huma.Schema{Pattern: durationPattern}
+	case "throttle":
+		return &huma.Schema{Pattern: throttlePattern}
 	}
 	return listBoundsOf(member)
 }

@@ -38,6 +38,8 @@ func policyDescriptions() map[string]string {
 		"CategoryDocument.only":        "The only hours at which its messages are sent, in place of the policy's only.",
 		"CategoryDocument.blackouts":   "Dates on which none of its messages are sent, in place of the policy's blackouts.",
 
+		"CategoryDocument.throttle": "How many messages of the category all users of the policy together get in a minute or an hour of UTC, by their send times: 500/minute. Empty for no limit. An exempt category has none.",
+
 		"UserSettings.categories":  "The user's own rules of categories, by name. They replace the rules of the category with the same windows; others apply beside those.",
 		"UserSettings.opt_out":     "Categories that the user does not want. Their messages are refused, and scheduled ones are dropped at their send time.",
 		"UserSettings.quiet_hours": "The user's own quiet hours, beside those of the policy.",

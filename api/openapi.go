@@ -188,6 +188,7 @@ func meaning(status int) string {
 		return "The request did not arrive in time. Send it again after Retry-After."
 	case http.StatusConflict:
 		return "Refused, and nothing was changed. code says why. With send_limit and quiet_hours, violations and next_free_at say more. " +
+			"With throttled, all users together have as many messages of the category in that minute or hour as the policy allows. " +
 			"With quota_exceeded the account has no messages left for the hour or day of send_at, which ends at resets_at: only another " +
 			"send_at or the cancelling of another message helps."
 	case http.StatusPreconditionFailed:

@@ -24,6 +24,7 @@ const (
 	CodeTooFarAhead     = fault.CodeTooFarAhead
 	CodeSendLimit       = fault.CodeSendLimit       // the time would break a rule: see Refusal.Violations
 	CodeQuietHours      = fault.CodeQuietHours      // the time is in the user's quiet hours
+	CodeThrottled       = fault.CodeThrottled       // all users together have as many of the category as is allowed then
 	CodeIDReused        = fault.CodeIDReused        // the id belongs to another message
 	CodeTooLate         = fault.CodeTooLate         // the message is being sent, or was sent
 	CodeExpired         = fault.CodeExpired         // the dead letter has expired
@@ -55,7 +56,7 @@ type Refusal struct { //nolint:errname // the contract's word
 
 	// Violations has every rule that would break, in the policy's order (with
 	// CodeSendLimit). QuietHours is set with CodeQuietHours. The free times are set
-	// with both; zero means that there is none.
+	// with both, and NextFreeAt with CodeThrottled; zero means that there is none.
 	Violations                 []Violation
 	QuietHours                 *QuietHours
 	NextFreeAt, PreviousFreeAt time.Time

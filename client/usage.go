@@ -29,7 +29,7 @@ type (
 	Stretch = message.Stretch
 )
 
-// Usage returns how full a user's rules are, and what is free.
+// Usage returns how full a user's rules are, and what is free. Throttles are not asked.
 func (c *Client) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	const doing = "asking for a user's usage"
 	path, err := userPath(r.User, "usage")
@@ -54,7 +54,7 @@ type NextFreeRequest struct {
 
 // NextFree returns the next times that are free for a user. Each assumes that those
 // before it are taken. It returns fewer than Count if no more are free within the reach
-// of schedules.
+// of schedules. Throttles are not asked.
 func (c *Client) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, error) {
 	const doing = "asking for free times"
 	path, err := userPath(r.User, "next-free")

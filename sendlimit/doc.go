@@ -36,7 +36,9 @@
 //
 // A rule of a category counts the places whose records name that category. Nothing
 // counts a message of an exempt category that does not count itself.
-// Quiet hours go by what local clocks show.
+// Quiet hours go by what local clocks show. A throttle of a category limits all users
+// together: package quota charges it, and a Timeline with records takes no place in the
+// category without that charge. Late and recorded messages do not need it.
 //
 // Reservations keep their places when rules change. What was forgotten under a
 // shorter window stays forgotten under a longer one.

@@ -17,7 +17,8 @@ import (
 
 // NextFree returns the next free times from a time on, ascending. Each counts
 // those before it as taken. It returns fewer than requested if the reach has no
-// more, and none for a blocked user, or for a category that the user does not want.
+// more, and none for a blocked user, or for a category that the user does not want. It
+// does not know what throttles have left.
 func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, error) {
 	if err := keyspace.CheckUser(r.User); err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func (r UsageRequest) checkYears() error {
 }
 
 // Usage returns how full each rule is at a time, and which stretches of a span
-// are free.
+// are free. It does not know what throttles have left.
 func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	if err := keyspace.CheckUser(r.User); err != nil {
 		return Usage{}, err

@@ -19,7 +19,7 @@ func (p *program) nextFreeCommand(ctx context.Context) *cobra.Command {
 		Short: "Show the next times that are free for a user",
 		Long: `Show the next times that are free for a user. Each time counts those before it
 as taken, so messages at all of them would be accepted. A blocked user has no
-free time.`,
+free time. The throttle of a category is not asked.`,
 		Example: `  enqueue next-free --user alice
   enqueue next-free --user alice --from +1d --count 3
   enqueue next-free --user alice --category marketing --json`,

@@ -25,7 +25,7 @@ A sliding rule shows the fullest window that contains the time, a calendar rule
 the period that the time is in. Sent and unsent messages both count.
 
 With --category, the category's rules are shown too, and free means free for a
-message of that category.`,
+message of that category, without regard to the category's throttle.`,
 		Example: `  enqueue usage --user alice
   enqueue usage --user alice --at +1d
   enqueue usage --user alice --category marketing

@@ -4,6 +4,7 @@
 //
 //	Rule           at most Limit messages in each window, sliding or of the calendar
 //	Policy         a named list of rules with quiet hours, categories and alerts
+//	Throttle       at most Limit messages of all users in a minute or an hour
 //	Document       a policy in JSON: in files, in the store and in the API
 //	UserSettings   what is set for one user: another policy, limits, a time zone
 //	QuietHours     the times of the week at which nothing is sent

@@ -1,13 +1,13 @@
 // Package quota charges accounts for the messages that they submit, against the
-// limits of their tiers.
+// limits of their tiers, and throttles, against the limits of categories.
 //
 // Charges counts each account's messages in the natural hour and day of their
-// send times. An account and a user may live on two servers of a cluster, so that
-// no script can change both. A change of a timeline is therefore made in three
+// send times, and each throttle's in the minute or hour. An account, a throttle and a user
+// may live on three servers of a cluster, so that no script can change all of them. A change of a timeline is therefore made in three
 // steps, and a program may die after any of them:
 //
-//  1. Hold charges the account and keeps a hold, or says that its
-//     quota is used up.
+//  1. Hold charges the account and the throttle and keeps a hold of each, or
+//     says that one of them is used up. Both have the same attempt.
 //  2. Timeline.Reserve, Move or Release makes the change with that
 //     hold, within a limited time. The message's record names the
 //     hold's attempt.
@@ -28,8 +28,15 @@
 // Due lists holds that nobody settled. Resolve settles one by reading the record:
 // it shows whether the change was made.
 //
-// Check says what Hold would answer, Usage how much is charged, and Rehearsal
-// answers for a dry run of many messages.
+// The attempt names the throttle and its period, and stands in the record. A move or a
+// cancel therefore gives back what was charged, whatever the policy says by then, and the
+// record needs no other field. A move from one throttle to another has a third hold, in the
+// former throttle's partition: the record keeps such attempts when the next change comes.
+// With an account and long names, the attempt is longer than 64 bytes, beyond which Redis
+// stores a record less compactly.
+//
+// Check and CheckThrottle say what Hold would answer, Usage how much is charged, NextOpen
+// when a throttle has messages left, and Rehearsal answers for a dry run of many messages.
 //
 // The package does not know queues, deliveries or HTTP. A refusal is a Charge,
 // not an error. Errors: *fault.InvalidError, *fault.UnavailableError,

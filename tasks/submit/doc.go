@@ -8,9 +8,18 @@
 //	Status, List, Usage, NextFree   read
 //	Rehearse    begins a dry run of many messages
 //
-// A submit refreshes the policies, holds the account's charge, takes the place with
-// Timeline.Reserve, waits for the replicas and hands the message to the queue. Accepted
-// means stored: the relay finds messages that the queue did not get.
+// A submit refreshes the policies, holds the charges of the account and of the category's
+// throttle, takes the place with Timeline.Reserve, waits for the replicas and hands the
+// message to the queue. Accepted means stored: the relay finds messages that the queue did
+// not get.
+//
+// The quota comes before the throttle, and both come before the user's own rules: a charge
+// is held before the timeline judges. What needs no charge to be answered comes first: a
+// replay, a time that is past or quiet, a blocked user, an unknown category. A shift takes
+// the throttle's next period with messages left, then the user's next free time from there
+// on, and so on until one time is both. Free times in refusals are both, too. Usage and
+// NextFree do not ask throttles. Nor do late messages, retries of dead letters and
+// RecordSent: what was accepted stays charged where it was accepted.
 //
 // A change of a charged message is tried again if its hold did not cover it. The relay
 // settles a hold whose outcome is unknown.

@@ -25,7 +25,7 @@ func StatusOf(code fault.Code) int {
 	case fault.CodeInvalidField, fault.CodeInPast, fault.CodeTooFarAhead, fault.CodeUnknownCategory:
 		return StatusInvalid
 	case fault.CodeSendLimit, fault.CodeIDReused, fault.CodeTooLate, fault.CodeExpired,
-		fault.CodeRateLimited, fault.CodeQuotaExceeded, fault.CodeQuietHours, fault.CodeBlocked, fault.CodeOptedOut,
+		fault.CodeRateLimited, fault.CodeQuotaExceeded, fault.CodeThrottled, fault.CodeQuietHours, fault.CodeBlocked, fault.CodeOptedOut,
 		fault.CodeVersionMismatch, fault.CodeRefitRunning, fault.CodeExists, fault.CodePolicyInUse:
 		return StatusRefused
 	case fault.CodeNotFound:

@@ -44,6 +44,7 @@ func (c *commands) applyCommand() *cobra.Command {
 			"  alert_to: ops@example.com # receives a list of such users once an hour\n" +
 			"  categories:               # in addition to the rules above\n" +
 			"    marketing: {rules: [2/calendar_day]}\n" +
+			"    offers: {throttle: 500/minute} # of all users together, by send times\n" +
 			"    codes: {exempt: true, counts: false}\n\n" +
 			"Only rules are required. With version: N, which policy show prints, the file is\n" +
 			"applied only in place of that version: remove it to replace any. A field that is left out gets its default, not its old\n" +

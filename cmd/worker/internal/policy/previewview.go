@@ -116,6 +116,8 @@ func keptBecause(code fault.Code) string {
 		return "the user is blocked"
 	case fault.CodeOptedOut:
 		return "the user does not want its category"
+	case fault.CodeThrottled:
+		return "no other time is free in the throttle of its category before it expires"
 	case fault.CodeQuotaExceeded:
 		return "the quota of its account is used up on other days"
 	default:
