@@ -489,3 +489,26 @@ func TestRefitKeepsWhatFitsAgain(t *testing.T) {
 		require.Equal(s, generation, s.record("alice", "b")["g"])
 	})
 }
+
+// A refit that shifts goes to times that the throttle of a message's category has left.
+func TestRefitKeepsThrottles(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.throttle("1/minute", "1/minute")
+		at := func(minutes int) time.Duration { return time.Hour + time.Duration(minutes)*time.Minute }
+		for i, m := range []message.Message{s.ad("a", at(0)), s.ad("b", at(1)), s.ad("c", at(5)), s.ad("d", at(6)), s.ad("e", at(8))} {
+			if i < 2 {
+				m.User = "alice"
+			}
+			s.accepted(m)
+		}
+		s.throttle("1/minute", "1/5m")
+		summary, found := s.run(message.RefitShift)
+		require.Equal(s, noted{"b 1/5m moved"}, found)
+		require.Equal(s, 1, summary.Moved)
+		status, _, err := s.Status(s.Context(), "alice", "b")
+		require.NoError(s, err)
+		require.Equal(s, s.at(at(7)), status.SendAt.Time, "01:05 and 01:06 are full")
+		s.requireThrottled(map[string]int{"01:00": 1, "01:05": 1, "01:06": 1, "01:07": 1, "01:08": 1})
+	})
+}
