@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 const MaxChanges = 20
 
 // DatedChange changes a policy for the send times in [From, Until). What is nil stays as in
-// the policy.
+// the policy, and so do the throttles of its categories.
 type DatedChange struct {
 	From, Until time.Time // zero means without a begin, or without an end
 	Rules       []Rule
@@ -53,7 +54,12 @@ func (p Policy) During(change DatedChange) Policy {
 		p.Blackouts = *change.Blackouts
 	}
 	if change.Categories != nil {
-		p.Categories = change.Categories
+		before := p.Categories
+		p.Categories = maps.Clone(change.Categories)
+		for name, c := range p.Categories {
+			c.Throttle = before[name].Throttle
+			p.Categories[name] = c
+		}
 	}
 	return p
 }
@@ -71,7 +77,9 @@ func (p Policy) Naming(whole Policy) Policy {
 	categories := make(map[string]CategoryRules)
 	for _, some := range all {
 		for name := range some {
-			categories[name] = p.Categories[name]
+			c := p.Categories[name]
+			c.Throttle = whole.Categories[name].Throttle
+			categories[name] = c
 		}
 	}
 	if p.Changes = nil; len(categories) > 0 {
@@ -237,6 +245,20 @@ func (p Policy) validateChanges() error {
 		}
 		if j := slices.IndexFunc(p.Changes[:i], c.overlaps); j >= 0 {
 			wrong.Add(&fault.InvalidError{Field: field, Value: "", Says: fmt.Sprintf("%s and %s apply at the same time: only one may", changesField(j, ""), field)})
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Categories)) {
+			switch category := c.Categories[name]; {
+			case !category.Throttle.IsZero():
+				wrong.Add(&fault.InvalidError{
+					Field: changesField(i, "categories."+name+".throttle"), Value: category.Throttle.String(),
+					Says: fmt.Sprintf("%s has a throttle: only the policy's own categories may, at all times", changesField(i, "categories."+name)),
+				})
+			case category.Exempt && !p.Categories[name].Throttle.IsZero():
+				wrong.Add(&fault.InvalidError{
+					Field: changesField(i, "categories."+name+".exempt"), Value: "true",
+					Says: fmt.Sprintf("%s is exempt, and the category has a throttle: give one of the two", changesField(i, "categories."+name)),
+				})
+			}
 		}
 		var own, base fault.InvalidErrors
 		own.Add(p.During(c).Validate())

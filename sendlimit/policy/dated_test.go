@@ -49,6 +49,7 @@ func TestDatedChangesThatAreRefused(t *testing.T) {
 		"in changes.1: rules has 1/hour and 2/hour, which":                                    {{From: "2027-01-02", Rules: []string{"1/hour", "2/60m"}}},
 		"in changes.1: only 22:00-07:00 is all in the quiet hours 22:00-08:00":                {{From: "2027-01-02", Only: []string{"22:00-07:00"}}},
 		"in changes.1: categories.a needs at least one rule":                                  {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {}}}},
+		"changes.1.categories.a has a throttle: only the policy's own":                        {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {Throttle: "5/minute"}}}},
 		"there are 21 changes: a policy has at most 20":                                       make([]policy.ChangeDocument, 21),
 		`changes.1.quiet_hours "late" is not allowed: it takes hours such as 22:00-08:00`:     {{From: "2027-01-02", QuietHours: []string{"late"}}},
 	} {
