@@ -156,7 +156,7 @@ func TestANoticeThatTheQueueNeverGotIsFound(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		require.Len(s, mail.all(), 1)
 		require.Equal(s, id, mail.all()[0].notice.ID)
-		require.Equal(s, &notifier.Report{Sent: 7}, mail.all()[0].notice.Report)
+		require.Equal(s, &notifier.Report{Sent: 7, WaitingChange: -7}, mail.all()[0].notice.Report)
 		time.Sleep(3 * time.Minute)
 		require.Len(s, mail.all(), 1)
 	})
