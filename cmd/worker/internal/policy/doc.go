@@ -1,5 +1,5 @@
-// Package policy is "worker policy": it lists, shows and replaces the policies of a
-// store.
+// Package policy is "worker policy": it lists, shows, replaces, rolls back and deletes the
+// policies of a store.
 //
 // "policy apply" may leave scheduled messages that break the new policy. --preview
 // lists them and changes nothing; --then says what to do with them. refitView prints
