@@ -42,18 +42,31 @@ const (
 	categorySchema      = "Category"         // in an answer
 )
 
-// separateCategories gives the categories of a policy in an answer a schema of their own.
-// They have the type of those in a request, but no bounds.
+// The schemas of a dated change of a policy.
+const (
+	changeDraftSchema = "ChangeDocument" // in a request
+	changeSchema      = "Change"         // in an answer
+)
+
+// separateCategories gives the categories and changes of a policy in an answer schemas of
+// their own. They have the types of those in a request, but no bounds.
 func separateCategories(schemas map[string]*huma.Schema) {
-	draft := schemas[categoryDraftSchema]
-	category := *draft
-	category.Properties = make(map[string]*huma.Schema, len(draft.Properties))
-	for member, property := range draft.Properties {
-		own := *property
-		category.Properties[member] = &own
+	schemas[categorySchema], schemas[changeSchema] = copied(schemas[categoryDraftSchema]), copied(schemas[changeDraftSchema])
+	category := &huma.Schema{Ref: schemasPath + categorySchema}
+	schemas["Policy"].Properties["categories"].AdditionalProperties = category
+	schemas["Policy"].Properties["changes"].Items = &huma.Schema{Ref: schemasPath + changeSchema}
+	schemas[changeSchema].Properties["categories"].AdditionalProperties = category
+}
+
+// copied returns a schema with properties of its own.
+func copied(schema *huma.Schema) *huma.Schema {
+	own := *schema
+	own.Properties = make(map[string]*huma.Schema, len(schema.Properties))
+	for member, property := range schema.Properties {
+		p := *property
+		own.Properties[member] = &p
 	}
-	schemas[categorySchema] = &category
-	schemas["Policy"].Properties["categories"].AdditionalProperties = &huma.Schema{Ref: schemasPath + categorySchema}
+	return &own
 }
 
 // addWords adds the words that a member can have. Clients must expect more words in
@@ -96,7 +109,7 @@ func closed(schema, member string) bool {
 func requestSchemas(name string) bool {
 	switch name {
 	case "Draft", "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "TierLimits",
-		"PolicyDocument", categoryDraftSchema, "SettingsDraft", "SettingsPatch":
+		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "SettingsDraft", "SettingsPatch":
 		return true
 	}
 	return false
@@ -160,6 +173,8 @@ func descriptionOf(schema, member string) string {
 		schema = "Policy"
 	case categorySchema:
 		schema = categoryDraftSchema
+	case changeSchema:
+		schema = changeDraftSchema
 	}
 	all := descriptions()
 	maps.Copy(all, policyDescriptions())

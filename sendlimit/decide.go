@@ -35,6 +35,7 @@ func (t *Timeline) decide(
 	call := judge.Call{Client: t.client, Script: what, Doing: doing, User: r.User, At: func(by judge.UserRules) time.Time {
 		return cmp.Or(cursor.At(by), r.SearchFrom, r.At, r.Now)
 	}}
+	asked := false // without a shift, by the rules of its own time
 	for {
 		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 			return arguments(r, by, cursor.Under(by))
@@ -49,9 +50,10 @@ func (t *Timeline) decide(
 		}
 		status := in.Int(0)
 		refused := status == judge.StatusSendLimit || status == judge.StatusQuietHours
-		if refused && by.Rules != by.Book.Of(r.User).At(cmp.Or(r.At, r.Now)).Rules {
+		if refused && !asked && by.Rules != by.Book.Of(r.User).At(cmp.Or(r.At, r.Now)).Rules {
 			// The search ended where other rules apply. Why the time itself is refused, its
 			// own rules say.
+			asked = true // once: a time that is just past has the rules of now
 			r.Shift, r.ByPolicy, r.SearchFrom = false, false, time.Time{}
 			cursor = judge.SearchCursor{Begin: ""}
 			continue
