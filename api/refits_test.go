@@ -207,7 +207,7 @@ func TestAPreviewEndsWhenTheServerStops(t *testing.T) {
 	slices.Sort(partitions)
 	p := r.preview(`{"rules":["1/calendar_day"]}`)
 	require.Equal(t, "progress", p.next().Outcome)
-	for range 5 { // two of each partition: in the third it has looked for who is there
+	for range 9 { // four of each partition, two by the stored policy: in the third it has looked for who is there
 		s.next <- struct{}{}
 	}
 	close(stopping)
