@@ -193,8 +193,8 @@ func TestARefusalNamesTimesThatAThrottleHas(t *testing.T) {
 		noon := 12 * time.Hour
 		first := s.message("first", noon+30*time.Second)
 		s.accepted(first)
-		for i, minute := range []time.Duration{-1, -1, 1, 1, 2, 2} {
-			s.accepted(s.ad(strconv.Itoa(i), noon+minute*time.Minute))
+		for i, minutes := range []int{-1, -1, 1, 1, 2, 2} {
+			s.accepted(s.ad(strconv.Itoa(i), noon+time.Duration(minutes)*time.Minute))
 		}
 		m := s.ad("ad", noon+30*time.Second)
 		m.User = "alice"

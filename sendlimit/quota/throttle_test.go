@@ -81,11 +81,11 @@ func (s *throttleStory) standing(id string) messages.Standing {
 	return found[0]
 }
 
-// move moves a message under a hold, which it leaves open.
-func (s *throttleStory) move(id string, when time.Time) sendlimit.Hold {
+// move moves message a under a hold, which it leaves open.
+func (s *throttleStory) move(when time.Time) sendlimit.Hold {
 	s.Helper()
-	standing := s.standing(id)
-	r := quota.Request{Throttle: s.throttle, User: id, ID: id, At: when, Standing: &standing}
+	standing := s.standing("a")
+	r := quota.Request{Throttle: s.throttle, User: "a", ID: "a", At: when, Standing: &standing}
 	if standing.Account != "" {
 		r.Account, r.Tier = s.account, s.tier
 	}
@@ -93,7 +93,7 @@ func (s *throttleStory) move(id string, when time.Time) sendlimit.Hold {
 	require.NoError(s, err)
 	require.True(s, charge.Allowed, "%+v", charge)
 	d, err := s.timeline.Move(s.Context(), sendlimit.MoveRequest{
-		User: id, ID: id, At: when, Generation: keyspace.NewToken(), Hold: &charge.Hold, From: standing.SendAt,
+		User: "a", ID: "a", At: when, Generation: keyspace.NewToken(), Hold: &charge.Hold, From: standing.SendAt,
 	})
 	require.NoError(s, err)
 	require.True(s, d.Allowed, "%+v", d)
@@ -151,7 +151,7 @@ func TestAThrottleIsHeldWithItsAccount(t *testing.T) {
 	s.end(second.Hold, false)
 	s.requireUsed(1, 1, noon)
 	s.requireThrottled(map[string]string{"default~ads~m 12:00": "1"})
-	s.end(s.move("a", noon.Add(time.Minute)), true)
+	s.end(s.move(noon.Add(time.Minute)), true)
 	s.requireUsed(1, 1, noon)
 	s.requireThrottled(map[string]string{"default~ads~m 12:01": "1"})
 
@@ -194,12 +194,12 @@ func TestFormerThrottlesAreGivenBackAfterCrashes(t *testing.T) {
 		noon := story.At("12:00")
 		s.take("a", noon, s.ask("a", noon, paid).Hold)
 		s.throttled(policy.Throttle{Limit: 5, Period: calendar.Hour})
-		s.move("a", noon.Add(time.Minute))
+		s.move(noon.Add(time.Minute))
 		s.throttled(policy.Throttle{})
-		s.move("a", noon.Add(2*time.Minute))
-		s.move("a", noon.Add(3*time.Minute))
+		s.move(noon.Add(2 * time.Minute))
+		s.move(noon.Add(3 * time.Minute))
 		s.throttled(policy.Throttle{Limit: 5, Period: calendar.Minute})
-		s.move("a", noon.Add(4*time.Minute))
+		s.move(noon.Add(4 * time.Minute))
 		s.wait(3 * sendlimit.DefaultLookAfter)
 		ends, _ := s.relay()
 		require.NotContains(t, ends, quota.HoldGivenBack)
