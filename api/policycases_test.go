@@ -36,6 +36,12 @@ func vip(r *rig) {
 	})
 }
 
+// vipTwice has a second version of vip.
+func vipTwice(r *rig) {
+	vip(r)
+	r.applies(policy.Document{Name: "vip", Rules: []string{"4/minute"}})
+}
+
 // quiet has nobody get anything at night, and little marketing.
 func quiet(r *rig) {
 	r.applies(policy.Document{
@@ -113,9 +119,9 @@ func policyCases() []contractCase {
 		{"rolled back", http.MethodPost, policyPath + "/rollback", http.StatusOK, on(vip, post(vipPath+"/rollback", `{"version":1}`))},
 		{"no version", http.MethodPost, policyPath + "/rollback", http.StatusNotFound, on(vip, post(vipPath+"/rollback", `{"version":7}`))},
 		{"version 0", http.MethodPost, policyPath + "/rollback", http.StatusUnprocessableEntity, on(vip, post(vipPath+"/rollback", `{}`))},
-		{"another version", http.MethodPost, policyPath + "/rollback", http.StatusPreconditionFailed, on(vip, request{
+		{"another version", http.MethodPost, policyPath + "/rollback", http.StatusPreconditionFailed, on(vipTwice, request{
 			method: http.MethodPost, target: vipPath + "/rollback", body: `{"version":1}`,
-			header: http.Header{"Content-Type": {"application/json"}, "If-Match": {`"2"`}},
+			header: http.Header{"Content-Type": {"application/json"}, "If-Match": {`"1"`}},
 		})},
 		{"listed", http.MethodGet, "/v1/users", http.StatusOK, on(vipUser, get("/v1/users?policy=vip"))},
 		{"previewed", http.MethodPost, policyPath + "/preview", http.StatusOK, on(booked, post(defaultPath+"/preview", `{"rules":["1/calendar_day"]}`))},

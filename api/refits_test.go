@@ -171,7 +171,7 @@ func TestAPreviewIsToldAsItGoes(t *testing.T) {
 	}
 	p := r.preview(`{"rules":["1/calendar_day"]}`)
 	require.Equal(t, "progress", p.next().Outcome)
-	for range 2 { // a look at the first one's partition, and one at the user
+	for range 4 { // looks at the first one's partition and at the user, by either policy
 		s.next <- struct{}{}
 	}
 	first := p.next()
