@@ -29,10 +29,14 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		OnConflict: client.OnConflictShift, AlertAt: []int{80}, AlertTo: "a@example.org",
 		Categories: map[string]client.PolicyCategory{"c": {Rules: []string{"1/day"}, Exempt: true, Counts: &yes}}, UnknownCategories: "allow", Version: 1,
 	}
-	s := client.Settings{Contact: "a", Policy: "vip", Limits: []string{"1/day"}, TimeZone: "UTC", Blocked: true,
-		Categories: map[string][]string{"ads": {"1/day"}}, OptOut: []string{"ads"}, QuietHours: []string{"12:00-13:00"}}
-	change := client.SettingsChange{Contact: &text, Policy: &text, Limits: []string{}, TimeZone: &text, Blocked: &yes,
-		Categories: map[string][]string{}, OptOut: []string{}, QuietHours: []string{}}
+	s := client.Settings{
+		Contact: "a", Policy: "vip", Limits: []string{"1/day"}, TimeZone: "UTC", Blocked: true,
+		Categories: map[string][]string{"ads": {"1/day"}}, OptOut: []string{"ads"}, QuietHours: []string{"12:00-13:00"},
+	}
+	change := client.SettingsChange{
+		Contact: &text, Policy: &text, Limits: []string{}, TimeZone: &text, Blocked: &yes,
+		Categories: map[string][]string{}, OptOut: []string{}, QuietHours: []string{},
+	}
 	both := []client.Condition{client.IfVersion("1"), client.IfNone()}
 	type ctx = context.Context
 	type c = *client.Client

@@ -64,6 +64,23 @@ func TestDatedChanges(t *testing.T) {
 	})
 }
 
+// A send time that is just past is judged now, by the rules of now.
+func TestASendTimeJustBeforeADatedChange(t *testing.T) {
+	t.Parallel()
+	runOnEachStore(t, documented(t, policy.Document{
+		Rules: []string{"9/hour"}, Changes: []policy.ChangeDocument{{From: "2093-11-22T00:00:00Z", Rules: []string{"1/hour"}}},
+	}), func(u *user) {
+		u.accepted("a", "00:30", "")
+		for _, shift := range []bool{false, true} {
+			r := u.request("b", "21 23:59:58", "")
+			r.Shift, r.ShiftUntil = shift, story.Ahead("00:10")
+			d := u.ask(r)
+			require.Equal(u, []string{"1/hour"}, brokenOf(d))
+			require.Equal(u, []time.Time{story.Ahead("00:00"), story.Ahead("01:30")}, []time.Time{d.At, d.NextFree})
+		}
+	})
+}
+
 // A category that any part of the policy names is known in all of them.
 func TestCategoriesOfDatedChanges(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,8 @@ local until_at, resume_at = tonumber(ARGV[12]), tonumber(ARGV[13])
 --@include decision
 --@include known
 
-local answer = settings_changed(KEYS[2], resume_at or math.max(asked, now)) or known(asked, until_at, nil, ARGV[14], '') or out_of_reach(asked)
+local answer = settings_changed(KEYS[2], resume_at or math.max(asked, now))
+  or known(asked, until_at, nil, ARGV[14], '') or out_of_reach(asked)
 if answer then return answer end
 
 local at, requested = asked, nil

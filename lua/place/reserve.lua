@@ -147,7 +147,8 @@ local search_from = tonumber(string.match(bounds, '%S+$') or '')
 
 local at, requested, shifted = asked, nil, false
 if not taken then
-  local answer = settings_changed(KEYS[2], resume_at or math.max(search_from or 0, asked, now)) or known(asked, until_at, ARGV[23], ARGV[25], attempt_in(charge))
+  local answer = settings_changed(KEYS[2], resume_at or math.max(search_from or 0, asked, now))
+    or known(asked, until_at, ARGV[23], ARGV[25], attempt_in(charge))
     or out_of_reach(asked)
   if answer then return answer end
 

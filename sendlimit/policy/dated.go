@@ -251,12 +251,12 @@ func (p Policy) validateChanges() error {
 			case !category.Throttle.IsZero():
 				wrong.Add(&fault.InvalidError{
 					Field: changesField(i, "categories."+name+".throttle"), Value: category.Throttle.String(),
-					Says: fmt.Sprintf("%s has a throttle: only the policy's own categories may, at all times", changesField(i, "categories."+name)),
+					Says: changesField(i, "categories."+name) + " has a throttle: only the policy's own categories may, at all times",
 				})
 			case category.Exempt && !p.Categories[name].Throttle.IsZero():
 				wrong.Add(&fault.InvalidError{
 					Field: changesField(i, "categories."+name+".exempt"), Value: "true",
-					Says: fmt.Sprintf("%s is exempt, and the category has a throttle: give one of the two", changesField(i, "categories."+name)),
+					Says: changesField(i, "categories."+name) + " is exempt, and the category has a throttle: give one of the two",
 				})
 			}
 		}

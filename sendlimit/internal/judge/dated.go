@@ -2,9 +2,9 @@ package judge
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
@@ -62,10 +62,10 @@ func (s *Ruleset) during(at int64) (rules *Ruleset, bounds string) {
 func spelledBounds(from, until int64) string {
 	first, last := "-inf", "inf"
 	if from != math.MinInt64 {
-		first = fmt.Sprint(from)
+		first = strconv.FormatInt(from, 10)
 	}
 	if until != math.MaxInt64 {
-		last = fmt.Sprint(until)
+		last = strconv.FormatInt(until, 10)
 	}
 	return "|" + first + " " + last
 }
