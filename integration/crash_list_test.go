@@ -22,6 +22,7 @@ func submitterCalls() []string {
 		"account/find", "account/stats_add", "asynq enqueue", "asynq schedule", "charge/hold", "charge/settle_hold",
 		"client", "dial", "get policy", "hello", "hmget record", "info memory", "place/check", "place/move",
 		"place/release", "place/reserve", "sadd asynq:queues", "smembers policies", "time", "zadd watch",
+		"zrange changing", "zrangebyscore changes", "zrevrange changes",
 	}
 }
 
@@ -30,15 +31,15 @@ func workerCalls() []string {
 	return []string{
 		"account/find", "account/stats_add", "announce", "asynq clearServerState",
 		"asynq deleteExpiredCompletedTasks", "asynq dequeue", "asynq done", "asynq enqueue", "asynq forward",
-		"asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages", "asynq reclaimStateAggregationSets",
-		"asynq retry", "asynq schedule", "asynq writeServerState", "charge/hold_look", "charge/settle_hold",
-		"client", "dial", "get policy", "hello", "hgetall accounts", "hgetall settings", "hgetall stats",
+		"asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages", "asynq listZSetEntries",
+		"asynq reclaimStateAggregationSets", "asynq retry", "asynq schedule", "asynq writeServerState",
+		"charge/hold_look", "charge/settle_hold", "client", "dial", "get policy", "hello", "hgetall accounts", "hgetall settings", "hgetall stats",
 		"hmget hold", "message/claim", "message/renew", "message/settle", "mget rate", "notice/claim", "notice/put",
 		"notice/settle", "notify", "rate/pause", "rate/permits_acquire", "rate/permits_give_back",
 		"rate/tokens_give_back", "rate/tokens_take", "sadd asynq:queues", "sismember asynq:queues",
 		"smembers policies", "time", "zadd asynq:lease", "zadd asynq:servers", "zadd asynq:workers", "zadd notices",
-		"zadd watch", "zrange gathered", "zrange holds", "zrange notices", "zrange watch", "zrem asynq:servers",
-		"zrem asynq:workers", "zrem gathered",
+		"zadd watch", "zrange changing", "zrange gathered", "zrange holds", "zrange notices", "zrange watch",
+		"zrangebyscore changes", "zrem asynq:servers", "zrem asynq:workers", "zrem gathered", "zrevrange changes",
 	}
 }
 
@@ -87,7 +88,7 @@ func (t crashTarget) comes() occasion {
 	case t.call == "rate/pause":
 		return callsOnPause
 	case slices.Contains([]string{
-		"account/find", "hgetall accounts", "hgetall stats", "notice/put", "rate/permits_give_back", "account/stats_add",
+		"account/find", "asynq listZSetEntries", "hgetall accounts", "hgetall stats", "notice/put", "rate/permits_give_back", "account/stats_add",
 		"rate/tokens_give_back", "zadd notices", "zrem gathered",
 	}, t.call):
 		return callsInTime
@@ -98,8 +99,8 @@ func (t crashTarget) comes() occasion {
 	case slices.Contains([]string{
 		"asynq dequeue", "asynq forward", "asynq listLeaseExpired", "asynq reclaimStateAggregationSets",
 		"asynq writeServerState", "client", "dial", "get policy", "hello", "mget rate",
-		"sadd asynq:queues", "smembers policies", "time", "zadd asynq:servers", "zrange gathered", "zrange holds",
-		"zrange notices", "zrange watch",
+		"sadd asynq:queues", "smembers policies", "time", "zadd asynq:servers", "zrange changing", "zrange gathered",
+		"zrange holds", "zrange notices", "zrange watch", "zrangebyscore changes", "zrevrange changes",
 	}, t.call):
 		return callsAtStart
 	}
