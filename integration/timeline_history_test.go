@@ -20,6 +20,7 @@ func TestTimelineHistoriesOnRedis(t *testing.T) {
 	server := redistest.Real(t)
 	for name, check := range map[string]func(t *rapid.T, client redis.UniversalClient, prefix string){
 		"places": sendlimittest.CheckHistory, "messages": sendlimittest.CheckMessages, "backlogs": sendlimittest.CheckBacklog,
+		"crowds": sendlimittest.CheckCrowd,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

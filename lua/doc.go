@@ -6,6 +6,12 @@
 // before its first write, since Redis does not roll back. Every file opens with its
 // purpose, its KEYS, its ARGV with units, what it returns, and what it costs.
 //
+// What a call costs depends on the limits of the rules, not on how many places a user
+// has: of the places around a time, only the nearest are read, see fragments/near.lua.
+// A rule of a category reads a set of that category. If the members of the timeline
+// named the category instead, a message would take less memory, but such a rule would
+// read all places in its window: 26,500 take Redis 9 to 23 ms.
+//
 // Scripts share the code in fragments/. It is joined in when the package loads, at
 // the line
 //

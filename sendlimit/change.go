@@ -45,7 +45,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	}
 	call := judge.Call{Client: t.client, Script: lua.Move, Doing: doing, User: r.User, At: func(judge.UserRules) time.Time { return cmp.Or(r.At, r.Now) }}
 	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
-		args := by.Arguments(t.about(r.User, r.Now, r.At, nil), 3+len(recorded))
+		args := by.Arguments(t.about(r.Now, r.At, nil), 3+len(recorded))
 		args = append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)
 		if len(recorded) > 0 {
 			args = append(args, by.Rules.Throttled(r.Hold.throttle()))

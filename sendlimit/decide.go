@@ -187,7 +187,7 @@ func firstFree(ctx context.Context, book *judge.Rulebook, s judge.Search) (time.
 func (t *Timeline) search(r NextFreeRequest) judge.Search {
 	return judge.Search{
 		Client: t.client, User: r.User, Timeline: t.keys.Timeline(r.User), Settings: t.settings(r.User),
-		RealRecords: t.realRecords(r.User), Reach: t.options.Reach,
+		Reach:    t.options.Reach,
 		Category: r.Category, From: r.From, Now: r.Now, Count: r.Count, Later: true,
 	}
 }

@@ -21,6 +21,16 @@ func TestTimelineAgreesWithTheModel(t *testing.T) {
 	})
 }
 
+// Answers for users with many more reservations than the rules allow equal the model's.
+func TestCrowdsAgreeWithTheModel(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	var crowds atomic.Int64
+	rapid.Check(t, func(t *rapid.T) {
+		sendlimittest.CheckCrowd(t, client, fmt.Sprintf("w%d", crowds.Add(1)))
+	})
+}
+
 // Alerts of users equal those of a model that looks at the whole timeline.
 func TestAlertsAgreeWithTheModel(t *testing.T) {
 	t.Parallel()

@@ -181,7 +181,7 @@ func (t *Timeline) usageAt(ctx context.Context, book *judge.Rulebook, r UsageReq
 		return cmp.Or(r.At, r.Now)
 	}}
 	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
-		about := t.about(r.User, r.Now, cmp.Or(r.At, r.From), by.Rules.Scope(r.Category))
+		about := t.about(r.Now, cmp.Or(r.At, r.From), by.Rules.Scope(r.Category))
 		return []string{t.keys.Timeline(r.User), t.settings(r.User)},
 			append(by.Arguments(about, 3), script.Milliseconds(r.At), script.Milliseconds(r.From), script.Milliseconds(r.To))
 	})

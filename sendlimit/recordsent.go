@@ -98,7 +98,7 @@ func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, err
 // recordCall builds the keys and arguments of lua.RecordSent.
 func (t *Timeline) recordCall(r SentRequest, scope *judge.Scope, by judge.UserRules) ([]string, []any) {
 	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
-	args := append(by.Arguments(t.about(r.User, r.Now, r.At, scope), 7), r.ID, r.At.UnixMilli())
+	args := append(by.Arguments(t.about(r.Now, r.At, scope), 7), r.ID, r.At.UnixMilli())
 	if !t.options.Records {
 		return keys, args
 	}

@@ -61,11 +61,15 @@ func (r *Rehearsal) on(
 	}
 	r.touch(keyspace.Partition(request.User))
 	from, to := r.copied.copyOf, r.copied.keys
-	_, err = script.Run(ctx, r.client, lua.Rehearse, doing, []string{
+	keys := []string{
 		from.Timeline(request.User), to.Timeline(request.User),
 		from.Record(request.User, request.ID), to.Record(request.User, request.ID),
 		to.Watch(request.User), to.Copies(keyspace.Partition(request.User)), to.Uncounted(request.User),
-	}, []any{copiesStay.Milliseconds()})
+	}
+	if request.Category != "" {
+		keys = append(keys, from.Category(request.User, request.Category), to.Category(request.User, request.Category))
+	}
+	_, err = script.Run(ctx, r.client, lua.Rehearse, doing, keys, []any{copiesStay.Milliseconds()})
 	if err != nil {
 		return Decision{}, err
 	}

@@ -2,6 +2,9 @@ package sendlimit_test
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,13 +77,13 @@ func TestCopiesOfARehearsalExpireFromTheirFirstWriteOn(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, d.Allowed, i)
 	}
-	for category, its := range p.Categories {
-		if !its.Exempt {
-			continue
-		}
-		d, err := rehearsal.Reserve(t.Context(), request("exempt-"+category, 3*time.Hour, category))
+	for category := range p.Categories {
+		d, err := rehearsal.Reserve(t.Context(), request("of-"+category, 3*time.Hour, category))
 		require.NoError(t, err)
 		require.True(t, d.Allowed)
 	}
-	require.GreaterOrEqual(t, len(seen), 9, "records, timelines, watch list and the list of copies")
+	require.GreaterOrEqual(t, len(seen), 9, "records, timelines, sets of categories, watch list and the list of copies")
+	require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(seen)), func(key string) bool { return strings.Contains(key, ":c:") }))
+	require.NoError(t, rehearsal.Close(t.Context()))
+	require.Empty(t, looks.Keys(t.Context(), "sl-dry-*").Val())
 }

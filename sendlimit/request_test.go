@@ -97,6 +97,22 @@ func TestUsersAndIDsAreChecked(t *testing.T) {
 	}
 }
 
+// The category of a request, or of its record, is part of a key.
+func TestCategoriesAreChecked(t *testing.T) {
+	t.Parallel()
+	timeline, err := sendlimit.NewTimeline(untouchable{t: t}, sendlimit.Options{Records: true})
+	require.NoError(t, err)
+	for _, category := range []string{"News", "a:b", "a b", "{a}", "a/b", "ä", "%1", strings.Repeat("a", 65)} {
+		record := &sendlimit.Record{Generation: "g", Category: category}
+		_, err := timeline.Reserve(t.Context(), sendlimit.Request{User: "alice", ID: "a", Record: record})
+		require.Equal(t, "a name of 1 to 64 of a-z 0-9 _ -", story.Invalid(t, err, "category", category))
+		_, err = timeline.Check(t.Context(), sendlimit.Request{User: "alice", ID: "a", Category: category, Record: &sendlimit.Record{}})
+		require.Equal(t, "a name of 1 to 64 of a-z 0-9 _ -", story.Invalid(t, err, "category", category))
+		_, err = timeline.RecordSent(t.Context(), sendlimit.SentRequest{User: "alice", ID: "a", At: story.At("10:00"), Record: record})
+		require.Equal(t, "a name of 1 to 64 of a-z 0-9 _ -", story.Invalid(t, err, "category", category))
+	}
+}
+
 func TestOtherFieldsAreChecked(t *testing.T) {
 	t.Parallel()
 	store := untouchable{t: t}

@@ -71,6 +71,14 @@ func (t *Timeline) checked(r Request) (Request, error) {
 	if err := keyspace.CheckID(r.ID); err != nil {
 		return r, err
 	}
+	if err := keyspace.CheckCategory(r.Category); err != nil {
+		return r, err
+	}
+	if r.Record != nil {
+		if err := keyspace.CheckCategory(r.Record.Category); err != nil {
+			return r, err
+		}
+	}
 	switch {
 	case t.options.Records && r.Record == nil:
 		return r, &fault.InvalidError{Field: "record", Value: "", Want: "a record: this timeline keeps them"}
@@ -100,7 +108,7 @@ func checkRecord(r *Record) error {
 // reserveCall builds the keys and arguments of lua.Reserve.
 func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]string, []any) {
 	set, scope := by.Rules, by.Rules.Scope(r.Category)
-	about := t.about(r.User, r.Now, r.At, scope)
+	about := t.about(r.Now, r.At, scope)
 	args := append(by.Arguments(about, 32), r.ID)
 	sendAt := any("")
 	if r.At.IsZero() {
@@ -133,7 +141,11 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	if !rec.ExpiresAt.IsZero() {
 		expires = strconv.FormatInt(rec.ExpiresAt.UnixMilli(), 10)
 	}
-	args = append(args, t.options.LookAfter.Milliseconds(), keyspace.WatchMember(r.User, r.ID, rec.Generation), expires,
+	counted := rec.Category
+	if scope.Uncounted {
+		counted = ""
+	}
+	args = append(args, t.options.LookAfter.Milliseconds(), keyspace.WatchMember(r.User, r.ID, rec.Generation), expires, counted,
 		keyspace.RecordGeneration, rec.Generation, keyspace.RecordFingerprint, rec.Fingerprint, keyspace.RecordSendAt, sendAt)
 	if !rec.ExpiresAt.IsZero() {
 		args = append(args, keyspace.RecordExpiresAt, expires)
@@ -169,7 +181,7 @@ func (t *Timeline) expiry(r Request, at int64) int64 {
 func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]string, []any) {
 	scope := by.Rules.Scope(r.Category)
 	shiftUntil, _ := r.shift(by.Rules)
-	args := append(by.Arguments(t.about(r.User, r.Now, r.At, scope), 5), r.ID, script.Milliseconds(r.At), shiftUntil, resume)
+	args := append(by.Arguments(t.about(r.Now, r.At, scope), 5), r.ID, script.Milliseconds(r.At), shiftUntil, resume)
 	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
 	if t.options.Records {
 		keys = append(keys, t.keys.Record(r.User, r.ID))

@@ -46,7 +46,7 @@ type Options struct {
 	Rules *Rules
 	Reach time.Duration // how far ahead a send time may lie, at most DefaultReach, its default
 	// Records keeps a record and a watch entry beside each place, for delivery through
-	// a Gate. Policies with categories need it: the record has the category.
+	// a Gate. Policies with categories need it: only messages with a record have one.
 	Records bool
 	// KeepRecords is how long a record outlives its message; zero means
 	// DefaultKeepRecords.
@@ -170,18 +170,7 @@ func (t *Timeline) settings(user string) string {
 	return t.keys.Settings(user)
 }
 
-// realRecords returns the start of the keys of a user's real records in a dry run;
-// else "".
-func (t *Timeline) realRecords(user string) string {
-	if t.copyOf == nil {
-		return ""
-	}
-	return t.copyOf.RecordPrefix(user)
-}
-
 // about returns what judges a call beside the user's rules.
-func (t *Timeline) about(user string, now, at time.Time, scope *judge.Scope) judge.Case {
-	return judge.Case{
-		Now: now, Year: at, Reach: t.options.Reach, Scope: scope, RealRecords: t.realRecords(user), CopiesStay: t.copiesStay,
-	}
+func (t *Timeline) about(now, at time.Time, scope *judge.Scope) judge.Case {
+	return judge.Case{Now: now, Year: at, Reach: t.options.Reach, Scope: scope, CopiesStay: t.copiesStay}
 }

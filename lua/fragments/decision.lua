@@ -13,75 +13,77 @@
 --   not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED, see fragments/hold.lua.
 --   SETTINGS_CHANGED has its own form, see fragments/settings.lua.
 local GRACE = 5000 -- ms; a time this far in the past counts as now
-local MOST_CONFLICTS = 10
+
+-- first_in returns ids and send times of the first places of a key in [from, till), at
+-- most MOST_CONFLICTS.
+local function first_in(key, from, till, excluded)
+  local read = redis.call('ZRANGE', key, from, till - 1, 'BYSCORE', 'LIMIT', 0, MOST_CONFLICTS + 1, 'WITHSCORES')
+  local found = {}
+  for k = 1, #read, 2 do
+    if #found < 2 * MOST_CONFLICTS and not (excluded and excluded[read[k]]) then
+      found[#found + 1], found[#found + 2] = read[k], tonumber(read[k + 1])
+    end
+  end
+  return found
+end
+
+-- crowd returns how many conflicts a sliding rule has at t, 0 if it has room, and the
+-- first of them: the places of all groups of `limit` neighbours that fit into a window
+-- with t. On a side with `limit` places or more, all are in such a group.
+local function crowd(reader, t, limit, window, excluded)
+  cover(reader, t)
+  local times, ids, key, beyond = reader.times, reader.ids, reader.list.key, reader.beyond
+  local first, last = beyond, beyond - 1 -- the nearest on each side, at most `limit`
+  while first > 1 and times[first - 1] > t - window and beyond - first < limit do first = first - 1 end
+  while times[last + 1] and times[last + 1] < t + window and last - beyond + 1 < limit do last = last + 1 end
+  if last - first + 1 < limit then return 0 end
+  local sides = {{from = t - window + 1, till = t + 1, total = 0}, {from = t + 1, till = t + window, total = 0}}
+  sides[1].all, sides[2].all = beyond - first == limit, last - beyond + 1 == limit
+  -- Of a side that is read as a whole, all are known.
+  if reader.start <= t - window + 1 then first, sides[1].all = less(times, t - window + 1) + 1, false end
+  if reader.known >= t + window then last, sides[2].all = less(times, t + window), false end
+  local added = first - 1 -- groups overlap
+  for i = first, last - limit + 1 do
+    local j = i + limit - 1
+    if times[j] - times[i] < window then
+      for k = math.max(i, added + 1), j do
+        local side = k < beyond and sides[1] or sides[2]
+        local n = #side
+        side.total, side[n + 1], side[n + 2] = side.total + 1, ids[k], times[k]
+      end
+      added = j
+    end
+  end
+  local found = {}
+  for s = 1, 2 do
+    local side, read = sides[s], sides[s]
+    if side.all then
+      side.total = count_in(key, side.from, side.till, excluded)
+      read = first_in(key, side.from, side.till, excluded)
+    end
+    for k = 1, math.min(#read, 2 * MOST_CONFLICTS - #found) do found[#found + 1] = read[k] end
+  end
+  return sides[1].total + sides[2].total, found
+end
 
 -- violations returns the rules, see fragments/policy.lua, that placing t would break,
 -- as in the reply. The field quiet reports whether t is in quiet hours, free whether
--- nothing forbids it. It also returns what it read around t: the ids and times,
--- ascending, and the first and last millisecond. The reservation `self` does not count.
+-- nothing forbids it. It also returns the readers of what it read around t, by list.
+-- The reservation `self` does not count.
 local function violations(rules, t, self)
-  local first, last = t, t
-  for r = 1, rules.count do
-    local window = rules.windows[r]
-    local from, till = t - window + 1, t + window
-    if window < 0 then from, till = period(-window, t) end
-    first, last = math.min(first, from), math.max(last, till - 1)
-  end
-  local ids, times, count = {}, {}, 0
-  if rules.count > 0 then
-    local near = redis.call('ZRANGE', timeline, first, last, 'BYSCORE', 'WITHSCORES')
-    for k = 1, #near, 2 do
-      if near[k] ~= self then
-        count = count + 1
-        ids[count], times[count] = near[k], tonumber(near[k + 1])
-      end
-    end
-  end
-
-  -- counted returns the indexes of the entries in [from, till) that rule r counts; nil
-  -- if all categories together are fewer than its limit.
-  local function counted(r, from, till)
-    local of_rule, i = {}, 1
-    while i <= count and times[i] < from do i = i + 1 end
-    local least = times[i + rules.limits[r] - 1]
-    if not least or least >= till then return nil end
-    while i <= count and times[i] < till do
-      if r <= rules.overall or category_of(ids[i], rules.copied) == rules.category then
-        of_rule[#of_rule + 1] = i
-      end
-      i = i + 1
-    end
-    return of_rule
-  end
-
+  local lists, readers, excluded = lists_of(rules), {}, self and {[self] = true}
   local found = {quiet = is_quiet(rules, t)}
   for r = 1, rules.count do
-    local limit, window = rules.limits[r], rules.windows[r]
-    local total, conflicts = 0, {}
+    local list, limit, window = lists[r], rules.limits[r], rules.windows[r]
     local from, till = 0, 0
-    local function add(k)
-      total = total + 1
-      if total <= MOST_CONFLICTS then
-        conflicts[#conflicts + 1] = ids[k]
-        conflicts[#conflicts + 1] = times[k]
-      end
-    end
+    local total, conflicts
     if window < 0 then
       from, till = period(-window, t)
-      local of_rule = counted(r, from, till)
-      if of_rule and of_rule[limit] then
-        for k = 1, #of_rule do add(of_rule[k]) end
-      end
+      total = count_of(list, window, from, till, excluded)
+      if total < limit then total = 0 else conflicts = first_in(list.key, from, till, excluded) end
     else
-      local of_rule = counted(r, t - window + 1, t + window) or {}
-      local added = 0 -- the last entry added: groups overlap
-      for i = 1, #of_rule - limit + 1 do
-        local j = i + limit - 1
-        if times[of_rule[j]] - times[of_rule[i]] < window then
-          for k = math.max(i, added + 1), j do add(of_rule[k]) end
-          added = j
-        end
-      end
+      readers[list] = readers[list] or new_reader(list, 1, excluded)
+      total, conflicts = crowd(readers[list], t, limit, window, excluded)
     end
     if total > 0 then
       local violation = {r, total, from, till}
@@ -90,16 +92,17 @@ local function violations(rules, t, self)
     end
   end
   found.free = #found == 0 and not found.quiet
-  return found, {ids = ids, times = times, first = first, last = last}
+  return found, readers
 end
 
 -- refusal returns the reply for a time that is not free. violations returned `broken`
--- and `near` for it.
-local function refusal(rules, t, requested, broken, near, self)
-  local excluded = self and {[self] = true}
-  local next_free, next_resume = new_search(rules, 1, t, excluded, near)(now + reach)
+-- and `readers` for it; these are nil if a search used them since.
+local function refusal(rules, t, requested, broken, readers, self)
+  local excluded, down = self and {[self] = true}, {}
+  for list, reader in pairs(readers or {}) do down[list] = mirrored(reader) end -- before the search reads on
+  local next_free, next_resume = new_search(rules, 1, t, excluded, readers)(now + reach)
   local previous, previous_resume
-  if t > now then previous, previous_resume = new_search(rules, -1, t, excluded, near)(now) end
+  if t > now then previous, previous_resume = new_search(rules, -1, t, excluded, down)(now) end
   local reply = {broken.quiet and QUIET_HOURS or SEND_LIMIT, now, t, requested or 0,
     next_free or 0, next_resume or 0, previous or 0, previous_resume or 0, rules.category or ''}
   for k = 1, #broken do reply[9 + k] = broken[k] end

@@ -57,7 +57,7 @@ local function late_ones()
         elseif not class.rules.exempt then
           m = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
             generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
-            expires = expires, class = class, beside = f[9]}
+            expires = expires, category = f[8], class = class, beside = f[9]}
         elseif now >= expires and not f[6] then
           excluded[other] = true
         end
@@ -86,19 +86,15 @@ local function late_ones()
   return late, false
 end
 
-local given = {ids = {}} -- times that late messages got, ascending, and the ids of these
-local searches, most_searches = 0, 0
+local given = {of = {}} -- times that late messages got, ascending, and their categories
 
 -- search_in gives a class a search that knows all times given. It returns false if
--- another search is too much for this call: each reads what is around its start, and
--- all share the steps of one call.
+-- another search is too much for this call: all share the steps of one call.
 local function search_in(class)
   if class.next_free and class.knows == #given then return true end
-  if searches == 0 then most_searches = WORK / (16 + call('ZCARD', timeline)) end
-  if searches > most_searches or spent > WORK then return false end
-  searches = searches + 1
-  local taken = {ids = {}}
-  for k = 1, #given do taken[k], taken.ids[k] = given[k], given.ids[k] end
+  if spent > WORK then return false end
+  local taken = {of = {}}
+  for k = 1, #given do taken[k], taken.of[k] = given[k], given.of[k] end
   class.next_free, class.take_it = new_search(class.rules, 1, class.from, excluded, nil, taken)
   class.knows = #given
   return true
@@ -107,10 +103,10 @@ end
 local function give(m, time)
   local class, k = m.class, #given
   while k > 0 and given[k] > time do
-    given[k + 1], given.ids[k + 1] = given[k], given.ids[k]
+    given[k + 1], given.of[k + 1] = given[k], given.of[k]
     k = k - 1
   end
-  given[k + 1], given.ids[k + 1] = time, m.id
+  given[k + 1], given.of[k + 1] = time, m.category
   m.to, class.from = time, time
   class.take_it()
   class.knows = #given

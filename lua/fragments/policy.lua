@@ -27,7 +27,6 @@ end
 --   overall                  how many count any category; they come first
 --   category                 whose messages the others count; nil if the policy has no
 --                            such category
---   copied                   start of the keys of the real records, see scope
 --   exempt                   true if neither rules nor quiet hours apply
 --   uncounted                true if its messages don't count for the others
 local function rules_of(words, scope)
@@ -37,10 +36,9 @@ local function rules_of(words, scope)
     return rules
   end
   add_rules(rules, words)
-  local overall, category, copied = string.match(scope, '^(%d+) (%S+) ?(.*)$')
+  local overall, category = string.match(scope, '^(%d+) (%S+)$')
   rules.overall = tonumber(overall) or rules.count
   rules.category = category
-  if copied and copied ~= '' then rules.copied = copied end
   return rules
 end
 

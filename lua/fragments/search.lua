@@ -7,12 +7,22 @@
 -- one forbidden interval to the end of the next until nothing forbids. Downwards it
 -- does the same on the mirrored axis u = -t.
 --@include quiet
---@include category
+--@include near
 local WORK = 100000 -- steps of all searches of one call, before one stops
-local LOOK_UP = 16 -- steps that looking up one message's category is worth
-local spent = 0 -- steps taken so far, without reads around the starts
 
--- new_search(rules, direction, from, excluded, near, taken) returns
+-- taken_in returns the taken times that a list counts, ascending on a search's axis.
+local function taken_in(list, direction, taken)
+  local times = {}
+  for k = 1, taken and #taken or 0 do
+    if not list.category or not taken.of or taken.of[k] == list.category then
+      times[#times + 1] = direction * taken[k]
+    end
+  end
+  table.sort(times)
+  return times
+end
+
+-- new_search(rules, direction, from, excluded, readers, taken) returns
 -- next_free(last) and take_it().
 --
 -- next_free returns the first free time from the cursor on up to `last`, or nil if
@@ -22,20 +32,22 @@ local spent = 0 -- steps taken so far, without reads around the starts
 -- take_it counts the time just found as taken.
 --
 -- `rules`, see fragments/policy.lua, and quiet hours decide what is free.
--- Reservations in the set `excluded` do not count. `near` is what violations() read
--- around `from`; it is not read again. `taken` has times, ascending, that count as
--- reserved by the messages in its `ids`, or without ids by messages of the category
--- of the rules. It is for searches upwards without `near`.
-local function new_search(rules, direction, from, excluded, near, taken)
-  local limits, windows, overall = rules.limits, rules.windows, rules.overall
-  local entries, ids, mine, count = {}, {}, {}, 0 -- mine: whether it is of the rules' category, once known
-  local next_taken = 1
-  local tail, same, more = nil, 0, true -- the last score read, and how often
-  local chunk, work = 16, 0
-  local charged -- the part of work not to add to spent; nil until the start is read
-  local pointers = {}
-  for r = 1, rules.count do pointers[r] = 1 end
-  local u = direction * from
+-- Reservations in the set `excluded` do not count. `readers` has what violations()
+-- read around `from`, by list; it is not read again. `taken` has times, ascending, that
+-- count as reserved by messages of the categories in its `of`, or without that by
+-- messages of the category of the rules. It is for searches without readers.
+local function new_search(rules, direction, from, excluded, readers, taken)
+  local limits, windows, lists = rules.limits, rules.windows, lists_of(rules)
+  local of_list, all, u = {}, {}, direction * from
+  for r = 1, rules.count do
+    local list = lists[r]
+    if not of_list[list] then
+      local reader = readers and readers[list]
+        or new_reader(list, direction, excluded, taken_in(list, direction, taken))
+      of_list[list], all[#all + 1] = reader, reader
+    end
+  end
+  local open_till = {} -- the end of the last natural period of a rule that was not full
 
   local function period_of(kind, v)
     if direction > 0 then return period(kind, v) end
@@ -43,117 +55,42 @@ local function new_search(rules, direction, from, excluded, near, taken)
     return 1 - b, 1 - a
   end
 
-  local start = u
-  for r = 1, rules.count do
-    local window = windows[r]
-    start = math.min(start, window > 0 and u - window + 1 or (period_of(-window, u)))
-  end
-
-  local known = -math.huge -- all entries below it are read
-  if near then
-    count = #near.times
-    for k = 1, count do
-      local at = direction > 0 and k or count + 1 - k
-      entries[k], ids[k] = direction * near.times[at], near.ids[at]
-    end
-    start = direction > 0 and near.last + 1 or 1 - near.first
-    known = start
-  end
-
-  local function take_up(bound) -- adds what is taken up to bound
-    while taken and taken[next_taken] and taken[next_taken] <= bound do
-      count = count + 1
-      entries[count] = taken[next_taken]
-      if taken.ids then ids[count] = taken.ids[next_taken] else mine[count] = true end
-      next_taken = next_taken + 1
-    end
-  end
-
-  local function load(bound) -- reads all entries below bound
-    if bound <= known then return end
-    while more and not (tail and tail >= bound) do
-      local at = direction * (tail or start)
-      local read
-      if direction > 0 then
-        read = redis.call('ZRANGE', timeline, at, '+inf', 'BYSCORE', 'LIMIT', same, chunk, 'WITHSCORES')
-      else
-        read = redis.call('ZRANGE', timeline, at, '-inf', 'BYSCORE', 'REV', 'LIMIT', same, chunk, 'WITHSCORES')
-      end
-      more = #read == 2 * chunk
-      for k = 2, #read, 2 do
-        local e = direction * read[k]
-        if e == tail then same = same + 1 else tail, same = e, 1 end
-        take_up(e)
-        if not (excluded and excluded[read[k - 1]]) then
-          count = count + 1
-          entries[count], ids[count] = e, read[k - 1]
-        end
-      end
-      if not more then take_up(math.huge) end
-      work = work + 4 * chunk
-      chunk = math.min(2 * chunk, 512)
-    end
-  end
-
-  local function is_mine(k)
-    if mine[k] == nil then
-      work = work + LOOK_UP
-      mine[k] = category_of(ids[k], rules.copied) == rules.category
-    end
-    return mine[k]
-  end
-
-  -- in_category returns the entries from index i on, below bound, that a category's
-  -- rule counts; nil if all categories together are fewer than its limit.
-  local function in_category(i, bound, limit)
-    local last = entries[i + limit - 1]
-    if not last or last >= bound then return nil end
-    local times = {}
-    while i <= count and entries[i] < bound do
-      if is_mine(i) then times[#times + 1] = entries[i] end
-      i = i + 1
-      work = work + 1
-    end
-    return times
-  end
-
   local function forbidden_until(r) -- the end of what rule r forbids at u
-    local limit, window, i = limits[r], windows[r], pointers[r]
+    local limit, window, reader = limits[r], windows[r], of_list[lists[r]]
+    spent = spent + 4
     if window < 0 then
+      if open_till[r] and u < open_till[r] then return false end
       local from_u, till = period_of(-window, u)
-      load(till)
-      while i <= count and entries[i] < from_u do i = i + 1 end
-      work = work + i - pointers[r] + 1
-      pointers[r] = i
-      if r > overall then
-        local times = in_category(i, till, limit)
-        return times and times[limit] and till
-      end
-      local last = entries[i + limit - 1]
-      return last and last < till and till
+      local a, b = from_u, till
+      if direction < 0 then a, b = 1 - till, 1 - from_u end
+      local count, taking = count_of(reader.list, window, a, b, excluded), reader.taken
+      if taking[1] then count = count + less(taking, till) - less(taking, from_u) end
+      if count >= limit then return till end
+      open_till[r] = till
+      return false
     end
-    load(u + window)
-    while i <= count and entries[i] <= u - window do i = i + 1 end
-    work = work + i - pointers[r] + 1
-    pointers[r] = i
-    local times, n = entries, count
-    if r > overall then
-      times = in_category(i, u + window, limit)
-      if not times then return false end
-      i, n = 1, #times
+    cover(reader, u)
+    local times, beyond = reader.times, reader.beyond
+    -- Of the groups that it has read, the last forbids the longest. The steps to the
+    -- last place within the window double, then halve.
+    local last, step = beyond - 1, 1
+    while times[last + step] and times[last + step] < u + window do last, step = last + step, 2 * step end
+    while step > 1 do
+      step = step / 2
+      if times[last + step] and times[last + step] < u + window then last = last + step end
     end
-    local till, j = false, i + limit - 1
-    while j <= n and times[j] < u + window do
-      if times[j] - times[i] < window then till = times[i] + window end
-      i, j = i + 1, j + 1
-      work = work + 1
+    for j = last, math.max(limit, beyond - 1), -1 do
+      local from = times[j - limit + 1]
+      spent = spent + 1
+      if from <= u - window then return false end
+      if times[j] - from < window then return from + window end
     end
-    return till
+    return false
   end
 
   local times = not rules.exempt and quiet_in(rules.category)
   local function quiet_until() -- the end of the quiet hours at u
-    work = work + 1
+    spent = spent + 1
     local at = past_quiet(times, direction, direction * u)
     return at and direction * at
   end
@@ -164,16 +101,14 @@ local function new_search(rules, direction, from, excluded, near, taken)
     local last_u = direction * last
     local held = first -- how many in a row let u pass
     local r, in_the_way, handed_back = first, nil, nil
-    local most = charged and charged + WORK - spent -- the most that work may reach
     while u <= last_u and u < beyond and held <= rules.count do
       -- Never at its start: a search that continues there would not end.
-      if most and work > most and u ~= direction * from then
+      if spent > WORK and u ~= direction * from then
         handed_back = direction * u
         break
       end
       local till
       if r == 0 then till = quiet_until() else till = forbidden_until(r) end
-      if r > 0 and not most then charged, most = work, work + WORK - spent end
       if till then
         u, held, in_the_way = till, first, in_the_way or r
       else
@@ -181,7 +116,6 @@ local function new_search(rules, direction, from, excluded, near, taken)
         r = r < rules.count and r + 1 or first
       end
     end
-    if charged then spent, charged = spent + work - charged, work end
     if u >= beyond and beyond <= last_u then handed_back = direction * beyond end
     if handed_back then return nil, handed_back end
     if u > last_u then return nil, nil, in_the_way end
@@ -189,13 +123,17 @@ local function new_search(rules, direction, from, excluded, near, taken)
   end
 
   local function take_it()
-    local i = count
-    while i >= 1 and entries[i] > u do
-      entries[i + 1], ids[i + 1], mine[i + 1] = entries[i], ids[i], mine[i]
-      i = i - 1
+    open_till = {}
+    for k = 1, #all do
+      local reader = all[k]
+      table.insert(reader.taken, less(reader.taken, u + 1) + 1, u)
+      if u < reader.known then
+        local i = less(reader.times, u + 1) + 1
+        table.insert(reader.times, i, u)
+        reader.count, reader.next_taken = reader.count + 1, reader.next_taken + 1
+        if i <= reader.beyond then reader.beyond = reader.beyond + 1 end
+      end
     end
-    entries[i + 1], ids[i + 1], mine[i + 1] = u, nil, true
-    count = count + 1
   end
 
   return next_free, take_it

@@ -55,8 +55,7 @@
 --          account.
 -- Cost     On time, O(log n) in the user's reservations and the partition's watch
 --          list. Late, also O(k) in those since the late mark and from now until the
---          last time given: at most LOOKED records, WORK steps of all searches, and
---          about as many to read where they start.
+--          last time given: at most LOOKED records and WORK steps of all searches.
 
 if #KEYS ~= 6 or #ARGV ~= 21 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
@@ -124,6 +123,7 @@ if r[2] ~= generation then
   return {STALE, now}
 end
 
+--@include category
 --@include places
 local user = string.sub(member, #generation + #id + 3)
 local records = string.sub(record, 1, #record - #id)
@@ -162,14 +162,14 @@ local function drop(m, reason)
   if m.doubt then return in_doubt(m, 'uncertain') end
   finish(m, DROPPED, reason)
   call('PEXPIRE', m.record, ARGV[15])
-  remove_place(m.id, m.beside)
+  remove_place(m.id, m.beside, m.category)
   note_ended(KEYS[6], m.record, m.id, m.at, ARGV[15])
   return reason
 end
 
 local this = {id = id, record = record, member = member, generation = generation, at = at, promised = promised,
   doubt = state == SENDING or r[15], charged = r[16], expires = tonumber(r[8]) or (promised or at) + ARGV[16],
-  beside = call('HGET', record, 'z')}
+  category = r[10], beside = call('HGET', record, 'z')}
 if state == SENDING and tries >= tonumber(ARGV[18]) then
   return {DROP, now, at, in_doubt(this, 'uncertain'), account_of(r[16]), notices}
 end
@@ -208,8 +208,8 @@ this.class = class_of(r[10])
 local rules = this.class.rules
 if rules.exempt then
   sent_late()
-  put_place(record, id, now, this.beside, rules.uncounted)
-  outlive(now, this.expires, rules.uncounted and beside or timeline)
+  put_place(record, id, now, this.beside, rules.uncounted, this.category)
+  outlive(now, this.expires, rules.uncounted and beside or timeline, not rules.uncounted and this.category)
   if not rules.uncounted then notices[1] = alert_user(now) end
   promised, at = promised or at, now
   return send(tries + 1)
@@ -232,7 +232,7 @@ if first <= judged and late[first] ~= this and late[first].to == now then
   end
 end
 
-local sent, latest, expires = false, now, 0
+local sent, latest, expires, categories = false, now, 0, {}
 for k = 1, judged do
   local m = late[k]
   if not m.to then
@@ -253,10 +253,12 @@ for k = 1, judged do
       call('ZADD', watch, now + ARGV[20], new .. '/' .. m.id .. '/' .. user)
       changed(m, new, m.to)
     end
-    put_place(m.record, m.id, m.to, m.beside, false)
+    put_place(m.record, m.id, m.to, m.beside, false, m.category)
+    if m.category then categories[m.category] = true end
   end
 end
 outlive(latest, expires, timeline)
+for category in pairs(categories) do outlive(latest, expires, places_of(category)) end
 for k = 1, judged do
   if late[k].to then notices[#notices + 1] = alert_user(late[k].to) end
 end

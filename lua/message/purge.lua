@@ -3,9 +3,10 @@
 -- If the message is no longer a dead letter (it was submitted anew, say, or its
 -- record expired), only its entry is removed.
 --
--- An uncertain message keeps its place: it may have been sent. Rules of its category
--- still count it, so the field k stays in the record until the record would have
--- expired. Scripts do not take such a record for a message.
+-- An uncertain message keeps its place: it may have been sent. The field k stays in the
+-- record until the record would have expired: it tells a refit, and a new message with
+-- the same id, in which category's set the place is. Scripts do not take such a record
+-- for a message.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)

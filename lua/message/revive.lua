@@ -41,6 +41,7 @@ local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include settings
 --@include opt_out
 --@include policy
+--@include category
 --@include search
 --@include places
 --@include trim
@@ -67,8 +68,8 @@ if resume then return {SEARCH_ON, now, resume} end
 if not free then return {NO_FREE_TIME, now, 0, 0, expiry or 0} end
 
 local requested = tonumber(r[5] or r[4] or r[3])
-put_place(record, id, free, r[9], rules.uncounted)
-outlive(free, expiry or free + ARGV[15], rules.uncounted and beside or timeline)
+put_place(record, id, free, r[9], rules.uncounted, r[8])
+outlive(free, expiry or free + ARGV[15], rules.uncounted and beside or timeline, not rules.uncounted and r[8])
 redis.call('HSET', record, 'g', generation, 't', free, 'r', requested)
 redis.call('HDEL', record, 's', 'p', 'm', 'n', 'a', 'o', 'u', 'e', 'w', 'i', 'b', 'q')
 if state == UNCERTAIN then redis.call('HSET', record, 'q', 1) end

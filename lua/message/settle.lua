@@ -40,9 +40,10 @@ local outcome, suffix, reason = ARGV[3], ARGV[4], ARGV[8]
 --@include clock
 --@include record
 --@include ended
+--@include category
 --@include places
 
-local r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z')
+local r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k')
 if r[3] ~= ARGV[2] then return {0, now} end
 if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
 
@@ -80,7 +81,7 @@ else
   redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - kept)
 end
 if outcome == FAILED then
-  remove_place(ARGV[5], r[6])
+  remove_place(ARGV[5], r[6], r[7])
   note_ended(KEYS[5], record, ARGV[5], r[4], kept)
 else
   -- An id must be remembered while its place still counts.

@@ -29,6 +29,7 @@ local until_at, resume_at = tonumber(ARGV[12]), tonumber(ARGV[13])
 --@include record
 --@include settings
 --@include policy
+--@include category
 --@include search
 --@include decision
 --@include known
@@ -42,12 +43,12 @@ if asked < now then at, requested = now, asked end
 if blocked then return {BLOCKED, now, at, requested or 0} end
 local rules = rules_of(rule_words, scope_words)
 -- A search that goes on has other rules than the time asked for, maybe.
-local broken, near = violations(rules, at, nil)
+local broken, readers = violations(rules, at, nil)
 if broken.free and not resume_at then return {ALLOWED, now, at, requested or 0, 0, 0} end
-if not until_at then return refusal(rules, at, requested, broken, near, nil) end
+if not until_at then return refusal(rules, at, requested, broken, readers, nil) end
 
 local last = math.min(until_at, now + reach)
-local free, resume = new_search(rules, 1, resume_at or at, nil, not resume_at and near or nil)(last)
+local free, resume = new_search(rules, 1, resume_at or at, nil, not resume_at and readers or nil)(last)
 if resume then return {SEARCH_ON, now, resume} end
-if not free then return refusal(rules, at, requested, broken, near, nil) end
+if not free then return refusal(rules, at, requested, broken, nil, nil) end
 return {ALLOWED, now, free, asked, SHIFTED, 0}

@@ -46,6 +46,7 @@ local PAST_EXPIRY = 8
 --@include settings
 --@include opt_out
 --@include policy
+--@include category
 --@include search
 --@include decision
 --@include places
@@ -91,13 +92,14 @@ if at == stands then return {ALLOWED, now, at, requested or 0, 0, stands} end
 if blocked then return {BLOCKED, now, at, requested or 0} end
 if opted_out(timeline, ARGV[9], category) then return {OPTED_OUT, now, at, requested or 0} end
 local rules = rules_in(rule_words, category_words, category)
-local broken, near = violations(rules, at, id)
-if not broken.free then return refusal(rules, at, requested, broken, near, id) end
+local broken, readers = violations(rules, at, id)
+if not broken.free then return refusal(rules, at, requested, broken, readers, id) end
 local answer = outside(at)
 if answer then return answer end
 
-put_place(record, id, at, was_beside, rules.uncounted)
-outlive(at, record and (expiry or at + ARGV[15]), rules.uncounted and beside or timeline)
+put_place(record, id, at, was_beside, rules.uncounted, category)
+local lasts, counted_in = record and (expiry or at + ARGV[15]), not rules.uncounted and category
+outlive(at, lasts, rules.uncounted and beside or timeline, counted_in)
 if record then
   redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested)
   redis.call('HDEL', record, 'a', 'p', 'w', 'b')

@@ -31,6 +31,7 @@ local last = direction > 0 and now + reach or now
 --@include status
 --@include settings
 --@include policy
+--@include category
 --@include search
 
 local changed = settings_changed(KEYS[2], start)
@@ -40,7 +41,8 @@ local taken = {}
 for at in string.gmatch(ARGV[14], '%S+') do taken[#taken + 1] = tonumber(at) end
 
 local rules = rules_of(rule_words, scope_words)
-local next_free, take_it = new_search(rules, direction, start, {[ARGV[13]] = true}, nil, taken)
+local excluded = ARGV[13] ~= '' and {[ARGV[13]] = true} or nil
+local next_free, take_it = new_search(rules, direction, start, excluded, nil, taken)
 local reply = {now, 0}
 for k = 1, tonumber(ARGV[12]) do
   local free, resume = next_free(last)

@@ -38,6 +38,7 @@ local charge, bounds = '', '' -- no account is charged for a past send
 --@include record
 --@include settings
 --@include trim
+--@include category
 --@include outlive
 --@include zone
 --@include hold
@@ -63,13 +64,16 @@ else
 end
 if at < now - keep then return {ALLOWED, now, at, FORGOTTEN} end
 
+local category = record and ARGV[14] ~= '' and ARGV[16] == '' and ARGV[14] or nil
 redis.call('ZADD', timeline, at, id)
-outlive(at)
+if category then redis.call('ZADD', places_of(category), at, id) end
+outlive(at, nil, timeline, category)
 if record then
-  local former = redis.call('HGET', record, 'y')
+  local former = redis.call('HMGET', record, 'y', 'k')
   redis.call('DEL', record) -- of a message that gave its id back
+  if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
   redis.call('HSET', record, 'g', ARGV[12], 's', DELIVERED, 't', at, 'f', ARGV[13], 'e', at)
-  if former then redis.call('HSET', record, 'y', charged_anew(former)) end
+  if former[1] then redis.call('HSET', record, 'y', charged_anew(former[1])) end
   if ARGV[14] ~= '' then redis.call('HSET', record, 'k', ARGV[14]) end
   if ARGV[16] ~= '' then redis.call('HSET', record, 'z', ARGV[16]) end
   -- An id must be remembered while its place still counts.

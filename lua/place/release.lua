@@ -34,6 +34,7 @@ local id = ARGV[2]
 --@include status
 --@include record
 --@include ended
+--@include category
 --@include places
 local charge, bounds = ARGV[6] or '', ARGV[7] or ''
 --@include hold
@@ -45,7 +46,7 @@ if not record then
   return {ALLOWED, now, held, 0, 0, 0}
 end
 
-local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z')
+local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z', 'k')
 local state, stood = state_of(r[1], r[2]), tonumber(r[3])
 -- The same attempt means the same call, repeated by a client that got no answer,
 -- even if another message has the id now.
@@ -57,7 +58,7 @@ if not is_as(r[4], stood, ARGV[8], ARGV[9]) then return {CHANGED, now, stood, 0}
 local answer = outside(stood)
 if answer then return answer end
 
-remove_place(id, r[5])
+remove_place(id, r[5], r[6])
 note_ended(KEYS[4], record, id, stood, ARGV[5])
 redis.call('ZREM', watch, r[2] .. ARGV[4])
 redis.call('HSET', record, 's', CANCELLED, 'e', now)

@@ -26,19 +26,19 @@
 -- ARGV[20] with KEYS[3]: watch member
 -- ARGV[21] with KEYS[3]: when the message expires, Unix ms; or with a "+", ms after
 --          its send time
--- ARGV[22..] with KEYS[3]: fields and values of the record: first "g", "f" and "t",
+-- ARGV[22] with KEYS[3]: category that counts the place; "" for none
+-- ARGV[23..] with KEYS[3]: fields and values of the record: first "g", "f" and "t",
 --          in this order; "y" last
 --
 -- Returns  only now, Unix ms: the requested place was taken; or
 --          a decision, see fragments/decision.lua; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
--- Cost     O(log n + k) in the user's n reservations, k of them within the
---          largest window around the send time. A refusal also searches for free
---          times before and after: O(m) in the reservations between, at most WORK
---          steps a call (fragments/search.lua). Rules of a category read records of
---          these if needed.
+-- Cost     O(log n + l) in the user's n reservations and the limits l of the rules. A
+--          refusal also searches for free times before and after: O(m) in the
+--          reservations between, at most WORK steps a call (fragments/search.lua). A
+--          rule of a category costs what it would if there were no others.
 
-if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV < 27 or #ARGV % 2 == 0) then
+if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV < 28 or #ARGV % 2 == 1) then
   return redis.error_reply('ERR place/reserve.lua: wrong number of keys or arguments')
 end
 
@@ -51,6 +51,9 @@ local asked = tonumber(ARGV[11]) or now
 -- neighbours are too few to forbid its time. Each call and each element read costs
 -- here: it reads a few neighbours, and only counts more.
 local FEW, taken, neighbours, covered = 4, false, 0, ARGV[18] == ''
+local category = record and ARGV[22] ~= '' and ARGV[22]
+-- The key of the category's places, see fragments/category.lua.
+local places = category and (string.gsub(timeline, ':u:', ':c:' .. ARGV[22] .. ':', 1))
 if not covered then
   local not_after, before, search_from = string.match(ARGV[18], '(%S+) (%S+) (%S+)')
   covered = search_from == '.' and now <= (tonumber(not_after) or now)
@@ -110,13 +113,18 @@ if as_before then
       call('PEXPIREAT', timeline, ARGV[14], 'NX')
     end
     if record then
-      call('HSET', record, unpack(ARGV, 22))
+      call('HSET', record, unpack(ARGV, 23))
       call('ZADD', KEYS[4], now + ARGV[19], ARGV[20])
+    end
+    if places then
+      call('ZADD', places, ARGV[11], id)
+      if call('PEXPIREAT', places, ARGV[14], 'GT') == 0 then call('PEXPIREAT', places, ARGV[14], 'NX') end
     end
     if string.byte(ARGV[1]) == 126 then -- "~": a dry run writes copies
       for k = 1, #KEYS do
         if k ~= 2 then call('PEXPIRE', KEYS[k], string.sub(ARGV[1], 2)) end
       end
+      if places then call('PEXPIRE', places, string.sub(ARGV[1], 2)) end
     end
     taken = true
     neighbours = neighbours + 1
@@ -128,7 +136,10 @@ if taken and not alerting and now % 16 > 0 then return now end
 
 --@include trim
 if taken then
-  if now % 16 == 0 then trim(now - ARGV[2] - 1, timeline) end -- often enough
+  if now % 16 == 0 then -- often enough
+    trim(now - ARGV[2] - 1, timeline)
+    if places then trim(now - ARGV[2] - 1, places) end
+  end
   if not alerting then return now end
 end
 
@@ -140,6 +151,7 @@ local search_from = tonumber(string.match(bounds, '%S+$') or '')
 --@include record
 --@include settings
 --@include policy
+--@include category
 --@include search
 --@include decision
 --@include known
@@ -148,21 +160,21 @@ local search_from = tonumber(string.match(bounds, '%S+$') or '')
 local at, requested, shifted = asked, nil, false
 if not taken then
   local answer = settings_changed(KEYS[2], resume_at or math.max(search_from or 0, asked, now))
-    or known(asked, until_at, ARGV[23], ARGV[25], attempt_in(charge))
+    or known(asked, until_at, ARGV[24], ARGV[26], attempt_in(charge))
     or out_of_reach(asked)
   if answer then return answer end
 
   if asked < now then at, requested = now, asked end
   if blocked then return {BLOCKED, now, at, requested or 0} end
   local rules = rules_of(rule_words, scope_words)
-  local broken, near = violations(rules, at, nil)
+  local broken, readers = violations(rules, at, nil)
   if not broken.free or search_from or resume_at then
-    if not until_at then return refusal(rules, at, requested, broken, near, nil) end
+    if not until_at then return refusal(rules, at, requested, broken, readers, nil) end
     local last = math.min(until_at, now + reach, (place_before or math.huge) - 1)
     resume_at = resume_at or search_from and math.max(search_from, at)
-    local free, resume = new_search(rules, 1, resume_at or at, nil, not resume_at and near or nil)(last)
+    local free, resume = new_search(rules, 1, resume_at or at, nil, not resume_at and readers or nil)(last)
     if resume then return {SEARCH_ON, now, resume} end
-    if not free then return refusal(rules, at, requested, broken, near, nil) end
+    if not free then return refusal(rules, at, requested, broken, nil, nil) end
     if free ~= at then at, requested, shifted = free, asked, true end
   end
 
@@ -170,14 +182,16 @@ if not taken then
   if answer then return answer end
 
   redis.call('ZADD', timeline, at, id)
+  if places then redis.call('ZADD', places, at, id) end
 --@include outlive
   local after = record and tonumber(string.match(ARGV[21], '^%+(.+)$') or '')
-  outlive(at, record and (after and at + after or tonumber(ARGV[21])))
+  outlive(at, record and (after and at + after or tonumber(ARGV[21])), nil, category)
   if record then
-    local former = redis.call('HGET', record, 'y')
+    local former = redis.call('HMGET', record, 'y', 'k')
     redis.call('DEL', record) -- of a message that gave its id back
-    redis.call('HSET', record, unpack(ARGV, 22))
-    if former then redis.call('HSET', record, 'y', charged_anew(former)) end
+    redis.call('HSET', record, unpack(ARGV, 23))
+    if former[1] then redis.call('HSET', record, 'y', charged_anew(former[1])) end
+    if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
     redis.call('HSET', record, 't', at)
     if requested then redis.call('HSET', record, 'r', requested) end
     if shifted then redis.call('HSET', record, 'h', 1) end
@@ -187,6 +201,7 @@ if not taken then
   for k = 1, copies_stay and #KEYS or 0 do
     if k ~= 2 then redis.call('PEXPIRE', KEYS[k], copies_stay) end
   end
+  if copies_stay and places then redis.call('PEXPIRE', places, copies_stay) end
 end
 
 --@include user_alert

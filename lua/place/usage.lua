@@ -13,8 +13,7 @@
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n + r (k + l)) in the user's n reservations and r rules: k in the
 --          span and a largest window around it, l in twice that window around the
---          time. Rules of a category read records, each once: of the l, and of those
---          of the k that are enough together for a rule.
+--          time, of those that the rule counts.
 
 if #KEYS ~= 2 or #ARGV ~= 12 then
   return redis.error_reply('ERR place/usage.lua: wrong number of keys or arguments')
@@ -34,45 +33,13 @@ local changed = settings_changed(KEYS[2], at)
 if changed then return changed end
 local rules = rules_of(rule_words, scope_words)
 
-local function places_between(from, till) -- ids and times, ascending, of [from, till)
-  local read = redis.call('ZRANGE', timeline, math.max(from, now - keep), till - 1, 'BYSCORE', 'WITHSCORES')
-  local ids, times = {}, {}
-  for k = 1, #read, 2 do
-    ids[#ids + 1], times[#times + 1] = read[k], tonumber(read[k + 1])
-  end
-  return ids, times
-end
+local function key_of(r) return r <= rules.overall and timeline or places_of(rules.category) end
 
-local function counts(r, id) -- whether rule r counts the message
-  return r <= rules.overall or category_of(id, rules.copied) == rules.category
-end
-
-local function times_between(r, from, till) -- ascending, that rule r counts
-  local ids, times = places_between(from, till)
-  local counted = {}
-  for k = 1, #times do
-    if counts(r, ids[k]) then counted[#counted + 1] = times[k] end
-  end
-  return counted
-end
-
--- crowded_between returns what times_between does, without times around which all
--- categories together are fewer than the limit of sliding rule r: it forbids nothing
--- there.
-local function crowded_between(r, from, till)
-  local ids, times = places_between(from, till)
-  if r <= rules.overall then return times end
-  local crowded, looked_at = {}, 0
-  for first = 1, #times - rules.limits[r] + 1 do
-    local last = first + rules.limits[r] - 1
-    if times[last] - times[first] < rules.windows[r] then
-      for k = math.max(first, looked_at + 1), last do
-        if counts(r, ids[k]) then crowded[#crowded + 1] = times[k] end
-      end
-      looked_at = last
-    end
-  end
-  return crowded
+local function times_between(r, from, till) -- ascending, of [from, till), that rule r counts
+  local read = redis.call('ZRANGE', key_of(r), math.max(from, now - keep), till - 1, 'BYSCORE', 'WITHSCORES')
+  local times = {}
+  for k = 2, #read, 2 do times[k / 2] = tonumber(read[k]) end
+  return times
 end
 
 -- fullest returns the count and start of the fullest window of sliding rule r that
@@ -100,7 +67,7 @@ for r = 1, rules.count do
     reply[2 + r] = {used, from, from + window}
   else
     local from, till = period(-window, at)
-    reply[2 + r] = {#times_between(r, from, till), from, till}
+    reply[2 + r] = {redis.call('ZCOUNT', key_of(r), math.max(from, now - keep), till - 1), from, till}
   end
 end
 if not span_from then return reply end
@@ -110,7 +77,7 @@ local taken = {}
 for r = 1, rules.count do
   local limit, window = rules.limits[r], rules.windows[r]
   if window > 0 then
-    local times = crowded_between(r, span_from - window + 1, span_till + window)
+    local times = times_between(r, span_from - window + 1, span_till + window)
     for i = 1, #times - limit + 1 do
       local first, last = times[i], times[i + limit - 1]
       if last - first < window then taken[#taken + 1] = {last - window + 1, first + window} end
@@ -118,18 +85,14 @@ for r = 1, rules.count do
   else
     local from = period(-window, span_from)
     local _, last_till = period(-window, span_till)
-    local ids, times = places_between(from, last_till)
+    local times = times_between(r, from, last_till)
     local i = 1
     while times[i] do -- each period that has reservations
       local till
       from, till = period(-window, times[i])
-      local k, used = i, 0
-      while times[i] and times[i] < till do i = i + 1 end
-      while used < limit and i - k >= limit - used do -- while enough are left
-        if counts(r, ids[k]) then used = used + 1 end
-        k = k + 1
-      end
-      if used == limit then taken[#taken + 1] = {from, till} end
+      local used = 0
+      while times[i] and times[i] < till do i, used = i + 1, used + 1 end
+      if used >= limit then taken[#taken + 1] = {from, till} end
     end
   end
 end

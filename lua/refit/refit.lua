@@ -38,7 +38,6 @@ local timeline = KEYS[1]
 --@include policy
 --@include quiet
 --@include settings
---@include category
 --@include record
 
 local changed = settings_changed(KEYS[2])
@@ -94,10 +93,14 @@ for name, entry in string.gmatch(category_words, '([^=,]+)=([^,]*)') do
   end
 end
 
+local records_prefix = string.gsub(timeline, '^([^}]*}:)[^:]+:', '%1m:', 1)
+records_prefix = records_prefix .. ':'
+
 local function class_of(id)
   if category_words == '' then return plain end
   work = work + LOOK
-  return classes[category_of(id)] or plain
+  local category = redis.call('HGET', records_prefix .. string.gsub(id, ':', '/'), 'k')
+  return classes[category] or plain
 end
 
 -- reservations_after returns a function that returns id and send time of the i-th

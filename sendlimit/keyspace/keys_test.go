@@ -42,6 +42,7 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "sl", keys.Prefix())
 	require.Equal(t, "sl:{p0999}:u:alice", keys.Timeline("alice"))
+	require.Equal(t, "sl:{p0999}:c:news:alice", keys.Category("alice", "news"))
 	require.Equal(t, "sl:{p0999}:m:alice:id-1", keys.Record("alice", "id-1"))
 	require.Equal(t, "sl:{p0999}:m:alice:a/b", keys.Record("alice", "a:b"))
 	require.Equal(t, "sl:{p0999}:watch", keys.Watch("alice"))
@@ -86,6 +87,8 @@ func TestKeysOfHostileUsers(t *testing.T) {
 		require.True(t, keyspace.ValidUser(user), user)
 		tag := "{p" + partitionDigits(user) + "}"
 		mine(keys.Timeline(user), "timeline of "+user)
+		mine(keys.Category(user, "a"), "a of "+user)
+		mine(keys.Category(user, "u"), "u of "+user)
 		for _, id := range []string{"a", "a:b", ":", "::", "b", "b:c", "watch", "u:a"} {
 			mine(keys.Record(user, id), "record "+id+" of "+user)
 			// A cluster hashes what is between the first "{" and the next "}".

@@ -77,5 +77,14 @@ func CheckID(id string) error {
 	return nil
 }
 
+// CheckCategory checks the name of a category; "" means none. The error is an
+// *InvalidError for the field "category".
+func CheckCategory(name string) error {
+	if name != "" && !ValidName(name) {
+		return &fault.InvalidError{Field: "category", Value: name, Want: WantName}
+	}
+	return nil
+}
+
 // WantName describes what ValidName accepts.
 const WantName = "a name of 1 to 64 of a-z 0-9 _ -"

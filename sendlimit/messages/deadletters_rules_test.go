@@ -148,6 +148,17 @@ func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
 
 	submitCategory(s.Messages, "news", "a", "23 11:00") // its id is free
 	require.Equal(t, "news", s.Look("a").Category)
+	keys := story.KeysOf(s.Options)
+	require.Equal(t, []string{"b"}, s.Client.ZRange(t.Context(), keys.Category("alice", "marketing"), 0, -1).Val())
+	require.Equal(t, []string{"a"}, s.Client.ZRange(t.Context(), keys.Category("alice", "news"), 0, -1).Val())
+	timeline, err := sendlimit.NewTimeline(s.Client, s.Options)
+	require.NoError(t, err)
+	_, err = timeline.RecordSent(t.Context(), sendlimit.SentRequest{
+		User: "alice", ID: "b", At: story.At("11:12"), Record: story.Categorized("g-d", "news"), Now: story.At("11:12"),
+	})
+	require.NoError(t, err)
+	require.Empty(t, s.Client.ZRange(t.Context(), keys.Category("alice", "marketing"), 0, -1).Val())
+	require.Equal(t, []string{"b", "a"}, s.Client.ZRange(t.Context(), keys.Category("alice", "news"), 0, -1).Val())
 	require.Zero(t, s.KeptFor("a"), "with a record of its own")
 	_, err = users.Erase(t.Context(), "alice", nil)
 	require.NoError(t, err)

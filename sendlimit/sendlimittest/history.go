@@ -202,6 +202,9 @@ func (h *history) inspectKeys(t *rapid.T) {
 	user := h.drawUser(t)
 	places := h.model.remember(user, cut(h.now))
 	h.inspectKey(t, h.keys.Timeline(user), places.counted())
+	for _, category := range historyCategories[1:] {
+		h.inspectKey(t, h.keys.Category(user, category), places.counted().ofCategory(category))
+	}
 	h.inspectKey(t, h.keys.Uncounted(user), slices.DeleteFunc(slices.Clone(places), func(e entry) bool { return !e.uncounted }))
 }
 

@@ -130,6 +130,22 @@ func (m *mailbox) inspectDeadLetters(t *rapid.T, wanted map[string]time.Time) {
 func (m *mailbox) inspectTimeline(t *rapid.T) {
 	m.inspectPlaces(t, m.keys.Timeline(mailboxUser), false)
 	m.inspectPlaces(t, m.keys.Uncounted(mailboxUser), true)
+	m.inspectCategories(t)
+}
+
+// inspectCategories requires that the set of each category has all places that count
+// and are of it, and no place of an open message of another one.
+func (m *mailbox) inspectCategories(t *rapid.T) {
+	for _, category := range historyCategories[1:] {
+		found := m.scores(t, m.keys.Category(mailboxUser, category))
+		for _, e := range m.remembered() {
+			if e.category == category && !e.uncounted {
+				require.Equal(t, moment(e.at), found[e.id], "%s in %s", e.id, category)
+			} else {
+				require.NotContains(t, found, e.id, category)
+			}
+		}
+	}
 }
 
 func (m *mailbox) inspectPlaces(t *rapid.T, key string, uncounted bool) {

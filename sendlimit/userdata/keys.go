@@ -25,13 +25,15 @@ type userKey struct {
 type keyKind string
 
 // The keys of a user end with the user, or with a name behind it that has no
-// colon; the keys of a partition hold something of each of its users.
+// colon; before the user there may be a category, which has none either; the keys of a partition hold something of each of its users.
 const (
 	timelineKey  keyKind = "u"
 	uncountedKey keyKind = "x"
 	lateMarkKey  keyKind = "l"
 	endedKey     keyKind = "e"
 	settingsKey  keyKind = "o"
+
+	categoryKey keyKind = "c"
 
 	recordKey keyKind = "m"
 	flagKey   keyKind = "alert"
@@ -51,7 +53,7 @@ func (k keyKind) shared() bool {
 	switch k {
 	case watchKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey, indexKey:
 		return true
-	case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey, recordKey, flagKey, noticeKey:
+	case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey, categoryKey, recordKey, flagKey, noticeKey:
 	}
 	return false
 }
@@ -93,6 +95,10 @@ func (u userKeys) parse(key string) (found userKey, ok bool) {
 	switch found.kind {
 	case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey:
 		return found, owner == u.user
+	case categoryKey:
+		category, of, _ := strings.Cut(owner, ":")
+		found.name = category
+		return found, of == u.user
 	case noticeKey:
 		found.name = owner
 		return found, notices.IsAbout(owner, u.user)

@@ -87,6 +87,7 @@ func (r *population) addUser(user string) {
 	require.NoError(r, r.client.ZAdd(r.Context(), r.keys.UsersWithSettings(keyspace.Partition(user)), index...).Err())
 	r.addAlerts(user)
 	require.NoError(r, r.client.ZAdd(r.Context(), r.keys.Uncounted(user), redis.Z{Score: 2, Member: "code"}).Err())
+	require.NoError(r, r.client.ZAdd(r.Context(), r.keys.Category(user, "news"), redis.Z{Score: 2, Member: "scheduled"}).Err())
 	require.NoError(r, r.client.Set(r.Context(), base+"l:"+user, r.now.UnixMilli(), 0).Err())
 }
 
@@ -256,7 +257,7 @@ func requireOthersUntouched(t *testing.T, client redis.UniversalClient, names ..
 	for _, user := range names {
 		r.addUser(user)
 		full := dumpStore(t, client)
-		require.Equal(t, 18+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
+		require.Equal(t, 19+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
 		ids, err := r.users.Messages(t.Context(), user, nil)
 		require.NoError(t, err)
 		require.Len(t, ids, 10)

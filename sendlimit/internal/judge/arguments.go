@@ -14,8 +14,7 @@ type Case struct {
 	Reach time.Duration // the program's own, see Ruleset.Reach
 	// Scope has the rules for the message's category. It is nil if the script finds
 	// the category itself.
-	Scope       *Scope
-	RealRecords string // of a dry run, see Scope.whoseIn; else ""
+	Scope *Scope
 	// CopiesStay is how long what a dry run writes stays; zero for no dry run. A dry run
 	// raises no alerts.
 	CopiesStay time.Duration
@@ -37,7 +36,7 @@ func (u UserRules) Arguments(c Case, own int) []any {
 	}
 	words, whose := set.words, set.categories
 	if c.Scope != nil {
-		words, whose = c.Scope.words, c.Scope.whoseIn(c.RealRecords)
+		words, whose = c.Scope.words, c.Scope.whose
 	}
 	offsets, quiet := set.clocks(c)
 	if u.bounds != "" {

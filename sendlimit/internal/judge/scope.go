@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -95,12 +94,3 @@ func (c *Scope) Span(at int64) (first, last int64) {
 	return c.Set.span(at, c.Own)
 }
 
-// whoseIn returns the scope as lua/fragments/policy.lua reads it. realRecords is ""
-// except in a dry run: there the scripts find the category of messages without a
-// copy.
-func (c *Scope) whoseIn(realRecords string) any {
-	if realRecords != "" && len(c.Own) > 0 {
-		return fmt.Sprint(c.whose, " ", realRecords)
-	}
-	return c.whose
-}

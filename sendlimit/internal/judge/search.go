@@ -58,12 +58,11 @@ func (c *SearchCursor) GoOn(doing string, by UserRules, next any) error {
 
 // Search looks for free times of a user.
 type Search struct {
-	Client      redis.Scripter
-	User        string
-	Timeline    string // key of the timeline
-	Settings    string // key of the settings
-	RealRecords string // as in Case
-	Reach       time.Duration
+	Client   redis.Scripter
+	User     string
+	Timeline string // key of the timeline
+	Settings string // key of the settings
+	Reach    time.Duration
 
 	Category string
 	Self     string // a reservation that does not count; "" for none
@@ -91,7 +90,7 @@ func (b *Rulebook) FreeTimes(ctx context.Context, s Search) (times []time.Time, 
 		if cursor.Anew() {
 			found, before = 0, ""
 		}
-		about := Case{Now: s.Now, Year: years, Reach: s.Reach, Scope: by.Rules.Scope(s.Category), RealRecords: s.RealRecords}
+		about := Case{Now: s.Now, Year: years, Reach: s.Reach, Scope: by.Rules.Scope(s.Category)}
 		return []string{s.Timeline, s.Settings}, append(by.Arguments(about, 5), from, direction, s.Count-found, s.Self, before)
 	}
 	for {
