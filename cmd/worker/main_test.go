@@ -77,7 +77,7 @@ func (r *running) logged(t *testing.T, message string) map[string]any {
 			}
 		}
 		return found != nil
-	}, 10*time.Second, 5*time.Millisecond, "no %q", message)
+	}, time.Minute, 5*time.Millisecond, "no %q", message)
 	return found
 }
 

@@ -44,7 +44,7 @@ func TestMetrics(t *testing.T) {
 	worker := start(t, environ).started(t)
 	submitMessage(t, "redis://"+m.Addr(), "canary", 500*time.Millisecond)
 	submitMessage(t, "redis://"+m.Addr(), "bob", time.Hour)
-	require.Eventually(t, func() bool { return len(worker.stdout.lines(t)) == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(worker.stdout.lines(t)) == 1 }, time.Minute, 10*time.Millisecond)
 	require.NoError(t, client.ZAdd(t.Context(), "sl:{p0001}:dead", redis.Z{Member: "1/x"}, redis.Z{Member: "2/y"}).Err())
 
 	var got map[string]string
@@ -75,7 +75,7 @@ func TestMetrics(t *testing.T) {
 			}
 		}
 		return wrong == nil
-	}, 10*time.Second, 50*time.Millisecond, "%v", &wrong)
+	}, time.Minute, 50*time.Millisecond, "%v", &wrong)
 	for _, name := range []string{"go_goroutines", "process_open_fds", `sendlimit_script_duration_seconds_count{script="message/claim"}`} {
 		require.Contains(t, got, name)
 	}

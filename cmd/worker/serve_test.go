@@ -55,7 +55,7 @@ func TestWithNothingInstalledItDeliversOnTheEmbeddedStore(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil).started(t)
 	due := submitMessage(t, worker.storeURL(t), "alice", 1200*time.Millisecond)
-	require.Eventually(t, func() bool { return len(worker.stdout.lines(t)) == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(worker.stdout.lines(t)) == 1 }, time.Minute, 10*time.Millisecond)
 	line := worker.stdout.lines(t)[0]
 	require.Equal(t, "alice", line["user"])
 	require.Equal(t, "id-alice", line["id"])
@@ -87,7 +87,7 @@ func TestItSaysWhatTheEmbeddedStoreIsAndWhatToTryNext(t *testing.T) {
 	person := start(t, nil, "--log-format", "text")
 	require.Eventually(t, func() bool {
 		return strings.Contains(person.stderr.String(), "msg=delivering")
-	}, 10*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	said := person.stderr.String()
 	require.Contains(t, said, "Started the embedded store at 127.0.0.1:")
 	require.Contains(t, said, "It keeps nothing when this worker ends,\nand is meant for up to 10,000 pending messages.\n")
@@ -284,7 +284,7 @@ func TestStoppingFinishesWhatRuns(t *testing.T) {
 	receiver.Script(notifiertest.Answer{Delay: time.Second})
 	worker := start(t, environ, "--push-url", receiver.URL()).started(t)
 	submitMessage(t, strings.TrimPrefix(environ[0], "REDIS_URL="), "alice", 0)
-	require.Eventually(t, func() bool { return len(receiver.Requests()) == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(receiver.Requests()) == 1 }, time.Minute, 5*time.Millisecond)
 	health := worker.attribute(t, "health endpoint", "url")
 	worker.stop()
 	worker.logged(t, "stopping")

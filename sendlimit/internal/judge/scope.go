@@ -93,4 +93,3 @@ func (c *Scope) Span(at int64) (first, last int64) {
 	}
 	return c.Set.span(at, c.Own)
 }
-
