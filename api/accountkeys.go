@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -36,19 +37,17 @@ func (s *server) addKey(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err := refuseIdempotencyKey(r.Header); err != nil {
 		return web.Answer{}, err
 	}
-	draft, err := web.ReadBody[message.APIKeyDraft](s.bodies(), r, nil)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	if draft.Scopes != nil && len(draft.Scopes) == 0 {
-		// Without the field a key gets the usual scopes. An empty list asks for none.
-		return web.Answer{}, fault.Wrong("scopes", "scopes is empty: a key needs at least one of submit, read and admin")
-	}
-	scopes, err := accounts.ParseScopes(draft.Scopes...)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	expires, err := expiryOf(draft)
+	var scopes []accounts.Scope
+	var expires time.Time
+	_, err := web.ReadBody(s.bodies(), r, func(draft message.APIKeyDraft) error {
+		var wrong fault.InvalidErrors
+		var err error
+		scopes, err = scopesOf(draft)
+		wrong.Add(err)
+		expires, err = expiryOf(draft)
+		wrong.Add(err)
+		return wrong.Err()
+	})
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -57,6 +56,31 @@ func (s *server) addKey(r *http.Request, _ web.Query) (web.Answer, error) {
 		return web.Answer{}, err
 	}
 	return web.Answer{Status: http.StatusCreated, Body: message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}}, nil
+}
+
+// scopesOf reads the scopes of a key. Without the field a key gets the usual ones. An empty
+// list asks for none.
+func scopesOf(d message.APIKeyDraft) ([]accounts.Scope, error) {
+	if d.Scopes != nil && len(d.Scopes) == 0 {
+		return nil, fault.Wrong("scopes", "scopes is empty: a key needs at least one of submit, read and admin")
+	}
+	return accounts.ParseScopes(d.Scopes...)
+}
+
+// expiryOf reads the expiry of a key. The zero time means never.
+func expiryOf(d message.APIKeyDraft) (time.Time, error) {
+	if d.ExpiresAt == "" {
+		return time.Time{}, nil
+	}
+	at, now, err := message.ParseTime(d.ExpiresAt)
+	if err != nil || now {
+		want := "an RFC 3339 time such as 2040-06-22T11:11:11Z"
+		if err != nil {
+			want = err.Error()
+		}
+		return time.Time{}, &fault.InvalidError{Field: "expires_at", Value: d.ExpiresAt, Want: want}
+	}
+	return at, nil
 }
 
 func (s *server) removeKeyRoute() route {

@@ -2,10 +2,8 @@ package api
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -92,20 +90,25 @@ func (s *server) createAccountRoute() route {
 }
 
 func (s *server) createAccount(r *http.Request, _ web.Query) (web.Answer, error) {
-	draft, err := web.ReadBody[message.AccountDraft](s.bodies(), r, nil)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	if err := s.contacts.Check("contact", draft.Contact); err != nil {
-		return web.Answer{}, err
-	}
-	account, err := s.accounts.Create(r.Context(), accounts.Account{
-		Name: draft.Name, Tier: draft.Tier, Contact: draft.Contact, TimeZone: draft.TimeZone, ReportAt: draft.ReportAt,
+	var account accounts.Account
+	_, err := web.ReadBody(s.bodies(), r, func(d message.AccountDraft) error {
+		account = accounts.Account{Name: d.Name, Tier: d.Tier, Contact: d.Contact, TimeZone: d.TimeZone, ReportAt: d.ReportAt}
+		var wrong fault.InvalidErrors
+		wrong.Add(account.Validate())
+		for i, problem := range wrong {
+			if problem.Field == "account" {
+				renamed := *problem
+				renamed.Field = "name" // as the request calls it
+				wrong[i] = &renamed
+			}
+		}
+		wrong.Add(s.contacts.Check("contact", d.Contact))
+		return wrong.Err()
 	})
-	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok && wrong.Field == "account" {
-		wrong.Field = "name" // as the request calls it
-	}
 	if err != nil {
+		return web.Answer{}, err
+	}
+	if account, err = s.accounts.Create(r.Context(), account); err != nil {
 		return web.Answer{}, err
 	}
 	return web.Answer{Status: http.StatusCreated, Body: AccountOf(account)}, nil
@@ -150,36 +153,24 @@ func (s *server) changeAccountRoute() route {
 }
 
 func (s *server) changeAccount(r *http.Request, _ web.Query) (web.Answer, error) {
-	patch, err := web.ReadBody[message.AccountPatch](s.bodies(), r, nil)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	if patch.Contact != nil {
-		if err := s.contacts.Check("contact", *patch.Contact); err != nil {
-			return web.Answer{}, err
+	var change accounts.Change
+	_, err := web.ReadBody(s.bodies(), r, func(p message.AccountPatch) error {
+		change = accounts.Change{
+			Tier: p.Tier, Contact: p.Contact, TimeZone: p.TimeZone, ReportAt: p.ReportAt, Disabled: p.Disabled,
 		}
-	}
-	account, err := s.charges.SetAccount(r.Context(), s.accounts, r.PathValue("account"), accounts.Change{
-		Tier: patch.Tier, Contact: patch.Contact, TimeZone: patch.TimeZone, ReportAt: patch.ReportAt, Disabled: patch.Disabled,
+		var wrong fault.InvalidErrors
+		wrong.Add(change.Validate())
+		if p.Contact != nil {
+			wrong.Add(s.contacts.Check("contact", *p.Contact))
+		}
+		return wrong.Err()
 	})
 	if err != nil {
 		return web.Answer{}, err
 	}
+	account, err := s.charges.SetAccount(r.Context(), s.accounts, r.PathValue("account"), change)
+	if err != nil {
+		return web.Answer{}, err
+	}
 	return web.Done(AccountOf(account)), nil
-}
-
-// expiryOf reads the expiry of a key. The zero time means never.
-func expiryOf(d message.APIKeyDraft) (time.Time, error) {
-	if d.ExpiresAt == "" {
-		return time.Time{}, nil
-	}
-	at, now, err := message.ParseTime(d.ExpiresAt)
-	if err != nil || now {
-		want := "an RFC 3339 time such as 2040-06-22T11:11:11Z"
-		if err != nil {
-			want = err.Error()
-		}
-		return time.Time{}, &fault.InvalidError{Field: "expires_at", Value: d.ExpiresAt, Want: want}
-	}
-	return at, nil
 }

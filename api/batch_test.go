@@ -72,11 +72,13 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		got = append(got, seen{o.Line, o.Outcome, o.Field, o.User})
 		require.Less(t, len(o.Detail), 300)
 	}
+	require.Contains(t, outcomes[3].Detail, `unknown field "tilte"`)
+	require.Contains(t, outcomes[3].Detail, "title or body is required")
 	require.Equal(t, []seen{
 		{1, message.Accepted, "", "a"},
 		{4, message.Invalid, "message", ""},
 		{5, message.Invalid, "send_at", "a"},
-		{6, message.Invalid, "tilte", ""},
+		{6, message.Invalid, "tilte", "a"},
 		{7, message.Invalid, "message", ""},
 		{8, message.Invalid, "body", "a"},
 		{9, message.Invalid, "user", ""}, // too long to be repeated

@@ -87,7 +87,11 @@ func (l *lines) next() (line bulk.Line, err error) {
 	if err != nil {
 		return bulk.Line{}, ofBody(err)
 	}
-	return small(bulk.LineOf(record, message.ParseTime)), nil
+	return small(bulk.LineOf(record, readDraft)), nil
+}
+
+func readDraft(d message.Draft) (message.Message, error) {
+	return d.Message(message.ParseTime) //nolint:wrapcheck // names the field
 }
 
 // ofBody returns an error about a file as one about the body.
@@ -106,12 +110,11 @@ func small(line bulk.Line) bulk.Line {
 		if err == nil {
 			return line
 		}
-		line.Invalid, _ = errors.AsType[*fault.InvalidError](err)
+		line.Invalid.Add(err)
 	}
-	const quoted = 256 // bytes: more than the sentence of an InvalidError quotes
-	wrong := *line.Invalid
-	wrong.Field, wrong.Value = beginning(wrong.Field, quoted), beginning(wrong.Value, quoted)
-	line.Invalid = &wrong
+	const quoted = 256 // bytes: more than the name of any field
+	field := beginning(line.Invalid[0].Field, quoted)
+	line.Invalid = fault.InvalidErrors{{Field: field, Says: strings.Clone(line.Invalid.Error())}}
 	who := message.Message{ID: line.Message.ID, User: line.Message.User}
 	if len(who.ID) > keyspace.MaxID {
 		who.ID = ""

@@ -105,11 +105,8 @@ func (s *server) applyPolicyRoute() route {
 }
 
 func (s *server) applyPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
-	policy, err := s.readPolicy(r)
+	policy, err := s.readPolicy(r, func(d policy.Document) error { return s.contacts.Check("alert_to", d.AlertTo) })
 	if err != nil {
-		return web.Answer{}, err
-	}
-	if err := s.contacts.CheckPolicy(policy); err != nil {
 		return web.Answer{}, err
 	}
 	expected, err := s.conditionOn(r, policy.Name)
@@ -192,19 +189,20 @@ func (s *server) expectedVersion(ctx context.Context, name string, p web.Precond
 }
 
 // readPolicy reads the policy in a request. It has the name that the address says. Its
-// version is ignored: it is only what the caller has read.
-func (s *server) readPolicy(r *http.Request) (read policy.Policy, err error) {
+// version is ignored: it is only what the caller has read. check says what else is wrong.
+func (s *server) readPolicy(r *http.Request, check func(policy.Document) error) (read policy.Policy, err error) {
 	name := r.PathValue("policy")
 	_, err = web.ReadBody(s.bodies(), r, func(d policy.Document) error {
 		var wrong fault.InvalidErrors
 		if d.Name != "" && d.Name != name {
 			wrong.Add(fault.Wrong("name", "the body names the policy %q, and the address %q: leave the name out of the body",
-				web.Clip(d.Name), web.Clip(name)))
+				fault.Clip(d.Name), fault.Clip(name)))
 		}
 		d.Name, d.Version = name, 0
 		var err error
 		read, err = d.Policy()
 		wrong.Add(err)
+		wrong.Add(check(d))
 		return wrong.Err()
 	})
 	return read, err

@@ -85,12 +85,14 @@ func (s *server) rollbackPolicyRoute() route {
 }
 
 func (s *server) rollbackPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
-	to, err := web.ReadBody[message.PolicyRollback](s.bodies(), r, nil)
+	to, err := web.ReadBody(s.bodies(), r, func(to message.PolicyRollback) error {
+		if to.Version < 1 {
+			return fault.Wrong("version", "version is missing or less than 1: name the version to store again")
+		}
+		return nil
+	})
 	if err != nil {
 		return web.Answer{}, err
-	}
-	if to.Version < 1 {
-		return web.Answer{}, fault.Wrong("version", "version is missing or less than 1: name the version to store again")
 	}
 	name := r.PathValue("policy")
 	expected, err := s.conditionOn(r, name)

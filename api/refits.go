@@ -41,16 +41,16 @@ func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(s.now().Add(s.limits.Timeout)) // there are none in some tests
 	_, err := web.ParseQuery(r.URL.RawQuery, nil)
-	var policy policy.Policy
+	var proposed policy.Policy
 	if err == nil {
-		policy, err = s.readPolicy(r)
+		proposed, err = s.readPolicy(r, func(policy.Document) error { return nil })
 	}
 	if err != nil {
 		s.writeError(w, r, err)
 		return
 	}
 	s.streamRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
-		return s.refitter.Preview(ctx, policy, watcher)
+		return s.refitter.Preview(ctx, proposed, watcher)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -137,11 +138,19 @@ func (s *server) setSettings(r *http.Request, checked bool, change func(message.
 			return policy.UserSettings{}, err
 		}
 		settings, err := settingsOf(draft)
-		if err == nil && settings.Contact != before.Contact {
-			err = s.contacts.Check("contact", settings.Contact)
+		if err != nil {
+			return settings, err
 		}
-		if err == nil && checked {
+		var wrong fault.InvalidErrors
+		if settings.Contact != before.Contact {
+			wrong.Add(s.contacts.Check("contact", settings.Contact))
+		}
+		if checked {
 			err = message.CheckUserSettings(settings, policies)
+			wrong.Add(err)
+		}
+		if len(wrong) > 0 {
+			return settings, wrong.Err()
 		}
 		return settings, err
 	})
@@ -202,25 +211,24 @@ func checkDraft(d message.SettingsDraft) error {
 	return err
 }
 
-// settingsOf reads a draft. The error is a *fault.InvalidError.
+// settingsOf reads a draft. The error is a *fault.InvalidError, or fault.InvalidErrors for
+// several settings.
 func settingsOf(d message.SettingsDraft) (policy.UserSettings, error) {
 	s := policy.UserSettings{Contact: d.Contact, Policy: d.Policy, OptOut: d.OptOut, TimeZone: d.TimeZone, Blocked: d.Blocked}
+	var faults message.Faults
 	var err error
-	if s.Limits, err = policy.ParseRules(d.Limits, "limits"); err != nil {
-		return s, err
-	}
+	s.Limits, err = policy.ParseRules(d.Limits, "limits")
+	faults.AddUnread(err)
 	for _, name := range slices.Sorted(maps.Keys(d.Categories)) {
 		if s.Categories == nil {
 			s.Categories = make(map[string][]policy.Rule, len(d.Categories))
 		}
-		if s.Categories[name], err = policy.ParseRules(d.Categories[name], "categories."+name); err != nil {
-			return s, err
-		}
+		s.Categories[name], err = policy.ParseRules(d.Categories[name], "categories."+name)
+		faults.AddUnread(err)
 	}
-	if s.QuietHours, err = policy.ParseQuietHours(d.QuietHours...); err != nil {
-		return s, err
-	}
-	return s, s.Validate()
+	s.QuietHours, err = policy.ParseQuietHours(d.QuietHours...)
+	faults.AddUnread(err)
+	return s, faults.With(s.Validate())
 }
 
 // merged returns a draft with the given members. A null member is removed. The members must

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -71,18 +72,7 @@ func (s *server) dryRun(r *http.Request, _ web.Query) (web.Answer, error) {
 
 // judge reads the message of a request and passes it to put, which submits or checks it.
 func (s *server) judge(r *http.Request, put func(context.Context, message.Message) (message.Outcome, error)) (message.Outcome, error) {
-	text, err := s.bodies().ReadJSON(r)
-	if err != nil {
-		return message.Outcome{}, err
-	}
-	draft, err := message.DecodeDraft(text)
-	if err != nil {
-		return message.Outcome{}, err
-	}
-	if err := takeIdempotencyKey(&draft, r.Header); err != nil {
-		return message.Outcome{}, err
-	}
-	m, err := draft.Message(message.ParseTime)
+	m, err := s.readMessage(r)
 	if err != nil {
 		return message.Outcome{}, err
 	}
@@ -95,6 +85,30 @@ func (s *server) judge(r *http.Request, put func(context.Context, message.Messag
 		counters.AddRateLimit(header, "messages_per_day", day.Limit, max(day.Limit-day.Used, 0), day.Length, day.ResetsIn)
 	}
 	return unlessRefused(s.concealed(r.Context(), o))
+}
+
+// readMessage reads the message of a request, with the id that its header gives.
+func (s *server) readMessage(r *http.Request) (message.Message, error) {
+	text, err := s.bodies().ReadJSON(r)
+	if err != nil {
+		return message.Message{}, err
+	}
+	draft, err := message.DecodeDraft(text)
+	if err != nil {
+		return message.Message{}, err
+	}
+	wrongKey := takeIdempotencyKey(&draft, r.Header)
+	m, err := draft.Message(message.ParseTime)
+	if wrongKey == nil {
+		return m, err
+	}
+	if err == nil {
+		err = m.Validate() // or Submit would
+	}
+	var wrong fault.InvalidErrors
+	wrong.Add(wrongKey)
+	wrong.Add(err)
+	return m, wrong.Err()
 }
 
 // messagePath returns the path of a message.

@@ -91,8 +91,8 @@ type (
 // InvalidError is returned when a request is wrong. Nothing was done.
 type InvalidError struct {
 	Code      Code   // CodeInvalidField, CodeInPast, CodeTooFarAhead or CodeUnknownCategory
-	Field     string // the field that is wrong; "" if it is not a single one
-	Detail    string // a sentence for a person
+	Field     string // the field that is wrong, of several the first; "" if it is not a single one
+	Detail    string // a sentence for a person, or one for each field
 	RequestID string // "" if nothing was sent, and in a batch
 }
 

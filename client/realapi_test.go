@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -204,6 +205,22 @@ func TestWhatTheRealAPIFindsWrong(t *testing.T) {
 		wrong, ok := errors.AsType[*client.InvalidError](err)
 		require.True(t, ok, "%v", err)
 		require.Equal(t, []any{row.code, row.field}, []any{wrong.Code, wrong.Field})
+	}
+	faulty := client.Message{ID: "a b", Category: "A", Now: true, Title: "t"}
+	_, alone := c.Submit(t.Context(), faulty)
+	failed := []error{alone}
+	for result, err := range c.SubmitBatch(t.Context(), slices.Values([]client.Message{faulty})) {
+		require.NoError(t, err)
+		failed = append(failed, result.Err)
+	}
+	require.Len(t, failed, 2)
+	for _, err := range failed { // each names all that is wrong
+		wrong, ok := errors.AsType[*client.InvalidError](err)
+		require.True(t, ok, "%v", err)
+		require.Equal(t, "id", wrong.Field)
+		for _, says := range []string{`id "a b" is not`, `user "" is not`, `category "A" is not`} {
+			require.Contains(t, wrong.Detail, says)
+		}
 	}
 	misplaced, err := client.New(c.server.URL+"/api", client.Options{Attempts: 1})
 	require.NoError(t, err)

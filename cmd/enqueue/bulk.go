@@ -139,7 +139,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		if err != nil {
 			return err
 		}
-		source := messagefile.NewSource(records, f.fill, p.tz, f.fromLine)
+		source := messagefile.NewSource(records, f.fill, p.tz, f.fromLine, f.sent)
 		c := &collector{summary: messagefile.Summary{Sent: f.sent}, results: results}
 		if f.dryRun {
 			c.progress, c.summary.Plan = p.startProgress(file, "reading"), &messagefile.Plan{Zone: zone}

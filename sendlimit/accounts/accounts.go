@@ -42,28 +42,34 @@ type Account struct {
 	Keys []APIKey
 }
 
-// Validate checks each field. The error is an *InvalidError.
+// Validate checks each field. The error is an *InvalidError, or InvalidErrors for several
+// fields.
 func (a Account) Validate() error {
-	switch {
-	case !ValidName(a.Name):
-		return &fault.InvalidError{Field: "account", Value: a.Name, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
-	case a.Tier != "" && !keyspace.ValidName(a.Tier):
-		return &fault.InvalidError{Field: "tier", Value: a.Tier, Want: tierNameWant}
+	var wrong fault.InvalidErrors
+	if !ValidName(a.Name) {
+		wrong.Add(&fault.InvalidError{Field: "account", Value: a.Name, Want: "a name of 1 to 64 of a-z 0-9 _ -"})
+	}
+	wrong.Add(a.validateDescription())
+	return wrong.Err()
+}
+
+// validateDescription checks each field except the name.
+func (a Account) validateDescription() error {
+	var wrong fault.InvalidErrors
+	if a.Tier != "" && !keyspace.ValidName(a.Tier) {
+		wrong.Add(&fault.InvalidError{Field: "tier", Value: a.Tier, Want: tierNameWant})
 	}
 	if a.Contact != "" {
-		if err := policy.ValidContact(a.Contact); err != nil {
-			return err
-		}
+		wrong.Add(policy.ValidContact(a.Contact))
 	}
-	if _, err := a.Location(); err != nil {
-		return err
-	}
+	_, err := a.Location()
+	wrong.Add(err)
 	if a.ReportAt != "" {
 		if at, err := time.Parse("15:04", a.ReportAt); err != nil || at.Format("15:04") != a.ReportAt {
-			return &fault.InvalidError{Field: "report_at", Value: a.ReportAt, Want: "a time of day such as 08:00"}
+			wrong.Add(&fault.InvalidError{Field: "report_at", Value: a.ReportAt, Want: "a time of day such as 08:00"})
 		}
 	}
-	return nil
+	return wrong.Err()
 }
 
 // ValidName reports whether an account may have a name: 1 to 64 of a-z 0-9 _ -.
@@ -197,6 +203,30 @@ type Change struct {
 	Disabled                          *bool
 }
 
+// Validate checks each field that changes. The error is an *InvalidError, or InvalidErrors
+// for several fields.
+func (c Change) Validate() error {
+	var a Account
+	c.apply(&a)
+	if c.TimeZone != nil {
+		a.TimeZone = *c.TimeZone
+	}
+	return a.validateDescription()
+}
+
+// apply changes the fields that only replace what was there.
+func (c Change) apply(a *Account) {
+	for _, field := range []struct{ to, from *string }{
+		{&a.Tier, c.Tier},
+		{&a.Contact, c.Contact},
+		{&a.ReportAt, c.ReportAt},
+	} {
+		if field.from != nil {
+			*field.to = *field.from
+		}
+	}
+}
+
 // Set changes an account. A lower quota takes effect with the next charge, and
 // what is charged stays charged. Another time zone takes effect when the present day
 // of the account has ended in the zone that it had. The error is a *NoSuchError if the account does
@@ -207,15 +237,7 @@ func (a *Accounts) Set(ctx context.Context, name string, change Change) (Account
 			return nil, fault.NoSuchAccount(name)
 		}
 		changed := found.public(name)
-		for _, field := range []struct{ to, from *string }{
-			{&changed.Tier, change.Tier},
-			{&changed.Contact, change.Contact},
-			{&changed.ReportAt, change.ReportAt},
-		} {
-			if field.from != nil {
-				*field.to = *field.from
-			}
-		}
+		change.apply(&changed)
 		if change.TimeZone != nil {
 			changed.changeZone(*change.TimeZone, now)
 		}

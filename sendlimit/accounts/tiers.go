@@ -40,10 +40,12 @@ type Tier struct {
 	AlertAt []int
 }
 
-// Validate checks each field. The error is an *InvalidError.
+// Validate checks each field. The error is an *InvalidError, or InvalidErrors for several
+// fields.
 func (t Tier) Validate() error {
+	var wrong fault.InvalidErrors
 	if !keyspace.ValidName(t.Name) {
-		return &fault.InvalidError{Field: "tier", Value: t.Name, Want: tierNameWant}
+		wrong.Add(&fault.InvalidError{Field: "tier", Value: t.Name, Want: tierNameWant})
 	}
 	for _, limit := range []struct {
 		field string
@@ -55,21 +57,22 @@ func (t Tier) Validate() error {
 		{"messages_per_day", t.MessagesPerDay},
 	} {
 		if limit.value < 0 || limit.value > MaxTierLimit {
-			return &fault.InvalidError{
+			wrong.Add(&fault.InvalidError{
 				Field: limit.field, Value: strconv.FormatInt(limit.value, 10),
 				Want: fmt.Sprintf("0, which is no limit, to %d", MaxTierLimit),
-			}
+			})
 		}
 	}
 	for i, percent := range t.AlertAt {
 		if percent < 1 || percent > 100 || i > 0 && percent <= t.AlertAt[i-1] {
-			return &fault.InvalidError{
+			wrong.Add(&fault.InvalidError{
 				Field: "alert_at", Value: strings.Trim(fmt.Sprint(t.AlertAt), "[]"),
 				Want: "percents of 1 to 100, ascending, such as 80 and 100",
-			}
+			})
+			break
 		}
 	}
-	return nil
+	return wrong.Err()
 }
 
 // storedTier is a tier as stored.

@@ -53,24 +53,22 @@ func (s UserSettings) Equal(other UserSettings) bool {
 }
 
 // Validate checks each setting. It does not know the policies: see Policy.CheckSettings
-// for limits that replace no rule. The error is a *fault.InvalidError.
+// for limits that replace no rule. The error is a *fault.InvalidError, or
+// fault.InvalidErrors for several settings.
 func (s UserSettings) Validate() error {
+	var wrong fault.InvalidErrors
 	if s.Contact != "" {
-		if err := ValidContact(s.Contact); err != nil {
-			return err
-		}
+		wrong.Add(ValidContact(s.Contact))
 	}
 	if s.Policy != "" && !keyspace.ValidName(s.Policy) {
-		return &fault.InvalidError{Field: "policy", Value: s.Policy, Want: keyspace.WantName}
+		wrong.Add(&fault.InvalidError{Field: "policy", Value: s.Policy, Want: keyspace.WantName})
 	}
-	if err := s.validateLimits(); err != nil {
-		return err
-	}
-	if err := s.validateCategories(); err != nil {
-		return err
-	}
+	wrong.Add(s.validateLimits())
+	s.validateCategories(&wrong)
+	wrong.Add(s.validateOptOut())
 	_, err := calendar.ParseTimeZone(s.TimeZone)
-	return err
+	wrong.Add(err)
+	return wrong.Err()
 }
 
 func (s UserSettings) validateLimits() error { return validateLimits(s.Limits, "limits") }
@@ -93,24 +91,34 @@ func validateLimits(limits []Rule, field string) error {
 	return nil
 }
 
-// validateCategories checks the user's own rules of categories, and the opt-outs.
-func (s UserSettings) validateCategories() error {
-	for field, n := range map[string]int{"categories": len(s.Categories), "opt_out": len(s.OptOut)} {
-		if n > MaxCategories {
-			return &fault.InvalidError{Field: field, Says: fmt.Sprintf("%s names %d categories: a user has at most %d", field, n, MaxCategories)}
-		}
+// validateCategories checks the user's own rules of categories. Of more than a user may
+// have it checks only the number.
+func (s UserSettings) validateCategories(wrong *fault.InvalidErrors) {
+	if n := len(s.Categories); n > MaxCategories {
+		wrong.Add(tooManyCategories("categories", n))
+		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Categories)) {
-		if !keyspace.ValidName(name) {
-			return &fault.InvalidError{Field: "categories", Value: name, Want: keyspace.WantName}
-		}
 		field := "categories." + name
-		if len(s.Categories[name]) == 0 {
-			return &fault.InvalidError{Field: field, Value: "[]", Says: field + " needs at least one rule, such as 1/calendar_week"}
+		switch {
+		case !keyspace.ValidName(name):
+			wrong.Add(&fault.InvalidError{Field: "categories", Value: name, Want: keyspace.WantName})
+		case len(s.Categories[name]) == 0:
+			wrong.Add(&fault.InvalidError{Field: field, Value: "[]", Says: field + " needs at least one rule, such as 1/calendar_week"})
+		default:
+			wrong.Add(validateLimits(s.Categories[name], field))
 		}
-		if err := validateLimits(s.Categories[name], field); err != nil {
-			return err
-		}
+	}
+}
+
+func tooManyCategories(field string, n int) *fault.InvalidError {
+	return &fault.InvalidError{Field: field, Says: fmt.Sprintf("%s names %d categories: a user has at most %d", field, n, MaxCategories)}
+}
+
+// validateOptOut checks the categories that the user does not want.
+func (s UserSettings) validateOptOut() error {
+	if n := len(s.OptOut); n > MaxCategories {
+		return tooManyCategories("opt_out", n)
 	}
 	for i, name := range s.OptOut {
 		if !keyspace.ValidName(name) {

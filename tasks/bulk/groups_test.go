@@ -132,7 +132,7 @@ func TestGroupsKeepAllThatThereIs(t *testing.T) {
 		ID: "i", User: "älice", SendAt: at, Now: true, Category: "news", Title: "t", Body: "b",
 		Data: map[string]string{"k": "", "": "v"}, ExpiresAt: at.Add(1), OnConflict: "shift", ShiftUntil: at.Add(2), Account: "acme",
 	}}
-	wrong := bulk.Line{Number: 8, Invalid: &fault.InvalidError{Field: "f", Value: "v", Want: "w"}, Message: message.Message{ID: "j", User: "bob"}}
+	wrong := bulk.Line{Number: 8, Invalid: fault.InvalidErrors{{Field: "f", Value: "v", Want: "w"}}, Message: message.Message{ID: "j", User: "bob"}}
 	refused := message.Outcome{
 		Outcome: message.Refused, Line: 7, Code: fault.CodeSendLimit, ID: "i", User: "älice", SendAt: message.Time{Time: at},
 		Detail: "no", NextFreeAt: message.Time{Time: at.Add(time.Hour)}, RetryAfterSeconds: 3,
@@ -169,7 +169,7 @@ func TestGroupsTellTheirPhases(t *testing.T) {
 	next := func() (bulk.Line, error) {
 		line, err := lines.next()
 		if line.Number%10 == 1 {
-			line.Invalid = &fault.InvalidError{Field: "f", Value: "v", Want: "w"}
+			line.Invalid = fault.InvalidErrors{{Field: "f", Value: "v", Want: "w"}}
 		}
 		return line, err
 	}

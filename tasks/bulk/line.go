@@ -1,8 +1,6 @@
 package bulk
 
 import (
-	"errors"
-
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -12,25 +10,27 @@ import (
 type Line struct {
 	Number  int // from 1
 	Message message.Message
-	// Invalid says what is wrong with the line. Message has at most ID and User then.
-	Invalid *fault.InvalidError
+	// Invalid says what is wrong with the line, nil if nothing is. Otherwise Message has what
+	// could be read; only its ID and User are used.
+	Invalid fault.InvalidErrors
 }
 
-// LineOf returns a record as a line, with times read by parse.
-func LineOf(record input.Record, parse message.TimeParser) Line {
-	line := Line{Number: record.Line, Invalid: record.Invalid}
-	if line.Invalid != nil {
+// LineOf returns a record as a line. read makes a message of its draft: Draft.Message or
+// Draft.Sent, with a TimeParser.
+func LineOf(record input.Record, read func(message.Draft) (message.Message, error)) Line {
+	line := Line{Number: record.Line}
+	if record.Invalid != nil {
+		line.Invalid = fault.InvalidErrors{record.Invalid}
 		return line
 	}
-	m, err := record.Draft.Message(parse)
+	m, err := read(record.Draft)
 	line.Message = m
 	if err == nil {
 		return line
 	}
-	invalid, ok := errors.AsType[*fault.InvalidError](err)
-	if !ok {
-		invalid = &fault.InvalidError{Field: "message", Value: err.Error(), Want: "a message"}
+	line.Invalid.Add(err)
+	if line.Invalid == nil {
+		line.Invalid.Add(&fault.InvalidError{Field: "message", Value: err.Error(), Want: "a message"})
 	}
-	line.Invalid = invalid
 	return line
 }

@@ -126,7 +126,7 @@ func TestAUsersLinesAreJudgedInOrderOthersBeside(t *testing.T) {
 func TestAnInvalidLineIsAnOutcome(t *testing.T) {
 	t.Parallel()
 	lines := []bulk.Line{
-		{Number: 2, Invalid: &fault.InvalidError{Field: "send_at", Value: "x", Want: "a time"}, Message: message.Message{ID: "i", User: "u"}},
+		{Number: 2, Invalid: fault.InvalidErrors{{Field: "send_at", Value: "x", Want: "a time"}}, Message: message.Message{ID: "i", User: "u"}},
 	}
 	got := &sink{}
 	err := bulk.Run(t.Context(), func() (bulk.Line, error) {

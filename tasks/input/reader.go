@@ -36,9 +36,10 @@ func ParseFormat(s string) (Format, error) {
 
 // Record is one message of a file.
 type Record struct {
-	Line  int // the number of its first line, from 1
+	Line int // the number of its first line, from 1
+	// Draft is the message. Draft.Message names fields of it that are wrong.
 	Draft message.Draft
-	// Invalid says what is wrong if the line is not a message. Draft is empty then.
+	// Invalid says what is wrong if the line has no fields. Draft is empty then.
 	Invalid *fault.InvalidError
 }
 

@@ -3,8 +3,6 @@ package message
 import (
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +22,10 @@ type Draft struct {
 	ExpiresAt  string            `json:"expires_at,omitempty"`
 	OnConflict string            `json:"on_conflict,omitempty"`
 	ShiftUntil string            `json:"shift_until,omitempty"`
+
+	// faults are of the JSON object that it was read from, nil for none. Message returns
+	// them.
+	faults *Faults
 }
 
 // DraftFields returns the names of a Draft's fields in JSON and CSV.
@@ -33,22 +35,44 @@ func DraftFields() []string {
 	}
 }
 
-// DecodeDraft reads a Draft from a JSON object. The error is a
-// *fault.InvalidError that names the field; an unknown field is an error.
+// DecodeDraft reads a Draft from a JSON object. The error is a *fault.InvalidError for a
+// text that is no such object. If single fields are wrong, the draft has the others, and
+// Draft.Message names those that are wrong.
 func DecodeDraft(text []byte) (Draft, error) {
 	fields, err := fieldsOf(text)
 	if err != nil {
 		return Draft{}, err
 	}
 	var d Draft
-	if err := d.take(fields); err != nil {
-		return Draft{}, err
+	if d.take(fields) {
+		return d, nil
 	}
-	if err := unknownField(fields, DraftFields()); err != nil {
-		return Draft{}, err
+	return decodeFaulty(text)
+}
+
+// decodeFaulty reads a draft of which some fields are wrong. It needs about four times as
+// long as a draft without faults.
+func decodeFaulty(text []byte) (Draft, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return Draft{}, notAnObject(err)
 	}
+	noID := emptyText(fields["id"])
+	d, faults, err := DecodeMembers[Draft](fields)
+	if err != nil {
+		return Draft{}, notAnObject(err)
+	}
+	if noID { // a caller who means to send one must not get a new one each time
+		faults.addUnread(wrongID(""))
+	}
+	if faults.unreadable("body") {
+		faults.unread = append(faults.unread, "title") // which may be left out beside a body
+	}
+	d.faults = &faults
 	return d, nil
 }
+
+func emptyText(text json.RawMessage) bool { return string(text) == `""` }
 
 // fieldsOf reads a JSON object. It uses a map because the names of fields are case
 // sensitive: decoding into a struct would accept "User" for user.
@@ -66,37 +90,23 @@ func fieldsOf(text []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// unknownField returns an error for the first field that is left, nil for none.
-func unknownField(fields map[string]json.RawMessage, known []string) error {
-	if len(fields) == 0 {
-		return nil
-	}
-	unknown := slices.Sorted(maps.Keys(fields))
-	return UnknownField(unknown[0], known)
-}
-
-// UnknownField returns the error for a field that does not exist.
-func UnknownField(field string, known []string) *fault.InvalidError {
-	return fault.Wrong(field, "unknown field %q: there are %s", fault.Clip(field), strings.Join(known, ", "))
-}
-
-// takeText reads a field into a string and removes it. A null is an absent field.
-func takeText(fields map[string]json.RawMessage, name string, into *string) error {
+// takeText reads a field into a string and removes it. A null is an absent field. It
+// reports whether that is possible.
+func takeText(fields map[string]json.RawMessage, name string, into *string) bool {
 	text, given := fields[name]
 	if !given {
-		return nil
+		return true
 	}
 	delete(fields, name)
-	if err := json.Unmarshal(text, into); err != nil {
-		return wrongType(name, err, "a text")
-	}
-	return nil
+	return json.Unmarshal(text, into) == nil
 }
 
-// take reads the fields of a draft and removes them.
-func (d *Draft) take(fields map[string]json.RawMessage) error {
-	id, givenID := fields["id"]
-	givenID = givenID && string(id) != "null"
+// take reads the fields of a draft and removes them. It reports whether these are all
+// fields, and none is wrong.
+func (d *Draft) take(fields map[string]json.RawMessage) bool {
+	if emptyText(fields["id"]) {
+		return false
+	}
 	for _, known := range []struct {
 		name string
 		into *string
@@ -111,39 +121,33 @@ func (d *Draft) take(fields map[string]json.RawMessage) error {
 		{"on_conflict", &d.OnConflict},
 		{"shift_until", &d.ShiftUntil},
 	} {
-		if err := takeText(fields, known.name, known.into); err != nil {
-			return err
+		if !takeText(fields, known.name, known.into) {
+			return false
 		}
 	}
-	if givenID && d.ID == "" {
-		return wrongID("") // a caller who means to send one must not get a new one each time
-	}
+	return d.takeData(fields) && len(fields) == 0
+}
+
+func (d *Draft) takeData(fields map[string]json.RawMessage) bool {
 	text, given := fields["data"]
 	if !given {
-		return nil
+		return true
 	}
 	delete(fields, "data")
 	var data map[string]*string // a pointer tells null from ""
 	if err := json.Unmarshal(text, &data); err != nil {
-		return wrongType("data", err, "an object of texts")
+		return false
 	}
 	for key, value := range data {
 		if value == nil {
-			return fault.Wrong("data", "data.%s is null: it has to be a text", fault.Clip(key))
+			return false
 		}
 		if d.Data == nil {
 			d.Data = make(map[string]string, len(data))
 		}
 		d.Data[key] = *value
 	}
-	return nil
-}
-
-func wrongType(field string, err error, want string) *fault.InvalidError {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fault.Wrong(field, "%s is a JSON %s: it has to be %s", field, wrong.Value, want)
-	}
-	return fault.Wrong(field, "%s has to be %s: %v", field, want, err)
+	return true
 }
 
 func notAnObject(err error) *fault.InvalidError {
@@ -197,21 +201,37 @@ var (
 	errNotInYears = errors.New("a time of the years 1 to 9999 in UTC")
 )
 
-// Message returns the draft as a Message, with times read by parse. The error is a
-// *fault.InvalidError for what can't be read; Message.Validate checks the rest.
+// Message returns the draft as a Message, with times read by parse. If a field can't be
+// read, the error is a *fault.InvalidError, or fault.InvalidErrors that also have what
+// Message.Validate says about the others. Otherwise call Message.Validate.
 func (d Draft) Message(parse TimeParser) (Message, error) {
+	return d.read(parse, Message.Validate)
+}
+
+// Sent is Message for a message that another system has sent, which Message.ValidateSent
+// checks.
+func (d Draft) Sent(parse TimeParser) (Message, error) {
+	return d.read(parse, Message.ValidateSent)
+}
+
+func (d Draft) read(parse TimeParser, validate func(Message) error) (Message, error) {
+	m, faults := d.parse(parse)
+	if faults.None() {
+		return m, nil
+	}
+	return m, faults.With(validate(m))
+}
+
+// parse returns the draft as a Message, and its fields that can't be read.
+func (d Draft) parse(parse TimeParser) (Message, Faults) {
 	m := Message{
 		ID: d.ID, User: d.User, Category: d.Category, Title: d.Title, Body: d.Body, Data: d.Data,
 		OnConflict: d.OnConflict,
 	}
-	if d.SendAt == "" {
-		return m, missingSendAt()
+	faults := d.faults.clone()
+	if err := m.parseSendAt(d.SendAt, parse); err != nil && !faults.unreadable("send_at") {
+		faults.addUnread(err)
 	}
-	at, now, err := parse(d.SendAt)
-	if err != nil {
-		return m, unreadable("send_at", d.SendAt, err)
-	}
-	m.SendAt, m.Now = at, now
 	for _, optional := range []struct {
 		field, text string
 		into        *time.Time
@@ -227,11 +247,24 @@ func (d Draft) Message(parse TimeParser) (Message, error) {
 			err = errNotRFC3339
 		}
 		if err != nil {
-			return m, unreadable(optional.field, optional.text, err)
+			faults.addUnread(unreadable(optional.field, optional.text, err))
+			continue
 		}
 		*optional.into = at
 	}
-	return m, nil
+	return m, faults
+}
+
+func (m *Message) parseSendAt(text string, parse TimeParser) *fault.InvalidError {
+	if text == "" {
+		return missingSendAt()
+	}
+	at, now, err := parse(text)
+	if err != nil {
+		return unreadable("send_at", text, err)
+	}
+	m.SendAt, m.Now = at, now
+	return nil
 }
 
 func missingSendAt() *fault.InvalidError {

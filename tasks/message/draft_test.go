@@ -2,6 +2,7 @@ package message_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -76,8 +77,8 @@ func TestDraftThatIsNoMessage(t *testing.T) {
 		{`{"send_at":1763809871}`, `send_at is a JSON number: it has to be a text`},
 		{`{"expires_at":true}`, `expires_at is a JSON bool: it has to be a text`},
 		{`{"data":"a"}`, `data is a JSON string: it has to be an object of texts`},
-		{`{"data":{"a":1}}`, `data is a JSON number: it has to be an object of texts`},
-		{`{"data":{"a":{"b":"c"}}}`, `data is a JSON object: it has to be an object of texts`},
+		{`{"data":{"a":1}}`, `data.a is a JSON number: it has to be a text`},
+		{`{"data":{"a":{"b":"c"}}}`, `data.a is a JSON object: it has to be a text`},
 		{`{"data":{"a":null}}`, `data.a is null: it has to be a text`},
 		{`{"colour":"red"}`, `unknown field "colour": there are ` + fields},
 		{`{"User":"alice"}`, `unknown field "User": there are ` + fields},
@@ -90,8 +91,88 @@ func TestDraftThatIsNoMessage(t *testing.T) {
 		},
 	} {
 		_, err := decoded(row.text)
-		refuses(t, err, row.sentence)
+		refusesFirst(t, err, row.sentence)
 	}
+}
+
+// Unknown fields and those of another type come first, by name, then what the others may
+// not be. Nothing is said about a field twice, nor about one that could not be read.
+func TestADraftNamesAllThatIsWrong(t *testing.T) {
+	t.Parallel()
+	const (
+		rfc3339 = " is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z"
+		noText  = "title or body is required: a message has at least one of them"
+		noUser  = `user "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`
+		noID    = `id "" is not allowed: it takes 1 to 128 of A-Z a-z 0-9 . _ : -`
+		noTime  = "send_at is required: an RFC 3339 time such as 2040-06-22T11:11:11Z, or now"
+	)
+	unknown := func(field string) string {
+		return `unknown field "` + field + `": there are ` + strings.Join(message.DraftFields(), ", ")
+	}
+	for text, want := range map[string][]string{
+		`{}`: {noTime, noUser, noText},
+		`{"zeal":1,"user":7,"at":2,"send_at":"tomorrow","id":"a b"}`: {
+			unknown("at"), "user is a JSON number: it has to be a text", unknown("zeal"), `send_at "tomorrow"` + rfc3339,
+			`id "a b" is not allowed: it takes 1 to 128 of A-Z a-z 0-9 . _ : -`, noText,
+		},
+		`{"id":"","user":"a","send_at":[],"body":1,"data":{"k":null,"l":2,"m":"n"}}`: {
+			"body is a JSON number: it has to be a text", "data.k is null: it has to be a text", "data.l is a JSON number: it has to be a text",
+			"send_at is a JSON array: it has to be a text", noID,
+		},
+		`{"User":"a","send_at":"2026-11-22T11:11:11Z","title":"a","expires_at":"x","shift_until":"now","on_conflict":"drop","category":"A"}`: {
+			unknown("User"), `expires_at "x"` + rfc3339, `shift_until "now"` + rfc3339, noUser,
+			`category "A" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`, `on_conflict "drop" is not allowed: it takes refuse or shift`,
+		},
+		`{"user":"a","send_at":"2026-11-22T11:11:11Z","title":"a","expires_at":"2026-11-22T11:11:11Z","shift_until":"2026-11-22T11:11:10Z"}`: {
+			"shift_until, 2026-11-22T11:11:10Z, is before send_at", "expires_at, 2026-11-22T11:11:11Z, is not after send_at",
+		},
+	} {
+		_, err := decoded(text)
+		require.EqualError(t, err, strings.Join(want, "; "), text)
+	}
+}
+
+// What is private stays out of the sentences.
+func TestFaultsQuoteNoContent(t *testing.T) {
+	t.Parallel()
+	_, err := decoded(`{"user":"a","send_at":"now","foo":"s3cret","title":["s3cret"],"body":{"s":"s3cret"},"data":{"k":["s3cret"],"l":"` +
+		strings.Repeat("s3cret", 1000) + `"}}`)
+	require.ErrorContains(t, err, "body is a JSON object")
+	require.NotContains(t, err.Error(), "s3cret")
+}
+
+// Another system's message may lack a text, also beside other faults.
+func TestSentDrafts(t *testing.T) {
+	t.Parallel()
+	draft, err := message.DecodeDraft([]byte(`{"user":"","send_at":"2026-11-22T11:11:11Z","foo":1}`))
+	require.NoError(t, err)
+	_, err = draft.Sent(message.ParseTime)
+	require.ErrorContains(t, err, `unknown field "foo"`)
+	require.ErrorContains(t, err, `user ""`)
+	require.NotContains(t, err.Error(), "title or body")
+}
+
+func BenchmarkDecodeDraft(b *testing.B) {
+	for name, text := range map[string]string{
+		"good":    `{"id":"order-17","user":"alice","send_at":"2026-11-22T12:11:11Z","title":"Shipped","body":"On its way","data":{"order":"17"}}`,
+		"refused": `{"id":"order-17","user":"alice","send_at":"2026-11-22T12:11:11Z","titel":"Shipped","body":"On its way","data":{"order":17}}`,
+		"hostile": `{"user":"a"` + manyFields(6000) + `}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = decoded(text)
+			}
+		})
+	}
+}
+
+func manyFields(n int) string {
+	var fields strings.Builder
+	for i := range n {
+		fmt.Fprintf(&fields, `,"%x":0`, i)
+	}
+	return fields.String()
 }
 
 func TestParseTime(t *testing.T) {
@@ -169,18 +250,18 @@ func TestDraftWithUnreadableTimes(t *testing.T) {
 		{`{"send_at":"now","shift_until":"2026-11-22T11:11:11"}`, `shift_until "2026-11-22T11:11:11"` + such},
 	} {
 		_, err := decoded(row.text)
-		refuses(t, err, row.sentence)
+		refusesFirst(t, err, row.sentence)
 	}
 
 	// A parser of a surface's own says what it takes.
 	_, err := message.Draft{SendAt: "2026-03-29 02:30"}.Message(func(string) (time.Time, bool, error) {
 		return time.Time{}, false, &fault.InvalidError{Field: "tz", Want: "02:00 or 03:00"}
 	})
-	refuses(t, err, `send_at "2026-03-29 02:30" is not allowed: it takes 02:00 or 03:00`)
+	refusesFirst(t, err, `send_at "2026-03-29 02:30" is not allowed: it takes 02:00 or 03:00`)
 	_, err = message.Draft{SendAt: "soon"}.Message(func(string) (time.Time, bool, error) {
 		return time.Time{}, false, errors.New("a time of day")
 	})
-	refuses(t, err, `send_at "soon" is not allowed: it takes a time of day`)
+	refusesFirst(t, err, `send_at "soon" is not allowed: it takes a time of day`)
 }
 
 func FuzzDecodeDraft(f *testing.F) {

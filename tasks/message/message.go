@@ -62,71 +62,84 @@ func wrongID(id string) *fault.InvalidError {
 }
 
 // Validate checks the fields of the message. It does not compare times with the clock:
-// that is done at submit. The error is a *fault.InvalidError.
+// that is done at submit. The error is a *fault.InvalidError, or fault.InvalidErrors for
+// several fields.
 func (m Message) Validate() error {
-	if m.ID != "" && !keyspace.ValidID(m.ID) {
-		return wrongID(m.ID)
+	var wrong fault.InvalidErrors
+	m.validateNames(&wrong)
+	if m.Title == "" && m.Body == "" {
+		wrong.Add(fault.Wrong("title", "title or body is required: a message has at least one of them"))
 	}
-	if !keyspace.ValidUser(m.User) {
-		return NotAllowed("user", m.User, "1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser)
-	}
-	if !m.Now && m.SendAt.IsZero() {
-		return missingSendAt()
-	}
-	if err := CheckCategory(m.Category); err != nil {
-		return err
-	}
-	if err := m.validateContent(); err != nil {
-		return err
-	}
-	return m.validateTimes()
+	m.validateContent(&wrong)
+	m.validateTimes(&wrong)
+	return wrong.Err()
 }
 
-func (m Message) validateContent() error {
-	if m.Title == "" && m.Body == "" {
-		return fault.Wrong("title", "title or body is required: a message has at least one of them")
+// ValidateSent is Validate for a message that another system has sent: it may have neither
+// title nor body.
+func (m Message) ValidateSent() error {
+	var wrong fault.InvalidErrors
+	m.validateNames(&wrong)
+	m.validateContent(&wrong)
+	m.validateTimes(&wrong)
+	return wrong.Err()
+}
+
+// validateNames checks which message it is, and that there is a send time.
+func (m Message) validateNames(wrong *fault.InvalidErrors) {
+	if m.ID != "" && !keyspace.ValidID(m.ID) {
+		wrong.Add(wrongID(m.ID))
 	}
+	if !keyspace.ValidUser(m.User) {
+		wrong.Add(NotAllowed("user", m.User, "1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser))
+	}
+	if !m.Now && m.SendAt.IsZero() {
+		wrong.Add(missingSendAt())
+	}
+	wrong.Add(CheckCategory(m.Category))
+}
+
+func (m Message) validateContent(wrong *fault.InvalidErrors) {
 	if !utf8.ValidString(m.Title) {
-		return fault.Wrong("title", "title is not valid UTF-8")
+		wrong.Add(fault.Wrong("title", "title is not valid UTF-8"))
 	}
 	if !utf8.ValidString(m.Body) {
-		return fault.Wrong("body", "body is not valid UTF-8")
+		wrong.Add(fault.Wrong("body", "body is not valid UTF-8"))
 	}
-	size := len(m.Title) + len(m.Body)
+	size, readable := len(m.Title)+len(m.Body), true
 	for _, key := range slices.Sorted(maps.Keys(m.Data)) {
 		size += len(key) + len(m.Data[key])
-		if !utf8.ValidString(key) || !utf8.ValidString(m.Data[key]) {
-			return fault.Wrong("data", "data %q is not valid UTF-8", strings.ToValidUTF8(fault.Clip(key), "�"))
+		if readable && (!utf8.ValidString(key) || !utf8.ValidString(m.Data[key])) {
+			readable = false // one sentence for data
+			wrong.Add(fault.Wrong("data", "data %q is not valid UTF-8", strings.ToValidUTF8(fault.Clip(key), "�")))
 		}
 	}
 	if size > MaxContent {
 		// The content itself stays out of the sentence: it is long, and private.
-		return fault.Wrong("body", "title, body and data are %d bytes together: the limit is %d", size, MaxContent)
+		wrong.Add(fault.Wrong("body", "title, body and data are %d bytes together: the limit is %d", size, MaxContent))
 	}
-	return nil
 }
 
-func (m Message) validateTimes() error {
+func (m Message) validateTimes(wrong *fault.InvalidErrors) {
 	switch m.OnConflict {
 	case "", OnConflictRefuse, OnConflictShift:
 	default:
-		return NotAllowed("on_conflict", m.OnConflict, "refuse or shift")
+		wrong.Add(NotAllowed("on_conflict", m.OnConflict, "refuse or shift"))
 	}
-	if !m.ShiftUntil.IsZero() {
-		if m.OnConflict == OnConflictRefuse {
-			return fault.Wrong("shift_until", "shift_until needs on_conflict shift: on_conflict is refuse")
-		}
-		if !m.Now && m.ShiftUntil.UnixMilli() < m.SendAt.UnixMilli() {
-			return fault.Wrong("shift_until", "shift_until, %s, is before send_at", m.ShiftUntil.UTC().Format(time.RFC3339Nano))
-		}
+	switch {
+	case m.ShiftUntil.IsZero():
+	case m.OnConflict == OnConflictRefuse:
+		wrong.Add(fault.Wrong("shift_until", "shift_until needs on_conflict shift: on_conflict is refuse"))
+	case !m.Now && m.ShiftUntil.UnixMilli() < m.SendAt.UnixMilli():
+		wrong.Add(fault.Wrong("shift_until", "shift_until, %s, is before send_at", m.ShiftUntil.UTC().Format(time.RFC3339Nano)))
 	}
-	if !m.Now && !m.ExpiresAt.IsZero() && m.ExpiresAt.UnixMilli() <= m.SendAt.UnixMilli() {
-		return fault.Wrong("expires_at", "expires_at, %s, is not after send_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano))
+	switch {
+	case m.ExpiresAt.IsZero():
+	case !m.Now && m.ExpiresAt.UnixMilli() <= m.SendAt.UnixMilli():
+		wrong.Add(fault.Wrong("expires_at", "expires_at, %s, is not after send_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano)))
+	case !fourDigits(m.ExpiresAt):
+		wrong.Add(NotAllowed("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "%s", errNotInYears.Error()))
 	}
-	if !m.ExpiresAt.IsZero() && !fourDigits(m.ExpiresAt) {
-		return NotAllowed("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "%s", errNotInYears.Error())
-	}
-	return nil
 }
 
 // Shifts reports whether the message itself asks for the next free time on a conflict.

@@ -32,6 +32,14 @@ func refuses(t *testing.T, err error, sentence string) {
 	require.Equal(t, sentence, err.Error())
 }
 
+// refusesFirst requires the sentence of the first fault.
+func refusesFirst(t *testing.T, err error, sentence string) {
+	t.Helper()
+	var invalid *fault.InvalidError
+	require.ErrorAs(t, err, &invalid)
+	require.Equal(t, sentence, invalid.Error())
+}
+
 func TestMessageWithinTheBounds(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*message.Message){

@@ -2,6 +2,8 @@ package message
 
 import (
 	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // Move is the new send time that a caller wants for a message.
@@ -17,13 +19,16 @@ type Move struct {
 	ShiftUntil time.Time
 }
 
-// Validate returns a *fault.InvalidError for a field that is not allowed.
+// Validate checks the fields. The error is a *fault.InvalidError, or fault.InvalidErrors
+// for several fields.
 func (m Move) Validate() error {
 	shifts := Message{SendAt: m.At, Now: m.Now, OnConflict: m.OnConflict, ShiftUntil: m.ShiftUntil}
 	if shifts.OnConflict == "" {
 		shifts.OnConflict = OnConflictRefuse
 	}
-	return shifts.validateTimes()
+	var wrong fault.InvalidErrors
+	shifts.validateTimes(&wrong)
+	return wrong.Err()
 }
 
 // MoveDraft is the request to move a message.
@@ -31,36 +36,30 @@ type MoveDraft struct {
 	SendAt     string `json:"send_at"` // as in Draft
 	OnConflict string `json:"on_conflict,omitempty"`
 	ShiftUntil string `json:"shift_until,omitempty"`
+
+	faults *Faults // as in Draft
 }
 
-// DecodeMove reads a MoveDraft from a JSON object. The error is a
-// *fault.InvalidError that names the field; an unknown field is an error.
+// DecodeMove reads a MoveDraft from a JSON object. As with DecodeDraft, MoveDraft.Move
+// names single fields that are wrong.
 func DecodeMove(text []byte) (MoveDraft, error) {
 	fields, err := fieldsOf(text)
 	if err != nil {
 		return MoveDraft{}, err
 	}
-	var d MoveDraft
-	for _, known := range []struct {
-		name string
-		into *string
-	}{
-		{"send_at", &d.SendAt}, {"on_conflict", &d.OnConflict}, {"shift_until", &d.ShiftUntil},
-	} {
-		if err := takeText(fields, known.name, known.into); err != nil {
-			return MoveDraft{}, err
-		}
+	d, faults, err := DecodeMembers[MoveDraft](fields)
+	if err != nil {
+		return MoveDraft{}, notAnObject(err)
 	}
-	return d, unknownField(fields, []string{"send_at", "on_conflict", "shift_until"})
+	d.faults = &faults
+	return d, nil
 }
 
 // Move returns the draft as a Move, with times read by parse. The error is a
-// *fault.InvalidError for what can't be read or is not allowed.
+// *fault.InvalidError, or fault.InvalidErrors if several fields can't be read or are not
+// allowed.
 func (d MoveDraft) Move(parse TimeParser) (Move, error) {
-	m, err := Draft{SendAt: d.SendAt, OnConflict: d.OnConflict, ShiftUntil: d.ShiftUntil}.Message(parse)
-	if err != nil {
-		return Move{}, err
-	}
+	m, faults := Draft{SendAt: d.SendAt, OnConflict: d.OnConflict, ShiftUntil: d.ShiftUntil, faults: d.faults}.parse(parse)
 	move := Move{At: m.SendAt, Now: m.Now, OnConflict: m.OnConflict, ShiftUntil: m.ShiftUntil}
-	return move, move.Validate()
+	return move, faults.With(move.Validate())
 }

@@ -30,6 +30,17 @@ func TestDecodeMove(t *testing.T) {
 	require.Equal(t, message.Move{At: at, OnConflict: message.OnConflictShift, ShiftUntil: at.Add(time.Second)}, move)
 }
 
+func TestAMoveNamesAllThatIsWrong(t *testing.T) {
+	t.Parallel()
+	d, err := message.DecodeMove([]byte(`{"title":"Hi","shift_until":7,"send_at":"tomorrow","on_conflict":"drop"}`))
+	require.NoError(t, err)
+	_, err = d.Move(message.ParseTime)
+	require.EqualError(t, err, "shift_until is a JSON number: it has to be a text; "+
+		`unknown field "title": there are send_at, on_conflict, shift_until; `+
+		`send_at "tomorrow" is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z; `+
+		`on_conflict "drop" is not allowed: it takes refuse or shift`)
+}
+
 func TestMovesThatAreNotAllowed(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []struct{ text, field string }{

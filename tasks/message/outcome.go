@@ -24,7 +24,7 @@ type Outcome struct {
 	Outcome        string      `json:"outcome"` // see the constants
 	Line           int         `json:"line,omitempty"`
 	Code           fault.Code  `json:"code,omitempty"`
-	Field          string      `json:"field,omitempty"` // of invalid: the field that is wrong
+	Field          string      `json:"field,omitempty"` // of invalid: the field that is wrong, of several the first
 	ID             string      `json:"id,omitempty"`
 	User           string      `json:"user,omitempty"`
 	SendAt         Time        `json:"send_at,omitzero"`
@@ -128,7 +128,7 @@ func (o Outcome) RefusedBy() string {
 }
 
 // OutcomeOf returns the outcome of an error. It is Invalid for a *fault.InvalidError
-// and for fault.InvalidErrors, with the first field and all sentences. Any other error
+// and for fault.InvalidErrors, with the first field and the sentences of the first 20. Any other error
 // is Errored, with the error's code if it has one.
 func OutcomeOf(err error) Outcome {
 	if several, ok := errors.AsType[fault.InvalidErrors](err); ok && len(several) > 0 {

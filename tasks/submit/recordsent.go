@@ -62,16 +62,12 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 	}
 }
 
-// validateSent is Message.Validate for a message that needs no content and must have a
-// time. The error is a *fault.InvalidError.
+// validateSent is Message.ValidateSent for a message that must have a time.
 func validateSent(m message.Message) error {
 	if m.Now {
 		return notOver("now")
 	}
-	if m.Title == "" && m.Body == "" {
-		m.Title = "sent"
-	}
-	return m.Validate()
+	return m.ValidateSent()
 }
 
 func notOver(at string) *fault.InvalidError {

@@ -60,12 +60,3 @@ func BadRequest(status int, field, value, want string) *Error {
 	wrong := &fault.InvalidError{Field: field, Value: value, Want: want}
 	return &Error{Status: status, Outcome: message.OutcomeOf(wrong)}
 }
-
-// Clip shortens a text that an error quotes.
-func Clip(s string) string {
-	const most = 80
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
-}

@@ -46,7 +46,7 @@ func thereAre(known []string) string {
 }
 
 // Printable returns bytes of a caller as a short valid text.
-func Printable(name string) string { return Clip(strings.ToValidUTF8(name, "�")) }
+func Printable(name string) string { return fault.Clip(strings.ToValidUTF8(name, "�")) }
 
 // Time returns a parameter that is a time, or the zero time if it is not given. The word
 // "now" stands for the time now.

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -60,13 +58,10 @@ func (l BodyLimits) ReadJSON(r *http.Request) ([]byte, error) {
 }
 
 // ReadBody reads the body of a request: an object with the members of T and no others.
-// judge, if it is not nil, says what else is wrong with the value. It is also asked about
-// the rest of a body of which some members are wrong, so that one answer tells everything.
+// judge says what else is wrong with the value. It is also asked about the rest of a body of
+// which some members are wrong, so that one answer tells everything.
 func ReadBody[T any](l BodyLimits, r *http.Request, judge func(T) error) (T, error) {
 	value, _, err := ReadMembers(l, r, func(value T, _ map[string]json.RawMessage) error {
-		if judge == nil {
-			return nil
-		}
 		return judge(value)
 	})
 	return value, err
@@ -85,148 +80,14 @@ func ReadMembers[T any](
 	if err := json.Unmarshal(text, &given); err != nil || given == nil {
 		return none, nil, fault.Wrong("body", "the body has to be a JSON object")
 	}
-	found := members{given: given}
-	found.check("", given, reflect.TypeFor[T]())
-	found.removeWrong()
-	if text, err = json.Marshal(given); err == nil {
-		err = json.Unmarshal(text, &value)
-	}
-	if err != nil && len(found.wrong) == 0 {
+	value, faults, err := message.DecodeMembers[T](given)
+	if err != nil {
 		return none, nil, fault.Wrong("body", "the body has to be a JSON object")
 	}
-	err = judge(value, given)
-	if len(found.wrong) > 0 {
-		return none, nil, found.with(err)
-	}
-	if err != nil {
+	if err := faults.With(judge(value, given)); err != nil {
 		return none, nil, err
 	}
 	return value, given, nil
-}
-
-// members collects what is wrong with the members of a body.
-type members struct {
-	given  map[string]json.RawMessage
-	wrong  fault.InvalidErrors
-	unread []string // fields with another type than they have to have
-}
-
-// removeWrong removes the members of the body that are unknown or have another type. Of a
-// member with members of its own it keeps those that can be read.
-func (m *members) removeWrong() {
-	for _, wrong := range m.wrong {
-		delete(m.given, wrong.Field)
-	}
-}
-
-// with returns what is wrong with the members, and what an error says besides. It leaves
-// out what the error says about fields that could not be read.
-func (m *members) with(err error) error {
-	var more fault.InvalidErrors
-	more.Add(err)
-	for _, problem := range more {
-		if !slices.ContainsFunc(m.unread, func(field string) bool { return within(field, problem.Field) || within(problem.Field, field) }) {
-			m.wrong = append(m.wrong, problem)
-		}
-	}
-	return m.wrong
-}
-
-// within reports whether a field is another one, or a part of it.
-func within(field, other string) bool { return field == other || strings.HasPrefix(field, other+".") }
-
-// check notes each member of an object that a struct does not have or that has another
-// type. inside is the name of the object and a dot, "" for a body.
-func (m *members) check(inside string, given map[string]json.RawMessage, of reflect.Type) {
-	types := membersOf(of)
-	known := make([]string, len(types))
-	for i, member := range types {
-		known[i] = member.name
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		i := slices.Index(known, name)
-		if i < 0 {
-			m.wrong = append(m.wrong, message.UnknownField(Printable(inside+name), known))
-			if inside == "" {
-				delete(given, name) // whose name may be another one in print
-			}
-			continue
-		}
-		m.checkMember(inside+name, given[name], types[i].of)
-	}
-}
-
-// checkMember checks that a value has a type. In a map of structs it checks each struct.
-func (m *members) checkMember(field string, text json.RawMessage, of reflect.Type) {
-	var given map[string]json.RawMessage
-	if of.Kind() != reflect.Map || of.Elem().Kind() != reflect.Struct {
-		m.checkValue(field, text, of)
-		return
-	}
-	if !m.checkValue(field, text, reflect.TypeOf(given)) {
-		return
-	}
-	// It can't fail after checkValue. null has no members.
-	_ = json.Unmarshal(text, &given)
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		inside := Printable(field + "." + name)
-		var members map[string]json.RawMessage
-		if !m.checkValue(inside, given[name], reflect.TypeOf(members)) {
-			continue
-		}
-		_ = json.Unmarshal(given[name], &members)
-		m.check(inside+".", members, of.Elem())
-	}
-}
-
-// checkValue checks that a value has a type, and notes at most one error.
-func (m *members) checkValue(field string, text json.RawMessage, of reflect.Type) bool {
-	err := json.Unmarshal(text, reflect.New(of).Interface())
-	if err == nil {
-		return true
-	}
-	problem := &fault.InvalidError{Field: field, Value: Clip(string(text)), Want: jsonKind(of)}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		problem = fault.Wrong(field, "%s is a JSON %s: it has to be %s", field, wrong.Value, jsonKind(wrong.Type))
-	}
-	m.wrong = append(m.wrong, problem)
-	m.unread = append(m.unread, field)
-	return false
-}
-
-// member is a member that a type has in JSON.
-type member struct {
-	name string
-	of   reflect.Type
-}
-
-// membersOf returns the members that a type has in JSON.
-func membersOf(t reflect.Type) []member {
-	var members []member
-	for _, field := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
-			members = append(members, member{name, field.Type})
-		}
-	}
-	return members
-}
-
-// jsonKind returns the name that JSON has for the values of a type.
-func jsonKind(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return jsonKind(t.Elem())
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a text"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Map, reflect.Struct:
-		return "a JSON object"
-	default:
-		return "a whole number"
-	}
 }
 
 // CheckMediaType returns an error unless the body has one of the types and is not

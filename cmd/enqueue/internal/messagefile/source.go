@@ -44,6 +44,7 @@ type Source struct {
 	fill    Fill
 	zone    string
 	from    int
+	sent    bool
 
 	mu      sync.Mutex // guards the fields below: bulk.Run does not wait for a Next that hangs
 	counter *ordinal.Counter
@@ -57,10 +58,11 @@ var errClosed = errors.New("the file was closed")
 const keysInMemory = 1 << 18
 
 // NewSource returns the messages of a file from a line on. Local times are in zone, an
-// IANA name; "" allows no local times. Close it.
-func NewSource(records *input.Reader, fill Fill, zone string, from int) *Source {
+// IANA name; "" allows no local times. sent says that another system has sent them. Close
+// it.
+func NewSource(records *input.Reader, fill Fill, zone string, from int, sent bool) *Source {
 	return &Source{
-		records: records, fill: fill, zone: zone, from: from, counter: ordinal.NewCounter(keysInMemory, ""),
+		records: records, fill: fill, zone: zone, from: from, sent: sent, counter: ordinal.NewCounter(keysInMemory, ""),
 	}
 }
 
@@ -85,12 +87,19 @@ func (s *Source) Next() (bulk.Line, error) {
 
 func (s *Source) line(record input.Record) (bulk.Line, error) {
 	s.fill.in(&record.Draft)
-	line := bulk.LineOf(record, s.parseTime)
+	line := bulk.LineOf(record, s.read)
 	var err error
 	if line.Invalid == nil && line.Message.ID == "" {
 		line.Message.ID, err = s.deriveID(line.Message)
 	}
 	return line, err
+}
+
+func (s *Source) read(d message.Draft) (message.Message, error) {
+	if s.sent {
+		return d.Sent(s.parseTime)
+	}
+	return d.Message(s.parseTime)
 }
 
 func (s *Source) deriveID(m message.Message) (string, error) {

@@ -22,13 +22,14 @@ type options struct {
 	fill messagefile.Fill
 	zone string
 	from int
+	sent bool
 }
 
 func linesOf(t *testing.T, text string, o options) []bulk.Line {
 	t.Helper()
 	records, err := input.NewReader(strings.NewReader(text), input.Auto, o.fill.Columns()...)
 	require.NoError(t, err)
-	source := messagefile.NewSource(records, o.fill, o.zone, o.from)
+	source := messagefile.NewSource(records, o.fill, o.zone, o.from, o.sent)
 	var lines []bulk.Line
 	for {
 		line, err := source.Next()
@@ -128,7 +129,7 @@ func TestAClosedSource(t *testing.T) {
 	t.Parallel()
 	records, err := input.NewReader(strings.NewReader(`{"user":"a","send_at":"now","title":"t"}`), input.Auto)
 	require.NoError(t, err)
-	source := messagefile.NewSource(records, messagefile.Fill{}, "", 1)
+	source := messagefile.NewSource(records, messagefile.Fill{}, "", 1, false)
 	require.NoError(t, source.Close())
 	_, err = source.Next()
 	require.EqualError(t, err, "the file was closed")
@@ -141,6 +142,23 @@ func TestFillIns(t *testing.T) {
 	})
 	require.Equal(t, "T B C", lines[0].Message.Title+" "+lines[0].Message.Body+" "+lines[0].Message.Category)
 	require.Equal(t, "t B c", lines[1].Message.Title+" "+lines[1].Message.Body+" "+lines[1].Message.Category)
+}
+
+// A line names all its faults, and no text that was filled in as missing.
+func TestFaultsOfALine(t *testing.T) {
+	t.Parallel()
+	const text = `{"user":7,"send_at":"soon","colour":"red"}` + "\n" + `{"user":"","send_at":"now","title":"t","on_conflict":"x"}`
+	of := func(o options) (fields []string) {
+		for _, line := range linesOf(t, text, o) {
+			for _, wrong := range line.Invalid {
+				fields = append(fields, wrong.Field)
+			}
+		}
+		return fields
+	}
+	require.Equal(t, []string{"colour", "user", "send_at", "title"}, of(options{}), "the second line is left to the submit")
+	require.Equal(t, []string{"colour", "user", "send_at"}, of(options{fill: messagefile.Fill{Body: "b"}}))
+	require.Equal(t, []string{"colour", "user", "send_at"}, of(options{sent: true}))
 }
 
 func TestTimesInFiles(t *testing.T) {
@@ -163,7 +181,7 @@ func TestTimesInFiles(t *testing.T) {
 			require.Equal(t, row.want, line.Message.SendAt.Format(time.RFC3339Nano), row.at)
 			continue
 		}
-		require.Equal(t, &fault.InvalidError{Field: "send_at", Value: row.at, Want: row.want}, line.Invalid)
+		require.Equal(t, fault.InvalidErrors{{Field: "send_at", Value: row.at, Want: row.want}}, line.Invalid)
 		require.Equal(t, "a", line.Message.User)
 	}
 	skipped := linesOf(t, "user,send_at,title\na,2026-03-29 02:30,t", options{zone: "Europe/Berlin"})[0]
