@@ -1,0 +1,63 @@
+package submit
+
+import (
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// aim is the wanted place of a message.
+type aim struct {
+	at      time.Time // whose hour and day are charged
+	present bool      // at is now
+	from    time.Time // where a shift begins to search; zero means the send time
+}
+
+// aimAt returns the wanted place for a requested time. Zero means now, and so does a time
+// that is past by at most policy.Grace.
+func aimAt(asked, now time.Time) aim {
+	if asked.IsZero() || asked.Before(now) && now.Sub(asked) <= policy.Grace {
+		return aim{at: now, present: true}
+	}
+	return aim{at: asked}
+}
+
+// triesAfter returns 0 if a shift went on to a later place, and else 1.
+func (a aim) triesAfter(before aim) int {
+	if a.from.Equal(a.at) && a.at.After(before.at) {
+		return 0
+	}
+	return 1
+}
+
+// next returns the next place to try for a message that got none under a hold that ends at
+// until. It returns again false if the decision is final.
+func (a aim) next(r sendlimit.Request, d sendlimit.Decision, until time.Time) (next aim, again bool) {
+	switch {
+	case d.Code == fault.CodeHoldOver:
+		return a, true
+	case d.Code == fault.CodeOutsideHold:
+		return aim{at: d.At, present: !d.At.After(d.Now), from: a.from}, true
+	case d.Code == fault.CodeSendLimit && len(d.Violations) == 0: // what was in the way is gone
+		return aimAt(r.At, d.Now), true
+	case goesOn(r, d, a.from, until):
+		return aim{at: d.NextFree, from: d.NextFree}, true
+	}
+	return aim{}, false
+}
+
+// goesOn reports whether a shift tries the next free time with another hold. It found none
+// between from and until, which its hold covers. The next one is later, or earlier if it
+// has become free meanwhile.
+func goesOn(r sendlimit.Request, d sendlimit.Decision, from, until time.Time) bool {
+	return takenOrQuiet(d) && r.Shift && !d.NextFree.IsZero() &&
+		(d.NextFree.Before(from) || !d.NextFree.Before(until)) &&
+		(r.ShiftUntil.IsZero() || !d.NextFree.After(r.ShiftUntil))
+}
+
+// takenOrQuiet reports whether a time was refused, but another one may be free.
+func takenOrQuiet(d sendlimit.Decision) bool {
+	return d.Code == fault.CodeSendLimit || d.Code == fault.CodeQuietHours
+}
