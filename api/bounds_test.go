@@ -111,19 +111,15 @@ func TestBoundsAreTheServers(t *testing.T) {
 		}
 		tried[schema.Location] = true
 		for _, member := range members {
-			var refused []any
-			accepted := make(map[reflect.Type]bool)
-			for _, value := range values() {
-				body := withMember(t, o.body, member, value)
+			takes, refused := tryEach(t, values(), func(value any) (string, bool, error) {
 				q := o.request()
-				q.body = body
-				valid := c.valid(t, schema, body)
-				if r.accepts(t, q, member) {
-					require.NoError(t, valid, "%s %s accepts %s", o.method, o.path, body)
-					accepted[reflect.TypeOf(value)] = true
-				} else if valid != nil {
-					refused = append(refused, value)
-				}
+				q.body = withMember(t, o.body, member, value)
+				what := fmt.Sprintf("%s %s with %s", o.method, o.path, q.body)
+				return what, r.accepts(t, q, member), c.valid(t, schema, q.body)
+			})
+			accepted := make(map[reflect.Type]bool)
+			for _, value := range takes {
+				accepted[reflect.TypeOf(value)] = true
 			}
 			delete(accepted, nil)
 			require.NotEmpty(t, accepted, "%s of %s %s", member, o.method, o.path)
@@ -137,12 +133,36 @@ func TestBoundsAreTheServers(t *testing.T) {
 	require.GreaterOrEqual(t, len(tried), 9)
 }
 
+// tryEach tries values. try says of each whether the server accepts it, and how the schema
+// refuses it; the schema must not refuse what the server accepts. It returns the values that
+// the server accepts, and those that both refuse.
+func tryEach(t *testing.T, values []any, try func(value any) (what string, accepts bool, refusal error)) (accepted, refused []any) {
+	t.Helper()
+	for _, value := range values {
+		what, accepts, refusal := try(value)
+		switch {
+		case accepts:
+			require.NoError(t, refusal, what)
+			accepted = append(accepted, value)
+		case refusal != nil:
+			refused = append(refused, value)
+		}
+	}
+	return accepted, refused
+}
+
+// schemaOf returns the schema of a part of an operation.
+func (c *contract) schemaOf(t *testing.T, o operation, part string) *jsonschema.Schema {
+	t.Helper()
+	schema, err := c.compiler.Compile(contractURL + "#/paths/" + pointer(o.path) + "/" + strings.ToLower(o.method) + "/" + part + "/schema")
+	require.NoError(t, err)
+	return schema
+}
+
 // requestSchema returns the schema of an operation's body, and the members it has.
 func (c *contract) requestSchema(t *testing.T, o operation) (*jsonschema.Schema, []string) {
 	t.Helper()
-	schema, err := c.compiler.Compile(contractURL + "#/paths/" + pointer(o.path) + "/" + strings.ToLower(o.method) +
-		"/requestBody/content/application~1json/schema")
-	require.NoError(t, err)
+	schema := c.schemaOf(t, o, "requestBody/content/application~1json")
 	for schema.Ref != nil {
 		schema = schema.Ref
 	}

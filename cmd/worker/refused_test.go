@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"io"
 	"net"
@@ -14,19 +13,15 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/client"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/rawtest"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // asked sends the text of a request and returns its answer, whose body may still come.
 func asked(t *testing.T, address, text string) (status int, header http.Header, body io.Reader) {
 	t.Helper()
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.WriteString(conn, text)
-	require.NoError(t, err)
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	_, from := rawtest.Send(t, address, text)
+	answer, err := http.ReadResponse(from, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = answer.Body.Close() })
 	return answer.StatusCode, answer.Header, answer.Body
@@ -78,11 +73,8 @@ func TestAHalfSentRequestIsRefusedAtOnce(t *testing.T) {
 	const half = " HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n"
 	var slow []net.Conn
 	for range api.DefaultInFlight {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
-		require.NoError(t, err)
+		conn, _ := rawtest.Send(t, address, "POST /v1/messages"+half+"Content-Type: application/json\r\n\r\n{")
 		slow = append(slow, conn)
-		_, err = io.WriteString(conn, "POST /v1/messages"+half+"Content-Type: application/json\r\n\r\n{")
-		require.NoError(t, err)
 	}
 	for status, text := range map[int]string{
 		http.StatusUnauthorized:         "POST /v1/messages" + half + "Content-Type: application/json\r\nAuthorization: Bearer sk_wrong\r\n\r\n{",

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/rawtest"
 )
 
 // serving runs an endpoint until the end of the test, and returns its address.
@@ -30,18 +31,6 @@ func serving(t *testing.T, bodyTimeout time.Duration, handler http.HandlerFunc) 
 		require.NoError(t, <-ended)
 	})
 	return e.listener.Addr().String()
-}
-
-// said opens a connection and sends text.
-func said(t *testing.T, address, text string) (net.Conn, *bufio.Reader) {
-	t.Helper()
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.WriteString(conn, text)
-	require.NoError(t, err)
-	return conn, bufio.NewReader(conn)
 }
 
 // reply is an answer that came soon and whole.
@@ -86,7 +75,7 @@ func TestAnAnswerDoesNotWaitForTheRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, from := said(t, serving(t, bodyTimeout, refuse), text)
+			_, from := rawtest.Send(t, serving(t, bodyTimeout, refuse), text)
 			answer := heard(t, from)
 			require.Equal(t, http.StatusUnauthorized, answer.status)
 			require.True(t, answer.last, "the rest must not be the next request")
@@ -107,7 +96,7 @@ func TestAHalfSentRequestIsAnsweredInTime(t *testing.T) {
 		}
 		answerJSON(w, http.StatusRequestTimeout, "late")
 	})
-	conn, from := said(t, address, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\nabc")
+	conn, from := rawtest.Send(t, address, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\nabc")
 	require.NoError(t, conn.SetDeadline(time.Now().Add(5*time.Second)))
 	require.Equal(t, http.StatusRequestTimeout, heard(t, from).status)
 	_, err := from.ReadByte()
@@ -119,7 +108,7 @@ func TestASmallBodyLosesNoAnswer(t *testing.T) {
 	t.Parallel()
 	address := serving(t, bodyTimeout, refuse)
 	for range 20 {
-		conn, from := said(t, address, batch+"Content-Length: 200000\r\n\r\n")
+		conn, from := rawtest.Send(t, address, batch+"Content-Length: 200000\r\n\r\n")
 		for range 20 {
 			_, err := io.WriteString(conn, strings.Repeat("x", 10_000))
 			require.NoError(t, err)
@@ -138,7 +127,7 @@ func TestAConnectionIsKeptAfterAWholeRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn, from := said(t, address, text)
+			conn, from := rawtest.Send(t, address, text)
 			for range 3 {
 				require.False(t, heard(t, from).last)
 				_, err := io.WriteString(conn, text)

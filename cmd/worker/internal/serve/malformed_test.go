@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/rawtest"
 )
 
 // What is no request that can be read is answered in the form of all answers.
@@ -32,7 +33,7 @@ func TestWhatIsNoRequestIsAProblem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, from := said(t, address, row.text)
+			_, from := rawtest.Send(t, address, row.text)
 			if name == "after a good request" {
 				require.Equal(t, http.StatusUnauthorized, heard(t, from).status)
 			}
@@ -55,7 +56,7 @@ func TestWhatIsNoRequestIsAProblem(t *testing.T) {
 // An answer of a handler stays as it is, even one that looks like those of net/http.
 func TestAnswersOfHandlersAreNotReplaced(t *testing.T) {
 	t.Parallel()
-	_, from := said(t, serving(t, bodyTimeout, func(w http.ResponseWriter, _ *http.Request) {
+	_, from := rawtest.Send(t, serving(t, bodyTimeout, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Connection", "close")
 		http.Error(w, "400 Bad Request", http.StatusBadRequest)
 	}), "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
