@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notice"
 )
 
 // webhooks documents what workers post to contacts that are https: URLs.
@@ -28,7 +28,7 @@ func (s *server) webhooks() map[string]*huma.PathItem {
 			header("webhook-signature", `"v1," and an HMAC-SHA256 in base64, if there is a secret.`, false),
 			header("Idempotency-Key", "The same as webhook-id.", true),
 		},
-		RequestBody: jsonBody[notifier.Notice](s),
+		RequestBody: jsonBody[notice.Notice](s),
 		Responses: map[string]*huma.Response{
 			"2XX": {Description: "Delivered. The body is ignored."},
 			"4XX": {Description: "Never tried again, except for 408, 425 and 429."},
@@ -43,7 +43,7 @@ const noticeSchema = "Notice"
 // noticeKinds returns the kinds of notices. More may be added.
 func noticeKinds() []string {
 	var kinds []string
-	for _, kind := range notifier.NoticeKinds() {
+	for _, kind := range notice.Kinds() {
 		kinds = append(kinds, string(kind))
 	}
 	return kinds

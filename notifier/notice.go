@@ -5,77 +5,28 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+
+	"github.com/sendlimit/sendlimiter/notifier/notice"
 )
 
-// NoticeKind says what a Notice is about.
-type NoticeKind string
+// What a notice consists of, see package notice.
+type (
+	Notice     = notice.Notice
+	NoticeKind = notice.Kind
+	UserQuota  = notice.UserQuota
+	Report     = notice.Report
+)
 
 // The kinds of notices.
 const (
-	NoticeAccountQuota    NoticeKind = "account_quota"     // an account's daily quota reached a threshold
-	NoticeUserQuota       NoticeKind = "user_quota"        // a user's daily rule reached a threshold
-	NoticeUserQuotaDigest NoticeKind = "user_quota_digest" // users of a policy whose daily rule reached a threshold
-	NoticeDailyReport     NoticeKind = "daily_report"      // what became of an account's messages on a day
+	NoticeAccountQuota    = notice.KindAccountQuota
+	NoticeUserQuota       = notice.KindUserQuota
+	NoticeUserQuotaDigest = notice.KindUserQuotaDigest
+	NoticeDailyReport     = notice.KindDailyReport
 )
 
 // NoticeKinds returns every NoticeKind, in the order above.
-func NoticeKinds() []NoticeKind {
-	return []NoticeKind{NoticeAccountQuota, NoticeUserQuota, NoticeUserQuotaDigest, NoticeDailyReport}
-}
-
-// Notice is a message to a contact: a quota that was reached, or a report. Kind decides
-// which fields are set.
-type Notice struct {
-	// ID is unique to the notice and the same at every attempt.
-	ID   string     `json:"id"`
-	Kind NoticeKind `json:"kind"`
-	// Subject is the account, the user or, in a digest, the policy.
-	Subject string `json:"subject"`
-	// Threshold is the percentage that was reached; Used and Limit count messages of
-	// Day. They are zero in a digest or a report.
-	Threshold int   `json:"threshold,omitempty"`
-	Used      int64 `json:"used,omitempty"`
-	Limit     int64 `json:"limit,omitempty"`
-	// Day is the day that counts, as 2006-01-02, in TimeZone, an IANA name; "" is UTC.
-	Day      string `json:"day,omitempty"`
-	TimeZone string `json:"time_zone,omitempty"`
-	// Rule is the daily rule that counts, such as 10/calendar_day, of Policy. Both are
-	// empty for an account.
-	Rule   string `json:"rule,omitempty"`
-	Policy string `json:"policy,omitempty"`
-	// Users are the users of a digest; More counts those left out.
-	Users []UserQuota `json:"users,omitempty"`
-	More  int         `json:"more,omitempty"`
-	// Report is set only for a daily report.
-	Report *Report `json:"report,omitempty"`
-}
-
-// UserQuota is one line of a digest; its fields are as in a Notice.
-type UserQuota struct {
-	User      string `json:"user"`
-	Threshold int    `json:"threshold"`
-	Used      int64  `json:"used"`
-	Limit     int64  `json:"limit"`
-	Day       string `json:"day"`
-}
-
-// Report has the numbers of an account's messages on one day: what happened on that day, to
-// messages of whatever day. Accepted and Retried together are the sum of Sent, Dropped,
-// Failed, Cancelled and WaitingChange.
-type Report struct {
-	Sent      int64 `json:"sent"`      // including late ones
-	Dropped   int64 `json:"dropped"`   // expired
-	Failed    int64 `json:"failed"`    // given up: dead letters
-	Cancelled int64 `json:"cancelled"` // also with the erasure of a user
-	Late      int64 `json:"late"`      // sent after the tolerance
-	Accepted  int64 `json:"accepted"`  // submits that were accepted
-	Retried   int64 `json:"retried"`   // dead letters that wait again
-	// WaitingChange is how many more messages waited at the end of the day than at its
-	// begin. It is negative if fewer did.
-	WaitingChange int64 `json:"waiting_change"`
-	// Refused counts refused submits by rule, or by code if it was not a rule.
-	Refused map[string]int64 `json:"refused,omitempty"`
-}
+func NoticeKinds() []NoticeKind { return notice.Kinds() }
 
 // Announcer takes notices to contacts, with the promises of a Notifier: it tries once, is
 // safe for concurrent use, and its errors show neither the contact nor the notice.
