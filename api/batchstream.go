@@ -91,7 +91,7 @@ func (l *lines) next() (line bulk.Line, err error) {
 }
 
 func readDraft(d message.Draft) (message.Message, error) {
-	return d.Message(message.ParseTime) //nolint:wrapcheck // names the field
+	return d.Message(message.ParseTime)
 }
 
 // ofBody returns an error about a file as one about the body.
