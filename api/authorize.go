@@ -93,6 +93,7 @@ func (s *server) limited(next http.Handler, rt route) http.Handler {
 		Extra: func(ctx context.Context, _ *http.Request) []counters.Counter {
 			return tierCounters(event, callerOf(ctx).identity.Tier)
 		},
+		OnNotices: s.submitter.Announce,
 	}
 	return counters.GuardHandler(guard, next, func(w http.ResponseWriter, r *http.Request, _ int, err error) {
 		s.writeError(w, r, err)

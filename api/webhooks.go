@@ -19,8 +19,8 @@ func (s *server) webhooks() map[string]*huma.PathItem {
 		OperationID: "notice", Method: http.MethodPost, Tags: []string{"accounts"},
 		Security: []map[string][]string{}, // the receiver needs no key
 		Summary:  "An alert, a digest or a daily report for a contact",
-		Description: "A worker posts this to a contact that is an https: URL: at a threshold of a daily quota, hourly to a policy's " +
-			"alert_to, and once a day as a report. It is signed as in Standard Webhooks if alert_secret is set. " +
+		Description: "A worker posts this to a contact that is an https: URL: at a threshold of a daily quota or of an event's limit, " +
+			"hourly to a policy's alert_to, and once a day as a report. It is signed as in Standard Webhooks if alert_secret is set. " +
 			"Redirects are not followed.",
 		Parameters: []*huma.Param{
 			header("webhook-id", "The same at every attempt: a second copy can be recognized by it.", true),
@@ -52,15 +52,19 @@ func noticeKinds() []string {
 func noticeDescriptions() map[string]string {
 	return map[string]string{
 		"Notice.id":        "The same at every attempt.",
-		"Notice.kind":      "account_quota, user_quota, user_quota_digest or daily_report.",
-		"Notice.subject":   "What it is about: the account or the user; in a digest, the policy.",
+		"Notice.kind":      "account_quota, user_quota, user_quota_digest, daily_report or event_limit.",
+		"Notice.subject":   "What it is about: the account or the user; in a digest, the policy; of an event, the event and the key, such as submit/acme.",
 		"Notice.threshold": "The percentage of limit that was reached. Only in alerts.",
-		"Notice.used":      "Messages of that day when the threshold was reached. Only in alerts.",
-		"Notice.limit":     "Messages that the day's quota or rule allows. Only in alerts.",
+		"Notice.used":      "Messages of that day, or calls of the event, when the threshold was reached. Only in alerts.",
+		"Notice.limit":     "Messages that the day's quota or rule allows, or calls that the event's limit allows. Only in alerts.",
 		"Notice.day":       "The day that counts, such as 2026-11-22, in time_zone.",
 		"Notice.time_zone": "The IANA zone of the day; absent for UTC.",
-		"Notice.rule":      "The user's daily rule that counts, such as 10/calendar_day.",
+		"Notice.rule":      "The user's daily rule that counts, such as 10/calendar_day; of an event, its limit, such as 100/calendar_hour.",
 		"Notice.policy":    "The policy of that rule.",
+		"Notice.event":     "The event whose limit counts. Only with the kind event_limit.",
+		"Notice.key":       "Whose calls the event counts: the account, for the events of the API. Only with the kind event_limit.",
+		"Notice.since":     "When the period of the event's limit began, RFC 3339 in time_zone. Only with the kind event_limit.",
+		"Notice.until":     "When that period ends. Only with the kind event_limit.",
 		"Notice.users":     "The users of a digest.",
 		"Notice.more":      "Users of a digest beyond users.",
 		"Notice.report":    "Only in a daily report.",

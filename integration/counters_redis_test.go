@@ -15,6 +15,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
@@ -30,8 +32,8 @@ func TestCounterHistoriesOnRedis(t *testing.T) {
 	})
 }
 
-// An event's limits and counters share a slot. So do a key's counters and the notice
-// that they raise.
+// An event's limits and counters share a slot with the notices of its alerts. So do a
+// key's counters and the notice that they raise.
 func TestPitfall16CountersOnACluster(t *testing.T) {
 	cluster := redistest.RealCluster(t)
 	client := cluster.Client()
@@ -39,9 +41,13 @@ func TestPitfall16CountersOnACluster(t *testing.T) {
 	require.NoError(t, err)
 	events, err := counters.NewEvents(client, "")
 	require.NoError(t, err)
+	outbox, err := notices.New(client, notices.Options{})
+	require.NoError(t, err)
 	for i := range 20 {
 		name := fmt.Sprintf("event-%d", i)
-		require.NoError(t, events.Set(t.Context(), counters.Event{Name: name, PerDay: 1, TimeZone: "Europe/Berlin"}))
+		require.NoError(t, events.Set(t.Context(), counters.Event{
+			Name: name, PerDay: 1, TimeZone: "Europe/Berlin", AlertAt: []int{100}, AlertTo: "ops@example.com",
+		}))
 		for _, call := range []counters.Request{
 			{Event: name, Key: "alice", Counters: countersOfEveryKind()},
 			{Key: name, Counters: countersOfEveryKind(), Alert: &counters.Alert{Counter: "d", At: []int{20}, Kind: "quota"}},
@@ -49,7 +55,19 @@ func TestPitfall16CountersOnACluster(t *testing.T) {
 			d, err := limits.Count(t.Context(), call)
 			require.NoError(t, err)
 			require.True(t, d.Allowed)
+			require.Len(t, d.Notices, 1)
 			require.NoError(t, limits.GiveBack(t.Context(), call))
+			if call.Event == "" {
+				continue
+			}
+			claim, err := outbox.Claim(t.Context(), d.Notices[0], keyspace.NewToken(), time.Minute, time.Time{})
+			require.NoError(t, err)
+			require.Equal(t, notices.Send, claim.Verdict)
+			details, err := claim.Notice.ParseDetails()
+			require.NoError(t, err)
+			require.Equal(t, notices.Details{
+				TimeZone: "Europe/Berlin", Rule: "1/calendar_day", Until: d.ResetsAt.UnixMilli(),
+			}, details)
 		}
 	}
 	all, err := events.List(t.Context())

@@ -23,6 +23,7 @@ const (
 	NoticeUserQuota       = notice.KindUserQuota
 	NoticeUserQuotaDigest = notice.KindUserQuotaDigest
 	NoticeDailyReport     = notice.KindDailyReport
+	NoticeEventLimit      = notice.KindEventLimit
 )
 
 // NoticeKinds returns every NoticeKind, in the order above.

@@ -23,6 +23,7 @@ func TestCommandsRefuseInternalContacts(t *testing.T) {
 		{"account", "set", "acme", "--contact", internal},
 		{"user", "set", "alice", "--contact", internal},
 		{"policy", "apply", file},
+		{"event", "set", "submit", "--per-day", "5", "--alert-at", "80", "--alert-to", internal},
 	}
 	for _, args := range commands {
 		_, err := command(t, environ, "", args...)

@@ -35,6 +35,13 @@ func TestEmailPreview(t *testing.T) {
 		require.Contains(t, out, "The user "+user+" has 10 messages")
 	}
 
+	// So is the key of an event.
+	for _, key := range []string{"a/b", "Alice Smith"} {
+		out, err = command(t, nil, "", "email-preview", "event_limit", "--account", key)
+		require.NoError(t, err)
+		require.Contains(t, out, "Subject: "+key+" has used 80 % of the limit of submit (400 of 500 per day)")
+	}
+
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "account_quota.txt.tmpl"), []byte("Dear {{.Name}}"), 0o600))
 	out, err = command(t, []string{"SENDLIMIT_EMAIL_TEMPLATES=" + dir}, "", "email-preview", "account_quota", "--text")

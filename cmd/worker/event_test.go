@@ -68,6 +68,43 @@ func TestEvents(t *testing.T) {
 	require.Empty(t, prints("list", "--json"))
 }
 
+func TestAlertsOfEvents(t *testing.T) {
+	t.Parallel()
+	m, client := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	prints := func(args ...string) string {
+		t.Helper()
+		out, err := command(t, environ, "", append([]string{"event"}, args...)...)
+		require.NoError(t, err)
+		return out
+	}
+	const limits = "500 per day, alerts at 80, 100 % to ops@example.com"
+	require.Equal(t, "submit: no limit → "+limits+"\nIt applies from the next call on; what is counted stays counted.\n",
+		prints("set", "submit", "--per-day", "500", "--alert-at", "80,100", "--alert-to", "ops@example.com"))
+	require.Equal(t, "submit: "+limits+"\n", prints("show", "submit"))
+	require.Equal(t, "submit: "+limits+"\n", prints("list"))
+	document := `{"name":"submit","per_minute":null,"per_hour":null,"per_day":500,"time_zone":"UTC",` +
+		`"alert_at":[80,100],"alert_to":"ops@example.com"}`
+	require.JSONEq(t, document, prints("show", "submit", "--json"))
+	require.JSONEq(t, document, prints("list", "--json"))
+
+	counting, err := counters.New(client, "")
+	require.NoError(t, err)
+	d, err := counting.Count(t.Context(), counters.Request{Event: "submit", Key: "acme", N: 400})
+	require.NoError(t, err)
+	require.Len(t, d.Notices, 1)
+
+	// The path of a webhook may be secret.
+	prints("set", "submit", "--per-day", "500", "--alert-at", "90", "--alert-to", "https://example.com/secret")
+	require.Equal(t, "submit: 500 per day, alerts at 90 % to https://example.com/…\n", prints("show", "submit"))
+	// What is not given is removed.
+	require.JSONEq(t, `{"name":"submit","per_minute":null,"per_hour":null,"per_day":500,"time_zone":"UTC"}`,
+		prints("set", "submit", "--per-day", "500", "--json"))
+
+	out := prints("set", "--help")
+	require.Contains(t, out, "worker event set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com")
+}
+
 func TestEventsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	m, _ := redistest.Embedded(t)
@@ -84,8 +121,13 @@ func TestEventsThatAreRefused(t *testing.T) {
 		`event "A" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                         {"remove", "A"},
 		`nothing here counts the event "login", so its limits would have no effect: the events are submit, read, change;` +
 			` give --custom for an event that a program of your own counts`: {"set", "login", "--per-hour", "5"},
-		`NAME is missing; see worker event set --help`:                        {"set"},
-		`"b" is too much: one NAME is expected; see worker event show --help`: {"show", "a", "b"},
+		`alert_at "80,x" is not allowed: it takes percents such as 80,100, or never`:                                                              {"set", "e", "--per-day", "1", "--alert-at", "80,x"},
+		`alert_at "100 80" is not allowed: it takes percents of 1 to 100, ascending, such as 80 and 100`:                                          {"set", "e", "--per-day", "1", "--alert-at", "100,80", "--alert-to", "a@b.example"},
+		`alert_at is required with alert_to: give percents of 1 to 100, such as 80 and 100`:                                                       {"set", "e", "--per-day", "1", "--alert-to", "a@b.example"},
+		`alert_to is required with alert_at: give an e-mail address or an https: URL`:                                                             {"set", "e", "--per-day", "1", "--alert-at", "80"},
+		`alert_to "ops" is not allowed: it takes one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts`: {"set", "e", "--per-day", "1", "--alert-at", "80", "--alert-to", "ops"},
+		`NAME is missing; see worker event set --help`:                                                                                            {"set"},
+		`"b" is too much: one NAME is expected; see worker event show --help`:                                                                     {"show", "a", "b"},
 	} {
 		_, err := command(t, environ, "", append([]string{"event"}, args...)...)
 		status, said := failure(err)

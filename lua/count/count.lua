@@ -21,13 +21,16 @@
 -- ARGV[12] of an alert: subject
 -- ARGV[13] of an alert: details
 --
+-- An event with alerts raises one when its counter of the longest period reaches a
+-- percent of its limit, also by a refused call after the limit was lowered.
+--
 -- Returns  {status, now, number of the counter that decides, how many are the event's,
 --          id of the notice raised or "",
 --          {limit, period, used, from, until} of each counter, the event's first}.
 --          Status 1 counted; 0 the counter that decides refuses; -1 it always refuses,
 --          since its limit is below the number to count.
 --          Or {-2, now, zone}: the event's time zone is this one. Nothing is done.
--- Cost     O(c) in the counters.
+-- Cost     O(c) in the counters. O(log n) in the partition's outbox for a notice.
 
 if not ((#KEYS == 1 or #KEYS == 2) and (#ARGV == 6 or #ARGV == 13)) then
   return redis.error_reply('ERR count/count.lua: wrong number of keys or arguments')
@@ -41,15 +44,28 @@ end
 local n = tonumber(ARGV[2])
 local status, decides = judge_counters(counted, n)
 
+if status == 1 then charge_counters(counted, n) end
+
 local raised = ''
-if status == 1 then
-  charge_counters(counted, n)
-  local c = ARGV[7] and counted[of_event + ARGV[7]]
-  if c then
+local c = status == 1 and ARGV[7] and counted[of_event + ARGV[7]]
+local of_the_event = status >= 0 and (event[3] or '') ~= '' and counted[of_event]
+if c or of_the_event then
 --@include alert
+  local function percents_of(text)
     local percents = {}
-    for percent in string.gmatch(ARGV[8], '%d+') do percents[#percents + 1] = tonumber(percent) end
-    raised = raise(ARGV[9], ARGV[10], ARGV[11], ARGV[12], c.from, c.till, c.used, c.limit, percents, ARGV[13]) or ''
+    for percent in string.gmatch(text, '%d+') do percents[#percents + 1] = tonumber(percent) end
+    return percents
+  end
+  if c then
+    raised = raise(ARGV[9], ARGV[10], ARGV[11], ARGV[12], c.from, c.till, c.used, c.limit,
+      percents_of(ARGV[8]), ARGV[13])
+  else
+    c = of_the_event
+    local prefix, name, key = string.match(KEYS[1], '^([^}]*}:)ev:([^:]*):(.*):$')
+    local rule = whole(c.limit) .. '/calendar_' .. natural[-c.period]
+    local details = {zone = ARGV[5], rule = rule, ['until'] = whole(c.till)}
+    raised = raise(prefix, 'event_limit', 'e', name .. '/' .. key, c.from, c.till, c.used, c.limit,
+      percents_of(event[3]), cjson.encode(details))
   end
 end
-return counters_reply(counted, of_event, status, decides, raised)
+return counters_reply(counted, of_event, status, decides, raised or '')

@@ -11,13 +11,17 @@ local function whole(n) return string.format('%.0f', tonumber(n)) end
 -- the lower ones, too. After a quota was raised the flag is "0@500": its thresholds
 -- alert anew, and the ids of these notices have the new quota, "80@500".
 --
+-- The alerts of an event know no such change. Their flags and ids always have the limit,
+-- and a limit above that of the flag alerts anew.
+--
 --   prefix      "sl:{p0042}:" of the subject's partition
---   kind        of the notice: "account_quota", "user_quota"; nil for no notice, if
---               the caller announces the alert in another way
---   letter      of the subject in the flag's key: "a" an account, "u" a user
+--   kind        of the notice: "account_quota", "user_quota", "event_limit"; nil for
+--               no notice, if the caller announces the alert in another way
+--   letter      of the subject in the flag's key: "a" an account, "u" a user, "e" an
+--               event and its key
 --   subject     its name
---   day_from    start and end of the day in the subject's zone, Unix ms. A day
---   day_until   that is over raises none.
+--   day_from    start and end of the day in the subject's zone, Unix ms, or of the
+--   day_until   event's period. A day that is over raises none.
 --   thresholds  ascending, percent
 --   extra       details, JSON
 --
@@ -31,6 +35,11 @@ local function raise(prefix, kind, letter, subject, day_from, day_until, used, l
   if not crossed or now >= tonumber(day_until) then return end
   local flag = prefix .. 'alert:' .. letter .. ':' .. subject .. ':' .. whole(day_from)
   local level, suffix = string.match(redis.call('GET', flag) or '0', '^(%d+)(.*)$')
+  if letter == 'e' then
+    local alerted = tonumber(string.sub(suffix, 2)) or 0
+    if tonumber(limit) > alerted then level = 0 end
+    suffix = '@' .. whole(limit)
+  end
   if tonumber(level) >= crossed then return end
   redis.call('SET', flag, whole(crossed) .. suffix, 'PXAT', day_until + FLAG_KEPT)
   if not kind then return nil, crossed end

@@ -5,14 +5,16 @@
 --
 --   c  limit and period of each of its counters, as in fragments/policy.lua
 --   z  IANA time zone; "" for UTC
+--   a  percents that raise an alert, ascending, "80 100"; "" or absent for no alerts
+--   t  who receives the alerts, an e-mail address or an https: URL; "" or absent for none
 --
 -- An event that does not exist has no counters. If its zone is not the one whose
 -- offsets are given, the script returns {-2, now, zone of the event}.
--- Defines counted, a list for fragments/counters.lua, and of_event, how many of
--- them are the event's.
+-- Defines counted, a list for fragments/counters.lua; of_event, how many of
+-- them are the event's; and event, the fields c, z and a of the event, {} for none.
 local words, offsets = ARGV[3], ARGV[6]
+local event = KEYS[2] and redis.call('HMGET', KEYS[2], 'c', 'z', 'a') or {}
 if KEYS[2] then
-  local event = redis.call('HMGET', KEYS[2], 'c', 'z')
   local zone = event[2] or ''
   if zone ~= ARGV[5] then return {-2, now, zone} end
   if event[1] then words = event[1] .. ' ' .. words end

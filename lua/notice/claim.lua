@@ -33,11 +33,15 @@ local SEND, STALE, BUSY, EARLY, DROP = 0, 1, 2, 3, 4
 --@include clock
 --@include outbox
 
--- superseded reports whether the alert of a higher threshold of the same day was
--- delivered.
+-- The letters of alerts in the keys of their flags, see fragments/alert.lua.
+local LETTERS = {account_quota = 'a', user_quota = 'u', event_limit = 'e'}
+
+-- superseded reports whether the alert of a higher threshold of the same day, or of the
+-- same period of an event, was delivered.
 local function superseded()
-  local kind, letter, start, threshold, subject = string.match(id, '^((%l)%l+_quota)/(-?%d+)/(%d+)[@%d]*/(.+)$')
-  if not kind then return false end
+  local kind, start, threshold, subject = string.match(id, '^([%l_]+)/(-?%d+)/(%d+)[@%d]*/(.+)$')
+  local letter = LETTERS[kind or '']
+  if not letter then return false end
   local prefix = string.sub(outbox, 1, #outbox - #'notices')
   local flag = redis.call('GET', prefix .. 'alert:' .. letter .. ':' .. subject .. ':' .. start)
   if not flag or tonumber(string.match(flag, '^%d+')) <= tonumber(threshold) then return false end

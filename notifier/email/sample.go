@@ -7,8 +7,8 @@ import (
 )
 
 // Sample returns an invented notice of a kind, to preview a template with. subject is the
-// account, the user or the policy; "" means an invented one. It returns false for an
-// unknown kind.
+// account, the user or the policy, and of an event whose calls it counts; "" means an
+// invented one. It returns false for an unknown kind.
 func Sample(kind notifier.NoticeKind, subject string) (notifier.Notice, bool) {
 	const day, dayStart = "2026-11-22", "1795305600000"
 	n := notifier.Notice{Kind: kind, Subject: subject, Day: day}
@@ -45,6 +45,13 @@ func Sample(kind notifier.NoticeKind, subject string) (notifier.Notice, bool) {
 			Refused: map[string]int64{"1/minute": 96, "10/calendar_day": 31, "quota_exceeded": 4},
 		}
 		n.ID = fmt.Sprintf("%s/%s/%s", kind, dayStart, n.Subject)
+	case notifier.NoticeEventLimit:
+		n.Event, n.Key = "submit", n.Subject
+		n.Subject = n.Event + "/" + n.Key
+		n.Threshold, n.Used, n.Limit = 80, 400, 500
+		n.Rule, n.TimeZone = "500/calendar_day", "Europe/Berlin"
+		n.Since, n.Until = "2026-11-22T00:00:00+01:00", "2026-11-23T00:00:00+01:00"
+		n.ID = fmt.Sprintf("%s/%s/%d@%d/%s", kind, "1795302000000", n.Threshold, n.Limit, n.Subject)
 	default:
 		return notifier.Notice{}, false
 	}

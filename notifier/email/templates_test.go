@@ -45,6 +45,7 @@ func TestSubjects(t *testing.T) {
 		notifier.NoticeAccountQuota:    "acme has used 80 % of its messages of 2026-11-22 (8,000 of 10,000)",
 		notifier.NoticeUserQuota:       "alice has used 100 % of the messages of 2026-11-22 (10 of 10)",
 		notifier.NoticeUserQuotaDigest: "5 users are near or at a daily limit (policy default)",
+		notifier.NoticeEventLimit:      "acme has used 80 % of the limit of submit (400 of 500 per day)",
 		notifier.NoticeDailyReport:     "acme on 2026-11-22: 7,912 sent, 131 refused, 3 dropped, 17 late",
 	} {
 		require.Equal(t, want, render(t, sample(t, kind)).Subject)
@@ -71,6 +72,19 @@ func TestBodiesSayWhatHappensNext(t *testing.T) {
 	sliding.Rule = "10/day"
 	require.Contains(t, render(t, sliding).Text, "Each message counts for 24 hours")
 
+	event := sample(t, notifier.NoticeEventLimit)
+	text = render(t, event).Text
+	require.Contains(t, text, "The event submit of the key acme has happened 400 times in the day from 2026-11-22 00:00 Europe/Berlin, 80 % of the 500 that its limit allows.")
+	require.Contains(t, text, "100 more are allowed in that day.")
+	require.Contains(t, text, "The next day begins at 2026-11-23 00:00 Europe/Berlin.")
+	event.Used, event.Rule, event.Since, event.TimeZone = 520, "500/calendar_hour", "2026-11-22T11:00:00Z", ""
+	for _, body := range []string{render(t, event).Text, render(t, event).HTML} {
+		require.Contains(t, body, "104 % of the 500", "a limit that was lowered")
+		require.Contains(t, body, "in the hour from 2026-11-22 11:00 UTC")
+		require.Contains(t, body, "Nothing more is allowed in that hour")
+		require.NotContains(t, body, "more are allowed")
+	}
+
 	report := render(t, sample(t, notifier.NoticeDailyReport)).Text
 	require.Contains(t, report, "  - by 1/minute: 96\n  - by 10/calendar_day: 31\n  - by quota_exceeded: 4\n", "most first")
 	require.Contains(t, render(t, sample(t, notifier.NoticeUserQuotaDigest)).Text,
@@ -92,7 +106,7 @@ func TestADayBeginsWhereTheClocksSaySo(t *testing.T) {
 
 func TestNamesCannotAddLinesOrElements(t *testing.T) {
 	t.Parallel()
-	for _, n := range []notifier.Notice{notifiertest.Notices()["hostile"], notifiertest.Notices()["digest"]} {
+	for _, n := range []notifier.Notice{notifiertest.Notices()["hostile"], notifiertest.Notices()["hostile event"], notifiertest.Notices()["digest"]} {
 		content := render(t, n)
 		require.NotContains(t, content.Subject, "\n")
 		for line := range strings.Lines(content.Text) {

@@ -1,6 +1,7 @@
 package email
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,8 @@ import (
 type View struct {
 	Kind  string
 	Title string // the rendered subject; empty in the subject's own template
-	// Name is the account, the user or, in a digest, the policy.
+	// Name is the account, the user or, in a digest, the policy. Of an event it is the
+	// event and the key.
 	Name      string
 	Threshold int   // percent, reached
 	Percent   int64 // of Limit used: Threshold or more
@@ -34,10 +36,15 @@ type View struct {
 	Rule    string
 	Policy  string
 	Sliding bool
-	Users   []ViewUser
-	More    int // users of a digest beyond Users
-	Total   int // Users and More
-	Report  *ViewReport
+	// Event is the event whose limit counts, Key whose calls it counts, and Period
+	// "minute", "hour" or "day". Since and Until are its begin and end, such as
+	// "2026-11-22 00:00 Europe/Berlin". They are empty in other notices.
+	Event, Key, Period string
+	Since, Until       string
+	Users              []ViewUser
+	More               int // users of a digest beyond Users
+	Total              int // Users and More
+	Report             *ViewReport
 }
 
 // ViewUser is one user of a digest.
@@ -83,9 +90,16 @@ func newView(n notifier.Notice) View {
 		ResetsAt:  resetsAt(n.Day, n.TimeZone),
 		Rule:      oneLine(n.Rule),
 		Policy:    oneLine(n.Policy),
+		Event:     oneLine(n.Event),
+		Key:       oneLine(n.Key),
+		Since:     moment(n.Since, n.TimeZone),
+		Until:     moment(n.Until, n.TimeZone),
 		Sliding:   n.Rule != "" && !strings.Contains(n.Rule, "calendar"),
 		More:      n.More,
 		Total:     len(n.Users) + n.More,
+	}
+	if n.Event != "" {
+		_, v.Period, _ = strings.Cut(v.Rule, "calendar_")
 	}
 	if n.TimeZone != "" {
 		v.TimeZone = oneLine(n.TimeZone)
@@ -143,11 +157,19 @@ func resetsAt(day, zone string) string {
 	if next.Hour() == 23 { // time.Date may give the hour before the gap
 		next = next.Add(time.Hour)
 	}
-	name := zone
-	if name == "" {
-		name = "UTC"
+	return next.Format(momentLayout) + cmp.Or(zone, "UTC")
+}
+
+const momentLayout = "2006-01-02 15:04 "
+
+// moment writes an instant of RFC 3339, whose offset is that of the zone; empty for one
+// that can't be read.
+func moment(text, zone string) string {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return ""
 	}
-	return next.Format("2006-01-02 15:04 ") + name
+	return at.Format(momentLayout) + oneLine(cmp.Or(zone, "UTC"))
 }
 
 // oneLine puts a text on one line: whatever a reader may take for a line break,

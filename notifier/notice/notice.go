@@ -11,11 +11,12 @@ const (
 	KindUserQuota       Kind = "user_quota"        // a user's daily rule reached a threshold
 	KindUserQuotaDigest Kind = "user_quota_digest" // users of a policy whose daily rule reached a threshold
 	KindDailyReport     Kind = "daily_report"      // what became of an account's messages on a day
+	KindEventLimit      Kind = "event_limit"       // a key reached a threshold of a limit of an event
 )
 
 // Kinds returns every Kind, in the order above.
 func Kinds() []Kind {
-	return []Kind{KindAccountQuota, KindUserQuota, KindUserQuotaDigest, KindDailyReport}
+	return []Kind{KindAccountQuota, KindUserQuota, KindUserQuotaDigest, KindDailyReport, KindEventLimit}
 }
 
 // Notice is a message to a contact: a quota that was reached, or a report. Kind decides
@@ -24,10 +25,12 @@ type Notice struct {
 	// ID is unique to the notice and the same at every attempt.
 	ID   string `json:"id"`
 	Kind Kind   `json:"kind"`
-	// Subject is the account, the user or, in a digest, the policy.
+	// Subject is the account, the user or, in a digest, the policy. Of an event it is the
+	// event and the key: "submit/acme".
 	Subject string `json:"subject"`
 	// Threshold is the percentage that was reached; Used and Limit count messages of
-	// Day. They are zero in a digest or a report.
+	// Day, or what Event counts from Since to Until. They are zero in a digest or a
+	// report.
 	Threshold int   `json:"threshold,omitempty"`
 	Used      int64 `json:"used,omitempty"`
 	Limit     int64 `json:"limit,omitempty"`
@@ -35,9 +38,16 @@ type Notice struct {
 	Day      string `json:"day,omitempty"`
 	TimeZone string `json:"time_zone,omitempty"`
 	// Rule is the daily rule that counts, such as 10/calendar_day, of Policy. Both are
-	// empty for an account.
+	// empty for an account. Of an event it is the limit, such as 100/calendar_hour.
 	Rule   string `json:"rule,omitempty"`
 	Policy string `json:"policy,omitempty"`
+	// Event is the event whose limit counts, and Key whose calls it counts. Since and
+	// Until are the begin and the end of its period, RFC 3339 in TimeZone. They are set
+	// only in an alert of an event.
+	Event string `json:"event,omitempty"`
+	Key   string `json:"key,omitempty"`
+	Since string `json:"since,omitempty"`
+	Until string `json:"until,omitempty"`
 	// Users are the users of a digest; More counts those left out.
 	Users []UserQuota `json:"users,omitempty"`
 	More  int         `json:"more,omitempty"`

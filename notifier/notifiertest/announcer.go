@@ -95,7 +95,7 @@ func (s AnnouncerSuite) stuck(t *testing.T) {
 }
 
 // Notices returns one notice of each kind and some edge cases, by name: "account", "user",
-// "digest", "report" and others.
+// "digest", "report", "event" and others.
 func Notices() map[string]notifier.Notice {
 	const day = "2026-11-22"
 	account := notifier.Notice{
@@ -125,7 +125,16 @@ func Notices() map[string]notifier.Notice {
 	hostile.Rule, hostile.Policy, hostile.TimeZone = HostileName, HostileName, HostileName
 	empty := report
 	empty.ID, empty.Report = empty.ID+"/empty", &notifier.Report{}
+	event := notifier.Notice{
+		ID: "event_limit/1795305600000/80@500/submit/acme-" + canary, Kind: notifier.NoticeEventLimit, Subject: "submit/acme-" + canary,
+		Threshold: 80, Used: 400, Limit: 500, Day: day, Rule: "500/calendar_day",
+		Event: "submit", Key: "acme-" + canary, Since: "2026-11-22T00:00:00Z", Until: "2026-11-23T00:00:00Z",
+	}
+	hostileEvent := event
+	hostileEvent.ID, hostileEvent.Key, hostileEvent.Subject = "event_limit/1795305600000/80@500/submit/"+HostileName, HostileName, "submit/"+HostileName
+	hostileEvent.Rule, hostileEvent.TimeZone, hostileEvent.Since, hostileEvent.Until = HostileName, HostileName, HostileName, HostileName
 	return map[string]notifier.Notice{
+		"event": event, "hostile event": hostileEvent,
 		"account": account, "user": user, "digest": digest, "report": report, "hostile": hostile, "empty report": empty,
 	}
 }

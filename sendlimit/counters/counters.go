@@ -71,7 +71,7 @@ type Request struct {
 	// must be "" with an Event, which has its own.
 	TimeZone string
 	// Alert raises a notice when one of Counters fills up. It needs a request
-	// without an Event: the counters of an event are apart from the outbox.
+	// without an Event, which has alerts of its own: see Event.AlertAt.
 	Alert *Alert
 
 	reset bool // gives back all
@@ -204,11 +204,7 @@ func (c *Counters) arguments(r Request, alert int) ([]any, error) {
 	}
 	args := []any{script.Milliseconds(r.At), n, strings.Join(limits, " "), strings.Join(names, " "), zone, offsets}
 	if r.Alert != nil {
-		percents := make([]string, len(r.Alert.At))
-		for i, percent := range r.Alert.At {
-			percents[i] = strconv.Itoa(percent)
-		}
-		args = append(args, alert+1, strings.Join(percents, " "), c.keys.Partitions[keyspace.Partition(r.Key)],
+		args = append(args, alert+1, joinPercents(r.Alert.At, " "), c.keys.Partitions[keyspace.Partition(r.Key)],
 			r.Alert.Kind, "c."+r.Alert.Counter, r.Key, r.Alert.Details)
 	}
 	return args, nil
@@ -243,7 +239,7 @@ func (r Request) validate() (alert int, err error) {
 	case r.Event != "" && r.TimeZone != "":
 		return 0, &fault.InvalidError{Field: "time_zone", Value: r.TimeZone, Want: "none beside an event, whose own holds"}
 	case r.Event != "" && r.Alert != nil:
-		return 0, &fault.InvalidError{Field: "alert", Value: r.Alert.Counter, Want: "a call without an event"}
+		return 0, &fault.InvalidError{Field: "alert", Value: r.Alert.Counter, Want: "a call without an event, which has alert_at and alert_to of its own"}
 	}
 	if r.Event != "" {
 		if err := checkEvent(r.Event); err != nil {

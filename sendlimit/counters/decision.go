@@ -26,8 +26,8 @@ type Decision struct {
 	// ResetsAt is the end of the deciding counter's period.
 	ResetsAt time.Time
 
-	// Notices has the ids of the notices that the call's Alert put into the
-	// outbox. Notices that are not delivered are found by notices.Outbox.Due.
+	// Notices has the ids of the notices that the call's Alert, or the alerts of its
+	// event, put into the outbox. Notices that are not delivered are found by notices.Outbox.Due.
 	Notices []string
 
 	// Now is the time that was judged: the server's clock, or the request's At.

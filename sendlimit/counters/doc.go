@@ -8,7 +8,8 @@
 // A limit comes with each call, as a Counter, or from the store, as an Event;
 // Events sets, lists and removes those. Guard counts the calls of a function or
 // an http.Handler and refuses them before they run. An Alert raises a notice when
-// a counter reaches a share of its limit.
+// a counter reaches a share of its limit, and Event.AlertAt when one of an event
+// does.
 //
 // The package does not know accounts, timelines or messages. For messages that
 // are sent at a later time use a sendlimit.Timeline. For an even flow, or for

@@ -25,6 +25,14 @@ type Event struct {
 	PerHour   int64
 	PerDay    int64
 	TimeZone  string // IANA name of the zone of the natural periods; "" is UTC
+	// AlertAt lists percents of the limit of the longest period, which is PerDay if it is
+	// set: 1 to 100, ascending. If a key reaches some of them, the highest raises a notice
+	// of the kind "event_limit", once in a period. After the limit was raised, the
+	// percents of the new one raise notices too. None means no alerts.
+	AlertAt []int
+	// AlertTo receives the notices: an e-mail address, or an https: URL. It goes together
+	// with AlertAt.
+	AlertTo string
 }
 
 // Validate checks the event's bounds. The error is an *InvalidError.
@@ -40,8 +48,25 @@ func (e Event) Validate() error {
 	if len(e.Counters()) == 0 {
 		return &fault.InvalidError{Field: "event", Value: e.Name, Says: fmt.Sprintf("event %s has no limit: give at least one, per minute, per hour or per day", e.Name)}
 	}
-	_, err := policy.Policy{TimeZone: e.TimeZone}.Location()
-	return err
+	if _, err := (policy.Policy{TimeZone: e.TimeZone}).Location(); err != nil {
+		return err
+	}
+	return e.validateAlerts()
+}
+
+func (e Event) validateAlerts() error {
+	switch {
+	case len(e.AlertAt) == 0 && e.AlertTo != "":
+		return fault.Wrong("alert_at", "alert_at is required with alert_to: give percents of 1 to 100, such as 80 and 100")
+	case len(e.AlertAt) == 0:
+		return nil
+	case e.AlertTo == "":
+		return fault.Wrong("alert_to", "alert_to is required with alert_at: give an e-mail address or an https: URL")
+	}
+	if err := policy.ValidAlertAt(e.AlertAt); err != nil {
+		return err
+	}
+	return fault.InField(policy.ValidContact(e.AlertTo), "alert_to")
 }
 
 func checkEvent(name string) error {
@@ -66,7 +91,8 @@ func (e Event) Counters() []Counter {
 	return counters
 }
 
-// String describes the limits: "60 per minute, 500 per day (Europe/Berlin)".
+// String describes the limits: "60 per minute, 500 per day (Europe/Berlin)". Of an AlertTo
+// that is a URL it shows only the host.
 func (e Event) String() string {
 	var words []string
 	for _, c := range e.Counters() {
@@ -75,6 +101,9 @@ func (e Event) String() string {
 	s := strings.Join(words, ", ")
 	if e.TimeZone != "" {
 		s += " (" + e.TimeZone + ")"
+	}
+	if len(e.AlertAt) > 0 {
+		s += fmt.Sprintf(", alerts at %s %% to %s", joinPercents(e.AlertAt, ", "), policy.RedactContact(e.AlertTo))
 	}
 	return s
 }
@@ -97,8 +126,10 @@ func NewEvents(client redis.Cmdable, prefix string) (*Events, error) {
 	return &Events{client: client, keys: keys}, nil
 }
 
-// Set replaces the limits of an event. What was counted stays counted. In another
-// time zone periods begin at other times, and those count from zero.
+// Set replaces the limits and the alerts of an event. What was counted stays counted. In
+// another time zone periods begin at other times, and those count from zero. A key that a
+// lower limit brings to a percent of AlertAt raises its notice with its next call, also if
+// that is refused.
 func (s *Events) Set(ctx context.Context, e Event) error {
 	const doing = "setting the limits of an event"
 	if err := e.Validate(); err != nil {
@@ -117,10 +148,31 @@ func (s *Events) Set(ctx context.Context, e Event) error {
 	if err := s.client.SAdd(ctx, s.keys.Events(), e.Name).Err(); err != nil {
 		return store.Explain(err, doing)
 	}
-	if err := s.client.HSet(ctx, s.keys.Event(e.Name), "c", strings.Join(words, " "), "z", zone).Err(); err != nil {
+	fields := []any{
+		eventCounters, strings.Join(words, " "), eventZone, zone,
+		eventAlertAt, joinPercents(e.AlertAt, " "), eventAlertTo, e.AlertTo,
+	}
+	if err := s.client.HSet(ctx, s.keys.Event(e.Name), fields...).Err(); err != nil {
 		return store.Explain(err, doing)
 	}
 	return nil
+}
+
+// The fields of an event, see lua/fragments/counted.lua.
+const (
+	eventCounters = "c"
+	eventZone     = "z"
+	eventAlertAt  = "a"
+	eventAlertTo  = "t"
+)
+
+// joinPercents writes percents with a separator between them.
+func joinPercents(percents []int, separator string) string {
+	words := make([]string, len(percents))
+	for i, percent := range percents {
+		words[i] = strconv.Itoa(percent)
+	}
+	return strings.Join(words, separator)
 }
 
 // Get returns an event; ok is false if it has no limits.
@@ -183,8 +235,15 @@ func (s *Events) Remove(ctx context.Context, name string) (removed bool, err err
 var errEventFields = errors.New("not limits of natural periods")
 
 func readEvent(name string, fields map[string]string) (Event, error) {
-	e := Event{Name: name, TimeZone: fields["z"]}
-	words := strings.Fields(fields["c"])
+	e := Event{Name: name, TimeZone: fields[eventZone], AlertTo: fields[eventAlertTo]}
+	for word := range strings.FieldsSeq(fields[eventAlertAt]) {
+		percent, err := strconv.Atoi(word)
+		if err != nil {
+			return Event{}, fmt.Errorf("alert of an event: %w", err)
+		}
+		e.AlertAt = append(e.AlertAt, percent)
+	}
+	words := strings.Fields(fields[eventCounters])
 	for ; len(words) >= 2; words = words[2:] {
 		limit, err := strconv.ParseInt(words[0], 10, 64)
 		if err != nil {

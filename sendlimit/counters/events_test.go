@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
@@ -80,7 +81,7 @@ func TestPitfall17TheZoneIsTheEvents(t *testing.T) {
 	}
 
 	// A newer program may know zones that this one does not know.
-	require.NoError(t, c.client.HSet(t.Context(), "sl:{event:submit}:event", "z", "Mars/Olympus").Err())
+	require.NoError(t, c.client.HSet(t.Context(), keyspace.KeysUnder("sl").Event("submit"), "z", "Mars/Olympus").Err())
 	_, err = c.counters.Count(t.Context(), call)
 	var unavailable *fault.UnavailableError
 	require.ErrorAs(t, err, &unavailable)
@@ -95,7 +96,7 @@ func TestEventsAreListedByName(t *testing.T) {
 	require.Empty(t, events)
 
 	submit := counters.Event{Name: "submit", PerMinute: 60, PerHour: 100, PerDay: 500, TimeZone: "Europe/Berlin"}
-	login := counters.Event{Name: "login", PerHour: 5}
+	login := counters.Event{Name: "login", PerHour: 5, AlertAt: []int{80, 100}, AlertTo: "https://example.com/alerts/secret"}
 	c.set(submit)
 	c.set(login)
 	c.set(counters.Event{Name: "gone", PerHour: 5})
@@ -105,8 +106,17 @@ func TestEventsAreListedByName(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []counters.Event{login, submit}, events)
 	require.Equal(t, "60 per minute, 100 per hour, 500 per day (Europe/Berlin)", submit.String())
+	require.Equal(t, "5 per hour, alerts at 80, 100 % to https://example.com/…", login.String())
 
-	_, ok, err := c.events.Get(t.Context(), "gone")
+	// What is not given is removed, alerts too.
+	login.AlertAt, login.AlertTo = nil, ""
+	c.set(login)
+	got, ok, err := c.events.Get(t.Context(), "login")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, login, got)
+
+	_, ok, err = c.events.Get(t.Context(), "gone")
 	require.NoError(t, err)
 	require.False(t, ok)
 }
@@ -122,7 +132,25 @@ func TestEventsThatAreInvalid(t *testing.T) {
 		`per_day "1000000000001" is not allowed: it takes 1 to 1000000000000, or 0 for no limit`:    {Name: "e", PerDay: 1_000_000_000_001},
 		`time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`: {Name: "e", PerDay: 1, TimeZone: "Mars/Olympus"},
 		`time_zone "Local" is not allowed: it takes an IANA time zone such as Europe/Berlin`:        {Name: "e", PerDay: 1, TimeZone: "Local"},
-		`event "` + "e\x00" + `" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:           {Name: "e\x00", PerDay: 1},
+		`alert_at "0 80" is not allowed: it takes percents of 1 to 100, ascending, such as 80 and 100`: {
+			Name: "e", PerDay: 1, AlertAt: []int{0, 80}, AlertTo: "ops@example.com",
+		},
+		`alert_at "80 80" is not allowed: it takes percents of 1 to 100, ascending, such as 80 and 100`: {
+			Name: "e", PerDay: 1, AlertAt: []int{80, 80}, AlertTo: "ops@example.com",
+		},
+		`alert_at "101" is not allowed: it takes percents of 1 to 100, ascending, such as 80 and 100`: {
+			Name: "e", PerDay: 1, AlertAt: []int{101}, AlertTo: "ops@example.com",
+		},
+		`alert_at is required with alert_to: give percents of 1 to 100, such as 80 and 100`: {
+			Name: "e", PerDay: 1, AlertTo: "ops@example.com",
+		},
+		`alert_to is required with alert_at: give an e-mail address or an https: URL`: {
+			Name: "e", PerDay: 1, AlertAt: []int{80},
+		},
+		`alert_to "ops" is not allowed: it takes one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts`: {
+			Name: "e", PerDay: 1, AlertAt: []int{80}, AlertTo: "ops",
+		},
+		`event "` + "e\x00" + `" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`: {Name: "e\x00", PerDay: 1},
 	} {
 		err := c.events.Set(t.Context(), e)
 		var invalid *fault.InvalidError
@@ -142,8 +170,15 @@ func TestEventsThatAreInvalid(t *testing.T) {
 func TestAnEventThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
+	for _, percents := range []string{"x", "80 80", "0", ""} { // "" has alert_to alone
+		fields := []any{"c", "5 -3", "a", percents, "t", "ops@example.com"}
+		require.NoError(t, c.client.HSet(t.Context(), keyspace.KeysUnder("sl").Event("e"), fields...).Err())
+		_, _, err := c.events.Get(t.Context(), "e")
+		var unavailable *fault.UnavailableError
+		require.ErrorAs(t, err, &unavailable, percents)
+	}
 	for _, limits := range []string{"x -1", "5", "5 -4", "5 90000", "0 -1", ""} {
-		require.NoError(t, c.client.HSet(t.Context(), "sl:{event:e}:event", "c", limits).Err())
+		require.NoError(t, c.client.HSet(t.Context(), keyspace.KeysUnder("sl").Event("e"), "c", limits).Err())
 		_, _, err := c.events.Get(t.Context(), "e")
 		var unavailable *fault.UnavailableError
 		require.ErrorAs(t, err, &unavailable, limits)

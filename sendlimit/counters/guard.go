@@ -36,6 +36,9 @@ type Guard[C any] struct {
 	// OnUnavailable, if set, lets calls run while the store is away. It is called
 	// with the reason for each of them, to count or log it.
 	OnUnavailable func(ctx context.Context, err error)
+	// OnNotices, if set, is called with the ids of the notices that a call raised, to hand
+	// them to a queue at once. They are in the outbox in any case.
+	OnNotices func(ctx context.Context, notices []string)
 }
 
 // LimitedError is returned when a Guard refuses a call: the call has not run.
@@ -82,6 +85,9 @@ func (g Guard[C]) Admit(ctx context.Context, call C) (Decision, error) {
 			return Decision{Allowed: true}, nil
 		}
 		return Decision{}, err
+	}
+	if len(d.Notices) > 0 && g.OnNotices != nil {
+		g.OnNotices(ctx, d.Notices)
 	}
 	if !d.Allowed {
 		return d, &LimitedError{Event: g.Event, Key: key, Decision: d}

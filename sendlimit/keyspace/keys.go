@@ -51,6 +51,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:users           ZSET  which users have settings, see lua/fragments/index.lua
 //	sl:{p0042}:claims:<policy> SET  tokens of changes that are about to give users the policy; expires
 //	sl:{p0042}:alert:<u|a>:<subject>:<day>  STRING  the highest threshold of a quota, percent, that was alerted on a day
+//	sl:{p0042}:alert:e:<event>/<key>:<start>  STRING  the same of an event, in a period: "80@500" of a limit of 500
 //	sl:{p0042}:notices         ZSET  every notice not ended: notice id -> when to look, Unix ms
 //	sl:{p0042}:n:<notice id>   HASH  a notice, see lua/fragments/outbox.lua
 //	sl:{p0042}:deadnotices     ZSET  failed notices: notice id -> when it ended, Unix ms
@@ -65,8 +66,9 @@ const DefaultPrefix = "sl"
 //	sl:meta                    HASH  the version of this layout
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
 //	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period
-//	sl:{event:NAME}:event      HASH  the limits of an event, see lua/fragments/counted.lua
-//	sl:{event:NAME}:c:<key>:<name>:<start>     the same as :count:, of calls of the event
+//	sl:{p0042}:event:<name>    HASH  the limits of an event, see lua/fragments/counted.lua
+//	sl:{p0042}:ev:<name>:<key>:<name>:<start>  the same as :count:, of calls of the event. All keys of an event are in
+//	                           its partition, with the notices that its counters raise
 //	sl:events                  SET  the names of the events that have limits, or once had
 //	sl:{accounts}:accounts     HASH  the accounts: name -> account, JSON
 //	sl:{accounts}:keys         HASH  their API keys: SHA-256 of the key, hex -> name of the account
@@ -209,7 +211,8 @@ func (k Keys) Alert(letter, subject string, dayFrom int64) string {
 // Notices returns the key of the notices of a partition that have not ended.
 func (k Keys) Notices(partition int) string { return k.Partitions[partition] + "notices" }
 
-// Notice returns the key of a notice about a subject, in the subject's partition.
+// Notice returns the key of a notice about a subject, in the subject's partition. Of an
+// alert of an event, the subject here is the event.
 func (k Keys) Notice(subject, id string) string {
 	return k.Partitions[Partition(subject)] + "n:" + id
 }
@@ -291,12 +294,12 @@ func (k Keys) Counters(key string) string {
 }
 
 // Event returns the key of the limits of an event.
-func (k Keys) Event(name string) string { return k.prefix + ":{event:" + name + "}:event" }
+func (k Keys) Event(name string) string { return k.Partitions[Partition(name)] + "event:" + name }
 
 // EventCounters returns what begins the keys of the counters of an event's calls.
 // They share a hash tag with the event.
 func (k Keys) EventCounters(name, key string) string {
-	return k.prefix + ":{event:" + name + "}:c:" + key + ":"
+	return k.Partitions[Partition(name)] + "ev:" + name + ":" + key + ":"
 }
 
 // Events returns the key of the names of all events that have or had limits.

@@ -97,7 +97,7 @@ func (n *Outbox) describe(ctx context.Context, dead []Dead) error {
 	found := make([]*redis.SliceCmd, len(dead))
 	_, err := n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, d := range dead {
-			found[i] = pipe.HMGet(ctx, n.keys.Notice(d.Subject, d.ID), fields...)
+			found[i] = pipe.HMGet(ctx, n.keys.Notice(d.owner(), d.ID), fields...)
 		}
 		return nil
 	})
@@ -130,8 +130,8 @@ func (n *Outbox) GetDead(ctx context.Context, id string) (dead Dead, ok bool, er
 	var ended *redis.FloatCmd
 	var values *redis.SliceCmd
 	_, err = n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		ended = pipe.ZScore(ctx, n.keys.DeadNotices(keyspace.Partition(notice.Subject)), id)
-		values = pipe.HMGet(ctx, n.keys.Notice(notice.Subject, id), fields...)
+		ended = pipe.ZScore(ctx, n.keys.DeadNotices(keyspace.Partition(notice.owner())), id)
+		values = pipe.HMGet(ctx, n.keys.Notice(notice.owner(), id), fields...)
 		return nil
 	})
 	if errors.Is(err, redis.Nil) {

@@ -20,12 +20,13 @@ import (
 
 // Details are what a Notice says beside its numbers.
 type Details struct {
-	Policy   string       `json:"policy,omitempty"` // of a user's quota
-	TimeZone string       `json:"zone,omitempty"`   // of the day; "" for UTC
-	Rule     string       `json:"rule,omitempty"`   // of a user's quota
-	Users    []DigestUser `json:"users,omitempty"`  // of a digest
-	More     int          `json:"more,omitempty"`   // of a digest: users left out
-	Report   *stats.Day   `json:"report,omitempty"` // of a daily report
+	Policy   string       `json:"policy,omitempty"`       // of a user's quota
+	TimeZone string       `json:"zone,omitempty"`         // of the day; "" for UTC
+	Rule     string       `json:"rule,omitempty"`         // of a user's quota; of an event its limit: "500/calendar_day"
+	Until    int64        `json:"until,omitempty,string"` // of an event: end of the period, Unix ms
+	Users    []DigestUser `json:"users,omitempty"`        // of a digest
+	More     int          `json:"more,omitempty"`         // of a digest: users left out
+	Report   *stats.Day   `json:"report,omitempty"`       // of a daily report
 }
 
 // DigestUser is a line of a digest.

@@ -23,10 +23,11 @@ const (
 	UserQuota       Kind = "user_quota"        // a user's daily rule reached a threshold
 	UserQuotaDigest Kind = "user_quota_digest" // users of a policy whose daily rule reached a threshold
 	DailyReport     Kind = "daily_report"      // what became of an account's messages on a day
+	EventLimit      Kind = "event_limit"       // a key reached a threshold of a limit of an event
 )
 
 // alerts reports whether notices of the kind have a threshold.
-func (k Kind) alerts() bool { return k == AccountQuota || k == UserQuota }
+func (k Kind) alerts() bool { return k == AccountQuota || k == UserQuota || k == EventLimit }
 
 // Notice is something to say to a contact: a quota that reached a threshold, a
 // digest or a report.
@@ -35,21 +36,24 @@ type Notice struct {
 	// follow from it.
 	ID      string
 	Kind    Kind
-	Subject string    // a user, an account, or the policy of a digest
-	Since   time.Time // start of the day that it is about; of the hour for a digest
+	Subject string    // a user, an account, the policy of a digest, or an event and its key: "submit/acme"
+	Since   time.Time // start of the day that it is about; of the hour for a digest, of the period for an event
 
 	Threshold int // percent; zero for a digest and a report
-	// Raised is the quota of an alert that came after the quota of its day was raised;
-	// zero otherwise. It follows from the ID.
-	Raised      int64
-	Used, Limit int64 // messages of that day; zero for a digest and a report
+	// Raised is the quota of an alert that came after the quota of its day was raised,
+	// and the limit of any alert of an event; zero otherwise. It follows from the ID.
+	Raised int64
+	// Used and Limit count messages of that day, or calls of an event; zero for a digest
+	// and a report.
+	Used, Limit int64
 	// Details is JSON with what else there is to say.
 	Details []byte
 }
 
 // FormatID returns the id of a notice: what it is about and, for alerts, the
 // threshold that was reached. The subject comes last, since only it may contain a
-// slash. An alert after the quota was raised has it behind the threshold, "80@500".
+// slash. An alert after the quota was raised has it behind the threshold, "80@500", and
+// any alert of an event has its limit there: see FormatEventID.
 func FormatID(kind Kind, since time.Time, threshold int, subject string) string {
 	id := string(kind) + "/" + strconv.FormatInt(since.UnixMilli(), 10) + "/"
 	if kind.alerts() {
@@ -58,13 +62,45 @@ func FormatID(kind Kind, since time.Time, threshold int, subject string) string 
 	return id + subject
 }
 
+// FormatEventID returns the id of an alert of an event: the threshold of a limit that a
+// key reached in the period that began at since.
+func FormatEventID(event, key string, since time.Time, threshold int, limit int64) string {
+	return string(EventLimit) + "/" + strconv.FormatInt(since.UnixMilli(), 10) + "/" +
+		strconv.Itoa(threshold) + "@" + strconv.FormatInt(limit, 10) + "/" + event + "/" + key
+}
+
+// EventKey returns the event and the key that an EventLimit is about; ok is false for any
+// other notice.
+func (n Notice) EventKey() (event, key string, ok bool) {
+	event, key, ok = strings.Cut(n.Subject, "/")
+	return event, key, ok && n.Kind == EventLimit && keyspace.ValidName(event) && keyspace.ValidUser(key)
+}
+
+// validSubject reports whether notices of the kind can be about the subject.
+func (n Notice) validSubject() bool {
+	if n.Kind == EventLimit {
+		_, _, ok := n.EventKey()
+		return ok && n.Raised > 0
+	}
+	return keyspace.ValidUser(n.Subject)
+}
+
+// owner returns the name whose partition has the notice: that of its subject, or of its
+// event, whose counters are there.
+func (n Notice) owner() string {
+	if event, _, ok := n.EventKey(); ok {
+		return event
+	}
+	return n.Subject
+}
+
 // ParseID reads a notice id; ok is false if it is none. The Notice has what
 // follows from the id.
 func ParseID(id string) (n Notice, ok bool) {
 	kind, rest, _ := strings.Cut(id, "/")
 	n = Notice{ID: id, Kind: Kind(kind)}
 	switch n.Kind {
-	case AccountQuota, UserQuota, UserQuotaDigest, DailyReport:
+	case AccountQuota, UserQuota, UserQuotaDigest, DailyReport, EventLimit:
 	default:
 		return Notice{}, false
 	}
@@ -89,7 +125,7 @@ func ParseID(id string) (n Notice, ok bool) {
 		}
 	}
 	n.Subject = rest
-	return n, keyspace.ValidUser(rest) && FormatID(n.Kind, n.Since, n.Threshold, rest) == id
+	return n, n.validSubject() && FormatID(n.Kind, n.Since, n.Threshold, rest) == id
 }
 
 // Outbox holds what is to be said to contacts. A notice is put once, goes to one
@@ -144,8 +180,8 @@ func (n *Outbox) Put(ctx context.Context, notice Notice, now time.Time) (bool, e
 
 // keysOf returns the keys of the notice, the outbox and the failed notices.
 func (n *Outbox) keysOf(notice Notice) []string {
-	p := keyspace.Partition(notice.Subject)
-	return []string{n.keys.Notice(notice.Subject, notice.ID), n.keys.Notices(p), n.keys.DeadNotices(p)}
+	p := keyspace.Partition(notice.owner())
+	return []string{n.keys.Notice(notice.owner(), notice.ID), n.keys.Notices(p), n.keys.DeadNotices(p)}
 }
 
 func parseNotice(id string) (Notice, error) {

@@ -19,26 +19,25 @@ func DefaultAlertAt() []int { return []int{80, 100} }
 // validateAlerts checks AlertAt and AlertTo.
 func (p Policy) validateAlerts() error {
 	var wrong fault.InvalidErrors
-	if !validThresholds(p.AlertAt) {
-		wrong.Add(&fault.InvalidError{
-			Field: "alert_at", Value: strings.Trim(fmt.Sprint(p.AlertAt), "[]"),
-			Want: "percents of 1 to 100, ascending, such as 80 and 100",
-		})
-	}
+	wrong.Add(ValidAlertAt(p.AlertAt))
 	if p.AlertTo != "" {
 		wrong.Add(fault.InField(ValidContact(p.AlertTo), "alert_to"))
 	}
 	return wrong.Err()
 }
 
-// validThresholds reports whether percents are 1 to 100 and ascending.
-func validThresholds(percents []int) bool {
+// ValidAlertAt checks the thresholds of alerts: percents of 1 to 100, ascending. The error
+// is a *fault.InvalidError for the field "alert_at".
+func ValidAlertAt(percents []int) error {
 	for i, percent := range percents {
 		if percent < 1 || percent > 100 || i > 0 && percent <= percents[i-1] {
-			return false
+			return &fault.InvalidError{
+				Field: "alert_at", Value: strings.Trim(fmt.Sprint(percents), "[]"),
+				Want: "percents of 1 to 100, ascending, such as 80 and 100",
+			}
 		}
 	}
-	return true
+	return nil
 }
 
 // thresholds returns AlertAt, or the default.

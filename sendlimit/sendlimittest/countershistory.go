@@ -204,7 +204,7 @@ func (h *countersHistory) removeEvent(t *rapid.T) {
 // listKeys lists the keys of counters.
 func (h *countersHistory) listKeys(t *rapid.T) []string {
 	var names []string
-	for _, pattern := range []string{"*:count:*", "*:c:*"} {
+	for _, pattern := range []string{"*:count:*", "*:ev:*"} {
 		found, err := h.client.Keys(t.Context(), h.keys.Prefix()+":{"+pattern).Result()
 		require.NoError(t, err)
 		names = append(names, found...)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
@@ -18,6 +19,7 @@ type Contacts struct {
 	users    *settings.Users
 	Accounts *accounts.Accounts
 	policies *settings.Policies
+	events   *counters.Events
 }
 
 // NewContacts returns the contacts in the store under a prefix. The error is a
@@ -35,7 +37,11 @@ func NewContacts(client redis.UniversalClient, prefix string) (*Contacts, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Contacts{users: users, Accounts: accounts, policies: policies}, nil
+	events, err := counters.NewEvents(client, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Contacts{users: users, Accounts: accounts, policies: policies, events: events}, nil
 }
 
 // announcement is a notice in the words of a channel, and its contact. If to is empty,
@@ -60,6 +66,10 @@ func (c *Contacts) announcementOf(ctx context.Context, n notices.Notice) (announ
 		ID: n.ID, Kind: notifier.NoticeKind(n.Kind), Subject: n.Subject,
 		Threshold: n.Threshold, Used: n.Used, Limit: n.Limit,
 		Day: dayOf(n.Since, zone), TimeZone: zone, Rule: details.Rule, Policy: details.Policy, More: details.More,
+	}
+	if event, key, ok := n.EventKey(); ok {
+		said.Event, said.Key = event, key
+		said.Since, said.Until = momentOf(n.Since, zone), momentOf(time.UnixMilli(details.Until), zone)
 	}
 	for _, user := range details.Users {
 		said.Users = append(said.Users, notifier.UserQuota{
@@ -92,16 +102,26 @@ func (c *Contacts) contactOf(ctx context.Context, n notices.Notice, zone string)
 			return "", zone, err
 		}
 		return policy.AlertTo, policy.TimeZone, nil
+	case notices.EventLimit:
+		name, _, _ := n.EventKey()
+		event, _, err := c.events.Get(ctx, name)
+		return event.AlertTo, zone, err
 	default:
 		return "", zone, nil
 	}
 }
 
 // dayOf returns the date of an instant in a zone, as notices spell it.
-func dayOf(at time.Time, zone string) string {
-	location, err := time.LoadLocation(zone) // "" is UTC
+func dayOf(at time.Time, zone string) string { return at.In(locationOf(zone)).Format(time.DateOnly) }
+
+// momentOf returns an instant in a zone, as notices spell it.
+func momentOf(at time.Time, zone string) string { return at.In(locationOf(zone)).Format(time.RFC3339) }
+
+// locationOf returns a zone; "" is UTC, and so is a zone that this program does not know.
+func locationOf(zone string) *time.Location {
+	location, err := time.LoadLocation(zone)
 	if err != nil {
-		location = time.UTC // a zone that this program does not know
+		return time.UTC
 	}
-	return at.In(location).Format(time.DateOnly)
+	return location
 }

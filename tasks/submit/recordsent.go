@@ -48,7 +48,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 	}
 	switch recorded.Code {
 	case "":
-		s.announce(ctx, recorded.Notices)
+		s.Announce(ctx, recorded.Notices)
 		s.capacity.take(0)
 		return message.Outcome{
 			Outcome: message.Recorded, ID: m.ID, User: m.User, SendAt: message.Time{Time: recorded.At},

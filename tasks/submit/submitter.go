@@ -114,15 +114,16 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 	if s.records, err = messages.NewRecords(b.Client, b.Timeline.Prefix); err != nil {
 		return nil, err
 	}
-	if s.charger, err = newCharger(commands, b.Timeline, s.clock, s.announce, b.Logger); err != nil {
+	if s.charger, err = newCharger(commands, b.Timeline, s.clock, s.Announce, b.Logger); err != nil {
 		return nil, err
 	}
 	s.timers.Start()
 	return s, nil
 }
 
-// announce enqueues raised notices.
-func (s *Submitter) announce(ctx context.Context, notices []string) {
+// Announce enqueues raised notices. If the queue does not take them, workers find them in
+// the outbox.
+func (s *Submitter) Announce(ctx context.Context, notices []string) {
 	s.queue.EnqueueNotices(ctx, notices, s.logger)
 }
 
@@ -218,7 +219,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 			s.charger.count(charged.payer, o, s.Policies.Label(o), s.clock.Now())
 		}
 	}
-	s.announce(ctx, judged.decision.Notices)
+	s.Announce(ctx, judged.decision.Notices)
 	if o.Outcome == message.Accepted && !o.Replayed {
 		s.capacity.take(judged.content)
 		// Also if the replicas do not have it, or not yet: the store has.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
@@ -112,4 +113,20 @@ func FormatAlertAt(percents []int) string {
 		words = append(words, strconv.Itoa(percent)+"%")
 	}
 	return strings.Join(words, ", ")
+}
+
+// ParseAlertAt reads a list of percents, "80,100", or Never: an empty list.
+func ParseAlertAt(text string) ([]int, error) {
+	list := []int{}
+	if text == Never {
+		return list, nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		percent, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil {
+			return nil, &fault.InvalidError{Field: "alert_at", Value: text, Want: "percents such as 80,100, or never"}
+		}
+		list = append(list, percent)
+	}
+	return list, nil
 }

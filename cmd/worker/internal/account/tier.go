@@ -3,8 +3,6 @@ package account
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -56,7 +54,7 @@ func (a *commands) setTierCommand() *cobra.Command {
 				}
 			}
 			if flags.Changed("alert-at") {
-				if tier.AlertAt, err = percents(alertAt); err != nil {
+				if tier.AlertAt, err = cli.ParseAlertAt(alertAt); err != nil {
 					return err
 				}
 			}
@@ -74,22 +72,6 @@ func (a *commands) setTierCommand() *cobra.Command {
 	set.Example = "  worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500\n" +
 		"  worker tier set free --alert-at 50,80,100"
 	return set
-}
-
-// percents reads a list of percents, or never.
-func percents(text string) ([]int, error) {
-	list := []int{}
-	if text == cli.Never {
-		return list, nil
-	}
-	for word := range strings.SplitSeq(text, ",") {
-		percent, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil {
-			return nil, &fault.InvalidError{Field: "alert_at", Value: text, Want: "percents such as 80,100, or never"}
-		}
-		list = append(list, percent)
-	}
-	return list, nil
 }
 
 func (a *commands) listTiersCommand() *cobra.Command {

@@ -50,7 +50,7 @@ func PreviewCommand(p cli.Program) *cobra.Command {
 	cmd.Flags().BoolVar(&shows.text, "text", false, "show only the text")
 	cmd.Flags().BoolVar(&shows.html, "html", false, "show only the HTML")
 	cmd.Flags().BoolVar(&shows.headers, "headers", false, "show only the headers")
-	cmd.Flags().StringVar(&shows.account, "account", "", "`name` of the account, user or policy that it is about")
+	cmd.Flags().StringVar(&shows.account, "account", "", "`name` of the account, user or policy that it is about, or the key of an event")
 	cmd.MarkFlagsMutuallyExclusive("text", "html", "headers")
 	return cmd
 }
@@ -110,7 +110,7 @@ func validSubject(kind notifier.NoticeKind, name string) error {
 	switch {
 	case name == "":
 		return nil
-	case kind == notifier.NoticeUserQuota:
+	case kind == notifier.NoticeUserQuota, kind == notifier.NoticeEventLimit:
 		if err := keyspace.CheckUser(name); err != nil {
 			problem, _ := errors.AsType[*fault.InvalidError](err)
 			return &fault.InvalidError{Field: "account", Value: name, Want: problem.Want}

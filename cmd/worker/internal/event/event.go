@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
 )
 
 // Command returns the group "worker event".
@@ -28,8 +29,11 @@ func Command(p cli.Program) *cobra.Command {
 			"in every program. An event without limits may happen any number of times.\n\n" +
 			"The API counts the requests of each account as these events, beside the limits of\n" +
 			"its tier:\n\n" + eventsCounted() +
-			"\nOther events are for programs of your own that count them, with package counters.",
+			"\nOther events are for programs of your own that count them, with package counters.\n\n" +
+			"An event can have alerts: a mail or a webhook for each key that reaches a percent of\n" +
+			"the limit of the longest period, which is the day if it has a limit.",
 		Example: "  worker event set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
+			"  worker event set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com\n" +
 			"  worker event list",
 	}
 	e := &commands{Program: p}
@@ -73,14 +77,23 @@ type commands struct {
 func (e *commands) setCommand() *cobra.Command {
 	var event counters.Event
 	var custom bool
+	var alertAt string
 	cmd := &cobra.Command{
 		Use:   "set NAME",
-		Short: "Set the limits of an event, and remove those not given.",
-		Long: "Set the limits of an event per natural minute, hour and day, and remove those not\n" +
-			"given. They take effect immediately. What was counted before stays counted.\n\n" +
+		Short: "Set the limits and alerts of an event, and remove those not given.",
+		Long: "Set the limits of an event per natural minute, hour and day, and its alerts. Remove\n" +
+			"those not given. They take effect immediately. What was counted before stays counted.\n\n" +
+			"--alert-at and --alert-to raise an alert when a key reaches a percent of the limit of\n" +
+			"the longest period: of --per-day if it is given, else of --per-hour, else of\n" +
+			"--per-minute. Each percent alerts once for each key and period. If a call reaches\n" +
+			"several, only the highest alerts. A limit that is lowered below what is used alerts\n" +
+			"with the key's next call, and the percents of a raised limit alert anew. An alert goes\n" +
+			"to the --alert-to that is set when it is sent; an alert of an event that has none by\n" +
+			"then is dropped.\n\n" +
 			"The API counts these events; another name needs --custom:\n\n" + strings.TrimSuffix(eventsCounted(), "\n"),
 		Example: "  worker event set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
 			"  worker event set read --per-hour 1000 --time-zone Europe/Berlin\n" +
+			"  worker event set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com\n" +
 			"  worker event set signup --per-hour 5 --custom",
 		Args: cli.Argument("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -96,6 +109,12 @@ func (e *commands) setCommand() *cobra.Command {
 					})
 				}
 			}
+			if cmd.Flags().Changed("alert-at") {
+				var err error
+				if event.AlertAt, err = cli.ParseAlertAt(alertAt); err != nil {
+					return e.Report(e.asJSON, err)
+				}
+			}
 			if err := event.Validate(); err != nil {
 				return e.Report(e.asJSON, fmt.Errorf("setting the limits of an event: %w", err))
 			}
@@ -108,6 +127,8 @@ func (e *commands) setCommand() *cobra.Command {
 	cmd.Flags().Int64Var(&event.PerMinute, "per-minute", 0, "`number` of times in a natural minute")
 	cmd.Flags().Int64Var(&event.PerHour, "per-hour", 0, "`number` of times in a natural hour")
 	cmd.Flags().Int64Var(&event.PerDay, "per-day", 0, "`number` of times in a natural day")
+	cmd.Flags().StringVar(&alertAt, "alert-at", "", "`percents` of the limit of the longest period at which --alert-to is alerted, such as 80,100")
+	cmd.Flags().StringVar(&event.AlertTo, "alert-to", "", "`contact` for the alerts: an e-mail address, or an https: URL that receives a POST")
 	cmd.Flags().BoolVar(&custom, "custom", false, "accept an event that the API does not count, for a program of your own")
 	cmd.Flags().StringVar(&event.TimeZone, "time-zone", "", "IANA `zone` of the hours and days, such as Europe/Berlin (default UTC)")
 	return cmd
@@ -193,6 +214,9 @@ func (e *commands) removeCommand() *cobra.Command {
 func (e *commands) set(cmd *cobra.Command, event counters.Event) error {
 	ctx := cmd.Context()
 	return store.With(ctx, e.Program, cmd.Flags(), func(client redis.UniversalClient, c config.Config) error {
+		if err := (contact.Rule{AllowInternal: c.AllowInternalWebhooks}).Check("alert_to", event.AlertTo); err != nil {
+			return fmt.Errorf("setting the limits of an event: %w", err)
+		}
 		if err := redisstore.CheckLayout(ctx, client, c.Prefix); err != nil { // it marks a new store
 			return fmt.Errorf("looking at the layout of the store: %w", err)
 		}
@@ -237,13 +261,16 @@ func (e *commands) printEvent(event counters.Event) error {
 	return e.Print(event.Name + ": " + event.String() + "\n")
 }
 
-// document is an event in answers. A null limit is no limit.
+// document is an event in answers. A null limit is no limit. Without alert_at there are no
+// alerts.
 type document struct {
 	Name      string `json:"name"`
 	PerMinute *int64 `json:"per_minute"`
 	PerHour   *int64 `json:"per_hour"`
 	PerDay    *int64 `json:"per_day"`
 	TimeZone  string `json:"time_zone"`
+	AlertAt   []int  `json:"alert_at,omitempty"`
+	AlertTo   string `json:"alert_to,omitempty"`
 }
 
 func documentOf(e counters.Event) document {
@@ -255,6 +282,7 @@ func documentOf(e counters.Event) document {
 	}
 	d := document{
 		Name: e.Name, PerMinute: limit(e.PerMinute), PerHour: limit(e.PerHour), PerDay: limit(e.PerDay), TimeZone: e.TimeZone,
+		AlertAt: e.AlertAt, AlertTo: e.AlertTo,
 	}
 	if d.TimeZone == "" {
 		d.TimeZone = "UTC"

@@ -1,0 +1,83 @@
+package tasks_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+)
+
+func (s *story) setEvent(e counters.Event) {
+	s.Helper()
+	events, err := counters.NewEvents(s.client, "")
+	require.NoError(s, err)
+	require.NoError(s, events.Set(s.Context(), e))
+}
+
+func (s *story) countEvent(key string, n int64) {
+	s.Helper()
+	limits, err := counters.New(s.client, "")
+	require.NoError(s, err)
+	_, err = limits.Count(s.Context(), counters.Request{Event: "submit", Key: key, N: n, At: time.Now()})
+	require.NoError(s, err)
+}
+
+// The alerts of an event go to whom it names when they are sent.
+func TestAlertsOfAnEventAreDelivered(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		var mail announcer
+		event := counters.Event{
+			Name: "submit", PerDay: 5, TimeZone: "Europe/Berlin", AlertAt: []int{80, 100}, AlertTo: "ops@example.com",
+		}
+		s.setEvent(event)
+		s.work(announces(&mail), sweeps(time.Second))
+		s.countEvent("a/b", 4)
+		time.Sleep(3 * time.Second)
+		day := s.began.Add(-time.Hour) // midnight in Berlin
+		require.Equal(s, "2000-01-01T00:00:00Z", s.began.UTC().Format(time.RFC3339))
+		all := mail.all()
+		require.Len(s, all, 1)
+		require.Equal(s, said{"ops@example.com", notifier.Notice{
+			ID:   "event_limit/" + strconv.FormatInt(day.UnixMilli(), 10) + "/80@5/submit/a/b",
+			Kind: notifier.NoticeEventLimit, Subject: "submit/a/b", Threshold: 80, Used: 4, Limit: 5,
+			Day: "2000-01-01", TimeZone: "Europe/Berlin", Rule: "5/calendar_day",
+			Event: "submit", Key: "a/b", Since: "2000-01-01T00:00:00+01:00", Until: "2000-01-02T00:00:00+01:00",
+		}, all[0].at}, all[0])
+
+		event.AlertTo = "https://example.com/alerts"
+		s.setEvent(event)
+		s.countEvent("a/b", 1)
+		time.Sleep(3 * time.Second)
+		all = mail.all()
+		require.Len(s, all, 2)
+		require.Equal(s, "https://example.com/alerts", all[1].to)
+		require.Equal(s, 100, all[1].notice.Threshold)
+		require.Zero(s, s.waitingNotices())
+		require.Empty(s, s.deadNotices())
+	}, "5/calendar_day")
+}
+
+// Nobody receives the alert of an event that has none when it is to be sent.
+func TestAnAlertOfAnEventThatWasRemoved(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		var mail announcer
+		s.setEvent(counters.Event{Name: "submit", PerHour: 5, AlertAt: []int{80}, AlertTo: "ops@example.com"})
+		s.countEvent("acme", 5)
+		require.Equal(s, 1, s.waitingNotices())
+		events, err := counters.NewEvents(s.client, "")
+		require.NoError(s, err)
+		removed, err := events.Remove(s.Context(), "submit")
+		require.NoError(s, err)
+		require.True(s, removed)
+		s.work(announces(&mail), sweeps(time.Second))
+		time.Sleep(3 * time.Second)
+		require.Empty(s, mail.all())
+		require.Zero(s, s.waitingNotices())
+	}, "5/calendar_day")
+}
