@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
+	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
@@ -140,6 +142,9 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 		if outlasts && seen.valid(now, loginOutlasts) {
 			return caller{identity: seen.identity}, nil
 		}
+		if !seen.valid(now, loginKnown) {
+			err = s.unchecked(ctx, err)
+		}
 		return caller{}, err
 	}
 	if ok {
@@ -150,12 +155,23 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 	s.loginRefused()
 	wait, err := s.failures.count(ctx, address, now)
 	if err != nil {
-		return caller{}, err
+		return caller{}, s.unchecked(ctx, err)
 	}
 	if wait > 0 {
 		return caller{}, tooManyLogins(wait)
 	}
 	return caller{}, unauthorized("the key is unknown, has expired, or its account is disabled", "invalid_token")
+}
+
+// unchecked returns the error for a key that could not be checked because of err. The key
+// may be a guess, so the details of err go to the log only.
+func (s *server) unchecked(ctx context.Context, err error) error {
+	level := slog.LevelWarn
+	if away, ok := errors.AsType[*fault.UnavailableError](err); ok && away.Err != nil {
+		level = slog.LevelDebug // others warn of an outage, once
+	}
+	s.logger.Log(ctx, level, "could not check a key", "error", err, "request_id", requestID(ctx))
+	return &fault.UnavailableError{Detail: "keys can't be checked at the moment: send the same request again"}
 }
 
 // bearer returns the key in an Authorization header.
