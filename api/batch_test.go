@@ -2,6 +2,8 @@ package api_test
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -88,6 +90,23 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 	require.Equal(t, "i", outcomes[2].ID)
 	require.Equal(t, `user "`+long[:80]+`…" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`,
 		outcomes[6].Detail)
+}
+
+// A gzipped body is not unzipped: 2 MB could cost seconds.
+func TestAGzippedBatchIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBatches(t, api.Limits{})
+	var body bytes.Buffer
+	w := gzip.NewWriter(&body)
+	_, err := io.WriteString(w, strings.Repeat("\n", 1<<20))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	reply := b.post(&body)
+	require.Equal(t, http.StatusUnprocessableEntity, reply.status)
+	text, err := io.ReadAll(reply.body)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"field":"body"`)
+	require.Contains(t, string(text), "the text is gzipped: unzip it first")
 }
 
 func TestABatchOfNothing(t *testing.T) {

@@ -30,6 +30,8 @@ type bulkFlags struct {
 	whatIf       []string
 	whatIfPolicy string
 	policyGiven  bool // whatIfPolicy was given, perhaps empty
+
+	force bool // unzip however much the file grows
 }
 
 // columns returns the columns that a CSV file may lack.
@@ -52,7 +54,8 @@ line:
   id, user, send_at, category, title, body, expires_at, on_conflict,
   shift_until, and data.KEY for each entry of data
 
-The file may be gzipped. A user's lines are judged in the order of the file. A
+The file may be gzipped. One that grows to more than 200 times its size needs
+--force. A user's lines are judged in the order of the file. A
 line that is not a message is reported and skipped; the exit status is then 2.
 
 Running a file again changes nothing: what was accepted is not accepted twice. A
@@ -103,6 +106,7 @@ are not needed.`,
 	flags.StringArrayVar(&f.whatIf, "what-if", nil, "`rule` to judge by in a --dry-run, such as 2/calendar_day; can be given again")
 	flags.StringVar(&f.whatIfPolicy, "what-if-policy", "", "`file` with a policy to judge by in a --dry-run")
 	flags.BoolVar(&f.sent, "record-sent", false, "count the lines as sent by another system, and deliver nothing")
+	flags.BoolVar(&f.force, "force", false, "unzip a gzipped file however much it grows")
 	cli.Words(flags, "format", string(input.Auto), string(input.NDJSON), string(input.CSV))
 	submitFlags(cmd)
 	p.timeZoneFlag(cmd)
@@ -127,7 +131,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		return err
 	}
 	defer file.Close()
-	records, err := openRecords(ctx, file, format, f.columns())
+	records, err := openRecords(ctx, file, f.force, format, f.columns())
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", f.file, err)
 	}
@@ -178,14 +182,19 @@ func (f bulkFlags) check() (input.Format, error) {
 }
 
 // openRecords reads the beginning of a file. It stops waiting for input when ctx ends.
-func openRecords(ctx context.Context, file io.Reader, format input.Format, filledIn []string) (*input.Reader, error) {
+func openRecords(ctx context.Context, file io.Reader, trusted bool, format input.Format, filledIn []string) (*input.Reader, error) {
 	type opened struct {
 		records *input.Reader
 		err     error
 	}
 	ready := make(chan opened, 1)
 	go func() {
-		records, err := input.NewReader(file, format, filledIn...)
+		text, err := messagefile.Unzip(file, trusted)
+		if err != nil {
+			ready <- opened{nil, err}
+			return
+		}
+		records, err := input.NewReader(text, format, filledIn...)
 		ready <- opened{records, err}
 	}()
 	select {

@@ -214,7 +214,26 @@ func TestABrokenGzipFileIsDoneAsFarAsItGoes(t *testing.T) {
 	require.InDelta(t, 1, number(t, summary, "accepted"), 0)
 	require.InDelta(t, 2, number(t, stopped, "line"), 0)
 	require.Equal(t, "invalid", stopped["outcome"])
-	require.Contains(t, stopped["detail"], "the gzip file is broken near line 2")
+	require.Contains(t, stopped["detail"], "the gzip file is broken")
+}
+
+// A file that grows too much stops where it does, unless it is forced.
+func TestAGzipFileThatGrowsTooMuchNeedsForce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var bomb bytes.Buffer
+	w := gzip.NewWriter(&bomb)
+	_, err := io.WriteString(w, messageLine("alice", "11:11:11")+strings.Repeat("\n", 5<<20))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	f.stdin = bytes.NewReader(bomb.Bytes())
+	got := f.run(t, "bulk", "-", "--json")
+	require.Equal(t, 2, got.status)
+	_, stopped := twoLines(t, got.stdout)
+	require.Contains(t, stopped["detail"], "give --force if you trust it")
+
+	f.stdin = bytes.NewReader(bomb.Bytes())
+	require.Zero(t, f.run(t, "bulk", "-", "--json", "--force").status)
 }
 
 // twoLines are the summary and the error of a run that was stopped.

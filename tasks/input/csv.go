@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -47,7 +48,7 @@ func (r *Reader) whole(first line) (text []byte, after []line, err error) {
 			return nil, after, nil
 		}
 		if err != nil {
-			return nil, nil, unreadable(err, r.lines.number+1)
+			return nil, nil, fmt.Errorf("reading line %d: %w", r.lines.number+1, err)
 		}
 		after = append(after, l.kept())
 		if l.long || len(text)+1+len(l.text) > MaxLine {

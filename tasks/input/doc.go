@@ -1,5 +1,5 @@
 // Package input reads messages from a file: NDJSON with one message a line, or CSV with a
-// header, gzipped or not. A Reader returns one Record for each message. A line that is
+// header. A Reader returns one Record for each message. A line that is
 // not a message becomes a Record with an error, and reading goes on after it. Memory does
 // not grow with the file or with its longest line.
 //

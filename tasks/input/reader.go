@@ -3,8 +3,6 @@ package input
 import (
 	"bufio"
 	"bytes"
-	"compress/flate"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -49,11 +47,11 @@ type Reader struct {
 	csv   *header // nil for NDJSON
 }
 
-// NewReader returns a Reader of the messages of a file, which may be gzipped. The error is
-// a *fault.InvalidError if the file does not have the format: for example, a CSV file
-// without a required column. Columns named in filledIn are not required.
+// NewReader returns a Reader of the messages of a file. The error is a *fault.InvalidError
+// if the file does not have the format: for example, a CSV file without a required column,
+// or a gzipped file. Columns named in filledIn are not required.
 func NewReader(file io.Reader, format Format, filledIn ...string) (*Reader, error) {
-	plain, err := unzip(bufio.NewReader(file))
+	plain, err := withoutMark(bufio.NewReader(file))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +84,7 @@ func (r *Reader) Next() (Record, error) {
 		return Record{}, io.EOF
 	}
 	if err != nil {
-		return Record{}, unreadable(err, r.lines.number+1)
+		return Record{}, fmt.Errorf("reading line %d: %w", r.lines.number+1, err)
 	}
 	if l.long {
 		return Record{Line: l.number, Invalid: tooLong()}, nil
@@ -122,24 +120,11 @@ func tooLong() *fault.InvalidError {
 	return fault.Wrong("message", "the line is too long: it has at most %d bytes", MaxLine)
 }
 
-// unreadable adds the number of the line that can't be read.
-func unreadable(err error, number int) error {
-	_, corrupt := errors.AsType[flate.CorruptInputError](err)
-	if corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
-		err = fault.Wrong("file", "the gzip file is broken near line %d", number)
-	}
-	return fmt.Errorf("reading line %d: %w", number, err)
-}
-
-// unzip returns the text of a file that may be gzipped. It skips a byte order mark.
-func unzip(file *bufio.Reader) (io.Reader, error) {
+// withoutMark returns the text of a file behind its byte order mark, if it has one.
+func withoutMark(file *bufio.Reader) (io.Reader, error) {
 	const gzipped, mark = "\x1f\x8b", "\xef\xbb\xbf"
 	if start, _ := file.Peek(len(gzipped)); string(start) == gzipped {
-		unzipped, err := gzip.NewReader(file)
-		if err != nil {
-			return nil, unreadable(err, 1)
-		}
-		file = bufio.NewReader(unzipped)
+		return nil, fault.Wrong("file", "the text is gzipped: unzip it first")
 	}
 	if start, _ := file.Peek(len(mark)); string(start) == mark {
 		_, _ = file.Discard(len(mark)) // Peek has buffered it
