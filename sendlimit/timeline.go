@@ -60,6 +60,11 @@ type Options struct {
 	// Attempts is the number of deliveries after which a message is given up if a worker
 	// left the last one in the middle; zero means DefaultAttempts.
 	Attempts int
+	// SettleWithin is for how long a delivery may still settle after its lease, while the
+	// store answers, before another one takes its message over. A worker that could not
+	// reach the store when the lease ended needs it: make it longer than the time
+	// between two tries to settle. Zero means that the lease is the end.
+	SettleWithin time.Duration
 	// SkipUncertain ends a message that a worker left in the middle of a delivery. It
 	// may be lost, but is never sent twice.
 	SkipUncertain bool
@@ -99,6 +104,8 @@ func (o Options) Validate() error {
 		return &fault.InvalidError{Field: "tolerance", Value: o.Tolerance.String(), Want: "100 ms to 1 hour"}
 	case o.Attempts < 1:
 		return &fault.InvalidError{Field: "max_attempts", Value: strconv.Itoa(o.Attempts), Want: "at least 1"}
+	case o.SettleWithin < 0:
+		return &fault.InvalidError{Field: "settle_within", Value: o.SettleWithin.String(), Want: "at least 0"}
 	case o.LookAfter < time.Millisecond:
 		return &fault.InvalidError{Field: "look_after", Value: o.LookAfter.String(), Want: "at least 1 ms"}
 	case o.OverdueAfter < time.Millisecond:

@@ -27,7 +27,8 @@
 //	             sending ──► delivered
 //	               │   ├───► failed      ┐ dead letters, which can be
 //	               │   └───► uncertain   ┘ sent after all
-//	               └ lease over: uncertain, or sent again: OnUncertain decides
+//	               └ lease over, and not settled within a fair time: uncertain,
+//	                 or sent again: OnUncertain decides
 //
 // Cancelled, dropped and failed messages give back their place and their id. A message
 // that ended has lost its content; a dead letter keeps it.

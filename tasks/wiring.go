@@ -21,6 +21,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	b, options := w.backend, w.backend.Timeline
 	options.Tolerance, options.DropDueBefore = o.Tolerance, o.DropDueBefore
 	options.Attempts, options.SkipUncertain = o.Retries.Attempts, o.OnUncertain == deliver.SkipUncertain
+	options.SettleWithin = min(deliver.SettleWithin, o.SettleMargin/2)
 	gate, err := messages.NewGate(b.Client, options)
 	if err != nil {
 		return err

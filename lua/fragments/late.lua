@@ -36,6 +36,8 @@ end
 -- late_ones returns the user's messages that are late and wait for nothing else,
 -- oldest first, and whether `this` may come after those listed. Their present places
 -- do not count, as all of them are placed anew; neither do those of expired exempt ones.
+-- An older one of its class that is being sent holds a message up: only its own claim
+-- places it. Until when one older than `this` is being sent is noted in the class.
 local function late_ones()
   local from = tonumber(call('GET', KEYS[5]) or 0)
   local seen = call('ZRANGE', timeline, from, now - ARGV[17] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
@@ -46,9 +48,16 @@ local function late_ones()
     local open = m
     if not m then
       local key = records .. string.gsub(other, ':', '/')
-      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z')
+      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u')
       local is = state_of(f[1], f[2])
       open = is == PENDING or is == SENDING
+      if is == SENDING then
+        local class = class_of(f[8])
+        class.sending = true
+        if stands < at or stands == at and id_at_or_before(other, id) then
+          class.sent_until = math.max(class.sent_until or 0, tonumber(f[10]))
+        end
+      end
       if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[19]) or stands) then
         local promise, class = tonumber(f[5]), class_of(f[8])
         local expires = tonumber(f[4]) or (promise or stands) + ARGV[16]
@@ -65,7 +74,9 @@ local function late_ones()
     end
     if m then
       excluded[other] = true
-      if #late < MOST then
+      if m ~= this and m.class.sending then -- its own claim waits, and places it later
+        m = nil
+      elseif #late < MOST then
         late[#late + 1] = m
         found = found or m == this
       end

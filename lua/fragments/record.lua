@@ -20,6 +20,8 @@
 --   a  not before, Unix ms: when a retry is due
 --   o  nonce of the last delivery that claimed or dropped it
 --   u  when that delivery's lease ends, Unix ms
+--   v  looks at it since that lease ended
+--   l  when the last of these looks was, Unix ms
 --   q  1 if an earlier delivery may have arrived
 --   b  since when it waits for an older late message of its user, Unix ms
 --   e  when it ended, Unix ms; if delivered, when its delivery began

@@ -2,8 +2,10 @@
 --
 -- Only a task of the record's present generation may deliver; any other is stale. A
 -- repeated call with the same nonce returns the same answer. If a worker dies, another
--- one gets the message when the lease ends: the outcome of the first try is then
--- uncertain.
+-- one takes the message over after the lease: the outcome of the first try is then
+-- uncertain. The store may have been away when the lease ended. So the first worker may
+-- still settle for a fair time, which is counted in looks at the message: each look
+-- shows that the store answered then.
 --
 -- A message of a category that the user does not want is dropped. Another one that is on
 -- time, within the tolerance, goes out at its place, even if the rules
@@ -11,8 +13,10 @@
 -- unsent messages in the user's timeline, see fragments/late.lua. Uncounted ones are
 -- beside the timeline: each goes out separately. It goes out if it gets the present
 -- time. If an older one of its class can go now, this one waits for a while: normally
--- the older one has a task, which places the rest. A message of an exempt category
--- goes out at once.
+-- the older one has a task, which places the rest. The same holds if an older one of
+-- its class is being sent, until that is settled or taken over. One that failed and
+-- waits for its retry holds nothing up. A message of an exempt category goes out at
+-- once.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -35,13 +39,15 @@
 -- ARGV[20] delay of the watch entry of a postponed message, ms
 -- ARGV[21] where the search for a free time continues, and its class, as in the
 --          reply; "" to start now
+-- ARGV[22] fair time after the lease of another delivery, ms; 0 for none
 --
 -- Returns  {SEND, now, send time, promised time or 0, requested time or 0, attempts
 --          with this one, category, content, 1 if taken over from a delivery that
 --          was not settled, else 0, account, notices, changes ...}
 --          {STALE, now}                another generation, or ended: nothing to do
---          {BUSY, now, until}          another worker is sending it until its lease
---                                      ends, or an older one goes first: ask again
+--          {BUSY, now, until, 1 in the fair time after a lease else 0}  another worker
+--                                      is sending it until its lease ends, or an
+--                                      older one goes first: ask again
 --          {EARLY, now, due}           not yet due
 --          {DROP, now, send time, reason, account, notices, changes ...}
 --          {POSTPONED, now, notices, changes ...}
@@ -57,7 +63,7 @@
 --          list. Late, also O(k) in those since the late mark and from now until the
 --          last time given: at most LOOKED records and WORK steps of all searches.
 
-if #KEYS ~= 6 or #ARGV ~= 21 then
+if #KEYS ~= 6 or #ARGV ~= 22 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
 end
 
@@ -65,12 +71,13 @@ local call = redis.call
 local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]
 local id, generation, nonce, member = ARGV[14], ARGV[10], ARGV[11], ARGV[13]
 local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6
+local LOOKS = 4 -- in a fair time
 --@include clock
 --@include record
 --@include ended
 --@include opt_out
 
-local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'b', 'q', 'y')
+local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'b', 'q', 'y', 'v', 'l')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
 local promised, notices = tonumber(r[12]), {}
 
@@ -85,8 +92,21 @@ local function hold()
   local lease_end = now + ARGV[12]
   call('HSET', record, 's', SENDING, 'o', nonce, 'u', lease_end, 'n', tries + 1)
   if state == SENDING then call('HSET', record, 'q', 1) end
-  if r[14] then call('HDEL', record, 'b') end
+  if r[14] or r[17] then call('HDEL', record, 'b', 'v', 'l') end
   call('ZADD', watch, lease_end, member)
+end
+
+-- fair_until returns when to look again if the delivery whose lease ended still has its
+-- fair time, else nil. Each call is a look, but looks are at least a part of the fair
+-- time apart.
+local function fair_until()
+  local apart = math.floor(ARGV[22] / LOOKS)
+  if apart == 0 then return nil end
+  local looks, last = tonumber(r[17] or 0), tonumber(r[18] or 0)
+  if now >= last and now < last + apart then return last + apart end
+  if looks == LOOKS then return nil end
+  call('HSET', record, 'v', looks + 1, 'l', now)
+  return now + apart
 end
 
 local unwanted = r[10] and r[2] == generation and opted_out(timeline, ARGV[9], r[10])
@@ -102,7 +122,9 @@ if r[2] == generation then
     end
   elseif state == SENDING then
     if r[5] == nonce then return send(tries) end
-    if now < tonumber(r[6]) then return {BUSY, now, tonumber(r[6])} end
+    if now < tonumber(r[6]) then return {BUSY, now, tonumber(r[6]), 0} end
+    local fair = fair_until()
+    if fair then return {BUSY, now, fair, 1} end
   elseif (state == DROPPED or state == UNCERTAIN) and r[5] == nonce then
     return {DROP, now, at, r[13], account_of(r[16]), notices}
   else
@@ -133,7 +155,7 @@ local changes = {}
 local function finish(m, how, reason)
   call('HSET', m.record, 's', how, 'e', now, 'w', reason)
   if m.id == id then call('HSET', m.record, 'o', nonce) end
-  call('HDEL', m.record, 'a', 'u')
+  call('HDEL', m.record, 'a', 'u', 'v', 'l')
   if how == DROPPED then call('HDEL', m.record, 'c') end
   call('ZREM', watch, m.member)
 end
@@ -220,16 +242,27 @@ excluded[id] = true
 local judged, resume = judge(late)
 if resume then return {LOOK_ON, now, resume, late[1].class.name, notices} end
 
+-- wait_for returns the reply that the message waits for an older one, or nil if it has
+-- waited for too long. Its patience does not start before `from`.
+local function wait_for(from)
+  local since = tonumber(r[14]) or now
+  if now - math.max(since, from) >= PATIENCE or this.expires - now <= RESERVE then return nil end
+  if since == now then call('HSET', record, 'b', now) end
+  return {BUSY, now, now + math.min(LATER, math.max(SOON, now - since)), 0}
+end
+
 -- The oldest of its class that got a time goes first, if it can go now. If it does
 -- not go, its task may be lost: it gets another below.
 local first = 1
 while first <= judged and not (late[first].to and late[first].class == this.class) do first = first + 1 end
 if first <= judged and late[first] ~= this and late[first].to == now then
-  local since = tonumber(r[14]) or now
-  if now - since < PATIENCE and this.expires - now > RESERVE then
-    if since == now then call('HSET', record, 'b', now) end
-    return {BUSY, now, now + math.min(LATER, math.max(SOON, now - since))}
-  end
+  local wait = wait_for(0)
+  if wait then return wait end
+end
+-- An older one that is being sent goes first too.
+if this.to == now and this.class.sent_until then
+  local wait = wait_for(this.class.sent_until)
+  if wait then return wait end
 end
 
 local sent, latest, expires, categories = false, now, 0, {}
@@ -246,7 +279,7 @@ for k = 1, judged do
     else
       local new = following(m.generation)
       call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', in_the_way(m))
-      call('HDEL', m.record, 's', 'a', 'u', 'm', 'b')
+      call('HDEL', m.record, 's', 'a', 'u', 'm', 'b', 'v', 'l')
       if m.doubt then call('HSET', m.record, 'q', 1) end
       if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
       call('ZREM', watch, m.member)

@@ -49,7 +49,7 @@ if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
 
 if outcome == PENDING then
   redis.call('HSET', record, 'g', ARGV[10], 'a', ARGV[11], 'w', reason)
-  redis.call('HDEL', record, 's', 'u')
+  redis.call('HDEL', record, 's', 'u', 'v', 'l')
   if ARGV[13] == '1' then redis.call('HSET', record, 'q', 1) end
   if ARGV[13] == '-1' then redis.call('HINCRBY', record, 'n', -1) end
   redis.call('ZREM', watch, r[2] .. suffix)
@@ -61,7 +61,7 @@ end
 if outcome == FAILED and r[5] then outcome = UNCERTAIN end
 redis.call('HSET', record, 's', outcome, 'e', outcome == DELIVERED and tonumber(ARGV[9]) or now)
 if reason ~= '' then redis.call('HSET', record, outcome == DELIVERED and 'i' or 'w', reason) end
-redis.call('HDEL', record, 'a', 'u')
+redis.call('HDEL', record, 'a', 'u', 'v', 'l')
 if outcome ~= DELIVERED then redis.call('HDEL', record, 'q') end
 redis.call('ZREM', watch, r[2] .. suffix)
 local kept = tonumber(ARGV[6])

@@ -92,6 +92,9 @@ type Delivery struct {
 type Claim struct {
 	Verdict Verdict
 	Until   time.Time // of Busy and Early
+	// Fair is set with Busy in Options.SettleWithin after another delivery's lease: the
+	// message may be taken over after a few looks, one at each Until.
+	Fair bool
 	// The message, with Send; with Dropped only SendAt and Account.
 	SendAt      time.Time // the present time if it is sent late
 	Promised    time.Time // the send time before it was first late; zero if it is SendAt
@@ -134,7 +137,7 @@ type Drop struct {
 
 // Claim asks whether the task may deliver now; a zero now means the server's clock.
 // With Send the message is leased to this delivery. If it is not settled when the
-// lease ends, another delivery may take it over.
+// lease and Options.SettleWithin have ended, another delivery takes it over.
 //
 // Within Options.Tolerance of its send time a message goes out at its place, even if
 // the rules have changed. A later one is judged anew at the present time, by the
@@ -142,7 +145,8 @@ type Drop struct {
 // first, each gets the next free time before its expiry; messages on time keep their
 // places. Late ones of a category with rules of its own keep their order, and so do
 // all others together. If an older one of these can go at once, the claimed one is
-// Busy for a moment, so that the older goes first. A message of an exempt category
+// Busy for a moment, so that the older goes first. So it is while an older one of these is
+// being sent. A message of an exempt category
 // goes out at once. The reach of a policy does not bound late messages.
 //
 // For a late message of a user whose settings name a policy that Options.Rules does
@@ -195,7 +199,9 @@ func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchC
 		c.TakenOver = in.Int(8) == 1
 		c.Account = in.String(9)
 		c.changes(in, 10)
-	case Busy, Early:
+	case Busy:
+		c.Until, c.Fair = in.Time(2), in.Int(3) == 1
+	case Early:
 		c.Until = in.Time(2)
 	case Dropped:
 		c.SendAt, c.Reason = in.Time(2), in.String(3)
@@ -239,7 +245,7 @@ func (g *Gate) claimArguments(
 	return keys, append(args,
 		d.Generation, d.Nonce, lease.Milliseconds(), keyspace.WatchMember(d.User, d.ID, d.Generation), d.ID,
 		g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(), g.fixed.Tolerance.Milliseconds(),
-		attempts, drop, g.fixed.LookAfter.Milliseconds(), from)
+		attempts, drop, g.fixed.LookAfter.Milliseconds(), from, g.fixed.SettleWithin.Milliseconds())
 }
 
 // changes reads what a claim did to the user's late messages, from element i

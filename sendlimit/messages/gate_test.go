@@ -1,6 +1,7 @@
 package messages_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -59,6 +60,38 @@ func TestClaimIsBusyUntilTheLeaseEnds(t *testing.T) {
 	require.True(t, s.Settle("a", "g1", "n2", messages.Settlement{Outcome: messages.Delivered}))
 	require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Failed}))
 	s.Holds("a 11:00:30") // a late one counts when it was really sent
+}
+
+// The store may have been away when the lease ended. So the first delivery may still settle
+// while the store answers, for four looks.
+func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
+	t.Parallel()
+	for _, settles := range []bool{true, false} {
+		s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), SettleWithin: 4 * time.Second})
+		s.Submit("a", "11:00", "g1", "text")
+		s.Until("11:00")
+		require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+		s.Until("11:05")
+		for k := range 4 {
+			fair := messages.Claim{Verdict: messages.Busy, Fair: true, Until: s.Now.Add(time.Second), Now: s.Now}
+			require.Equal(t, fair, s.Claim("a", "g1", fmt.Sprint("look", k)))
+			s.Wait(999 * time.Millisecond)
+			fair.Now = s.Now
+			require.Equal(t, fair, s.Claim("a", "g1", "other"), "no look, so soon after another one")
+			s.Wait(time.Millisecond)
+		}
+		if settles {
+			require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:00")}))
+			require.Equal(t, messages.Stale, s.Claim("a", "g1", "n2").Verdict)
+			require.Empty(t, s.Field("a", "v")+s.Field("a", "l"))
+			continue
+		}
+		require.True(t, s.Claim("a", "g1", "n2").TakenOver)
+		require.Empty(t, s.Field("a", "v")+s.Field("a", "l"), "the next lease has its own fair time")
+		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:00")}))
+		s.Wait(story.Lease)
+		require.True(t, s.Claim("a", "g1", "n3").Fair)
+	}
 }
 
 func TestClaimIsStale(t *testing.T) {

@@ -264,17 +264,80 @@ func TestWhatWaitsOrIsBeingSentStaysWhereItIs(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/10s")
 	s.Submit("waits", "11:00:00", "g1", "text")
-	s.Submit("sending", "11:00:10", "g2", "text")
 	s.Submit("a", "11:00:20", "g3", "text")
+	s.Submit("sending", "11:00:31", "g2", "text")
 	s.Until("11:00")
 	s.Claim("waits", "g1", "n1")
 	s.Settle("waits", "g1", "n1", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g4", At: story.At("12:00")}})
-	s.Until("11:00:10")
+	s.Until("11:00:31")
 	require.Equal(t, messages.Send, s.Claim("sending", "g2", "n2").Verdict)
-	s.Until("11:00:30")
+	s.Until("11:00:41")
 	require.Empty(t, deliver(s, "a").Placed)
 	require.Equal(t, messages.Early, s.Claim("waits", "g4", "n4").Verdict)
 	require.Equal(t, messages.Busy, s.Claim("sending", "g2", "n4").Verdict)
+}
+
+// Workers died while they sent a, and were away until b was late too. So b waits for a,
+// which another worker takes over when its lease ends.
+func TestALateMessageWaitsForAnOlderOneThatIsBeingSent(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "5/hour")
+	s.Submit("a", "11:00:00", "g1", "text")
+	s.Submit("b", "11:00:07", "g2", "text")
+	s.Submit("c", "11:00:08.500", "g3", "text")
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+	s.Until("11:00:10")
+	requireBusy(s, "b")
+	require.Equal(t, messages.Send, s.Claim("c", "g3", "n3").Verdict, "on time")
+	s.Until("11:00:11")
+	require.Equal(t, messages.Busy, s.Claim("b", "g2", "n4").Verdict)
+	s.Until("11:00:30")
+	claim := s.Claim("a", "g1", "n5")
+	require.True(t, claim.TakenOver)
+	requirePlaced(s, claim, "b 11:00:07 11:00:30")
+	deliver(s, "b")
+}
+
+// Its patience starts when the lease ends, so that a lost task holds nothing up for ever.
+// Messages of other classes, and older ones, do not wait.
+func TestALateMessageWaitsWithPatienceForOneThatIsBeingSent(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{
+		Rules: story.RulesBy(t, addCategory(t, story.PolicyOf(t, "5/hour"), "news", "5/day")),
+	})
+	s.Submit("first", "10:59:59", "g0", "text")
+	s.Submit("a", "11:00:00", "g1", "text")
+	s.Submit("b", "11:00:01", "g2", "text")
+	require.True(t, s.Ask(sendlimit.Request{ID: "n", At: story.At("11:00:02"), Record: story.Categorized("g3", "news")}).Allowed)
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+	s.Until("11:00:05")
+	deliver(s, "first")
+	deliver(s, "n")
+	requireBusy(s, "b")
+	for _, when := range []string{"11:00:30", "11:00:59.999"} {
+		s.Until(when)
+		require.Equal(t, messages.Busy, s.Claim("b", "g2", "n2").Verdict, when)
+	}
+	s.Until("11:01:00")
+	deliver(s, "b")
+}
+
+// Just before it expires it waits no longer.
+func TestALateMessageDoesNotWaitUntilItExpires(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "5/hour")
+	s.Submit("a", "11:00:00", "g1", "text")
+	record := story.RecordOf("g2", "text")
+	record.ExpiresAt = story.At("11:00:20")
+	require.True(t, s.Ask(sendlimit.Request{ID: "b", At: story.At("11:00:01"), Record: record}).Allowed)
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+	s.Until("11:00:14")
+	requireBusy(s, "b")
+	s.Until("11:00:15")
+	deliver(s, "b")
 }
 
 func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {

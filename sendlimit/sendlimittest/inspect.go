@@ -82,6 +82,10 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 			fields["q"] = "1"
 		}
 	}
+	fields["v"], fields["l"] = "", ""
+	if known.state == sending && known.looks > 0 {
+		fields["v"], fields["l"] = strconv.Itoa(known.looks), stored(known.looked)
+	}
 	if known.state == pending && known.reason == "" && known.reasons == nil {
 		fields["w"] = ""
 	}

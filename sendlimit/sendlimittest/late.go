@@ -36,15 +36,11 @@ func (m *mailbox) expectLateClaim(claiming *message, nonce string, c messages.Cl
 	}
 	for answered := false; !answered; {
 		plan := m.plan(m.candidates(claiming))
-		if m.anotherFirst(plan, claiming) {
-			if claiming.waits.IsZero() && claiming.expiry(m.options.ExpireAfter).Sub(m.now) > inReserve {
-				claiming.waits = m.now
-			}
-			left := claiming.expiry(m.options.ExpireAfter).Sub(m.now)
-			if waited := m.now.Sub(claiming.waits); waited < patience && left > inReserve {
-				c.Verdict, c.Until = messages.Busy, m.now.Add(min(atMostAfter, max(afterAnother, waited)))
-				return c
-			}
+		if m.anotherFirst(plan, claiming) && m.waitsFrom(claiming, time.Time{}, &c) {
+			return c
+		}
+		if until, ahead := m.sendingAhead(claiming); ahead && m.goesNow(plan, claiming) && m.waitsFrom(claiming, until, &c) {
+			return c
 		}
 		answered = m.carryOut(plan, claiming, nonce, &c)
 	}
@@ -79,8 +75,8 @@ func (m *mailbox) plan(candidates []*message) []planned {
 	}
 	for id, known := range m.messages {
 		gone := g.exempt[known.category] && !m.now.Before(known.expiry(m.options.ExpireAfter)) || slices.Contains(g.optOut, known.category)
-		if m.isLate(known) && !known.doubt && gone {
-			others = others.remove(id) // its claim will drop it
+		if m.isLate(known) && (!known.doubt && gone || !g.exempt[known.category] && m.heldUp(known)) {
+			others = others.remove(id) // its claim will drop it, or give it another place
 		}
 	}
 	from, reasons := make(map[string]int64), make(map[string][]string)
@@ -119,16 +115,67 @@ func (m *mailbox) anotherFirst(plan []planned, claiming *message) bool {
 	return i >= 0 && plan[i].message != claiming && plan[i].to == cut(m.now)
 }
 
+// goesNow reports whether a plan sends a message immediately.
+func (m *mailbox) goesNow(plan []planned, claiming *message) bool {
+	return slices.ContainsFunc(plan, func(p planned) bool {
+		return p.message == claiming && p.dropped == "" && p.to == cut(m.now)
+	})
+}
+
+// sendingAhead returns until when older messages of the class of a late one are being
+// sent, by their leases.
+func (m *mailbox) sendingAhead(claiming *message) (until time.Time, ahead bool) {
+	g := m.regime()
+	for _, known := range m.messages {
+		pair := []*message{known, claiming}
+		inOrder(pair)
+		if known != claiming && pair[0] == known && known.state == sending && !known.uncounted &&
+			g.class(known.category) == g.class(claiming.category) {
+			ahead = true
+			if known.leaseEnd.After(until) {
+				until = known.leaseEnd
+			}
+		}
+	}
+	return until, ahead
+}
+
+// heldUp reports whether an older message of its class is being sent, for which a late one
+// waits.
+func (m *mailbox) heldUp(late *message) bool {
+	_, ahead := m.sendingAhead(late)
+	return ahead
+}
+
+// waitsFrom reports whether a message still waits for an older one, and answers so. Its
+// patience does not start before from.
+func (m *mailbox) waitsFrom(claiming *message, from time.Time, c *messages.Claim) bool {
+	left := claiming.expiry(m.options.ExpireAfter).Sub(m.now)
+	since := claiming.waits
+	if since.IsZero() {
+		since = m.now
+	}
+	if from.Before(since) {
+		from = since
+	}
+	if m.now.Sub(from) >= patience || left <= inReserve {
+		return false
+	}
+	claiming.waits = since
+	c.Verdict, c.Until = messages.Busy, m.now.Add(min(atMostAfter, max(afterAnother, m.now.Sub(since))))
+	return true
+}
+
 // candidates returns the late messages that are due, the oldest first. It leaves
-// out exempt messages and those whose place does not count, unless the message is
-// the claimed one.
+// out exempt messages, those whose place does not count, and those that wait for one
+// that is being sent, unless the message is the claimed one.
 func (m *mailbox) candidates(claiming *message) []*message {
 	g := m.regime()
 	var late []*message
 	for _, known := range m.messages {
 		unwanted := slices.Contains(g.optOut, known.category) && !known.doubt
 		judged := !g.exempt[known.category] && !known.uncounted && !unwanted
-		if known == claiming || judged && m.isLate(known) {
+		if known == claiming || judged && m.isLate(known) && !m.heldUp(known) {
 			late = append(late, known)
 		}
 	}

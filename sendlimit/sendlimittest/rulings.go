@@ -45,6 +45,7 @@ func drawOptions(t *rapid.T, prefix string) mailboxOptions {
 		ExpireAfter:   rapid.SampledFrom([]time.Duration{sendlimit.DefaultExpireAfter, 40 * time.Minute}).Draw(t, "expire after"),
 		Tolerance:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultTolerance, 45 * time.Second}).Draw(t, "tolerance"),
 		Attempts:      rapid.SampledFrom([]int{sendlimit.DefaultAttempts, 2}).Draw(t, "attempts"),
+		SettleWithin:  rapid.SampledFrom([]time.Duration{0, 4 * time.Second}).Draw(t, "settle within"),
 		SkipUncertain: rapid.Bool().Draw(t, "skip uncertain"),
 		LookAfter:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultLookAfter, 3 * time.Second}).Draw(t, "look after"),
 		OverdueAfter:  sendlimit.DefaultOverdueAfter,

@@ -50,6 +50,10 @@ type Handler struct {
 // earlier one, of a program whose clock is ahead, goes back to the queue.
 const heldEarly = 5 * time.Second
 
+// SettleWithin is for how long a delivery whose lease ended while the store was away may
+// still settle. It is longer than one try to settle and the pause before it.
+const SettleWithin = 4 * time.Second
+
 var errEarly = errors.New("the message's time has not come")
 
 var errBusy = errors.New("another delivery goes first: of the same message, or of an older one that is late")
@@ -126,7 +130,7 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 			ctx, wait = context.WithoutCancel(ctx), persist.Pause
 			continue
 		}
-		if err != nil || claim.Verdict != messages.Early {
+		if err != nil || claim.Verdict != messages.Early && !claim.Fair {
 			return err
 		}
 		// The store's own clock says how long is left.
@@ -244,6 +248,9 @@ func (h *Handler) deliver(ctx context.Context, d messages.Delivery, permit permi
 		sent = true
 		return claim, h.send(ctx, d, claim)
 	case messages.Busy:
+		if claim.Fair {
+			return claim, nil // the queue would not bring it back as soon
+		}
 		return claim, &queue.AgainError{After: claim.Until.Sub(claim.Now), Cause: errBusy}
 	case messages.Stale:
 		h.Logger.DebugContext(ctx, "a task is stale", "id", d.ID)

@@ -1,0 +1,73 @@
+package tasks_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// The store is away for about as long as a lease lasts, while slow deliveries run in two
+// workers. No worker dies and every delivery is answered, so every message is sent once:
+// what is answered is settled before anybody takes it over.
+func TestNothingIsSentTwiceAfterAnOutageOfALease(t *testing.T) {
+	t.Parallel()
+	rounds := uint64(6)
+	if !testing.Short() { //nolint:forbidigo // only the number of rounds
+		rounds = 40
+	}
+	for seed := range rounds {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) { s.outageOfALease(rand.New(rand.NewPCG(seed, 1))) })
+		})
+	}
+}
+
+func (s *story) outageOfALease(random *rand.Rand) {
+	upTo := func(most time.Duration) time.Duration { return time.Duration(random.Int64N(int64(most))) }
+	const pushTimeout, lease = 3 * time.Second, 13 * time.Second
+	s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
+		time.Sleep(upTo(pushTimeout - time.Second))
+		return notifier.Result{Status: notifier.Delivered}
+	})
+	for range 2 {
+		s.work(func(o *tasks.WorkerOptions) {
+			o.PushTimeout, o.SettleMargin, o.RelayEvery = pushTimeout, lease-pushTimeout, time.Second
+		})
+	}
+	want := make(map[string]int)
+	for i := range 12 {
+		m := s.message(fmt.Sprint("m", i), 10*time.Second+upTo(4*time.Second).Truncate(time.Millisecond))
+		m.User = fmt.Sprint("user", i)
+		s.accepted(m)
+		want[m.ID] = 1
+	}
+	cut := 11*time.Second + upTo(3*time.Second)
+	s.until(cut)
+	s.network.cut()
+	mended := cut + lease - 4*time.Second + upTo(8*time.Second)
+	s.until(mended)
+	s.network.mend()
+	if random.IntN(2) == 0 { // it goes away once more
+		s.until(mended + upTo(3*time.Second))
+		s.network.cut()
+		mended += lease + upTo(3*time.Second)
+		s.until(mended)
+		s.network.mend()
+	}
+	s.until(mended + 3*time.Minute)
+	sent := make(map[string]int)
+	for _, d := range s.recorder.Deliveries() {
+		sent[d.Notification.ID]++
+	}
+	require.Equal(s, want, sent)
+	require.Zero(s, s.queued())
+}
