@@ -292,7 +292,8 @@ func TestAllFaultsOfABodyAreTold(t *testing.T) {
 		},
 		{
 			http.MethodPatch, aliceSettings, `{"limits":["0/day"],"policy":"A","contact":"x","quiet_hours":["y"],"categories":{"m":["1/z"]}}`,
-			[]string{`limits "0/day"`, `policy "A"`, `contact "`, `quiet_hours "y"`, `categories.m "1/z"`}, "at least one",
+			[]string{`limits "0/day"`, `policy "A"`, `contact "`, `quiet_hours "y"`, `categories.m "1/z"`},
+			"at least one",
 		},
 		{
 			http.MethodPut, aliceSettings, `{"contact":"https://127.0.0.1/x","policy":"nosuch"}`, []string{"contact https://127.0.0.1", `there is no policy "nosuch"`}, "",
@@ -305,27 +306,33 @@ func TestAllFaultsOfABodyAreTold(t *testing.T) {
 		},
 		{
 			http.MethodPut, "/v1/tiers/free", `{"foo":1,"alert_at":[0],"messages_per_day":-1,"messages_per_hour":-2}`,
-			[]string{`unknown field "foo"`, `alert_at`, "messages_per_day", "messages_per_hour"}, "",
+			[]string{`unknown field "foo"`, `alert_at`, "messages_per_day", "messages_per_hour"},
+			"",
 		},
 		{
 			http.MethodPost, "/v1/accounts", `{"foo":1,"tier":"A","contact":"https://127.0.0.1/x","time_zone":"Mars","report_at":"8"}`,
-			[]string{`unknown field "foo"`, `tier "A"`, "contact https://127.0.0.1", `time_zone "Mars"`, `report_at "8"`}, "",
+			[]string{`unknown field "foo"`, `tier "A"`, "contact https://127.0.0.1", `time_zone "Mars"`, `report_at "8"`},
+			"",
 		},
 		{
 			http.MethodPatch, "/v1/accounts/acme", `{"foo":1,"disabled":"yes","contact":"x","time_zone":"Mars","report_at":"8"}`,
-			[]string{`unknown field "foo"`, "disabled is a JSON string", `contact "`, `time_zone "Mars"`, `report_at "8"`}, "",
+			[]string{`unknown field "foo"`, "disabled is a JSON string", `contact "`, `time_zone "Mars"`, `report_at "8"`},
+			"",
 		},
 		{
 			http.MethodPost, "/v1/accounts/acme/keys", `{"foo":1,"scopes":[],"expires_at":"soon"}`,
-			[]string{`unknown field "foo"`, "scopes is empty", `expires_at "soon"`}, "",
+			[]string{`unknown field "foo"`, "scopes is empty", `expires_at "soon"`},
+			"",
 		},
 		{
 			http.MethodPost, messagesPath, `{"foo":1,"user":7,"send_at":"soon","id":"a b"}`,
-			[]string{`unknown field "foo"`, "user is a JSON number", `send_at "soon"`, `id "a b"`, "title or body is required"}, `user "" is`,
+			[]string{`unknown field "foo"`, "user is a JSON number", `send_at "soon"`, `id "a b"`, "title or body is required"},
+			`user "" is`,
 		},
 		{
 			http.MethodPatch, aliceA, `{"foo":1,"send_at":"soon","on_conflict":"drop"}`,
-			[]string{`unknown field "foo"`, `send_at "soon"`, `on_conflict "drop"`}, "",
+			[]string{`unknown field "foo"`, `send_at "soon"`, `on_conflict "drop"`},
+			"",
 		},
 	} {
 		detail := r.problem(http.StatusUnprocessableEntity, r.send(conditional(wrong.method, wrong.target, wrong.body, ""))).Detail

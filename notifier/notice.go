@@ -11,10 +11,14 @@ import (
 
 // What a notice consists of, see package notice.
 type (
-	Notice     = notice.Notice
+	// Notice is a message to a contact.
+	Notice = notice.Notice
+	// NoticeKind says what a Notice is about.
 	NoticeKind = notice.Kind
-	UserQuota  = notice.UserQuota
-	Report     = notice.Report
+	// UserQuota is one line of a digest.
+	UserQuota = notice.UserQuota
+	// Report has the numbers of an account's messages on one day.
+	Report = notice.Report
 )
 
 // The kinds of notices.

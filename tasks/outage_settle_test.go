@@ -19,9 +19,9 @@ import (
 // what is answered is settled before anybody takes it over.
 func TestNothingIsSentTwiceAfterAnOutageOfALease(t *testing.T) {
 	t.Parallel()
-	rounds := uint64(6)
+	rounds := uint64(3)
 	if !testing.Short() { //nolint:forbidigo // only the number of rounds
-		rounds = 40
+		rounds = 10
 	}
 	for seed := range rounds {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestNothingIsSentTwiceAfterAnOutageOfALease(t *testing.T) {
 func (s *story) outageOfALease(random *rand.Rand) {
 	upTo := func(most time.Duration) time.Duration { return time.Duration(random.Int64N(int64(most))) }
 	const pushTimeout, lease = 3 * time.Second, 13 * time.Second
-	s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
+	s.recorder.AnswerWith(func(_ context.Context, _ notifier.Notification) notifier.Result {
 		time.Sleep(upTo(pushTimeout - time.Second))
 		return notifier.Result{Status: notifier.Delivered}
 	})

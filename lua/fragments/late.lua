@@ -74,9 +74,8 @@ local function late_ones()
     end
     if m then
       excluded[other] = true
-      if m ~= this and m.class.sending then -- its own claim waits, and places it later
-        m = nil
-      elseif #late < MOST then
+      local waits = m ~= this and m.class.sending -- until its own claim places it
+      if not waits and #late < MOST then
         late[#late + 1] = m
         found = found or m == this
       end

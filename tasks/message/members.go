@@ -93,7 +93,7 @@ func DecodeMembers[T any](given map[string]json.RawMessage) (value T, faults Fau
 	if !faults.None() {
 		err = nil // about a part of a member, which the faults name
 	}
-	return value, faults, err //nolint:wrapcheck // callers say what they read
+	return value, faults, err
 }
 
 // check notes each member of an object that a struct does not have or that has another

@@ -33,10 +33,10 @@ func unzip(t *testing.T, file io.Reader, trusted bool) (string, error) {
 	t.Helper()
 	text, err := messagefile.Unzip(file, trusted)
 	if err != nil {
-		return "", err //nolint:wrapcheck // the test looks at it
+		return "", err
 	}
 	all, err := io.ReadAll(text)
-	return string(all), err //nolint:wrapcheck // the same
+	return string(all), err
 }
 
 func TestUnzip(t *testing.T) {

@@ -15,18 +15,18 @@ const within = 10 * time.Second
 
 // Send opens a connection to an address and sends text. The connection fails after ten
 // seconds, and is closed at the end of the test.
-func Send(t testing.TB, address, text string) (net.Conn, *bufio.Reader) {
-	t.Helper()
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+func Send(tb testing.TB, address, text string) (net.Conn, *bufio.Reader) {
+	tb.Helper()
+	conn, err := new(net.Dialer).DialContext(tb.Context(), "tcp", address)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() })
+	tb.Cleanup(func() { _ = conn.Close() })
 	if err := conn.SetDeadline(time.Now().Add(within)); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, text); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return conn, bufio.NewReader(conn)
 }
