@@ -18,6 +18,8 @@ const (
 	RecordNotBefore   = "a"
 	RecordNonce       = "o"
 	RecordLeaseEnd    = "u"
+	RecordLooks       = "v"
+	RecordLookedAt    = "l"
 	RecordUncertain   = "q"
 	RecordWaitsSince  = "b"
 	RecordEndedAt     = "e"

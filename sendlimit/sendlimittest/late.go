@@ -35,11 +35,11 @@ func (m *mailbox) expectLateClaim(claiming *message, nonce string, c messages.Cl
 		return m.sendLate(claiming, nonce, cut(m.now), c)
 	}
 	for answered := false; !answered; {
-		plan := m.plan(m.candidates(claiming))
+		plan := m.plan(m.candidates(claiming), claiming)
 		if m.anotherFirst(plan, claiming) && m.waitsFrom(claiming, time.Time{}, &c) {
 			return c
 		}
-		if until, ahead := m.sendingAhead(claiming); ahead && m.goesNow(plan, claiming) && m.waitsFrom(claiming, until, &c) {
+		if until, ahead := m.sendingAhead(claiming, claiming); ahead && m.goesNow(plan, claiming) && m.waitsFrom(claiming, until, &c) {
 			return c
 		}
 		answered = m.carryOut(plan, claiming, nonce, &c)
@@ -67,7 +67,7 @@ type planned struct {
 // plan gives each of the oldest candidates, in order, the next free time from now
 // on. No candidate gets a time before the previous one of its class. The former
 // places of candidates do not count.
-func (m *mailbox) plan(candidates []*message) []planned {
+func (m *mailbox) plan(candidates []*message, claiming *message) []planned {
 	g := m.regime()
 	others := m.remembered().counted()
 	for _, known := range candidates {
@@ -75,7 +75,7 @@ func (m *mailbox) plan(candidates []*message) []planned {
 	}
 	for id, known := range m.messages {
 		gone := g.exempt[known.category] && !m.now.Before(known.expiry(m.options.ExpireAfter)) || slices.Contains(g.optOut, known.category)
-		if m.isLate(known) && (!known.doubt && gone || !g.exempt[known.category] && m.heldUp(known)) {
+		if m.isLate(known) && (!known.doubt && gone || !g.exempt[known.category] && m.heldUp(known, claiming)) {
 			others = others.remove(id) // its claim will drop it, or give it another place
 		}
 	}
@@ -123,14 +123,14 @@ func (m *mailbox) goesNow(plan []planned, claiming *message) bool {
 }
 
 // sendingAhead returns until when older messages of the class of a late one are being
-// sent, by their leases.
-func (m *mailbox) sendingAhead(claiming *message) (until time.Time, ahead bool) {
+// sent, by their leases. The claimed one is not, as it is taken over.
+func (m *mailbox) sendingAhead(late, claiming *message) (until time.Time, ahead bool) {
 	g := m.regime()
 	for _, known := range m.messages {
-		pair := []*message{known, claiming}
+		pair := []*message{known, late}
 		inOrder(pair)
-		if known != claiming && pair[0] == known && known.state == sending && !known.uncounted &&
-			g.class(known.category) == g.class(claiming.category) {
+		if known != late && known != claiming && pair[0] == known && known.state == sending && !known.uncounted &&
+			g.class(known.category) == g.class(late.category) {
 			ahead = true
 			if known.leaseEnd.After(until) {
 				until = known.leaseEnd
@@ -142,8 +142,8 @@ func (m *mailbox) sendingAhead(claiming *message) (until time.Time, ahead bool) 
 
 // heldUp reports whether an older message of its class is being sent, for which a late one
 // waits.
-func (m *mailbox) heldUp(late *message) bool {
-	_, ahead := m.sendingAhead(late)
+func (m *mailbox) heldUp(late, claiming *message) bool {
+	_, ahead := m.sendingAhead(late, claiming)
 	return ahead
 }
 
@@ -175,7 +175,7 @@ func (m *mailbox) candidates(claiming *message) []*message {
 	for _, known := range m.messages {
 		unwanted := slices.Contains(g.optOut, known.category) && !known.doubt
 		judged := !g.exempt[known.category] && !known.uncounted && !unwanted
-		if known == claiming || judged && m.isLate(known) && !m.heldUp(known) {
+		if known == claiming || judged && m.isLate(known) && !m.heldUp(known, claiming) {
 			late = append(late, known)
 		}
 	}
