@@ -206,7 +206,7 @@ func (c *crashCast) arrange(o occasion, plan crashPlan) crashPlan {
 		wait(400 * time.Millisecond)
 		plan = append(plan, []crashStep{{Do: doSubmit, User: "hank", ID: "held", In: 1500 * time.Millisecond, Account: crashAccount}})
 	case callsOnQuota:
-		plan = append(plan, heldPlan(500*time.Millisecond, 50*time.Millisecond)...)
+		plan = append(plan, heldPlan("quota", 500*time.Millisecond, 50*time.Millisecond)...)
 		for i := range plan {
 			plan[i][0].Account = crashAccount
 		}
@@ -217,12 +217,12 @@ func (c *crashCast) arrange(o occasion, plan crashPlan) crashPlan {
 	case callsAtStop:
 		// The worker has messages in hand then.
 		c.stop = 700 * time.Millisecond
-		plan = append(plan, heldPlan(500*time.Millisecond, 200*time.Millisecond)...)
+		plan = append(plan, heldPlan("stop", 500*time.Millisecond, 200*time.Millisecond)...)
 	case callsLate:
 		// The worker lives for long, and has messages in hand when it reports to the
 		// queue that it is alive.
 		c.patience = 10 * time.Second
-		plan = append(plan, heldPlan(4900*time.Millisecond, 100*time.Millisecond)...)
+		plan = append(plan, heldPlan("late", 4900*time.Millisecond, 100*time.Millisecond)...)
 	}
 	return plan
 }
@@ -237,12 +237,13 @@ func (c *crashCast) dies(target crashTarget, n int) {
 	}
 }
 
-// heldPlan has a message due at every interval, each for another user.
-func heldPlan(in, every time.Duration) crashPlan {
+// heldPlan has a message due at every interval, each for another user. A round has one plan
+// of a name.
+func heldPlan(name string, in, every time.Duration) crashPlan {
 	var plan crashPlan
 	for i := range 10 {
 		plan = append(plan, []crashStep{{
-			Do: doSubmit, User: "user-" + strconv.Itoa(i), ID: "held", In: in + time.Duration(i)*every,
+			Do: doSubmit, User: name + "-" + strconv.Itoa(i), ID: "held", In: in + time.Duration(i)*every,
 		}})
 	}
 	return plan
