@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,7 +33,12 @@ func TestNothingIsSentTwiceAfterAnOutageOfALease(t *testing.T) {
 }
 
 func (s *story) outageOfALease(random *rand.Rand) {
-	upTo := func(most time.Duration) time.Duration { return time.Duration(random.Int64N(int64(most))) }
+	var drawing sync.Mutex // deliveries run together
+	upTo := func(most time.Duration) time.Duration {
+		drawing.Lock()
+		defer drawing.Unlock()
+		return time.Duration(random.Int64N(int64(most)))
+	}
 	const pushTimeout, lease = 3 * time.Second, 13 * time.Second
 	s.recorder.AnswerWith(func(_ context.Context, _ notifier.Notification) notifier.Result {
 		time.Sleep(upTo(pushTimeout - time.Second))
