@@ -20,9 +20,9 @@ import (
 // what is answered is settled before anybody takes it over.
 func TestNothingIsSentTwiceAfterAnOutageOfALease(t *testing.T) {
 	t.Parallel()
-	rounds := uint64(3)
+	rounds := uint64(1)
 	if !testing.Short() { //nolint:forbidigo // only the number of rounds
-		rounds = 10
+		rounds = 5
 	}
 	for seed := range rounds {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
