@@ -17,9 +17,18 @@ import (
 )
 
 // A clock of the server that a test moves.
-type clock struct{ ahead atomic.Int64 }
+type clock struct {
+	begin sync.Once
+	began time.Time
+	ahead atomic.Int64
+}
 
-func (c *clock) now() time.Time         { return time.Now().Add(time.Duration(c.ahead.Load())) }
+// now returns the same time until some passes, however long the machine takes.
+func (c *clock) now() time.Time {
+	c.begin.Do(func() { c.began = time.Now() })
+	return c.began.Add(time.Duration(c.ahead.Load()))
+}
+
 func (c *clock) passes(d time.Duration) { c.ahead.Add(int64(d)) }
 
 // stats asks for what wants the scope admin.

@@ -223,7 +223,7 @@ func TestAGzipFileThatGrowsTooMuchNeedsForce(t *testing.T) {
 	f := newFixture(t)
 	var bomb bytes.Buffer
 	w := gzip.NewWriter(&bomb)
-	_, err := io.WriteString(w, messageLine("alice", "11:11:11")+strings.Repeat("\n", 5<<20))
+	_, err := io.WriteString(w, messageLine("alice", "11:11:11")+strings.Repeat("\n", 5<<18))
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	f.stdin = bytes.NewReader(bomb.Bytes())
