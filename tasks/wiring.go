@@ -21,7 +21,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	b, options := w.backend, w.backend.Timeline
 	options.Tolerance, options.DropDueBefore = o.Tolerance, o.DropDueBefore
 	options.Attempts, options.SkipUncertain = o.Retries.Attempts, o.OnUncertain == deliver.SkipUncertain
-	options.SettleWithin = min(deliver.SettleWithin, o.SettleMargin/2)
+	options.SettleWithin = o.settleWithin()
 	gate, err := messages.NewGate(b.Client, options)
 	if err != nil {
 		return err
@@ -57,6 +57,7 @@ func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	b, clock := w.backend, w.handler.Clock
 	notices, err := notices.New(b.Client, notices.Options{
 		Prefix: b.Timeline.Prefix, Keep: b.Timeline.KeepRecords, OverdueAfter: b.Timeline.OverdueAfter,
+		SettleWithin: o.settleWithin(),
 	})
 	if err != nil {
 		return err

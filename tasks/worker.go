@@ -104,6 +104,11 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	return o
 }
 
+// settleWithin returns for how long a delivery may settle after its lease.
+func (o WorkerOptions) settleWithin() time.Duration {
+	return min(deliver.SettleWithin, o.SettleMargin/2)
+}
+
 func (o WorkerOptions) validate() error {
 	switch {
 	case o.Notifier == nil:

@@ -19,6 +19,8 @@
 --   g  token of the last call that revived it
 --   t  when a delivery first failed and was to be tried again, Unix ms
 --   c  deliveries that were not settled
+--   f  looks in the fair time after the lease, see fragments/fair.lua
+--   y  the last of these looks, Unix ms
 --
 -- A notice does not expire before it ends: until then the outbox has an entry for it.
 local SENDING, DELIVERED, FAILED, DROPPED = 's', 'd', 'f', 'x'
@@ -29,7 +31,7 @@ local function end_notice(how, kind, nonce, reason, kept)
   redis.call('ZREM', outbox, id)
   if how == FAILED then
     redis.call('HSET', notice, 'z', how, 'e', now, 'o', nonce, 'w', reason)
-    redis.call('HDEL', notice, 'v', 'a')
+    redis.call('HDEL', notice, 'v', 'a', 'f', 'y')
     redis.call('ZADD', dead, now, id)
     redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - kept)
   else

@@ -71,11 +71,11 @@ local call = redis.call
 local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]
 local id, generation, nonce, member = ARGV[14], ARGV[10], ARGV[11], ARGV[13]
 local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6
-local LOOKS = 4 -- in a fair time
 --@include clock
 --@include record
 --@include ended
 --@include opt_out
+--@include fair
 
 local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'b', 'q', 'y',
   'v', 'l')
@@ -97,19 +97,6 @@ local function hold()
   call('ZADD', watch, lease_end, member)
 end
 
--- fair_until returns when to look again if the delivery whose lease ended still has its
--- fair time, else nil. Each call is a look, but looks are at least a part of the fair
--- time apart.
-local function fair_until()
-  local apart = math.floor(ARGV[22] / LOOKS)
-  if apart == 0 then return nil end
-  local looks, last = tonumber(r[17] or 0), tonumber(r[18] or 0)
-  if now >= last and now < last + apart then return last + apart end
-  if looks == LOOKS then return nil end
-  call('HSET', record, 'v', looks + 1, 'l', now)
-  return now + apart
-end
-
 local unwanted = r[10] and r[2] == generation and opted_out(timeline, ARGV[9], r[10])
 if r[2] == generation then
   if state == PENDING then
@@ -124,7 +111,7 @@ if r[2] == generation then
   elseif state == SENDING then
     if r[5] == nonce then return send(tries) end
     if now < tonumber(r[6]) then return {BUSY, now, tonumber(r[6]), 0} end
-    local fair = fair_until()
+    local fair = fair_until(record, 'v', 'l', {r[17], r[18]}, ARGV[22])
     if fair then return {BUSY, now, fair, 1} end
   elseif (state == DROPPED or state == UNCERTAIN) and r[5] == nonce then
     return {DROP, now, at, r[13], account_of(r[16]), notices}

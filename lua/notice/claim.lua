@@ -2,7 +2,7 @@
 --
 -- A repeated call with the same nonce returns the same answer and a full lease: the
 -- caller has not sent the notice yet. If a lease ends without a settlement, the next
--- delivery takes the notice over, until too many were not settled.
+-- delivery takes the notice over after a fair time, until too many were not settled.
 --
 -- KEYS[1]  notice (HASH, see fragments/outbox.lua)
 -- KEYS[2]  outbox of the partition (ZSET: notice id -> when to look, Unix ms)
@@ -13,17 +13,19 @@
 -- ARGV[4]  lease of this delivery, ms
 -- ARGV[5]  most deliveries that were not settled: then the notice is given up
 -- ARGV[6]  how long to keep an ended notice, and a waiting one that no worker takes, ms
+-- ARGV[7]  fair time after the lease of another delivery, ms; 0 for none
 --
 -- Returns  {SEND, now, attempts with this one, 1 if taken over from a delivery that was
 --          not settled else 0, used, limit, details, when it was first claimed, when
 --          a delivery first failed and was to be tried again}; absent values are 0 or ""
 --          {STALE, now}        it ended: nothing to do
---          {BUSY, now, until}  another delivery has it until its lease ends
+--          {BUSY, now, until, 1 in the fair time after a lease else 0}  another
+--                              delivery has it until its lease ends: ask again
 --          {EARLY, now, due}   it is not due yet
 --          {DROPPED, now, reason, 1 if it is among the failed notices else 0}
 -- Cost     O(log n) in the partition's outbox and failed notices.
 
-if #KEYS ~= 3 or #ARGV ~= 6 then
+if #KEYS ~= 3 or #ARGV ~= 7 then
   return redis.error_reply('ERR notice/claim.lua: wrong number of keys or arguments')
 end
 
@@ -32,6 +34,7 @@ local id, nonce, kept = ARGV[2], ARGV[3], tonumber(ARGV[6])
 local SEND, STALE, BUSY, EARLY, DROP = 0, 1, 2, 3, 4
 --@include clock
 --@include outbox
+--@include fair
 
 -- The letters of alerts in the keys of their flags, see fragments/alert.lua.
 local LETTERS = {account_quota = 'a', user_quota = 'u', event_limit = 'e'}
@@ -48,7 +51,7 @@ local function superseded()
   return redis.call('HGET', prefix .. 'n:' .. table.concat({kind, start, flag, subject}, '/'), 'z') == DELIVERED
 end
 
-local r = redis.call('HMGET', notice, 'k', 'z', 'n', 'o', 'v', 'a', 'w', 'u', 'l', 'x', 'b', 't', 'c')
+local r = redis.call('HMGET', notice, 'k', 'z', 'n', 'o', 'v', 'a', 'w', 'u', 'l', 'x', 'b', 't', 'c', 'f', 'y')
 local kind, state, tries = r[1], r[2], tonumber(r[3] or 0)
 if not kind then
   redis.call('ZREM', outbox, id)
@@ -59,6 +62,7 @@ local function hold(try, taken_over)
   local lease_end = now + ARGV[4]
   local first = tonumber(r[11] or now)
   redis.call('HSET', notice, 'z', SENDING, 'o', nonce, 'v', lease_end, 'n', try, 'b', first)
+  if r[14] then redis.call('HDEL', notice, 'f', 'y') end
   redis.call('ZADD', outbox, lease_end, id)
   return {SEND, now, try, taken_over, tonumber(r[8] or 0), tonumber(r[9] or 0), r[10] or '', first,
     tonumber(r[12] or 0)}
@@ -79,7 +83,9 @@ if not state then
   return hold(tries + 1, 0)
 elseif state == SENDING then
   if r[4] == nonce then return hold(tries, 0) end
-  if now < tonumber(r[5]) then return {BUSY, now, tonumber(r[5])} end
+  if now < tonumber(r[5]) then return {BUSY, now, tonumber(r[5]), 0} end
+  local fair = fair_until(notice, 'f', 'y', {r[14], r[15]}, ARGV[7])
+  if fair then return {BUSY, now, fair, 1} end
   if tonumber(r[13] or 0) + 1 >= tonumber(ARGV[5]) then return give_up(FAILED, 'uncertain') end
   redis.call('HINCRBY', notice, 'c', 1)
   return hold(tries + 1, 1)

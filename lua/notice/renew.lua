@@ -24,5 +24,6 @@ local r = redis.call('HMGET', notice, 'z', 'o')
 if r[1] ~= 's' or r[2] ~= nonce then return {0, now} end
 local lease_end = now + ARGV[4]
 redis.call('HSET', notice, 'v', lease_end)
+redis.call('HDEL', notice, 'f', 'y')
 redis.call('ZADD', outbox, lease_end, id)
 return {1, now}

@@ -38,7 +38,7 @@ if outcome ~= 'p' then
   return {1, now}
 end
 redis.call('HSET', notice, 'a', ARGV[7], 'w', reason)
-redis.call('HDEL', notice, 'z', 'v')
+redis.call('HDEL', notice, 'z', 'v', 'f', 'y')
 if ARGV[9] == '1' then
   redis.call('HINCRBY', notice, 'n', -1)
 else

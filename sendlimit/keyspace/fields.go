@@ -67,4 +67,6 @@ const (
 	NoticeRevival    = "g"
 	NoticeFailedAt   = "t"
 	NoticeUnsettled  = "c"
+	NoticeLooks      = "f"
+	NoticeLookedAt   = "y"
 )

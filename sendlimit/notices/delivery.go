@@ -47,6 +47,9 @@ const (
 type Claim struct {
 	Verdict Verdict
 	Until   time.Time // of Busy and Early
+	// Fair is set with Busy in Options.SettleWithin after another delivery's lease: the
+	// task has to look again at Until.
+	Fair    bool
 	Notice  Notice    // of Send
 	Attempt int       // of Send: deliveries tried, this one included
 	First   time.Time // of Send: when it was first claimed
@@ -68,7 +71,8 @@ type Claim struct {
 //
 // A notice is dropped if nothing could deliver it for Options.Keep, and an alert if
 // a higher threshold of the same day was reached meanwhile. A notice
-// fails once Options.Attempts of its deliveries were not settled.
+// fails once Options.Attempts of its deliveries were not settled. A delivery whose lease
+// ended may still settle for Options.SettleWithin.
 func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (Claim, error) {
 	const doing = "claiming a notice"
 	notice, err := checkClaim(id, nonce, lease)
@@ -77,6 +81,7 @@ func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duratio
 	}
 	answer, err := script.Run(ctx, n.client, lua.NoticeClaim, doing, n.keysOf(notice), []any{
 		script.Milliseconds(now), id, nonce, lease.Milliseconds(), n.options.Attempts, n.options.Keep.Milliseconds(),
+		n.options.SettleWithin.Milliseconds(),
 	})
 	if err != nil {
 		return Claim{}, err
@@ -96,7 +101,9 @@ func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duratio
 			c.FirstFailed = in.Time(8)
 		}
 		c.Notice.Used, c.Notice.Limit, c.Notice.Details = in.Int(4), in.Int(5), []byte(in.String(6))
-	case Busy, Early:
+	case Busy:
+		c.Until, c.Fair = in.Time(2), in.Int(3) == 1
+	case Early:
 		c.Until = in.Time(2)
 	case Dropped:
 		c.Reason, c.Failed = in.String(2), in.Int(3) == 1

@@ -33,6 +33,9 @@ type Options struct {
 	// OverdueAfter is how long after its time a notice is due that the queue has;
 	// zero means DefaultOverdueAfter.
 	OverdueAfter time.Duration
+	// SettleWithin is for how long a delivery may still settle after its lease, while the
+	// store answers. Then another delivery takes the notice over. Zero means at once.
+	SettleWithin time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -51,6 +54,8 @@ func (o Options) validate() error {
 		return &fault.InvalidError{Field: "max_attempts", Value: strconv.Itoa(o.Attempts), Want: "at least 1"}
 	case o.OverdueAfter < time.Millisecond:
 		return &fault.InvalidError{Field: "overdue_after", Value: o.OverdueAfter.String(), Want: "at least 1 ms"}
+	case o.SettleWithin < 0:
+		return &fault.InvalidError{Field: "settle_within", Value: o.SettleWithin.String(), Want: "at least 0"}
 	}
 	return nil
 }

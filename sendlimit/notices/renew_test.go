@@ -58,3 +58,50 @@ func TestRenew(t *testing.T) {
 	_, err = outbox.Renew(t.Context(), id, first, 0, at(0))
 	require.ErrorAs(t, err, new(*fault.InvalidError))
 }
+
+// The store may have been away when the lease ended. So the first delivery may still settle
+// while the store answers, for four looks.
+func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"settles", "renews", "died"} {
+		_, client := redistest.Embedded(t)
+		outbox, err := notices.New(client, notices.Options{SettleWithin: 4 * time.Second})
+		require.NoError(t, err)
+		now := time.UnixMilli(1763769600000).UTC()
+		id := notices.FormatID(notices.DailyReport, now, 0, "shop")
+		_, err = outbox.Put(t.Context(), notices.Notice{ID: id}, now)
+		require.NoError(t, err)
+		claim := func(nonce string) notices.Claim {
+			c, err := outbox.Claim(t.Context(), id, nonce, 10*time.Second, now)
+			require.NoError(t, err)
+			return c
+		}
+		require.Equal(t, notices.Send, claim("first").Verdict)
+		now = now.Add(time.Minute)
+		for range 4 {
+			fair := notices.Claim{Verdict: notices.Busy, Fair: true, Until: now.Add(time.Second), Now: now}
+			require.Equal(t, fair, claim(keyspace.NewToken()))
+			now = now.Add(999 * time.Millisecond)
+			fair.Now = now
+			require.Equal(t, fair, claim(keyspace.NewToken()), "no look, so soon after another one")
+			now = now.Add(time.Millisecond)
+		}
+		switch first {
+		case "settles":
+			held, err := outbox.Settle(t.Context(), id, "first", notices.Settlement{Outcome: notices.Delivered}, now)
+			require.NoError(t, err)
+			require.True(t, held)
+			require.Equal(t, notices.Stale, claim("second").Verdict)
+		case "renews":
+			held, err := outbox.Renew(t.Context(), id, "first", time.Second, now)
+			require.NoError(t, err)
+			require.True(t, held)
+			now = now.Add(time.Second)
+			require.True(t, claim("second").Fair, "the next lease has a fair time of its own")
+		case "died":
+			require.True(t, claim("second").TakenOver)
+			now = now.Add(10 * time.Second)
+			require.True(t, claim("third").Fair, "the next lease has a fair time of its own")
+		}
+	}
+}

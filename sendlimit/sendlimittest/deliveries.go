@@ -88,8 +88,8 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 	case known.state == sending && m.now.Before(known.leaseEnd):
 		c.Verdict, c.Until = messages.Busy, known.leaseEnd
 		return c
-	case known.state == sending && m.stillFair(known):
-		c.Verdict, c.Until, c.Fair = messages.Busy, known.looked.Add(m.betweenLooks()), true
+	case known.state == sending && known.fair.goesOn(m.now, m.options.SettleWithin):
+		c.Verdict, c.Until, c.Fair = messages.Busy, known.fair.next(m.options.SettleWithin), true
 		return c
 	case known.state == sending && (m.options.SkipUncertain || known.attempts >= m.options.Attempts):
 		known.doubt = true
@@ -114,27 +114,6 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 	return m.send(known, c)
 }
 
-// fairLooks is how many looks a delivery may still settle after its lease.
-const fairLooks = 4
-
-func (m *mailbox) betweenLooks() time.Duration { return m.options.SettleWithin / fairLooks }
-
-// stillFair reports whether the delivery whose lease ended may still settle, and counts a
-// look.
-func (m *mailbox) stillFair(known *message) bool {
-	next := known.looked.Add(m.betweenLooks())
-	switch {
-	case m.options.SettleWithin == 0:
-		return false
-	case !m.now.Before(known.looked) && m.now.Before(next):
-		return true
-	case known.looks == fairLooks:
-		return false
-	}
-	known.looks, known.looked = known.looks+1, m.now
-	return true
-}
-
 // drop ends the message of a claim.
 func (m *mailbox) drop(known *message, nonce, reason string, c messages.Claim) messages.Claim {
 	known.endUnsent(reason, m.now)
@@ -149,7 +128,7 @@ func (m *mailbox) claimMessage(known *message, nonce string) {
 	known.doubt = known.doubt || known.state == sending
 	known.state, known.began, known.waits = sending, m.now, time.Time{}
 	known.attempts++
-	known.leaseEnd, known.looks, known.looked = m.now.Add(holdFor), 0, time.Time{}
+	known.leaseEnd, known.fair = m.now.Add(holdFor), fairTime{}
 	known.lookAt = known.leaseEnd
 }
 

@@ -83,8 +83,8 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 		}
 	}
 	fields["v"], fields["l"] = "", ""
-	if known.state == sending && known.looks > 0 {
-		fields["v"], fields["l"] = strconv.Itoa(known.looks), stored(known.looked)
+	if known.state == sending && known.fair.looks > 0 {
+		fields["v"], fields["l"] = strconv.Itoa(known.fair.looks), stored(known.fair.last)
 	}
 	if known.state == pending && known.reason == "" && known.reasons == nil {
 		fields["w"] = ""

@@ -47,8 +47,7 @@ type message struct {
 	holder      string    // nonce of the delivery that may settle, or that ended it
 	began       time.Time // of that delivery
 	leaseEnd    time.Time
-	looks       int       // at it since the lease ended
-	looked      time.Time // when the last of them was
+	fair        fairTime  // after the lease
 	notBefore   time.Time // of a retry
 	attempts    int
 	doubt       bool      // an earlier delivery may have arrived

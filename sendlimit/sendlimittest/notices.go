@@ -65,6 +65,7 @@ type noticeModel struct {
 	first     time.Time // of the first claim
 	nonce     string    // of the last delivery
 	leaseEnd  time.Time
+	fair      fairTime
 	notBefore time.Time
 	look      time.Time
 	ended     time.Time
@@ -89,6 +90,7 @@ func newNoticeBox(t *rapid.T, client redis.UniversalClient, prefix string) *noti
 	o.options = notices.Options{
 		Prefix: prefix, Keep: 50 * 365 * 24 * time.Hour, // none expires by the server's clock
 		Attempts: rapid.IntRange(1, 3).Draw(t, "attempts"), OverdueAfter: notices.DefaultOverdueAfter,
+		SettleWithin: rapid.SampledFrom([]time.Duration{0, 4 * time.Second}).Draw(t, "settle within"),
 	}
 	var err error
 	o.keys, err = keyspace.NewKeys(prefix)

@@ -106,10 +106,10 @@ func (a *Announcements) handle(ctx context.Context, id string) error {
 			}
 			return err
 		}
-		switch claim.Verdict {
-		case notices.Send:
+		switch {
+		case claim.Verdict == notices.Send:
 			return a.send(ctx, claim, nonce, told)
-		case notices.Early:
+		case claim.Verdict == notices.Early, claim.Fair:
 			wait := claim.Until.Sub(claim.Now)
 			if wait > earlyWait {
 				return &queue.AgainError{After: wait, Cause: errEarly}
@@ -119,11 +119,10 @@ func (a *Announcements) handle(ctx context.Context, id string) error {
 			}
 			nonce = keyspace.NewToken()
 			continue
-		case notices.Dropped:
+		case claim.Verdict == notices.Dropped:
 			a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
-		case notices.Stale, notices.Busy: // it ended, or comes again when its lease ends
 		}
-		return nil
+		return nil // it ended, or comes again when the lease of another delivery ends
 	}
 }
 
