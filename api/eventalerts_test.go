@@ -43,7 +43,7 @@ func TestRequestsAlertAsEvents(t *testing.T) {
 	}
 	outbox, err := notices.New(r.client, notices.Options{})
 	require.NoError(t, err)
-	due, err := outbox.Due(t.Context(), now().AddDate(0, 0, 1), 10)
+	due, _, err := outbox.Due(t.Context(), now().AddDate(0, 0, 1), 10)
 	require.NoError(t, err)
 	require.Len(t, due, 2)
 	for _, notice := range due {

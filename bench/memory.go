@@ -118,7 +118,7 @@ func (s *store) deliverAll(ctx context.Context) error {
 		return fmt.Errorf("watch list: %w", err)
 	}
 	const all = 1 << 20
-	due, err := watch.Due(ctx, time.Now().Add(time.Hour), all)
+	due, _, err := watch.Due(ctx, time.Now().Add(time.Hour), all)
 	if err != nil {
 		return fmt.Errorf("deliver everything: %w", err)
 	}

@@ -46,8 +46,8 @@ func measureRelay(ctx context.Context, size sizes) (rows []row, err error) {
 		if err := s.resetCommandTime(ctx); err != nil {
 			return nil, err
 		}
-		messages, err := watch.Due(ctx, longAgo, perPartition)
-		waiting, errNotices := notices.Due(ctx, longAgo, perPartition)
+		messages, _, err := watch.Due(ctx, longAgo, perPartition)
+		waiting, _, errNotices := notices.Due(ctx, longAgo, perPartition)
 		open, errCharges := charges.Due(ctx, longAgo, perPartition)
 		if err = errors.Join(err, errNotices, errCharges); err != nil {
 			return nil, fmt.Errorf("relay: %w", err)

@@ -119,7 +119,7 @@ func (s *story) deadNotices() []notices.Dead {
 // waitingNotices is how many notices have not ended.
 func (s *story) waitingNotices() int {
 	s.Helper()
-	due, err := s.notices().Due(s.Context(), time.Now().AddDate(10, 0, 0), 100)
+	due, _, err := s.notices().Due(s.Context(), time.Now().AddDate(10, 0, 0), 100)
 	require.NoError(s, err)
 	return len(due)
 }

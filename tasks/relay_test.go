@@ -1,8 +1,10 @@
 package tasks_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -132,7 +134,7 @@ func (s *story) apart(least time.Duration) {
 
 func (s *story) watchKey(user string) string {
 	s.Helper()
-	keys, err := keyspace.NewKeys("")
+	keys, err := keyspace.NewKeys(keyspace.DefaultPrefix)
 	require.NoError(s, err)
 	return keys.Watch(user)
 }
@@ -388,4 +390,35 @@ func TestRelayLeavesABacklogToTheQueue(t *testing.T) {
 		s.until(5 * time.Minute)
 		require.Len(s, s.recorder.Deliveries(), 6)
 	}, "9/minute")
+}
+
+// What a relay can't read or look after stays where it is. It does not keep the relay from
+// what is behind it, though there is more of it than a relay reads at a time.
+func TestARelayPassesOverWhatFails(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		keys, err := keyspace.NewKeys(keyspace.DefaultPrefix)
+		require.NoError(s, err)
+		const each = 150
+		for k := range each {
+			broken := fmt.Sprint("broken", k)
+			require.NoError(s, s.server.Set(keys.Record("alice", broken), "no hash"))
+			for _, member := range []string{"v9:" + broken, keyspace.WatchMember("alice", broken, "g")} {
+				_, err := s.server.ZAdd(s.watchKey("alice"), float64(s.at(0).UnixMilli()), member)
+				require.NoError(s, err)
+			}
+		}
+		s.accepted(s.message("a", time.Minute))
+		require.Equal(s, 1, s.loseTasks())
+		log := new(bytes.Buffer)
+		s.shared.Logger = slog.New(slog.NewTextHandler(log, nil))
+		s.work(relaying)
+		s.until(3 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 1)
+		s.ended("alice", "a", "d")
+		members, err := s.server.ZMembers(s.watchKey("alice"))
+		require.NoError(s, err)
+		require.Len(s, members, 2*each)
+		require.Equal(s, 1, strings.Count(log.String(), "has entries that this program can't read"))
+	})
 }

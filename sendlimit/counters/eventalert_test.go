@@ -43,7 +43,7 @@ func (c counting) outbox() *notices.Outbox {
 // waiting returns the ids in the outbox, oldest first.
 func (c counting) waiting() []string {
 	c.Helper()
-	due, err := c.outbox().Due(c.Context(), story.At("2051-01-01T00:00:00Z"), 1000)
+	due, _, err := c.outbox().Due(c.Context(), story.At("2051-01-01T00:00:00Z"), 1000)
 	require.NoError(c, err)
 	var ids []string
 	for _, notice := range due {

@@ -347,7 +347,7 @@ func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
 	s.Until("11:00")
 	s.Claim("a", "g1", "n1")
 	s.Wait(story.Lease)
-	due, err := s.Watch.Due(t.Context(), s.Now, 10)
+	due, _, err := s.Watch.Due(t.Context(), s.Now, 10)
 	require.NoError(t, err)
 	require.Equal(t, []messages.Watched{{User: "alice", ID: "a", Generation: "g1", Since: s.Now}}, due)
 	renewal, when, err := s.Watch.Renew(t.Context(), due[0], "g2", true, time.Time{})

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -76,26 +74,20 @@ type Watched struct {
 const ReadingWatchList = "reading the watch list"
 
 // Due lists the entries that are due at now, oldest first, at most perPartition of
-// each partition. It takes a few round trips. With an error it still returns what
-// could be read, such as the entries of a cluster's other masters.
-func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([]Watched, error) {
-	if perPartition < 1 {
-		return nil, &fault.InvalidError{Field: "per_partition", Value: strconv.Itoa(perPartition), Want: "at least 1"}
-	}
-	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
-	var due []Watched
-	failed := script.EachPartition(ctx, w.client, ReadingWatchList, w.keys.WatchOf, span, func(_ int, entry redis.Z) {
-		member, _ := entry.Member.(string) // no other type comes back
-		user, id, generation, ok := keyspace.ParseWatchMember(member)
-		if !ok {
-			return // maybe of a newer program, which looks after it
-		}
-		due = append(due, Watched{
-			User: user, ID: id, Generation: generation, Since: time.UnixMilli(int64(entry.Score)).UTC(),
+// each partition. It takes a few round trips. An entry that it can't read, of a newer
+// program perhaps, stays and is passed over; Due returns how many it saw. With an error it
+// still returns what could be read, such as the entries of a cluster's other masters.
+func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) (due []Watched, unreadable int, failed error) {
+	unreadable, failed = script.EachDue(ctx, w.client, ReadingWatchList, w.keys.WatchOf, now, perPartition,
+		func(_ int, member string, since time.Time) bool {
+			user, id, generation, ok := keyspace.ParseWatchMember(member)
+			if ok {
+				due = append(due, Watched{User: user, ID: id, Generation: generation, Since: since})
+			}
+			return ok
 		})
-	})
 	slices.SortStableFunc(due, func(a, b Watched) int { return a.Since.Compare(b.Since) })
-	return due, failed
+	return due, unreadable, failed
 }
 
 // Renewal is the outcome of Renew.

@@ -156,7 +156,7 @@ func TestPitfall34ADigestIsPutOnceWhoeverDies(t *testing.T) {
 	left, err = g.client.Exists(t.Context(), g.keys.Gathered(keyspace.Partition("ann"))).Result()
 	require.NoError(t, err)
 	require.Zero(t, left)
-	due, err := g.outbox.Due(t.Context(), story.At("12:05"), 10)
+	due, _, err := g.outbox.Due(t.Context(), story.At("12:05"), 10)
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 }

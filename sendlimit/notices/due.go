@@ -3,12 +3,10 @@ package notices
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -21,24 +19,21 @@ type Due struct {
 }
 
 // Due lists the notices that are due at now, oldest first, at most perPartition
-// of each partition, in a few round trips. Beside an error it returns what it
-// could read, such as what the other masters of a cluster have.
-func (n *Outbox) Due(ctx context.Context, now time.Time, perPartition int) ([]Due, error) {
+// of each partition, in a few round trips. An entry that it can't read, of a newer program
+// perhaps, stays and is passed over; Due returns how many it saw. Beside an error it returns
+// what it could read, such as what the other masters of a cluster have.
+func (n *Outbox) Due(ctx context.Context, now time.Time, perPartition int) (due []Due, unreadable int, failed error) {
 	const doing = "reading the outbox of notices"
-	if perPartition < 1 {
-		return nil, &fault.InvalidError{Field: "per_partition", Value: strconv.Itoa(perPartition), Want: "at least 1"}
-	}
-	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
-	var due []Due
-	failed := script.EachPartition(ctx, n.client, doing, n.keys.Notices, span, func(_ int, entry redis.Z) {
-		// Something else than an id may be a newer program's, which looks after it.
-		id, _ := entry.Member.(string)
-		if _, ok := ParseID(id); ok {
-			due = append(due, Due{ID: id, Since: time.UnixMilli(int64(entry.Score)).UTC()})
-		}
-	})
+	unreadable, failed = script.EachDue(ctx, n.client, doing, n.keys.Notices, now, perPartition,
+		func(_ int, id string, since time.Time) bool {
+			_, ok := ParseID(id)
+			if ok {
+				due = append(due, Due{ID: id, Since: since})
+			}
+			return ok
+		})
 	slices.SortStableFunc(due, func(a, b Due) int { return a.Since.Compare(b.Since) })
-	return due, failed
+	return due, unreadable, failed
 }
 
 // Queued is a notice that the queue has taken.

@@ -40,7 +40,7 @@ func TestRenew(t *testing.T) {
 	busy := claim(second, 12)
 	require.Equal(t, notices.Busy, busy.Verdict)
 	require.True(t, at(18).Equal(busy.Until), busy.Until)
-	due, err := outbox.Due(t.Context(), at(17), 10)
+	due, _, err := outbox.Due(t.Context(), at(17), 10)
 	require.NoError(t, err)
 	require.Empty(t, due, "it is due when the lease ends")
 	require.True(t, renew(first, 20), "past the lease, but nobody else has it")

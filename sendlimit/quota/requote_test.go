@@ -43,7 +43,7 @@ func (s *chargeStory) raised(day string) []string {
 	s.Helper()
 	outbox, err := notices.New(s.client, notices.Options{})
 	require.NoError(s, err)
-	due, err := outbox.Due(s.Context(), s.now.AddDate(2, 0, 0), 100)
+	due, _, err := outbox.Due(s.Context(), s.now.AddDate(2, 0, 0), 100)
 	require.NoError(s, err)
 	found := []string{}
 	for _, d := range due {

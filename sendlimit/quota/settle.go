@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -144,17 +143,12 @@ type DueHold struct {
 // read.
 func (c *Charges) Due(ctx context.Context, now time.Time, perPartition int) ([]DueHold, error) {
 	const doing = "reading the charges that are not settled"
-	if perPartition < 1 {
-		return nil, &fault.InvalidError{Field: "per_partition", Value: strconv.Itoa(perPartition), Want: "at least 1"}
-	}
-	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
 	var due []DueHold
-	failed := script.EachPartition(ctx, c.client, doing, c.keys.HoldsOf, span, func(partition int, entry redis.Z) {
-		attempt, _ := entry.Member.(string) // no other type comes back
-		due = append(due, DueHold{
-			Attempt: attempt, Since: time.UnixMilli(int64(entry.Score)).UTC(), partition: partition,
+	_, failed := script.EachDue(ctx, c.client, doing, c.keys.HoldsOf, now, perPartition,
+		func(partition int, attempt string, since time.Time) bool { // every name is an attempt's
+			due = append(due, DueHold{Attempt: attempt, Since: since, partition: partition})
+			return true
 		})
-	})
 	slices.SortStableFunc(due, func(a, b DueHold) int { return a.Since.Compare(b.Since) })
 	return due, failed
 }

@@ -131,7 +131,7 @@ func (o *noticeBox) put(t *rapid.T) {
 
 // relay compares what is due, and confirms that a notice is queued.
 func (o *noticeBox) relay(t *rapid.T) {
-	due, err := o.outbox.Due(t.Context(), o.now, 10)
+	due, _, err := o.outbox.Due(t.Context(), o.now, 10)
 	require.NoError(t, err)
 	var want []notices.Due
 	for _, n := range o.known {

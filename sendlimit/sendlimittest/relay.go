@@ -29,7 +29,7 @@ func (m *mailbox) confirm(t *rapid.T) {
 
 // relay renews due entries, and an entry as another relay may have seen it earlier.
 func (m *mailbox) relay(t *rapid.T) {
-	due, err := m.watch.Due(t.Context(), m.now, 1+len(m.messages))
+	due, _, err := m.watch.Due(t.Context(), m.now, 1+len(m.messages))
 	require.NoError(t, err)
 	wanted := make(map[string]messages.Watched)
 	for id, known := range m.messages {

@@ -17,12 +17,13 @@ import (
 // the queue may not have, make the hourly digests, and put the daily reports. Any number
 // of workers may run them at once.
 type NoticeJobs struct {
-	Notices *notices.Outbox
-	Reports *report.Reports
-	Queue   *queue.Queue
-	Clock   *storeclock.Clock
-	Deliver bool // the worker has an announcer
-	warned  bool // it has logged that it has none
+	Notices    *notices.Outbox
+	Reports    *report.Reports
+	Queue      *queue.Queue
+	Clock      *storeclock.Clock
+	Deliver    bool // the worker has an announcer
+	warned     bool // it has logged that it has none
+	unreadable int  // notices, at the last pass
 	// gathered is the hour before which all gathered alerts are in a digest.
 	gathered time.Time
 	// Kept is how long a notice waits for an announcer. Forget ends one that has waited
@@ -57,7 +58,12 @@ func (j *NoticeJobs) relay(ctx context.Context) error {
 	}
 	for {
 		now := j.Clock.Now()
-		due, unread := j.Notices.Due(ctx, now, perPartition)
+		due, unreadable, unread := j.Notices.Due(ctx, now, perPartition)
+		if unreadable > j.unreadable {
+			j.Logger.WarnContext(ctx, "the outbox has notices that this program can't read: it passes them over;"+
+				" a newer worker looks after what it wrote", "notices", unreadable)
+		}
+		j.unreadable = unreadable
 		if len(due) == 0 {
 			return unread
 		}
@@ -83,7 +89,7 @@ func (j *NoticeJobs) relay(ctx context.Context) error {
 // wait.
 func (j *NoticeJobs) endForgotten(ctx context.Context) error {
 	now := j.Clock.Now()
-	waiting, err := j.Notices.Due(ctx, now, 1)
+	waiting, _, err := j.Notices.Due(ctx, now, 1)
 	if len(waiting) == 0 {
 		return err
 	}
@@ -92,7 +98,7 @@ func (j *NoticeJobs) endForgotten(ctx context.Context) error {
 		j.Logger.WarnContext(ctx, "notices wait for something to announce them by: set up a mail server, see email_url",
 			"oldest", waiting[0].Since)
 	}
-	forgotten, err := j.Notices.Due(ctx, now.Add(-j.Kept), perPartition)
+	forgotten, _, err := j.Notices.Due(ctx, now.Add(-j.Kept), perPartition)
 	for _, notice := range forgotten {
 		err = errors.Join(err, j.Forget(ctx, notice.ID))
 	}

@@ -23,6 +23,7 @@ type Metrics struct {
 	drops     *prometheus.CounterVec
 	doubts    prometheus.Counter
 	oldest    prometheus.Gauge
+	unread    prometheus.Gauge
 	relays    prometheus.Counter
 	charges   *prometheus.CounterVec
 	notices   noticeMetrics
@@ -61,6 +62,10 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			Name: "sendlimit_watch_oldest_overdue_seconds",
 			Help: "How long the oldest entry of the watch list has been due, at the last pass of the relay; 0 for none.",
 		}),
+		unread: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "sendlimit_watch_unreadable",
+			Help: "Due entries of the watch list that this program can't read, at the last pass of the relay.",
+		}),
 		relays: counter("relayed_total", "Messages that the queue did not have, and that the relay put back."),
 		charges: counters("charges_looked_after_total",
 			"Charges of accounts that were left open, and that the relay settled, by how.", "end"),
@@ -79,7 +84,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	}
 	var failed []error
 	for _, c := range append(m.notices.collectors(),
-		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.relays, m.charges, m.scripts,
+		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.unread, m.relays, m.charges, m.scripts,
 		m.paces, m.pauses,
 	) {
 		failed = append(failed, r.Register(c))
@@ -157,6 +162,14 @@ func (m *Metrics) Overdue(oldest time.Duration) {
 		return
 	}
 	m.oldest.Set(oldest.Seconds())
+}
+
+// Unreadable sets how many due entries of the watch list can't be read.
+func (m *Metrics) Unreadable(entries int) {
+	if m == nil {
+		return
+	}
+	m.unread.Set(float64(entries))
 }
 
 // Relayed counts messages that the relay put back into the queue.

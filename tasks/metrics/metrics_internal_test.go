@@ -33,6 +33,7 @@ func TestMetricsCount(t *testing.T) {
 	m.Dropped("expired")
 	m.Uncertain()
 	m.Overdue(90 * time.Second)
+	m.Unreadable(3)
 	m.Relayed(0)
 	m.Relayed(7)
 	m.HeldUp(time.Second)
@@ -66,11 +67,14 @@ sendlimit_uncertain_total 1
 # HELP sendlimit_watch_oldest_overdue_seconds How long the oldest entry of the watch list has been due, at the last pass of the relay; 0 for none.
 # TYPE sendlimit_watch_oldest_overdue_seconds gauge
 sendlimit_watch_oldest_overdue_seconds 90
+# HELP sendlimit_watch_unreadable Due entries of the watch list that this program can't read, at the last pass of the relay.
+# TYPE sendlimit_watch_unreadable gauge
+sendlimit_watch_unreadable 3
 `
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(want),
 		"sendlimit_delivery_failures_total", "sendlimit_dropped_total", "sendlimit_postponed_total",
 		"sendlimit_relayed_total", "sendlimit_submits_total", "sendlimit_uncertain_total",
-		"sendlimit_watch_oldest_overdue_seconds"))
+		"sendlimit_watch_oldest_overdue_seconds", "sendlimit_watch_unreadable"))
 
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)
@@ -102,6 +106,7 @@ func TestNoMetricsCountNothing(t *testing.T) {
 		m.Dropped("")
 		m.Uncertain()
 		m.Overdue(0)
+		m.Unreadable(0)
 		m.Relayed(1)
 		m.MeasureScripts(nil)
 	})
@@ -139,5 +144,5 @@ func TestEveryMetricIsRegistered(t *testing.T) {
 			registered++
 		}
 	}
-	require.Equal(t, 16, registered)
+	require.Equal(t, 17, registered)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,14 +29,9 @@ type Relay struct {
 	Learn   func(context.Context) // learns the store's clock
 	Metrics *metrics.Metrics
 	Logger  *slog.Logger
-}
 
-const (
-	// perPartition is how many due entries of a partition a relay reads at a time, and
-	// together how many it works on at once.
-	perPartition = 100
-	together     = 32
-)
+	unreadable int // entries of the watch list, at the last pass
+}
 
 // Start looks at the watch list and at the charges at these intervals, until the returned
 // function is called. That function waits for running passes to end.
@@ -53,72 +47,55 @@ func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery time.Duratio
 	})
 }
 
-// pass looks after all due messages, until none is due or none moves.
+// pass looks after all due messages.
 func (r *Relay) pass(ctx context.Context) error {
-	for first := true; ; first = false {
+	var work queue.Workload
+	var renewed atomic.Int64
+	first, most := true, 0
+	err := each(ctx, func(perPartition int) ([]messages.Watched, error) {
 		now := r.Clock.Now()
-		due, unread := r.Watch.Due(ctx, now, perPartition)
+		due, unreadable, failed := r.Watch.Due(ctx, now, perPartition)
 		if first {
 			oldest := time.Duration(0)
 			if len(due) > 0 {
 				oldest = now.Sub(due[0].Since)
 			}
 			r.Metrics.Overdue(oldest)
+			first = false
 		}
+		most = max(most, unreadable)
 		if len(due) == 0 {
-			return unread
+			return nil, failed
 		}
-		work, err := r.Queue.Workload()
-		if err != nil {
-			return errors.Join(unread, err)
+		var err error
+		if work, err = r.Queue.Workload(); err != nil {
+			return nil, errors.Join(failed, err)
 		}
-		moved, err := r.lookAfterAll(ctx, due, work)
-		if err = errors.Join(unread, err); err != nil || moved == 0 {
-			return err
+		return due, failed
+	}, func(entry messages.Watched) (bool, error) {
+		result, err := r.lookAfter(ctx, entry, work)
+		if result == messages.Renewed && err == nil {
+			renewed.Add(1)
 		}
-	}
-}
-
-// lookAfterAll looks after messages, several at a time. It returns how many need no second
-// look, and the first error.
-func (r *Relay) lookAfterAll(ctx context.Context, due []messages.Watched, work queue.Workload) (int, error) {
-	var moved, renewed atomic.Int64
-	var failed error
-	var once sync.Once
-	var workers sync.WaitGroup
-	entries := make(chan messages.Watched)
-	for range min(together, len(due)) {
-		workers.Go(func() {
-			for entry := range entries {
-				result, err := r.lookAfter(ctx, entry, work)
-				if err != nil {
-					once.Do(func() { failed = err })
-					continue
-				}
-				switch result {
-				case messages.NotDue: // our clock is ahead: the next pass looks again
-					continue
-				case messages.Renewed:
-					renewed.Add(1)
-				case messages.Gone, messages.Deferred:
-				}
-				moved.Add(1)
-			}
-		})
-	}
-	for _, entry := range due {
-		if ctx.Err() != nil {
-			break
-		}
-		entries <- entry
-	}
-	close(entries)
-	workers.Wait()
+		return result != messages.NotDue, err // then our clock is ahead: the next pass looks again
+	})
+	r.tellUnreadable(ctx, most)
 	r.Metrics.Relayed(int(renewed.Load()))
 	if renewed.Load() > 0 {
 		r.Logger.InfoContext(ctx, "put messages back into the queue", "messages", renewed.Load())
 	}
-	return int(moved.Load()), errors.Join(failed, ctx.Err())
+	return err
+}
+
+// tellUnreadable says how many due entries this program can't read, and warns if there are
+// more of them than before.
+func (r *Relay) tellUnreadable(ctx context.Context, entries int) {
+	r.Metrics.Unreadable(entries)
+	if entries > r.unreadable {
+		r.Logger.WarnContext(ctx, "the watch list has entries that this program can't read: it passes them over;"+
+			" a newer worker looks after what it wrote", "entries", entries)
+	}
+	r.unreadable = entries
 }
 
 // lookAfter looks after one message.

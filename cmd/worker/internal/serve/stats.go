@@ -87,7 +87,7 @@ func oldestOverdue(ctx context.Context, client redis.UniversalClient, watch *mes
 	if err != nil {
 		return 0, store.Explain(err, "asking the store for the time")
 	}
-	due, err := watch.Due(ctx, now, 1)
+	due, _, err := watch.Due(ctx, now, 1)
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}

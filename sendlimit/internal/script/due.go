@@ -1,0 +1,64 @@
+package script
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// If what is read first of a partition has unreadable entries, this many more are read at
+// a time, up to mostRead in all.
+const (
+	readOn   = 1000
+	mostRead = 10_000
+)
+
+// EachDue reads the entries of each partition's sorted set that are due at now, oldest
+// first, and calls take for each. take reports whether it can read the entry. An entry
+// that it can't read may be of a newer program: it stays, and does not hide what is behind
+// it. At most perPartition readable entries of each partition are read. EachDue returns the
+// number of unreadable ones that it saw. Where some partitions can't be read it goes on,
+// and returns the first error.
+func EachDue(
+	ctx context.Context, client redis.Cmdable, doing string, key func(partition int) string,
+	now time.Time, perPartition int, take func(partition int, member string, since time.Time) bool,
+) (unreadable int, failed error) {
+	if perPartition < 1 {
+		return 0, &fault.InvalidError{Field: "per_partition", Value: strconv.Itoa(perPartition), Want: "at least 1"}
+	}
+	var seen, readable [keyspace.Partitions]int
+	see := func(partition int, entry redis.Z) {
+		seen[partition]++
+		if readable[partition] == perPartition {
+			return
+		}
+		member, _ := entry.Member.(string) // no other type comes back
+		if take(partition, member, time.UnixMilli(int64(entry.Score)).UTC()) {
+			readable[partition]++
+		} else {
+			unreadable++
+		}
+	}
+	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
+	failed = EachPartition(ctx, client, doing, key, span, see)
+	for partition := range keyspace.Partitions {
+		span.Key, span.Count = key(partition), readOn
+		for upTo := perPartition; seen[partition] == upTo && readable[partition] < perPartition && upTo < mostRead; upTo += readOn {
+			span.Offset = int64(upTo)
+			entries, err := client.ZRangeArgsWithScores(ctx, span).Result()
+			if err != nil && failed == nil {
+				failed = store.Explain(err, doing)
+			}
+			for _, entry := range entries {
+				see(partition, entry)
+			}
+		}
+	}
+	return unreadable, failed
+}
