@@ -17,7 +17,7 @@ local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
 WORK = 20000 -- less than in other scripts: other calls wait for a claim
 
 local classes, excluded = {}, {}
-local resume_at, resume_class = string.match(ARGV[21], '^(%S+) ?(.*)$')
+local resume_at, resume_rule, resume_class = string.match(ARGV[21], '^(%S+) (%S+) ?(.*)$')
 
 -- class_of returns the class of a category; false stands for no category.
 local function class_of(category)
@@ -25,7 +25,11 @@ local function class_of(category)
   if not classes[name] then
     local rules = rules_in(rule_words, category_words, category)
     if name == '' or rules.category or rules.exempt then
-      classes[name] = {name = name, rules = rules, from = resume_class == name and tonumber(resume_at) or now}
+      local class = {name = name, rules = rules, from = now}
+      if resume_class == name then
+        class.from, class.in_the_way, class.goes_on = tonumber(resume_at), tonumber(resume_rule), true
+      end
+      classes[name] = class
     else
       classes[name] = class_of(false)
     end
@@ -124,17 +128,21 @@ end
 
 -- judge finds times for as many late messages as one call can, and returns how many
 -- it judged. If the first one needs more than one call, it also returns where its
--- search continues.
+-- search continues, and its class, as in the reply.
 local function judge(late)
   for k = 1, #late do
     local m = late[k]
     if now < m.expires then
       if not search_in(m.class) then return k - 1 end
       local free, resume, first = m.class.next_free(math.min(m.expires - 1, now + reach))
-      if resume then return k - 1, k == 1 and resume end
-      -- If nothing was in its own way, the reason is that of the one before it.
-      m.class.in_the_way = first or m.class.in_the_way
-      m.rule = m.class.in_the_way
+      local class = m.class
+      -- What an earlier call found in its way came first. If nothing was in its own way,
+      -- the reason is that of the one before it.
+      if not class.goes_on then class.in_the_way = first or class.in_the_way end
+      if resume and k > 1 then return k - 1 end
+      class.in_the_way = class.in_the_way or first
+      if resume then return 0, resume, (class.in_the_way or '-') .. ' ' .. class.name end
+      class.goes_on, m.rule = false, class.in_the_way
       if free then give(m, free) end
     end
   end

@@ -117,7 +117,7 @@ local function new_search(rules, direction, from, excluded, readers, taken)
       end
     end
     if u >= beyond and beyond <= last_u then handed_back = direction * beyond end
-    if handed_back then return nil, handed_back end
+    if handed_back then return nil, handed_back, in_the_way end
     if u > last_u then return nil, nil, in_the_way end
     return direction * u, nil, in_the_way
   end

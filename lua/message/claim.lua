@@ -37,7 +37,7 @@
 -- ARGV[19] messages due before this are given up, since they may have been sent, Unix
 --          ms; "" for none
 -- ARGV[20] delay of the watch entry of a postponed message, ms
--- ARGV[21] where the search for a free time continues, and its class, as in the
+-- ARGV[21] where the search for a free time continues, and in which class, as in the
 --          reply; "" to start now
 -- ARGV[22] fair time after the lease of another delivery, ms; 0 for none
 --
@@ -51,8 +51,9 @@
 --          {EARLY, now, due}           not yet due
 --          {DROP, now, send time, reason, account, notices, changes ...}
 --          {POSTPONED, now, notices, changes ...}
---          {LOOK_ON, now, where the search continues or 0, its class, notices,
---          changes ...}: ask again
+--          {LOOK_ON, now, where the search continues or 0, what was first in the way
+--          ("-" for nothing, a number as in fragments/search.lua) and its class,
+--          notices, changes ...}: ask again
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua: late messages only
 --          account is the charged account, "" for none. notices is an array of the
 --          ids of alerts' notices. changes has five elements for each changed message
@@ -227,8 +228,8 @@ end
 
 local late, behind = late_ones()
 excluded[id] = true
-local judged, resume = judge(late)
-if resume then return {LOOK_ON, now, resume, late[1].class.name, notices} end
+local judged, resume, resume_in = judge(late)
+if resume then return {LOOK_ON, now, resume, resume_in, notices} end
 
 -- wait_for returns the reply that the message waits for an older one, or nil if it has
 -- waited for too long. Its patience does not start before `from`.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -540,4 +541,28 @@ func checkBacklogs(t *testing.T, count int64) {
 			sendlimittest.CheckBacklog(t, client, fmt.Sprintf("b%d", n))
 		}
 	})
+}
+
+// The search for a free time took several calls: the record names what was in the way
+// first, and not what the last call met first.
+func TestTheReasonOfALongSearchIsTheFirst(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute", "5/hour")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Until("12:00")
+	const full = 8000 // places, 5 in every hour
+	every := 11 * time.Minute
+	places := make([]redis.Z, full)
+	for i := range places {
+		places[i] = redis.Z{Score: float64(s.Now.Add(time.Duration(i) * every).UnixMilli()), Member: fmt.Sprint("m", i)}
+	}
+	require.NoError(t, s.Client.ZAdd(t.Context(), story.KeysOf(s.Options).Timeline("alice"), places...).Err())
+	s.Options.ExpireAfter = 366 * 24 * time.Hour
+	gate, err := messages.NewGate(s.Client, s.Options)
+	require.NoError(t, err)
+	claim, err := gate.Claim(t.Context(), messages.Delivery{User: "alice", ID: "a", Generation: "g1", Nonce: "n1"}, time.Minute, s.Now)
+	require.NoError(t, err)
+	require.Equal(t, messages.Postponed, claim.Verdict)
+	require.Equal(t, s.Now.Add((full-5)*every+time.Hour), claim.Placed[0].At)
+	require.Equal(t, "late 1 60000", s.Field("a", "w"))
 }
