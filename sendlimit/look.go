@@ -165,60 +165,95 @@ func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	return u, nil
 }
 
-// joined returns two lists of stretches one after the other. Two that touch become one.
+// joined returns two lists of stretches one after the other. Those that touch become one.
 func joined(first, second []calendar.Stretch) []calendar.Stretch {
-	if last := len(first) - 1; last >= 0 && len(second) > 0 && first[last].Until.Equal(second[0].From) {
-		first[last].Until, second = second[0].Until, second[1:]
-	}
-	return append(first, second...)
-}
-
-// usageAt returns the usage by the rules of one time.
-func (t *Timeline) usageAt(ctx context.Context, book *judge.Rulebook, r UsageRequest) (Usage, judge.UserRules, error) {
-	const doing = "reading the usage"
-	spanned := !r.From.IsZero() || !r.To.IsZero()
-	call := judge.Call{Client: t.client, Script: lua.Usage, Doing: doing, User: r.User, At: func(judge.UserRules) time.Time {
-		return cmp.Or(r.At, r.Now)
-	}}
-	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
-		about := t.about(r.Now, cmp.Or(r.At, r.From), by.Rules.Scope(r.Category))
-		return []string{t.keys.Timeline(r.User), t.settings(r.User)},
-			append(by.Arguments(about, 3), script.Milliseconds(r.At), script.Milliseconds(r.From), script.Milliseconds(r.To))
-	})
-	if err != nil {
-		return Usage{}, by, err
-	}
-	scope := by.Rules.Scope(r.Category)
-	u, err := usage(scope, script.Read(answer, doing), spanned)
-	u.Blocked, u.OptedOut = by.Blocked, scope.OptedOut
-	if err == nil && spanned {
-		u.Quiet = scope.QuietWithin(r.From.UnixMilli(), r.To.UnixMilli())
-		u.Free = subtract(u.Free, u.Quiet)
-		if by.Blocked || scope.OptedOut {
-			u.Free = nil
+	for _, s := range second {
+		if last := len(first) - 1; last >= 0 && first[last].Until.Equal(s.From) {
+			first[last].Until = s.Until
+		} else {
+			first = append(first, s)
 		}
 	}
-	return u, by, err
+	return first
 }
 
-func usage(c *judge.Scope, in *script.ReplyReader, spanned bool) (Usage, error) {
-	u := Usage{Now: in.Time(0), At: in.Time(1)}
-	for number := 1; number <= c.Count(); number++ {
-		row := in.Nested(1 + number)
+// usageAt returns the usage by the rules of one time. It takes as many calls as necessary:
+// one long call would block the server.
+func (t *Timeline) usageAt(ctx context.Context, book *judge.Rulebook, r UsageRequest) (Usage, judge.UserRules, error) {
+	const doing = "reading the usage"
+	var u Usage
+	spanned := !r.From.IsZero() || !r.To.IsZero()
+	cursor := judge.SearchCursor{Begin: ""}
+	call := judge.Call{Client: t.client, Script: lua.Usage, Doing: doing, User: r.User, At: func(judge.UserRules) time.Time {
+		return cmp.Or(r.At, u.At, r.Now)
+	}}
+	for {
+		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
+			from := cursor.Under(by)
+			about := t.about(r.Now, cmp.Or(r.At, r.From), by.Rules.Scope(r.Category))
+			return []string{t.keys.Timeline(r.User), t.settings(r.User)}, append(by.Arguments(about, 4),
+				script.Milliseconds(cmp.Or(r.At, u.At)), script.Milliseconds(r.From), script.Milliseconds(r.To), from)
+		})
+		if err != nil {
+			return Usage{}, by, err
+		}
+		book = by.Book
+		if cursor.Anew() {
+			u = Usage{}
+		}
+		scope, in := by.Rules.Scope(r.Category), script.Read(answer, doing)
+		next := u.read(scope, in)
+		if in.Err != nil {
+			return Usage{}, by, in.Err
+		}
+		if next != "" {
+			if err := cursor.GoOn(doing, by, next); err != nil {
+				return Usage{}, by, err
+			}
+			continue
+		}
+		if len(u.Rules) != scope.Count() {
+			return Usage{}, by, script.ReplyError(doing, fmt.Sprintf("%d rules", len(u.Rules)))
+		}
+		u.Blocked, u.OptedOut = by.Blocked, scope.OptedOut
+		if spanned {
+			u.Quiet = scope.QuietWithin(r.From.UnixMilli(), r.To.UnixMilli())
+			u.Free = subtract(u.Free, u.Quiet)
+			if by.Blocked || scope.OptedOut {
+				u.Free = nil
+			}
+		}
+		return u, by, nil
+	}
+}
+
+// read adds the answer of a call, see lua/place/usage.lua. It returns where the next call
+// continues, "" after the last.
+func (u *Usage) read(c *judge.Scope, in *script.ReplyReader) (next string) {
+	if u.Now.IsZero() {
+		u.Now, u.At = in.Time(0), in.Time(1)
+	}
+	next = in.String(2)
+	free := in.Nested(3)
+	var more []calendar.Stretch
+	for i := 0; i < len(free.Reply); i += 2 {
+		more = append(more, calendar.Stretch{From: free.Time(i), Until: free.Time(i + 1)})
+	}
+	u.Free = joined(u.Free, more)
+	in.Absorb(free)
+	for i := 4; i < len(in.Reply); i++ {
+		row, number := in.Nested(i), len(u.Rules)+1
+		if number > c.Count() {
+			in.Absorb(&script.ReplyReader{Err: script.ReplyError(in.Doing, fmt.Sprintf("rule %d", number))})
+			return ""
+		}
 		rule, category := c.Rule(number)
 		u.Rules = append(u.Rules, RuleUsage{
 			Rule: rule, Category: category, Used: int(row.Int(0)), From: row.Time(1), Until: row.Time(2),
 		})
 		in.Absorb(row)
 	}
-	if spanned {
-		free := in.Nested(2 + c.Count())
-		for i := 0; i < len(free.Reply); i += 2 {
-			u.Free = append(u.Free, calendar.Stretch{From: free.Time(i), Until: free.Time(i + 1)})
-		}
-		in.Absorb(free)
-	}
-	return u, in.Err
+	return next
 }
 
 // subtract returns stretches without the parts that others cover. Both lists

@@ -33,9 +33,9 @@ end
 local function crowd(reader, t, limit, window, excluded)
   cover(reader, t)
   local times, ids, key, beyond = reader.times, reader.ids, reader.list.key, reader.beyond
-  local first, last = beyond, beyond - 1 -- the nearest on each side, at most `limit`
-  while first > 1 and times[first - 1] > t - window and beyond - first < limit do first = first - 1 end
-  while times[last + 1] and times[last + 1] < t + window and last - beyond + 1 < limit do last = last + 1 end
+  local first = math.max(less(times, t - window + 1) + 1, beyond - limit) -- the nearest on each side, at most `limit`
+  local last = math.min(less(times, t + window), beyond + limit - 1)
+  spent = spent + 8
   if last - first + 1 < limit then return 0 end
   local sides = {{from = t - window + 1, till = t + 1, total = 0}, {from = t + 1, till = t + window, total = 0}}
   sides[1].all, sides[2].all = beyond - first == limit, last - beyond + 1 == limit
@@ -43,13 +43,22 @@ local function crowd(reader, t, limit, window, excluded)
   if reader.start <= t - window + 1 then first, sides[1].all = less(times, t - window + 1) + 1, false end
   if reader.known >= t + window then last, sides[2].all = less(times, t + window), false end
   local added = first - 1 -- groups overlap
+  if sides[1].all and sides[2].all then last = first - 1 end -- both are counted below
+  spent = spent + math.max(0, last - limit + 2 - first) / 4
   for i = first, last - limit + 1 do
     local j = i + limit - 1
     if times[j] - times[i] < window then
-      for k = math.max(i, added + 1), j do
+      local k = math.max(i, added + 1)
+      sides[1].total = sides[1].total + math.max(0, math.min(j, beyond - 1) - k + 1)
+      sides[2].total = sides[2].total + math.max(0, j - math.max(k, beyond) + 1)
+      while k <= j do
         local side = k < beyond and sides[1] or sides[2]
         local n = #side
-        side.total, side[n + 1], side[n + 2] = side.total + 1, ids[k], times[k]
+        if n == 2 * MOST_CONFLICTS then -- the others are not listed
+          k = k < beyond and beyond or j + 1
+        else
+          side[n + 1], side[n + 2], k = ids[k], times[k], k + 1
+        end
       end
       added = j
     end

@@ -11,10 +11,10 @@
 -- Needs the locals of message/claim.lua, such as the message `this`.
 --@include id_order
 local MOST, LOOKED = 100, 1000 -- messages placed, records looked at, in one call
+local LOOK = 4 -- steps of a look, see near
 -- How a message waits for an older one, ms: SOON to LATER between two looks, at most
 -- PATIENCE in all, and not in the last RESERVE before its own expiry.
 local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
-WORK = 20000 -- less than in other scripts: other calls wait for a claim
 
 local classes, excluded = {}, {}
 local resume_at, resume_rule, resume_class = string.match(ARGV[21], '^(%S+) (%S+) ?(.*)$')
@@ -52,6 +52,7 @@ local function late_ones()
     local open = m
     if not m then
       local key = records .. string.gsub(other, ':', '/')
+      spent = spent + LOOK
       local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u')
       local is = state_of(f[1], f[2])
       open = is == PENDING or is == SENDING
@@ -103,10 +104,11 @@ end
 local given = {of = {}} -- times that late messages got, ascending, and their categories
 
 -- search_in gives a class a search that knows all times given. It returns false if
--- another search is too much for this call: all share the steps of one call.
-local function search_in(class)
+-- another search is too much for this call: all share the steps of one call, and only
+-- that of the first message is always begun.
+local function search_in(class, k)
   if class.next_free and class.knows == #given then return true end
-  if spent > WORK then return false end
+  if spent > WORK and k > 1 then return false end
   local taken = {of = {}}
   for k = 1, #given do taken[k], taken.of[k] = given[k], given.of[k] end
   class.next_free, class.take_it = new_search(class.rules, 1, class.from, excluded, nil, taken)
@@ -133,7 +135,7 @@ local function judge(late)
   for k = 1, #late do
     local m = late[k]
     if now < m.expires then
-      if not search_in(m.class) then return k - 1 end
+      if not search_in(m.class, k) then return k - 1 end
       local free, resume, first = m.class.next_free(math.min(m.expires - 1, now + reach))
       local class = m.class
       -- What an earlier call found in its way came first. If nothing was in its own way,

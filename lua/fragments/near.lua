@@ -7,7 +7,9 @@
 --
 -- Excluded messages, a set of ids, do not count. Times that are taken count as places.
 local MOST_CONFLICTS = 10
+local FAR = 128 -- places that a read may walk over; more are counted first
 local spent = 0 -- steps taken so far, about 0.25 us each; see WORK in search
+local oldest = -math.huge -- earlier places do not count, for searches upwards
 
 -- lists_of returns the list of each rule. `most` is how many places on each side of a
 -- time matter to its sliding rules, `window` the largest window of these, ms.
@@ -59,7 +61,7 @@ end
 -- count_in returns how many places of a key count in [from, till).
 local function count_in(key, from, till, excluded)
   spent = spent + 8
-  local count = redis.call('ZCOUNT', key, from, till - 1)
+  local count = redis.call('ZCOUNT', key, math.max(from, oldest), till - 1)
   if not excluded then return count end
   local times = excluded_in(key, excluded)
   return count - less(times, till) + less(times, from)
@@ -123,7 +125,18 @@ end
 local function read_on(reader) -- reads the next few
   local key, chunk, direction = reader.list.key, reader.chunk, reader.direction
   local read
-  if direction > 0 then
+  if reader.same > FAR then -- by rank: it does not walk over those of the same time
+    local start = string.format('%.0f', direction * reader.known)
+    local rank = reader.same
+    if direction > 0 then
+      rank = rank + redis.call('ZCOUNT', key, '-inf', '(' .. start)
+      read = redis.call('ZRANGE', key, rank, rank + chunk - 1, 'WITHSCORES')
+    else
+      rank = rank + redis.call('ZCOUNT', key, '(' .. start, '+inf')
+      read = redis.call('ZRANGE', key, rank, rank + chunk - 1, 'REV', 'WITHSCORES')
+    end
+    spent = spent + 8
+  elseif direction > 0 then
     read = redis.call('ZRANGE', key, reader.known, '+inf', 'BYSCORE', 'LIMIT', reader.same, chunk, 'WITHSCORES')
   else
     read = redis.call('ZRANGE', key, -reader.known, '-inf', 'BYSCORE', 'REV', 'LIMIT', reader.same, chunk, 'WITHSCORES')
@@ -145,7 +158,7 @@ end
 -- skip_to starts a reader at the earliest place up to u that matters. Others of the
 -- same time do not: as many as matter to any rule follow.
 local function skip_to(reader, u)
-  local list, start, surplus = reader.list, u - reader.list.window + 1, 0
+  local list, start, surplus = reader.list, math.max(u - reader.list.window + 1, oldest), 0
   local most = list.most + (reader.excluded and #excluded_in(list.key, reader.excluded) or 0)
   local nth
   if reader.direction > 0 then
@@ -166,7 +179,7 @@ end
 -- cover makes a reader read all that matters to u, which is no earlier than before.
 local function cover(reader, u)
   local list, reads = reader.list, 0
-  if reader.known <= u - list.window then start_at(reader, u - list.window + 1, 16) end
+  if reader.known <= u - list.window then start_at(reader, math.max(u - list.window + 1, oldest), 16) end
   while true do
     while reader.times[reader.beyond] and reader.times[reader.beyond] <= u do reader.beyond = reader.beyond + 1 end
     if reader.known >= u + list.window or reader.count - reader.beyond + 1 >= list.most then return end

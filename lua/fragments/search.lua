@@ -8,7 +8,7 @@
 -- does the same on the mirrored axis u = -t.
 --@include quiet
 --@include near
-local WORK = 100000 -- steps of all searches of one call, before one stops
+local WORK = 10000 -- steps of one call, before a search stops
 
 -- taken_in returns the taken times that a list counts, ascending on a search's axis.
 local function taken_in(list, direction, taken)

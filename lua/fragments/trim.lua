@@ -2,8 +2,11 @@
 -- found by their places. Keys of the user's records differ only in the message id.
 local AT_ONCE = 64 -- places looked at in a call; later calls do the rest
 local function trim(oldest, places)
-  if not record then return redis.call('ZREMRANGEBYSCORE', places, '-inf', oldest) end
   local old = redis.call('ZRANGE', places, '-inf', oldest, 'BYSCORE', 'LIMIT', 0, AT_ONCE)
+  if not record then
+    if #old > 0 then redis.call('ZREM', places, unpack(old)) end
+    return
+  end
   local records, ended = string.sub(record, 1, #record - #id), {}
   for k = 1, #old do
     local r = redis.call('HMGET', records .. string.gsub(old[k], ':', '/'), 's', 'g')

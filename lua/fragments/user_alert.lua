@@ -3,21 +3,16 @@
 -- Daily rules have the natural day or a window of 24 hours. The fullest of them, in
 -- percent, counts. The alert is for the natural day of the place's time.
 --@include alert
+--@include fullest
+local MOST_STEPS = 4000 -- of one rule
 
 -- fullest_window returns how many places the fullest sliding window that contains at
--- has, without forgotten ones; 0 if all places near at are fewer than `least`.
+-- has, without forgotten ones; 0 if all places near at are fewer than `least`. Of very
+-- many windows it looks at a part.
 local function fullest_window(window, at, least)
   local first, last = math.max(at - window + 1, now - keep), at + window - 1
   if redis.call('ZCOUNT', timeline, first, last) < least then return 0 end
-  local near = redis.call('ZRANGE', timeline, first, last, 'BYSCORE', 'WITHSCORES')
-  local most, i = 0, 2
-  for j = 2, #near, 2 do
-    while near[j] - near[i] >= window do i = i + 2 end
-    -- near[i] to near[j] are less than a window apart. If at is between them, it is
-    -- in the same window.
-    if near[i] - at <= 0 and near[j] - at >= 0 then most = math.max(most, (j - i) / 2 + 1) end
-  end
-  return most
+  return (fullest(timeline, window, at, now - keep, MOST_STEPS, {}))
 end
 
 -- alert_user raises an alert if the place at `at` brought a daily rule to a

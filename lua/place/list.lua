@@ -16,22 +16,23 @@
 --
 -- Returns  {now, send time and id to continue after, id, send time, ...}. The time and
 --          id to continue after are 0 and "" unless the call's work was used up first.
--- Cost     O(log n + k) in the user's n reservations, k of them listed, and at
---          most LOOKED records.
+-- Cost     O(log n + k) in the user's n reservations, k of them listed: at most LISTED,
+--          and at most LOOKED records.
 
 if not (#KEYS == 1 and #ARGV == 7 or #KEYS == 2 and #ARGV == 8) then
   return redis.error_reply('ERR place/list.lua: wrong number of keys or arguments')
 end
 
-local LOOKED = 1000 -- records looked at in one call
+local LISTED, LOOKED = 1000, 1000 -- reservations listed, records looked at, in one call
+local PAGE = 250 -- reservations read at once
 --@include clock
 --@include record
 local after_at, after_id = tonumber(ARGV[4]), ARGV[5]
 local remembered, records = now - ARGV[7], ARGV[8]
 local from = math.max(tonumber(ARGV[2]) or 0, after_at or 0)
 if not records then from = math.max(from, remembered) end
-local till = ARGV[3] == '' and '+inf' or tonumber(ARGV[3]) - 1
-local limit = tonumber(ARGV[6])
+local till = ARGV[3] == '' and math.huge or tonumber(ARGV[3]) - 1
+local limit = math.min(tonumber(ARGV[6]), LISTED)
 
 --@include id_order
 
@@ -48,18 +49,41 @@ end
 
 local reply, listed = {now, 0, ''}, 0
 
+-- rank_in returns how many places of a list come before those to list. It does not walk
+-- over those of one time.
+local function rank_in(key)
+  local start = string.format('%.0f', from)
+  local rank = redis.call('ZCOUNT', key, '-inf', '(' .. start)
+  if from ~= after_at then return rank end
+  local beyond = rank + redis.call('ZCOUNT', key, from, from)
+  while rank < beyond do
+    local middle = math.floor((rank + beyond) / 2)
+    if id_at_or_before(redis.call('ZRANGE', key, middle, middle)[1], after_id) then
+      rank = middle + 1
+    else
+      beyond = middle
+    end
+  end
+  return rank
+end
+
+local function list_of(key, counted)
+  return {key = key, read = {}, k = 1, rank = key and rank_in(key), more = key ~= nil, counted = counted}
+end
+
 -- head returns the first place of a list, nil at its end. It reads more if needed.
 local function head(list)
   if list.k > #list.read and list.more then
-    local wanted = limit - listed
-    list.read = redis.call('ZRANGE', list.key, from, till, 'BYSCORE', 'LIMIT', list.passed, wanted, 'WITHSCORES')
-    list.k, list.passed, list.more = 1, list.passed + #list.read / 2, #list.read == 2 * wanted
+    local wanted = math.min(limit - listed, PAGE)
+    list.read = redis.call('ZRANGE', list.key, list.rank, list.rank + wanted - 1, 'WITHSCORES')
+    list.k, list.rank, list.more = 1, list.rank + wanted, #list.read == 2 * wanted
   end
-  return list.read[list.k], tonumber(list.read[list.k + 1])
+  local at = tonumber(list.read[list.k + 1])
+  if not at or at > till then return nil end
+  return list.read[list.k], at
 end
 
-local timeline = {key = KEYS[1], read = {}, k = 1, passed = 0, more = true, counted = true}
-local uncounted = {key = KEYS[2], read = {}, k = 1, passed = 0, more = KEYS[2] ~= nil}
+local timeline, uncounted = list_of(KEYS[1], true), list_of(KEYS[2], false)
 while listed < limit do
   local list, id, at = timeline, head(timeline)
   local other, other_at = head(uncounted)
@@ -76,7 +100,7 @@ while listed < limit do
     end
     after_at, after_id = at, id
   end
-  if looked == LOOKED then
+  if looked == LOOKED or listed == LISTED then
     reply[2], reply[3] = at, id
     break
   end

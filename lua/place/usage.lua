@@ -7,15 +7,19 @@
 -- ARGV[10] the time, Unix ms; "" for now
 -- ARGV[11] start of the span, Unix ms; "" for no stretches
 -- ARGV[12] end of the span, Unix ms, exclusive
+-- ARGV[13] where a former call stopped, as in the reply; "" to start
 --
--- Returns  {now, the time, {used, from, until of the counted window} for each rule,
---          {from, until, ...} of the free stretches}; or
---          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
--- Cost     O(log n + r (k + l)) in the user's n reservations and r rules: k in the
---          span and a largest window around it, l in twice that window around the
---          time, of those that the rule counts.
+-- Returns  {now, the time, where the next call continues or "", {from, until, ...} of the
+--          free stretches, {used, from, until of the counted window} for each rule}. Each
+--          call returns the rules and stretches that former ones did not; a stretch may
+--          begin where the last one ended. Or {SETTINGS_CHANGED, ...}, see
+--          fragments/settings.lua.
+-- Cost     O(log n + k) in the user's n reservations, k of them in the span and a largest
+--          window around it, and for some rules in twice their window around the time:
+--          see fragments/fullest.lua. At most WORK steps a call (fragments/search.lua),
+--          and for each of r rules 1/r of that.
 
-if #KEYS ~= 2 or #ARGV ~= 12 then
+if #KEYS ~= 2 or #ARGV ~= 13 then
   return redis.error_reply('ERR place/usage.lua: wrong number of keys or arguments')
 end
 
@@ -28,88 +32,110 @@ local span_from, span_till = tonumber(ARGV[11]), tonumber(ARGV[12])
 --@include settings
 --@include policy
 --@include category
+--@include search
+--@include fullest
 
 local changed = settings_changed(KEYS[2], at)
 if changed then return changed end
 local rules = rules_of(rule_words, scope_words)
+local lists = lists_of(rules)
+local free = {}
+local reply = {now, at, '', free}
+oldest = now - keep
 
-local function key_of(r) return r <= rules.overall and timeline or places_of(rules.category) end
-
-local function times_between(r, from, till) -- ascending, of [from, till), that rule r counts
-  local read = redis.call('ZRANGE', key_of(r), math.max(from, now - keep), till - 1, 'BYSCORE', 'WITHSCORES')
-  local times = {}
-  for k = 2, #read, 2 do times[k / 2] = tonumber(read[k]) end
-  return times
+-- How full the rules are, from the one on where a former call stopped.
+local first_rule, state, stretches_from = 1, {}, nil
+local numbers = {}
+for word in string.gmatch(ARGV[13], '%S+') do numbers[#numbers + 1] = tonumber(word) end
+if #numbers == 1 then
+  first_rule, stretches_from = rules.count + 1, numbers[1]
+elseif #numbers > 1 then
+  first_rule, state = numbers[1], {next = numbers[2], used = numbers[3], from = numbers[4], least = numbers[5]}
 end
-
--- fullest returns the count and start of the fullest window of sliding rule r that
--- contains `at`, the earliest of several. The window starts at a reservation or at
--- `at`: any other can start later and loses nothing.
-local function fullest(r)
-  local window = rules.windows[r]
-  local times = times_between(r, at - window + 1, at + window)
-  local used, from = 0, at
-  local first, last = 1, 0 -- times[first .. last] lie in the window from times[first]
-  while first <= #times and times[first] <= at do
-    while last < #times and times[last + 1] < times[first] + window do last = last + 1 end
-    if last - first + 1 > used then used, from = last - first + 1, times[first] end
-    first = first + 1
-  end
-  if #times - first + 1 > used then used, from = #times - first + 1, at end
-  return used, from
-end
-
-local reply = {now, at}
-for r = 1, rules.count do
-  local window = rules.windows[r]
+for r = first_rule, rules.count do
+  local window, key = rules.windows[r], lists[r].key
   if window > 0 then
-    local used, from = fullest(r)
-    reply[2 + r] = {used, from, from + window}
+    local used, from, steps = fullest(key, window, at, oldest, math.max(WORK - spent, WORK / rules.count), state)
+    spent = spent + steps
+    if not from then
+      local words = {r, state.next, state.used, state.from, state.least}
+      for k = 1, #words do words[k] = string.format('%.0f', words[k]) end
+      reply[3] = table.concat(words, ' ')
+      return reply
+    end
+    reply[#reply + 1], state = {used, from, from + window}, {}
   else
     local from, till = period(-window, at)
-    reply[2 + r] = {redis.call('ZCOUNT', key_of(r), math.max(from, now - keep), till - 1), from, till}
+    reply[#reply + 1] = {count_in(key, from, till), from, till}
   end
 end
 if not span_from then return reply end
 
--- What each rule forbids within the span, as half-open intervals.
-local taken = {}
-for r = 1, rules.count do
-  local limit, window = rules.limits[r], rules.windows[r]
-  if window > 0 then
-    local times = times_between(r, span_from - window + 1, span_till + window)
-    for i = 1, #times - limit + 1 do
-      local first, last = times[i], times[i + limit - 1]
-      if last - first < window then taken[#taken + 1] = {last - window + 1, first + window} end
-    end
-  else
-    local from = period(-window, span_from)
-    local _, last_till = period(-window, span_till)
-    local times = times_between(r, from, last_till)
-    local i = 1
-    while times[i] do -- each period that has reservations
-      local till
-      from, till = period(-window, times[i])
-      local used = 0
-      while times[i] and times[i] < till do i, used = i + 1, used + 1 end
-      if used >= limit then taken[#taken + 1] = {from, till} end
-    end
-  end
-end
-table.sort(taken, function(a, b) return a[1] < b[1] end)
+-- The free stretches: from a free time on, each rule says up to when it allows all
+-- times. Quiet hours are none of its business.
+quiet, during_from, during_till = '', -math.huge, math.huge
+local readers = {}
+for r = 1, rules.count do readers[lists[r]] = readers[lists[r]] or new_reader(lists[r], 1) end
+local share = WORK / math.max(rules.count, 1)
 
-local free, from = {}, span_from
-for k = 1, #taken do
-  local till = math.min(taken[k][1], span_till)
-  if till > from then
-    free[#free + 1] = from
-    free[#free + 1] = till
+-- slides_until returns up to when sliding rule r, which allows u, allows all times; at
+-- most `last`. It stops after its share of the work.
+local function slides_until(r, u, last)
+  local limit, window, reader, enough = rules.limits[r], rules.windows[r], readers[lists[r]], spent + share
+  cover(reader, u)
+  local times, j = reader.times, nil
+  while true do
+    -- A group whose last place is earlier does not forbid anything after u.
+    j = j or less(times, u + window) + 1
+    while j <= reader.count and times[j] - window + 1 < last do
+      if j >= limit and times[j] - times[j - limit + 1] < window then return times[j] - window + 1 end
+      spent, j = spent + 1, j + 1
+      if spent > enough and times[j] and times[j] - window + 1 > u + 1 then return math.min(times[j] - window + 1, last) end
+    end
+    if j <= reader.count or reader.known - window + 1 >= last then return last end
+    if spent > enough and reader.known - window + 1 > u + 1 then return math.min(reader.known - window + 1, last) end
+    read_on(reader)
   end
-  from = math.max(from, taken[k][2])
 end
-if from < span_till then
-  free[#free + 1] = from
-  free[#free + 1] = span_till
+
+-- periods_until returns the same for calendar rule r.
+local function periods_until(r, u, last)
+  local limit, kind, list, enough = rules.limits[r], -rules.windows[r], lists[r], spent + share
+  local _, till = period(kind, u)
+  local _, ends = period(kind, last - 1)
+  while till < last do
+    local time = place_after(list.key, math.max(till, oldest), ends - 1, 0)
+    if not time then return last end
+    local from
+    from, till = period(kind, time)
+    if count_in(list.key, from, till) >= limit then return math.min(from, last) end
+    spent = spent + 12
+    if spent > enough then return math.min(till, last) end
+  end
+  return last
 end
-reply[3 + rules.count] = free
+
+local from = stretches_from or span_from
+local next_free = new_search(rules, 1, from, nil, readers)
+while from < span_till do
+  local resume
+  from, resume = next_free(span_till - 1)
+  if not from then
+    if resume then reply[3] = string.format('%.0f', resume) end
+    return reply
+  end
+  local till = span_till
+  for r = 1, rules.count do
+    local until_at = rules.windows[r] > 0 and slides_until or periods_until
+    till = until_at(r, from, till)
+  end
+  free[#free + 1], free[#free + 2] = from, till
+  if till >= span_till then return reply end
+  if spent > WORK then
+    reply[3] = string.format('%.0f', till)
+    return reply
+  end
+  next_free = new_search(rules, 1, till, nil, readers)
+  from = till
+end
 return reply

@@ -59,6 +59,10 @@ func CheckCrowd(t *rapid.T, client redis.UniversalClient, prefix string) {
 			c.requireEqual(t, r, c.model.NextFree(r), got, err)
 		default:
 			r := sendlimit.UsageRequest{User: user, At: at, Category: category, Now: c.now}
+			if rapid.Bool().Draw(t, "span") {
+				r.From = c.drawTime(t)
+				r.To = r.From.Add(1 + min(c.spread, sendlimit.MaxUsageSpan-1)*time.Duration(rapid.IntRange(0, 100).Draw(t, "percent"))/100)
+			}
 			got, err := c.timeline.Usage(t.Context(), r)
 			c.requireEqual(t, r, c.model.Usage(r), got, err)
 		}
