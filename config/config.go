@@ -78,9 +78,11 @@ type Config struct {
 	// warn if the store has another one.
 	PolicyGiven bool
 
-	Reach       time.Duration // how far ahead a send time may lie
-	ExpireAfter time.Duration // from the send time to the expiry of a message that names none
-	KeepRecords time.Duration // how long a message's id is remembered after its end
+	Reach time.Duration // how far ahead a send time may lie
+	// PlacesPerDay is how many places a user may have in a day of UTC.
+	PlacesPerDay int
+	ExpireAfter  time.Duration // from the send time to the expiry of a message that names none
+	KeepRecords  time.Duration // how long a message's id is remembered after its end
 
 	// StoreFullAt is the percentage of maxmemory at which the store accepts no more
 	// messages.

@@ -93,6 +93,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Bool("allow_internal_webhooks", c.AllowInternalWebhooks),
 		slog.String("policy", c.Policy.String()),
 		slog.Duration("reach", c.Reach),
+		slog.Int("places_per_day", c.PlacesPerDay),
 		slog.Duration("expire_after", c.ExpireAfter),
 		slog.Duration("keep_records", c.KeepRecords),
 		slog.Int("store_full_at_percent", c.StoreFullAt),

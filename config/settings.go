@@ -23,6 +23,7 @@ type written struct {
 	Policy              writtenPolicy `envPrefix:"POLICY_"`
 	Pace                writtenPace   `envPrefix:"PACE_"`
 	Reach               string        `env:"REACH"`
+	PlacesPerDay        string        `env:"PLACES_PER_DAY"`
 	ExpireAfter         string        `env:"EXPIRE_AFTER"`
 	KeepRecords         string        `env:"KEEP_RECORDS"`
 	StoreFullAt         string        `env:"STORE_FULL_AT"`
@@ -150,6 +151,11 @@ func settings(w *written, c *Config) []*setting {
 			key: "reach", written: &w.Reach, standard: "366d", kind: "duration",
 			help:   "how far ahead a send time may be",
 			accept: duration(&c.Reach, time.Minute, policy.DefaultReach),
+		},
+		{
+			key: "places_per_day", written: &w.PlacesPerDay, standard: "1000", kind: "number",
+			help:   "how many messages a user may have in a day of UTC, whatever the rules allow",
+			accept: number(&c.PlacesPerDay, 1, policy.MaxPlacesPerDay),
 		},
 		{
 			key: "expire_after", written: &w.ExpireAfter, standard: "24h", kind: "duration",

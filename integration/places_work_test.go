@@ -126,9 +126,10 @@ func TestNoCallReadsAHundredThousandPlaces(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		policy policy.Policy
-	}{{"narrow", p}, {"wide", wide}} {
+		bound  int
+	}{{"narrow", p, policy.MaxPlacesPerDay}, {"bounded", p, policy.DefaultPlacesPerDay}, {"wide", wide, policy.MaxPlacesPerDay}} {
 		for _, user := range []string{"even", "bursts"} {
-			o := sendlimit.Options{Records: true, Rules: story.RulesBy(t, row.policy)}
+			o := sendlimit.Options{Records: true, Rules: story.RulesBy(t, row.policy), PlacesPerDay: row.bound}
 			timeline, err := sendlimit.NewTimeline(client, o)
 			require.NoError(t, err)
 			request := func(n int, category string, shift bool) sendlimit.Request {

@@ -49,7 +49,7 @@ func (t *Timeline) decide(
 			return Decision{Allowed: true, At: r.At.UTC().Truncate(time.Millisecond), Now: in.Time(0)}, in.Err
 		}
 		status := in.Int(0)
-		refused := status == judge.StatusSendLimit || status == judge.StatusQuietHours
+		refused := status == judge.StatusSendLimit || status == judge.StatusQuietHours || status == judge.StatusTooManyPlaces
 		if refused && !asked && by.Rules != by.Book.Of(r.User).At(cmp.Or(r.At, r.Now)).Rules {
 			// The search ended where other rules apply. Why the time itself is refused, its
 			// own rules say.
@@ -86,13 +86,16 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 		d.Notices = in.Strings(6)
 	case judge.StatusSendLimit:
 		d.Code = fault.CodeSendLimit
-		return t.refusal(ctx, in, d, r.User, by, self)
+		return t.refusal(ctx, in, d, r, by, self)
 	case judge.StatusQuietHours:
 		d.Code, d.Quiet = fault.CodeQuietHours, by.Rules.Scope(in.String(8)).QuietPeriod(d.At)
 		if d.Quiet == nil && in.Err == nil { // for example with a clock that is years off
 			return Decision{}, script.ReplyError(in.Doing, "quiet hours at a time that has none")
 		}
-		return t.refusal(ctx, in, d, r.User, by, self)
+		return t.refusal(ctx, in, d, r, by, self)
+	case judge.StatusTooManyPlaces:
+		d.Code, d.PlacesPerDay = fault.CodeTooManyPlaces, t.options.PlacesPerDay
+		return t.refusal(ctx, in, d, r, by, self)
 	case judge.StatusBlocked:
 		switch {
 		case by.Blocked:
@@ -131,9 +134,9 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 	return d, in.Err
 }
 
-func (t *Timeline) refusal(ctx context.Context, in *script.ReplyReader, d Decision, user string, by judge.UserRules, self string) (Decision, error) {
+func (t *Timeline) refusal(ctx context.Context, in *script.ReplyReader, d Decision, r Request, by judge.UserRules, self string) (Decision, error) {
 	d.NextFree, d.PreviousFree = in.Time(4), in.Time(6)
-	category := in.String(8)
+	category := cmp.Or(in.String(8), r.Category) // a move does not know it
 	scope := by.Rules.Scope(category)
 	for i := 9; i < len(in.Reply); i++ {
 		v, err := violation(scope, in.Nested(i))
@@ -145,7 +148,7 @@ func (t *Timeline) refusal(ctx context.Context, in *script.ReplyReader, d Decisi
 	if in.Err != nil {
 		return Decision{}, in.Err
 	}
-	on := t.search(NextFreeRequest{User: user, Category: category, Count: 1, Now: d.Now})
+	on := t.search(NextFreeRequest{User: r.User, Category: category, Count: 1, Now: d.Now})
 	on.Self = self
 	var err error
 	if on.From, on.Later = in.Time(5), true; !on.From.IsZero() {
@@ -187,7 +190,7 @@ func firstFree(ctx context.Context, book *judge.Rulebook, s judge.Search) (time.
 func (t *Timeline) search(r NextFreeRequest) judge.Search {
 	return judge.Search{
 		Client: t.client, User: r.User, Timeline: t.keys.Timeline(r.User), Settings: t.settings(r.User),
-		Reach:    t.options.Reach,
+		Reach: t.options.Reach, Places: t.options.PlacesPerDay,
 		Category: r.Category, From: r.From, Now: r.Now, Count: r.Count, Later: true,
 	}
 }

@@ -31,6 +31,8 @@ type Decision struct {
 
 	// Latest is the last send time that is accepted now, with CodeTooFarAhead.
 	Latest time.Time
+	// PlacesPerDay is Options.PlacesPerDay, with CodeTooManyPlaces.
+	PlacesPerDay int
 	// Categories are those that the user's policy names, sorted, with
 	// CodeUnknownCategory.
 	Categories []string
@@ -43,8 +45,8 @@ type Decision struct {
 	Violations []Violation
 	// Quiet is the stretch of quiet hours that At is in, with CodeQuietHours.
 	Quiet *policy.QuietPeriod
-	// NextFree is the next time within the reach that breaks no rule and is not
-	// quiet. PreviousFree is the last earlier one that is not in the past.
+	// NextFree is the next time within the reach that breaks no rule, is not quiet and
+	// not in a full day. PreviousFree is the last earlier one that is not in the past.
 	NextFree     time.Time
 	PreviousFree time.Time
 

@@ -26,11 +26,13 @@ type SentRequest struct {
 
 // Recorded is the answer to RecordSent.
 type Recorded struct {
-	// Code is why the send was not recorded: CodeIDReused, or CodeInvalidField if
-	// At is in the future. It is empty otherwise.
+	// Code is why the send was not recorded: CodeIDReused, CodeTooManyPlaces, or
+	// CodeInvalidField if At is in the future. It is empty otherwise.
 	Code fault.Code
 	// At is the send time that counts.
 	At time.Time
+	// PlacesPerDay is as in Decision.
+	PlacesPerDay int
 	// Replayed reports that the same send was recorded before.
 	Replayed bool
 	// Forgotten reports that nothing was recorded, since no rule looks back as far
@@ -87,6 +89,8 @@ func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, err
 		recorded.Notices = in.Strings(4)
 	case judge.StatusIDReused:
 		recorded.Code = fault.CodeIDReused
+	case judge.StatusTooManyPlaces:
+		recorded.Code, recorded.PlacesPerDay = fault.CodeTooManyPlaces, t.options.PlacesPerDay
 	case statusNotOver:
 		recorded.Code = fault.CodeInvalidField
 	default:

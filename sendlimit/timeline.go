@@ -2,6 +2,7 @@ package sendlimit
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -45,6 +46,10 @@ type Options struct {
 	// applies the default policy to every user and ignores users' settings.
 	Rules *Rules
 	Reach time.Duration // how far ahead a send time may lie, at most DefaultReach, its default
+	// PlacesPerDay bounds how many places a user may have in a day of UTC, whatever the
+	// rules allow: those that count, and those that do not, each. It keeps calls short.
+	// Zero means policy.DefaultPlacesPerDay.
+	PlacesPerDay int
 	// Records keeps a record and a watch entry beside each place, for delivery through
 	// a Gate. Policies with categories need it: only messages with a record have one.
 	Records bool
@@ -82,6 +87,7 @@ func (o Options) WithDefaults() Options {
 		o.Rules = judge.Default()
 	}
 	o.Reach = cmp.Or(o.Reach, policy.DefaultReach)
+	o.PlacesPerDay = cmp.Or(o.PlacesPerDay, policy.DefaultPlacesPerDay)
 	o.KeepRecords = cmp.Or(o.KeepRecords, DefaultKeepRecords)
 	o.ExpireAfter = cmp.Or(o.ExpireAfter, DefaultExpireAfter)
 	o.Tolerance = cmp.Or(o.Tolerance, DefaultTolerance)
@@ -96,6 +102,10 @@ func (o Options) Validate() error {
 	switch {
 	case o.Reach < time.Second || o.Reach > policy.DefaultReach:
 		return &fault.InvalidError{Field: "reach", Value: o.Reach.String(), Want: "1 s to 366 days"}
+	case o.PlacesPerDay < 1 || o.PlacesPerDay > policy.MaxPlacesPerDay:
+		return &fault.InvalidError{
+			Field: "places_per_day", Value: strconv.Itoa(o.PlacesPerDay), Want: fmt.Sprintf("1 to %d", policy.MaxPlacesPerDay),
+		}
 	case o.KeepRecords < time.Minute:
 		return &fault.InvalidError{Field: "keep_records", Value: o.KeepRecords.String(), Want: "at least 1 minute"}
 	case o.ExpireAfter < time.Second:
@@ -180,5 +190,5 @@ func (t *Timeline) settings(user string) string {
 
 // about returns what judges a call beside the user's rules.
 func (t *Timeline) about(now, at time.Time, scope *judge.Scope) judge.Case {
-	return judge.Case{Now: now, Year: at, Reach: t.options.Reach, Scope: scope, CopiesStay: t.copiesStay}
+	return judge.Case{Now: now, Year: at, Reach: t.options.Reach, Places: t.options.PlacesPerDay, Scope: scope, CopiesStay: t.copiesStay}
 }

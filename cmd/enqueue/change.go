@@ -75,7 +75,7 @@ gets the next free time after the new one instead.`,
 	cmd.Flags().StringVar(&until, "shift-until", "", "last `time` that a shift may take (default: a day after --at)")
 	cli.Words(cmd.Flags(), "on-conflict", message.OnConflictRefuse, message.OnConflictShift)
 	needs(cmd, "at")
-	changeFlags(cmd, "expire-after", "reach")
+	changeFlags(cmd, "expire-after", "places-per-day", "reach")
 	p.timeZoneFlag(cmd)
 	return cmd
 }

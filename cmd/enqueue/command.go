@@ -125,7 +125,7 @@ func needs(cmd *cobra.Command, flag string) {
 
 // submitFlags adds the settings of a submit to a command.
 func submitFlags(cmd *cobra.Command) {
-	changeFlags(cmd, "expire-after", "keep-records", "reach", "store-full-at")
+	changeFlags(cmd, "expire-after", "keep-records", "places-per-day", "reach", "store-full-at")
 }
 
 // changeFlags adds further settings, and those about replicas, to a command that changes

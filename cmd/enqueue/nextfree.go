@@ -40,7 +40,7 @@ free time. The throttle of a category is not asked.`,
 	categoryFlag(cmd, &r.Category)
 	cmd.Flags().StringVar(&from, "from", "", "`time` to look from (default now)")
 	cmd.Flags().IntVar(&r.Count, "count", 1, fmt.Sprintf("`number` of times, 1 to %d", sendlimit.MaxNextFree))
-	cmd.Flags().AddFlagSet(cli.SettingFlags("reach"))
+	cmd.Flags().AddFlagSet(cli.SettingFlags("places-per-day", "reach"))
 	p.timeZoneFlag(cmd)
 	return cmd
 }

@@ -3,7 +3,7 @@
 --   status, now, send time, requested time (0: the same)
 --   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED), moved from (0: not),
 --   the id of the notice of an alert that the change has raised, if any;
---   if it is SEND_LIMIT or QUIET_HOURS: next free time, where its search continues,
+--   if it is SEND_LIMIT, QUIET_HOURS or TOO_MANY_PLACES: next free time, where its search continues,
 --   previous free time, where its search continues (0: none), the category of some of
 --   the rules or "", then an array for each violated rule: its number from 1, how many
 --   conflicts, from and until of its period (0 for a sliding rule), then id and send
@@ -12,6 +12,7 @@
 --   SEARCH_ON has only status, now and where to continue. A change that its hold does
 --   not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED, see fragments/hold.lua.
 --   SETTINGS_CHANGED has its own form, see fragments/settings.lua.
+local TOO_MANY_PLACES = 19
 local GRACE = 5000 -- ms; a time this far in the past counts as now
 
 -- first_in returns ids and send times of the first places of a key in [from, till), at
@@ -75,9 +76,16 @@ local function crowd(reader, t, limit, window, excluded)
   return sides[1].total + sides[2].total, found
 end
 
+-- is_full reports whether the day that t is in has as many places as are allowed.
+local function is_full(rules, t, excluded)
+  local key, from = set_of(rules), t - t % DAY
+  return may_fill(key, 0) and count_in(key, math.max(from, bounded_since), from + DAY, excluded) >= most_places
+end
+
 -- violations returns the rules, see fragments/policy.lua, that placing t would break,
--- as in the reply. The field quiet reports whether t is in quiet hours, free whether
--- nothing forbids it. It also returns the readers of what it read around t, by list.
+-- as in the reply. The field quiet reports whether t is in quiet hours, full whether its
+-- day has as many places as are allowed, and free whether nothing forbids it. It also
+-- returns the readers of what it read around t, by list.
 -- The reservation `self` does not count.
 local function violations(rules, t, self)
   local lists, readers, excluded = lists_of(rules), {}, self and {[self] = true}
@@ -100,7 +108,8 @@ local function violations(rules, t, self)
       found[#found + 1] = violation
     end
   end
-  found.free = #found == 0 and not found.quiet
+  found.full = is_full(rules, t, excluded)
+  found.free = #found == 0 and not found.quiet and not found.full
   return found, readers
 end
 
@@ -112,8 +121,9 @@ local function refusal(rules, t, requested, broken, readers, self)
   local next_free, next_resume = new_search(rules, 1, t, excluded, readers)(now + reach)
   local previous, previous_resume
   if t > now then previous, previous_resume = new_search(rules, -1, t, excluded, down)(now) end
-  local reply = {broken.quiet and QUIET_HOURS or SEND_LIMIT, now, t, requested or 0,
-    next_free or 0, next_resume or 0, previous or 0, previous_resume or 0, rules.category or ''}
+  local status = broken.quiet and QUIET_HOURS or #broken > 0 and SEND_LIMIT or TOO_MANY_PLACES
+  local reply = {status, now, t, requested or 0,
+    next_free or 0, next_resume or 0, previous or 0, previous_resume or 0, rules.category or rules.name or ''}
   for k = 1, #broken do reply[9 + k] = broken[k] end
   return reply
 end

@@ -6,7 +6,9 @@
 --            a dry run writes stays, ms: then too
 --   ARGV[2]  how long a place is remembered after its time, ms: the largest window of
 --            the rules and the grace
---   ARGV[3]  reach of schedules, ms after now
+--   ARGV[3]  reach of schedules, ms after now; then, if places are bounded, how many a
+--            user may have in a day of UTC, and how long past ones count, ms:
+--            "31622400000 1000 90005000"
 --   ARGV[4]  rules, see fragments/policy.lua: those of one category, or the overall ones
 --   ARGV[5]  offsets of the time zone, see fragments/zone.lua; of a policy with dated
 --            changes, "|" and the times that the rules are for follow, from and until in
@@ -17,7 +19,8 @@
 --   ARGV[8]  alerts, see fragments/user_alert.lua
 --   ARGV[9]  the user's settings that Go used, see fragments/settings.lua
 local rules_until = tonumber(string.match(ARGV[1], '^!(%d+)$') or '')
-local keep, reach = tonumber(ARGV[2]), tonumber(ARGV[3])
+local keep, reach, most_places, bounded_since = tonumber(ARGV[2]), string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*)$')
+reach, most_places, bounded_since = tonumber(reach), tonumber(most_places), now - (tonumber(bounded_since) or 0)
 local rule_words, offsets, during = ARGV[4], ARGV[5], string.match(ARGV[5], '|(.*)$')
 local during_from, during_till = -math.huge, math.huge
 if during then

@@ -27,6 +27,7 @@ end
 --   overall                  how many count any category; they come first
 --   category                 whose messages the others count; nil if the policy has no
 --                            such category
+--   name                     of an exempt category, from rules_in
 --   exempt                   true if neither rules nor quiet hours apply
 --   uncounted                true if its messages don't count for the others
 local function rules_of(words, scope)
@@ -49,7 +50,11 @@ local function rules_in(words, categories, category)
   for name, entry in string.gmatch(categories, '([^=,]+)=([^,]+)') do
     if name == category then own = entry end
   end
-  if own and string.sub(own, 1, 1) == '!' then return rules_of('', own) end
+  if own and string.sub(own, 1, 1) == '!' then
+    local rules = rules_of('', own)
+    rules.name = category
+    return rules
+  end
   local rules = rules_of(words, '')
   if own then
     rules.category = category

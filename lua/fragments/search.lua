@@ -3,11 +3,12 @@
 -- Placing t breaks a sliding rule "limit per window" exactly if `limit` neighbours
 -- e_i ... e_j, in order, with e_j - e_i < window satisfy
 -- e_j - window < t < e_i + window. Each such group forbids an open interval. A full
--- natural period and quiet hours forbid themselves. The search jumps from the end of
+-- natural period, a full day and quiet hours forbid themselves. The search jumps from the end of
 -- one forbidden interval to the end of the next until nothing forbids. Downwards it
 -- does the same on the mirrored axis u = -t.
 --@include quiet
 --@include near
+--@include full_day
 local WORK = 10000 -- steps of one call, before a search stops
 
 -- taken_in returns the taken times that a list counts, ascending on a search's axis.
@@ -95,25 +96,46 @@ local function new_search(rules, direction, from, excluded, readers, taken)
     return at and direction * at
   end
 
+  -- The end of the day at u, if that is full. Times that are taken count.
+  local set, own, day_open_till = set_of(rules), taken_in({}, direction, taken), -math.huge
+  local function full_until()
+    spent = spent + 1
+    if u < day_open_till or not may_fill(set, #own) then return false end
+    local a = direction * u - direction * u % DAY
+    local from_u, till = a, a + DAY
+    if direction < 0 then from_u, till = 1 - a - DAY, 1 - a end
+    local found = less(own, till) - less(own, from_u)
+    if count_in(set, math.max(a, bounded_since), a + DAY, excluded) + found >= most_places then return till end
+    day_open_till = till
+    return false
+  end
+
   local first = times and 0 or 1 -- 0 stands for quiet times
+  local final = most_places and rules.count + 1 or rules.count -- the last for full days
   local beyond = direction > 0 and during_till or 1 - during_from -- where other rules apply
   local function next_free(last)
     local last_u = direction * last
     local held = first -- how many in a row let u pass
     local r, in_the_way, handed_back = first, nil, nil
-    while u <= last_u and u < beyond and held <= rules.count do
+    while u <= last_u and u < beyond and held <= final do
       -- Never at its start: a search that continues there would not end.
       if spent > WORK and u ~= direction * from then
         handed_back = direction * u
         break
       end
       local till
-      if r == 0 then till = quiet_until() else till = forbidden_until(r) end
+      if r == 0 then
+        till = quiet_until()
+      elseif r <= rules.count then
+        till = forbidden_until(r)
+      else
+        till = full_until()
+      end
       if till then
         u, held, in_the_way = till, first, in_the_way or r
       else
         held = held + 1
-        r = r < rules.count and r + 1 or first
+        r = r < final and r + 1 or first
       end
     end
     if u >= beyond and beyond <= last_u then handed_back = direction * beyond end
@@ -123,7 +145,8 @@ local function new_search(rules, direction, from, excluded, readers, taken)
   end
 
   local function take_it()
-    open_till = {}
+    open_till, day_open_till = {}, -math.huge
+    table.insert(own, less(own, u + 1) + 1, u)
     for k = 1, #all do
       local reader = all[k]
       table.insert(reader.taken, less(reader.taken, u + 1) + 1, u)

@@ -4,7 +4,6 @@
 -- percent, counts. The alert is for the natural day of the place's time.
 --@include alert
 --@include fullest
-local MOST_STEPS = 4000 -- of one rule
 
 -- fullest_window returns how many places the fullest sliding window that contains at
 -- has, without forgotten ones; 0 if all places near at are fewer than `least`. Of very
@@ -12,7 +11,7 @@ local MOST_STEPS = 4000 -- of one rule
 local function fullest_window(window, at, least)
   local first, last = math.max(at - window + 1, now - keep), at + window - 1
   if redis.call('ZCOUNT', timeline, first, last) < least then return 0 end
-  return (fullest(timeline, window, at, now - keep, MOST_STEPS, {}))
+  return (fullest(timeline, window, at, now - keep, 4000, {}))
 end
 
 -- alert_user raises an alert if the place at `at` brought a daily rule to a

@@ -18,7 +18,8 @@
 --
 -- Returns  {ALLOWED, now, send time, flags, id of an alert's notice, if any}, flags
 --          REPLAYED or FORGOTTEN;
---          {ID_REUSED, now, send time, 0}; or
+--          {ID_REUSED, now, send time, 0};
+--          {TOO_MANY_PLACES, now, send time, 0}: see fragments/full_day.lua; or
 --          {NOT_OVER, now, send time, 0}: the time is in the future; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n) in the user's reservations.
@@ -31,7 +32,7 @@ local timeline, record, id = KEYS[1], KEYS[3], ARGV[10]
 --@include clock
 --@include judging
 local at = tonumber(ARGV[11])
-local NOT_OVER, FORGOTTEN = 9, 4
+local NOT_OVER, TOO_MANY_PLACES, FORGOTTEN = 9, 19, 4
 local charge, bounds = '', '' -- no account is charged for a past send
 
 --@include status
@@ -63,6 +64,10 @@ else
   end
 end
 if at < now - keep then return {ALLOWED, now, at, FORGOTTEN} end
+local day = at - at % DAY
+if most_places and redis.call('ZCOUNT', timeline, math.max(day, bounded_since), day + DAY - 1) >= most_places then
+  return {TOO_MANY_PLACES, now, at, 0}
+end
 
 local category = record and ARGV[14] ~= '' and ARGV[16] == '' and ARGV[14] or nil
 redis.call('ZADD', timeline, at, id)

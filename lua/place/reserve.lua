@@ -1,7 +1,7 @@
 -- place/reserve.lua: takes the place of a message in its user's timeline, or says why not.
 --
 -- It judges in the contract's order: replay, past or too far, blocked, quiet hours,
--- rules. With a shift it takes the next free time instead of refusing. It writes place,
+-- rules, places of the day. With a shift it takes the next free time instead of refusing. It writes place,
 -- record and watch entry together; a refusal changes nothing.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); for
@@ -60,7 +60,8 @@ if not covered then
     and asked < (tonumber(before) or math.huge)
 end
 local as_before -- there is no record, and Go used the present settings
-if covered and ARGV[12] ~= '' and asked >= now and asked <= now + ARGV[3]
+local reach_ms, most, since = string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*)$')
+if covered and ARGV[12] ~= '' and asked >= now and asked <= now + reach_ms
     and now <= (tonumber(string.match(ARGV[1], '^!(%d+)$') or '') or now) then
   local version = ARGV[9]
   if version == '' then
@@ -104,6 +105,10 @@ if as_before then
         limit = nil
       end
     end
+  end
+  if free and most ~= '' and call('ZCARD', timeline) - most >= 0 then -- see fragments/full_day.lua
+    local day = asked - asked % 86400000
+    free = call('ZCOUNT', timeline, math.max(day, now - since), day + 86399999) - most < 0
   end
   -- NX: the id may have another time already; the code below finds that out.
   if free and call('ZADD', timeline, 'NX', ARGV[11], id) == 1 then

@@ -90,7 +90,7 @@ local function slides_until(r, u, last)
     while j <= reader.count and times[j] - window + 1 < last do
       if j >= limit and times[j] - times[j - limit + 1] < window then return times[j] - window + 1 end
       spent, j = spent + 1, j + 1
-      if spent > enough and times[j] and times[j] - window + 1 > u + 1 then return math.min(times[j] - window + 1, last) end
+      if spent > enough and times[j] and times[j] - window > u then return math.min(times[j] - window + 1, last) end
     end
     if j <= reader.count or reader.known - window + 1 >= last then return last end
     if spent > enough and reader.known - window + 1 > u + 1 then return math.min(reader.known - window + 1, last) end
@@ -98,21 +98,26 @@ local function slides_until(r, u, last)
   end
 end
 
--- periods_until returns the same for calendar rule r.
-local function periods_until(r, u, last)
-  local limit, kind, list, enough = rules.limits[r], -rules.windows[r], lists[r], spent + share
-  local _, till = period(kind, u)
-  local _, ends = period(kind, last - 1)
+-- periods_until returns the same for natural periods with room for less than `limit`.
+local function periods_until(key, kind, limit, u, last)
+  local enough = spent + share
+  local _, till = kind(u)
+  local _, ends = kind(last - 1)
   while till < last do
-    local time = place_after(list.key, math.max(till, oldest), ends - 1, 0)
+    local time = place_after(key, math.max(till, oldest), ends - 1, 0)
     if not time then return last end
     local from
-    from, till = period(kind, time)
-    if count_in(list.key, from, till) >= limit then return math.min(from, last) end
+    from, till = kind(time)
+    if count_in(key, from, till) >= limit then return math.min(from, last) end
     spent = spent + 12
     if spent > enough then return math.min(till, last) end
   end
   return last
+end
+
+local function day_of(t)
+  local from = t - t % DAY
+  return from, from + DAY
 end
 
 local from = stretches_from or span_from
@@ -126,8 +131,18 @@ while from < span_till do
   end
   local till = span_till
   for r = 1, rules.count do
-    local until_at = rules.windows[r] > 0 and slides_until or periods_until
-    till = until_at(r, from, till)
+    local window = rules.windows[r]
+    if window > 0 then
+      till = slides_until(r, from, till)
+    else
+      till = periods_until(lists[r].key, function(t) return period(-window, t) end, rules.limits[r], from, till)
+    end
+  end
+  local set = set_of(rules)
+  if may_fill(set, 0) then
+    oldest = bounded_since
+    till = periods_until(set, day_of, most_places, from, till)
+    oldest = now - keep
   end
   free[#free + 1], free[#free + 2] = from, till
   if till >= span_till then return reply end

@@ -25,7 +25,11 @@ const (
 	CodePastExpiry  Code = CodeInvalidField // a move to a time at or after ExpiresAt
 
 	CodeQuietHours Code = "quiet_hours" // the time is in the policy's quiet hours
-	CodeBlocked    Code = "blocked"     // nothing is accepted for the user, see UserSettings.Blocked
+	// CodeTooManyPlaces is for a day in which the user has as many places as are allowed,
+	// see sendlimit.Options.PlacesPerDay.
+	CodeTooManyPlaces Code = "too_many_places"
+
+	CodeBlocked Code = "blocked" // nothing is accepted for the user, see UserSettings.Blocked
 
 	CodeOptedOut        Code = "opted_out"        // the user does not want the category, see UserSettings.OptOut
 	CodeUnknownCategory Code = "unknown_category" // the policy names categories, and not this one

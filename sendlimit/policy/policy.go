@@ -289,6 +289,13 @@ const Grace = 5 * time.Second
 // DefaultReach is the default of how far ahead a send time may be.
 const DefaultReach = 366 * 24 * time.Hour
 
+// DefaultPlacesPerDay is the default of how many places a user may have in a day of UTC,
+// whatever the rules allow; MaxPlacesPerDay is the most that can be set.
+const (
+	DefaultPlacesPerDay = 1000
+	MaxPlacesPerDay     = 100_000
+)
+
 // RuleWords returns limit and window of each rule for lua/fragments/policy.lua.
 func RuleWords(rules []Rule) string {
 	words := make([]string, 0, 2*len(rules))

@@ -82,12 +82,14 @@ func newCrowd(t *rapid.T, client redis.UniversalClient, prefix string) *crowd {
 	}
 	rules, err := sendlimit.NewRules(c.policy)
 	require.NoError(t, err)
-	c.timeline, err = sendlimit.NewTimeline(client, sendlimit.Options{Prefix: prefix, Records: true, Rules: rules})
+	bound := rapid.SampledFrom([]int{0, 0, 5, 20, 80}).Draw(t, "places per day")
+	c.timeline, err = sendlimit.NewTimeline(client, sendlimit.Options{Prefix: prefix, Records: true, Rules: rules, PlacesPerDay: bound})
 	require.NoError(t, err)
 	c.keys, err = keyspace.NewKeys(prefix)
 	require.NoError(t, err)
 	c.model, err = NewModel(c.policy, policy.DefaultReach)
 	require.NoError(t, err)
+	require.NoError(t, c.model.BoundPlaces(bound))
 	c.fill(t)
 	return c
 }

@@ -40,12 +40,13 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 	if held, ok := tl.find(r.ID); ok {
 		return replay(r, held.at, asked, now)
 	}
-	d := g.judgeNew(tl.counted(), category, asked, now)
-	if d.Code != fault.CodeSendLimit && d.Code != fault.CodeQuietHours || !r.Shift {
+	d := g.judgeNew(tl, category, asked, now)
+	conflict := d.Code == fault.CodeSendLimit || d.Code == fault.CodeQuietHours || d.Code == fault.CodeTooManyPlaces
+	if !conflict || !r.Shift {
 		return d
 	}
 	last := min(cutOr(r.ShiftUntil, math.MaxInt64), now+g.reach)
-	free, ok := g.nextFree(category, tl.counted(), cut(d.At), last)
+	free, ok := g.nextFree(category, tl, cut(d.At), last)
 	if !ok {
 		return d
 	}
@@ -80,7 +81,7 @@ func (m *Model) move(others timeline, held entry, r sendlimit.MoveRequest) sendl
 		}
 	}
 	g := m.regime(r.User)
-	d := g.judge(others.counted(), held.category, asked, now)
+	d := g.judge(others, held.category, asked, now)
 	if d.Allowed {
 		d.MovedFrom = moment(held.at)
 		m.users[r.User] = others.add(g.at(cut(d.At)).newEntry(cut(d.At), r.ID, held.category))

@@ -64,7 +64,7 @@ func leaving(s span) int64  { return s.until }
 // reservations. Without one it returns the largest time.
 func (ts terms) nextEdge(tl timeline, t int64, edge func(span) int64) int64 {
 	next := ts.quiet.nextEdge(t)
-	for _, r := range ts.rules {
+	for _, r := range ts.all() {
 		tl := r.counts(tl)
 		i := sort.Search(len(tl), func(i int) bool { return edge(r.affected(tl[i].at)) > t })
 		if i < len(tl) {
@@ -82,7 +82,7 @@ func (ts terms) previousEdge(tl timeline, t int64) int64 {
 	if edge := ts.quiet.previousEdge(t); edge > previous {
 		previous = edge - 1
 	}
-	for _, r := range ts.rules {
+	for _, r := range ts.all() {
 		tl := r.counts(tl)
 		i := sort.Search(len(tl), func(i int) bool { return r.affected(tl[i].at).from > t })
 		if i > 0 {

@@ -86,6 +86,7 @@ func newHistory(t *rapid.T, client redis.UniversalClient, prefix string) *histor
 		h.policies = append(h.policies, h.drawn.draw(t, "other"))
 	}
 	reach := rapid.SampledFrom([]time.Duration{policy.DefaultReach, 2 * time.Hour}).Draw(t, "reach")
+	bound := rapid.SampledFrom([]int{0, 0, 2, 4}).Draw(t, "places per day")
 	var err error
 	for i := range h.process {
 		if h.rules[i], err = judge.NewFixed(h.policies...); users {
@@ -93,7 +94,7 @@ func newHistory(t *rapid.T, client redis.UniversalClient, prefix string) *histor
 		}
 		require.NoError(t, err)
 		h.process[i], err = sendlimit.NewTimeline(client, sendlimit.Options{
-			Prefix: prefix, Reach: reach, Records: records, Rules: h.rules[i], KeepRecords: 50 * 365 * 24 * time.Hour,
+			Prefix: prefix, Reach: reach, PlacesPerDay: bound, Records: records, Rules: h.rules[i], KeepRecords: 50 * 365 * 24 * time.Hour,
 		})
 		require.NoError(t, err)
 	}
@@ -103,6 +104,7 @@ func newHistory(t *rapid.T, client redis.UniversalClient, prefix string) *histor
 	require.NoError(t, err)
 	h.model, err = NewModel(h.policies[0], reach)
 	require.NoError(t, err)
+	require.NoError(t, h.model.BoundPlaces(bound))
 	h.follow(t)
 	return h
 }

@@ -45,6 +45,8 @@ func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit
 		d.Code, d.Quiet = fault.CodeQuietHours, ts.quiet.period(t)
 	case d.Violations != nil:
 		d.Code = fault.CodeSendLimit
+	case ts.full(tl, t):
+		d.Code, d.PlacesPerDay = fault.CodeTooManyPlaces, ts.places.Limit
 	default:
 		d.Allowed = true
 		return d

@@ -27,6 +27,14 @@ type Model struct {
 	// remembered is the time after which a past reservation is forgotten.
 	remembered int64 // ms
 	users      map[string]timeline
+	// places is how many places a user may have in a day of UTC; 0 for any number.
+	places int
+}
+
+// BoundPlaces sets sendlimit.Options.PlacesPerDay. Without it there is no bound.
+func (m *Model) BoundPlaces(perDay int) error {
+	m.places = perDay
+	return m.Follow(m.policies...)
 }
 
 // NewModel returns a Model that judges by a policy and refuses send times beyond
@@ -54,7 +62,7 @@ func (m *Model) Follow(policies ...policy.Policy) error {
 	}
 	m.policies, m.remembered = policies, (longest + policy.Grace).Milliseconds()
 	var err error
-	if m.common, err = newRegime(policies[0], policy.UserSettings{}, m.reach); err != nil {
+	if m.common, err = newRegime(policies[0], policy.UserSettings{}, m.reach, m.places); err != nil {
 		return err
 	}
 	for user, own := range m.settings {
@@ -73,7 +81,7 @@ func (m *Model) Set(user string, settings policy.UserSettings) error {
 			policy = p
 		}
 	}
-	own, err := newRegime(policy, settings, m.reach)
+	own, err := newRegime(policy, settings, m.reach, m.places)
 	if err != nil {
 		return err
 	}

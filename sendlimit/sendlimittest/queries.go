@@ -13,7 +13,7 @@ import (
 // There are fewer than requested if the reach ends, and nil for none.
 func (m *Model) NextFree(r sendlimit.NextFreeRequest) []time.Time {
 	now := cut(r.Now)
-	tl := m.remember(r.User, now).counted()
+	tl := m.remember(r.User, now)
 	g := m.regime(r.User)
 
 	if g.blocked || slices.Contains(g.optOut, r.Category) {
@@ -27,7 +27,7 @@ func (m *Model) NextFree(r sendlimit.NextFreeRequest) []time.Time {
 			break
 		}
 		free = append(free, moment(t))
-		tl, from = tl.add(entry{at: t, category: r.Category}), t
+		tl, from = tl.add(entry{at: t, category: r.Category, taken: true}), t
 	}
 	return free
 }
@@ -63,7 +63,7 @@ func (tl timeline) list(r sendlimit.ListRequest) []keyspace.Reservation {
 func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 	now := cut(r.Now)
 	at := cutOr(r.At, now)
-	tl := m.remember(r.User, now).counted()
+	tl := m.remember(r.User, now)
 	g := m.regime(r.User)
 	ts := g.at(at).termsOf(r.Category)
 

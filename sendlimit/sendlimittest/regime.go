@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
@@ -28,8 +29,8 @@ type regime struct {
 }
 
 // newRegime returns the regime of a user. reach is the store's limit for send
-// times.
-func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration) (*regime, error) {
+// times, places the bound of places of a day, 0 for none.
+func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration, places int) (*regime, error) {
 	named := make(map[string]bool)
 	for name := range p.Categories {
 		named[name] = true
@@ -57,9 +58,26 @@ func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration) (*
 		if err != nil {
 			return nil, err
 		}
+		then.boundPlaces(places)
 		g.dated = append(g.dated, datedRegime{change: c, regime: then})
 	}
+	g.boundPlaces(places)
 	return g, nil
+}
+
+// boundPlaces bounds the places of a day of UTC; 0 for no bound.
+func (g *regime) boundPlaces(places int) {
+	if places == 0 {
+		return
+	}
+	bound := func(ts terms, beside bool) terms {
+		ts.places = &rule{Rule: policy.Rule{Limit: places, Period: calendar.Day}, zone: time.UTC, beside: beside}
+		return ts
+	}
+	g.overall = bound(g.overall, false)
+	for name, ts := range g.categories {
+		g.categories[name] = bound(ts, g.uncounted[name])
+	}
 }
 
 // newUndated returns the regime of a user without the policy's dated changes. A category that

@@ -3,6 +3,7 @@ package sendlimittest
 import (
 	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -20,14 +21,19 @@ type rule struct {
 
 	zone     *time.Location // of a calendar rule
 	category string         // of a category's rule
+	beside   bool           // it counts only places that no other rule counts
 }
 
 // counts returns the reservations that the rule counts.
 func (r rule) counts(tl timeline) timeline {
-	if r.category == "" {
-		return tl
+	switch {
+	case r.beside:
+		return slices.DeleteFunc(slices.Clone(tl), func(e entry) bool { return !e.uncounted && !e.taken })
+	case r.category == "":
+		return tl.counted()
+	default:
+		return tl.counted().ofCategory(r.category)
 	}
-	return tl.ofCategory(r.category)
 }
 
 // windows yields the windows that contain t, the earliest first. A calendar rule

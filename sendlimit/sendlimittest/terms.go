@@ -8,15 +8,29 @@ import (
 
 // terms are the rules and quiet hours for the messages of one user and category:
 // the overall rules, then those of the category. The zero value allows everything;
-// exempt categories have it.
+// exempt categories have it, but for the bound.
 type terms struct {
 	rules []rule
 	quiet quiet
+	// places bounds the places of a day of UTC, also of exempt categories; nil for any
+	// number. Those that count and those that do not each have the bound.
+	places *rule
+}
+
+// full reports whether the day of t has as many places as are allowed.
+func (ts terms) full(tl timeline, t int64) bool { return ts.places != nil && ts.places.brokenAt(tl, t) }
+
+// all returns the rules and the bound.
+func (ts terms) all() []rule {
+	if ts.places == nil {
+		return ts.rules
+	}
+	return append(slices.Clone(ts.rules), *ts.places)
 }
 
 // allow reports whether t is outside quiet hours and would break no rule.
 func (ts terms) allow(tl timeline, t int64) bool {
-	return !ts.quiet.covers(t) && !slices.ContainsFunc(ts.rules, func(r rule) bool { return r.brokenAt(tl, t) })
+	return !ts.quiet.covers(t) && !slices.ContainsFunc(ts.all(), func(r rule) bool { return r.brokenAt(tl, t) })
 }
 
 // violations returns all rules that a send at t would break, nil for none.

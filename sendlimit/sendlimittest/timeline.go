@@ -35,6 +35,7 @@ type entry struct {
 	id        string
 	category  string
 	uncounted bool // no rule counts it
+	taken     bool // a free time that was found: counted and uncounted
 }
 
 func (e entry) reservation() keyspace.Reservation {

@@ -19,11 +19,14 @@ import (
 // store should have the same. The zero value is the default policy under the default
 // prefix.
 type Options struct {
-	Prefix      string        // of keys and queue; "" means keyspace.DefaultPrefix
-	Policy      string        // name of the policy for users whose settings name none; "" means policy.DefaultName
-	Reach       time.Duration // how far ahead a send time may lie; zero means policy.DefaultReach
-	KeepRecords time.Duration // how long a record outlives its message; zero means sendlimit.DefaultKeepRecords
-	ExpireAfter time.Duration // when a message without an expiry expires; zero means sendlimit.DefaultExpireAfter
+	Prefix string        // of keys and queue; "" means keyspace.DefaultPrefix
+	Policy string        // name of the policy for users whose settings name none; "" means policy.DefaultName
+	Reach  time.Duration // how far ahead a send time may lie; zero means policy.DefaultReach
+	// PlacesPerDay is how many places a user may have in a day; zero means
+	// policy.DefaultPlacesPerDay.
+	PlacesPerDay int
+	KeepRecords  time.Duration // how long a record outlives its message; zero means sendlimit.DefaultKeepRecords
+	ExpireAfter  time.Duration // when a message without an expiry expires; zero means sendlimit.DefaultExpireAfter
 	// LookAfter and OverdueAfter are as in sendlimit.Options.
 	LookAfter, OverdueAfter time.Duration
 	Polling                 queue.Polling    // how often workers ask the queue for work
@@ -66,7 +69,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 		Metrics: o.Metrics, Logger: logger, outages: outages,
 		Timeline: sendlimit.Options{
 			Prefix: o.Prefix, Rules: policies.Rules(), Records: true,
-			Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
+			Reach: o.Reach, PlacesPerDay: o.PlacesPerDay, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
 			LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
 		},
 	}

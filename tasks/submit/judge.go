@@ -67,7 +67,8 @@ func judgedByRules(d sendlimit.Decision) bool {
 	switch d.Code {
 	case "":
 		return d.Allowed && !d.Replayed
-	case fault.CodeBlocked, fault.CodeOptedOut, fault.CodeQuietHours, fault.CodeSendLimit, fault.CodeThrottled:
+	case fault.CodeBlocked, fault.CodeOptedOut, fault.CodeQuietHours, fault.CodeSendLimit, fault.CodeTooManyPlaces,
+		fault.CodeThrottled:
 		return true
 	default:
 		return false

@@ -57,7 +57,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 	case fault.CodeInvalidField:
 		return message.InvalidOutcome(notOver(m.SendAt.UTC().Format(time.RFC3339Nano)), m), nil
 	default:
-		d := sendlimit.Decision{Code: recorded.Code, At: recorded.At, Now: recorded.Now}
+		d := sendlimit.Decision{Code: recorded.Code, At: recorded.At, PlacesPerDay: recorded.PlacesPerDay, Now: recorded.Now}
 		return outcomeOf(d, message.Recorded, m.User, m.ID), nil
 	}
 }

@@ -18,6 +18,8 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 		return conflictSentence(d, user) + "; " + otherTimes(d)
 	case fault.CodeQuietHours:
 		return quietSentence(d, user) + "; " + otherTimes(d)
+	case fault.CodeTooManyPlaces:
+		return placesSentence(d, user)
 	case fault.CodeBlocked:
 		return BlockedSentence(user)
 	case fault.CodeOptedOut:
@@ -42,6 +44,16 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 	default:
 		return string(d.Code)
 	}
+}
+
+// placesSentence explains that a day is full. A past send has no other times.
+func placesSentence(d sendlimit.Decision, user string) string {
+	full := fmt.Sprintf("%s already has %d messages on %s (UTC), the most that the setting places_per_day allows",
+		user, d.PlacesPerDay, d.At.Format(time.DateOnly))
+	if d.At.Before(d.Now) {
+		return full + "; set it higher to record more"
+	}
+	return full + "; " + otherTimes(d)
 }
 
 func categorySentence(d sendlimit.Decision) string {

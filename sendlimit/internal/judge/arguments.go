@@ -12,6 +12,8 @@ type Case struct {
 	Now   time.Time     // replaces the server's clock; zero means the server's
 	Year  time.Time     // a time in the year that the script looks at; zero means Now
 	Reach time.Duration // the program's own, see Ruleset.Reach
+	// Places is how many places a user may have in a day of UTC; 0 for any number.
+	Places int
 	// Scope has the rules for the message's category. It is nil if the script finds
 	// the category itself.
 	Scope *Scope
@@ -46,8 +48,12 @@ func (u UserRules) Arguments(c Case, own int) []any {
 	if c.Alerts() {
 		alerts = set.alerts
 	}
+	ahead := any(reach.Milliseconds())
+	if c.Places > 0 {
+		ahead = strconv.FormatInt(reach.Milliseconds(), 10) + " " + strconv.Itoa(c.Places) + " " + strconv.FormatInt(u.Book.Keep.Milliseconds(), 10)
+	}
 	return append(make([]any, 0, 9+own),
-		u.clock(c), keep, reach.Milliseconds(), words, offsets, whose, quiet, alerts, u.settings(c.Scope))
+		u.clock(c), keep, ahead, words, offsets, whose, quiet, alerts, u.settings(c.Scope))
 }
 
 // clock tells the script the time, how long the rules may judge, or how long copies stay, see

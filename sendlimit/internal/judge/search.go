@@ -63,6 +63,7 @@ type Search struct {
 	Timeline string // key of the timeline
 	Settings string // key of the settings
 	Reach    time.Duration
+	Places   int // see Case
 
 	Category string
 	Self     string // a reservation that does not count; "" for none
@@ -90,7 +91,7 @@ func (b *Rulebook) FreeTimes(ctx context.Context, s Search) (times []time.Time, 
 		if cursor.Anew() {
 			found, before = 0, ""
 		}
-		about := Case{Now: s.Now, Year: years, Reach: s.Reach, Scope: by.Rules.Scope(s.Category)}
+		about := Case{Now: s.Now, Year: years, Reach: s.Reach, Places: s.Places, Scope: by.Rules.Scope(s.Category)}
 		return []string{s.Timeline, s.Settings}, append(by.Arguments(about, 5), from, direction, s.Count-found, s.Self, before)
 	}
 	for {

@@ -14,7 +14,7 @@ const (
 )
 
 // The statuses of a change with a hold, see lua/fragments/hold.lua, of a user's
-// settings and of quiet hours.
+// settings, of quiet hours and of full days.
 const (
 	StatusHoldOver = iota + 10
 	StatusOutsideHold
@@ -25,4 +25,5 @@ const (
 	StatusRulesOld   // see lua/fragments/judging.lua
 	StatusOptedOut   // see lua/fragments/opt_out.lua
 	StatusOtherRules // see lua/fragments/settings.lua
+	StatusTooManyPlaces
 )
