@@ -19,9 +19,9 @@ import (
 // messages. The tests kill it before and after each call.
 func submitterCalls() []string {
 	return []string{
-		"account/find", "account/stats_add", "asynq enqueue", "asynq schedule", "charge/hold", "charge/settle_hold",
+		"account/find", "account/stats_add", "asynq deleteTask", "asynq enqueue", "asynq schedule", "charge/hold", "charge/settle_hold",
 		"client", "dial", "get policy", "hello", "hmget record", "info memory", "place/check", "place/move",
-		"place/release", "place/reserve", "sadd asynq:queues", "smembers policies", "time", "zadd watch",
+		"place/release", "place/reserve", "sadd asynq:queues", "sismember asynq:queues", "smembers policies", "time", "zadd watch",
 		"zrange changing", "zrangebyscore changes", "zrevrange changes",
 	}
 }

@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	flagShifted  = 1
-	flagReplayed = 2
+	flagShifted    = 1
+	flagReplayed   = 2
+	flagSuperseded = 4
 )
 
 // decide calls a script that decides about a request, and repeats the call until
@@ -83,7 +84,12 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 		d.Allowed = true
 		d.Shifted, d.Replayed = flags&flagShifted != 0, flags&flagReplayed != 0
 		d.MovedFrom = in.Time(5)
-		d.Notices = in.Strings(6)
+		notices := 6
+		if flags&flagSuperseded != 0 {
+			d.Superseded = Superseded{Generation: in.String(6), Due: in.Time(7)}
+			notices = 8
+		}
+		d.Notices = in.Strings(notices)
 	case judge.StatusSendLimit:
 		d.Code = fault.CodeSendLimit
 		return t.refusal(ctx, in, d, r, by, self)

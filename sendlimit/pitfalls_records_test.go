@@ -180,6 +180,10 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 				test.between(s)
 			}
 			after := s.Server.Dump()
+			if d, decided := first.(sendlimit.Decision); decided {
+				d.Superseded = sendlimit.Superseded{} // by the first call only
+				first = d
+			}
 			for range 3 {
 				require.Equal(t, first, test.call(s))
 			}
@@ -191,7 +195,7 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 		s := begin(t)
 		first := s.Release("held")
 		after := s.Server.Dump()
-		first.Replayed = true
+		first.Replayed, first.Superseded = true, sendlimit.Superseded{}
 		require.Equal(t, first, s.Release("held"), "the same, but for saying so")
 		require.Equal(t, after, s.Server.Dump())
 	})

@@ -124,7 +124,10 @@ func TestReleaseCancels(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	s.Submit("a", "11:11:11", "g1", "text")
-	require.Equal(t, sendlimit.Decision{Allowed: true, At: story.At("11:11:11"), Now: s.Now}, s.Release("a"))
+	require.Equal(t, sendlimit.Decision{
+		Allowed: true, At: story.At("11:11:11"), Now: s.Now,
+		Superseded: sendlimit.Superseded{Generation: "g1", Due: story.At("11:11:11")},
+	}, s.Release("a"))
 	require.Empty(t, s.Field("a", "c"), "the content is erased at once")
 	require.Equal(t, sendlimit.DefaultKeepRecords, s.KeptFor("a"))
 	s.Holds()
@@ -197,8 +200,10 @@ func TestMoveWithRecords(t *testing.T) {
 	require.Equal(t, "g1", s.Field("a", "g"), "nothing changed, and so neither did the generation")
 	s.Watched("g1/a 00:00:10", "g2/b 00:00:10")
 
-	require.Equal(t, sendlimit.Decision{Allowed: true, At: story.At("12:00"), MovedFrom: story.At("11:00"), Now: s.Now},
-		s.MoveTo("a", "12:00", "g5"))
+	require.Equal(t, sendlimit.Decision{
+		Allowed: true, At: story.At("12:00"), MovedFrom: story.At("11:00"), Now: s.Now,
+		Superseded: sendlimit.Superseded{Generation: "g1", Due: story.At("11:00")},
+	}, s.MoveTo("a", "12:00", "g5"))
 	s.Holds("a 12:00:00", "b 13:00:00")
 	require.Equal(t, "text", s.Field("a", "c"))
 }

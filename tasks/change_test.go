@@ -41,6 +41,7 @@ func TestPitfall33CancelledNeverGoesOut(t *testing.T) {
 func TestPitfall33MovedGoesOutAtItsNewTimeOnly(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
+		s.keepSuperseded()
 		s.work()
 		s.accepted(s.message("later", 10*time.Second), s.message("sooner", 30*time.Second), s.message("soonest", 40*time.Second))
 		s.moved("later", 50*time.Second+5*time.Millisecond)
@@ -170,6 +171,7 @@ func TestChangeOfAMessageThatEnded(t *testing.T) {
 func TestPitfall26And41SubmittedAgainGoesOutOnceWithTheNewContent(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
+		s.keepSuperseded()
 		s.work()
 		old := s.message("a", 10*time.Second)
 		old.Body, old.Category = "old", "old"
@@ -193,6 +195,7 @@ func TestPitfall26And41SubmittedAgainGoesOutOnceWithTheNewContent(t *testing.T) 
 func TestPitfall42MovedBackGoesOutOnce(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
+		s.keepSuperseded()
 		s.work()
 		s.accepted(s.message("a", 20*time.Second))
 		s.moved("a", 10*time.Second)

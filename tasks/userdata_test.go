@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -90,6 +91,7 @@ func (s *story) mentions(text string) []string {
 func TestEraseAUser(t *testing.T) {
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
+		s.keepSuperseded()
 		s.accepted(s.toAlice("scheduled", time.Minute), s.toAlice("moved", 2*time.Minute), s.toAlice("cancelled", 3*time.Minute))
 		s.moved("moved", 4*time.Minute)
 		s.cancelled("cancelled")
@@ -208,6 +210,7 @@ func TestExportAUser(t *testing.T) {
 		s.moved("order:17", 2*time.Hour)
 		s.cancelled("cancelled")
 		s.until(10 * time.Second)
+		synctest.Wait()
 		document, err := s.users().Export(s.Context(), "alice", nil)
 		require.NoError(s, err)
 		for i := range document.Tasks {
@@ -229,10 +232,7 @@ func TestExportAUser(t *testing.T) {
 				{"id":"sent","user":"alice","status":"delivered","send_at":"2000-01-01T00:00:01.000Z","attempts":1,
 					"delivered_at":"2000-01-01T00:00:01.000Z","lateness_ms":0}],
 			"watch_list":[{"id":"order:17","generation":"g","look_at":"2000-01-01T02:01:00.000Z"}],
-			"tasks":[
-				{"id":"order:17","generation":"g","state":"scheduled","due":"2000-01-01T01:00:00.000Z"},
-				{"id":"order:17","generation":"g","state":"scheduled","due":"2000-01-01T02:00:00.000Z"},
-				{"id":"cancelled","generation":"g","state":"scheduled","due":"2000-01-01T05:00:00.000Z"}]}`, string(text))
+			"tasks":[{"id":"order:17","generation":"g","state":"scheduled","due":"2000-01-01T02:00:00.000Z"}]}`, string(text))
 		require.False(s, document.Empty())
 
 		document, err = s.users().Export(s.Context(), "nobody", nil)

@@ -1,8 +1,9 @@
 -- decision: the reply of reserve, check and move, an array of
 --
 --   status, now, send time, requested time (0: the same)
---   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED), moved from (0: not),
---   the id of the notice of an alert that the change has raised, if any;
+--   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED + SUPERSEDED), moved from
+--   (0: not), with SUPERSEDED the generation that the change ended and when its task is
+--   due, then the id of the notice of an alert that the change has raised, if any;
 --   if it is SEND_LIMIT, QUIET_HOURS or TOO_MANY_PLACES: next free time, where its search continues,
 --   previous free time, where its search continues (0: none), the category of some of
 --   the rules or "", then an array for each violated rule: its number from 1, how many

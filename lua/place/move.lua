@@ -59,9 +59,9 @@ local changed = settings_changed(KEYS[2], math.max(asked, now))
 if changed then return changed end
 
 local generation = ARGV[12]
-local stands, first_requested, former_generation, expiry, charged, category, was_beside
+local stands, first_requested, former_generation, former_due, expiry, charged, category, was_beside
 if record then
-  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z')
+  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z', 'a')
   local state = state_of(r[1], r[2])
   stands = tonumber(r[3])
   -- The same call, repeated by a client that got no answer.
@@ -73,7 +73,7 @@ if record then
   if state ~= PENDING then return {TOO_LATE, now, stands, 0} end
   if not is_as(r[8], stands, ARGV[18], ARGV[19]) then return {CHANGED, now, stands, 0} end
   former_generation, first_requested, expiry, charged = r[2], r[4] or r[7] or r[3], tonumber(r[6]), r[8]
-  category, was_beside = r[9], r[10]
+  category, was_beside, former_due = r[9], r[10], tonumber(r[11]) or stands
   if category and string.find(ARGV[20], ' ' .. category .. ' ', 1, true) then return {CHANGED, now, stands, 0} end
 else
   stands = tonumber(redis.call('ZSCORE', timeline, id) or -1)
@@ -109,4 +109,5 @@ if record then
 end
 local notice
 if not rules.uncounted then notice = alert_user(at) end
-return {ALLOWED, now, at, requested or 0, 0, stands, notice}
+if not record then return {ALLOWED, now, at, requested or 0, 0, stands, notice} end
+return {ALLOWED, now, at, requested or 0, SUPERSEDED, stands, former_generation, former_due, notice}

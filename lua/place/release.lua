@@ -19,7 +19,7 @@
 -- ARGV[9]  with KEYS[2]: send time of the reservation, Unix ms; "" for any time,
 --          allowed only without a charge
 --
--- Returns  {status, now, freed time, 0, flags, 0}, see fragments/decision.lua:
+-- Returns  {status, now, freed time, 0, flags, 0, ...}, see fragments/decision.lua:
 --          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND, TOO_LATE,
 --          CHANGED or HOLD_OVER.
 -- Cost     O(log n) in the user's reservations.
@@ -46,7 +46,7 @@ if not record then
   return {ALLOWED, now, held, 0, 0, 0}
 end
 
-local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z', 'k')
+local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z', 'k', 'a')
 local state, stood = state_of(r[1], r[2]), tonumber(r[3])
 -- The same attempt means the same call, repeated by a client that got no answer,
 -- even if another message has the id now.
@@ -65,4 +65,4 @@ redis.call('HSET', record, 's', CANCELLED, 'e', now)
 redis.call('HDEL', record, 'c', 'a')
 if charge ~= '' then redis.call('HSET', record, 'y', charged_on(r[4])) end
 redis.call('PEXPIRE', record, ARGV[5])
-return {ALLOWED, now, stood, 0, 0, 0}
+return {ALLOWED, now, stood, 0, SUPERSEDED, 0, r[2], tonumber(r[7]) or stood}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
@@ -75,6 +76,11 @@ func (m *message) due() time.Time {
 		return m.notBefore
 	}
 	return m.at
+}
+
+// superseded returns what a change of the pending message ends.
+func (m *message) superseded() sendlimit.Superseded {
+	return sendlimit.Superseded{Generation: m.generation(), Due: m.due()}
 }
 
 // firstPromised returns the send time that was promised first.

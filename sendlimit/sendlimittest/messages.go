@@ -221,6 +221,7 @@ func (m *mailbox) move(t *rapid.T, id string) {
 	default:
 		want = m.expectMove(known, r)
 		if want.Allowed && !want.At.Equal(known.at) {
+			want.Superseded = known.superseded()
 			if known.requested = known.firstRequested(); known.requested.IsZero() {
 				known.requested = known.at
 			}
@@ -234,6 +235,7 @@ func (m *mailbox) move(t *rapid.T, id string) {
 		got, err := m.timeline.Move(t.Context(), r)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%+v", r)
+		want.Superseded = sendlimit.Superseded{} // only the first call supersedes
 	}
 }
 
@@ -263,7 +265,7 @@ func (m *mailbox) cancel(t *rapid.T, id string) {
 	case known.state != pending:
 		want.Code, want.At = fault.CodeTooLate, known.at
 	default:
-		want.Allowed, want.At = true, known.at
+		want.Allowed, want.At, want.Superseded = true, known.at, known.superseded()
 		known.end(cancelled, "", m.now)
 	}
 	got, err := m.timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: mailboxUser, ID: id, Now: m.now})

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/internal/batch"
 )
@@ -13,14 +14,18 @@ import (
 // confirmation notes in the watch list that the queue has the message. Many are written in
 // one round trip, and nobody waits for them. A lost one costs only a needless look at the
 // message.
+//
+// Timers also delete the tasks of superseded generations, in the same way. A task that
+// stays does no harm: it ends at its time, and nothing is sent.
 type Timers struct {
-	queue     *Queue
-	confirmed *batch.Loop[messages.Queued]
-	logger    *slog.Logger
+	queue      *Queue
+	confirmed  *batch.Loop[messages.Queued]
+	superseded *batch.Loop[string] // generations
+	logger     *slog.Logger
 }
 
-// Timers returns the Timers for messages of a watch list. They write confirmations from
-// Start until Close.
+// Timers returns the Timers for messages of a watch list. They write confirmations and
+// delete tasks from Start until Close.
 func (q *Queue) Timers(watch *messages.WatchList, logger *slog.Logger) *Timers {
 	const together, backlog, within = 256, 8192, 5 * time.Second
 	confirm := func(ctx context.Context, queued []messages.Queued) bool {
@@ -31,17 +36,31 @@ func (q *Queue) Timers(watch *messages.WatchList, logger *slog.Logger) *Timers {
 		}
 		return true
 	}
+	remove := func(ctx context.Context, generations []string) bool {
+		if err := q.deleteTasks(ctx, generations); err != nil {
+			logger.WarnContext(ctx, "could not delete superseded tasks: they end at their time, and nothing is sent",
+				"tasks", len(generations), "error", err)
+			return false
+		}
+		return true
+	}
+	options := batch.Options{Together: together, Backlog: backlog, Within: within}
 	return &Timers{
-		queue: q, logger: logger,
-		confirmed: batch.NewLoop(batch.Options{Together: together, Backlog: backlog, Within: within}, confirm),
+		queue: q, logger: logger, confirmed: batch.NewLoop(options, confirm), superseded: batch.NewLoop(options, remove),
 	}
 }
 
-// Start starts writing confirmations.
-func (t *Timers) Start() { t.confirmed.Start() }
+// Start starts writing confirmations and deleting tasks.
+func (t *Timers) Start() {
+	t.confirmed.Start()
+	t.superseded.Start()
+}
 
-// Close writes the remaining confirmations and stops.
-func (t *Timers) Close() { t.confirmed.Close() }
+// Close writes the remaining confirmations, deletes the remaining tasks, and stops.
+func (t *Timers) Close() {
+	t.confirmed.Close()
+	t.superseded.Close()
+}
 
 // Set sets the timer of one generation of a message. It only logs a failure: the watch list
 // has the message.
@@ -58,4 +77,13 @@ func (t *Timers) TrySet(ctx context.Context, m messages.Queued) error {
 	}
 	t.confirmed.Add(m)
 	return nil
+}
+
+// Unset deletes the task of a superseded generation soon, if it is still scheduled. A task
+// that is due by now leaves the queue by itself.
+func (t *Timers) Unset(s sendlimit.Superseded, now time.Time) {
+	// The queue keeps whole seconds, cut off.
+	if s.Generation != "" && s.Due.Add(-t.queue.Lead()).Truncate(time.Second).After(now) {
+		t.superseded.Add(s.Generation)
+	}
 }

@@ -83,7 +83,7 @@ func (t UserTasks) Delete(ctx context.Context) (deleted, running int, err error)
 		}
 		again, running = false, 0
 		for _, task := range found {
-			switch gone, err := t.delete(task.ID); {
+			switch gone, err := t.queue.deleteTask(task.ID); {
 			case err != nil:
 				return deleted, 0, err
 			case gone:
@@ -96,18 +96,6 @@ func (t UserTasks) Delete(ctx context.Context) (deleted, running int, err error)
 	}
 	reported, err := t.countReported()
 	return deleted, max(running, reported), err
-}
-
-// delete deletes a task. It reports false if the task is running.
-func (t UserTasks) delete(id string) (bool, error) {
-	err := t.queue.inspector.DeleteTask(t.queue.name, id)
-	if err == nil || errors.Is(err, asynq.ErrTaskNotFound) {
-		return true, nil
-	}
-	if task, err := t.queue.inspector.GetTaskInfo(t.queue.name, id); err == nil && task.State == asynq.TaskStateActive {
-		return false, nil
-	}
-	return false, store.Explain(err, "deleting a task")
 }
 
 // countReported counts the user's tasks in the reports of workers. Workers write these to

@@ -38,6 +38,7 @@ func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time
 	if d.Allowed && !d.At.Equal(d.MovedFrom) { // also if the replicas do not have it yet
 		s.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At})
 	}
+	s.timers.Unset(d.Superseded, d.Now)
 	s.Announce(ctx, d.Notices)
 	if err == nil && takenOrQuiet(d) {
 		d, err = changed.free(ctx, d)
