@@ -236,7 +236,7 @@ func descriptions() map[string]string {
 		"field":               "The field or parameter that is wrong. If several are wrong, this is the first and detail names all.",
 		"replayed":            "The request is a repetition, and this is the answer to the first one.",
 		"forgotten":           "The message was recorded, but is older than any rule looks back.",
-		"retry_after_seconds": "Seconds until resets_at, if that is the end of the current hour or day.",
+		"retry_after_seconds": "Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved again.",
 		"resets_at":           "When the quota that is used up starts again.",
 		"detail":              "A sentence for a person.",
 		"quiet_hours":         "The quiet hours that contain the send time, with the code quiet_hours.",

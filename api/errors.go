@@ -33,6 +33,9 @@ func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 		s.writeQuotaExceeded(w, o)
 		return
 	}
+	if o.Code == fault.CodeRateLimited && o.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", retryAfter(time.Duration(o.RetryAfterSeconds)*time.Second))
+	}
 	web.WriteProblem(w, o)
 }
 

@@ -181,7 +181,8 @@ func meaning(status int) string {
 		return "The key is missing, unknown or expired, or its account is disabled."
 	case http.StatusTooManyRequests:
 		return "The account has used up its requests of this kind (rate_limited) or the messages of an hour or day that ends within an hour " +
-			"(quota_exceeded), or this address has sent too many wrong keys (rate_limited). Send the request again after Retry-After."
+			"(quota_exceeded), the message was moved as often as a minute allows (rate_limited), or this address has sent too many wrong keys " +
+			"(rate_limited). Send the request again after Retry-After."
 	case http.StatusNotFound:
 		return "It does not exist: " + string(fault.CodeNotFound) + "."
 	case http.StatusRequestTimeout:

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -54,6 +55,30 @@ func TestUsersOfAnyNameSurviveThePath(t *testing.T) {
 		p := r.problem(http.StatusUnprocessableEntity, r.get("/v1/users/"+user+"/messages"))
 		require.Equal(t, "user", p.Field)
 	}
+}
+
+// A message that was moved as often as a minute allows is no fault of the rules: waiting
+// helps, and the answer says for how long.
+func TestMovedTooOften(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	booked(r)
+	move := func(minute int) reply {
+		body := fmt.Sprintf(`{"send_at":%q}`, on22(fmt.Sprintf("14:%02d:00", minute)))
+		return r.send(request{http.MethodPatch, "/v1/users/alice/messages/a", body, nil})
+	}
+	for i := range sendlimit.DefaultMovesPerMinute {
+		require.Equal(t, http.StatusOK, move(i).status)
+	}
+	r.store.SetTime(now().Add(18 * time.Second))
+	got := move(30)
+	p := r.problem(http.StatusTooManyRequests, got)
+	require.Equal(t, fault.CodeRateLimited, p.Code)
+	require.Equal(t, int64(42), p.RetryAfterSeconds)
+	require.Equal(t, "42", got.header.Get("Retry-After"))
+	require.Equal(t, http.StatusOK, move(9).status, "the present time needs no move")
+	r.store.SetTime(now().Add(time.Minute))
+	require.Equal(t, http.StatusOK, move(30).status)
 }
 
 // A refusal says over HTTP what it says everywhere, beside what HTTP adds.

@@ -26,6 +26,7 @@ type written struct {
 	PlacesPerDay        string        `env:"PLACES_PER_DAY"`
 	ExpireAfter         string        `env:"EXPIRE_AFTER"`
 	KeepRecords         string        `env:"KEEP_RECORDS"`
+	MovesPerMinute      string        `env:"MOVES_PER_MINUTE"`
 	StoreFullAt         string        `env:"STORE_FULL_AT"`
 	WaitReplicas        string        `env:"WAIT_REPLICAS"`
 	WaitReplicasTimeout string        `env:"WAIT_REPLICAS_TIMEOUT"`
@@ -166,6 +167,11 @@ func settings(w *written, c *Config) []*setting {
 			key: "keep_records", written: &w.KeepRecords, standard: "168h", kind: "duration",
 			help:   "how long a message's id is remembered after it ended",
 			accept: duration(&c.KeepRecords, time.Minute, 366*day),
+		},
+		{
+			key: "moves_per_minute", written: &w.MovesPerMinute, standard: "10", kind: "number",
+			help:   "how often a message can be moved in a minute",
+			accept: number(&c.MovesPerMinute, 1, 1000),
 		},
 		{
 			key: "store_full_at", written: &w.StoreFullAt, standard: "85%", kind: "percentage",

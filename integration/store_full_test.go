@@ -103,13 +103,13 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	require.Greater(t, accepted, int64(1000))
 	require.False(t, memory[0].FullAt(92), "a fast submitter does not fill what is left for the deliveries")
 
-	// What is there can be cancelled and moved.
+	// What is there can be cancelled. A move would need another task.
 	o, err := submitter.Cancel(t.Context(), "user-1", "m")
 	require.NoError(t, err)
 	require.Equal(t, message.Cancelled, o.Outcome)
-	o, err = submitter.Move(t.Context(), "user-2", "m", at.Add(time.Second))
-	require.NoError(t, err)
-	require.Equal(t, message.Moved, o.Outcome)
+	_, err = submitter.Move(t.Context(), "user-2", "m", at.Add(time.Second))
+	require.ErrorAs(t, err, &full)
+	require.Equal(t, fault.CodeStoreFull, full.Code())
 
 	recorder := notifiertest.NewRecorder(time.Now)
 	worker, err := tasks.NewWorker(taskstest.Open(t, client, backend.Options{}), tasks.WorkerOptions{Notifier: recorder})

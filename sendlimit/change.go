@@ -15,7 +15,9 @@ import (
 // Move gives a reservation another place. The old place does not count against
 // the new one, and is kept if that is refused. A move to the present time changes
 // nothing and is not judged: At equals MovedFrom. With records, the rules of the
-// message's category apply. If that has a throttle, the move needs a Hold with it.
+// message's category apply. If that has a throttle, the move needs a Hold with it. A
+// message that was moved Options.MovesPerMinute times in a minute stays where it is until
+// the minute is over; the code is CodeRateLimited.
 func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	const doing = "moving a reservation"
 	if err := keyspace.CheckUser(r.User); err != nil {
@@ -42,13 +44,15 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		recorded = append(recorded, r.Hold.changeArguments(r.From)...)
 	} else if r.Generation != "" {
 		return Decision{}, &fault.InvalidError{Field: "generation", Value: r.Generation, Want: "none: this timeline keeps places only"}
+	} else if r.Check {
+		return Decision{}, &fault.InvalidError{Field: "check", Value: "true", Want: "false: this timeline keeps places only"}
 	}
 	call := judge.Call{Client: t.client, Script: lua.Move, Doing: doing, User: r.User, At: func(judge.UserRules) time.Time { return cmp.Or(r.At, r.Now) }}
 	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
-		args := by.Arguments(t.about(r.Now, r.At, nil), 3+len(recorded))
+		args := by.Arguments(t.about(r.Now, r.At, nil), 5+len(recorded))
 		args = append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)
 		if len(recorded) > 0 {
-			args = append(args, by.Rules.Throttled(r.Hold.throttle()))
+			args = append(args, by.Rules.Throttled(r.Hold.throttle()), r.most(t.options), r.onlyJudge())
 		}
 		return keys, args
 	})
@@ -56,6 +60,22 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		return Decision{}, err
 	}
 	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User}, by, r.ID)
+}
+
+// most returns how many moves of the message are made in a minute; "" for any number.
+func (r MoveRequest) most(o Options) any {
+	if r.Unlimited {
+		return ""
+	}
+	return o.MovesPerMinute
+}
+
+// onlyJudge returns 1 for a move that is not made, else "".
+func (r MoveRequest) onlyJudge() any {
+	if r.Check {
+		return 1
+	}
+	return ""
 }
 
 // Release gives a reservation back. With records it cancels the message: its

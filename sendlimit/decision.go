@@ -32,6 +32,10 @@ type Decision struct {
 	// Move is not before it.
 	ExpiresAt time.Time
 
+	// RetryAfter is how long to wait before the message can be moved again, with
+	// CodeRateLimited. See Options.MovesPerMinute.
+	RetryAfter time.Duration
+
 	// Latest is the last send time that is accepted now, with CodeTooFarAhead.
 	Latest time.Time
 	// PlacesPerDay is Options.PlacesPerDay, with CodeTooManyPlaces.

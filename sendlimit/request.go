@@ -54,7 +54,12 @@ type MoveRequest struct {
 	// From must be the present time of the reservation, else the code is
 	// CodeChanged. Hold requires it; without Hold, zero means any time.
 	From time.Time
-	Now  time.Time // as in Request
+	// Check asks what Move would answer, and changes nothing. What was charged for the
+	// reservation does not matter then. It needs a timeline with records.
+	Check bool
+	// Unlimited makes the move even if the message was moved Options.MovesPerMinute times.
+	Unlimited bool
+	Now       time.Time // as in Request
 }
 
 // ReleaseRequest gives a reservation back.

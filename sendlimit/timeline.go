@@ -22,6 +22,12 @@ const DefaultKeepRecords = 7 * calendar.DayLong
 // rather than sent.
 const DefaultExpireAfter = calendar.DayLong
 
+// DefaultMovesPerMinute is how often a message is moved in a minute.
+const DefaultMovesPerMinute = 10
+
+// mostMovesPerMinute bounds Options.MovesPerMinute.
+const mostMovesPerMinute = 1000
+
 // DefaultTolerance is how late a message may be sent without being judged anew.
 const DefaultTolerance = 2 * time.Second
 
@@ -59,6 +65,10 @@ type Options struct {
 	// ExpireAfter is how long after its send time a message without an expiry
 	// of its own is dropped rather than sent; zero means DefaultExpireAfter.
 	ExpireAfter time.Duration
+	// MovesPerMinute is how often a message is moved in a minute, which begins with the
+	// first move; at most 1,000, zero means DefaultMovesPerMinute. Moves that change
+	// nothing or are refused do not count. Without records there is no limit.
+	MovesPerMinute int
 	// Tolerance is how late a message may be sent without being judged anew; zero means
 	// DefaultTolerance.
 	Tolerance time.Duration
@@ -90,6 +100,7 @@ func (o Options) WithDefaults() Options {
 	o.PlacesPerDay = cmp.Or(o.PlacesPerDay, policy.DefaultPlacesPerDay)
 	o.KeepRecords = cmp.Or(o.KeepRecords, DefaultKeepRecords)
 	o.ExpireAfter = cmp.Or(o.ExpireAfter, DefaultExpireAfter)
+	o.MovesPerMinute = cmp.Or(o.MovesPerMinute, DefaultMovesPerMinute)
 	o.Tolerance = cmp.Or(o.Tolerance, DefaultTolerance)
 	o.Attempts = cmp.Or(o.Attempts, DefaultAttempts)
 	o.LookAfter = cmp.Or(o.LookAfter, DefaultLookAfter)
@@ -110,6 +121,8 @@ func (o Options) Validate() error {
 		return &fault.InvalidError{Field: "keep_records", Value: o.KeepRecords.String(), Want: "at least 1 minute"}
 	case o.ExpireAfter < time.Second:
 		return &fault.InvalidError{Field: "expire_after", Value: o.ExpireAfter.String(), Want: "at least 1 s"}
+	case o.MovesPerMinute < 1 || o.MovesPerMinute > mostMovesPerMinute:
+		return &fault.InvalidError{Field: "moves_per_minute", Value: strconv.Itoa(o.MovesPerMinute), Want: "1 to 1,000"}
 	case o.Tolerance < 100*time.Millisecond || o.Tolerance > time.Hour: // if shorter, a slow reply makes a message late
 		return &fault.InvalidError{Field: "tolerance", Value: o.Tolerance.String(), Want: "100 ms to 1 hour"}
 	case o.Attempts < 1:

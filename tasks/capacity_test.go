@@ -12,6 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -95,7 +96,7 @@ func TestPitfall54StoreFull(t *testing.T) {
 		require.Equal(s, fault.CodeIDReused, s.submit(s.message("b", 3*time.Hour)).Code)
 		require.Equal(s, fault.CodeSendLimit, s.submit(s.message("d", time.Hour)).Code)
 		require.Equal(s, message.Invalid, s.submit(message.Message{User: "alice"}).Outcome)
-		s.moved("b", 4*time.Hour)
+		s.moved("b", time.Hour)
 		s.cancelled("c")
 		s.until(20 * time.Second)
 		s.delivered("a +10s")
@@ -103,6 +104,54 @@ func TestPitfall54StoreFull(t *testing.T) {
 		f.percent(84)
 		s.until(22 * time.Second)
 		s.accepted(s.message("d", 3*time.Hour))
+	})
+}
+
+// A move needs another task, sooner or later, and so a full store takes none. What changes
+// nothing, or would be refused anyway, is answered as always.
+func TestStoreFullMoves(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.account(accounts.Account{Name: "acme"})
+		paid := s.message("c", 3*time.Hour)
+		paid.Account = "acme"
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), paid)
+		s.filling().percent(85)
+		s.until(2 * time.Second)
+		before := s.server.Dump()
+		for id, at := range map[string]time.Duration{"a": 4 * time.Hour, "b": time.Minute, "c": 4 * time.Hour} {
+			_, err := s.Move(s.Context(), "alice", id, s.at(at))
+			s.full(err)
+		}
+		_, err := s.Move(s.Context(), "alice", "a", time.Time{})
+		s.full(err)
+		shift := message.Move{At: s.at(2 * time.Hour), OnConflict: message.OnConflictShift}
+		_, err = s.MoveTo(s.Context(), "alice", "a", shift)
+		s.full(err)
+		s.moved("a", time.Hour)
+		s.moved("c", 3*time.Hour)
+		for _, row := range []struct {
+			by   *submit.Submitter
+			id   string
+			at   time.Duration
+			code fault.Code
+		}{
+			{s.Submitter, "a", 2 * time.Hour, fault.CodeSendLimit},
+			{s.Submitter, "a", -time.Hour, fault.CodeInPast},
+			{s.Submitter, "a", 400 * 24 * time.Hour, fault.CodeTooFarAhead},
+			{s.Submitter, "nothing", time.Hour, fault.CodeNotFound},
+			{s.For("other"), "c", 4 * time.Hour, fault.CodeNotFound},
+			{s.For("acme"), "c", 2 * time.Hour, fault.CodeSendLimit},
+		} {
+			o, err := row.by.Move(s.Context(), "alice", row.id, s.at(row.at))
+			require.NoError(s, err)
+			require.Equal(s, row.code, o.Code)
+		}
+		require.Equal(s, before, s.server.Dump(), "nothing was written")
+		_, err = s.For("acme").Move(s.Context(), "alice", "c", s.at(4*time.Hour))
+		s.full(err)
+		s.cancelled("a")
+		s.cancelled("c")
 	})
 }
 

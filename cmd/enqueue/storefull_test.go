@@ -43,7 +43,10 @@ func TestPushToAFullStore(t *testing.T) {
 	require.Equal(t, "error: "+f.fullSentence()+"\n", said.stderr, "it is known that nothing was accepted")
 
 	f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--title", "Hi", "--id", "a")
-	f.prints(t, "move", "a", "--user", "alice", "--at", on22("13:13:13"))
+	f.prints(t, "move", "a", "--user", "alice", "--at", on22("11:11:11"))
+	moved := f.run(t, "move", "a", "--user", "alice", "--at", on22("13:13:13"))
+	require.Equal(t, cli.StatusUnavailable, moved.status)
+	require.Equal(t, "error: "+f.fullSentence()+"\n", moved.stderr)
 	f.prints(t, "cancel", "a", "--user", "alice")
 	f.prints(t, append(args, "--store-full-at", "95%")...)
 }

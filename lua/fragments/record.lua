@@ -10,6 +10,8 @@
 --   r  requested time, Unix ms, if it differs from the send time
 --   h  1 if a shift chose the send time
 --   m  the send time before the last move, Unix ms
+--   d  when the minute in which moves are counted began, Unix ms: with its first move
+--   j  moves made in that minute
 --   f  fingerprint of the request
 --   x  expiry that the caller set, Unix ms
 --   k  category. The only field after an uncertain dead letter was purged: its place

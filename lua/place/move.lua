@@ -23,13 +23,18 @@
 --          allowed only without a charge
 -- ARGV[20] with KEYS[3]: categories of which no message is moved with this charge,
 --          each between spaces; "" for none
+-- ARGV[21] with KEYS[3]: moves of the message that are made in a minute, which begins
+--          with the first of them; "" for any number
+-- ARGV[22] with KEYS[3]: 1 to only judge: nothing is written, and what was charged for
+--          the message does not matter; else ""
 --
 -- Returns  a decision, see fragments/decision.lua;
 --          {PAST_EXPIRY, now, send time, 0, expiry}: the message expires by then; or
+--          {MOVED_OFTEN, now, send time, 0, when it may be moved again}; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
-if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV ~= 20) then
+if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV ~= 22) then
   return redis.error_reply('ERR place/move.lua: wrong number of keys or arguments')
 end
 
@@ -39,7 +44,8 @@ local id = ARGV[10]
 --@include judging
 local asked = tonumber(ARGV[11]) or now
 local charge, bounds = ARGV[16] or '', ARGV[17] or ''
-local PAST_EXPIRY = 8
+local most_moves, only_judge = tonumber(ARGV[21] or ''), ARGV[22] == '1'
+local PAST_EXPIRY, MINUTE = 8, 60000
 
 --@include status
 --@include record
@@ -60,8 +66,9 @@ if changed then return changed end
 
 local generation = ARGV[12]
 local stands, first_requested, former_generation, former_due, expiry, charged, category, was_beside
+local moves, moves_since = 0, now
 if record then
-  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z', 'a')
+  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z', 'a', 'd', 'j')
   local state = state_of(r[1], r[2])
   stands = tonumber(r[3])
   -- The same call, repeated by a client that got no answer.
@@ -71,10 +78,13 @@ if record then
   end
   if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
   if state ~= PENDING then return {TOO_LATE, now, stands, 0} end
-  if not is_as(r[8], stands, ARGV[18], ARGV[19]) then return {CHANGED, now, stands, 0} end
+  if not only_judge and not is_as(r[8], stands, ARGV[18], ARGV[19]) then return {CHANGED, now, stands, 0} end
   former_generation, first_requested, expiry, charged = r[2], r[4] or r[7] or r[3], tonumber(r[6]), r[8]
   category, was_beside, former_due = r[9], r[10], tonumber(r[11]) or stands
-  if category and string.find(ARGV[20], ' ' .. category .. ' ', 1, true) then return {CHANGED, now, stands, 0} end
+  if not only_judge and category and string.find(ARGV[20], ' ' .. category .. ' ', 1, true) then
+    return {CHANGED, now, stands, 0}
+  end
+  if r[12] and now - r[12] < MINUTE then moves_since, moves = tonumber(r[12]), tonumber(r[13]) end
 else
   stands = tonumber(redis.call('ZSCORE', timeline, id) or -1)
   if stands < now - keep then return {NOT_FOUND, now, 0, 0} end
@@ -88,6 +98,7 @@ if asked ~= stands then
   if expiry and at >= expiry then return {PAST_EXPIRY, now, at, 0, expiry} end
 end
 if at == stands then return {ALLOWED, now, at, requested or 0, 0, stands} end
+if moves >= (most_moves or math.huge) then return {MOVED_OFTEN, now, at, 0, moves_since + MINUTE} end
 
 if blocked then return {BLOCKED, now, at, requested or 0} end
 if opted_out(timeline, ARGV[9], category) then return {OPTED_OUT, now, at, requested or 0} end
@@ -96,12 +107,13 @@ local broken, readers = violations(rules, at, id)
 if not broken.free then return refusal(rules, at, requested, broken, readers, id) end
 local answer = outside(at)
 if answer then return answer end
+if only_judge then return {ALLOWED, now, at, requested or 0, 0, stands} end
 
 put_place(record, id, at, was_beside, rules.uncounted, category)
 local lasts, counted_in = record and (expiry or at + ARGV[15]), not rules.uncounted and category
 outlive(at, lasts, rules.uncounted and beside or timeline, counted_in)
 if record then
-  redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested)
+  redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested, 'd', moves_since, 'j', moves + 1)
   redis.call('HDEL', record, 'a', 'p', 'w', 'b')
   if charge ~= '' then redis.call('HSET', record, 'y', charged_on(charged)) end
   redis.call('ZREM', watch, former_generation .. ARGV[13])

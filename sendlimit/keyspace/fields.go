@@ -10,6 +10,8 @@ const (
 	RecordRequestedAt = "r"
 	RecordShifted     = "h"
 	RecordMovedFrom   = "m"
+	RecordMovesSince  = "d"
+	RecordMoves       = "j"
 	RecordFingerprint = "f"
 	RecordExpiresAt   = "x"
 	RecordCategory    = "k"

@@ -68,7 +68,7 @@ func newAlerting(t *rapid.T, client redis.UniversalClient, prefix string) *alert
 	a := &alerting{
 		client: client, now: drawStart(t), pending: make(map[string]string),
 		// The history has its own clock: no record may expire by the server's.
-		options: sendlimit.Options{Prefix: prefix, Records: true, KeepRecords: 50 * 365 * 24 * time.Hour},
+		options: sendlimit.Options{Prefix: prefix, Records: true, KeepRecords: 50 * 365 * 24 * time.Hour, MovesPerMinute: 1000},
 	}
 	var err error
 	a.keys, err = keyspace.NewKeys(prefix)

@@ -83,7 +83,9 @@ func newCrowd(t *rapid.T, client redis.UniversalClient, prefix string) *crowd {
 	rules, err := sendlimit.NewRules(c.policy)
 	require.NoError(t, err)
 	bound := rapid.SampledFrom([]int{0, 0, 5, 20, 80}).Draw(t, "places per day")
-	c.timeline, err = sendlimit.NewTimeline(client, sendlimit.Options{Prefix: prefix, Records: true, Rules: rules, PlacesPerDay: bound})
+	c.timeline, err = sendlimit.NewTimeline(client, sendlimit.Options{
+		Prefix: prefix, Records: true, Rules: rules, PlacesPerDay: bound, MovesPerMinute: 1000,
+	})
 	require.NoError(t, err)
 	c.keys, err = keyspace.NewKeys(prefix)
 	require.NoError(t, err)

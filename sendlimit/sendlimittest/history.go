@@ -95,6 +95,7 @@ func newHistory(t *rapid.T, client redis.UniversalClient, prefix string) *histor
 		require.NoError(t, err)
 		h.process[i], err = sendlimit.NewTimeline(client, sendlimit.Options{
 			Prefix: prefix, Reach: reach, PlacesPerDay: bound, Records: records, Rules: h.rules[i], KeepRecords: 50 * 365 * 24 * time.Hour,
+			MovesPerMinute: 1000,
 		})
 		require.NoError(t, err)
 	}

@@ -60,7 +60,10 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 	fields := map[string]string{
 		"g": known.generation(), "s": known.state.letter(), "t": stored(known.at), "p": stored(known.promised),
 		"r": stored(known.requested), "x": stored(known.expires), "c": "",
-		"k": known.category, "z": "",
+		"k": known.category, "z": "", "d": stored(known.movesSince), "j": "",
+	}
+	if known.moves > 0 {
+		fields["j"] = strconv.Itoa(known.moves)
 	}
 	if known.uncounted {
 		fields["z"] = "1"

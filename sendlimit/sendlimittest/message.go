@@ -50,6 +50,8 @@ type message struct {
 	leaseEnd    time.Time
 	fair        fairTime  // after the lease
 	notBefore   time.Time // of a retry
+	moves       int       // in the minute from movesSince on
+	movesSince  time.Time
 	attempts    int
 	doubt       bool      // an earlier delivery may have arrived
 	waits       time.Time // since when it waits for an older late one
@@ -76,6 +78,21 @@ func (m *message) due() time.Time {
 		return m.notBefore
 	}
 	return m.at
+}
+
+// movesIn returns how many moves count at a time.
+func (m *message) movesIn(now time.Time) int {
+	if m.moves == 0 || !now.Before(m.movesSince.Add(time.Minute)) {
+		return 0
+	}
+	return m.moves
+}
+
+// countMove counts a move.
+func (m *message) countMove(now time.Time) {
+	if m.moves = m.movesIn(now) + 1; m.moves == 1 {
+		m.movesSince = now
+	}
 }
 
 // superseded returns what a change of the pending message ends.

@@ -211,6 +211,8 @@ func (m *mailbox) change(t *rapid.T) {
 
 func (m *mailbox) move(t *rapid.T, id string) {
 	r := sendlimit.MoveRequest{User: mailboxUser, ID: id, At: m.drawTime(t), Generation: m.newToken("g"), Now: m.now}
+	r.Check = rapid.IntRange(0, 5).Draw(t, "check only") == 5
+	r.Unlimited = rapid.IntRange(0, 5).Draw(t, "unlimited") == 5
 	known := m.messages[id]
 	var want sendlimit.Decision
 	switch {
@@ -220,7 +222,8 @@ func (m *mailbox) move(t *rapid.T, id string) {
 		want = sendlimit.Decision{Code: fault.CodeTooLate, At: known.at, Now: m.now}
 	default:
 		want = m.expectMove(known, r)
-		if want.Allowed && !want.At.Equal(known.at) {
+		if want.Allowed && !want.At.Equal(known.at) && !r.Check {
+			known.countMove(m.now)
 			want.Superseded = known.superseded()
 			if known.requested = known.firstRequested(); known.requested.IsZero() {
 				known.requested = known.at
@@ -249,6 +252,10 @@ func (m *mailbox) expectMove(known *message, r sendlimit.MoveRequest) sendlimit.
 	inReach := !r.At.Before(m.now.Add(-policy.Grace)) && !r.At.After(m.now.Add(reach))
 	if inReach && !r.At.Equal(known.at) && !known.expires.IsZero() && !at.Before(known.expires) {
 		return sendlimit.Decision{Code: fault.CodePastExpiry, At: at, ExpiresAt: known.expires, Now: m.now}
+	}
+	changes := inReach && !at.Equal(known.at) && !r.At.Equal(known.at)
+	if minute := known.movesSince.Add(time.Minute); changes && !r.Unlimited && known.movesIn(m.now) >= m.options.MovesPerMinute {
+		return sendlimit.Decision{Code: fault.CodeRateLimited, At: at, RetryAfter: minute.Sub(m.now), Now: m.now}
 	}
 	// Its place may be forgotten, but the message is still pending.
 	return m.model.move(m.remembered().remove(r.ID), known.place(), r)

@@ -41,8 +41,11 @@ func drawOptions(t *rapid.T, prefix string) mailboxOptions {
 	return mailboxOptions{policies: []policy.Policy{p, other}, users: users, Options: sendlimit.Options{
 		Prefix: prefix, Records: true,
 		// The history has its own clock: no record may expire by the server's.
-		KeepRecords:   50 * 365 * 24 * time.Hour,
-		ExpireAfter:   rapid.SampledFrom([]time.Duration{sendlimit.DefaultExpireAfter, 40 * time.Minute}).Draw(t, "expire after"),
+		KeepRecords: 50 * 365 * 24 * time.Hour,
+		ExpireAfter: rapid.SampledFrom([]time.Duration{sendlimit.DefaultExpireAfter, 40 * time.Minute}).Draw(t, "expire after"),
+		// Most histories make more moves of a message than that.
+		MovesPerMinute: rapid.SampledFrom([]int{sendlimit.DefaultMovesPerMinute, 1, 2}).Draw(t, "moves per minute"),
+
 		Tolerance:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultTolerance, 45 * time.Second}).Draw(t, "tolerance"),
 		Attempts:      rapid.SampledFrom([]int{sendlimit.DefaultAttempts, 2}).Draw(t, "attempts"),
 		SettleWithin:  rapid.SampledFrom([]time.Duration{0, 4 * time.Second}).Draw(t, "settle within"),

@@ -24,9 +24,10 @@ type Options struct {
 	Reach  time.Duration // how far ahead a send time may lie; zero means policy.DefaultReach
 	// PlacesPerDay is how many places a user may have in a day; zero means
 	// policy.DefaultPlacesPerDay.
-	PlacesPerDay int
-	KeepRecords  time.Duration // how long a record outlives its message; zero means sendlimit.DefaultKeepRecords
-	ExpireAfter  time.Duration // when a message without an expiry expires; zero means sendlimit.DefaultExpireAfter
+	PlacesPerDay   int
+	KeepRecords    time.Duration // how long a record outlives its message; zero means sendlimit.DefaultKeepRecords
+	ExpireAfter    time.Duration // when a message without an expiry expires; zero means sendlimit.DefaultExpireAfter
+	MovesPerMinute int           // how often a message is moved in a minute; zero means sendlimit.DefaultMovesPerMinute
 	// LookAfter and OverdueAfter are as in sendlimit.Options.
 	LookAfter, OverdueAfter time.Duration
 	Polling                 queue.Polling    // how often workers ask the queue for work
@@ -70,6 +71,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 		Timeline: sendlimit.Options{
 			Prefix: o.Prefix, Rules: policies.Rules(), Records: true,
 			Reach: o.Reach, PlacesPerDay: o.PlacesPerDay, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
+			MovesPerMinute: o.MovesPerMinute,
 			LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
 		},
 	}

@@ -40,7 +40,8 @@ type Outcome struct {
 	PreviousFreeAt Time        `json:"previous_free_at,omitzero"`
 	// ResetsAt is set for quota_exceeded: the end of the hour or day whose quota is
 	// used up. A send time from then on counts in the next one. RetryAfterSeconds is
-	// the time until then, if the hour or day is the present one.
+	// the time until then, if the hour or day is the present one. For rate_limited it is how
+	// long the message cannot be moved.
 	ResetsAt          Time  `json:"resets_at,omitzero"`
 	RetryAfterSeconds int64 `json:"retry_after_seconds,omitempty"`
 

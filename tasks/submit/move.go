@@ -15,14 +15,23 @@ import (
 // Move gives a message that is not being sent yet another send time; zero means now. If
 // the new time is refused, the message keeps the old one.
 func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (message.Outcome, error) {
-	return s.MoveFrom(ctx, user, id, time.Time{}, at)
+	return s.move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: at})
 }
 
-// MoveFrom moves a message if its send time is still from, see runFrom.
+// MoveFrom is Move for an operator's own change: it moves a message only if its send time is
+// still from, see runFrom, however often the message was moved before.
 func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time.Time) (message.Outcome, error) {
+	return s.move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: to, From: from, Unlimited: true})
+}
+
+func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.Outcome, error) {
+	user, id, to := r.User, r.ID, r.At
 	timeline, err := s.Timeline(ctx)
 	if err != nil {
 		return message.Outcome{}, err
+	}
+	if full := s.capacity.refusal(ctx); full != nil {
+		return s.moveInFull(ctx, timeline, r, full)
 	}
 	generation := keyspace.NewToken()
 	var d sendlimit.Decision
@@ -30,12 +39,15 @@ func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time
 	changed.moves = true
 	err = s.replicas.secure(ctx, timeline, user, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
-		d, err = changed.runFrom(ctx, from, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
-			return t.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: to, Generation: generation, Hold: h, From: from})
+		d, err = changed.runFrom(ctx, r.From, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
+			held := r
+			held.Generation, held.Hold, held.From = generation, h, from
+			return t.Move(ctx, held)
 		}, changed.holdMove(to))
 		return d.Allowed, err
 	})
 	if d.Allowed && !d.At.Equal(d.MovedFrom) { // also if the replicas do not have it yet
+		s.capacity.take(0)
 		s.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At})
 	}
 	s.timers.Unset(d.Superseded, d.Now)
@@ -48,6 +60,29 @@ func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time
 	}
 	o := outcomeOf(d, message.Moved, user, id)
 	explainThrottle(&o, changed.category, changed.refused, changed.payer)
+	return o, s.explainEnded(ctx, &o)
+}
+
+// moveInFull answers a move while the store is too full for another task. A move that is
+// made gets the error full. Others get the answer that they get otherwise.
+func (s *Submitter) moveInFull(ctx context.Context, t *sendlimit.Timeline, r sendlimit.MoveRequest, full error) (message.Outcome, error) {
+	var d sendlimit.Decision
+	owned, err := s.ownsMessage(ctx, r.User, r.ID)
+	switch {
+	case err != nil:
+	case owned:
+		r.Check, r.Generation = true, keyspace.NewToken()
+		d, err = t.Move(ctx, r)
+	default:
+		d = notFound()
+	}
+	if err != nil {
+		return message.InvalidOr(err, r.User, r.ID)
+	}
+	if d.Allowed && !d.At.Equal(d.MovedFrom) {
+		return message.Outcome{}, full
+	}
+	o := outcomeOf(d, message.Moved, r.User, r.ID)
 	return o, s.explainEnded(ctx, &o)
 }
 

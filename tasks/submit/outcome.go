@@ -22,6 +22,7 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) message.Outcome {
 	if d.Code == fault.CodeInPast || d.Code == fault.CodeTooFarAhead || d.Code == fault.CodePastExpiry {
 		o.Outcome, o.Field = message.Invalid, "send_at"
 	}
+	o.RetryAfterSeconds = int64((d.RetryAfter + time.Second - 1) / time.Second)
 	if d.Code == fault.CodeUnknownCategory {
 		o.Outcome, o.Field = message.Invalid, "category"
 	}

@@ -30,6 +30,9 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 		return fmt.Sprintf("message %s to %s is being sent or was sent: it can no longer be changed", id, user)
 	case fault.CodeNotFound:
 		return fmt.Sprintf("no pending message %q for %s", id, user)
+	case fault.CodeRateLimited:
+		return fmt.Sprintf("message %s to %s was moved as often as a minute allows (moves_per_minute): move it again in %s",
+			id, user, length(max(d.RetryAfter+time.Second-1, time.Second).Truncate(time.Second)))
 	case fault.CodeInPast:
 		return fmt.Sprintf("%s is in the past: it is %s now; use a later time, or now",
 			timeOfDay(d.At, d.Now), d.Now.Format(message.TimeLayout))

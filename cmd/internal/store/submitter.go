@@ -9,7 +9,10 @@ import (
 // BackendOptions returns the options of a backend for the settings, the same in every
 // program.
 func BackendOptions(c config.Config) backend.Options {
-	return backend.Options{Prefix: c.Prefix, Reach: c.Reach, PlacesPerDay: c.PlacesPerDay, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter}
+	return backend.Options{
+		Prefix: c.Prefix, Reach: c.Reach, PlacesPerDay: c.PlacesPerDay, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
+		MovesPerMinute: c.MovesPerMinute,
+	}
 }
 
 // SubmitterOptions returns the options of a submitter for the settings, the same in every

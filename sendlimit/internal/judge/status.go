@@ -26,4 +26,5 @@ const (
 	StatusOptedOut   // see lua/fragments/opt_out.lua
 	StatusOtherRules // see lua/fragments/settings.lua
 	StatusTooManyPlaces
+	StatusMovedOften // see lua/place/move.lua
 )
