@@ -197,7 +197,7 @@ func descriptions() map[string]string {
 		"Draft.title":       "Title, body and data have at most 4,096 bytes together. Title or body is required.",
 		"Draft.body":        "See title.",
 		"Draft.data":        "Texts by name, for the app that shows the message.",
-		"Draft.expires_at":  "RFC 3339: a message that is still not sent then is dropped. By default a day after send_at.",
+		"Draft.expires_at":  "RFC 3339: a message that is still not sent then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted.",
 		"Draft.on_conflict": "What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift.",
 		"Draft.shift_until": "RFC 3339: the last time that a shift may choose. By default a day after send_at. " +
 			"Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed.",

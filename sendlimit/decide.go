@@ -128,6 +128,8 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 	case judge.StatusPastExpiry:
 		d.Code = fault.CodePastExpiry
 		d.ExpiresAt = in.Time(4)
+	case judge.StatusExpiresLate:
+		d.Code, d.Latest = fault.CodeInvalidField, in.Time(4)
 	case judge.StatusMovedOften:
 		d.Code = fault.CodeRateLimited
 		d.RetryAfter = in.Time(4).Sub(d.Now)

@@ -36,7 +36,8 @@ type Decision struct {
 	// CodeRateLimited. See Options.MovesPerMinute.
 	RetryAfter time.Duration
 
-	// Latest is the last send time that is accepted now, with CodeTooFarAhead.
+	// Latest is the last send time that is accepted now, with CodeTooFarAhead; or the last
+	// Record.ExpiresAt, with CodeInvalidField.
 	Latest time.Time
 	// PlacesPerDay is Options.PlacesPerDay, with CodeTooManyPlaces.
 	PlacesPerDay int

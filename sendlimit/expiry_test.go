@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -62,6 +63,40 @@ func TestATimelineOutlivesAPlaceByItsOwnRules(t *testing.T) {
 			require.WithinDuration(u, taken.Add(week+policy.Grace), time.UnixMilli(expires.Milliseconds()), time.Minute, row.reason)
 		}
 	})
+}
+
+// The timeline is kept until a message expires, so nobody may have it kept for ever.
+func TestTheLatestExpiry(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	latest := s.Now.Add(policy.DefaultReach + sendlimit.ExpiryBeyondReach)
+	request := func(id string, at, expires time.Time) sendlimit.Request {
+		r := sendlimit.Request{User: "alice", ID: id, At: at, Record: story.RecordOf("g-"+id, "text")}
+		r.Record.ExpiresAt = expires
+		return r
+	}
+	last := s.Now.Add(policy.DefaultReach)
+	soon := story.At("12:00")
+	for _, at := range []time.Time{{}, soon, last} {
+		for _, expires := range []time.Time{latest.Add(time.Millisecond), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)} {
+			before := s.Server.Dump()
+			r := request("late", at, expires)
+			d := s.Ask(r)
+			require.Equal(t, fault.CodeInvalidField, d.Code)
+			require.Equal(t, latest, d.Latest)
+			checked, err := s.Timeline.Check(s.Context(), r)
+			require.NoError(t, err)
+			require.Equal(t, d, checked)
+			require.Equal(t, before, s.Server.Dump(), "nothing was written")
+		}
+	}
+	require.Equal(t, fault.CodeTooFarAhead, s.Ask(request("late", last.Add(time.Millisecond), latest.Add(time.Hour))).Code)
+	r := request("a", soon, latest)
+	require.True(t, s.Ask(r).Allowed)
+	r.Record.Generation, r.Record.ExpiresAt = "g-again", latest.Add(time.Hour)
+	require.True(t, s.Ask(r).Replayed, "an earlier answer comes first")
+	require.True(t, s.Ask(request("b", last, latest)).Allowed)
+	require.Less(t, s.Server.TTL(story.KeysOf(s.Options).Timeline("alice")), policy.DefaultReach+sendlimit.ExpiryBeyondReach+time.Minute)
 }
 
 // So a place that a longer window accepted counts until the end of that window.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
@@ -22,11 +23,16 @@ type Record struct {
 	// Fingerprint tells a repeated request from another one with the same id.
 	Fingerprint string
 	// ExpiresAt is when the message is dropped instead of sent; zero means the
-	// gate's default.
+	// gate's default. It may be at most ExpiryBeyondReach later than the last send time
+	// that is accepted, else the code is CodeInvalidField: the user's timeline is kept
+	// until then.
 	ExpiresAt time.Time
 	Category  string
 	Content   []byte // opaque; erased when the message ends
 }
+
+// ExpiryBeyondReach is how much later than the reach of send times a message may expire.
+const ExpiryBeyondReach = 31 * calendar.DayLong
 
 // Reserve takes the requested place, or with Shift the next free time. A refusal
 // says why, and writes nothing. A repeated request returns the first answer,
@@ -52,7 +58,7 @@ func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 }
 
 // Check returns what Reserve would answer. It writes nothing. It reads only the
-// Fingerprint and the Category of a Record.
+// Fingerprint, the Category and the expiry of a Record.
 func (t *Timeline) Check(ctx context.Context, r Request) (Decision, error) {
 	const doing = "checking a time"
 	r, err := t.checked(r)
@@ -181,11 +187,11 @@ func (t *Timeline) expiry(r Request, at int64) int64 {
 func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]string, []any) {
 	scope := by.Rules.Scope(r.Category)
 	shiftUntil, _ := r.shift(by.Rules)
-	args := append(by.Arguments(t.about(r.Now, r.At, scope), 5), r.ID, script.Milliseconds(r.At), shiftUntil, resume)
+	args := append(by.Arguments(t.about(r.Now, r.At, scope), 6), r.ID, script.Milliseconds(r.At), shiftUntil, resume)
 	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
 	if t.options.Records {
 		keys = append(keys, t.keys.Record(r.User, r.ID))
-		args = append(args, r.Record.Fingerprint)
+		args = append(args, r.Record.Fingerprint, script.Milliseconds(r.Record.ExpiresAt))
 	}
 	return keys, args
 }

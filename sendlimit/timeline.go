@@ -193,6 +193,9 @@ func (t *Timeline) WithClient(client redis.Scripter) *Timeline {
 	return &changed
 }
 
+// Reach returns how far ahead a send time may lie. A user's policy may say less.
+func (t *Timeline) Reach() time.Duration { return t.options.Reach }
+
 // settings returns the key of a user's settings: the real ones, in a dry run too.
 func (t *Timeline) settings(user string) string {
 	if t.copyOf != nil {

@@ -51,6 +51,36 @@ func TestSubmitLeavesAPlaceARecordAndATask(t *testing.T) {
 	})
 }
 
+// An expiry is bounded everywhere: in a submit, a check, a dry run and what was sent.
+func TestTheLatestExpiry(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.shared.Reach = 30 * 24 * time.Hour
+		s.Submitter = s.newSubmitter(submit.Options{})
+		rehearsal, err := s.Rehearse(s.Context())
+		require.NoError(s, err)
+		m := s.message("a", time.Hour)
+		m.ExpiresAt = s.at(61*24*time.Hour + time.Second)
+		past := s.sent("past", -time.Hour)
+		past.ExpiresAt = m.ExpiresAt
+		want := `expires_at "2000-03-02T00:00:01Z" is not allowed: it takes a time until 2000-03-02T00:00:00.000Z,` +
+			` which is 31 days after the latest send time`
+		for _, ask := range []func() (message.Outcome, error){
+			func() (message.Outcome, error) { return s.Submit(s.Context(), m) },
+			func() (message.Outcome, error) { return s.Check(s.Context(), m) },
+			func() (message.Outcome, error) { return rehearsal.Submit(s.Context(), m) },
+			func() (message.Outcome, error) { return s.RecordSent(s.Context(), past) },
+		} {
+			o, err := ask()
+			require.NoError(s, err)
+			require.Equal(s, []any{message.Invalid, fault.CodeInvalidField, "expires_at", want}, []any{o.Outcome, o.Code, o.Field, o.Detail})
+		}
+		require.NoError(s, rehearsal.Close(s.Context()))
+		m.ExpiresAt = s.at(61 * 24 * time.Hour)
+		s.accepted(m)
+	})
+}
+
 func TestSubmitAgainIsReplayed(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {

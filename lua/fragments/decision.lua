@@ -9,6 +9,7 @@
 --   the rules or "", then an array for each violated rule: its number from 1, how many
 --   conflicts, from and until of its period (0 for a sliding rule), then id and send
 --   time of the first conflicts.
+--   if it is EXPIRES_LATE: the last expiry that a message may have.
 --   BLOCKED has only the first four.
 --   SEARCH_ON has only status, now and where to continue. A change that its hold does
 --   not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED, see fragments/hold.lua.
@@ -133,4 +134,12 @@ end
 local function out_of_reach(t)
   if t < now - GRACE then return {IN_PAST, now, t, 0} end
   if t > now + reach then return {TOO_FAR_AHEAD, now, t, 0} end
+end
+
+-- expires_late returns the reply for an expiry that is too late: the timeline is kept until
+-- then. No expiry is never late.
+local BEYOND_REACH = 31 * 24 * 60 * 60 * 1000 -- ms
+local function expires_late(expiry, t)
+  local latest = now + reach + BEYOND_REACH
+  if (expiry or 0) > latest then return {EXPIRES_LATE, now, t, 0, latest} end
 end

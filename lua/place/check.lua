@@ -10,12 +10,13 @@
 -- ARGV[12] last send time that a shift may take, Unix ms; "" for no shift
 -- ARGV[13] where a shift continues its search, Unix ms; "" to start at the send time
 -- ARGV[14] with KEYS[3]: fingerprint
+-- ARGV[15] with KEYS[3]: expiry that the caller set, Unix ms; "" for none
 --
 -- Returns  a decision, see fragments/decision.lua; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
-if #KEYS < 2 or #KEYS > 3 or #ARGV ~= 11 + #KEYS then
+if not (#KEYS == 2 and #ARGV == 13 or #KEYS == 3 and #ARGV == 15) then
   return redis.error_reply('ERR place/check.lua: wrong number of keys or arguments')
 end
 
@@ -36,6 +37,7 @@ local until_at, resume_at = tonumber(ARGV[12]), tonumber(ARGV[13])
 
 local answer = settings_changed(KEYS[2], resume_at or math.max(asked, now))
   or known(asked, until_at, nil, ARGV[14], '') or out_of_reach(asked)
+  or expires_late(tonumber(ARGV[15] or ''), asked)
 if answer then return answer end
 
 local at, requested = asked, nil

@@ -62,7 +62,8 @@ end
 local as_before -- there is no record, and Go used the present settings
 local reach_ms, most, since = string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*)$')
 if covered and ARGV[12] ~= '' and asked >= now and asked <= now + reach_ms
-    and now <= (tonumber(string.match(ARGV[1], '^!(%d+)$') or '') or now) then
+    and now <= (tonumber(string.match(ARGV[1], '^!(%d+)$') or '') or now)
+    and ARGV[14] - now - reach_ms <= 2678400000 then -- 31 days: no expiry that may be too late
   local version = ARGV[9]
   if version == '' then
     as_before = (record and call('EXISTS', record, KEYS[2]) or call('EXISTS', KEYS[2])) == 0
@@ -166,7 +167,7 @@ local at, requested, shifted = asked, nil, false
 if not taken then
   local answer = settings_changed(KEYS[2], resume_at or math.max(search_from or 0, asked, now))
     or known(asked, until_at, ARGV[24], ARGV[26], attempt_in(charge))
-    or out_of_reach(asked)
+    or out_of_reach(asked) or expires_late(record and tonumber(string.match(ARGV[21], '^%d+$') or ''), asked)
   if answer then return answer end
 
   if asked < now then at, requested = now, asked end

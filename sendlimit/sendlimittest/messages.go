@@ -168,6 +168,11 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 	if after := rapid.SampledFrom([]time.Duration{0, 0, 90 * time.Second, time.Hour, 30 * time.Hour}).Draw(t, "expires"); after > 0 {
 		expires = r.At.Add(after)
 	}
+	reach := time.Duration(m.regime().reach) * time.Millisecond
+	latest := moment(cut(m.now)).Add(reach + sendlimit.ExpiryBeyondReach)
+	if rapid.IntRange(0, 9).Draw(t, "expires at the edge") == 9 {
+		expires = latest.Add(time.Duration(rapid.IntRange(-1, 2).Draw(t, "edge")) * time.Millisecond)
+	}
 	known := m.messages[id]
 	var want sendlimit.Decision
 	switch {
@@ -176,6 +181,10 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 		other := r
 		other.ID = "other" // a former place of the id counts like any other
 		want = m.model.Check(other)
+		inReach := !at.Before(m.now.Add(-policy.Grace)) && !at.After(m.now.Add(reach))
+		if inReach && expires.After(latest) {
+			want = sendlimit.Decision{Code: fault.CodeInvalidField, At: r.At, Latest: latest, Now: m.now}
+		}
 		if want.Allowed {
 			m.messages[id] = &message{
 				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -53,6 +54,9 @@ func (s *Submitter) judgeRequest(
 	if expired && judgedByRules(d) {
 		return message.InvalidOutcome(fault.Wrong("expires_at", "expires_at, %s, has passed", m.ExpiresAt.UTC().Format(time.RFC3339Nano)), m), judged{}
 	}
+	if d.Code == fault.CodeInvalidField {
+		return message.InvalidOutcome(expiresLate(m.ExpiresAt, d.Latest), m), judged{}
+	}
 	if full != nil && d.Allowed && !d.Replayed {
 		return message.Outcome{}, judged{err: full}
 	}
@@ -60,6 +64,15 @@ func (s *Submitter) judgeRequest(
 		generation: request.Record.Generation, content: len(request.Record.Content), decision: d,
 	}
 }
+
+// expiresLate returns the error for an expiry that is after the latest one.
+func expiresLate(at, latest time.Time) *fault.InvalidError {
+	return message.NotAllowed("expires_at", at.UTC().Format(time.RFC3339Nano),
+		"a time until %s, which is %d days after the latest send time", latest.Format(message.TimeLayout), expiryDays)
+}
+
+// expiryDays is sendlimit.ExpiryBeyondReach in days.
+const expiryDays = int(sendlimit.ExpiryBeyondReach / calendar.DayLong)
 
 // judgedByRules reports whether the rules of its user judged a request: its fields, id and
 // time were valid.

@@ -27,6 +27,9 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 	if err != nil {
 		return message.Outcome{}, err
 	}
+	if latest := s.Policies.Now().Add(timeline.Reach() + sendlimit.ExpiryBeyondReach); m.ExpiresAt.After(latest) {
+		return message.InvalidOutcome(expiresLate(m.ExpiresAt, latest), m), nil
+	}
 	if m.ID == "" {
 		m.ID = uuid.Must(uuid.NewV7()).String() // fails only if the system has no randomness
 	}

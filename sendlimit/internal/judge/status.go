@@ -27,4 +27,5 @@ const (
 	StatusOtherRules // see lua/fragments/settings.lua
 	StatusTooManyPlaces
 	StatusMovedOften // see lua/place/move.lua
+	StatusExpiresLate
 )
