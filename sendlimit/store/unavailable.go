@@ -79,6 +79,14 @@ func describeConnection(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "" // the caller gave up: that says nothing about the store
 	}
+	if away, ok := errors.AsType[*NodeAwayError](err); ok {
+		detail := fmt.Sprintf("Redis at %s, a node of the cluster, does not answer: check that it runs;"+
+			" what other nodes have goes on", away.Address)
+		if away.Sent {
+			detail += MayBeDone
+		}
+		return detail
+	}
 	// A failure to connect comes first: it may carry a deadline too, but then
 	// nothing was sent.
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // How the client behaves unless the URL says otherwise.
@@ -42,6 +44,9 @@ type Options struct {
 // with the first command. The error is a *fault.InvalidError for redis_url, without the
 // password.
 //
+// Commands for a master of a cluster that does not answer fail at once, see
+// store.WatchNodes.
+//
 // Every command obeys the deadline of its context. The client library has one logger for
 // all clients, which Open sets.
 func Open(url string, options Options) (redis.UniversalClient, error) {
@@ -61,7 +66,9 @@ func Open(url string, options Options) (redis.UniversalClient, error) {
 		return redis.NewFailoverClient(to.sentinel), nil
 	case to.cluster != nil:
 		tuneCluster(to.cluster)
-		return redis.NewClusterClient(to.cluster), nil
+		cluster := redis.NewClusterClient(to.cluster)
+		store.WatchNodes(cluster)
+		return cluster, nil
 	default:
 		tune(to.single)
 		return redis.NewClient(to.single), nil
