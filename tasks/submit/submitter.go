@@ -36,10 +36,11 @@ type Options struct {
 	// change may be made.
 	WaitReplicas        int
 	WaitReplicasTimeout time.Duration
-	// Batch sends the commands of concurrent callers in shared pipelines. It helps many
-	// callers at once. Each then waits for a pipeline to end, not only for its own
-	// context. A single caller is no slower. With WaitReplicas each caller has its own
-	// connection, and only the commands of the queue are batched.
+	// Batch sends the commands of concurrent callers in shared pipelines, in a cluster
+	// one for each master. It helps many callers at once. Each then waits for a pipeline
+	// to end, in a cluster only as long as its own context. A single caller is no slower.
+	// With WaitReplicas each caller has its own connection, and only the commands of the
+	// queue are batched.
 	Batch bool
 }
 
@@ -139,21 +140,6 @@ func (s *Submitter) Close() error {
 		return fmt.Errorf("ending the batches: %w", err)
 	}
 	return nil
-}
-
-// commandsOf returns the client of a submitter's commands, and what to close, nil for none.
-func commandsOf(client redis.UniversalClient, batch bool) (redis.UniversalClient, io.Closer, error) {
-	if !batch {
-		return client, nil, nil
-	}
-	// Small batches, two at a time, measured best: one is read while the other runs.
-	batcher, err := client.AutoPipelineWithOptions(&redis.AutoPipelineOptions{
-		MaxBatchSize: 32, MaxConcurrentBatches: 2, Unordered: true,
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("sending commands in batches: %w", err)
-	}
-	return batcher, batcher, nil
 }
 
 // Timeline returns the timeline under the store's present rules, for reading.
