@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -64,6 +65,9 @@ var errEarly = errors.New("the notice's time has not come")
 
 var errCrowded = errors.New("many notices are in hand already")
 
+// errAway is in the chain of the error of a claim that was not sent.
+var errAway = errors.New("the node of the store that has the notice is away")
+
 // Why a notice ends undelivered.
 const (
 	reasonNoContact  = "no_contact" // it has no contact, or no longer
@@ -80,20 +84,24 @@ func (a *Announcements) Handle(ctx context.Context, notice string) error {
 	}
 	select {
 	case a.Slots <- struct{}{}:
-		defer func() { <-a.Slots }()
 	default:
 		return &queue.AgainError{After: crowdedPause + rand.N(crowdedPause), Cause: errCrowded} //nolint:gosec // spreads load, guards nothing
 	}
-	return a.handle(context.WithoutCancel(ctx), notice)
+	leave := sync.OnceFunc(func() { <-a.Slots })
+	defer leave()
+	return a.handle(context.WithoutCancel(ctx), notice, leave)
 }
 
 // handle claims a notice, and delivers it if the claim allows. While the store is away it
-// tries again under the same nonce: a claim whose answer got lost gets the same answer.
-func (a *Announcements) handle(ctx context.Context, id string) error {
+// tries again under the same nonce: a claim whose answer got lost gets the same answer. If
+// only the node that has the notice is away, the task goes back to the queue.
+func (a *Announcements) handle(ctx context.Context, id string, leave func()) error {
 	nonce := keyspace.NewToken()
-	for {
+	for first := true; ; first = false {
 		claim, told, err := a.claim(ctx, id, nonce)
 		switch {
+		case first && errors.Is(err, errAway) && a.Queue.Answers(ctx):
+			return &queue.AgainError{After: crowdedPause + rand.N(crowdedPause), Cause: errAway} //nolint:gosec // spreads load, guards nothing
 		case persist.Unavailable(err):
 			a.Logger.DebugContext(ctx, "a notice waits for the store", "error", err)
 			if !storeclock.Sleep(ctx, a.Stopping, persist.Pause) {
@@ -108,7 +116,7 @@ func (a *Announcements) handle(ctx context.Context, id string) error {
 		}
 		switch {
 		case claim.Verdict == notices.Send:
-			return a.send(ctx, claim, nonce, told)
+			return a.send(ctx, claim, nonce, told, leave)
 		case claim.Verdict == notices.Early, claim.Fair:
 			wait := claim.Until.Sub(claim.Now)
 			if wait > earlyWait {
@@ -133,6 +141,9 @@ func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.Cl
 	for {
 		began := a.Clock.Local()
 		claim, err := a.Notices.Claim(ctx, id, nonce, a.Lease, time.Time{})
+		if store.NotSent(err) {
+			err = fmt.Errorf("%w: %w", errAway, err)
+		}
 		if err != nil || claim.Verdict != notices.Send {
 			return claim, announcement{}, err
 		}
@@ -156,13 +167,14 @@ func (a *Announcements) Forget(ctx context.Context, id string) error {
 	case claim.Verdict == notices.Send:
 		_, err = a.settle(ctx, id, nonce, notices.Settlement{
 			Outcome: notices.Retried, RetryAt: claim.Now, Unsent: true, Reason: reasonNoChannel,
-		})
+		}, func() {})
 	}
 	return err
 }
 
-// send delivers a claimed notice to its contact and settles the result.
-func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce string, told announcement) error {
+// send delivers a claimed notice to its contact and settles the result. It calls leave if
+// the store does not take the result at once.
+func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce string, told announcement, leave func()) error {
 	kind := string(claim.Notice.Kind)
 	if claim.TakenOver {
 		a.Logger.WarnContext(ctx, "a notice was left in the middle of a delivery: it is sent again", "kind", kind)
@@ -175,7 +187,7 @@ func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce str
 		result = a.announce(ctx, claim.Notice.ID, nonce, told)
 		settlement = a.settlementOf(claim, result)
 	}
-	held, err := a.settle(ctx, claim.Notice.ID, nonce, settlement)
+	held, err := a.settle(ctx, claim.Notice.ID, nonce, settlement, leave)
 	if err != nil {
 		return err
 	}
@@ -296,10 +308,13 @@ func (a *Announcements) settlementOf(claim notices.Claim, result notifier.Result
 }
 
 // settle records the result of a delivery and tries until it is stored, as the notice
-// would be sent again otherwise.
-func (a *Announcements) settle(ctx context.Context, id, nonce string, s notices.Settlement) (bool, error) {
-	const failed = "could not settle a notice: trying until it is stored"
-	return persist.Settle(ctx, a.Ended, a.Logger, failed, func(ctx context.Context) (bool, error) {
+// would be sent again otherwise. It calls leave after a first try in vain.
+func (a *Announcements) settle(ctx context.Context, id, nonce string, s notices.Settlement, leave func()) (bool, error) {
+	failed := func(ctx context.Context, err error) {
+		a.Logger.WarnContext(ctx, "could not settle a notice: trying until it is stored", "error", err)
+		leave()
+	}
+	return persist.Settle(ctx, a.Ended, failed, func(ctx context.Context) (bool, error) {
 		return a.Notices.Settle(ctx, id, nonce, s, time.Time{})
 	})
 }

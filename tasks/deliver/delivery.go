@@ -13,9 +13,9 @@ import (
 
 // giveBack gives a claimed message back to be judged again: it was claimed in time, but
 // the answer took so long, or was lost so often, that the message is now late.
-func (h *Handler) giveBack(ctx context.Context, d messages.Delivery) error {
+func (h *Handler) giveBack(ctx context.Context, d messages.Delivery, leave func()) error {
 	again, settlement := h.unsent(d)
-	held, err := h.settle(ctx, d, settlement)
+	held, err := h.settle(ctx, d, settlement, leave)
 	if err != nil || !held {
 		return err
 	}
@@ -23,8 +23,9 @@ func (h *Handler) giveBack(ctx context.Context, d messages.Delivery) error {
 	return nil
 }
 
-// send delivers a claimed message and settles the result.
-func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.Claim) error {
+// send delivers a claimed message and settles the result. It calls leave if the store does
+// not take the result at once.
+func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.Claim, leave func()) error {
 	began := h.Clock.Local()
 	result := h.notify(ctx, d, claim)
 	if result.Reason == notifier.ReasonRateLimited && result.RetryAfter > 0 {
@@ -36,7 +37,7 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 		h.Logger.WarnContext(ctx, "a delivery failed", "reason", result.Reason, "attempt", claim.Attempt,
 			"final", retry == nil, "error", result.Err)
 	}
-	held, err := h.settle(ctx, d, settlement)
+	held, err := h.settle(ctx, d, settlement, leave)
 	if err != nil {
 		return err
 	}
@@ -117,10 +118,14 @@ func (h *Handler) notify(ctx context.Context, d messages.Delivery, claim message
 
 // settle records the result of a delivery and tries until it is stored, as the message
 // would be sent again otherwise. It reports false if the lease ran out meanwhile: the
-// worker that took the message over settles it.
-func (h *Handler) settle(ctx context.Context, d messages.Delivery, s messages.Settlement) (bool, error) {
-	const failed = "could not settle a delivery: trying until it is stored"
-	return persist.Settle(ctx, h.Ended, h.Logger, failed, func(ctx context.Context) (bool, error) {
+// worker that took the message over settles it. It calls leave after a first try in vain:
+// then the delivery is over, and only its result is kept.
+func (h *Handler) settle(ctx context.Context, d messages.Delivery, s messages.Settlement, leave func()) (bool, error) {
+	failed := func(ctx context.Context, err error) {
+		h.Logger.WarnContext(ctx, "could not settle a delivery: trying until it is stored", "error", err)
+		leave()
+	}
+	return persist.Settle(ctx, h.Ended, failed, func(ctx context.Context) (bool, error) {
 		return h.Gate.Settle(ctx, d, s, time.Time{})
 	})
 }

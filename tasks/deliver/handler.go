@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -44,6 +45,7 @@ type Handler struct {
 	Metrics     *metrics.Metrics
 	Logger      *slog.Logger
 	toldUnknown atomic.Pointer[time.Time] // when tellUnknown logged
+	away        awayPartitions
 }
 
 // heldEarly is how much earlier than the queue's lead a task may come and wait here. An
@@ -67,7 +69,7 @@ const rulesAfter = 30 * time.Second
 
 // Handle handles a task to its end. It returns an error if the task has to come again:
 // another delivery runs, the message waits for its pace or its rules, the worker stops,
-// or the store answers with an error. A task that names no message is an error too. The
+// the store answers with an error, or the node of a cluster that has the message is away. A task that names no message is an error too. The
 // queue ends ctx when it loses track of the task: that stops only the waiting.
 func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 	d := messages.Delivery{User: p.User, ID: p.ID, Generation: p.Generation}
@@ -78,7 +80,13 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 		if lead := h.Queue.Lead(); d.Nonce == "" && wait > lead+heldEarly {
 			return &queue.AgainError{After: wait - lead, Cause: errEarly}
 		}
-		if !storeclock.SleepOrWake(ctx, h.Stopping, wake, wait) || !h.takeSlot(ctx) {
+		if !storeclock.SleepOrWake(ctx, h.Stopping, wake, wait) {
+			return h.stopped(ctx, due)
+		}
+		if d.Nonce == "" && h.away.has(d.User, h.Clock.Local()) && h.Queue.Answers(ctx) {
+			return h.awayAgain(due)
+		}
+		if !h.takeSlot(ctx) {
 			return h.stopped(ctx, due)
 		}
 		wake = nil
@@ -110,10 +118,20 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 		}
 		var claim messages.Claim
 		if err == nil {
-			if d.Nonce == "" {
+			first := d.Nonce == ""
+			if first {
 				d.Nonce, nonceFrom = keyspace.NewToken(), h.Clock.Local()
 			}
 			claim, err = h.deliver(context.WithoutCancel(ctx), d, permit)
+			if first && errors.Is(err, errAway) {
+				d.Nonce = "" // nobody has seen it
+				h.away.note(d.User, h.Clock.Local())
+				ctx, wait = context.WithoutCancel(ctx), 0
+				if !h.Queue.Answers(ctx) {
+					wait = persist.Pause
+				}
+				continue
+			}
 		}
 		if wrong, garbage := errors.AsType[*fault.InvalidError](err); garbage {
 			// The value may name a user, so it is left out.
@@ -124,8 +142,10 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 			return &queue.AgainError{After: rulesAfter, Cause: err}
 		}
 		if persist.Unavailable(err) {
-			// The task stays here: the queue could not take it back either, and would
-			// find it again minutes later.
+			// The task stays here. Either the queue could not take it back, and would find
+			// it again minutes later. Or the message may be claimed, under a nonce that
+			// only this task knows: at most Slots come so far before a node is known to be
+			// away.
 			h.Logger.DebugContext(ctx, "a task waits for the store", "error", err)
 			ctx, wait = context.WithoutCancel(ctx), persist.Pause
 			continue
@@ -214,9 +234,11 @@ func (h *Handler) stopped(ctx context.Context, due time.Time) error {
 }
 
 // deliver claims a message, sends it if the gate allows, and settles the result. It gives
-// back the delivery slot, and the permit if nothing is sent.
+// back the delivery slot, and the permit if nothing is sent. It gives back the slot earlier
+// if the store does not take the result.
 func (h *Handler) deliver(ctx context.Context, d messages.Delivery, permit permit) (messages.Claim, error) {
-	defer func() { <-h.Slots }()
+	leave := sync.OnceFunc(func() { <-h.Slots })
+	defer leave()
 	sent := false
 	defer func() {
 		if !sent {
@@ -227,6 +249,9 @@ func (h *Handler) deliver(ctx context.Context, d messages.Delivery, permit permi
 		return messages.Claim{}, err
 	}
 	claim, took, err := h.claim(ctx, d)
+	if store.NotSent(err) {
+		return messages.Claim{}, fmt.Errorf("%w: %w", errAway, err)
+	}
 	if err != nil {
 		return messages.Claim{}, err
 	}
@@ -243,10 +268,10 @@ func (h *Handler) deliver(ctx context.Context, d messages.Delivery, permit permi
 		permit, err = h.Pacer.renew(ctx, h.Stopping, permit)
 		took += h.Clock.Local().Sub(answered)
 		if err != nil || claim.Now.Sub(claim.SendAt)+took > h.Tolerance {
-			return claim, h.giveBack(ctx, d)
+			return claim, h.giveBack(ctx, d, leave)
 		}
 		sent = true
-		return claim, h.send(ctx, d, claim)
+		return claim, h.send(ctx, d, claim, leave)
 	case messages.Busy:
 		if claim.Fair {
 			return claim, nil // the queue would not bring it back as soon

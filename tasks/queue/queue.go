@@ -34,6 +34,7 @@ type Queue struct {
 	clock     *storeclock.Clock // nil for that of the machine
 	name      string
 	polling   Polling
+	answering *answering
 }
 
 // New returns the queue in the store behind client. The error is a
@@ -50,7 +51,7 @@ func New(client redis.UniversalClient, prefix string, p Polling) (*Queue, error)
 func (q *Queue) Through(client redis.UniversalClient) *Queue {
 	return &Queue{
 		redis: client, client: asynq.NewClientFromRedisClient(client), inspector: asynq.NewInspectorFromRedisClient(client),
-		clock: q.clock, name: q.name, polling: q.polling,
+		clock: q.clock, name: q.name, polling: q.polling, answering: newAnswering(),
 	}
 }
 

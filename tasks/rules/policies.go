@@ -18,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -203,29 +204,37 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 // read returns the policies of the store. It loads only those that have changed since
 // known, and the own one. It loads all of them where nothing is known, and after
 // policiesWhole.
+//
+// In a cluster, policies lie on several nodes. A policy that has not changed stays as it is
+// known while its node is away.
 func (p *Policies) read(ctx context.Context, known *snapshot, asked time.Time) (*snapshot, error) {
-	whole := known == nil || known.set.missing != nil || asked.Sub(known.whole) >= policiesWhole
-	since := int64(0)
-	if !whole {
+	usable, since := known != nil && known.set.missing == nil, int64(0)
+	if usable {
 		since = known.last
 	}
 	changes, err := p.store.Changed(ctx, since) // before the policies: what changes meanwhile is read again
 	if err != nil {
 		return nil, err
 	}
-	if whole || changes.Lost {
+	if !usable || changes.Lost || asked.Sub(known.whole) >= policiesWhole {
 		policies, unreadable, err := p.store.All(ctx)
-		if err != nil {
+		if err == nil {
+			return &snapshot{set: p.setOf(policies, unreadable), asked: asked, whole: asked, last: changes.Last}, nil
+		}
+		if !usable || changes.Lost || !persist.Unavailable(err) {
 			return nil, err
 		}
-		return &snapshot{set: p.setOf(policies, unreadable), asked: asked, whole: asked, last: changes.Last}, nil
 	}
 	names := changes.Names
 	if _, found := slices.BinarySearch(names, p.name); !found {
-		names = append(names, p.name)
+		names = append(slices.Clone(names), p.name)
 		slices.Sort(names)
 	}
 	policies, unreadable, err := p.store.Named(ctx, names)
+	if persist.Unavailable(err) && len(names) > len(changes.Names) {
+		names = changes.Names
+		policies, unreadable, err = p.store.Named(ctx, names)
+	}
 	if err != nil {
 		return nil, err
 	}

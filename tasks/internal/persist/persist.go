@@ -3,7 +3,6 @@ package persist
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -18,19 +17,19 @@ const (
 )
 
 // Settle calls settle until the store answers, or until ended is closed, as the worker no
-// longer waits. It logs the first failure as failed, and returns the last result.
+// longer waits. It calls failed with the first failure, and returns the last result.
 func Settle(
-	ctx context.Context, ended <-chan struct{}, logger *slog.Logger, failed string, settle func(context.Context) (held bool, err error),
+	ctx context.Context, ended <-chan struct{}, failed func(context.Context, error), settle func(context.Context) (held bool, err error),
 ) (bool, error) {
-	for logged := false; ; logged = true {
+	for first := true; ; first = false {
 		try, done := context.WithTimeout(ctx, TryWithin)
 		held, err := settle(try)
 		done()
 		if !Unavailable(err) {
 			return held, err
 		}
-		if !logged {
-			logger.WarnContext(ctx, failed, "error", err) //nolint:sloglint // a sentence of the caller, fixed in the code
+		if first {
+			failed(ctx, err)
 		}
 		if !storeclock.Sleep(ctx, ended, Pause) {
 			return false, err

@@ -1,12 +1,9 @@
 package persist_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,8 +22,13 @@ func away() error {
 func TestSettleUntilTheStoreAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		log, tries, began := new(bytes.Buffer), 0, time.Now()
-		held, err := persist.Settle(t.Context(), nil, slog.New(slog.NewTextHandler(log, nil)), "could not settle",
+		told, tries, began := 0, 0, time.Now()
+		failed := func(_ context.Context, err error) {
+			require.True(t, persist.Unavailable(err))
+			require.Equal(t, 1, tries)
+			told++
+		}
+		held, err := persist.Settle(t.Context(), nil, failed,
 			func(ctx context.Context) (bool, error) {
 				deadline, ok := ctx.Deadline()
 				require.True(t, ok)
@@ -40,7 +42,7 @@ func TestSettleUntilTheStoreAnswers(t *testing.T) {
 		require.True(t, held)
 		require.Equal(t, 5, tries)
 		require.Equal(t, 4*persist.Pause, time.Since(began))
-		require.Equal(t, 1, strings.Count(log.String(), "could not settle"))
+		require.Equal(t, 1, told)
 	})
 }
 
@@ -48,7 +50,7 @@ func TestSettleUntilTheStoreAnswers(t *testing.T) {
 func TestSettleReturnsOtherErrors(t *testing.T) {
 	t.Parallel()
 	wrong, tries := errors.New("a reply that makes no sense"), 0
-	_, err := persist.Settle(t.Context(), nil, slog.New(slog.DiscardHandler), "", func(context.Context) (bool, error) {
+	_, err := persist.Settle(t.Context(), nil, nil, func(context.Context) (bool, error) {
 		tries++
 		return false, wrong
 	})
@@ -64,7 +66,8 @@ func TestSettleEndsWithTheWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended, began := make(chan struct{}), time.Now()
 		time.AfterFunc(2200*time.Millisecond, func() { close(ended) })
-		held, err := persist.Settle(t.Context(), ended, slog.New(slog.DiscardHandler), "", func(context.Context) (bool, error) {
+		failed := func(context.Context, error) {}
+		held, err := persist.Settle(t.Context(), ended, failed, func(context.Context) (bool, error) {
 			return true, away()
 		})
 		require.False(t, held)

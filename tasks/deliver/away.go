@@ -1,0 +1,49 @@
+package deliver
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+)
+
+const (
+	// awayFor is how long nothing is claimed of a partition whose node is away. Then the
+	// next task tries.
+	awayFor = time.Second
+	// awayBackMin and awayBackMax bound for how long a task of such a partition goes back
+	// to the queue: the later the message is, the longer.
+	awayBackMin, awayBackMax = 2 * time.Second, 10 * time.Second
+)
+
+// errAway is the cause with which a task goes back to the queue until its node is back, and
+// in the chain of the error of a claim that was not sent.
+var errAway = errors.New("the node of the store that has the message is away")
+
+// awayPartitions notes the partitions whose node is away, and until when that holds.
+// Without it each of their tasks would take a delivery slot and a permit to find it out.
+type awayPartitions [keyspace.Partitions]atomic.Pointer[time.Time]
+
+// note notes that the node of a user is away.
+func (a *awayPartitions) note(user string, now time.Time) {
+	until := now.Add(awayFor)
+	a[keyspace.Partition(user)].Store(&until)
+}
+
+// has reports whether the node of a user is away.
+func (a *awayPartitions) has(user string, now time.Time) bool {
+	until := a[keyspace.Partition(user)].Load()
+	return until != nil && now.Before(*until)
+}
+
+// awayAgain sends a task back to the queue. There it holds up nobody, however many wait for
+// the same node.
+func (h *Handler) awayAgain(due time.Time) error {
+	late := h.Clock.Now().Sub(due)
+	after := min(max(late/2, awayBackMin), awayBackMax)
+	after += rand.N(after / 2) //nolint:gosec // spreads load, guards nothing
+	return &queue.AgainError{After: after, Cause: errAway}
+}
