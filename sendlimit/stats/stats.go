@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -166,12 +167,22 @@ func (s *Stats) Flush(ctx context.Context) error {
 	clear(s.counted)
 	s.mu.Unlock()
 	var failed error
-	s.pending = slices.DeleteFunc(s.pending, func(b statsBatch) bool {
-		if failed == nil {
-			failed = s.write(ctx, b)
+	var left []statsBatch
+	for i, b := range s.pending {
+		if ctx.Err() != nil {
+			left = append(slices.Clone(s.pending[i:]), left...) // these come first next time
+			failed = cmp.Or(failed, store.Explain(ctx.Err(), "writing the numbers of accounts"))
+			break
 		}
-		return failed == nil
-	})
+		// The node of one account may be away, and that of another not.
+		if err := s.write(ctx, b); err != nil {
+			left = append(left, b)
+			if failed == nil {
+				failed = err
+			}
+		}
+	}
+	s.pending = left
 	return failed
 }
 

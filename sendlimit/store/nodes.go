@@ -75,6 +75,9 @@ func (n *node) DialHook(next redis.DialHook) redis.DialHook { return next }
 // ProcessHook refuses a command if the node is away.
 func (n *node) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
+		if ctx.Value(uncheckedKey{}) != nil {
+			return next(ctx, cmd)
+		}
 		if err := n.refuse(ctx); err != nil {
 			cmd.SetErr(err)
 			return err
@@ -143,7 +146,7 @@ func (n *node) askUntilItAnswers() {
 	defer func() { _ = client.Close() }()
 
 	for unused := 0; ; unused++ {
-		if n.answers(client) || unused == asksUnused {
+		if n.answers(client) || unused == asksUnused || n.closed() {
 			n.away.Store(false)
 			return
 		}
@@ -155,6 +158,16 @@ func (n *node) askUntilItAnswers() {
 		}
 	}
 }
+
+// closed reports whether the client of the node was closed.
+func (n *node) closed() bool {
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), uncheckedKey{}, true))
+	cancel() // an open client sends nothing then
+	return errors.Is(n.client.Ping(ctx).Err(), redis.ErrClosed)
+}
+
+// uncheckedKey is the key of a mark in a context: the node's hook does nothing.
+type uncheckedKey struct{}
 
 func (n *node) answers(client *redis.Client) bool {
 	ctx, done := context.WithTimeout(context.Background(), askWithin)

@@ -75,12 +75,12 @@ func (j *NoticeJobs) relay(ctx context.Context) error {
 			}
 			queued = append(queued, notices.Queued{ID: notice.ID, Due: now})
 		}
-		err := errors.Join(unread, failed, j.Notices.Confirm(ctx, queued...))
+		err := errors.Join(failed, j.Notices.Confirm(ctx, queued...))
 		if len(queued) > 0 {
 			j.Logger.DebugContext(ctx, "put notices into the queue", "notices", len(queued))
 		}
 		if err != nil {
-			return err
+			return errors.Join(unread, err)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 			Prefix: o.Prefix, Rules: policies.Rules(), Records: true,
 			Reach: o.Reach, PlacesPerDay: o.PlacesPerDay, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
 			MovesPerMinute: o.MovesPerMinute,
-			LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
+			LookAfter:      o.LookAfter, OverdueAfter: o.OverdueAfter,
 		},
 	}
 	if b.Watch, err = messages.NewWatchList(client, b.Timeline); err != nil {

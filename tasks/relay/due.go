@@ -20,7 +20,8 @@ const (
 
 // each reads due entries and settles them, until no other is due. It leaves those that are
 // not settled, and those that fail, for the next pass, and goes on with what is behind
-// them. It ends early if the store is away. It returns the first error.
+// them, as on another node of a cluster. It ends early if the store is away and nothing is
+// settled. It returns the first error.
 func each[T comparable](
 	ctx context.Context, read func(perPartition int) ([]T, error), settle func(T) (settled bool, err error),
 ) error {
@@ -35,11 +36,11 @@ func each[T comparable](
 		if len(due) == 0 {
 			return failed
 		}
-		err := settleAll(ctx, due, settle, left)
+		settled, err := settleAll(ctx, due, settle, left)
 		if failed == nil {
 			failed = err
 		}
-		if persist.Unavailable(err) || ctx.Err() != nil {
+		if settled == 0 && persist.Unavailable(err) || ctx.Err() != nil {
 			return errors.Join(failed, ctx.Err())
 		}
 	}
@@ -47,21 +48,24 @@ func each[T comparable](
 }
 
 // settleAll settles entries, several at a time, and adds those that it leaves to left. It
-// returns the first error; that the store is away goes before others.
-func settleAll[T comparable](ctx context.Context, due []T, settle func(T) (bool, error), left map[T]bool) error {
-	var failed error
-	var using sync.Mutex // left and failed
+// returns how many it settled and the first error; that the store is away goes before
+// others.
+func settleAll[T comparable](
+	ctx context.Context, due []T, settle func(T) (bool, error), left map[T]bool,
+) (settled int, failed error) {
+	var using sync.Mutex // left and the results
 	var workers sync.WaitGroup
 	entries := make(chan T)
 	for range min(together, len(due)) {
 		workers.Go(func() {
 			for entry := range entries {
-				settled, err := settle(entry)
-				if settled && err == nil {
-					continue
-				}
+				ended, err := settle(entry)
 				using.Lock()
-				left[entry] = true
+				if ended && err == nil {
+					settled++
+				} else {
+					left[entry] = true
+				}
 				if failed == nil || persist.Unavailable(err) && !persist.Unavailable(failed) {
 					failed = err
 				}
@@ -77,5 +81,5 @@ func settleAll[T comparable](ctx context.Context, due []T, settle func(T) (bool,
 	}
 	close(entries)
 	workers.Wait()
-	return failed
+	return settled, failed
 }

@@ -51,7 +51,8 @@ type Node struct {
 
 // Inspect checks whether programs can work with a store: it can be reached, accepts the
 // login, is not loading, takes writes, is of the kind that the URL says, and is new
-// enough. What it has no right to check becomes a warning.
+// enough. What it has no right to check becomes a warning, and so does a master of a cluster
+// that does not answer while others do.
 //
 // The error wraps a *fault.UnavailableError, unless ctx was canceled or the server is not
 // Redis.
@@ -72,7 +73,7 @@ func Inspect(ctx context.Context, client redis.UniversalClient) (Report, error) 
 	// Only a write reveals a read-only server whose role is not visible. Without the
 	// right to write this key, that stays unknown.
 	err = client.Del(ctx, probeKey).Err()
-	if err != nil && !redis.IsPermissionError(err) {
+	if err != nil && !redis.IsPermissionError(err) && !(report.away > 0 && silent(err)) {
 		return Report{}, explain(err)
 	}
 	slices.SortFunc(report.Nodes, func(a, b Node) int { return strings.Compare(a.Address, b.Address) })
@@ -124,7 +125,8 @@ func unfit(format string, args ...any) error {
 type collector struct {
 	Report
 
-	mu sync.Mutex
+	mu   sync.Mutex
+	away int // masters of a cluster that do not answer
 }
 
 func (c *collector) single(ctx context.Context, client redis.UniversalClient) error {
@@ -143,10 +145,23 @@ func (c *collector) single(ctx context.Context, client redis.UniversalClient) er
 }
 
 func (c *collector) cluster(ctx context.Context, client *redis.ClusterClient) error {
+	var lost error
 	err := client.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
-		_, err := c.inspect(ctx, master, master.Options().Addr)
-		return err
+		address := master.Options().Addr
+		_, err := c.inspect(ctx, master, address)
+		if err == nil || !silent(err) || ctx.Err() != nil {
+			return err
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.away, lost = c.away+1, err
+		c.Warnings = append(c.Warnings, fmt.Sprintf("Redis at %s, a node of the cluster, does not answer:"+
+			" nothing is accepted or sent for the users that it has", address))
+		return nil
 	})
+	if err == nil && len(c.Nodes) == 0 {
+		err = lost
+	}
 	if err != nil && strings.Contains(err.Error(), "cluster support disabled") {
 		return unfit("Redis is not a cluster: give a URL that begins with redis://")
 	}
@@ -208,6 +223,13 @@ func (c *collector) add(node Node, warning string) {
 	if warning != "" {
 		c.Warnings = append(c.Warnings, warning)
 	}
+}
+
+// silent reports whether an error is no reply of a server, but a failed connection.
+func silent(err error) bool {
+	_, reply := errors.AsType[redis.Error](err)
+	away, unavailable := errors.AsType[*fault.UnavailableError](store.Explain(err, "asking Redis"))
+	return !reply && unavailable && away.Err != nil
 }
 
 // failoverAddress is the client library's placeholder for an address from Sentinels.

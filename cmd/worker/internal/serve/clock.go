@@ -38,7 +38,7 @@ func checkClock(ctx context.Context, client redis.UniversalClient, logger *slog.
 }
 
 // furthestOffset returns how far the store's clock is ahead of this machine's. In a
-// cluster, it uses the clock that differs most.
+// cluster, it uses the clock that differs most, of those masters that answer.
 func furthestOffset(ctx context.Context, client redis.UniversalClient) (time.Duration, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
@@ -47,6 +47,8 @@ func furthestOffset(ctx context.Context, client redis.UniversalClient) (time.Dur
 	var (
 		mu       sync.Mutex
 		furthest time.Duration
+		answered bool
+		failed   error
 	)
 	err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
 		offset, err := clockOffset(ctx, master, time.Now)
@@ -55,8 +57,16 @@ func furthestOffset(ctx context.Context, client redis.UniversalClient) (time.Dur
 		if offset.Abs() > furthest.Abs() {
 			furthest = offset
 		}
-		return err
+		if err != nil {
+			failed = err
+		} else {
+			answered = true
+		}
+		return nil
 	})
+	if err == nil && !answered {
+		err = failed
+	}
 	return furthest, store.Explain(err, "asking the cluster's masters")
 }
 
