@@ -22,6 +22,9 @@ const (
 	// asksUnused is how many questions in a row are asked although nobody wants anything
 	// of the master. After that, nothing is known of it.
 	asksUnused = 20
+	// askConnections is more than a question needs. With as many failures to connect the
+	// client library would go on trying.
+	askConnections = 8
 	// otherNodes is how many nodes are tried for a command that any of them can answer.
 	otherNodes = 8
 )
@@ -137,16 +140,8 @@ func (n *node) ask() {
 
 func (n *node) askUntilItAnswers() {
 	defer n.asking.Store(false)
-	own := *n.client.Options()
-	own.PoolSize, own.MinIdleConns, own.MaxActiveConns = 1, 0, 0
-	own.MaxRetries, own.DialerRetries = -1, 1
-	own.DialTimeout, own.ReadTimeout, own.WriteTimeout = askWithin, askWithin, askWithin
-	own.ContextTimeoutEnabled = true
-	client := redis.NewClient(&own) // the connections of the other may all be waiting
-	defer func() { _ = client.Close() }()
-
 	for unused := 0; ; unused++ {
-		if n.answers(client) || unused == asksUnused || n.closed() {
+		if n.answers() || unused == asksUnused || n.closed() {
 			n.away.Store(false)
 			return
 		}
@@ -169,7 +164,16 @@ func (n *node) closed() bool {
 // uncheckedKey is the key of a mark in a context: the node's hook does nothing.
 type uncheckedKey struct{}
 
-func (n *node) answers(client *redis.Client) bool {
+// answers asks the node through a connection of its own: those of the other callers may all
+// be waiting.
+func (n *node) answers() bool {
+	own := *n.client.Options()
+	own.PoolSize, own.MinIdleConns, own.MaxActiveConns = askConnections, 0, 0
+	own.MaxRetries, own.DialerRetries = -1, 1
+	own.DialTimeout, own.ReadTimeout, own.WriteTimeout = askWithin, askWithin, askWithin
+	own.ContextTimeoutEnabled = true
+	client := redis.NewClient(&own)
+	defer func() { _ = client.Close() }()
 	ctx, done := context.WithTimeout(context.Background(), askWithin)
 	defer done()
 	err := client.Ping(ctx).Err()

@@ -217,3 +217,37 @@ func TestRealRedisThatKeepsNothing(t *testing.T) {
 		})
 	}
 }
+
+// One master of a cluster is away: the others can be used, unless the cluster has to be
+// whole.
+func TestRealClusterWithoutAMaster(t *testing.T) {
+	t.Parallel()
+	for _, wholeOnly := range []string{"no", "yes"} {
+		t.Run("full coverage "+wholeOnly, func(t *testing.T) {
+			t.Parallel()
+			cluster := redistest.RealCluster(t, "--cluster-node-timeout", "500", "--cluster-require-full-coverage", wholeOnly)
+			client := open(t, "redis-cluster://"+strings.Join(cluster.Addrs(), ","))
+			_, err := store.Inspect(t.Context(), client)
+			require.NoError(t, err)
+			lost := cluster.Nodes[2]
+			lost.Kill()
+			if wholeOnly == "yes" {
+				require.Eventually(t, func() bool {
+					_, err = store.Inspect(t.Context(), client)
+					return err != nil && strings.Contains(err.Error(), "the Redis Cluster is not whole")
+				}, 30*time.Second, 10*time.Millisecond)
+				return
+			}
+			report, err := store.Inspect(t.Context(), client)
+			require.NoError(t, err)
+			require.Len(t, report.Nodes, 2)
+			require.Contains(t, report.Warnings, "Redis at "+lost.Addr+", a node of the cluster, does not answer:"+
+				" nothing is accepted or sent for the users that it has")
+			for _, node := range cluster.Nodes[:2] {
+				node.Kill()
+			}
+			_, err = store.Inspect(t.Context(), client)
+			require.Error(t, err)
+		})
+	}
+}
