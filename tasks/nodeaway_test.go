@@ -1,0 +1,220 @@
+package tasks_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
+)
+
+// nodeAway is a client hook: the node of a cluster that has some of the keys is away.
+type nodeAway struct {
+	has  func(key string) bool
+	away atomic.Bool
+}
+
+// without makes s's clients made from now on know that a node is away, while the hook says
+// so.
+func (s *story) without(has func(key string) bool) *nodeAway {
+	n := &nodeAway{has: has}
+	s.hook = n
+	return n
+}
+
+// evenPartitions are the keys of every second partition.
+func evenPartitions(key string) bool {
+	found := partitionTag.FindStringSubmatch(key)
+	if found == nil {
+		return false
+	}
+	n, _ := strconv.Atoi(found[1]) // digits
+	return n%2 == 0
+}
+
+var partitionTag = regexp.MustCompile(`^sl:\{p(\d+)\}`) //nolint:gochecknoglobals // compiled once
+
+// usersOf returns n users in even partitions, or in others.
+func usersOf(even bool, n int) []string {
+	var users []string
+	for i := 0; len(users) < n; i++ {
+		if user := fmt.Sprint("user-", i); keyspace.Partition(user)%2 == 0 == even {
+			users = append(users, user)
+		}
+	}
+	return users
+}
+
+func (n *nodeAway) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (n *nodeAway) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if n.refuses(cmd) {
+			return cmd.Err()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (n *nodeAway) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		first := error(nil)
+		sent := slices.DeleteFunc(slices.Clone(cmds), func(cmd redis.Cmder) bool {
+			refused := n.refuses(cmd)
+			if refused && first == nil {
+				first = cmd.Err()
+			}
+			return refused
+		})
+		if len(sent) > 0 {
+			if err := next(ctx, sent); first == nil {
+				first = err
+			}
+		}
+		return first
+	}
+}
+
+func (n *nodeAway) refuses(cmd redis.Cmder) bool {
+	if !n.away.Load() {
+		return false
+	}
+	for _, word := range cmd.Args() {
+		if text, ok := word.(string); ok && n.has(text) {
+			cmd.SetErr(&store.NodeAwayError{Address: "192.0.2.1:6379"})
+			return true
+		}
+	}
+	return false
+}
+
+// More messages are due for users of a node that is away than a worker takes at a time,
+// and it has one delivery slot. The others' are sent in time.
+func TestTasksOfANodeThatIsAwayHoldUpNobody(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		node := s.without(evenPartitions)
+		s.work(func(o *tasks.WorkerOptions) { o.Deliveries = 1 })
+		away, there := usersOf(true, 600), usersOf(false, 20)
+		due := make(map[string]time.Time)
+		promise := func(user string, after time.Duration) {
+			m := s.message("m", after)
+			m.User, due[user] = user, m.SendAt
+			s.accepted(m)
+		}
+		for _, user := range away {
+			promise(user, 10*time.Second)
+		}
+		for i, user := range there {
+			promise(user, time.Duration(11+i)*time.Second)
+		}
+		s.until(9 * time.Second)
+		node.away.Store(true)
+		s.until(31 * time.Second)
+		require.Len(s, s.recorder.Deliveries(), len(there))
+		for _, d := range s.recorder.Deliveries() {
+			require.Less(s, d.At.Sub(due[d.Notification.User]), time.Second, d.Notification.User)
+		}
+		node.away.Store(false)
+		s.until(2 * time.Minute)
+		sent := make(map[string]int)
+		for _, d := range s.recorder.Deliveries() {
+			sent[d.Notification.User]++
+		}
+		for user := range due {
+			require.Equal(s, 1, sent[user], user)
+		}
+		require.Zero(s, s.queued())
+	})
+}
+
+// A provider answered, and the node that is to know is away: the result is kept until it is
+// back, and the only delivery slot goes to another message.
+func TestAResultIsKeptWithoutADeliverySlot(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		node := s.without(evenPartitions)
+		away, there := usersOf(true, 1)[0], usersOf(false, 1)[0]
+		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
+			node.away.Store(n.User == away)
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		s.work(func(o *tasks.WorkerOptions) { o.Deliveries = 1 })
+		first, second := s.message("first", 5*time.Second), s.message("second", 10*time.Second)
+		first.User, second.User = away, there
+		s.accepted(first, second)
+		s.until(8 * time.Second)
+		require.Equal(s, "s", s.record(away, "first")["s"])
+		s.until(12 * time.Second) // the second delivery brings the node back
+		s.delivered("first +5s", "second +10s")
+		s.ended(there, "second", "d")
+		s.ended(away, "first", "d")
+		s.until(2 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 2)
+		require.Zero(s, s.queued())
+	})
+}
+
+// The relay looks after everything of a partition in one pass, also if another can't be
+// read.
+func TestTheRelayGoesOnWithoutANode(t *testing.T) {
+	t.Parallel()
+	tellSlowly(t, func(s *story) {
+		node := s.without(evenPartitions)
+		node.away.Store(true)
+		const messages = 250 // of one partition, more than two pages
+		user := usersOf(false, 1)[0]
+		for i := range messages {
+			m := s.message(fmt.Sprint("m", i), 50*time.Minute)
+			m.User = user
+			s.accepted(m)
+		}
+		require.Equal(s, messages, s.loseTasks())
+		for member := range s.watched(user) {
+			_, err := s.server.ZAdd(s.watchKey(user), float64(s.at(time.Second).UnixMilli()), member)
+			require.NoError(s, err)
+		}
+		s.work()
+		s.until(5 * time.Minute) // one pass, see workOn
+		require.Equal(s, messages, s.queued())
+	}, "500/hour")
+}
+
+// A policy that has not changed is known, also while its node is away. Without the list of
+// changes nothing is accepted.
+func TestAPolicyWhoseNodeIsAwayStaysKnown(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		node := s.without(func(key string) bool { return key == "sl:policy:default" || key == "sl:policies" })
+		submitter := s.newSubmitterOn(taskstest.Open(s, s.newClient(), s.shared), submit.Options{})
+		for i := range 10 {
+			s.until(time.Duration(i) * 20 * time.Second) // all policies are loaded once a minute
+			o, err := submitter.Submit(s.Context(), s.message(fmt.Sprint("m", i), time.Hour+time.Duration(i)*time.Minute))
+			require.NoError(s, err)
+			if i >= 5 { // by the rules that are known
+				require.NotEmpty(s, o.Violations)
+				require.Equal(s, "5/hour", o.Violations[0].Rule)
+			}
+			node.away.Store(true)
+		}
+		node.has = func(key string) bool { return strings.HasPrefix(key, "sl:{policies}") }
+		s.until(5 * time.Minute)
+		_, err := submitter.Submit(s.Context(), s.message("last", 10*time.Hour))
+		s.away(err, fault.CodeUnavailable)
+	})
+}
