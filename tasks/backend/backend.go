@@ -49,8 +49,8 @@ type Backend struct {
 	outages *outage.Watch
 }
 
-// Open returns the backend in the store behind client. The error is a
-// *fault.InvalidError.
+// Open returns the backend in the store behind client. For a cluster, call store.WatchNodes
+// before. The error is a *fault.InvalidError.
 func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

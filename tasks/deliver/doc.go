@@ -6,7 +6,9 @@
 //
 // A claim holds a lease on the message, as long as the notifier's timeout plus a
 // margin. A worker that dies leaves the message to another one, after the lease.
-// While the store is away, a task stays in hand and is tried again.
+// While the store is away, a task stays in hand and is tried again. If only the node of a
+// cluster that has the message is away, the task goes back to the queue. Neither a task in
+// hand nor a result that waits to be stored has a delivery slot.
 //
 // The package does not know the outbox: notices are delivered by package announce.
 //
