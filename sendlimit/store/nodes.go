@@ -143,16 +143,19 @@ func (n *node) askUntilItAnswers() {
 	for unused := 0; ; unused++ {
 		if n.answers() || unused == asksUnused || n.closed() {
 			n.away.Store(false)
+			n.pause() // commands may fail for other reasons, many of them
 			return
 		}
 		n.away.Store(true)
 		n.lost()
-		time.Sleep(askEvery) //nolint:forbidigo // nobody waits for it
+		n.pause()
 		if n.wanted.Swap(false) {
 			unused = 0
 		}
 	}
 }
+
+func (n *node) pause() { time.Sleep(askEvery) } //nolint:forbidigo // nobody waits for it
 
 // closed reports whether the client of the node was closed.
 func (n *node) closed() bool {

@@ -102,7 +102,11 @@ func lookReady(ctx context.Context, client redis.UniversalClient, prefix string)
 		seen := &r.Checks[len(r.Checks)-1]
 		seen.Status, seen.Detail = checkUnknown, strings.Join(report.Warnings, "; ")
 	}
-	r.check(checkLayout, knownLayout(ctx, client, prefix))
+	if err := knownLayout(ctx, client, prefix); redisstore.NotSent(err) { // it was known at the start
+		r.Checks = append(r.Checks, check{Check: checkLayout, Status: checkUnknown, Detail: err.Error()})
+	} else {
+		r.check(checkLayout, err)
+	}
 	if sentences := report.LosesAll(); len(sentences) > 0 {
 		r.Checks = append(r.Checks, check{Check: checkDurability, Status: checkWarning, Detail: strings.Join(sentences, "; ")})
 	}
