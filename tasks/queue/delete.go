@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/hibiken/asynq"
@@ -49,5 +50,8 @@ func (q *Queue) deleteTasks(ctx context.Context, ids []string) error {
 	}
 	close(waiting)
 	workers.Wait()
-	return context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("deleting superseded tasks: %w", err)
+	}
+	return nil
 }
