@@ -113,7 +113,8 @@ put_place(record, id, at, was_beside, rules.uncounted, category)
 local lasts, counted_in = record and (expiry or at + ARGV[15]), not rules.uncounted and category
 outlive(at, lasts, rules.uncounted and beside or timeline, counted_in)
 if record then
-  redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested, 'd', moves_since, 'j', moves + 1)
+  redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested,
+    'd', moves_since, 'j', moves + 1)
   redis.call('HDEL', record, 'a', 'p', 'w', 'b')
   if charge ~= '' then redis.call('HSET', record, 'y', charged_on(charged)) end
   redis.call('ZREM', watch, former_generation .. ARGV[13])
