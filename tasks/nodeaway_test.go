@@ -47,7 +47,7 @@ func evenPartitions(key string) bool {
 	return n%2 == 0
 }
 
-var partitionTag = regexp.MustCompile(`^sl:\{p(\d+)\}`) //nolint:gochecknoglobals // compiled once
+var partitionTag = regexp.MustCompile(`^sl:\{p(\d+)\}`)
 
 // usersOf returns n users in even partitions, or in others.
 func usersOf(even bool, n int) []string {

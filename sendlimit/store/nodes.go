@@ -57,7 +57,7 @@ func NotSent(err error) bool {
 // that took over. Call WatchNodes before the first command.
 func WatchNodes(cluster *redis.ClusterClient) {
 	cluster.OnNewNode(func(client *redis.Client) {
-		client.AddHook(&node{client: client, lost: func() { cluster.ReloadState(context.Background()) }})
+		client.AddHook(&node{client: client, lost: cluster.ReloadState})
 	})
 	cluster.AddHook(calls{})
 }
@@ -65,7 +65,7 @@ func WatchNodes(cluster *redis.ClusterClient) {
 // node is the hook of the client of one node.
 type node struct {
 	client *redis.Client
-	lost   func() // called while the node does not answer
+	lost   func(context.Context) // called while the node does not answer
 
 	away   atomic.Bool
 	asking atomic.Bool
@@ -86,7 +86,7 @@ func (n *node) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			return err
 		}
 		sent(ctx).Store(n, true)
-		return n.watch(func() error { return next(ctx, cmd) })
+		return n.watch(ctx, func() error { return next(ctx, cmd) })
 	}
 }
 
@@ -100,7 +100,7 @@ func (n *node) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 			return err
 		}
 		sent(ctx).Store(n, true)
-		return n.watch(func() error { return next(ctx, cmds) })
+		return n.watch(ctx, func() error { return next(ctx, cmds) })
 	}
 }
 
@@ -115,14 +115,14 @@ func (n *node) refuse(ctx context.Context) error {
 
 // watch runs a command, and asks the node whether it answers if the command shows that it
 // may not.
-func (n *node) watch(run func() error) error {
-	slow := time.AfterFunc(slowAfter, n.ask)
+func (n *node) watch(ctx context.Context, run func() error) error {
+	slow := time.AfterFunc(slowAfter, func() { n.ask(ctx) })
 	err := run()
 	slow.Stop()
 	if err != nil && !answered(err) && !errors.Is(err, context.Canceled) {
-		n.ask()
+		n.ask(ctx)
 	}
-	return err //nolint:wrapcheck // a hook changes no errors
+	return err
 }
 
 // answered reports whether an error is a reply of a node that can work.
@@ -132,34 +132,38 @@ func answered(err error) bool {
 }
 
 // ask asks the node until it answers, in a goroutine, unless one does so already.
-func (n *node) ask() {
+func (n *node) ask(ctx context.Context) {
 	if n.asking.CompareAndSwap(false, true) {
-		go n.askUntilItAnswers()
+		go n.askUntilItAnswers(context.WithoutCancel(ctx))
 	}
 }
 
-func (n *node) askUntilItAnswers() {
+func (n *node) askUntilItAnswers(ctx context.Context) {
 	defer n.asking.Store(false)
 	for unused := 0; ; unused++ {
-		if n.answers() || unused == asksUnused || n.closed() {
+		if n.answers(ctx) || unused == asksUnused || n.closed(ctx) {
 			n.away.Store(false)
-			n.pause() // commands may fail for other reasons, many of them
+			pause() // commands may fail for other reasons, many of them
 			return
 		}
 		n.away.Store(true)
-		n.lost()
-		n.pause()
+		n.lost(ctx)
+		pause()
 		if n.wanted.Swap(false) {
 			unused = 0
 		}
 	}
 }
 
-func (n *node) pause() { time.Sleep(askEvery) } //nolint:forbidigo // nobody waits for it
+func pause() {
+	timer := time.NewTimer(askEvery)
+	defer timer.Stop()
+	<-timer.C
+}
 
 // closed reports whether the client of the node was closed.
-func (n *node) closed() bool {
-	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), uncheckedKey{}, true))
+func (n *node) closed(ctx context.Context) bool {
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, uncheckedKey{}, true))
 	cancel() // an open client sends nothing then
 	return errors.Is(n.client.Ping(ctx).Err(), redis.ErrClosed)
 }
@@ -169,7 +173,7 @@ type uncheckedKey struct{}
 
 // answers asks the node through a connection of its own: those of the other callers may all
 // be waiting.
-func (n *node) answers() bool {
+func (n *node) answers(ctx context.Context) bool {
 	own := *n.client.Options()
 	own.PoolSize, own.MinIdleConns, own.MaxActiveConns = askConnections, 0, 0
 	own.MaxRetries, own.DialerRetries = -1, 1
@@ -177,7 +181,7 @@ func (n *node) answers() bool {
 	own.ContextTimeoutEnabled = true
 	client := redis.NewClient(&own)
 	defer func() { _ = client.Close() }()
-	ctx, done := context.WithTimeout(context.Background(), askWithin)
+	ctx, done := context.WithTimeout(ctx, askWithin)
 	defer done()
 	err := client.Ping(ctx).Err()
 	return err == nil || answered(err)

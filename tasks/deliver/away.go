@@ -14,9 +14,9 @@ const (
 	// awayFor is how long nothing is claimed of a partition whose node is away. Then the
 	// next task tries.
 	awayFor = time.Second
-	// awayBackMin and awayBackMax bound for how long a task of such a partition goes back
+	// soonestBack and latestBack bound for how long a task of such a partition goes back
 	// to the queue: the later the message is, the longer.
-	awayBackMin, awayBackMax = 2 * time.Second, 10 * time.Second
+	soonestBack, latestBack = 2 * time.Second, 10 * time.Second
 )
 
 // errAway is the cause with which a task goes back to the queue until its node is back, and
@@ -43,7 +43,7 @@ func (a *awayPartitions) has(user string, now time.Time) bool {
 // the same node.
 func (h *Handler) awayAgain(due time.Time) error {
 	late := h.Clock.Now().Sub(due)
-	after := min(max(late/2, awayBackMin), awayBackMax)
+	after := min(max(late/2, soonestBack), latestBack)
 	after += rand.N(after / 2) //nolint:gosec // spreads load, guards nothing
 	return &queue.AgainError{After: after, Cause: errAway}
 }

@@ -73,7 +73,7 @@ func Inspect(ctx context.Context, client redis.UniversalClient) (Report, error) 
 	// Only a write reveals a read-only server whose role is not visible. Without the
 	// right to write this key, that stays unknown.
 	err = client.Del(ctx, probeKey).Err()
-	if err != nil && !redis.IsPermissionError(err) && !(report.away > 0 && silent(err)) {
+	if err != nil && !redis.IsPermissionError(err) && (report.away == 0 || !silent(err)) {
 		return Report{}, explain(err)
 	}
 	slices.SortFunc(report.Nodes, func(a, b Node) int { return strings.Compare(a.Address, b.Address) })
