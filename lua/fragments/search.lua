@@ -61,6 +61,7 @@ local function new_search(rules, direction, from, excluded, readers, taken)
     spent = spent + 4
     if window < 0 then
       if open_till[r] and u < open_till[r] then return false end
+      spent = spent + 8
       local from_u, till = period_of(-window, u)
       local a, b = from_u, till
       if direction < 0 then a, b = 1 - till, 1 - from_u end
@@ -91,7 +92,7 @@ local function new_search(rules, direction, from, excluded, readers, taken)
 
   local times = not rules.exempt and quiet_in(rules.category)
   local function quiet_until() -- the end of the quiet hours at u
-    spent = spent + 1
+    spent = spent + (times and 6 or 1)
     local at = past_quiet(times, direction, direction * u)
     return at and direction * at
   end
