@@ -19,8 +19,9 @@
 --   ARGV[8]  alerts, see fragments/user_alert.lua
 --   ARGV[9]  the user's settings that Go used, see fragments/settings.lua
 local rules_until = tonumber(string.match(ARGV[1], '^!(%d+)$') or '')
-local keep, reach, most_places, bounded_since = tonumber(ARGV[2]), string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*)$')
-reach, most_places, bounded_since = tonumber(reach), tonumber(most_places), now - (tonumber(bounded_since) or 0)
+local ahead_ms, places_word, since_ms = string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*)$')
+local keep, reach, most_places = tonumber(ARGV[2]), tonumber(ahead_ms), tonumber(places_word)
+local bounded_since = now - (tonumber(since_ms) or 0)
 local rule_words, offsets, during = ARGV[4], ARGV[5], string.match(ARGV[5], '|(.*)$')
 local during_from, during_till = -math.huge, math.huge
 if during then

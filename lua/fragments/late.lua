@@ -105,10 +105,10 @@ local given = {of = {}} -- times that late messages got, ascending, and their ca
 
 -- search_in gives a class a search that knows all times given. It returns false if
 -- another search is too much for this call: all share the steps of one call, and only
--- that of the first message is always begun.
-local function search_in(class, k)
+-- that of message number 1 is always begun.
+local function search_in(class, number)
   if class.next_free and class.knows == #given then return true end
-  if spent > WORK and k > 1 then return false end
+  if spent > WORK and number > 1 then return false end
   local taken = {of = {}}
   for k = 1, #given do taken[k], taken.of[k] = given[k], given.of[k] end
   class.next_free, class.take_it = new_search(class.rules, 1, class.from, excluded, nil, taken)
