@@ -152,7 +152,7 @@ func TestTheListPassesOverWhatIsLeftBesideTheTimeline(t *testing.T) {
 // One call reads at most a thousand records, of both lists together.
 func TestTheListIsBounded(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/minute"))})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/minute")), PlacesPerDay: 2000})
 	uncounted := story.KeysOf(s.Options).Uncounted("alice")
 	left := make([]redis.Z, 1500)
 	for i := range left {
