@@ -123,7 +123,7 @@ local function refusal(rules, t, requested, broken, readers, self)
   local next_free, next_resume = new_search(rules, 1, t, excluded, readers)(now + reach)
   local previous, previous_resume
   if t > now then previous, previous_resume = new_search(rules, -1, t, excluded, down)(now) end
-  local status = broken.quiet and QUIET_HOURS or #broken > 0 and SEND_LIMIT or TOO_MANY_PLACES
+  local status = broken.quiet and QUIET_HOURS or broken.full and #broken == 0 and TOO_MANY_PLACES or SEND_LIMIT
   local reply = {status, now, t, requested or 0,
     next_free or 0, next_resume or 0, previous or 0, previous_resume or 0, rules.category or rules.name or ''}
   for k = 1, #broken do reply[9 + k] = broken[k] end

@@ -195,7 +195,7 @@ if now <= at + ARGV[17] then
 end
 
 --@include judging
---@include status
+--@include settings_status
 --@include settings
 local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)), now)
 if others then return others end
