@@ -141,17 +141,17 @@ func TestABodyThatBreaksOff(t *testing.T) {
 // Each line may take its time, but not more.
 func TestALineThatNeverEnds(t *testing.T) {
 	t.Parallel()
-	b := newBatches(t, oneBatch(500*time.Millisecond))
+	b := newBatches(t, oneBatch(2*time.Second))
 	talk := b.talk(b.line("a", 0))
 	require.Equal(t, message.Accepted, talk.hear().Outcome)
 	for n := 2; n < 5; n++ {
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(800 * time.Millisecond)
 		talk.say(b.line("a", n))
 		require.Equal(t, message.Accepted, talk.hear().Outcome)
 	}
 	stop := trickle(talk.lines)
 	require.Equal(t, message.Outcome{
-		Outcome: message.Errored, Code: fault.CodeUnavailable, Line: 5, Detail: "no whole line came within 500ms: go on with line 5",
+		Outcome: message.Errored, Code: fault.CodeUnavailable, Line: 5, Detail: "no whole line came within 2s: go on with line 5",
 	}, talk.hear())
 	talk.ends()
 	stop()

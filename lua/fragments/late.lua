@@ -1,8 +1,10 @@
 -- late: finds times for the late messages of a user.
 --
--- They are judged now, oldest first. Each gets the next free time before it expires;
--- all messages ahead keep their places. Late messages keep their order within a
--- class, and classes do not wait for each other. A category with rules of its own is
+-- They are judged now, in the order of the times that were promised. Each gets the next
+-- free time before it expires; all messages ahead keep their places. Late messages keep
+-- their order within a class, and classes do not wait for each other. So a late message
+-- gets no time before that of one that was promised earlier, was late before and still
+-- waits, although an earlier time may be free by now. A category with rules of its own is
 -- a class; all others together are one. Exempt messages are not judged: they go out
 -- when their tasks run, and count at their present places until then. One that has
 -- expired does not count: its task will drop it, and a younger message must not get
@@ -12,6 +14,7 @@
 --@include id_order
 local MOST, LOOKED = 100, 1000 -- messages placed, records looked at, in one call
 local LOOK = 4 -- steps of a look, see near
+WORK = 15000 -- more than in other scripts: a claim places a whole backlog
 -- How a message waits for an older one, ms: SOON to LATER between two looks, at most
 -- PATIENCE in all, and not in the last RESERVE before its own expiry.
 local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
@@ -101,6 +104,40 @@ local function late_ones()
   return late, false
 end
 
+-- older sorts messages by the times that were promised, then by id.
+local function older(a, b)
+  local x, y = a.promised or a.at, b.promised or b.at
+  if x ~= y then return x < y end
+  return a.id ~= b.id and id_at_or_before(a.id, b.id)
+end
+
+local ended_since = {} -- ids in KEYS[7] of messages that do not wait any more
+
+-- last_waiting returns the time of the message of the class of m that was promised last
+-- before m, was late before and waits for its time, or nil. One that failed and waits for
+-- its retry holds nothing up.
+local function last_waiting(m)
+  local promise, from, some = m.promised or m.at, 0, 20
+  while from < LOOKED do
+    local seen = call('ZRANGE', KEYS[7], promise, '-inf', 'BYSCORE', 'REV', 'LIMIT', from, some, 'WITHSCORES')
+    for k = 1, #seen, 2 do
+      local other = seen[k]
+      if not excluded[other] and (tonumber(seen[k + 1]) < promise or id_at_or_before(other, m.id)) then
+        spent = spent + LOOK
+        local f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 't', 'a', 'k')
+        local is = state_of(f[1], f[2])
+        if not f[3] or is ~= PENDING and is ~= SENDING then
+          ended_since[#ended_since + 1] = other
+        elseif is == PENDING and not f[5] and tonumber(f[4]) > now and class_of(f[6]) == m.class then
+          return tonumber(f[4])
+        end
+      end
+    end
+    if #seen < 2 * some then return nil end
+    from = from + some
+  end
+end
+
 local given = {of = {}} -- times that late messages got, ascending, and their categories
 
 -- search_in gives a class a search that knows all times given. It returns false if
@@ -128,13 +165,16 @@ local function give(m, time)
   class.knows = #given
 end
 
--- judge finds times for as many late messages as one call can, and returns how many
+-- judge sorts late messages and finds times for as many of them as one call can, and returns how many
 -- it judged. If the first one needs more than one call, it also returns where its
 -- search continues, and its class, as in the reply.
 local function judge(late)
+  table.sort(late, older)
   for k = 1, #late do
     local m = late[k]
     if now < m.expires then
+      local after = last_waiting(m)
+      if after and after > m.class.from then m.class.from, m.class.next_free = after, nil end
       if not search_in(m.class, k) then return k - 1 end
       local free, resume, first = m.class.next_free(math.min(m.expires - 1, now + reach))
       local class = m.class

@@ -24,6 +24,8 @@
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- KEYS[5]  late mark of the user (STRING: all messages before it ended, Unix ms)
 -- KEYS[6]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
+-- KEYS[7]  messages of the user that were late and wait (ZSET: message id -> when it was
+--          promised, Unix ms); some may have ended since
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] generation of the task
 -- ARGV[11] nonce of this delivery
@@ -64,7 +66,7 @@
 --          list. Late, also O(k) in those since the late mark and from now until the
 --          last time given: at most LOOKED records and WORK steps of all searches.
 
-if #KEYS ~= 6 or #ARGV ~= 22 then
+if #KEYS ~= 7 or #ARGV ~= 22 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
 end
 
@@ -211,6 +213,7 @@ during_from, during_till = -math.huge, math.huge -- late messages are judged by 
 -- sent_late sends the message now.
 local function sent_late()
   hold()
+  call('ZREM', KEYS[7], id)
   call('HSET', record, 't', now, 'p', promised or at)
   call('HDEL', record, 'm')
 end
@@ -269,6 +272,7 @@ for k = 1, judged do
       local new = following(m.generation)
       call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', in_the_way(m))
       call('HDEL', m.record, 's', 'a', 'u', 'm', 'b', 'v', 'l')
+      call('ZADD', KEYS[7], m.promised or m.at, m.id)
       if m.doubt then call('HSET', m.record, 'q', 1) end
       if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
       call('ZREM', watch, m.member)
@@ -279,6 +283,8 @@ for k = 1, judged do
     if m.category then categories[m.category] = true end
   end
 end
+for k = 1, #ended_since do call('ZREM', KEYS[7], ended_since[k]) end
+if call('PEXPIRETIME', KEYS[7]) < expires then call('PEXPIREAT', KEYS[7], expires) end
 outlive(latest, expires, timeline)
 for category in pairs(categories) do outlive(latest, expires, places_of(category)) end
 for k = 1, judged do

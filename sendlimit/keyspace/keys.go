@@ -39,6 +39,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:watch           ZSET  every message not ended: watch member -> when to look, Unix ms
 //	sl:{p0042}:dead            ZSET  the dead letters: dead-letter member -> when it ended, Unix ms
 //	sl:{p0042}:l:<user>        STRING  the late mark: what stands before it in the timeline has ended, Unix ms
+//	sl:{p0042}:w:<user>        ZSET  messages that were late and wait for a later time: message id -> when it was promised, Unix ms
 //	sl:{p0042}:e:<user>        ZSET  what ended and gave its place back: message id -> send time, Unix ms
 //	sl:{p0042}:stats:<account>:<day start>  HASH  what the account's messages came to on a day of its own
 //	sl:{p0042}:holds           ZSET  charges that are not settled: attempt -> when to look, Unix ms
@@ -166,6 +167,12 @@ func (k Keys) DeadLettersOf(user string) string { return k.DeadLetters(Partition
 // have ended.
 func (k Keys) LateMark(user string) string {
 	return k.Partitions[Partition(user)] + "l:" + user
+}
+
+// Waiting returns the key of a user's messages that were late and got a later time. Some of
+// them may have ended or been moved since. The key expires with the last of them.
+func (k Keys) Waiting(user string) string {
+	return k.Partitions[Partition(user)] + "w:" + user
 }
 
 // Ended returns the key of a user's messages that were cancelled, dropped or

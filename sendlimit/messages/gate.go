@@ -232,6 +232,7 @@ func (g *Gate) claimArguments(
 	keys = []string{
 		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User),
 		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User), g.keys.Ended(d.User),
+		g.keys.Waiting(d.User),
 	}
 	drop := any("")
 	if !g.fixed.DropDueBefore.IsZero() {

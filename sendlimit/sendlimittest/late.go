@@ -1,6 +1,7 @@
 package sendlimittest
 
 import (
+	"cmp"
 	"crypto/sha1" //nolint:gosec // the scripts make generations with it
 	"encoding/hex"
 	"fmt"
@@ -64,9 +65,10 @@ type planned struct {
 	reasons []string // one of them is recorded
 }
 
-// plan gives each of the oldest candidates, in order, the next free time from now
-// on. No candidate gets a time before the previous one of its class. The former
-// places of candidates do not count.
+// plan gives each of the oldest candidates, in the order in which they were promised, the
+// next free time from now on. No candidate gets a time before the previous one of its
+// class, or before one that was late earlier and still waits. The former places of
+// candidates do not count.
 func (m *mailbox) plan(candidates []*message, claiming *message) []planned {
 	g := m.regime()
 	others := m.remembered().counted()
@@ -81,11 +83,14 @@ func (m *mailbox) plan(candidates []*message, claiming *message) []planned {
 	}
 	from, reasons := make(map[string]int64), make(map[string][]string)
 	var plan []planned
-	for _, known := range candidates[:min(len(candidates), mostPlaced)] {
+	placed := candidates[:min(len(candidates), mostPlaced)]
+	slices.SortFunc(placed, byPromise)
+	for _, known := range placed {
 		class, terms := g.class(known.category), g.termsOf(known.category)
 		if from[class] == 0 {
 			from[class], reasons[class] = cut(m.now), []string{"late"}
 		}
+		from[class] = max(from[class], m.lastWaiting(known))
 		expiry := known.expiry(m.options.ExpireAfter)
 		if !m.now.Before(expiry) {
 			plan = append(plan, planned{message: known, dropped: reasonExpired})
@@ -103,6 +108,29 @@ func (m *mailbox) plan(candidates []*message, claiming *message) []planned {
 		others, from[class] = others.add(entry{at: free, id: known.id, category: known.category}), free
 	}
 	return plan
+}
+
+// byPromise compares messages by the times that were promised first, then by id.
+func byPromise(a, b *message) int {
+	return cmp.Or(a.firstPromised().Compare(b.firstPromised()), cmp.Compare(a.id, b.id))
+}
+
+// lastWaiting returns the place of the message of a late one's class that was promised last
+// before it, was late before and waits for its place; 0 if there is none.
+func (m *mailbox) lastWaiting(late *message) int64 {
+	g := m.regime()
+	var last *message
+	for _, known := range m.messages {
+		waits := known.state == pending && !known.promised.IsZero() && known.notBefore.IsZero() && cut(known.at) > cut(m.now)
+		if waits && !g.exempt[known.category] && g.class(known.category) == g.class(late.category) &&
+			byPromise(known, late) < 0 && (last == nil || byPromise(last, known) < 0) {
+			last = known
+		}
+	}
+	if last == nil {
+		return 0
+	}
+	return cut(last.at)
 }
 
 // anotherFirst reports whether the oldest message of the class that is not

@@ -216,7 +216,7 @@ func (u *Users) read(ctx context.Context, k userKey, into *Data) (err error) {
 		into.FailedNotices, err = u.entries(ctx, k, into.User)
 	case gatheredKey:
 		err = u.gathered(ctx, k, into)
-	case categoryKey: // its places are in the timeline too
+	case categoryKey, waitingKey: // what they have is in the timeline and the records too
 	case copiesKey, indexKey: // say only what else there is
 	}
 	return store.Explain(err, doing)

@@ -30,6 +30,7 @@ const (
 	timelineKey  keyKind = "u"
 	uncountedKey keyKind = "x"
 	lateMarkKey  keyKind = "l"
+	waitingKey   keyKind = "w"
 	endedKey     keyKind = "e"
 	settingsKey  keyKind = "o"
 
@@ -53,7 +54,7 @@ func (k keyKind) shared() bool {
 	switch k {
 	case watchKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey, indexKey:
 		return true
-	case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey, categoryKey, recordKey, flagKey, noticeKey:
+	case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey, categoryKey, recordKey, flagKey, noticeKey:
 	}
 	return false
 }
@@ -93,7 +94,7 @@ func (u userKeys) parse(key string) (found userKey, ok bool) {
 		return found, found.kind.shared()
 	}
 	switch found.kind {
-	case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey:
+	case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey:
 		return found, owner == u.user
 	case categoryKey:
 		category, of, _ := strings.Cut(owner, ":")

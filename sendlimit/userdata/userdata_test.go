@@ -257,7 +257,7 @@ func requireOthersUntouched(t *testing.T, client redis.UniversalClient, names ..
 	for _, user := range names {
 		r.addUser(user)
 		full := dumpStore(t, client)
-		require.Equal(t, 19+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
+		require.Equal(t, 20+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
 		ids, err := r.users.Messages(t.Context(), user, nil)
 		require.NoError(t, err)
 		require.Len(t, ids, 10)

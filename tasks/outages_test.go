@@ -1,0 +1,306 @@
+package tasks_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
+)
+
+// Workers, provider, store and queue are away, alone and together, for random times around
+// the tolerance, a lease and an expiry, under rules with a category and quiet hours. Nothing
+// is lost, early or sent twice; the real times break no rule; late messages keep their
+// order; what is due away from an outage is on time; what expires is dropped and told.
+func TestOutagesOfEveryKind(t *testing.T) {
+	t.Parallel()
+	rounds := uint64(2)
+	if !testing.Short() { //nolint:forbidigo // only the number of rounds
+		rounds = 12
+	}
+	for seed := range rounds {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) { tellOutages(s, rand.New(rand.NewPCG(seed, 3))) })
+		})
+	}
+}
+
+// outages is a story of half an hour in which much is away.
+type outages struct {
+	*story
+
+	random   *rand.Rand
+	accepted map[string]message.Message // by user/id
+	away     [][2]time.Duration         // when something was
+	answers  atomic.Pointer[notifier.Result]
+	unclear  bool     // the provider did not say whether it took some
+	stop     []func() // workers
+}
+
+const (
+	outagesLast    = 30 * time.Minute
+	outagesTimeout = 3 * time.Second
+	outagesLease   = 13 * time.Second
+	// outageAftermath is how long an outage is felt: leases end, retries come, and a
+	// worker has 5 s of connections that fail.
+	outageAftermath = 45 * time.Second
+)
+
+func tellOutages(s *story, random *rand.Rand) {
+	o := &outages{story: s, random: random, accepted: make(map[string]message.Message)}
+	p := o.rules()
+	o.recorder.AnswerWith(o.answer)
+	o.submitAll()
+	o.startWorkers()
+	o.until(time.Minute)
+	for time.Since(s.began) < outagesLast-3*time.Minute {
+		o.outage()
+		time.Sleep(o.upTo(4 * time.Minute))
+	}
+	for o.until(outagesLast); o.open() && time.Since(o.began) < 3*time.Hour; {
+		time.Sleep(time.Minute)
+	}
+	synctest.Wait()
+	o.judge(p)
+}
+
+func (o *outages) upTo(most time.Duration) time.Duration {
+	return time.Duration(o.random.Int64N(int64(most))).Truncate(time.Millisecond)
+}
+
+func (o *outages) rules() (applied policy.Policy) {
+	o.story.policy(func(p *policy.Policy) {
+		p.Rules = rulesOf(o, "1/20s", "4/3m", "40/calendar_hour")
+		p.QuietHours = quiet(o, "00:12-00:15")
+		p.Categories = map[string]policy.CategoryRules{"news": {Rules: rulesOf(o, "2/4m")}}
+		p.UnknownCategories = policy.AllowUnknown
+		applied = *p
+	})
+	return applied
+}
+
+func (o *outages) submitAll() {
+	for n := range 40 {
+		user := fmt.Sprintf("user-%d", n%5)
+		for k := range 3 {
+			m := message.Message{
+				ID: fmt.Sprintf("m%02d-%d", n, k), User: user, Title: "a", OnConflict: message.OnConflictShift,
+				Category: []string{"", "other", "news"}[o.random.IntN(3)],
+				SendAt:   o.at(time.Minute + o.upTo(outagesLast-2*time.Minute)),
+			}
+			if o.random.IntN(3) == 0 {
+				m.ExpiresAt = m.SendAt.Add(20*time.Second + o.upTo(4*time.Minute))
+			}
+			if outcome := o.submit(m); outcome.Outcome == message.Accepted {
+				o.accepted[user+"/"+m.ID] = m
+			}
+		}
+	}
+}
+
+func (o *outages) startWorkers() {
+	for range 2 {
+		o.stop = append(o.stop, o.work(func(w *tasks.WorkerOptions) {
+			w.PushTimeout, w.SettleMargin, w.RelayEvery = outagesTimeout, outagesLease-outagesTimeout, 10*time.Second
+			w.Retries = retry.Policy{Min: time.Second, Max: 10 * time.Second, Attempts: 1000}
+		}))
+	}
+}
+
+// answer is what the provider says now. One that hangs or resets has not got the message.
+func (o *outages) answer(ctx context.Context, _ notifier.Notification) notifier.Result {
+	result := o.answers.Load()
+	switch {
+	case result == nil:
+		return notifier.Result{Status: notifier.Delivered}
+	case result.Reason == notifier.ReasonTimeout:
+		<-ctx.Done()
+		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonTimeout, Err: ctx.Err()}
+	}
+	return *result
+}
+
+// outage makes one to three things go away, for times of their own.
+func (o *outages) outage() {
+	began := time.Since(o.began)
+	most := []time.Duration{4 * time.Second, 2 * outagesLease, 3 * time.Minute}[o.random.IntN(3)]
+	kinds := []func(lasts time.Duration){o.workersAway, o.providerAway, o.storeAway}
+	if began > outagesLast/2 { // what it loses is late from then on
+		kinds = append(kinds, o.queueLost)
+	}
+	o.random.Shuffle(len(kinds), func(i, k int) { kinds[i], kinds[k] = kinds[k], kinds[i] })
+	for _, away := range kinds[:1+o.random.IntN(3)] {
+		away(o.upTo(most))
+	}
+	o.away = append(o.away, [2]time.Duration{began, time.Since(o.began) + outageAftermath})
+}
+
+func (o *outages) workersAway(lasts time.Duration) {
+	for _, stop := range o.stop {
+		stop()
+	}
+	o.stop = nil
+	time.Sleep(lasts)
+	o.startWorkers()
+	time.Sleep(time.Second) // one that finds no store ends
+}
+
+func (o *outages) providerAway(lasts time.Duration) {
+	results := []notifier.Result{
+		unavailable(),
+		{Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: time.Second + o.upTo(15*time.Second)},
+		{Status: notifier.Retry, Reason: notifier.ReasonTimeout},
+		{Status: notifier.Retry, Reason: notifier.ReasonNetwork, Err: errors.New("connection reset by peer")},
+	}
+	result := results[o.random.IntN(len(results))]
+	o.unclear = o.unclear || result.Uncertain()
+	o.answers.Store(&result)
+	time.Sleep(lasts)
+	if o.random.IntN(2) == 0 { // another outage begins before this one ends
+		time.AfterFunc(o.upTo(20*time.Second), func() { o.answers.Store(nil) })
+		return
+	}
+	o.answers.Store(nil)
+}
+
+func (o *outages) storeAway(lasts time.Duration) {
+	o.network.cut()
+	time.Sleep(lasts)
+	o.network.mend()
+}
+
+// queueLost takes all of the queue's keys, as a hand or an eviction could.
+func (o *outages) queueLost(time.Duration) {
+	for _, key := range o.server.Keys() {
+		if len(key) > 6 && key[:6] == "asynq:" {
+			o.server.Del(key)
+		}
+	}
+	// The relay finds each message a minute after its time.
+	o.away = append(o.away, [2]time.Duration{time.Since(o.began), 24 * time.Hour})
+}
+
+// sent is a message that arrived.
+type sentMessage struct {
+	message.Message
+
+	arrived  time.Time
+	at       time.Time // its place
+	promised time.Time
+	attempts int
+}
+
+func (o *outages) judge(p policy.Policy) {
+	o.Helper()
+	arrived := make(map[string]time.Time)
+	tries := make(map[string]int)
+	for _, d := range o.recorder.Deliveries() {
+		arrived[d.Notification.User+"/"+d.Notification.ID] = d.At // the last try is the one that was taken
+		tries[d.Notification.User+"/"+d.Notification.ID]++
+	}
+	sent, counts := make(map[string][]sentMessage), make(map[string]int)
+	for name, m := range o.accepted {
+		r := o.record(m.User, m.ID)
+		counts[r["s"]+" "+r["w"]]++
+		at := unixMilli(number(o, r["t"]))
+		switch r["s"] {
+		case "d":
+			sent[m.User] = append(sent[m.User], sentMessage{m, arrived[name], at,
+				unixMilli(cmp.Or(number(o, r["p"]), number(o, r["t"]))), int(number(o, r["n"]))})
+		case "x":
+			require.Contains(o, []string{messages.ReasonExpired, messages.ReasonNoFreeTime}, r["w"], "%s: %q", name, r)
+			if r["w"] == messages.ReasonExpired {
+				require.False(o, unixMilli(number(o, r["e"])).Before(m.ExpiresAt), "%s: %q", name, r)
+			}
+		case "u": // it may have arrived, and it has no time any more
+			require.True(o, o.unclear && tries[name] > 0, "%s: %q", name, r)
+		default:
+			require.Fail(o, "lost", "%s: %q", name, r)
+		}
+	}
+	for user, list := range sent {
+		o.judgeUser(p, user, list, tries)
+		require.Empty(o, o.watched(user))
+	}
+	o.Log(counts)
+	require.Greater(o, counts["d "], len(o.accepted)/2)
+	require.Zero(o, o.queued())
+}
+
+// judgeUser requires of a user's messages what holds of each, and of all together.
+func (o *outages) judgeUser(p policy.Policy, user string, sent []sentMessage, tries map[string]int) {
+	o.Helper()
+	slices.SortFunc(sent, func(a, b sentMessage) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.ID, b.ID)) })
+	model, err := sendlimittest.NewModel(p, policy.DefaultReach)
+	require.NoError(o, err)
+	for _, m := range sent {
+		late := m.arrived.Sub(m.at)
+		require.GreaterOrEqual(o, late, time.Duration(0), "%s/%s: early", user, m.ID)
+		require.LessOrEqual(o, late, sendlimit.DefaultTolerance, "%s/%s: later than its place", user, m.ID)
+		d := model.Reserve(sendlimit.Request{User: user, ID: m.ID, Category: m.Category, At: m.at, Now: o.began})
+		require.True(o, d.Allowed, "%s/%s at %s breaks a rule: %+v", user, m.ID, m.at, d)
+		if !o.isAway(m.promised.Sub(o.began)) {
+			require.Equal(o, m.promised, m.at, "%s/%s: nothing was away", user, m.ID)
+			require.Equal(o, 1, tries[user+"/"+m.ID], "%s/%s: nothing was away", user, m.ID)
+		}
+	}
+	o.inOrderOf(p, user, sent)
+}
+
+// inOrderOf requires that late messages of a class went out in the order of their promised
+// times. One that failed and waited for its retry is left out: it holds nothing up.
+func (o *outages) inOrderOf(p policy.Policy, user string, sent []sentMessage) {
+	o.Helper()
+	last := make(map[string]sentMessage)
+	byPromise := slices.SortedFunc(slices.Values(sent), func(a, b sentMessage) int { return a.promised.Compare(b.promised) })
+	for _, m := range byPromise {
+		class := ""
+		if _, own := p.Categories[m.Category]; own {
+			class = m.Category
+		}
+		if m.at.Equal(m.promised) || m.attempts > 1 {
+			continue
+		}
+		former := last[class]
+		require.False(o, m.at.Before(former.at), "%s: %s, promised for %s, went out at %s, before %s: promised for %s, at %s",
+			user, m.ID, m.promised, m.at, former.ID, former.promised, former.at)
+		last[class] = m
+	}
+}
+
+// open reports whether some message has not ended.
+func (o *outages) open() bool {
+	for n := range 5 {
+		if len(o.watched(fmt.Sprintf("user-%d", n))) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *outages) isAway(at time.Duration) bool {
+	for _, span := range o.away {
+		if at >= span[0]-time.Second && at < span[1] {
+			return true
+		}
+	}
+	return false
+}
