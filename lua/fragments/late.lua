@@ -4,7 +4,8 @@
 -- free time before it expires; all messages ahead keep their places. Late messages keep
 -- their order within a class, and classes do not wait for each other. So a late message
 -- gets no time before that of one that was promised earlier, was late before and still
--- waits, although an earlier time may be free by now. A category with rules of its own is
+-- waits, although an earlier time may be free by now. Those that wait and were promised
+-- later are placed again behind it, unless it was tried before. A category with rules of its own is
 -- a class; all others together are one. Exempt messages are not judged: they go out
 -- when their tasks run, and count at their present places until then. One that has
 -- expired does not count: its task will drop it, and a younger message must not get
@@ -56,7 +57,7 @@ local function late_ones()
     if not m then
       local key = records .. string.gsub(other, ':', '/')
       spent = spent + LOOK
-      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u')
+      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n')
       local is = state_of(f[1], f[2])
       open = is == PENDING or is == SENDING
       if is == SENDING then
@@ -74,7 +75,7 @@ local function late_ones()
         elseif not class.rules.exempt then
           m = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
             generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
-            expires = expires, category = f[8], class = class, beside = f[9]}
+            expires = expires, category = f[8], class = class, beside = f[9], tries = tonumber(f[11] or 0)}
         elseif now >= expires and not f[6] then
           excluded[other] = true
         end
@@ -109,6 +110,40 @@ local function older(a, b)
   local x, y = a.promised or a.at, b.promised or b.at
   if x ~= y then return x < y end
   return a.id ~= b.id and id_at_or_before(a.id, b.id)
+end
+
+-- add_waiting adds to late messages those of their classes that were promised later, were
+-- late before and wait for their times: the older ones go first. A message that was tried
+-- displaces none.
+local function add_waiting(late)
+  local first
+  for k = 1, #late do
+    local m = late[k]
+    local class, promise = m.class, m.promised or m.at
+    if m.tries == 0 then
+      class.oldest = math.min(class.oldest or promise, promise)
+      first = math.min(first or promise, promise)
+    end
+  end
+  if not first or #late >= MOST then return end
+  local seen = call('ZRANGE', KEYS[7], first, '+inf', 'BYSCORE', 'LIMIT', 0, 2 * MOST, 'WITHSCORES')
+  for k = 1, #seen, 2 do
+    local other, promise = seen[k], tonumber(seen[k + 1])
+    if #late < MOST and not excluded[other] then
+      spent = spent + LOOK
+      local key = records .. string.gsub(other, ':', '/')
+      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 't')
+      local class, stands = class_of(f[8]), tonumber(f[10])
+      if state_of(f[1], f[2]) == PENDING and f[5] and not f[3] and stands > now
+          and promise > (class.oldest or promise) and (f[6] or not opted_out(timeline, ARGV[9], f[8])) then
+        excluded[other] = true
+        late[#late + 1] = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
+          generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
+          expires = tonumber(f[4]) or promise + ARGV[16], category = f[8], class = class, beside = f[9],
+          waits = true}
+      end
+    end
+  end
 end
 
 local ended_since = {} -- ids in KEYS[7] of messages that do not wait any more
@@ -169,6 +204,7 @@ end
 -- it judged. If the first one needs more than one call, it also returns where its
 -- search continues, and its class, as in the reply.
 local function judge(late)
+  add_waiting(late)
   table.sort(late, older)
   for k = 1, #late do
     local m = late[k]

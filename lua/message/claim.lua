@@ -182,7 +182,7 @@ end
 
 local this = {id = id, record = record, member = member, generation = generation, at = at, promised = promised,
   doubt = state == SENDING or r[15], charged = r[16], expires = tonumber(r[8]) or (promised or at) + ARGV[16],
-  category = r[10], beside = call('HGET', record, 'z')}
+  category = r[10], beside = call('HGET', record, 'z'), tries = tries}
 if state == SENDING and tries >= tonumber(ARGV[18]) then
   return {DROP, now, at, in_doubt(this, 'uncertain'), account_of(r[16]), notices}
 end
@@ -260,7 +260,10 @@ end
 local sent, latest, expires, categories = false, now, 0, {}
 for k = 1, judged do
   local m = late[k]
-  if not m.to then
+  m.stays = m.waits and m.to == m.at
+  if m.stays then
+    expires = math.max(expires, m.expires)
+  elseif not m.to then
     m.reason = drop(m, now < m.expires and 'no_free_time' or 'expired')
     if m ~= this then changed(m, m.reason, 0) end
   else
@@ -283,12 +286,20 @@ for k = 1, judged do
     if m.category then categories[m.category] = true end
   end
 end
+-- The places of what is not judged in this call did not count. So it is late from now on.
+for k = judged + 1, #late do
+  local m = late[k]
+  if m.waits then
+    call('HSET', m.record, 't', m.promised)
+    put_place(m.record, m.id, m.promised, m.beside, false, m.category)
+  end
+end
 for k = 1, #ended_since do call('ZREM', KEYS[7], ended_since[k]) end
 if call('PEXPIRETIME', KEYS[7]) < expires then call('PEXPIREAT', KEYS[7], expires) end
 outlive(latest, expires, timeline)
 for category in pairs(categories) do outlive(latest, expires, places_of(category)) end
 for k = 1, judged do
-  if late[k].to then notices[#notices + 1] = alert_user(late[k].to) end
+  if late[k].to and not late[k].stays then notices[#notices + 1] = alert_user(late[k].to) end
 end
 
 if sent then

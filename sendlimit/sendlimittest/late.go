@@ -71,8 +71,11 @@ type planned struct {
 // candidates do not count.
 func (m *mailbox) plan(candidates []*message, claiming *message) []planned {
 	g := m.regime()
+	placed := candidates[:min(len(candidates), mostPlaced)]
+	placed = append(slices.Clone(placed), m.displaced(placed)...)
+	slices.SortFunc(placed, byPromise)
 	others := m.remembered().counted()
-	for _, known := range candidates {
+	for _, known := range slices.Concat(candidates, placed) {
 		others = others.remove(known.id)
 	}
 	for id, known := range m.messages {
@@ -83,14 +86,12 @@ func (m *mailbox) plan(candidates []*message, claiming *message) []planned {
 	}
 	from, reasons := make(map[string]int64), make(map[string][]string)
 	var plan []planned
-	placed := candidates[:min(len(candidates), mostPlaced)]
-	slices.SortFunc(placed, byPromise)
 	for _, known := range placed {
 		class, terms := g.class(known.category), g.termsOf(known.category)
 		if from[class] == 0 {
 			from[class], reasons[class] = cut(m.now), []string{"late"}
 		}
-		from[class] = max(from[class], m.lastWaiting(known))
+		from[class] = max(from[class], m.lastWaiting(known, placed))
 		expiry := known.expiry(m.options.ExpireAfter)
 		if !m.now.Before(expiry) {
 			plan = append(plan, planned{message: known, dropped: reasonExpired})
@@ -115,14 +116,42 @@ func byPromise(a, b *message) int {
 	return cmp.Or(a.firstPromised().Compare(b.firstPromised()), cmp.Compare(a.id, b.id))
 }
 
+// waitsForPlace reports whether a message was late and waits for its later place.
+func (m *mailbox) waitsForPlace(known *message) bool {
+	return known.state == pending && !known.promised.IsZero() && known.notBefore.IsZero() && cut(known.at) > cut(m.now) &&
+		!m.regime().exempt[known.category]
+}
+
+// displaced returns the messages that wait and were promised later than a late one of their
+// class that was not tried: they are placed again.
+func (m *mailbox) displaced(late []*message) []*message {
+	g := m.regime()
+	oldest := make(map[string]time.Time)
+	for _, known := range late {
+		class := g.class(known.category)
+		if at, ok := oldest[class]; known.attempts == 0 && (!ok || known.firstPromised().Before(at)) {
+			oldest[class] = known.firstPromised()
+		}
+	}
+	var waiting []*message
+	for _, known := range m.messages {
+		at, ok := oldest[g.class(known.category)]
+		unwanted := slices.Contains(g.optOut, known.category) && !known.doubt
+		if ok && m.waitsForPlace(known) && !unwanted && known.firstPromised().After(at) {
+			waiting = append(waiting, known)
+		}
+	}
+	slices.SortFunc(waiting, byPromise)
+	return waiting[:max(0, min(len(waiting), mostPlaced-len(late)))]
+}
+
 // lastWaiting returns the place of the message of a late one's class that was promised last
 // before it, was late before and waits for its place; 0 if there is none.
-func (m *mailbox) lastWaiting(late *message) int64 {
+func (m *mailbox) lastWaiting(late *message, placed []*message) int64 {
 	g := m.regime()
 	var last *message
 	for _, known := range m.messages {
-		waits := known.state == pending && !known.promised.IsZero() && known.notBefore.IsZero() && cut(known.at) > cut(m.now)
-		if waits && !g.exempt[known.category] && g.class(known.category) == g.class(late.category) &&
+		if m.waitsForPlace(known) && !slices.Contains(placed, known) && g.class(known.category) == g.class(late.category) &&
 			byPromise(known, late) < 0 && (last == nil || byPromise(last, known) < 0) {
 			last = known
 		}
@@ -225,6 +254,7 @@ func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *m
 		known := p.message
 		found = found || known == claiming
 		switch {
+		case m.waitsForPlace(known) && p.dropped == "" && p.to == cut(known.at): // it keeps its place
 		case p.dropped != "":
 			m.dropLate(known, claiming, nonce, p.dropped, c)
 		case known == claiming && p.to == cut(m.now):
