@@ -8,7 +8,8 @@
 -- A natural period is a STRING, the count. A window is a HASH: n the count, f and t
 -- its begin and end. Both expire with their period. The command or script that
 -- counts sets the expiry, so that no key is ever without a TTL.
--- Needs now, Unix ms. A period that has ended by the server's clock is gone.
+-- Needs now, Unix ms. A period that has ended by the server's clock is gone. So is a window
+-- that begins more than its length ahead of now: a step of the clock put it there.
 
 -- check_counters reads used of each counter in a list, and from and till of each
 -- window. It returns the counter that refuses n more, or nil. Of several it returns
@@ -25,7 +26,7 @@ local function check_counters(list, n)
     if c.length then
       local w = redis.call('HMGET', c.key, 'n', 'f', 't')
       c.used, c.from, c.till = tonumber(w[1]), tonumber(w[2]), tonumber(w[3])
-      if not c.till or c.till <= now then c.used, c.from, c.till = 0, now, now + c.length end
+      if not c.till or c.till <= now or c.from > now + c.length then c.used, c.from, c.till = 0, now, now + c.length end
     else
       read = read + 1
       c.used = tonumber(counts[read] or 0)

@@ -48,6 +48,7 @@ end
 -- places it. Until when one older than `this` is being sent is noted in the class.
 local function late_ones()
   local from = tonumber(call('GET', KEYS[5]) or 0)
+  if from > now then from = 0 end -- a step of the clock put it there
   local seen = call('ZRANGE', timeline, from, now - ARGV[17] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
   local late, mark, found = {}, nil, false
   for k = 1, #seen, 2 do

@@ -9,8 +9,14 @@
 -- The rate is a STRING: permits, their interval in ms, and "o" overall or "c" for each
 -- client, separated by spaces; and "k" with how long it stays after its last use, in ms,
 -- if it expires.
+--
+-- Permits that were taken while the clock was ahead lie ahead of now when it is right
+-- again. Those up to an interval and the lag ahead count as taken, and a permit may also
+-- count LONGEST_DELAY later than it was taken. One further ahead is not taken: otherwise
+-- a short step of the clock would hold up all calls for as long as the step was.
 local call = redis.call
 local CLASS = 281474976710656 -- 2^48 ms, later than the year 9999
+local LONGEST_DELAY = 60000 -- ms, the most that Go allows
 local LAST_CLASS = 16 -- a rate has at most 100000 permits, fewer than 2^17
 
 -- read_rate returns permits and interval of the rate in a key, the key that counts those
@@ -24,24 +30,29 @@ local function read_rate(key, overall, own)
   return tonumber(rate), tonumber(interval), owner == 'c' and own or overall, string.match(text, ' k(%d+)')
 end
 
--- read_taken returns what is taken in a key at or after a time, Unix ms: how many
--- permits are used, when the newest were taken, their classes, and the classes that
--- have older entries.
-local function read_taken(key, since)
-  local taken = {key = key, since = since, used = 0, newest = since - 1, classes = {}, older = {}}
+-- read_taken returns what is taken in a key at a time, Unix ms, where a permit lasts for so
+-- many ms: how many permits are used, since and until when they were taken, when the
+-- newest were, their classes, and the classes that have older or later entries.
+local function read_taken(key, at, lasts)
+  local since, till = at - lasts + 1, at + lasts + LONGEST_DELAY
+  local taken = {key = key, since = since, till = till, used = 0, newest = since - 1,
+    classes = {}, older = {}, later = {}}
   local left, k = call('ZCARD', key), 0
   while left > 0 and k <= LAST_CLASS do
     local base = k * CLASS
-    local held = call('ZCOUNT', key, base + since, base + CLASS - 1)
+    local held = call('ZCOUNT', key, base + since, base + till)
     if held > 0 then
-      local last = call('ZRANGE', key, base + CLASS - 1, base + since, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
+      local last = call('ZRANGE', key, base + till, base + since, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
       taken.used, taken.newest = taken.used + held * 2 ^ k, math.max(taken.newest, last[2] - base)
       taken.classes[#taken.classes + 1] = k
     end
     left = left - held
     local older = left > 0 and call('ZCOUNT', key, base, base + since - 1) or 0
     if older > 0 then taken.older[#taken.older + 1] = k end
-    left, k = left - older, k + 1
+    left = left - older
+    local later = left > 0 and call('ZCOUNT', key, base + till + 1, base + CLASS - 1) or 0
+    if later > 0 then taken.later[#taken.later + 1] = k end
+    left, k = left - later, k + 1
   end
   return taken
 end
@@ -51,7 +62,7 @@ local function nth_taken(taken, n)
   local classes = taken.classes
   if #classes == 1 then
     local base = classes[1] * CLASS
-    local nth = call('ZRANGE', taken.key, base + taken.since, base + CLASS - 1, 'BYSCORE',
+    local nth = call('ZRANGE', taken.key, base + taken.since, base + taken.till, 'BYSCORE',
       'LIMIT', math.ceil(n / 2 ^ classes[1]) - 1, 1, 'WITHSCORES')
     return nth[2] - base
   end

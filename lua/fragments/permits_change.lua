@@ -10,15 +10,15 @@ local function add(key, token, n, at)
   end
 end
 
--- taken_by returns how many permits of some classes a token has taken at or after a
--- time, when, and the members.
-local function taken_by(key, token, classes, since)
+-- taken_by returns how many permits of some classes a token has taken between two times,
+-- when, and the members.
+local function taken_by(key, token, classes, since, till)
   local n, at, found, members = 0, nil, {}, {}
   for i = 1, #classes do members[i] = member(token, classes[i]) end
   local scores = members[1] and call('ZMSCORE', key, unpack(members))
   for i = 1, #members do
     local k, score = classes[i], tonumber(scores[i] or -1)
-    if score >= k * CLASS + since then
+    if score >= k * CLASS + since and score <= k * CLASS + till then
       n, at = n + 2 ^ k, score - k * CLASS
       found[#found + 1] = members[i]
     end

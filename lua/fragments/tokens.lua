@@ -11,17 +11,20 @@
 --   a  when it had them, Unix ms
 --   i  interval that they are parts of, ms
 --
--- A bucket that does not exist is full. A full bucket expires. Needs now, KEYS[1] and
--- ARGV[2] to ARGV[5] as in rate/tokens_take.lua.
+-- A bucket that does not exist is full. A full bucket expires. If the clock goes back,
+-- nothing is added until the former time. A bucket that was changed more than an interval
+-- ahead of now keeps its parts, and fills from now on: a step of the clock put it there, and
+-- it would hold up all calls for as long as the step was. Needs now, KEYS[1] and ARGV[2] to ARGV[5] as in rate/tokens_take.lua.
 local n = ARGV[2] * ARGV[4]
 local tokens, interval = tonumber(ARGV[3]), tonumber(ARGV[4])
 local full = ARGV[5] * interval
 local level, at = full, now
 local bucket = redis.call('HMGET', KEYS[1], 'l', 'a', 'i')
+local was_ahead = false -- by more than an interval: the next write, or refusal, stores the bucket anew
 if bucket[1] then
   level, at = tonumber(bucket[1]), tonumber(bucket[2])
   if tonumber(bucket[3]) ~= interval then level = math.floor(level / bucket[3] * interval) end
-  -- If the clock goes back, nothing is added until the former time.
+  if at - now > interval then at, was_ahead = now, true end
   if now > at then level, at = level + (now - at) * tokens, now end
   level = math.min(level, full)
 end

@@ -22,7 +22,7 @@
 --          {-3, now, permits}: the token has taken that many, and not as many as ARGV[3]
 -- Cost     O(log m) in the permits taken; a refusal of a call, where others took more
 --          than one, O(log m log t) in these and the length of the interval. What is
---          back is removed: O(1) for each, once.
+--          back, or not taken, is removed: O(1) for each, once.
 
 if #KEYS ~= 3 or #ARGV ~= 5 then
   return redis.error_reply('ERR rate/permits_acquire.lua: wrong number of keys or arguments')
@@ -40,10 +40,10 @@ local n = tonumber(ARGV[3])
 if n > rate then return {-2, now, rate, interval} end
 
 -- A permit is back `lasts` ms after it was taken. If the clock went back, permits
--- taken later than now count too.
+-- taken a little later than now count too.
 local lasts = interval + ARGV[4]
-local taken = read_taken(key, now - lasts + 1)
-local held, at = taken_by(key, ARGV[2], taken.classes, taken.since)
+local taken = read_taken(key, now, lasts)
+local held, at = taken_by(key, ARGV[2], taken.classes, taken.since, taken.till)
 if held > 0 and held ~= n then return {-3, now, held} end
 
 local missing = taken.used + n - rate
@@ -55,6 +55,9 @@ end
 
 if held == 0 then
   for _, k in ipairs(taken.older) do call('ZREMRANGEBYSCORE', key, k * CLASS, k * CLASS + taken.since - 1) end
+  for _, k in ipairs(taken.later) do
+    call('ZREMRANGEBYSCORE', key, k * CLASS + taken.till + 1, (k + 1) * CLASS - 1)
+  end
   at = now + ARGV[5]
   add(key, ARGV[2], n, at)
   taken.used, taken.newest = taken.used + n, math.max(taken.newest, at)

@@ -21,7 +21,7 @@ for k = 0, LAST_CLASS do classes[#classes + 1] = k end
 -- The rate may have changed from overall to each client since, or back.
 local most, given = tonumber(ARGV[2]) or math.huge, 0
 for _, key in ipairs({KEYS[1], KEYS[2]}) do
-  local held, at, members = taken_by(key, ARGV[1], classes, 0)
+  local held, at, members = taken_by(key, ARGV[1], classes, 0, CLASS - 1)
   local back = math.min(held, most - given)
   if back > 0 then
     call('ZREM', key, unpack(members))

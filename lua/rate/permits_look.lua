@@ -24,7 +24,7 @@ if rate == false then return redis.error_reply('ERR rate/permits_look.lua: the r
 if not rate then return {-1, now} end
 
 local lasts = interval + ARGV[2]
-local taken = read_taken(key, now - lasts + 1)
+local taken = read_taken(key, now, lasts)
 if taken.used == 0 then return {1, now, rate, 0, 0, 0} end
 -- Under a lowered rate more than one has to come back before another is free.
 local first = math.max(1, taken.used - rate + 1)

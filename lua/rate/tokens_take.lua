@@ -11,6 +11,7 @@
 -- Returns  {1, now, tokens left, 0, when the bucket is full}
 --          {0, now, tokens left, wait in ms, when the bucket is full}: the bucket does
 --          not have enough before the wait is over; nothing was taken
+-- A refusal writes only if the clock has stepped back since the last call.
 -- Cost     O(1).
 
 if #KEYS ~= 1 or #ARGV ~= 5 then
@@ -21,7 +22,10 @@ end
 --@include tokens
 --@include tokens_change
 
-if level < n then return answer(0, filled_to(n)) end
+if level < n then
+  if was_ahead then keep() end
+  return answer(0, filled_to(n))
+end
 level = level - n
 keep()
 return answer(1, 0)

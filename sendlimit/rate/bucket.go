@@ -19,7 +19,8 @@ import (
 // key has a bucket, which is full at first. A call takes tokens out of it; they
 // come back one by one at the rate, up to the capacity. Any number of processes
 // may use it concurrently. Only the server's clock counts; while it goes back, no
-// tokens come and none are lost.
+// tokens come and none are lost. If it goes back by more than an interval, tokens come
+// from then on.
 //
 // Refilling uses whole parts of a token, from the time since the last call:
 // nothing is rounded, whatever the rate and however often the bucket is asked.

@@ -119,14 +119,14 @@ func TestTokenBucketOfAClockThatGoesBack(t *testing.T) {
 	s := newBucket(t, "1/second", 2)
 	s.requireTaken(2)
 	for range 5 { // flapping between two servers' clocks gives nothing
-		s.now = s.now.Add(-time.Hour)
-		s.requireRefused(1, time.Hour+time.Second)
-		s.now = s.now.Add(time.Hour)
+		s.now = s.now.Add(-time.Second)
+		s.requireRefused(1, 2*time.Second)
+		s.now = s.now.Add(time.Second)
 		s.requireRefused(1, time.Second)
 	}
 	s.now = s.now.Add(time.Second)
 	s.requireTaken(1)
-	s.now = s.now.Add(-time.Hour)
+	s.now = s.now.Add(-time.Second)
 	d, err := s.bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "alice", Now: s.now})
 	require.NoError(t, err)
 	require.Equal(t, int64(1), d.Remaining)
@@ -221,4 +221,21 @@ func TestTokenBucketOfTheLargestNumbers(t *testing.T) {
 	slow := newBucket(t, "1/744h", rate.MaxCount)
 	slow.requireTaken(rate.MaxCount)
 	slow.requireRefused(2, 2*rate.MaxInterval)
+}
+
+// A step of the clock that is taken back holds up nobody for its length, and fills nothing.
+func TestTokenBucketAfterAStepOfTheClock(t *testing.T) {
+	t.Parallel()
+	s := newBucket(t, "1/second", 2)
+	s.requireTaken(2)
+	right := s.now
+	s.now = right.Add(time.Hour)
+	s.requireTaken(2)
+	s.now = right.Add(time.Millisecond)
+	s.requireRefused(1, time.Second)
+	s.now = s.now.Add(time.Second - time.Millisecond)
+	s.requireRefused(1, time.Millisecond)
+	s.now = s.now.Add(time.Millisecond)
+	s.requireTaken(1)
+	s.requireRefused(1, time.Second)
 }

@@ -134,17 +134,20 @@ func (m *CountersModel) usages(r counters.Request) (usages []counters.Usage, per
 	now := cut(r.At)
 	for _, c := range append(event.Counters(), r.Counters...) {
 		var period span
+		fresh := false
 		if c.Period == calendar.NoPeriod {
 			period = m.windows[counterName(r, c)]
-			if now >= period.until {
-				period = span{now, now + c.Window.Milliseconds()}
+			length := c.Window.Milliseconds()
+			// One further ahead began while the clock was ahead.
+			if fresh = now >= period.until || period.from > now+length; fresh {
+				period = span{now, now + length}
 			}
 		} else {
 			period = periodAt(c.Period, zone, now)
 		}
 		var used int64
 		for _, call := range m.counted[counterName(r, c)] {
-			if call.from == period.from {
+			if call.from == period.from && !fresh {
 				used += call.n
 			}
 		}
@@ -158,8 +161,9 @@ func (m *CountersModel) usages(r counters.Request) (usages []counters.Usage, per
 
 func (m *CountersModel) put(r counters.Request, c counters.Counter, period span, n int64) {
 	name := counterName(r, c)
-	if c.Period == calendar.NoPeriod {
+	if c.Period == calendar.NoPeriod && m.windows[name] != period {
 		m.windows[name] = period
+		delete(m.counted, name) // the clock may have been here before
 	}
 	m.counted[name] = append(m.counted[name], countedCall{period.from, n})
 }

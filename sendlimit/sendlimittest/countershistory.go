@@ -172,7 +172,7 @@ func (h *countersHistory) reset(t *rapid.T) {
 
 func (h *countersHistory) passTime(t *rapid.T) {
 	step := rapid.SampledFrom([]time.Duration{
-		-3 * time.Second, time.Millisecond, time.Second, 25 * time.Second, time.Minute, 40 * time.Minute, 5 * time.Hour, 30 * time.Hour,
+		-3 * time.Second, -time.Hour, -36*time.Hour - 5*time.Minute, time.Millisecond, time.Second, 25 * time.Second, time.Minute, 40 * time.Minute, 5 * time.Hour, 30 * time.Hour,
 	}).Draw(t, "step")
 	h.now, h.wentBack = h.now.Add(step), h.wentBack || step < 0
 }

@@ -32,8 +32,10 @@ func (m *PermitsModel) held(client string, now time.Time) (whose string, held []
 	if m.Rate.PerClient {
 		whose = client
 	}
+	lasts := m.Rate.Interval + m.Lag
 	for _, t := range m.taken[whose] {
-		if now.Before(t.at.Add(m.Rate.Interval + m.Lag)) {
+		// One further ahead was taken while the clock was ahead.
+		if now.Before(t.at.Add(lasts)) && !t.at.After(now.Add(lasts+rate.MaxLag)) {
 			held = append(held, t)
 		}
 	}
@@ -116,7 +118,7 @@ func (m *PermitsModel) GiveBack(client, token string, n int64) {
 
 // CheckPermits runs a random history of permits that clients take and give back,
 // and compares every answer of Permits with the model's. Rates change meanwhile,
-// and the clock may go back. Keys begin with prefix, which no other history may
+// and the clock may go back, or step forward for a while. Keys begin with prefix, which no other history may
 // use. Call it from rapid.Check.
 func CheckPermits(t *rapid.T, client redis.Cmdable, prefix string) {
 	lag := time.Duration(rapid.SampledFrom([]int{0, 0, 1, 50}).Draw(t, "lag")) * time.Millisecond
@@ -147,10 +149,14 @@ type permitsHistory struct {
 }
 
 // drawStep draws a time to pass: to an edge of an interval, between edges, an hour,
-// or backwards.
+// or backwards, also as far as a step of the clock that is taken back.
 func drawStep(t *rapid.T, interval time.Duration) time.Duration {
 	edge := time.Duration(rapid.IntRange(-1, 1).Draw(t, "edge")) * time.Millisecond
-	switch rapid.IntRange(0, 5).Draw(t, "step") {
+	switch rapid.IntRange(0, 7).Draw(t, "step") {
+	case 3:
+		return -rapid.SampledFrom([]time.Duration{time.Hour, 26 * time.Hour}).Draw(t, "step back")
+	case 4:
+		return -(interval + rapid.SampledFrom([]time.Duration{0, rate.MaxLag}).Draw(t, "delay") + edge)
 	case 0:
 		return interval + edge
 	case 1:

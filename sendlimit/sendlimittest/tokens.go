@@ -26,11 +26,15 @@ func (m *TokensModel) perMillisecond() *big.Rat {
 	return big.NewRat(m.Rate.Count, m.Rate.Interval.Milliseconds())
 }
 
-// fill adds the tokens that came until now.
-func (m *TokensModel) fill(now time.Time) {
+// fill adds the tokens that came until now. It reports whether the bucket was changed while
+// the clock was ahead.
+func (m *TokensModel) fill(now time.Time) (wasAhead bool) {
 	full := new(big.Rat).SetInt64(m.Capacity)
 	if m.level == nil {
 		m.level, m.at = full, now
+	}
+	if m.at.After(now.Add(m.Rate.Interval)) {
+		m.at, wasAhead = now, true
 	}
 	if now.After(m.at) {
 		come := new(big.Rat).SetInt64(now.Sub(m.at).Milliseconds())
@@ -40,6 +44,7 @@ func (m *TokensModel) fill(now time.Time) {
 	if m.level.Cmp(full) > 0 {
 		m.level = full
 	}
+	return wasAhead
 }
 
 // timeUntil returns the time until the bucket has a number of tokens, rounded up
@@ -65,7 +70,7 @@ func (m TokensModel) timeToFill() time.Duration {
 // Take models TokenBucket.Take. n must not exceed the capacity.
 func (m *TokensModel) Take(n int64, now time.Time) rate.Grant {
 	before, at := m.level, m.at
-	m.fill(now)
+	wasAhead := m.fill(now)
 	wanted := new(big.Rat).SetInt64(n)
 	d := rate.Grant{Allowed: m.level.Cmp(wanted) >= 0, Now: now}
 	if d.Allowed {
@@ -74,7 +79,7 @@ func (m *TokensModel) Take(n int64, now time.Time) rate.Grant {
 		d.Code, d.RetryAfter = fault.CodeRateLimited, m.timeUntil(wanted, now)
 	}
 	m.setBalance(&d)
-	if !d.Allowed {
+	if !d.Allowed && !wasAhead {
 		m.level, m.at = before, at // a refusal changes nothing
 	}
 	return d
