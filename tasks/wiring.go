@@ -11,7 +11,6 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/announce"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/relay"
 	"github.com/sendlimit/sendlimiter/tasks/report"
 )
@@ -26,7 +25,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	clock := storeclock.New()
+	clock := b.Policies.Clock // asked every second
 	pacer, err := deliver.NewPacer(b.Client, b.Timeline.Prefix, clock, b.Metrics, b.Logger)
 	if err != nil {
 		return err

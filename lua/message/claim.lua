@@ -57,6 +57,7 @@
 --          ("-" for nothing, a number as in fragments/search.lua) and its class,
 --          notices, changes ...}: ask again
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua: late messages only
+--          {RULES_OLD, now}            the same, or what is on time after another delivery
 --          account is the charged account, "" for none. notices is an array of the
 --          ids of alerts' notices. changes has five elements for each changed message
 --          of the user, but not for the drop of this one: id, new generation, new
@@ -136,6 +137,11 @@ if r[2] ~= generation then
   return {STALE, now}
 end
 
+--@include judging
+--@include settings_status
+-- Without young rules nothing is dropped, nor taken over: the clock may have stepped.
+if rules_until and now > rules_until then return {RULES_OLD, now} end
+
 --@include category
 --@include places
 local user = string.sub(member, #generation + #id + 3)
@@ -196,8 +202,6 @@ if now <= at + ARGV[17] then
   return send(tries + 1)
 end
 
---@include judging
---@include settings_status
 --@include settings
 local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)), now)
 if others then return others end

@@ -211,6 +211,10 @@ func (e *UnavailableError) Code() Code {
 	return CodeUnavailable
 }
 
+// ErrClockStepped is the cause of an UnavailableError while the store's clock is ahead of
+// where it was: what is due or counts by it may be wrong, so nothing is judged.
+var ErrClockStepped = errors.New("the store's clock has stepped forward")
+
 // NoSuchError is returned when a change names something that does not exist.
 // Nothing was done.
 type NoSuchError struct {

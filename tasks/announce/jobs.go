@@ -45,9 +45,20 @@ const perPartition = 100
 func (j *NoticeJobs) Start(ctx context.Context, lookEvery time.Duration) func() {
 	const failed = "could not look after every notice: the next pass does"
 	return jobs.Start(ctx, j.Logger,
-		jobs.Job{Every: lookEvery, Run: j.relay, Failed: failed},
-		jobs.Job{Every: min(noticeEvery, 2*lookEvery), Run: j.gather, Failed: failed},
-		jobs.Job{Every: min(noticeEvery, 2*lookEvery), Run: j.report, Failed: failed})
+		jobs.Job{Every: lookEvery, Run: j.unlessStepped(j.relay), Failed: failed},
+		jobs.Job{Every: min(noticeEvery, 2*lookEvery), Run: j.unlessStepped(j.gather), Failed: failed},
+		jobs.Job{Every: min(noticeEvery, 2*lookEvery), Run: j.unlessStepped(j.report), Failed: failed})
+}
+
+// unlessStepped returns a job that does nothing while a step of the store's clock is waited
+// out: what is due, or over, by that clock may not be.
+func (j *NoticeJobs) unlessStepped(run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if j.Clock.Stepped() != (storeclock.Step{}) {
+			return nil
+		}
+		return run(ctx)
+	}
 }
 
 // relay enqueues every due notice. A second task of a notice does no harm: the claim lets

@@ -40,10 +40,19 @@ func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery time.Duratio
 		Every: watchEvery, Failed: "could not look after every message: the next pass does",
 		Run: func(ctx context.Context) error {
 			r.Learn(ctx)
+			if r.Clock.Stepped() != (storeclock.Step{}) {
+				return nil // what is due by its clock may not be
+			}
 			return r.pass(ctx)
 		},
 	}, jobs.Job{
-		Every: chargesEvery, Failed: "could not look after every charge: the next pass does", Run: r.settleCharges,
+		Every: chargesEvery, Failed: "could not look after every charge: the next pass does",
+		Run: func(ctx context.Context) error {
+			if r.Clock.Stepped() != (storeclock.Step{}) {
+				return nil
+			}
+			return r.settleCharges(ctx)
+		},
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -51,6 +52,7 @@ type Policies struct {
 	following atomic.Bool
 	loading   chan struct{} // held by the caller that asks the store
 	taking    sync.Mutex
+	toldStep  time.Time // when the step of the store's clock that was logged last began; zero if it is over
 	current   atomic.Pointer[snapshot]
 	usable    atomic.Bool // rules are from the store
 }
@@ -102,10 +104,10 @@ func (p *Policies) Refresh(ctx context.Context) error {
 
 // RefreshOrLastKnown is Refresh for messages that were accepted before. If Refresh fails,
 // the last known rules stay: a message on time needs none. It returns an error only if no
-// rules are known yet.
+// rules are known yet, or while the store's clock can't be trusted.
 func (p *Policies) RefreshOrLastKnown(ctx context.Context) error {
 	err := p.Refresh(ctx)
-	if p.usable.Load() {
+	if p.usable.Load() && !errors.Is(err, fault.ErrClockStepped) {
 		return nil
 	}
 	return err
@@ -193,7 +195,9 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 	if err != nil {
 		return nil, store.Explain(err, "asking the store for the time")
 	}
-	p.Clock.Learn(asked, p.Clock.Local(), now)
+	if err := p.learn(ctx, asked, now); err != nil {
+		return nil, err
+	}
 	next, err := p.read(ctx, p.current.Load(), asked)
 	if err != nil {
 		return nil, err

@@ -112,7 +112,7 @@ func (b *Rulebook) reload(ctx context.Context, c Call, in *script.ReplyReader) (
 	switch {
 	case err == nil:
 		return book, now + MaxAge.Milliseconds(), nil
-	case c.LastKnown:
+	case c.LastKnown && !errors.Is(err, fault.ErrClockStepped):
 		return b, script.EndOfTime, nil
 	default:
 		return nil, 0, err

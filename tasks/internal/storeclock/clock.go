@@ -17,7 +17,23 @@ type Clock struct {
 	offset   time.Duration
 	accuracy time.Duration // of the offset: half the round trip of its reply
 	learned  time.Time
+	step     Step
 }
+
+// Step is a jump of the store's clock forward, against the monotonic clock. The store's
+// clock may have become wrong, or right.
+type Step struct {
+	Ahead time.Duration // by how much; zero for none
+	Since time.Time     // when it was noticed, by the local clock
+}
+
+const (
+	// StepAbove is how far the store's clock may jump forward at most without a Step.
+	StepAbove = time.Minute
+	// StepWait is how long a Step is waited out. The clock that has stood for that long is
+	// right.
+	StepWait = 5 * time.Minute
+)
 
 // trusted is how long a more accurate offset is kept over a less accurate one:
 // clocks drift.
@@ -58,10 +74,43 @@ func (c *Clock) Learn(sent, received, store time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	accuracy := received.Sub(sent) / 2
+	offset := store.Sub(sent.Add(accuracy))
+	if c.steps(offset-accuracy, received) {
+		return
+	}
 	if !c.learned.IsZero() && accuracy > c.accuracy && received.Sub(c.learned) < trusted {
 		return
 	}
-	c.offset, c.accuracy, c.learned = store.Sub(sent.Add(accuracy)), accuracy, received
+	c.offset, c.accuracy, c.learned = offset, accuracy, received
+}
+
+// steps notes whether the store's clock has stepped forward, by the least offset that a
+// reply shows. It reports whether the reply is not to be learned: the clock is to go on as
+// before while a Step is waited out.
+func (c *Clock) steps(least time.Duration, received time.Time) bool {
+	ahead := least - c.offset
+	if c.learned.IsZero() || ahead <= StepAbove {
+		c.step = Step{}
+		return false
+	}
+	since := c.step.Since
+	if since.IsZero() {
+		since = received
+	}
+	if received.Sub(since) >= StepWait {
+		c.step, c.learned = Step{}, time.Time{} // what was learned before says nothing any more
+		return false
+	}
+	c.step = Step{Ahead: ahead, Since: since}
+	return true
+}
+
+// Stepped returns the Step that is waited out; the zero Step if there is none. Until Learn
+// has seen the clock back, or StepWait has passed, Now goes on as before the Step.
+func (c *Clock) Stepped() Step {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.step
 }
 
 // Sleep returns after d, or earlier with false when ctx or stop ends.

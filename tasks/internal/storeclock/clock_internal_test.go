@@ -73,3 +73,38 @@ func TestSleepEnds(t *testing.T) {
 		require.Equal(t, 3*time.Second, time.Since(began))
 	})
 }
+
+// A step of the store's clock forward is not learned until it has stood for a while. One back
+// is learned at once, as is what a slow reply may excuse.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	local := time.Date(2026, time.November, 22, 11, 0, 0, 0, time.UTC)
+	c := &Clock{Local: func() time.Time { return local }}
+	ahead := func(after, took, by time.Duration) time.Duration {
+		sent := local.Add(after)
+		local = sent.Add(took)
+		c.Learn(sent, local, sent.Add(took/2).Add(by))
+		return c.Now().Sub(local)
+	}
+	require.Equal(t, 90*time.Minute, ahead(0, 0, 90*time.Minute), "the first is no step")
+	require.Equal(t, 91*time.Minute, ahead(time.Second, 0, 91*time.Minute), "a minute is none")
+	require.Zero(t, c.Stepped())
+
+	require.Equal(t, 91*time.Minute, ahead(time.Second, 0, 92*time.Minute+time.Millisecond))
+	noticed := local
+	require.Equal(t, Step{Ahead: time.Minute + time.Millisecond, Since: noticed}, c.Stepped())
+	require.Equal(t, 91*time.Minute, ahead(StepWait-time.Millisecond, 0, 32*time.Hour), "of any length")
+	require.Equal(t, noticed, c.Stepped().Since)
+	require.Equal(t, 91*time.Minute, ahead(0, 0, 91*time.Minute), "it is back")
+	require.Zero(t, c.Stepped())
+
+	require.Equal(t, 91*time.Minute, ahead(time.Second, 0, 3*time.Hour))
+	require.Equal(t, 91*time.Minute, ahead(StepWait-time.Millisecond, 0, 3*time.Hour))
+	require.Equal(t, 3*time.Hour, ahead(time.Millisecond, 0, 3*time.Hour), "it has stood")
+	require.Zero(t, c.Stepped())
+
+	require.Equal(t, time.Hour, ahead(trusted, 0, time.Hour), "a step back")
+	require.Equal(t, time.Hour+time.Minute+time.Second, ahead(trusted, 2*time.Second, time.Hour+time.Minute+time.Second),
+		"within what a slow reply may excuse")
+	require.Zero(t, c.Stepped())
+}

@@ -1,4 +1,4 @@
 // Package storeclock reads the time of the store. It learns the offset between the
 // local clock and the store's clock from replies, and tells the time without a round
-// trip.
+// trip. It notices when the store's clock steps forward, and waits that out.
 package storeclock

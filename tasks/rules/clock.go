@@ -1,0 +1,43 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+)
+
+// learn learns the store's clock from its time, which it was asked for at a local time. The
+// error is a *fault.UnavailableError with the cause fault.ErrClockStepped while a step of
+// the clock is waited out. Then no younger rules come, and no script judges by older ones
+// than PoliciesWithin by the store's clock: so nothing is accepted, sent early, dropped as
+// expired or forgotten.
+func (p *Policies) learn(ctx context.Context, asked, now time.Time) error {
+	p.Clock.Learn(asked, p.Clock.Local(), now)
+	step := p.Clock.Stepped()
+	p.tellStep(ctx, step)
+	if step == (storeclock.Step{}) {
+		return nil
+	}
+	return &fault.UnavailableError{
+		Detail: fmt.Sprintf("the clock of Redis has stepped forward by %s: set it right;"+
+			" if it is right now, wait up to %s", step.Ahead.Round(time.Second), storeclock.StepWait),
+		Err: fault.ErrClockStepped,
+	}
+}
+
+// tellStep logs when a step of the store's clock is noticed, and when it is over.
+func (p *Policies) tellStep(ctx context.Context, step storeclock.Step) {
+	p.taking.Lock()
+	defer p.taking.Unlock()
+	switch {
+	case !step.Since.IsZero() && p.toldStep.IsZero():
+		p.logger.WarnContext(ctx, "the clock of Redis has stepped forward: nothing is accepted or delivered until it is back, or has stood",
+			"ahead", step.Ahead.Round(time.Second), "for", storeclock.StepWait)
+	case step.Since.IsZero() && !p.toldStep.IsZero():
+		p.logger.WarnContext(ctx, "the clock of Redis is trusted again: going on", "after", p.Clock.Local().Sub(p.toldStep).Round(time.Second))
+	}
+	p.toldStep = step.Since
+}
