@@ -10,6 +10,7 @@
 --   l  parts in it
 --   a  when it had them, Unix ms
 --   i  interval that they are parts of, ms
+--   g  tokens of the last calls that gave back, each behind a space; absent for none
 --
 -- A bucket that does not exist is full. A full bucket expires. If the clock goes back,
 -- nothing is added until the former time. A bucket that was changed more than an interval

@@ -6,11 +6,12 @@
 -- ARGV[3]  tokens added in each interval
 -- ARGV[4]  interval, ms
 -- ARGV[5]  capacity of the bucket, tokens
+-- ARGV[6]  token of the call: a repeated one, whose reply was lost, gives back nothing more
 --
 -- Returns  {1, now, tokens left, 0, when the bucket is full}
 -- Cost     O(1).
 
-if #KEYS ~= 1 or #ARGV ~= 5 then
+if #KEYS ~= 1 or #ARGV ~= 6 then
   return redis.error_reply('ERR rate/tokens_give_back.lua: wrong number of keys or arguments')
 end
 
@@ -18,8 +19,11 @@ end
 --@include tokens
 --@include tokens_change
 
-if bucket[1] then
+local GIVEN = 160 -- bytes: the tokens of the last calls, about eight
+local former = bucket[1] and redis.call('HGET', KEYS[1], 'g') or ''
+if bucket[1] and not string.find(former, ' ' .. ARGV[6], 1, true) then
   level = math.min(full, level + n)
+  redis.call('HSET', KEYS[1], 'g', string.sub(former .. ' ' .. ARGV[6], -GIVEN))
   keep()
 end
 return answer(1, 0)

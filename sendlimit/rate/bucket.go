@@ -97,10 +97,10 @@ func (b *TokenBucket) Take(ctx context.Context, r TokenRequest) (Grant, error) {
 
 // GiveBack puts tokens back that were taken for something that did not happen, up
 // to the capacity. Its Grant says what is in the bucket then. Unlike
-// Permits.GiveBack it gives back each time it is called. Errors are those of
-// Take.
+// Permits.GiveBack it gives back each time it is called; but once, if the client
+// repeats the command since the reply was lost. Errors are those of Take.
 func (b *TokenBucket) GiveBack(ctx context.Context, r TokenRequest) (Grant, error) {
-	return b.run(ctx, lua.TokensGiveBack, "giving tokens back", r)
+	return b.run(ctx, lua.TokensGiveBack, "giving tokens back", r, keyspace.NewToken())
 }
 
 // Reset fills a key's bucket. A full bucket has no key in the store, so this also
@@ -128,8 +128,8 @@ func (b *TokenBucket) Peek(ctx context.Context, key string, now time.Time) (Leve
 	return l, f.Err
 }
 
-func (b *TokenBucket) run(ctx context.Context, lua *redis.Script, doing string, r TokenRequest) (Grant, error) {
-	f, err := b.call(ctx, lua, doing, r)
+func (b *TokenBucket) run(ctx context.Context, lua *redis.Script, doing string, r TokenRequest, more ...any) (Grant, error) {
+	f, err := b.call(ctx, lua, doing, r, more...)
 	if err != nil {
 		return Grant{}, err
 	}
@@ -148,8 +148,8 @@ func (b *TokenBucket) fillsIn() time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// call checks a request and runs a script of buckets.
-func (b *TokenBucket) call(ctx context.Context, lua *redis.Script, doing string, r TokenRequest) (*script.ReplyReader, error) {
+// call checks a request and runs a script of buckets, with more arguments of its own.
+func (b *TokenBucket) call(ctx context.Context, lua *redis.Script, doing string, r TokenRequest, more ...any) (*script.ReplyReader, error) {
 	if r.Tokens == 0 {
 		r.Tokens = 1
 	}
@@ -163,7 +163,7 @@ func (b *TokenBucket) call(ctx context.Context, lua *redis.Script, doing string,
 		}
 	}
 	answer, err := script.Run(ctx, b.client, lua, doing, []string{b.keys.Tokens(r.Key)},
-		[]any{script.Milliseconds(r.Now), r.Tokens, b.rate.Count, b.rate.Interval.Milliseconds(), b.capacity})
+		append([]any{script.Milliseconds(r.Now), r.Tokens, b.rate.Count, b.rate.Interval.Milliseconds(), b.capacity}, more...))
 	if err != nil {
 		return nil, err
 	}
