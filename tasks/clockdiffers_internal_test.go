@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"net"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,23 +44,11 @@ func TestPitfall55ClocksDiffer(t *testing.T) {
 // deliverByClock has a worker whose local clock is local deliver one message.
 func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder {
 	t.Helper()
-	server := miniredis.NewMiniRedis()
-	t.Cleanup(server.Close)
-	client := redis.NewClient(&redis.Options{
-		Dialer: func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
-		// Neither is of use here.
-		DisableIdentity:          true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	policies, err := settings.NewPolicies(client, "")
-	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
-
+	client := pipedStore(t)
 	recorder := notifiertest.NewRecorder(time.Now)
 	w, err := NewWorker(taskstest.Open(t, client, backend.Options{}), WorkerOptions{Notifier: recorder})
 	require.NoError(t, err)
-	w.handler.Clock.Local, w.handler.Policies.Clock.Local = local, local
+	w.handler.Clock.Local = local
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
@@ -76,4 +65,64 @@ func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder
 	require.Equal(t, message.Accepted, o.Outcome)
 	time.Sleep(10 * time.Second)
 	return recorder
+}
+
+// A worker whose clock is a minute ahead and one whose is a minute behind deliver as well as
+// the right one beside them, also more messages than a worker handles at a time.
+func TestWorkersWithOtherClocksBesideEachOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const crowd = 700
+		client := pipedStore(t)
+		recorder := notifiertest.NewRecorder(time.Now)
+		ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+		ended := make(chan error, 3)
+		for _, off := range []time.Duration{time.Minute, -time.Minute, 0} {
+			w, err := NewWorker(taskstest.Open(t, client, backend.Options{}), WorkerOptions{Notifier: recorder})
+			require.NoError(t, err)
+			w.handler.Clock.Local = func() time.Time { return time.Now().Add(off) }
+			go func() { ended <- w.Run(ctx) }()
+		}
+		defer func() {
+			stop()
+			for range 3 {
+				require.NoError(t, <-ended)
+			}
+		}()
+		s, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, s.Close()) }()
+		began := time.Now()
+		for i := range crowd {
+			at := began.Add(20*time.Second + time.Duration(i)*50*time.Millisecond)
+			o, err := s.Submit(t.Context(), message.Message{User: strconv.Itoa(i), Title: "a", SendAt: at})
+			require.NoError(t, err)
+			require.Equal(t, message.Accepted, o.Outcome)
+		}
+		time.Sleep(70 * time.Second)
+		require.Len(t, recorder.Deliveries(), crowd)
+		for _, d := range recorder.Deliveries() {
+			late := d.At.Sub(d.Notification.SendAt)
+			require.GreaterOrEqual(t, late, time.Duration(0), "early")
+			require.Less(t, late, 500*time.Millisecond)
+		}
+	})
+}
+
+// pipedStore returns a client of an embedded store with the default policy, over pipes.
+func pipedStore(t *testing.T) *redis.Client {
+	t.Helper()
+	server := miniredis.NewMiniRedis()
+	t.Cleanup(server.Close)
+	client := redis.NewClient(&redis.Options{
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
+		// Neither is of use here.
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	policies, err := settings.NewPolicies(client, "")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
+	return client
 }
