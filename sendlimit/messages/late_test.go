@@ -566,3 +566,16 @@ func TestTheReasonOfALongSearchIsTheFirst(t *testing.T) {
 	require.Equal(t, s.Now.Add((full-5)*every+time.Hour), claim.Placed[0].At)
 	require.Equal(t, "late 1 60000", s.Field("a", "w"))
 }
+
+// A late mark that a step of the clock put ahead of now hides no late message.
+func TestALateMarkAheadOfNowIsNotUsed(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute", "2/hour")
+	for i, when := range []string{"11:00", "11:01", "12:30"} {
+		s.Submit(fmt.Sprint("m", i), when, fmt.Sprint("g", i), "text")
+	}
+	s.Until("20:00")
+	mark := story.KeysOf(s.Options).LateMark("alice")
+	require.NoError(t, s.Client.Set(t.Context(), mark, story.At("21:00").UnixMilli(), 0).Err())
+	require.Equal(t, messages.Busy, s.Claim("m2", "g2", "n1").Verdict, "m0 goes first")
+}
