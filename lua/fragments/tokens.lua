@@ -13,9 +13,10 @@
 --   g  tokens of the last calls that gave back, each behind a space; absent for none
 --
 -- A bucket that does not exist is full. A full bucket expires. If the clock goes back,
--- nothing is added until the former time. A bucket that was changed more than an interval
--- ahead of now keeps its parts, and fills from now on: a step of the clock put it there, and
--- it would hold up all calls for as long as the step was. Needs now, KEYS[1] and ARGV[2] to ARGV[5] as in rate/tokens_take.lua.
+-- nothing is added until the former time. A bucket that was changed more than an
+-- interval ahead of now keeps its parts, and fills from now on: a step of the clock put
+-- it there, and it would hold up all calls for as long as the step was. Needs now,
+-- KEYS[1] and ARGV[2] to ARGV[5] as in rate/tokens_take.lua.
 local n = ARGV[2] * ARGV[4]
 local tokens, interval = tonumber(ARGV[3]), tonumber(ARGV[4])
 local full = ARGV[5] * interval
