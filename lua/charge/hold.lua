@@ -41,6 +41,7 @@
 if #KEYS ~= 2 or #ARGV ~= 21 then
   return redis.error_reply('ERR charge/hold.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local holds, hold, prefix, account = KEYS[1], KEYS[2], ARGV[2], ARGV[4]
 local HELD, EXCEEDED, OUTSIDE, OVER = 0, 1, 2, 3

@@ -22,6 +22,7 @@
 if #KEYS ~= 1 or #ARGV ~= 9 then
   return redis.error_reply('ERR charge/requote.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local prefix, account, day_from, day_until, limit = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 --@include clock

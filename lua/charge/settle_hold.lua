@@ -16,6 +16,7 @@
 if #KEYS ~= 1 or #ARGV ~= 4 then
   return redis.error_reply('ERR charge/settle_hold.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local prefix = ARGV[2]
 --@include clock

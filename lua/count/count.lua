@@ -35,6 +35,7 @@
 if not ((#KEYS == 1 or #KEYS == 2) and (#ARGV == 6 or #ARGV == 13)) then
   return redis.error_reply('ERR count/count.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 --@include clock
 --@include counted

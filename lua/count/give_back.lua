@@ -18,6 +18,7 @@
 if not ((#KEYS == 1 or #KEYS == 2) and #ARGV == 6) then
   return redis.error_reply('ERR count/give_back.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 --@include clock
 --@include counted

@@ -70,6 +70,7 @@
 if #KEYS ~= 7 or #ARGV ~= 22 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local call = redis.call
 local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]

@@ -19,6 +19,7 @@
 if #KEYS ~= 2 or #ARGV ~= 2 then
   return redis.error_reply('ERR message/purge.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local record, dead = KEYS[1], KEYS[2]
 --@include record

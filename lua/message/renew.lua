@@ -24,6 +24,7 @@
 if #KEYS ~= 2 or #ARGV ~= 7 then
   return redis.error_reply('ERR message/renew.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local record, watch = KEYS[1], KEYS[2]
 local member, new = ARGV[2] .. ARGV[3], ARGV[4]

@@ -30,6 +30,7 @@
 if #KEYS ~= 4 or #ARGV ~= 16 then
   return redis.error_reply('ERR message/revive.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local record, timeline, watch, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, generation = ARGV[10], ARGV[12]

@@ -34,6 +34,7 @@
 if #KEYS ~= 5 or #ARGV ~= 9 and #ARGV ~= 13 then
   return redis.error_reply('ERR message/settle.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local record, timeline, watch, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local outcome, suffix, reason = ARGV[3], ARGV[4], ARGV[8]

@@ -28,6 +28,7 @@
 if #KEYS ~= 3 or #ARGV ~= 7 then
   return redis.error_reply('ERR notice/claim.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local notice, outbox, dead = KEYS[1], KEYS[2], KEYS[3]
 local id, nonce, kept = ARGV[2], ARGV[3], tonumber(ARGV[6])

@@ -14,6 +14,7 @@
 if #KEYS ~= 2 or #ARGV ~= 2 then
   return redis.error_reply('ERR notice/purge.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local notice, dead = KEYS[1], KEYS[2]
 

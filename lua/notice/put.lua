@@ -18,6 +18,7 @@
 if #KEYS ~= 2 or #ARGV ~= 6 then
   return redis.error_reply('ERR notice/put.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local id = ARGV[2]
 --@include clock

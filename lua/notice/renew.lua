@@ -16,6 +16,7 @@
 if #KEYS ~= 2 or #ARGV ~= 4 then
   return redis.error_reply('ERR notice/renew.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local notice, outbox, id, nonce = KEYS[1], KEYS[2], ARGV[2], ARGV[3]
 --@include clock

@@ -13,6 +13,7 @@
 if #KEYS ~= 3 or #ARGV ~= 3 then
   return redis.error_reply('ERR notice/revive.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local notice, outbox, dead = KEYS[1], KEYS[2], KEYS[3]
 local id, token = ARGV[2], ARGV[3]

@@ -24,6 +24,7 @@
 if #KEYS ~= 3 or #ARGV ~= 9 then
   return redis.error_reply('ERR notice/settle.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local notice, outbox, dead = KEYS[1], KEYS[2], KEYS[3]
 local id, nonce, outcome, reason = ARGV[2], ARGV[3], ARGV[4], ARGV[6]

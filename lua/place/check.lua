@@ -19,6 +19,7 @@
 if not (#KEYS == 2 and #ARGV == 13 or #KEYS == 3 and #ARGV == 15) then
   return redis.error_reply('ERR place/check.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local timeline, record = KEYS[1], KEYS[3]
 --@include clock

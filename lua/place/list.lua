@@ -22,6 +22,7 @@
 if not (#KEYS == 1 and #ARGV == 7 or #KEYS == 2 and #ARGV == 8) then
   return redis.error_reply('ERR place/list.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local LISTED, LOOKED = 1000, 1000 -- reservations listed, records looked at, in one call
 local PAGE = 250 -- reservations read at once

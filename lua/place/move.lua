@@ -37,6 +37,7 @@
 if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV ~= 22) then
   return redis.error_reply('ERR place/move.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local timeline, record, watch = KEYS[1], KEYS[3], KEYS[4]
 local id = ARGV[10]

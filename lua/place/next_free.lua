@@ -20,6 +20,7 @@
 if #KEYS ~= 2 or #ARGV ~= 14 then
   return redis.error_reply('ERR place/next_free.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local timeline = KEYS[1]
 --@include clock

@@ -27,6 +27,7 @@
 if not (#KEYS == 2 and #ARGV == 11 or #KEYS == 3 and #ARGV == 16) then
   return redis.error_reply('ERR place/record_sent.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local timeline, record, id = KEYS[1], KEYS[3], ARGV[10]
 --@include clock

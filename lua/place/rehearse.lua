@@ -21,6 +21,7 @@
 if #KEYS ~= 7 and #KEYS ~= 9 or #ARGV ~= 1 then
   return redis.error_reply('ERR place/rehearse.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 if redis.call('SADD', KEYS[6], KEYS[2]) == 1 then redis.call('COPY', KEYS[1], KEYS[2]) end
 if redis.call('SADD', KEYS[6], KEYS[4]) == 1 then redis.call('COPY', KEYS[3], KEYS[4]) end

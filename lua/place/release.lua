@@ -27,6 +27,7 @@
 if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 4 and #ARGV == 9) then
   return redis.error_reply('ERR place/release.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local timeline, record, watch = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[2]

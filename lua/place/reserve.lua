@@ -72,6 +72,11 @@ if covered and ARGV[12] ~= '' and asked >= now and asked <= now + reach_ms
       and not (record and call('EXISTS', record) == 1)
   end
 end
+-- In a slot that moves, a script gets so far only if all KEYS are here, and then it does not
+-- take this way with a record.
+if not (as_before and record) then
+--@include moving
+end
 if as_before then
   local first = call('ZRANGE', timeline, ARGV[12], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
   local free, outlived = true, false

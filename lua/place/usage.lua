@@ -22,6 +22,7 @@
 if #KEYS ~= 2 or #ARGV ~= 13 then
   return redis.error_reply('ERR place/usage.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local timeline = KEYS[1]
 --@include clock

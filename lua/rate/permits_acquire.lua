@@ -27,6 +27,7 @@
 if #KEYS ~= 3 or #ARGV ~= 5 then
   return redis.error_reply('ERR rate/permits_acquire.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 --@include clock
 --@include permits

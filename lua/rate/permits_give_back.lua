@@ -11,6 +11,7 @@
 if #KEYS ~= 2 or #ARGV ~= 2 then
   return redis.error_reply('ERR rate/permits_give_back.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 --@include permits
 --@include permits_change

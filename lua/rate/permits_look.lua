@@ -15,6 +15,7 @@
 if #KEYS ~= 3 or #ARGV ~= 2 then
   return redis.error_reply('ERR rate/permits_look.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 --@include clock
 --@include permits

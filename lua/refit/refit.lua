@@ -25,6 +25,7 @@
 if #KEYS ~= 2 or #ARGV ~= 11 then
   return redis.error_reply('ERR refit/refit.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local WORK = 2000 -- steps of judging in one call; a look at a record is LOOK of them
 local LOOK = 4

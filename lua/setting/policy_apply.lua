@@ -17,6 +17,7 @@
 if #KEYS ~= 3 or #ARGV ~= 4 then
   return redis.error_reply('ERR setting/policy_apply.lua: wrong number of keys or arguments')
 end
+--@include moving
 --@include versions
 
 local before = redis.call('GET', KEYS[1]) or ''

@@ -13,6 +13,7 @@
 if #KEYS ~= 2 or #ARGV ~= 2 then
   return redis.error_reply('ERR setting/policy_changed.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local last = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 local time = redis.call('TIME')

@@ -16,6 +16,6 @@ end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
-redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - tonumber(ARGV[3]))
 redis.call('ZADD', KEYS[1], now, table.concat({ARGV[1], '/', ARGV[2]}))
+redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - tonumber(ARGV[3]))
 return now

@@ -16,6 +16,7 @@
 if #KEYS ~= 3 or #ARGV ~= 4 then
   return redis.error_reply('ERR setting/policy_delete.lua: wrong number of keys or arguments')
 end
+--@include moving
 --@include versions
 
 local mark = redis.call('GET', KEYS[3])

@@ -15,6 +15,7 @@
 if #KEYS ~= 2 or #ARGV ~= 3 then
   return redis.error_reply('ERR setting/policy_mark.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 local policy = redis.call('GET', KEYS[1])
 if not policy then return {0, 0} end

@@ -27,6 +27,7 @@
 if #KEYS ~= 3 or #ARGV ~= 12 then
   return redis.error_reply('ERR setting/settings_change.lua: wrong number of keys or arguments')
 end
+--@include moving
 --@include index
 
 local settings = KEYS[1]

@@ -10,6 +10,7 @@
 if #KEYS ~= 2 or #ARGV ~= 1 then
   return redis.error_reply('ERR setting/settings_clear.lua: wrong number of keys or arguments')
 end
+--@include moving
 --@include index
 
 unlist(KEYS[2], KEYS[1], ARGV[1])

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 
 	"github.com/redis/go-redis/v9"
@@ -57,9 +58,9 @@ func describeReply(err error) string {
 		return "Redis is full: raise its maxmemory, or wait until messages are delivered and their records expire"
 	case redis.IsMaxClientsError(err):
 		return "Redis has no connection left: raise its maxclients or close other clients"
-	case redis.HasErrorPrefix(err, "MOVED "), redis.HasErrorPrefix(err, "ASK "):
+	case redis.HasErrorPrefix(err, "MOVED "), redis.HasErrorPrefix(err, "ASK "), redis.IsTryAgainError(err), IsMoving(err):
 		return "the Redis Cluster is moving keys from one master to another: try again in a moment"
-	case redis.IsClusterDownError(err), redis.IsTryAgainError(err):
+	case redis.IsClusterDownError(err), isDownInScript(err):
 		return "the Redis Cluster is not whole: see CLUSTER INFO on one of its nodes"
 	case redis.IsMasterDownError(err):
 		return "Redis is a replica that has lost its master: give the address of a master"
@@ -71,6 +72,25 @@ func describeReply(err error) string {
 		return "Redis is busy with a long script: try again in a moment"
 	}
 	return ""
+}
+
+// IsMoving reports whether a script stopped, before it wrote anything, since Redis is
+// moving its keys from one master of a cluster to another.
+func IsMoving(err error) bool {
+	return isReplyWith(err, "Script attempted to access a non local key in a cluster node")
+}
+
+// isDownInScript reports whether a script stopped since the cluster went down.
+func isDownInScript(err error) bool {
+	return isReplyWith(err, "Script attempted to execute a command while the cluster is down") ||
+		isReplyWith(err, "Script attempted to execute a write command while the cluster is down")
+}
+
+// isReplyWith reports whether an error is a reply of Redis that contains a text. Redis
+// writes the name of the script before or after the text, by its version.
+func isReplyWith(err error, text string) bool {
+	reply, ok := errors.AsType[redis.Error](err)
+	return ok && strings.Contains(reply.Error(), text)
 }
 
 // describeConnection says what is wrong with the connection; "" if nothing is
