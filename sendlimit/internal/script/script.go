@@ -105,9 +105,22 @@ func (f *Fields) Err(doing string) error {
 // EndOfTime is later than any send time and exact in a Lua number.
 const EndOfTime = int64(1) << 53
 
+// While Redis moves the keys of a script to another node, the script is called again after
+// waits that double. A client does the same if only KEYS move.
+const (
+	movingWait  = 8 * time.Millisecond
+	movingWaits = 5
+)
+
 // Run calls a script and returns its reply.
 func Run(ctx context.Context, client redis.Scripter, script *redis.Script, doing string, keys []string, args []any) (Reply, error) {
 	v, err := script.Run(ctx, client, keys, args...).Result()
+	for i := 0; i < movingWaits && store.IsMoving(err); i++ {
+		if !wait(ctx, movingWait<<i) {
+			break
+		}
+		v, err = script.Run(ctx, client, keys, args...).Result()
+	}
 	if err != nil {
 		return nil, store.Explain(err, doing)
 	}
@@ -115,6 +128,18 @@ func Run(ctx context.Context, client redis.Scripter, script *redis.Script, doing
 		return r, nil
 	}
 	return Reply{v}, nil
+}
+
+// wait waits for d. It reports false if ctx ends first.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
 }
 
 // Milliseconds spells a time for scripts; "" stands for none.
