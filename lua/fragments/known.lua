@@ -26,3 +26,10 @@ local function known(asked, until_at, generation, fingerprint, attempt)
   if held ~= asked and not graced then flags = flags + SHIFTED end
   return {ALLOWED, now, held, held ~= asked and asked or 0, flags, 0}
 end
+
+-- lost_place returns the id if it has a place that is not over, and no record. The record of
+-- a message that is not over never expires: it was lost, and the place is nobody's.
+local function lost_place()
+  if not record or redis.call('EXISTS', record) == 1 then return nil end
+  return tonumber(redis.call('ZSCORE', timeline, id) or now) > now and id or nil
+end

@@ -46,12 +46,14 @@ if asked < now then at, requested = now, asked end
 if blocked then return {BLOCKED, now, at, requested or 0} end
 local rules = rules_of(rule_words, scope_words)
 -- A search that goes on has other rules than the time asked for, maybe.
-local broken, readers = violations(rules, at, nil)
+local lost = lost_place()
+local broken, readers = violations(rules, at, lost)
 if broken.free and not resume_at then return {ALLOWED, now, at, requested or 0, 0, 0} end
-if not until_at then return refusal(rules, at, requested, broken, readers, nil) end
+if not until_at then return refusal(rules, at, requested, broken, readers, lost) end
 
 local last = math.min(until_at, now + reach)
-local free, resume = new_search(rules, 1, resume_at or at, nil, not resume_at and readers or nil)(last)
+local excluded = lost and {[lost] = true}
+local free, resume = new_search(rules, 1, resume_at or at, excluded, not resume_at and readers or nil)(last)
 if resume then return {SEARCH_ON, now, resume} end
-if not free then return refusal(rules, at, requested, broken, nil, nil) end
+if not free then return refusal(rules, at, requested, broken, nil, lost) end
 return {ALLOWED, now, free, asked, SHIFTED, 0}

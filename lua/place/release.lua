@@ -53,7 +53,13 @@ local state, stood = state_of(r[1], r[2]), tonumber(r[3])
 -- even if another message has the id now.
 local same = has_attempt(r[4], attempt_in(charge))
 if same or state == CANCELLED then return {ALLOWED, now, stood, 0, same and 0 or REPLAYED, 0} end
-if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
+if id_is_free(state) then
+  -- The record of a message that is not over never expires. If it was lost, the place is
+  -- nobody's.
+  local lost = redis.call('EXISTS', record) == 0 and tonumber(redis.call('ZSCORE', timeline, id) or now) > now
+  if lost then remove_place(id) end
+  return {NOT_FOUND, now, 0, 0}
+end
 if state ~= PENDING then return {TOO_LATE, now, stood, 0} end
 if not is_as(r[4], stood, ARGV[8], ARGV[9]) then return {CHANGED, now, stood, 0} end
 local answer = outside(stood)

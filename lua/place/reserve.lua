@@ -178,14 +178,16 @@ if not taken then
   if asked < now then at, requested = now, asked end
   if blocked then return {BLOCKED, now, at, requested or 0} end
   local rules = rules_of(rule_words, scope_words)
-  local broken, readers = violations(rules, at, nil)
+  local lost = lost_place()
+  local broken, readers = violations(rules, at, lost)
   if not broken.free or search_from or resume_at then
-    if not until_at then return refusal(rules, at, requested, broken, readers, nil) end
+    if not until_at then return refusal(rules, at, requested, broken, readers, lost) end
     local last = math.min(until_at, now + reach, (place_before or math.huge) - 1)
     resume_at = resume_at or search_from and math.max(search_from, at)
-    local free, resume = new_search(rules, 1, resume_at or at, nil, not resume_at and readers or nil)(last)
+    local excluded = lost and {[lost] = true}
+    local free, resume = new_search(rules, 1, resume_at or at, excluded, not resume_at and readers or nil)(last)
     if resume then return {SEARCH_ON, now, resume} end
-    if not free then return refusal(rules, at, requested, broken, nil, nil) end
+    if not free then return refusal(rules, at, requested, broken, nil, lost) end
     if free ~= at then at, requested, shifted = free, asked, true end
   end
 
