@@ -1,0 +1,126 @@
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// wholeScripts is a client hook that lets one script run at a time, and counts those that
+// failed and those of them that changed a key.
+type wholeScripts struct {
+	cluster *redistest.Cluster
+
+	mu     sync.Mutex
+	failed int
+	torn   []string
+}
+
+// contents returns what each node has.
+func (w *wholeScripts) contents(ctx context.Context) []string {
+	var all []string
+	for _, node := range w.cluster.Nodes {
+		client := node.Client()
+		found, err := client.Keys(ctx, "*").Result()
+		if err != nil {
+			return []string{err.Error()}
+		}
+		slices.Sort(found)
+		for _, key := range found {
+			all = append(all, fmt.Sprint(node.Addr, client.Dump(ctx, key), client.PExpireTime(ctx, key)))
+		}
+	}
+	return all
+}
+
+func (w *wholeScripts) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (w *wholeScripts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		return w.during(ctx, []redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
+	}
+}
+
+func (w *wholeScripts) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return w.during(ctx, cmds, func() error { return next(ctx, cmds) })
+	}
+}
+
+// during runs commands. If they are one script, it notes what the script did.
+func (w *wholeScripts) during(ctx context.Context, cmds []redis.Cmder, run func() error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	script := len(cmds) == 1 && strings.HasPrefix(cmds[0].Name(), "eval")
+	var before []string
+	if script {
+		before = w.contents(ctx)
+	}
+	err := run()
+	if script && err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+		w.failed++
+		if after := w.contents(ctx); !slices.Equal(before, after) {
+			w.torn = append(w.torn, fmt.Sprintf("%.300v: %v", cmds[0].Args(), err))
+		}
+	}
+	return err
+}
+
+// A slot has any of its keys on one master and the others on another. There a script
+// succeeds or changes no key, and no answer is an internal error.
+func TestAScriptIsWholeInHalfASlot(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	cluster := redistest.RealCluster(t)
+	s := &clusterStory{cluster: cluster, delivery: &delivery{T: t}}
+	client, scripts := s.connect(), &wholeScripts{cluster: cluster}
+	submitter := chargedSubmitter(t, client, "", accounts.Tier{MessagesPerHour: 20, MessagesPerDay: 40})
+	client.AddHook(scripts)
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	users, ids := []string{"acme", "ann", "bob"}, make(map[string][]string) // acme's slot is its account's, too
+	var slots []int
+	for _, user := range users {
+		ids[user] = []string{"m0", "m1", "m2", "m3"}
+		slot, err := client.ClusterKeySlot(t.Context(), keys.Watch(user)).Result()
+		require.NoError(t, err)
+		slots = append(slots, int(slot))
+	}
+	change := func() {
+		for range 3 {
+			err := changeSomething(t.Context(), submitter, random, message.Message{
+				ID: fmt.Sprint("m", random.IntN(4)), User: users[random.IntN(len(users))], Title: "Hi", Account: "acme",
+				SendAt: noon().Add(time.Duration(random.IntN(30*60)) * time.Minute),
+			})
+			if _, away := errors.AsType[*fault.UnavailableError](err); !away {
+				require.NoError(t, err)
+			}
+		}
+	}
+	for end := time.Now().Add(25 * time.Second); time.Now().Before(end); {
+		change()
+		require.NoError(t, cluster.MoveSlot(t.Context(), slots[random.IntN(len(slots))], random.IntN(len(cluster.Nodes)), 1+random.IntN(6), change))
+	}
+	t.Logf("%d scripts failed", scripts.failed)
+	require.Empty(t, scripts.torn)
+	require.Greater(t, scripts.failed, 20)
+}
