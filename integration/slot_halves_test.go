@@ -32,7 +32,7 @@ type wholeScripts struct {
 	torn   []string
 }
 
-// contents returns what each node has.
+// contents returns what each node has, but for keys that soon expire.
 func (w *wholeScripts) contents(ctx context.Context) []string {
 	var all []string
 	for _, node := range w.cluster.Nodes {
@@ -42,8 +42,20 @@ func (w *wholeScripts) contents(ctx context.Context) []string {
 			return []string{err.Error()}
 		}
 		slices.Sort(found)
-		for _, key := range found {
-			all = append(all, fmt.Sprint(node.Addr, client.Dump(ctx, key), client.PExpireTime(ctx, key)))
+		dumps, ends := make([]*redis.StringCmd, len(found)), make([]*redis.DurationCmd, len(found))
+		_, err = client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for i, key := range found {
+				dumps[i], ends[i] = pipe.Dump(ctx, key), pipe.PExpireTime(ctx, key)
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return []string{err.Error()}
+		}
+		for i, dump := range dumps {
+			if end := ends[i].Val(); end < 0 || time.Until(time.UnixMilli(end.Milliseconds())) > 2*time.Minute {
+				all = append(all, node.Addr+" "+found[i]+" "+ends[i].String()+" "+dump.Val())
+			}
 		}
 	}
 	return all
@@ -76,7 +88,7 @@ func (w *wholeScripts) during(ctx context.Context, cmds []redis.Cmder, run func(
 	if script && err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
 		w.failed++
 		if after := w.contents(ctx); !slices.Equal(before, after) {
-			w.torn = append(w.torn, fmt.Sprintf("%.300v: %v", cmds[0].Args(), err))
+			w.torn = append(w.torn, fmt.Sprintf("%v: %.200v", err, cmds[0].Args()[2:]))
 		}
 	}
 	return err

@@ -78,9 +78,9 @@ func TestSlotsMoveUnderChanges(t *testing.T) {
 	var moving, changing sync.WaitGroup
 	moving.Go(func() { s.moveSlots(append(partitions, keyspace.Partition("acme")), ended) })
 	next := 0
-	for lane := range movingLanes {
+	for range movingLanes {
 		changed, sent := s.usersIn(partitions, &next, 3), s.usersIn(partitions, &next, 12)
-		changing.Go(func() { s.changeUntil(end, lane, changed) })
+		changing.Go(func() { s.changeUntil(end, changed) })
 		changing.Go(func() { s.sendUntil(end, sent) })
 	}
 	changing.Wait()
@@ -91,7 +91,7 @@ func TestSlotsMoveUnderChanges(t *testing.T) {
 	require.Greater(t, s.answered-s.unavailable, 300)
 
 	s.late(s.perhaps...)
-	s.clusterStory.settled(s.watching)
+	s.settled(s.watching)
 	s.inspect()
 	requireCharged(t, s.watching, "", s.ids)
 }
@@ -173,8 +173,8 @@ func (s *movingStory) note(what string, o message.Outcome, err error) bool {
 }
 
 // changeUntil submits, moves and cancels messages of the days after tomorrow.
-func (s *movingStory) changeUntil(end time.Time, lane int, users []string) {
-	random := rand.New(rand.NewPCG(rand.Uint64(), uint64(lane)))
+func (s *movingStory) changeUntil(end time.Time, users []string) {
+	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	for time.Now().Before(end) {
 		user, id := users[random.IntN(len(users))], fmt.Sprint("m", random.IntN(movingIDs))
 		m := message.Message{ID: id, User: user, Title: "Hi", Account: "acme"}

@@ -70,18 +70,19 @@ func (c *Cluster) moveKeys(ctx context.Context, slot, from, to, atOnce int, wait
 
 // owner returns the number of the node that has a slot.
 func (c *Cluster) owner(ctx context.Context, slot int) (int, error) {
-	ranges, err := c.Nodes[0].Client().ClusterSlots(ctx).Result()
+	shards, err := c.Nodes[0].Client().ClusterShards(ctx).Result()
 	if err != nil {
 		return 0, fmt.Errorf("ask who has slot %d: %w", slot, err)
 	}
-	for _, r := range ranges {
-		if slot < r.Start || slot > r.End {
-			continue
-		}
-		id := r.Nodes[0].ID
-		for i, node := range c.Nodes {
-			if mine, err := node.Client().ClusterMyID(ctx).Result(); err == nil && mine == id {
-				return i, nil
+	for _, shard := range shards {
+		for _, r := range shard.Slots {
+			if int64(slot) < r.Start || int64(slot) > r.End {
+				continue
+			}
+			for i, node := range c.Nodes {
+				if mine, err := node.Client().ClusterMyID(ctx).Result(); err == nil && mine == shard.Nodes[0].ID {
+					return i, nil
+				}
 			}
 		}
 	}
