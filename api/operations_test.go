@@ -307,7 +307,7 @@ func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for i, id := range []string{"a", "b", "c"} {
-		r.store.SetTime(now().Add(time.Duration(i) * time.Minute))
+		r.store.SetTime(now().Add(time.Duration(i) * 20 * time.Second))
 		r.fails(id)
 	}
 	var got []string

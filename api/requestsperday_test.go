@@ -52,5 +52,7 @@ func TestRequestsPerDay(t *testing.T) {
 
 	// The next day begins with nothing used.
 	r.store.SetTime(now().AddDate(0, 0, 1))
-	require.Equal(t, http.StatusOK, r.direct(key, submits).status)
+	got = r.direct(key, request{method: http.MethodGet, target: "/v1/usage"})
+	require.Equal(t, http.StatusOK, got.status)
+	require.Contains(t, got.header.Get("RateLimit"), `"reads_per_day";r=2;t=`)
 }
