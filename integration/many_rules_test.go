@@ -22,7 +22,8 @@ func TestManyRulesAreJudgedSoon(t *testing.T) {
 	server := redistest.Real(t)
 	client, hook := server.Client(), &timed{server: server.Client()}
 	client.AddHook(hook)
-	const most = 10 * time.Millisecond
+	// On a quiet machine the slowest takes 3 ms.
+	const most = 40 * time.Millisecond
 	now := noon()
 	book(t, client, "alice", now, 10*time.Minute, 5000)
 	rulesOf := func(slide, hourly string) []policy.Rule {
