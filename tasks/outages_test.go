@@ -88,7 +88,7 @@ func (o *outages) upTo(most time.Duration) time.Duration {
 }
 
 func (o *outages) rules() (applied policy.Policy) {
-	o.story.policy(func(p *policy.Policy) {
+	o.policy(func(p *policy.Policy) {
 		p.Rules = rulesOf(o, "1/20s", "4/3m", "40/calendar_hour")
 		p.QuietHours = quiet(o, "00:12-00:15")
 		p.Categories = map[string]policy.CategoryRules{"news": {Rules: rulesOf(o, "2/4m")}}
@@ -225,8 +225,8 @@ func (o *outages) judge(p policy.Policy) {
 		at := unixMilli(number(o, r["t"]))
 		switch r["s"] {
 		case "d":
-			sent[m.User] = append(sent[m.User], sentMessage{m, arrived[name], at,
-				unixMilli(cmp.Or(number(o, r["p"]), number(o, r["t"]))), int(number(o, r["n"]))})
+			promised := unixMilli(cmp.Or(number(o, r["p"]), number(o, r["t"])))
+			sent[m.User] = append(sent[m.User], sentMessage{m, arrived[name], at, promised, int(number(o, r["n"]))})
 		case "x":
 			require.Contains(o, []string{messages.ReasonExpired, messages.ReasonNoFreeTime}, r["w"], "%s: %q", name, r)
 			if r["w"] == messages.ReasonExpired {

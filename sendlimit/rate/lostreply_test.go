@@ -28,7 +28,7 @@ func (c lossyConn) Read(b []byte) (int, error) {
 	if err == nil && c.lose.CompareAndSwap(true, false) {
 		return 0, io.EOF
 	}
-	return n, err //nolint:wrapcheck // the connection's own
+	return n, err
 }
 
 // The client repeats a call whose reply was lost: what it gives back is given back once.
