@@ -22,11 +22,10 @@ local tokens, interval = tonumber(ARGV[3]), tonumber(ARGV[4])
 local full = ARGV[5] * interval
 local level, at = full, now
 local bucket = redis.call('HMGET', KEYS[1], 'l', 'a', 'i')
-local was_ahead = false -- by more than an interval: the next write, or refusal, stores the bucket anew
 if bucket[1] then
   level, at = tonumber(bucket[1]), tonumber(bucket[2])
   if tonumber(bucket[3]) ~= interval then level = math.floor(level / bucket[3] * interval) end
-  if at - now > interval then at, was_ahead = now, true end
+  if at - now > interval then at = now end
   if now > at then level, at = level + (now - at) * tokens, now end
   level = math.min(level, full)
 end

@@ -23,7 +23,8 @@ end
 --@include tokens_change
 
 if level < n then
-  if was_ahead then keep() end
+  -- One that was changed far ahead of now fills from now on.
+  if tonumber(bucket[2] or 0) - now > interval then keep() end
   return answer(0, filled_to(n))
 end
 level = level - n
