@@ -69,8 +69,9 @@ const rulesAfter = 30 * time.Second
 
 // Handle handles a task to its end. It returns an error if the task has to come again:
 // another delivery runs, the message waits for its pace or its rules, the worker stops,
-// the store answers with an error, or the node of a cluster that has the message is away. A task that names no message is an error too. The
-// queue ends ctx when it loses track of the task: that stops only the waiting.
+// the store answers with an error, or the node of a cluster that has the message is away.
+// A task that names no message is an error too. The queue ends ctx when it loses track of
+// the task: that stops only the waiting.
 func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 	d := messages.Delivery{User: p.User, ID: p.ID, Generation: p.Generation}
 	var nonceFrom time.Time
