@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -94,6 +95,29 @@ func TestSlotsMoveUnderChanges(t *testing.T) {
 	s.settled(s.watching)
 	s.inspect()
 	requireCharged(t, s.watching, "", s.ids)
+	s.losePlaces()
+}
+
+// losePlaces deletes the records of messages on all masters, and waits until the relay has
+// freed their places.
+func (s *movingStory) losePlaces() {
+	s.Helper()
+	var timelines []string
+	for i := range 30 {
+		user := fmt.Sprint("lost-", i)
+		o, err := s.Submit(s.Context(), message.Message{
+			User: user, ID: "lost", Title: "title", SendAt: time.Now().Add(time.Hour), Account: "acme",
+		})
+		require.NoError(s, err)
+		require.Equal(s, message.Accepted, o.Outcome, "%+v", o)
+		require.NoError(s, s.watching.Del(s.Context(), s.keys.Record(user, "lost")).Err())
+		timelines = append(timelines, s.keys.Timeline(user))
+	}
+	require.Eventually(s, func() bool {
+		return !slices.ContainsFunc(timelines, func(key string) bool {
+			return s.watching.Exists(s.Context(), key).Val() > 0
+		})
+	}, time.Minute, 100*time.Millisecond)
 }
 
 // relay runs a worker that soon looks after what was not finished.
@@ -107,7 +131,7 @@ func (s *movingStory) relay(client redis.UniversalClient) {
 		tasks.WorkerOptions{
 			Notifier: channel, PushTimeout: 2 * time.Second,
 			Retries:    retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
-			RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second,
+			RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second, PlacesEvery: time.Second,
 		})
 	require.NoError(s, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))

@@ -40,6 +40,9 @@ var Usage = script("place/usage")
 // Rehearse copies a user's timeline and a record for a dry run.
 var Rehearse = script("place/rehearse")
 
+// FreeLost frees places whose messages have no record.
+var FreeLost = script("place/free_lost")
+
 // Claim is the gate a message passes just before its delivery.
 var Claim = script("message/claim")
 
@@ -168,7 +171,7 @@ var RefitTurn = script("refit/refit_turn")
 // pipeline cannot fall back from EVALSHA to EVAL.
 func All() []*redis.Script {
 	return []*redis.Script{
-		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Rehearse,
+		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Rehearse, FreeLost,
 		Claim, Settle, Renew, Revive, Purge,
 		Hold, SettleHold, HoldLook, Requote,
 		AccountFind, AccountChange, AccountRemoveTier, StatsAdd,

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
@@ -341,6 +342,25 @@ func TestAMessageThatKillsWorkersIsGivenUp(t *testing.T) {
 		s.ended("alice", "a", "u")
 		require.Equal(s, []string{"a"}, s.places())
 		require.Zero(s, s.queued())
+	})
+}
+
+// The store came back without the record of a message. A relay frees its place, so that the
+// user gets others near it, and leaves all other places.
+func TestRelayFreesPlacesWithoutARecord(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work(relaying, func(o *tasks.WorkerOptions) { o.PlacesEvery = time.Minute })
+		s.accepted(s.message("lost", 5*time.Minute))
+		s.accepted(s.message("kept", 6*time.Minute))
+		key := keyspace.KeysUnder(keyspace.DefaultPrefix).Record("alice", "lost")
+		require.True(s, s.server.Del(key))
+		refused := s.submit(s.message("b", 5*time.Minute-time.Second))
+		require.Equal(s, fault.CodeSendLimit, refused.Code)
+		s.until(time.Minute + time.Second)
+		s.accepted(s.message("b", 5*time.Minute-time.Second))
+		s.until(6*time.Minute + time.Second)
+		s.delivered("b +4m59s", "kept +6m0s")
 	})
 }
 

@@ -34,6 +34,10 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
+	places, err := messages.NewLostPlaces(b.Client, b.Timeline)
+	if err != nil {
+		return err
+	}
 	w.queue = b.Queue.ByClock(clock)
 	w.timers = w.queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
@@ -44,7 +48,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
 	w.relay = &relay.Relay{
-		Watch: b.Watch, Charges: charges, Queue: w.queue, Timers: w.timers, Clock: clock, Learn: w.learnClock,
+		Watch: b.Watch, Charges: charges, Places: places, Queue: w.queue, Timers: w.timers, Clock: clock, Learn: w.learnClock,
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
 	return nil

@@ -42,6 +42,9 @@ type WorkerOptions struct {
 	// SweepEvery is the same for notices and charges, which only a crash or an outage
 	// of the store leaves behind; zero means six times RelayEvery.
 	SweepEvery time.Duration
+	// PlacesEvery is about how often one of the workers looks for places whose messages
+	// have no record, and frees them; zero means 1 hour. It looks at all keys of the store.
+	PlacesEvery time.Duration
 	// Announcer sends alerts and reports to contacts. If nil, they wait until some
 	// worker has one. A notice has the same lease as a message, and a try renews it:
 	// e-mail may take minutes. Once the worker stops, a try is cut off after
@@ -66,6 +69,7 @@ type Worker struct {
 	shutdown      time.Duration
 	relayEvery    time.Duration // between two looks at the watch list
 	sweepEvery    time.Duration // between two looks at notices and charges
+	placesEvery   time.Duration // between two looks for places without a record
 	stopping      chan struct{} // closed when no new work is to begin
 	ended         chan struct{} // closed when Run no longer waits for work
 }
@@ -79,7 +83,8 @@ func NewWorker(b *backend.Backend, o WorkerOptions) (*Worker, error) {
 	}
 	w := &Worker{
 		backend: b, shutdown: o.ShutdownTimeout, relayEvery: o.RelayEvery, sweepEvery: o.SweepEvery,
-		stopping: make(chan struct{}), ended: make(chan struct{}),
+		placesEvery: o.PlacesEvery,
+		stopping:    make(chan struct{}), ended: make(chan struct{}),
 	}
 	if err := w.addDeliveries(o); err != nil {
 		return nil, err
@@ -98,6 +103,7 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	o.AnnounceTimeout = cmp.Or(o.AnnounceTimeout, time.Hour)
 	o.RelayEvery = cmp.Or(o.RelayEvery, 5*time.Second)
 	o.SweepEvery = cmp.Or(o.SweepEvery, 6*o.RelayEvery)
+	o.PlacesEvery = cmp.Or(o.PlacesEvery, time.Hour)
 	o.OnUncertain = cmp.Or(o.OnUncertain, deliver.ResendUncertain)
 	o.Retries = o.Retries.WithDefaults()
 	o.AlertRetries = o.AlertRetries.WithDefaults()
@@ -127,6 +133,8 @@ func (o WorkerOptions) validate() error {
 		return message.NotAllowed("relay_every", o.RelayEvery.String(), "at least 1 ms")
 	case o.SweepEvery < time.Millisecond:
 		return message.NotAllowed("sweep_every", o.SweepEvery.String(), "at least 1 ms")
+	case o.PlacesEvery < time.Millisecond:
+		return message.NotAllowed("places_every", o.PlacesEvery.String(), "at least 1 ms")
 	case o.ShutdownTimeout <= o.PushTimeout:
 		return message.NotAllowed("shutdown_timeout", o.ShutdownTimeout.String(),
 			"more than push_timeout, %s: a delivery that is cut off is delivered again", o.PushTimeout)
@@ -162,7 +170,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		stopPacer()
 		return err
 	}
-	stopRelay := w.relay.Start(ctx, w.relayEvery, w.sweepEvery)
+	stopRelay := w.relay.Start(ctx, w.relayEvery, w.sweepEvery, w.placesEvery)
 	stopFollowing := w.backend.Follow(ctx)
 	w.handler.Tally.Start()
 	stopNotices := w.noticeJobs.Start(ctx, w.sweepEvery)

@@ -64,6 +64,7 @@ const DefaultPrefix = "sl"
 //	sl:policies                SET  the names of the policies
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
 //	sl:{policies}:changing     ZSET  changes of policies under way: name/token -> since when, Unix ms
+//	sl:swept                   STRING  that somebody looked for lost messages; expires when it is time again
 //	sl:meta                    HASH  the version of this layout
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
 //	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period
@@ -251,6 +252,35 @@ func (k Keys) HoldOf(partition int, attempt string) string {
 // the day ("d") that begins at a time; "s" is the settled part of a day.
 func (k Keys) Charged(account, unit string, start time.Time) string {
 	return k.Partitions[Partition(account)] + "q:" + account + ":" + unit + ":" + strconv.FormatInt(start.UnixMilli(), 10)
+}
+
+// Swept returns the key that says that somebody looked for the places of lost messages.
+func (k Keys) Swept() string { return k.prefix + ":swept" }
+
+// PlacesPattern is what SCAN matches the keys of all users' places by.
+func (k Keys) PlacesPattern() string { return k.prefix + ":{p[0-9][0-9][0-9][0-9]}:[uxc]:*" }
+
+// ParsePlaces returns the user of a key of places: a timeline, what is beside it, or the
+// set of a category. ok is false for any other key.
+func (k Keys) ParsePlaces(key string) (user string, ok bool) {
+	const tag = len(":{p0000}:")
+	rest, ok := strings.CutPrefix(key, k.prefix)
+	if !ok || len(rest) < tag+2 || rest[tag+1] != ':' {
+		return "", false
+	}
+	switch user = rest[tag+2:]; rest[tag] {
+	case 'u':
+		ok = key == k.Timeline(user)
+	case 'x':
+		ok = key == k.Uncounted(user)
+	case 'c':
+		var category string
+		category, user, _ = strings.Cut(user, ":")
+		ok = key == k.Category(user, category)
+	default:
+		ok = false
+	}
+	return user, ok && user != ""
 }
 
 // Copies returns the key of the copies that a dry run made in a partition.

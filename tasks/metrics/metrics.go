@@ -25,6 +25,7 @@ type Metrics struct {
 	oldest    prometheus.Gauge
 	unread    prometheus.Gauge
 	relays    prometheus.Counter
+	lost      prometheus.Counter
 	charges   *prometheus.CounterVec
 	notices   noticeMetrics
 	scripts   *prometheus.HistogramVec
@@ -66,6 +67,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			Name: "sendlimit_watch_unreadable",
 			Help: "Due entries of the watch list that this program can't read, at the last pass of the relay.",
 		}),
+		lost:   counter("lost_places_total", "Places that were freed since their messages had no record."),
 		relays: counter("relayed_total", "Messages that the queue did not have, and that the relay put back."),
 		charges: counters("charges_looked_after_total",
 			"Charges of accounts that were left open, and that the relay settled, by how.", "end"),
@@ -84,7 +86,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	}
 	var failed []error
 	for _, c := range append(m.notices.collectors(),
-		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.unread, m.relays, m.charges, m.scripts,
+		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.unread, m.lost, m.relays, m.charges, m.scripts,
 		m.paces, m.pauses,
 	) {
 		failed = append(failed, r.Register(c))
@@ -170,6 +172,14 @@ func (m *Metrics) Unreadable(entries int) {
 		return
 	}
 	m.unread.Set(float64(entries))
+}
+
+// LostPlaces counts places that were freed since their messages had no record.
+func (m *Metrics) LostPlaces(n int) {
+	if m == nil {
+		return
+	}
+	m.lost.Add(float64(n))
 }
 
 // Relayed counts messages that the relay put back into the queue.

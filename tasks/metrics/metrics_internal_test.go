@@ -144,5 +144,5 @@ func TestEveryMetricIsRegistered(t *testing.T) {
 			registered++
 		}
 	}
-	require.Equal(t, 17, registered)
+	require.Equal(t, 18, registered)
 }

@@ -23,6 +23,7 @@ import (
 type Relay struct {
 	Watch   *messages.WatchList
 	Charges *quota.Charges
+	Places  *messages.LostPlaces
 	Queue   *queue.Queue
 	Timers  *queue.Timers
 	Clock   *storeclock.Clock
@@ -33,9 +34,9 @@ type Relay struct {
 	unreadable int // entries of the watch list, at the last pass
 }
 
-// Start looks at the watch list and at the charges at these intervals, until the returned
-// function is called. That function waits for running passes to end.
-func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery time.Duration) func() {
+// Start looks at the watch list, the charges and the places at these intervals, until the
+// returned function is called. That function waits for running passes to end.
+func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery, placesEvery time.Duration) func() {
 	return jobs.Start(ctx, r.Logger, jobs.Job{
 		Every: watchEvery, Failed: "could not look after every message: the next pass does",
 		Run: func(ctx context.Context) error {
@@ -52,6 +53,14 @@ func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery time.Duratio
 				return nil
 			}
 			return r.settleCharges(ctx)
+		},
+	}, jobs.Job{
+		Every: placesEvery, Failed: "could not look for the places of lost messages: a later pass does",
+		Run: func(ctx context.Context) error {
+			if r.Clock.Stepped() != (storeclock.Step{}) {
+				return nil
+			}
+			return r.freeLostPlaces(ctx, placesEvery/2)
 		},
 	})
 }
