@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,43 +69,43 @@ func TestReady(t *testing.T) {
 	well := get(t, url)
 	require.Equal(t, http.StatusOK, well.status)
 	require.JSONEq(t, `{"status":"ready","checks":[{"check":"reachable","status":"ok"},{"check":"writable","status":"ok"},`+
-		`{"check":"eviction","status":"ok"},{"check":"layout","status":"ok"}]}`, well.body)
+		`{"check":"eviction","status":"ok"},{"check":"layout","status":"ok"},{"check":"clock","status":"ok"}]}`, well.body)
 	require.Equal(t, http.StatusMethodNotAllowed, request(t, http.MethodPost, url).status)
 
 	for _, row := range []struct {
 		why         string
 		begin       func()
 		status      int
-		check, want string // of the one that is not ok
+		check, want string // of the one that is not ok; want begins its detail
 		statuses    string
 	}{
 		{
 			"not reachable", func() { m.SetError("LOADING Redis is loading the dataset in memory") }, 503,
-			"reachable", "Redis is still loading its data: try again in a moment", "failed unknown unknown unknown",
+			"reachable", "Redis is still loading its data: try again in a moment", "failed unknown unknown unknown unknown",
 		},
 		{
 			"a replica", func() {
 				m.SetError("")
 				informs(m, "redis_version:7.2.4\r\nrole:slave\r\nmaster_host:h\r\nmaster_port:1")
 			}, 503,
-			"writable", "Redis at " + m.Addr() + " is a read-only replica: give the address of its master, h:1", "ok failed unknown unknown",
+			"writable", "Redis at " + m.Addr() + " is a read-only replica: give the address of its master, h:1", "ok failed unknown unknown unknown",
 		},
 		{
 			"evicting", func() { informs(m, "redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:allkeys-lru") }, 503,
 			"eviction", "Redis at " + m.Addr() + " has the maxmemory-policy allkeys-lru, which would throw scheduled messages away:" +
-				" set it to noeviction", "ok ok failed ok",
+				" set it to noeviction", "ok ok failed ok ok",
 		},
 		{
 			"a newer program's", func() {
 				m.Server().SetPreHook(nil)
 				m.HSet("sl:meta", "layout", "99")
 			}, 503,
-			"layout", `the store has layout "99", this program knows up to 1: use the newer program, or another prefix`, "ok ok ok failed",
+			"layout", `the store has layout "99", this program knows up to 1: use the newer program, or another prefix`, "ok ok ok failed ok",
 		},
 		{
 			"emptied", m.FlushAll, 503,
 			"layout", "the store has been emptied since this worker started: start a worker on it anew, which gives it its layout and rules",
-			"ok ok ok failed",
+			"ok ok ok failed ok",
 		},
 		{
 			"fit, as far as can be seen", func() {
@@ -114,7 +113,14 @@ func TestReady(t *testing.T) {
 				informs(m, "-NOPERM this user has no permissions to run the 'info' command")
 			}, 200,
 			"eviction", "Redis at " + m.Addr() + " does not let this user see INFO: its version (7.0 or newer), its role (master)" +
-				" and its maxmemory-policy (noeviction) are not checked", "ok ok unknown ok",
+				" and its maxmemory-policy (noeviction) are not checked", "ok ok unknown ok ok",
+		},
+		{
+			"with a wrong clock", func() {
+				m.Server().SetPreHook(nil)
+				m.SetTime(time.Now().Add(25*time.Hour - time.Second)) // and it stands
+			}, 503,
+			"clock", "the clock of Redis has stepped forward by 24h59m", "ok ok ok ok failed",
 		},
 	} {
 		row.begin()
@@ -128,9 +134,10 @@ func TestReady(t *testing.T) {
 					details = append(details, c.Check+": "+c.Detail)
 				}
 			}
-			return strings.Join(statuses, " ") == row.statuses && slices.Equal(details, []string{row.check + ": " + row.want})
+			return strings.Join(statuses, " ") == row.statuses && len(details) == 1 && strings.HasPrefix(details[0], row.check+": "+row.want)
 		}, 5*time.Second, 50*time.Millisecond, "%s: %+v", row.why, &got)
 	}
+	require.Regexp(t, `\nsendlimit_store_clock_step_seconds 89\d\d\d`, get(t, strings.TrimSuffix(url, "readyz")+"metrics").body)
 }
 
 // A probe gets its answer in time, also of a store that gives none.

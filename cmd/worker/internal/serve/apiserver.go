@@ -77,7 +77,7 @@ func newAPIServer(
 	s.Handler, err = api.New(api.Options{
 		Submitter: s.submitter, DeadLetters: s.deadLetters, Policies: rules, Users: users, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
 		Accounts: accounts, Charges: charges, Counters: counters, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
-		Metrics: m.handler(logger), Probes: probes(b.Client, c, s.stopping, logger), LoginRefused: m.refusedLogins.Inc,
+		Metrics: m.handler(logger), Probes: probes(b, c, s.stopping, logger), LoginRefused: m.refusedLogins.Inc,
 		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,
 		Contacts: contact.Rule{AllowInternal: c.AllowInternalWebhooks},
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 )
 
 // pingTimeout is how long the store may take before the worker counts as unhealthy.
@@ -16,10 +17,11 @@ const pingTimeout = time.Second
 
 // probes returns what the API answers without a key, for the system that starts and stops
 // workers. Once stopping is closed it is not ready.
-func probes(client redis.UniversalClient, c config.Config, stopping <-chan struct{}, logger *slog.Logger) map[string]http.Handler {
+func probes(b *backend.Backend, c config.Config, stopping <-chan struct{}, logger *slog.Logger) map[string]http.Handler {
+	ready := readyHandler(b.Client, c.Prefix, b.Policies.ClockError, !asksForKeys(c), logger)
 	return map[string]http.Handler{
-		healthPath: healthHandler(client, logger),
-		readyPath:  unreadyAfter(stopping, readyHandler(client, c.Prefix, !asksForKeys(c), logger)),
+		healthPath: healthHandler(b.Client, logger),
+		readyPath:  unreadyAfter(stopping, ready),
 	}
 }
 

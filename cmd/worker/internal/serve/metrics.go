@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 )
 
@@ -48,6 +49,18 @@ func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, e
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
 	return &serviceMetrics{registry: registry, tasks: measured, refusedLogins: refusedLogins}, nil
+}
+
+// watchClock measures the steps of the store's clock.
+func (m *serviceMetrics) watchClock(b *backend.Backend) error {
+	err := m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sendlimit_store_clock_step_seconds",
+		Help: "By how much the clock of the store has stepped forward, while nothing is accepted or delivered because of it; else 0.",
+	}, func() float64 { return b.Policies.Clock.Stepped().Ahead.Seconds() }))
+	if err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	return nil
 }
 
 // handler answers with all metrics, in the format of Prometheus.

@@ -50,16 +50,17 @@ const (
 	checkWritable  = "writable"
 	checkEviction  = "eviction"
 	checkLayout    = "layout"
+	checkStepped   = "clock"
 	// checkDurability is only there as a warning: a worker can deliver without it.
 	checkDurability = "durability"
 )
 
 // readyHandler answers whether the store is fit for deliveries, with each check. The
 // details of failures reveal facts about the store: they are in the answer if open is set,
-// otherwise only in the log.
-func readyHandler(client redis.UniversalClient, prefix string, open bool, logger *slog.Logger) http.HandlerFunc {
+// otherwise only in the log. clock returns what is wrong with the store's clock.
+func readyHandler(client redis.UniversalClient, prefix string, clock func() error, open bool, logger *slog.Logger) http.HandlerFunc {
 	answer := newShared(readyWithin, readyFresh, func(ctx context.Context) readiness {
-		found := lookReady(ctx, client, prefix)
+		found := lookReady(ctx, client, prefix, clock)
 		if !open {
 			found.withhold(ctx, logger)
 		}
@@ -89,14 +90,14 @@ func unreadyAfter(stopped <-chan struct{}, answers http.Handler) http.Handler {
 	})
 }
 
-func lookReady(ctx context.Context, client redis.UniversalClient, prefix string) readiness {
+func lookReady(ctx context.Context, client redis.UniversalClient, prefix string, clock func() error) readiness {
 	r := readiness{Status: ready}
 	if !r.check(checkReachable, redisstore.Explain(client.Ping(ctx).Err(), "asking the store")) {
-		return r.giveUp(checkWritable, checkEviction, checkLayout)
+		return r.giveUp(checkWritable, checkEviction, checkLayout, checkStepped)
 	}
 	report, err := store.Inspect(ctx, client)
 	if !r.check(checkWritable, err) {
-		return r.giveUp(checkEviction, checkLayout)
+		return r.giveUp(checkEviction, checkLayout, checkStepped)
 	}
 	if r.check(checkEviction, report.RefuseEviction()) && len(report.Warnings) > 0 {
 		seen := &r.Checks[len(r.Checks)-1]
@@ -107,6 +108,7 @@ func lookReady(ctx context.Context, client redis.UniversalClient, prefix string)
 	} else {
 		r.check(checkLayout, err)
 	}
+	r.check(checkStepped, clock())
 	if sentences := report.LosesAll(); len(sentences) > 0 {
 		r.Checks = append(r.Checks, check{Check: checkDurability, Status: checkWarning, Detail: strings.Join(sentences, "; ")})
 	}

@@ -77,6 +77,9 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	if err != nil {
 		return err
 	}
+	if err := measured.watchClock(b); err != nil {
+		return err
+	}
 	logger = b.Logger
 	work, release, err := openWork(p.Stdout, b, settings, dropDueBefore, logger)
 	if err != nil {
