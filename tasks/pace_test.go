@@ -197,6 +197,19 @@ func TestWaitingMessagesFollowTheEndOfAPause(t *testing.T) {
 	})
 }
 
+// A pause that was set while the store's clock was years ahead holds up nobody.
+func TestAPauseOfAWrongClockIsNone(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		until := s.at(3 * 365 * 24 * time.Hour).UnixMilli()
+		require.NoError(s, s.client.Set(s.Context(), "sl:{pace:push}:pause", until, 0).Err())
+		s.work()
+		s.many(20, 2*time.Second)
+		s.until(3 * time.Second)
+		require.Len(s, s.sentAt(), 20)
+	})
+}
+
 // A target that says when to come again is left alone until then, by all
 // workers, and no attempt is used up by waiting.
 func TestPauseOfAllWorkers(t *testing.T) {

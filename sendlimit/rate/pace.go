@@ -138,14 +138,19 @@ func (s *Paces) Seed(ctx context.Context, p Pace) (Pace, error) {
 	return state.Pace, err
 }
 
-// Pause stops all calls to the target for a while, at least 1 ms. A longer pause
-// that is in force stays. It returns the end of the pause.
+// MaxPause is the longest pause. One that ends later was set while the server's clock was
+// ahead, and counts as none.
+const MaxPause = 24 * time.Hour
+
+// Pause stops all calls to the target for a while, 1 ms to MaxPause. A longer pause that is
+// in force stays. It returns the end of the pause.
 func (s *Paces) Pause(ctx context.Context, d time.Duration) (time.Time, error) {
 	const doing = "pausing a target"
-	if d < time.Millisecond {
-		return time.Time{}, &fault.InvalidError{Field: "pause", Value: d.String(), Want: "at least 1ms"}
+	if d < time.Millisecond || d > MaxPause {
+		return time.Time{}, &fault.InvalidError{Field: "pause", Value: d.String(), Want: "1ms to " + MaxPause.String()}
 	}
-	answer, err := script.Run(ctx, s.client, lua.Pause, doing, []string{s.keys.Pause(s.target)}, []any{"", d.Milliseconds()})
+	answer, err := script.Run(ctx, s.client, lua.Pause, doing, []string{s.keys.Pause(s.target)},
+		[]any{"", d.Milliseconds(), MaxPause.Milliseconds()})
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -87,6 +87,26 @@ func TestPaceIsStored(t *testing.T) {
 	require.Empty(t, server.Keys())
 }
 
+// A pause that was set while the store's clock was ahead ends no later than others once it
+// is back.
+func TestAPauseThatIsTooLongIsReplaced(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	paces, err := rate.NewPaces(client, "", "push")
+	require.NoError(t, err)
+	now := time.UnixMilli(1_800_000_000_000).UTC()
+	pause := func(at time.Time) time.Duration {
+		server.SetTime(at)
+		until, err := paces.Pause(t.Context(), time.Minute)
+		require.NoError(t, err)
+		return until.Sub(now)
+	}
+	require.Equal(t, 30*time.Hour+time.Minute, pause(now.Add(30*time.Hour)))
+	require.Equal(t, time.Minute, pause(now))
+	require.Equal(t, 20*time.Hour+time.Minute, pause(now.Add(20*time.Hour)))
+	require.Equal(t, 20*time.Hour+time.Minute, pause(now), "it may have been meant")
+}
+
 func TestPacesThatAreNone(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
@@ -105,7 +125,9 @@ func TestPacesThatAreNone(t *testing.T) {
 		require.EqualError(t, err, want)
 	}
 	_, err = paces.Pause(t.Context(), 0)
-	require.EqualError(t, err, `pause "0s" is not allowed: it takes at least 1ms`)
+	require.EqualError(t, err, `pause "0s" is not allowed: it takes 1ms to 24h0m0s`)
+	_, err = paces.Pause(t.Context(), rate.MaxPause+1)
+	require.EqualError(t, err, `pause "24h0m0.000000001s" is not allowed: it takes 1ms to 24h0m0s`)
 	_, err = rate.NewPaces(client, "", "{}")
 	require.EqualError(t, err, `target "{}" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`)
 	_, err = rate.NewPaces(client, "A", "push")

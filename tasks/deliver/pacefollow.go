@@ -72,7 +72,7 @@ func (p *Pacer) look(ctx context.Context) error {
 	if p.pauses == pauses {
 		sooner = sooner || state.PausedUntil.Before(p.paused) && p.paused.After(p.clock.Now())
 		p.paused = state.PausedUntil
-		if !p.paused.After(p.clock.Now()) {
+		if now := p.clock.Now(); !p.paused.After(now) || p.paused.After(now.Add(rate.MaxPause)) {
 			p.paused = time.Time{}
 		}
 	}
