@@ -167,7 +167,7 @@ func hostileCases(o operation) []contractCase {
 	}
 	add("body that stops", http.StatusRequestTimeout, func(t *testing.T) reply {
 		t.Helper()
-		r := newRig(t, func(o *api.Options) { o.Limits.Timeout = 20 * time.Millisecond })
+		r := newRig(t, func(o *api.Options) { o.Limits.Timeout = 400 * time.Millisecond })
 		return r.raw(fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\n{",
 			o.method, o.target, r.counted(100), o.mediaType()))
 	})
