@@ -19,7 +19,7 @@ const (
 // TierOf returns a tier in the form of answers.
 func TierOf(t accounts.Tier) message.Tier {
 	return message.Tier{Name: t.Name, TierLimits: message.TierLimits{
-		RequestsPerMinute: t.RequestsPerMinute, RequestsPerDay: t.RequestsPerDay,
+		RequestsPerMinute: t.RequestsPerMinute, RequestsPerDay: t.RequestsPerDay, LinesPerMinute: t.LinesPerMinute,
 		MessagesPerHour: t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, AlertAt: t.AlertAt,
 	}}
 }
@@ -97,7 +97,7 @@ func (s *server) setTier(r *http.Request, _ web.Query) (web.Answer, error) {
 	var tier accounts.Tier
 	_, err := web.ReadBody(s.bodies(), r, func(limits message.TierLimits) error {
 		tier = accounts.Tier{
-			Name: r.PathValue("tier"), RequestsPerMinute: limits.RequestsPerMinute, RequestsPerDay: limits.RequestsPerDay,
+			Name: r.PathValue("tier"), RequestsPerMinute: limits.RequestsPerMinute, RequestsPerDay: limits.RequestsPerDay, LinesPerMinute: limits.LinesPerMinute,
 			MessagesPerHour: limits.MessagesPerHour, MessagesPerDay: limits.MessagesPerDay, AlertAt: limits.AlertAt,
 		}
 		return tier.Validate()

@@ -95,10 +95,13 @@ type server struct {
 	contacts       contact.Rule
 	stopping       <-chan struct{}
 
-	logins                    logins
-	failures                  failures
-	requests, streams, refits *semaphore.Weighted
-	schemas                   huma.Registry // of the OpenAPI document
+	logins   logins
+	failures failures
+	// arrivals has the streams whose caller is not known yet.
+	requests, arrivals, streams, refits *semaphore.Weighted
+
+	shares  shares        // of accounts in streams
+	schemas huma.Registry // of the OpenAPI document
 }
 
 // New returns the handler of all requests to the API. The error is a *fault.InvalidError.
@@ -122,7 +125,8 @@ func New(o Options) (http.Handler, error) {
 		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},
-		requests: semaphore.NewWeighted(int64(limits.InFlight)), streams: semaphore.NewWeighted(int64(limits.Streams)),
+		requests: semaphore.NewWeighted(int64(limits.InFlight)), arrivals: semaphore.NewWeighted(int64(limits.InFlight)),
+		streams: semaphore.NewWeighted(int64(limits.Streams)), shares: shares{most: limits.StreamsPerAccount},
 		refits:  semaphore.NewWeighted(mostRefits),
 		schemas: newSchemas(),
 	}

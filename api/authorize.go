@@ -21,6 +21,9 @@ func (s *server) authorized(rt route) http.HandlerFunc {
 	if !rt.monitors {
 		next = s.limited(next, rt)
 	}
+	if rt.streams {
+		next = s.streamed(next)
+	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.authenticate(r, rt.monitors)
 		if err == nil && !who.may(rt.scope) {

@@ -53,7 +53,13 @@ func (s *server) batchRoute() route {
 			Description: "Accepts any number of messages, one JSON object a line (NDJSON), and answers with the outcome of each while " +
 				"it still reads. A user's messages are judged in the order of the lines. A line that is no message is answered as " +
 				"`invalid`, and the others continue; blank lines are skipped. Read the answers while you send lines, or the server " +
-				"stops reading: it closes the connection to a client that reads no answers, or sends no whole line, for 30 seconds. " +
+				"stops reading: it closes the connection to a client that reads no answers for " + s.limits.Timeout.String() + ". " +
+				"A batch that sends no JSON object for " + s.limits.Idle.String() + ", or " + strconv.Itoa(mostJunk) + " other lines in a row, " +
+				"ends: its last line is an outcome `error` that says so, and the lines before it keep their outcomes. " +
+				"If the account's tier has `lines_per_minute`, a faster batch waits for its lines. After 10 minutes of waiting, or if a line " +
+				"would wait for more than 20 seconds, it ends with the code `rate_limited` and `retry_after_seconds`: " +
+				"continue with a new batch then. An account has only a share of the batches that run at a time, " +
+				"and one more is answered with 429. " +
 				"If messages have ids, the same batch can be sent again, and each message is accepted once. " +
 				"A batch counts as one request of its account, and each line as one message: a line beyond the quota is " +
 				"refused with quota_exceeded, and the others continue.",
@@ -95,17 +101,20 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 	}
 
-	lines := newLines(r.Body, control, s.now, s.limits.Timeout)
+	pace := s.newLinePace(r.Context())
+	lines := newLines(r.Body, control, s.now, s.limits.Idle, pace)
 	answers := newAnswers(w, control, s.now, s.limits.Timeout)
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	watched := s.endWhenStopping(ctx, stop, answers)
-	err = bulk.Run(ctx, lines.next, s.judgeLine, answers, bulk.Options{Lanes: batchLanes, Window: batchWindow})
+	next := func() (bulk.Line, error) { return lines.next(ctx) }
+	err = bulk.Run(ctx, next, s.judgeLine, answers, bulk.Options{Lanes: batchLanes, Window: batchWindow})
 	if errors.Is(err, context.Canceled) {
 		err = errors.Join(err, context.Cause(ctx))
 	}
 	stop(nil)
 	watched()
 	s.endBatch(w, r, lines, answers, err)
+	pace.end(context.WithoutCancel(r.Context())) // no line is being read any more
 }
 
 // endWhenStopping ends a stream when the server is about to end. Call the returned function
@@ -150,11 +159,14 @@ func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, 
 		lines.end(0)
 		return
 	}
-	status, last := s.whyStopped(r.Context(), stopped, err)
+	status, last := s.whyStopped(r.Context(), lines, stopped, err)
 	if answers.begun() {
 		_ = answers.Emit(last) // a client that is gone needs no answer
 		_ = answers.Flush()
 	} else {
+		if last.RetryAfterSeconds > 0 {
+			w.Header().Set("Retry-After", strconv.FormatInt(last.RetryAfterSeconds, 10))
+		}
 		web.WriteProblemStatus(w, status, last)
 		_ = http.NewResponseController(w).Flush()
 	}
@@ -162,7 +174,7 @@ func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, 
 }
 
 // whyStopped returns the outcome and the HTTP status of a batch that stopped early.
-func (s *server) whyStopped(ctx context.Context, stopped *bulk.StoppedError, err error) (int, message.Outcome) {
+func (s *server) whyStopped(ctx context.Context, lines *lines, stopped *bulk.StoppedError, err error) (int, message.Outcome) {
 	status, o := http.StatusServiceUnavailable, message.Outcome{Code: fault.CodeUnavailable}
 	broken, unreadable := errors.AsType[*bodyError](err)
 	switch {
@@ -170,7 +182,7 @@ func (s *server) whyStopped(ctx context.Context, stopped *bulk.StoppedError, err
 		o.Detail = errStopping.Error()
 	case unreadable && errors.Is(broken.cause, os.ErrDeadlineExceeded):
 		status = http.StatusRequestTimeout
-		o.Detail = fmt.Sprintf("no whole line came within %s", s.limits.Timeout)
+		o.Detail = lines.late()
 	case unreadable:
 		p := web.BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+broken.cause.Error()+")")
 		status, o = p.Status, p.Outcome

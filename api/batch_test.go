@@ -181,7 +181,7 @@ func TestRequestsThatAreNoBatch(t *testing.T) {
 
 func TestNoMoreBatchesThanTheLimit(t *testing.T) {
 	t.Parallel()
-	b := newBatches(t, api.Limits{Streams: 2})
+	b := newBatches(t, api.Limits{Streams: 2, StreamsPerAccount: 2})
 	first, second := b.talk(b.line("a", 0)), b.talk(b.line("b", 0))
 	refused := b.post(strings.NewReader(b.line("c", 0)))
 	require.Equal(t, http.StatusServiceUnavailable, refused.status)

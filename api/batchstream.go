@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,16 +40,23 @@ type lines struct {
 	body    io.Reader
 	control *http.ResponseController
 	now     func() time.Time
-	timeout time.Duration // of one line
+	idle    time.Duration // how long a message may take to come
+	pace    *linePace
 	ended   atomic.Bool
 
 	mu      sync.Mutex    // held by next while it reads
 	records *input.Reader // nil before the first line
 	broken  error         // why the body can't be read any further
+	left    time.Duration // until the next message has to be there, without what next does not wait
+	junk    int           // lines in a row that are no JSON objects
 }
 
-func newLines(body io.Reader, control *http.ResponseController, now func() time.Time, timeout time.Duration) *lines {
-	return &lines{body: body, control: control, now: now, timeout: timeout}
+// mostJunk is the largest number of lines in a row that are no JSON objects. A client that
+// sends more has no messages in another form either.
+const mostJunk = 100
+
+func newLines(body io.Reader, control *http.ResponseController, now func() time.Time, idle time.Duration, pace *linePace) *lines {
+	return &lines{body: body, control: control, now: now, idle: idle, left: idle, pace: pace}
 }
 
 // Read reads the body. After an error it always returns that error: the server has no more
@@ -66,7 +74,7 @@ func (l *lines) Read(b []byte) (int, error) {
 }
 
 // next returns the next line. At the end the error is io.EOF.
-func (l *lines) next() (line bulk.Line, err error) {
+func (l *lines) next(ctx context.Context) (line bulk.Line, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer func() {
@@ -74,9 +82,13 @@ func (l *lines) next() (line bulk.Line, err error) {
 			err = fmt.Errorf("panic: %v", reason)
 		}
 	}()
-	_ = l.control.SetReadDeadline(l.now().Add(l.timeout))
+	began := l.now()
+	_ = l.control.SetReadDeadline(began.Add(l.left))
 	if l.ended.Load() { // checked after the deadline is set, or end's deadline could be lost
 		return bulk.Line{}, errEnded
+	}
+	if l.junk >= mostJunk {
+		return bulk.Line{}, fault.Wrong("body", "%d lines in a row are no JSON objects: send one message a line, as NDJSON", l.junk)
 	}
 	if l.records == nil {
 		if l.records, err = input.NewReader(l, input.NDJSON); err != nil {
@@ -87,7 +99,24 @@ func (l *lines) next() (line bulk.Line, err error) {
 	if err != nil {
 		return bulk.Line{}, ofBody(err)
 	}
+	if record.Invalid != nil {
+		l.junk++
+		l.left -= l.now().Sub(began) // junk does not keep a batch open
+	} else {
+		l.junk, l.left = 0, l.idle
+	}
+	if err := l.pace.next(ctx); err != nil {
+		return bulk.Line{}, err
+	}
 	return small(bulk.LineOf(record, readDraft)), nil
+}
+
+// late says that no message came in time. Call it after next has failed.
+func (l *lines) late() string {
+	if l.junk > 0 {
+		return fmt.Sprintf("no JSON object came within %s, and %d lines that are none", l.idle, l.junk)
+	}
+	return fmt.Sprintf("no whole line came within %s", l.idle)
 }
 
 func readDraft(d message.Draft) (message.Message, error) {

@@ -43,7 +43,11 @@
 //   - Limits.Timeout bounds a request and its answer. A client that closes its half of
 //     the connection still gets its answer; only previews and refits end then.
 //   - At most Limits.InFlight requests run at a time, and Limits.Streams batches, previews
-//     and refits beside them; one refit. Others receive 503 at once.
+//     and refits beside them; one refit. Others receive 503 at once. A stream takes its
+//     place when its caller is known, and an account has only a share of them (streams.go):
+//     one more receives 429.
+//   - A batch ends that sends no message for Limits.Idle, or only junk. One that is faster
+//     than its account's lines_per_minute waits, but not for ever (linepace.go).
 //   - Policies and users' settings have an ETag. If-Match and If-None-Match make a change
 //     conditional (precondition.go).
 //

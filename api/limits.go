@@ -17,15 +17,20 @@ import (
 type Limits struct {
 	Body     int64         // bytes of a request's body, except a batch's
 	InFlight int           // requests at a time, except streams
-	Streams  int           // streams at a time: batches, previews and refits
 	Timeout  time.Duration // to read a request and to answer it, except streams
+
+	Streams int // streams at a time: batches, previews and refits
+	// StreamsPerAccount is how many of them an account may have. All callers without a
+	// key are one account. Zero means a quarter of Streams, at least one.
+	StreamsPerAccount int
+	Idle              time.Duration // how long a batch may take to send its next line; zero means Timeout
 }
 
 // The default limits.
 const (
 	DefaultBody     = 64 << 10
 	DefaultInFlight = 256
-	DefaultStreams  = 16
+	DefaultStreams  = 32
 	DefaultTimeout  = 30 * time.Second
 )
 
@@ -37,6 +42,8 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"body", l.Body},
 		{"in_flight", int64(l.InFlight)},
 		{"streams", int64(l.Streams)},
+		{"streams_per_account", int64(l.StreamsPerAccount)},
+		{"idle", int64(l.Idle)},
 		{"timeout", int64(l.Timeout)},
 	} {
 		if limit.value < 0 {
@@ -54,8 +61,14 @@ func (l Limits) withDefaults() (Limits, error) {
 	if l.Streams == 0 {
 		l.Streams = DefaultStreams
 	}
+	if l.StreamsPerAccount == 0 {
+		l.StreamsPerAccount = max(l.Streams/4, 1)
+	}
 	if l.Timeout == 0 {
 		l.Timeout = DefaultTimeout
+	}
+	if l.Idle == 0 {
+		l.Idle = l.Timeout
 	}
 	return l, nil
 }
@@ -71,7 +84,8 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 	places, most, what := s.requests, s.limits.InFlight, "requests"
 	switch {
 	case rt.streams:
-		places, most, what = s.streams, s.limits.Streams, "batches"
+		// A caller who is not known yet takes none of the places for streams.
+		places = s.arrivals
 	case rt.monitors:
 		places = semaphore.NewWeighted(math.MaxInt64)
 	}
@@ -79,6 +93,7 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		exchangeOf(r.Context()).route = pattern
 		here := &place{among: places, most: most, what: what}
+		exchangeOf(r.Context()).place = here
 		if err := here.take(); err != nil {
 			s.writeError(w, r, err)
 			return

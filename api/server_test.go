@@ -311,20 +311,22 @@ func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	good := newRig(t).options
 	for field, spoil := range map[string]func(*api.Options){
-		"submitter":    func(o *api.Options) { o.Submitter = nil },
-		"dead_letters": func(o *api.Options) { o.DeadLetters = nil },
-		"policies":     func(o *api.Options) { o.Policies = nil },
-		"users":        func(o *api.Options) { o.Users = nil },
-		"refitter":     func(o *api.Options) { o.Refitter = nil },
-		"accounts":     func(o *api.Options) { o.Accounts = nil },
-		"charges":      func(o *api.Options) { o.Charges = nil },
-		"counters":     func(o *api.Options) { o.Counters = nil },
-		"stats":        func(o *api.Options) { o.Stats = nil },
-		"now":          func(o *api.Options) { o.Now = nil },
-		"body":         func(o *api.Options) { o.Limits.Body = -1 },
-		"in_flight":    func(o *api.Options) { o.Limits.InFlight = -1 },
-		"streams":      func(o *api.Options) { o.Limits.Streams = -1 },
-		"timeout":      func(o *api.Options) { o.Limits.Timeout = -1 },
+		"submitter":           func(o *api.Options) { o.Submitter = nil },
+		"dead_letters":        func(o *api.Options) { o.DeadLetters = nil },
+		"policies":            func(o *api.Options) { o.Policies = nil },
+		"users":               func(o *api.Options) { o.Users = nil },
+		"refitter":            func(o *api.Options) { o.Refitter = nil },
+		"accounts":            func(o *api.Options) { o.Accounts = nil },
+		"charges":             func(o *api.Options) { o.Charges = nil },
+		"counters":            func(o *api.Options) { o.Counters = nil },
+		"stats":               func(o *api.Options) { o.Stats = nil },
+		"now":                 func(o *api.Options) { o.Now = nil },
+		"body":                func(o *api.Options) { o.Limits.Body = -1 },
+		"idle":                func(o *api.Options) { o.Limits.Idle = -1 },
+		"streams_per_account": func(o *api.Options) { o.Limits.StreamsPerAccount = -1 },
+		"in_flight":           func(o *api.Options) { o.Limits.InFlight = -1 },
+		"streams":             func(o *api.Options) { o.Limits.Streams = -1 },
+		"timeout":             func(o *api.Options) { o.Limits.Timeout = -1 },
 	} {
 		options := good
 		spoil(&options)

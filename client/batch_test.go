@@ -300,6 +300,41 @@ func TestABatchThatEndsSaysWhatHasNoAnswer(t *testing.T) {
 	require.NotEmpty(t, ended.Unanswered)
 }
 
+// A batch whose account has used up its lines continues when the API says.
+func TestABatchThatIsTooFastContinues(t *testing.T) {
+	t.Parallel()
+	for seconds, continues := range map[int]bool{1: true, 31: false} {
+		var requests atomic.Int64
+		c := serve(t, client.Options{Attempts: 2, MaxRetryAfter: 30 * time.Second}, func(w http.ResponseWriter, r *http.Request) {
+			first := requests.Add(1) == 1
+			streaming(t, w, r, func(n int, l line) string {
+				if first && n == 4 {
+					return fmt.Sprintf(`{"outcome":"error","code":"rate_limited","line":%d,"detail":"used up","retry_after_seconds":%d}`, n, seconds)
+				}
+				return acceptLine(n, l)
+			})
+		})
+		began, results := time.Now(), 0
+		var last error
+		for _, err := range c.SubmitBatch(t.Context(), numbered(10)) {
+			if last = err; err == nil {
+				results++
+			}
+		}
+		if continues {
+			require.NoError(t, last)
+			require.Equal(t, 10, results)
+			require.GreaterOrEqual(t, time.Since(began), time.Second)
+			continue
+		}
+		require.Equal(t, 3, results)
+		refusal, ok := errors.AsType[*client.Refusal](last)
+		require.True(t, ok, "%v", last)
+		require.Equal(t, client.CodeRateLimited, refusal.Code)
+		require.Equal(t, 31*time.Second, refusal.RetryAfter)
+	}
+}
+
 // What repeating would not mend ends a batch at once.
 func TestABatchThatTheAPIDoesNotAnswer(t *testing.T) {
 	t.Parallel()

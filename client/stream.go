@@ -202,6 +202,11 @@ func failureOf(o message.Outcome, line int) *failure {
 		}
 		return nil
 	}
+	if o.Code == CodeRateLimited {
+		// The account's lines of a minute are used up.
+		after := time.Duration(min(o.RetryAfterSeconds, int64(mostRetryAfter/time.Second))) * time.Second
+		return &failure{again: true, after: after, err: &Refusal{Code: o.Code, Detail: o.Detail, RetryAfter: after}}
+	}
 	if o.Code == CodeUnavailable || o.Code == CodeStoreFull {
 		return &failure{again: true, err: &UnavailableError{Code: o.Code, Detail: o.Detail}}
 	}

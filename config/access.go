@@ -3,6 +3,7 @@ package config
 import (
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -13,6 +14,10 @@ type writtenAccess struct {
 	TLSCert        string `env:"TLS_CERT"`
 	TLSKey         string `env:"TLS_KEY"`
 	TrustedProxies string `env:"TRUSTED_PROXIES"`
+
+	Streams           string `env:"STREAMS"`
+	StreamsPerAccount string `env:"STREAMS_PER_ACCOUNT"`
+	StreamIdle        string `env:"STREAM_IDLE"`
 }
 
 // accessSettings returns the rows of the table about access to the API.
@@ -37,6 +42,21 @@ func accessSettings(w *written, c *Config) []*setting {
 			key: "trusted_proxies", written: &w.Access.TrustedProxies, kind: "networks", list: true,
 			help:   "networks of proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8",
 			accept: networks(&c.TrustedProxies),
+		},
+		{
+			key: "streams", written: &w.Access.Streams, standard: "32", kind: "number",
+			help:   "batches, previews and refits over the API that may run at a time",
+			accept: number(&c.Streams, 1, 1000),
+		},
+		{
+			key: "streams_per_account", written: &w.Access.StreamsPerAccount, kind: "number",
+			help:   "of these, how many an account may have, or all requests without a key; by default a quarter",
+			accept: number(&c.StreamsPerAccount, 1, 1000),
+		},
+		{
+			key: "stream_idle", written: &w.Access.StreamIdle, standard: "30s", kind: "duration",
+			help:   "how long a batch may take to send its next line",
+			accept: duration(&c.StreamIdle, time.Second, time.Hour),
 		},
 	}
 }
@@ -80,4 +100,13 @@ func BothOfTLS(c Config) *fault.InvalidError {
 		return fault.Wrong("tls_cert", "tls_cert is required with tls_key: the file with its certificate")
 	}
 	return nil
+}
+
+// ShareOfStreams is the Check of a program that serves the API: an account can't have more
+// streams than there are.
+func ShareOfStreams(c Config) *fault.InvalidError {
+	if c.StreamsPerAccount <= c.Streams || c.Streams == 0 {
+		return nil
+	}
+	return fault.Wrong("streams_per_account", "streams_per_account, %d, is more than streams, %d", c.StreamsPerAccount, c.Streams)
 }

@@ -24,6 +24,8 @@ func defaults() config.Config {
 		EmbeddedAddress: "127.0.0.1:6390",
 		Prefix:          "sl",
 		Listen:          "127.0.0.1:8080",
+		Streams:         32,
+		StreamIdle:      30 * time.Second,
 		Deliver:         true,
 		PushTimeout:     10 * time.Second,
 		Policy:          policy.Default(),
@@ -53,7 +55,7 @@ func defaults() config.Config {
 // such as tiers.
 var keys = []string{ //nolint:gochecknoglobals // a constant table
 	"redis_url", "embedded_address", "prefix", "account", "listen",
-	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "deliver", "push_url", "push_secret", "push_timeout",
+	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "deliver", "push_url", "push_secret", "push_timeout",
 	"email_url", "smtp_password", "email_from", "email_tls", "email_templates", "alert_secret", "allow_internal_webhooks",
 	"alert_retry_min", "alert_retry_max", "alert_retry_for",
 	"policy.time_zone", "policy.user_time_zone", "policy.rules", "policy.quiet_hours", "policy.only", "policy.blackouts", "policy.reach", "policy.on_conflict",
@@ -121,7 +123,7 @@ func TestTheExamplesInTheExampleFile(t *testing.T) {
 	require.Len(t, c.Seeds.Policies, 1)
 	require.Equal(t, "5/minute, 100/calendar_day (Europe/Berlin), quiet 23:00-06:00", c.Seeds.Policies[0].String())
 	require.Equal(t, []accounts.Tier{{
-		Name: "free", RequestsPerMinute: 60, RequestsPerDay: 10000, MessagesPerHour: 100, MessagesPerDay: 500, AlertAt: []int{80, 100},
+		Name: "free", RequestsPerMinute: 60, RequestsPerDay: 10000, LinesPerMinute: 6000, MessagesPerHour: 100, MessagesPerDay: 500, AlertAt: []int{80, 100},
 	}}, c.Seeds.Tiers)
 }
 
@@ -151,17 +153,20 @@ func other() map[string]struct {
 		"trusted_proxies": {"10.0.0.9/8, ::1", func(c config.Config) any { return c.TrustedProxies }, []netip.Prefix{
 			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128"),
 		}},
-		"push_url":         {"https://h/p", func(c config.Config) any { return c.PushURL }, "https://h/p"},
-		"push_secret":      {secret, func(c config.Config) any { return c.PushSecret }, config.Secret(secret)},
-		"push_timeout":     {"29s", func(c config.Config) any { return c.PushTimeout }, 29 * time.Second},
-		"email_url":        {"smtps://u@h:1", func(c config.Config) any { return c.EmailURL }, "smtps://u@h:1"},
-		"smtp_password":    {"hunter2", func(c config.Config) any { return c.SMTPPassword }, config.Secret("hunter2")},
-		"email_from":       {"A <a@h>", func(c config.Config) any { return c.EmailFrom }, "A <a@h>"},
-		"email_tls":        {"none", func(c config.Config) any { return c.EmailTLS }, "none"},
-		"email_templates":  {"/t", func(c config.Config) any { return c.EmailTemplates }, "/t"},
-		"alert_secret":     {secret, func(c config.Config) any { return c.AlertSecret }, config.Secret(secret)},
-		"policy.time_zone": {"Europe/Berlin", func(c config.Config) any { return c.Policy.TimeZone }, "Europe/Berlin"},
-		"policy.rules":     {"3/90s,2/calendar_week", func(c config.Config) any { return c.Policy.String() }, "3/90s, 2/calendar_week"},
+		"streams":             {"9", func(c config.Config) any { return c.Streams }, 9},
+		"streams_per_account": {"3", func(c config.Config) any { return c.StreamsPerAccount }, 3},
+		"stream_idle":         {"2m", func(c config.Config) any { return c.StreamIdle }, 2 * time.Minute},
+		"push_url":            {"https://h/p", func(c config.Config) any { return c.PushURL }, "https://h/p"},
+		"push_secret":         {secret, func(c config.Config) any { return c.PushSecret }, config.Secret(secret)},
+		"push_timeout":        {"29s", func(c config.Config) any { return c.PushTimeout }, 29 * time.Second},
+		"email_url":           {"smtps://u@h:1", func(c config.Config) any { return c.EmailURL }, "smtps://u@h:1"},
+		"smtp_password":       {"hunter2", func(c config.Config) any { return c.SMTPPassword }, config.Secret("hunter2")},
+		"email_from":          {"A <a@h>", func(c config.Config) any { return c.EmailFrom }, "A <a@h>"},
+		"email_tls":           {"none", func(c config.Config) any { return c.EmailTLS }, "none"},
+		"email_templates":     {"/t", func(c config.Config) any { return c.EmailTemplates }, "/t"},
+		"alert_secret":        {secret, func(c config.Config) any { return c.AlertSecret }, config.Secret(secret)},
+		"policy.time_zone":    {"Europe/Berlin", func(c config.Config) any { return c.Policy.TimeZone }, "Europe/Berlin"},
+		"policy.rules":        {"3/90s,2/calendar_week", func(c config.Config) any { return c.Policy.String() }, "3/90s, 2/calendar_week"},
 		"policy.quiet_hours": {
 			"sat,sun 00:00-24:00, 22:00-08:00", func(c config.Config) any { return c.Policy.QuietHours.Lines() },
 			[]string{"sat,sun 00:00-24:00", "22:00-08:00"},

@@ -57,6 +57,12 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"listen", "127.0.0.1:65536", "127.0.0.1:65536", address},
 		{"require_keys", "yes", "yes", "true or false"},
 		{"trusted_proxies", "10.0.0.0/8, proxy", "proxy", "networks and addresses such as 10.0.0.0/8, 192.0.2.7"},
+		{"streams", "0", "0", "a whole number from 1 to 1000"},
+		{"streams", "1001", "1001", "a whole number from 1 to 1000"},
+		{"streams_per_account", "0", "0", "a whole number from 1 to 1000"},
+		{"streams_per_account", "1001", "1001", "a whole number from 1 to 1000"},
+		{"stream_idle", "999ms", "999ms", span + "1s to 1h"},
+		{"stream_idle", "61m", "61m", span + "1s to 1h"},
 		{"push_url", "push.example.com", "push.example.com", push},
 		{"push_url", "ftp://h/p", "ftp://h/…", push},
 		{"push_url", "https:///p", "https…", push},
@@ -92,6 +98,9 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"policy.alert_to", "ada", "ada", "one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts"},
 		{"reach", "367d", "367d", span + "1m to 366d"},
 		{"reach", "30s", "30s", span + "1m to 366d"},
+		{"places_per_day", "0", "0", "a whole number from 1 to 100000"},
+		{"places_per_day", "100001", "100001", "a whole number from 1 to 100000"},
+		{"places_per_day", "1e3", "1e3", "a whole number from 1 to 100000"},
 		{"expire_after", "999ms", "999ms", span + "1s to 366d"},
 		{"keep_records", "forever", "forever", span + "1m to 366d"},
 		{"store_full_at", "85", "85", "a percentage such as 85%, from 50% to 100%"}, // percent? a fraction? ask
@@ -237,6 +246,19 @@ func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
 	}
 	// One complaint about a setting is enough.
 	problem = rejected(t, []string{"REDIS_URL=redis://h", "SENDLIMIT_PUSH_URL=h"}, "", config.NeedsPushTarget)
+	require.Len(t, problem.Rejected, 1)
+}
+
+func TestAnAccountHasAShareOfTheStreams(t *testing.T) {
+	t.Parallel()
+	problem := rejected(t, []string{"SENDLIMIT_STREAMS_PER_ACCOUNT=33"}, "", config.ShareOfStreams)
+	require.EqualError(t, problem, "streams_per_account, 33, is more than streams, 32")
+
+	for _, fine := range [][]string{nil, {"SENDLIMIT_STREAMS_PER_ACCOUNT=32"}, {"SENDLIMIT_STREAMS=1"}} {
+		_, err := config.Load(nil, fine, "", config.ShareOfStreams)
+		require.NoError(t, err)
+	}
+	problem = rejected(t, []string{"SENDLIMIT_STREAMS=0", "SENDLIMIT_STREAMS_PER_ACCOUNT=33"}, "", config.ShareOfStreams)
 	require.Len(t, problem.Rejected, 1)
 }
 

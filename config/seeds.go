@@ -76,6 +76,7 @@ func (r *fileReader) tier(name string, node ast.Node, source string) {
 	r.fields(path, node, source, []seedField{
 		{"requests_per_minute", &tier.RequestsPerMinute, "a whole number"},
 		{"requests_per_day", &tier.RequestsPerDay, "a whole number"},
+		{"lines_per_minute", &tier.LinesPerMinute, "a whole number"},
 		{"messages_per_hour", &tier.MessagesPerHour, "a whole number"},
 		{"messages_per_day", &tier.MessagesPerDay, "a whole number"},
 		{"alert_at", &tier.AlertAt, "a list of percents such as [80, 100]"},
@@ -84,6 +85,7 @@ func (r *fileReader) tier(name string, node ast.Node, source string) {
 	for _, alone := range []accounts.Tier{
 		{Name: nobody, RequestsPerMinute: tier.RequestsPerMinute},
 		{Name: nobody, RequestsPerDay: tier.RequestsPerDay},
+		{Name: nobody, LinesPerMinute: tier.LinesPerMinute},
 		{Name: nobody, MessagesPerHour: tier.MessagesPerHour},
 		{Name: nobody, MessagesPerDay: tier.MessagesPerDay},
 		{Name: nobody, AlertAt: tier.AlertAt},

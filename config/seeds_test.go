@@ -26,7 +26,7 @@ func TestSeedsAreRead(t *testing.T) {
 	hash := strings.Repeat("0a", 32)
 	c, err := config.Load(nil, nil, settingsFile(t, `
 tiers:
-  free: {requests_per_minute: 60, messages_per_hour: 100, messages_per_day: 500, alert_at: []}
+  free: {requests_per_minute: 60, lines_per_minute: 900, messages_per_hour: 100, messages_per_day: 500, alert_at: []}
   open:
 accounts:
   acme:
@@ -40,7 +40,7 @@ accounts:
 `))
 	require.NoError(t, err)
 	require.Equal(t, []accounts.Tier{
-		{Name: "free", RequestsPerMinute: 60, MessagesPerHour: 100, MessagesPerDay: 500, AlertAt: []int{}}, {Name: "open"},
+		{Name: "free", RequestsPerMinute: 60, LinesPerMinute: 900, MessagesPerHour: 100, MessagesPerDay: 500, AlertAt: []int{}}, {Name: "open"},
 	}, c.Seeds.Tiers)
 	require.Len(t, c.Seeds.Accounts, 1)
 	acme := c.Seeds.Accounts[0]
@@ -97,6 +97,7 @@ func TestSeedsAreRefused(t *testing.T) {
 		"tiers: {free: {per_day: 5}}":                                          `unknown setting "tiers.free.per_day": there are requests_per_minute, `,
 		"tiers: {free: 5}":                                                     "a mapping of requests_per_minute, ",
 		"tiers: {free: {messages_per_day: many}}":                              "tiers.free.messages_per_day \"a plain value\" is not allowed: it takes a whole number",
+		"tiers: {free: {lines_per_minute: -1}}":                                "tiers.free.lines_per_minute \"-1\" is not allowed: it takes 0, which is no limit",
 		"accounts: {acme: {keys: sk_hunter2}}":                                 "a list of key_sha256 with scopes",
 		"accounts: {acme: {keys: [sk_hunter2]}}":                               "a mapping of key_sha256, scopes",
 		"accounts: {acme: {contact: [a@example.com]}}":                         "accounts.acme.contact \"a list\" is not allowed: it takes a plain value",

@@ -44,7 +44,7 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 		require.NoError(t, err)
 		return out
 	}
-	require.Equal(t, "name: free\nrequests_per_minute: 60\nrequests_per_day: no limit\nmessages_per_hour: no limit\nmessages_per_day: 500\nalert_at: 80%, 100%\n",
+	require.Equal(t, "name: free\nrequests_per_minute: 60\nrequests_per_day: no limit\nlines_per_minute: no limit\nmessages_per_hour: no limit\nmessages_per_day: 500\nalert_at: 80%, 100%\n",
 		run("tier", "set", "free", "--requests-per-minute", "60", "--messages-per-day", "500"))
 	require.Contains(t, run("tier", "set", "free", "--alert-at", "never"), "messages_per_day: 500\nalert_at: never\n", "the rest stays")
 
@@ -58,7 +58,9 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	require.Equal(t, "NAME  TIER  KEYS  CONTACT           STATE\nacme  free  1     ops@acme.example  enabled\n", run("account", "list"))
 
 	require.Contains(t, run("tier", "set", "free", "--requests-per-day", "900"), "\nrequests_per_day: 900\n")
-	require.Regexp(t, `free +60 +900 +no limit +500 `, run("tier", "list"))
+	require.Contains(t, run("tier", "set", "free", "--lines-per-minute", "6000"), "\nlines_per_minute: 6000\n")
+	require.Contains(t, run("tier", "show", "free", "--json"), `"lines_per_minute":6000`)
+	require.Regexp(t, `free +60 +900 +6000 +no limit +500 `, run("tier", "list"))
 	require.Contains(t, run("account", "show", "acme"), "  - submits of the day: 0, 900 left of 900, until 2026-11-23 01:00:00 CET\n")
 	require.Contains(t, run("account", "show", "acme", "--json"), `"requests":{"submit":{"used":0,"limit":900,"remaining":900,`)
 	run("tier", "set", "free", "--requests-per-day", "0")

@@ -137,6 +137,7 @@ func TestTiers(t *testing.T) {
 	for field, tier := range map[string]accounts.Tier{
 		"tier":                {Name: ""},
 		"requests_per_minute": {Name: "a", RequestsPerMinute: -1},
+		"lines_per_minute":    {Name: "a", LinesPerMinute: accounts.MaxTierLimit + 1},
 		"messages_per_hour":   {Name: "a", MessagesPerHour: accounts.MaxTierLimit + 1},
 		"alert_at":            {Name: "a", AlertAt: []int{100, 80}},
 	} {

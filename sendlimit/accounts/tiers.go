@@ -32,6 +32,9 @@ type Tier struct {
 	// RequestsPerDay is the same for each natural day, in UTC or the time zone of
 	// the event that a request counts as.
 	RequestsPerDay int64
+	// LinesPerMinute is how many lines of batches the API reads for an account in a
+	// minute: a bucket of as many fills evenly, and a batch waits for it.
+	LinesPerMinute int64
 	// MessagesPerHour and MessagesPerDay count accepted messages in the natural
 	// hour and day of their send times, in the account's zone.
 	MessagesPerHour, MessagesPerDay int64
@@ -53,6 +56,7 @@ func (t Tier) Validate() error {
 	}{
 		{"requests_per_minute", t.RequestsPerMinute},
 		{"requests_per_day", t.RequestsPerDay},
+		{"lines_per_minute", t.LinesPerMinute},
 		{"messages_per_hour", t.MessagesPerHour},
 		{"messages_per_day", t.MessagesPerDay},
 	} {
@@ -79,6 +83,7 @@ func (t Tier) Validate() error {
 type storedTier struct {
 	RequestsPerMinute int64 `json:"requests_per_minute,omitempty"`
 	RequestsPerDay    int64 `json:"requests_per_day,omitempty"`
+	LinesPerMinute    int64 `json:"lines_per_minute,omitempty"`
 	MessagesPerHour   int64 `json:"messages_per_hour,omitempty"`
 	MessagesPerDay    int64 `json:"messages_per_day,omitempty"`
 	AlertAt           []int `json:"alert_at,omitzero"` // absent means the default, empty means never
@@ -94,6 +99,7 @@ func decodeTier(name, text, doing string) (Tier, error) {
 	}
 	return Tier{
 		Name: name, RequestsPerMinute: stored.RequestsPerMinute, RequestsPerDay: stored.RequestsPerDay,
+		LinesPerMinute:  stored.LinesPerMinute,
 		MessagesPerHour: stored.MessagesPerHour, MessagesPerDay: stored.MessagesPerDay, AlertAt: stored.AlertAt,
 	}, nil
 }
@@ -103,7 +109,7 @@ func encodeTier(t Tier) ([]byte, error) {
 		return nil, err
 	}
 	text, err := json.Marshal(storedTier{
-		RequestsPerMinute: t.RequestsPerMinute, RequestsPerDay: t.RequestsPerDay,
+		RequestsPerMinute: t.RequestsPerMinute, RequestsPerDay: t.RequestsPerDay, LinesPerMinute: t.LinesPerMinute,
 		MessagesPerHour: t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, AlertAt: t.AlertAt,
 	})
 	if err != nil {

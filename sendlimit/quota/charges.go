@@ -40,6 +40,7 @@ import (
 type Charges struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
+	prefix string
 	within time.Duration // how long a change may take
 	look   time.Duration // how long after that its hold is due
 }
@@ -63,7 +64,7 @@ func New(client redis.UniversalClient, o Options) (*Charges, error) {
 	if o.LookAfter < time.Millisecond {
 		return nil, &fault.InvalidError{Field: "look_after", Value: o.LookAfter.String(), Want: "at least 1 ms"}
 	}
-	return &Charges{client: client, keys: keys, within: o.LookAfter / 2, look: o.LookAfter}, nil
+	return &Charges{client: client, keys: keys, prefix: o.Prefix, within: o.LookAfter / 2, look: o.LookAfter}, nil
 }
 
 // Request asks to charge an account, a throttle or both for a message at a send time.

@@ -35,6 +35,9 @@
 // With an account and long names, the attempt is longer than 64 bytes, beyond which Redis
 // stores a record less compactly.
 //
+// TakeLines counts the lines of an account's batches as they come, in a bucket that fills
+// evenly with its tier's LinesPerMinute.
+//
 // Check and CheckThrottle say what Hold would answer, Usage how much is charged, NextOpen
 // when a throttle has messages left, and Rehearsal answers for a dry run of many messages.
 //

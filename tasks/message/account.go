@@ -118,6 +118,7 @@ type Tier struct {
 type TierLimits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute" required:"false" doc:"Requests in each natural minute, in three separate counters: those that submit, those that read, and all others; 0 is no limit."`
 	RequestsPerDay    int64 `json:"requests_per_day" required:"false" doc:"Requests in each natural day in UTC, in the same three counters; 0 is no limit. If the event that a request counts as has a time zone, the day is that zone's."`
+	LinesPerMinute    int64 `json:"lines_per_minute" required:"false" doc:"Lines of batches in a minute, over all batches of the account; 0 is no limit. A bucket of as many lines fills evenly, and a batch waits for it."`
 	MessagesPerHour   int64 `json:"messages_per_hour" required:"false" doc:"Messages to be sent in each natural hour of the account's time zone; 0 is no limit."`
 	MessagesPerDay    int64 `json:"messages_per_day" required:"false" doc:"Messages to be sent in each natural day of the account's time zone; 0 is no limit."`
 	AlertAt           []int `json:"alert_at,omitzero" doc:"Percents of messages_per_day at which the account's contact is alerted; by default 80 and 100, empty is never."`

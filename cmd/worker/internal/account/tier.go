@@ -46,6 +46,7 @@ func (a *commands) setTierCommand() *cobra.Command {
 			for name, field := range map[string]struct{ into, from *int64 }{
 				"requests-per-minute": {&tier.RequestsPerMinute, &given.RequestsPerMinute},
 				"requests-per-day":    {&tier.RequestsPerDay, &given.RequestsPerDay},
+				"lines-per-minute":    {&tier.LinesPerMinute, &given.LinesPerMinute},
 				"messages-per-hour":   {&tier.MessagesPerHour, &given.MessagesPerHour},
 				"messages-per-day":    {&tier.MessagesPerDay, &given.MessagesPerDay},
 			} {
@@ -65,6 +66,7 @@ func (a *commands) setTierCommand() *cobra.Command {
 		})
 	set.Flags().Int64Var(&given.RequestsPerMinute, "requests-per-minute", 0, "`number` of requests to the API of each kind: submits, reads, and changes; 0 is no limit")
 	set.Flags().Int64Var(&given.RequestsPerDay, "requests-per-day", 0, "`number` of requests of each kind in a natural day, in UTC; 0 is no limit")
+	set.Flags().Int64Var(&given.LinesPerMinute, "lines-per-minute", 0, "`number` of lines of batches over the API; a batch waits for the next one; 0 is no limit")
 	set.Flags().Int64Var(&given.MessagesPerHour, "messages-per-hour", 0, "`number` of messages by their send times; 0 is no limit")
 	set.Flags().Int64Var(&given.MessagesPerDay, "messages-per-day", 0, "`number` of messages by their send times; 0 is no limit")
 	set.Flags().StringVar(&alertAt, "alert-at", "80,100",
@@ -91,9 +93,10 @@ func (a *commands) listTiersCommand() *cobra.Command {
 			if len(all) == 0 {
 				return a.Print("There are no tiers: worker tier set NAME makes one.\n")
 			}
-			return a.printTable("NAME\tREQUESTS/MINUTE\tREQUESTS/DAY\tMESSAGES/HOUR\tMESSAGES/DAY\tALERT AT", func(row func(...any)) {
+			return a.printTable("NAME\tREQUESTS/MINUTE\tREQUESTS/DAY\tLINES/MINUTE\tMESSAGES/HOUR\tMESSAGES/DAY\tALERT AT", func(row func(...any)) {
 				for _, tier := range all {
-					row(tier.Name, cli.FormatLimit(tier.RequestsPerMinute), cli.FormatLimit(tier.RequestsPerDay), cli.FormatLimit(tier.MessagesPerHour), cli.FormatLimit(tier.MessagesPerDay), cli.FormatAlertAt(tier.AlertAt))
+					row(tier.Name, cli.FormatLimit(tier.RequestsPerMinute), cli.FormatLimit(tier.RequestsPerDay), cli.FormatLimit(tier.LinesPerMinute),
+						cli.FormatLimit(tier.MessagesPerHour), cli.FormatLimit(tier.MessagesPerDay), cli.FormatAlertAt(tier.AlertAt))
 				}
 			})
 		})
@@ -136,6 +139,6 @@ func (a *commands) printTier(t accounts.Tier) error {
 	if a.asJSON {
 		return a.PrintJSON(api.TierOf(t))
 	}
-	return a.Print(fmt.Sprintf("name: %s\nrequests_per_minute: %s\nrequests_per_day: %s\nmessages_per_hour: %s\nmessages_per_day: %s\nalert_at: %s\n",
-		t.Name, cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.RequestsPerDay), cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatAlertAt(t.AlertAt)))
+	return a.Print(fmt.Sprintf("name: %s\nrequests_per_minute: %s\nrequests_per_day: %s\nlines_per_minute: %s\nmessages_per_hour: %s\nmessages_per_day: %s\nalert_at: %s\n",
+		t.Name, cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.RequestsPerDay), cli.FormatLimit(t.LinesPerMinute), cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatAlertAt(t.AlertAt)))
 }

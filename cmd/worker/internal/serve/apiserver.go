@@ -80,6 +80,7 @@ func newAPIServer(
 		Metrics: m.handler(logger), Probes: probes(b, c, s.stopping, logger), LoginRefused: m.refusedLogins.Inc,
 		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,
 		Contacts: contact.Rule{AllowInternal: c.AllowInternalWebhooks},
+		Limits:   api.Limits{Streams: c.Streams, StreamsPerAccount: c.StreamsPerAccount, Idle: c.StreamIdle},
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,259 @@
+package api_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// openBatch is a batch of an account whose lines a test sends one by one.
+type openBatch struct {
+	*rig
+
+	lines   *io.PipeWriter
+	status  int
+	header  http.Header
+	answers *bufio.Reader
+}
+
+// opens begins a batch with a line. The key "" is none.
+func (r *rig) opens(key, line string) *openBatch {
+	r.Helper()
+	body, lines := io.Pipe()
+	r.Cleanup(func() { _ = lines.Close() })
+	go func() { _, _ = io.WriteString(lines, line) }()
+	sent, err := http.NewRequestWithContext(r.Context(), http.MethodPost, r.url+"/v1/messages/batch", body)
+	require.NoError(r, err)
+	sent.Header.Set("Content-Type", "application/x-ndjson")
+	if key != "" {
+		sent.Header.Set("Authorization", "Bearer "+key)
+	}
+	got, err := r.http.Do(sent)
+	require.NoError(r, err)
+	r.Cleanup(func() { _ = got.Body.Close() })
+	return &openBatch{rig: r, lines: lines, status: got.StatusCode, header: got.Header, answers: bufio.NewReader(got.Body)}
+}
+
+// says sends a line.
+func (b *openBatch) says(line string) {
+	b.Helper()
+	_, err := io.WriteString(b.lines, line)
+	require.NoError(b, err)
+}
+
+// hears returns the next answer.
+func (b *openBatch) hears() message.Outcome {
+	b.Helper()
+	text, err := b.answers.ReadBytes('\n')
+	require.NoError(b, err)
+	var o message.Outcome
+	require.NoError(b, json.Unmarshal(text, &o), string(text))
+	return o
+}
+
+// submitter creates an account with a tier, and returns a key that submits for it.
+func (r *rig) submitter(name string, tier accounts.Tier) string {
+	r.Helper()
+	tier.Name = name
+	require.NoError(r, r.accounts.SetTier(r.Context(), tier))
+	_, err := r.accounts.Create(r.Context(), accounts.Account{Name: name, Tier: name})
+	require.NoError(r, err)
+	return r.key(name, accounts.ScopeSubmit)
+}
+
+const junkLine = "junk\n"
+
+// Idle batches of one account, which send a line of junk now and then, keep nobody else
+// out.
+func TestOneAccountCanNotTakeAllStreams(t *testing.T) {
+	t.Parallel()
+	for name, keyed := range map[string]bool{"an account": true, "callers without a key": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			key := ""
+			if keyed {
+				key = r.submitter("busy", accounts.Tier{})
+			}
+			var open []*openBatch
+			for range api.DefaultStreams / 4 {
+				b := r.opens(key, junkLine)
+				require.Equal(t, http.StatusOK, b.status)
+				open = append(open, b)
+			}
+			more := request{method: http.MethodPost, target: batchPath, body: junkLine, header: http.Header{"Content-Type": {"application/x-ndjson"}}}
+			if keyed {
+				more.use(key)
+			}
+			for range 2 * api.DefaultStreams { // a refusal takes no place
+				got := r.send(more)
+				require.Equal(t, "5", got.header.Get("Retry-After"))
+				p := r.problem(http.StatusTooManyRequests, got)
+				require.Equal(t, fault.CodeRateLimited, p.Code)
+				require.Contains(t, p.Detail, " 8 batches, previews and refits under way, and no more are allowed")
+			}
+
+			other := r.opens(r.submitter("other", accounts.Tier{}), `{"user":"u","send_at":"now","title":"t"}`+"\n")
+			require.Equal(t, http.StatusOK, other.status)
+			require.Equal(t, message.Accepted, other.hears().Outcome)
+
+			// A batch that ends gives its share back.
+			require.NoError(t, open[0].lines.Close())
+			require.Equal(t, message.Invalid, open[0].hears().Outcome)
+			_, err := open[0].answers.ReadByte()
+			require.ErrorIs(t, err, io.EOF)
+			require.Eventually(t, func() bool { return r.send(more).status == http.StatusOK }, waitFor, 10*time.Millisecond)
+		})
+	}
+}
+
+func TestABatchOfJunkEnds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	good := `{"user":"u","send_at":"now","title":"t"}` + "\n"
+	invalid := "{}\n"
+	// Other lines in between begin the count again, whatever they say.
+	b := r.opens("", good+strings.Repeat(junkLine, 99)+invalid+strings.Repeat(junkLine, 99)+good+strings.Repeat("[]\n", 100))
+	require.Equal(t, http.StatusOK, b.status)
+	require.Equal(t, message.Accepted, b.hears().Outcome)
+	for n := 2; n <= 1+99+1+99+1+100; n++ {
+		o := b.hears()
+		require.Equal(t, n, o.Line)
+		if n != 201 {
+			require.Equal(t, message.Invalid, o.Outcome)
+		}
+	}
+	require.Equal(t, message.Outcome{
+		Outcome: message.Errored, Code: fault.CodeInvalidField, Field: "body", Line: 302,
+		Detail: "100 lines in a row are no JSON objects: send one message a line, as NDJSON: go on with line 302",
+	}, b.hears())
+	_, err := b.answers.ReadByte()
+	require.ErrorIs(t, err, io.EOF)
+}
+
+// Junk does not keep an idle batch open; messages do.
+func TestJunkKeepsNoBatchOpen(t *testing.T) {
+	t.Parallel()
+	const idle = time.Second
+	r := newRig(t, func(o *api.Options) { o.Limits.Idle = idle })
+	b := r.opens("", "{}\n")
+	require.Equal(t, message.Invalid, b.hears().Outcome)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(idle / 5):
+				_, _ = io.WriteString(b.lines, junkLine)
+			}
+		}
+	}()
+	var last message.Outcome
+	for last = b.hears(); last.Outcome == message.Invalid; last = b.hears() {
+		require.Less(t, last.Line, 50)
+	}
+	close(stop)
+	_ = b.lines.CloseWithError(io.ErrClosedPipe)
+	<-ended
+	require.Equal(t, message.Errored, last.Outcome)
+	require.Equal(t, fault.CodeUnavailable, last.Code)
+	require.Regexp(t, `^no JSON object came within 1s, and \d lines that are none: go on with line \d$`, last.Detail)
+}
+
+// A batch waits for the lines of its account, whatever they are, and all batches of the
+// account share them.
+func TestLinesPerMinute(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const line = "{}\n"
+	key := r.submitter("slow", accounts.Tier{LinesPerMinute: 60})
+	first, second := r.opens(key, strings.Repeat(line, 59)), r.opens(key, line)
+	for range 59 {
+		require.Equal(t, message.Invalid, first.hears().Outcome)
+	}
+	require.Equal(t, message.Invalid, second.hears().Outcome)
+
+	// The bucket is empty. This line waits until the store's clock has gone on.
+	heard := make(chan message.Outcome, 1)
+	first.says(line)
+	go func() { heard <- first.hears() }()
+	select {
+	case o := <-heard:
+		require.Fail(t, "the line did not wait", "%+v", o)
+	case <-time.After(300 * time.Millisecond):
+	}
+	r.store.SetTime(now().Add(time.Second))
+	require.Equal(t, message.Invalid, (<-heard).Outcome)
+
+	// Another account does not wait.
+	other := r.opens(r.submitter("other", accounts.Tier{LinesPerMinute: 60}), line)
+	require.Equal(t, message.Invalid, other.hears().Outcome)
+
+	// Without a limit nobody does. A batch follows a change within a second.
+	require.NoError(t, r.accounts.SetTier(t.Context(), accounts.Tier{Name: "slow"}))
+	first.says(line)
+	require.Equal(t, message.Invalid, first.hears().Outcome)
+}
+
+// A batch that would wait for long leaves its place, and says when to come back.
+func TestABatchDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	key := r.submitter("slow", accounts.Tier{LinesPerMinute: 2})
+	b := r.opens(key, "{}\n{}\n{}\n{}\n")
+	require.Equal(t, message.Invalid, b.hears().Outcome)
+	require.Equal(t, message.Invalid, b.hears().Outcome)
+	require.Equal(t, message.Outcome{
+		Outcome: message.Errored, Code: fault.CodeRateLimited, Line: 3, RetryAfterSeconds: 30,
+		Detail: "the account's 2 lines per minute are used up: send the rest in 30 seconds: go on with line 3",
+	}, b.hears())
+	_, err := b.answers.ReadByte()
+	require.ErrorIs(t, err, io.EOF)
+
+	none := r.opens(key, "{}\n")
+	require.Equal(t, http.StatusTooManyRequests, none.status)
+	require.Equal(t, "30", none.header.Get("Retry-After"))
+}
+
+// Lines that were taken in advance and did not come are given back.
+func TestLinesThatDidNotComeAreGivenBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	key := r.submitter("fast", accounts.Tier{LinesPerMinute: 60_000})
+	b := r.opens(key, "{}\n")
+	require.Equal(t, message.Invalid, b.hears().Outcome)
+	require.NoError(t, b.lines.Close())
+	require.Eventually(t, func() bool {
+		g, err := r.options.Charges.TakeLines(t.Context(), "fast", 60_000, 59_999)
+		require.NoError(t, err)
+		return g.Allowed
+	}, waitFor, 10*time.Millisecond)
+}
+
+func TestABatchOfADisabledAccountEnds(t *testing.T) {
+	t.Parallel()
+	var c clock
+	r := newRig(t, func(o *api.Options) { o.Now = c.now })
+	b := r.opens(r.submitter("bad", accounts.Tier{}), "{}\n")
+	require.Equal(t, message.Invalid, b.hears().Outcome)
+	_, err := r.accounts.Set(t.Context(), "bad", accounts.Change{Disabled: new(true)})
+	require.NoError(t, err)
+	c.passes(time.Second)
+	b.says("{}\n")
+	require.Equal(t, message.Outcome{
+		Outcome: message.Errored, Code: fault.CodeUnauthorized, Line: 2, Detail: "the account is disabled: go on with line 2",
+	}, b.hears())
+}
