@@ -180,6 +180,15 @@ func TestNoCallReadsAHundredThousandPlaces(t *testing.T) {
 					_, err := timeline.List(ctx, sendlimit.ListRequest{User: user, Now: now})
 					return err
 				}},
+				{"rehearse", func(ctx context.Context, n int) error {
+					rehearsal := timeline.Rehearse(client)
+					d, err := rehearsal.Check(ctx, request(n, "otp", false))
+					real, judged := timeline.Check(ctx, request(n, "otp", false))
+					if err = errors.Join(err, judged); err == nil && d.Code != real.Code {
+						err = fmt.Errorf("the rehearsal answers %q, and the timeline %q", d.Code, real.Code)
+					}
+					return errors.Join(err, rehearsal.Close(ctx))
+				}},
 				{"record sent", func(ctx context.Context, n int) error {
 					r := request(200+n, "otp", false)
 					_, err := timeline.RecordSent(ctx, sendlimit.SentRequest{User: user, ID: r.ID, At: day.Add(23 * time.Hour), Record: r.Record, Now: day.Add(24 * time.Hour)})

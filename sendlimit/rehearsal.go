@@ -69,9 +69,15 @@ func (r *Rehearsal) on(
 	if request.Category != "" {
 		keys = append(keys, from.Category(request.User, request.Category), to.Category(request.User, request.Category))
 	}
-	_, err = script.Run(ctx, r.client, lua.Rehearse, doing, keys, []any{copiesStay.Milliseconds()})
-	if err != nil {
-		return Decision{}, err
+	for whole := false; !whole; {
+		answer, err := script.Run(ctx, r.client, lua.Rehearse, doing, keys, []any{copiesStay.Milliseconds()})
+		if err != nil {
+			return Decision{}, err
+		}
+		in := script.Read(answer, doing)
+		if whole = in.Int(0) == 1; in.Err != nil {
+			return Decision{}, in.Err
+		}
 	}
 	return judge(ctx, request)
 }
@@ -94,7 +100,7 @@ func (r *Rehearsal) Clear(ctx context.Context) error {
 		lists := make([]*redis.StringSliceCmd, len(partitions))
 		_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for i, p := range partitions {
-				lists[i] = pipe.SMembers(ctx, r.copied.keys.Copies(p))
+				lists[i] = pipe.HKeys(ctx, r.copied.keys.Copies(p))
 			}
 			return nil
 		})

@@ -2,6 +2,7 @@ package sendlimit_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -86,4 +88,38 @@ func TestCopiesOfARehearsalExpireFromTheirFirstWriteOn(t *testing.T) {
 	require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(seen)), func(key string) bool { return strings.Contains(key, ":c:") }))
 	require.NoError(t, rehearsal.Close(t.Context()))
 	require.Empty(t, looks.Keys(t.Context(), "sl-dry-*").Val())
+}
+
+// A large timeline is copied in several calls, so that none takes long. All of it counts,
+// and what the dry run has accepted meanwhile stays.
+func TestARehearsalCopiesInSlices(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
+	require.NoError(t, err)
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	const places = 2500
+	at := time.Now().Add(24 * time.Hour).Truncate(time.Minute)
+	members := make([]redis.Z, places)
+	for n := range members {
+		members[n] = redis.Z{Score: float64(at.Add(time.Duration(n) * time.Minute).UnixMilli()), Member: fmt.Sprintf("m%d", n)}
+	}
+	require.NoError(t, client.ZAdd(t.Context(), keys.Timeline("alice"), members...).Err())
+
+	calls := 0
+	client.AddHook(afterEach{func() { calls++ }})
+	rehearsal := timeline.Rehearse(client)
+	for n, allowed := range map[int]bool{0: false, places - 1: false, places: true} {
+		d, err := rehearsal.Check(t.Context(), sendlimit.Request{User: "alice", ID: "new", At: at.Add(time.Duration(n) * time.Minute)})
+		require.NoError(t, err)
+		require.Equal(t, allowed, d.Allowed, n)
+	}
+	require.GreaterOrEqual(t, calls, 3+3+2, "three slices, and two calls for each later check")
+	copied, err := client.Keys(t.Context(), "sl-dry-*:u:alice").Result()
+	require.NoError(t, err)
+	require.Len(t, copied, 1)
+	require.Equal(t, int64(places), client.ZCard(t.Context(), copied[0]).Val())
+	require.NoError(t, rehearsal.Close(t.Context()))
+	require.Empty(t, client.Keys(t.Context(), "sl-dry-*").Val())
 }

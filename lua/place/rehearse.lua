@@ -8,24 +8,59 @@
 -- KEYS[3]  record of the message (HASH)
 -- KEYS[4]  its copy
 -- KEYS[5]  watch list of the copies
--- KEYS[6]  copies in the partition, to be removed (SET of keys)
+-- KEYS[6]  copies in the partition, to be removed (HASH: key -> "" for a whole copy, or the
+--          cursor at which the next call goes on)
 -- KEYS[7]  places beside the copied timeline, see fragments/places.lua; the real ones
 --          are not copied, since they do not count
 -- KEYS[8]  set of the message's category, see fragments/category.lua (ZSET); optional
 -- KEYS[9]  its copy; with KEYS[8]
 -- ARGV[1]  how long copies stay after their last use if they are not removed, ms
 --
--- Returns  1
--- Cost     O(n) in the user's reservations for the first call of a user, then O(1).
+-- A large timeline is copied in several calls. A place that is moved or cancelled meanwhile
+-- may be in the copy as it was before.
+--
+-- Returns  {1}: all is copied. {0}: call again.
+-- Cost     O(k) in the places that a call copies, about SLICE; O(1) once all is copied.
 
 if #KEYS ~= 7 and #KEYS ~= 9 or #ARGV ~= 1 then
   return redis.error_reply('ERR place/rehearse.lua: wrong number of keys or arguments')
 end
 --@include moving
 
-if redis.call('SADD', KEYS[6], KEYS[2]) == 1 then redis.call('COPY', KEYS[1], KEYS[2]) end
-if redis.call('SADD', KEYS[6], KEYS[4]) == 1 then redis.call('COPY', KEYS[3], KEYS[4]) end
-if KEYS[8] and redis.call('SADD', KEYS[6], KEYS[9]) == 1 then redis.call('COPY', KEYS[8], KEYS[9]) end
-redis.call('SADD', KEYS[6], KEYS[5], KEYS[7])
+local SLICE = 1000 -- places copied in a call; ZSCAN may return a few more
+local ZADD_MOST = 500 -- places added in one command
+local left = SLICE
+
+-- copy_places copies places until the copy is whole or the work of the call is used up. It
+-- reports whether the copy is whole.
+local function copy_places(from, to)
+  local cursor = redis.call('HGET', KEYS[6], to)
+  if cursor == '' then return true end
+  if not cursor and redis.call('ZCARD', from) <= left then
+    redis.call('COPY', from, to)
+    cursor = '0'
+  else
+    if left < SLICE then return false end
+    local read = redis.call('ZSCAN', from, cursor or '0', 'COUNT', SLICE)
+    local places, adding = read[2], {}
+    for k = 1, #places, 2 do
+      adding[#adding + 1], adding[#adding + 2] = places[k + 1], places[k]
+      if #adding == 2 * ZADD_MOST or k + 1 == #places then
+        -- What the dry run has changed already stays.
+        redis.call('ZADD', to, 'NX', unpack(adding))
+        adding = {}
+      end
+    end
+    cursor = read[1]
+    left = 0
+  end
+  redis.call('HSET', KEYS[6], to, cursor == '0' and '' or cursor)
+  return cursor == '0'
+end
+
+if redis.call('HSETNX', KEYS[6], KEYS[4], '') == 1 then redis.call('COPY', KEYS[3], KEYS[4]) end
+local whole = copy_places(KEYS[1], KEYS[2])
+if whole and KEYS[8] then whole = copy_places(KEYS[8], KEYS[9]) end
+redis.call('HSET', KEYS[6], KEYS[5], '', KEYS[7], '')
 for _, key in ipairs({KEYS[2], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[9]}) do redis.call('PEXPIRE', key, ARGV[1]) end
-return 1
+return {whole and 1 or 0}

@@ -47,7 +47,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:q:<account>:<unit>:<start>  STRING  what an account is charged in an hour (h) or day (d), and of
 //	                           a day what is settled (s)
 //	sl:{p0042}:q:~<throttle>:h:<start>     STRING  what a throttle is charged in its minute or hour
-//	sl-dry-<token>:…           the same of a dry run, and {p0042}:copies, SET, what to remove of it
+//	sl-dry-<token>:…           the same of a dry run, and {p0042}:copies, HASH, what to remove of it
 //	sl:{p0042}:o:<user>        HASH  the user's own settings, see UserSettings
 //	sl:{p0042}:users           ZSET  which users have settings, see lua/fragments/index.lua
 //	sl:{p0042}:claims:<policy> SET  tokens of changes that are about to give users the policy; expires
