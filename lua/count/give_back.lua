@@ -10,12 +10,14 @@
 -- ARGV[4]  names of these counters
 -- ARGV[5]  IANA time zone of the natural periods; "" for UTC
 -- ARGV[6]  offsets of that zone, see fragments/zone.lua
+-- ARGV[7]  token of the call: a repeated one, whose reply was lost, takes off nothing more.
+--          It is kept for a minute under KEYS[1] and "~<token>" (STRING)
 --
 -- Returns  {1, when}, also if nothing was left to give back.
 --          Or {-2, when, zone}: the event's time zone is this one. Nothing is done.
 -- Cost     O(c) in the counters.
 
-if not ((#KEYS == 1 or #KEYS == 2) and #ARGV == 6) then
+if not ((#KEYS == 1 or #KEYS == 2) and #ARGV == 7) then
   return redis.error_reply('ERR count/give_back.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -25,10 +27,13 @@ end
 --@include counters
 --@include counters_change
 
+local REPEATED = 60000 -- ms within which a client repeats a call
+local mark = KEYS[1] .. '~' .. ARGV[7]
+if redis.call('EXISTS', mark) == 1 then return {1, now} end
 if ARGV[2] == '' then
   for i = 1, #counted do redis.call('DEL', counted[i].key) end
 else
   check_counters(counted, 0)
-  give_back_counters(counted, tonumber(ARGV[2]))
+  if give_back_counters(counted, tonumber(ARGV[2])) then redis.call('SET', mark, 1, 'PX', REPEATED) end
 end
 return {1, now}

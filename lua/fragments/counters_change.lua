@@ -18,8 +18,9 @@ end
 
 -- give_back_counters takes n off each counter of a list that check_counters has
 -- read, never below zero. It creates no key. A window that began after now did not
--- count what is given back.
+-- count what is given back. It reports whether it took something off.
 local function give_back_counters(list, n)
+  local given = false
   for _, c in ipairs(list) do
     local back = math.min(n, c.used)
     if c.length and now < c.from then back = 0 end
@@ -29,5 +30,7 @@ local function give_back_counters(list, n)
       redis.call('DECRBY', c.key, back)
     end
     c.used = c.used - back
+    given = given or back > 0
   end
+  return given
 end

@@ -27,8 +27,7 @@ if #KEYS ~= 7 and #KEYS ~= 9 or #ARGV ~= 1 then
 end
 --@include moving
 
-local SLICE = 1000 -- places copied in a call; ZSCAN may return a few more
-local ZADD_MOST = 500 -- places added in one command
+local SLICE = 500 -- places copied in a call; ZSCAN may return a few more
 local left = SLICE
 
 -- copy_places copies places until the copy is whole or the work of the call is used up. It
@@ -45,7 +44,7 @@ local function copy_places(from, to)
     local places, adding = read[2], {}
     for k = 1, #places, 2 do
       adding[#adding + 1], adding[#adding + 2] = places[k + 1], places[k]
-      if #adding == 2 * ZADD_MOST or k + 1 == #places then
+      if #adding == 2 * SLICE or k + 1 == #places then
         -- What the dry run has changed already stays.
         redis.call('ZADD', to, 'NX', unpack(adding))
         adding = {}

@@ -117,10 +117,11 @@ func (c *Counters) Peek(ctx context.Context, r Request) (Decision, error) {
 // raised.
 //
 // Do not give back a call that was not counted, nor one twice: the room would be
-// taken from another.
+// taken from another. If the client repeats the command since the reply was lost, the call
+// is given back once.
 func (c *Counters) GiveBack(ctx context.Context, r Request) error {
 	r.Alert = nil
-	_, err := c.call(ctx, lua.GiveBack, "giving a call back", r)
+	_, err := c.call(ctx, lua.GiveBack, "giving a call back", r, keyspace.NewToken())
 	return err
 }
 
@@ -134,7 +135,7 @@ func (c *Counters) GiveBack(ctx context.Context, r Request) error {
 // Do not give a call back that was counted before a Reset.
 func (c *Counters) Reset(ctx context.Context, r Request) error {
 	r.Alert, r.N, r.reset = nil, 1, true
-	_, err := c.call(ctx, lua.GiveBack, "resetting counters", r)
+	_, err := c.call(ctx, lua.GiveBack, "resetting counters", r, keyspace.NewToken())
 	return err
 }
 
@@ -142,8 +143,8 @@ func (c *Counters) Reset(ctx context.Context, r Request) error {
 // which is not the event's.
 const otherZone = -2
 
-// call runs a script. It runs it again if it did not know the event's time zone.
-func (c *Counters) call(ctx context.Context, lua *redis.Script, doing string, r Request) (script.Reply, error) {
+// call runs a script, with more arguments of its own. It runs it again if it did not know the event's time zone.
+func (c *Counters) call(ctx context.Context, lua *redis.Script, doing string, r Request, more ...any) (script.Reply, error) {
 	r.N = cmp.Or(r.N, 1)
 	alert, err := r.validate()
 	if err != nil {
@@ -162,7 +163,7 @@ func (c *Counters) call(ctx context.Context, lua *redis.Script, doing string, r 
 		if err != nil {
 			return nil, err
 		}
-		answer, err := script.Run(ctx, c.client, lua, doing, keys, args)
+		answer, err := script.Run(ctx, c.client, lua, doing, keys, append(args, more...))
 		if err != nil {
 			return nil, err
 		}

@@ -67,7 +67,8 @@ const DefaultPrefix = "sl"
 //	sl:swept                   STRING  that somebody looked for lost messages; expires when it is time again
 //	sl:meta                    HASH  the version of this layout
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
-//	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period
+//	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period.
+//	                           Beside them ~<token>, STRING, that a call was given back, for a minute
 //	sl:{p0042}:event:<name>    HASH  the limits of an event, see lua/fragments/counted.lua
 //	sl:{p0042}:ev:<name>:<key>:<name>:<start>  the same as :count:, of calls of the event. All keys of an event are in
 //	                           its partition, with the notices that its counters raise

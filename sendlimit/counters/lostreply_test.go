@@ -1,0 +1,72 @@
+package counters_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+)
+
+// lossyConn loses a reply once lose is set: the connection ends after the command.
+type lossyConn struct {
+	net.Conn
+
+	lose *atomic.Bool
+}
+
+func (c lossyConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err == nil && c.lose.CompareAndSwap(true, false) {
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// The client repeats a call whose reply was lost: what it gives back is given back once.
+func TestGiveBacksWhoseReplyIsLost(t *testing.T) {
+	t.Parallel()
+	server, _ := redistest.Embedded(t)
+	lose := &atomic.Bool{}
+	client := redis.NewClient(&redis.Options{
+		Addr: server.Addr(),
+		Dialer: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			return lossyConn{conn, lose}, err
+		},
+	})
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	c, err := counters.New(client, "")
+	require.NoError(t, err)
+	call := counters.Request{
+		Key: "alice", N: 10, At: time.Date(2050, 11, 22, 11, 11, 11, 0, time.UTC),
+		Counters: []counters.Counter{
+			{Name: "requests_per_day", Limit: 10, Period: calendar.Day}, {Name: "burst", Limit: 10, Window: time.Hour},
+		},
+	}
+	d, err := c.Count(t.Context(), call)
+	require.NoError(t, err)
+	require.True(t, d.Allowed)
+	call.N = 2
+	for used := int64(8); used >= 4; used -= 2 { // another call is another one
+		lose.Store(true)
+		require.NoError(t, c.GiveBack(t.Context(), call))
+		require.False(t, lose.Load(), "a reply was lost")
+		d, err = c.Peek(t.Context(), call)
+		require.NoError(t, err)
+		for _, u := range d.Counters {
+			require.Equal(t, used, u.Used, u.Counter.Name)
+		}
+	}
+	for _, key := range server.Keys() {
+		require.Positive(t, server.TTL(key), key)
+	}
+}
