@@ -1,0 +1,65 @@
+package api_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+)
+
+// unreadBody notes whether somebody reads it.
+type unreadBody struct {
+	*strings.Reader
+
+	read bool
+}
+
+func (b *unreadBody) Read(p []byte) (int, error) {
+	b.read = true
+	return b.Reader.Read(p) //nolint:wrapcheck // stands in for the body
+}
+
+func (b *unreadBody) Close() error { return nil }
+
+// A caller who may not do something can't make the server read a body.
+func TestNoBodyIsReadBeforeTheCallerIsKnown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	// ask reports whether the body of a request was read.
+	ask := func(o operation, key string) (status int, read bool) {
+		target := strings.NewReplacer("{", "", "}", "").Replace(o.path)
+		body := &unreadBody{Reader: strings.NewReader("{}")}
+		q := httptest.NewRequestWithContext(t.Context(), o.method, target, body)
+		q.Header.Set("Content-Type", "application/json")
+		if o.path == batchPath {
+			q.Header.Set("Content-Type", "application/x-ndjson")
+		}
+		if key != "" {
+			q.Header.Set("Authorization", "Bearer "+key)
+		}
+		got := httptest.NewRecorder()
+		r.handler.ServeHTTP(got, q)
+		return got.Code, body.read
+	}
+	reader, all, reads := r.key("reader", accounts.ScopeRead), r.key("op", accounts.ScopeAdmin), 0
+	for _, o := range operations() {
+		for _, key := range []string{"", "sk_wrong"} {
+			status, read := ask(o, key)
+			require.Contains(t, []int{http.StatusUnauthorized, http.StatusTooManyRequests}, status, "%s %s", o.method, o.path)
+			require.False(t, read, "%s %s", o.method, o.path)
+		}
+		if scopeOf(o) != accounts.ScopeRead {
+			status, read := ask(o, reader)
+			require.Equal(t, http.StatusForbidden, status, "%s %s", o.method, o.path)
+			require.False(t, read, "%s %s", o.method, o.path)
+		}
+		if _, read := ask(o, all); read {
+			reads++
+		}
+	}
+	require.Greater(t, reads, 5, "the bodies of a caller who may are read")
+}
