@@ -183,9 +183,9 @@ func TestNoCallReadsAHundredThousandPlaces(t *testing.T) {
 				{"rehearse", func(ctx context.Context, n int) error {
 					rehearsal := timeline.Rehearse(client)
 					d, err := rehearsal.Check(ctx, request(n, "otp", false))
-					real, judged := timeline.Check(ctx, request(n, "otp", false))
-					if err = errors.Join(err, judged); err == nil && d.Code != real.Code {
-						err = fmt.Errorf("the rehearsal answers %q, and the timeline %q", d.Code, real.Code)
+					direct, failed := timeline.Check(ctx, request(n, "otp", false))
+					if err = errors.Join(err, failed); err == nil && d.Code != direct.Code {
+						err = fmt.Errorf("the rehearsal answers %q, and the timeline %q", d.Code, direct.Code)
 					}
 					return errors.Join(err, rehearsal.Close(ctx))
 				}},
