@@ -20,7 +20,7 @@ type unreadBody struct {
 
 func (b *unreadBody) Read(p []byte) (int, error) {
 	b.read = true
-	return b.Reader.Read(p) //nolint:wrapcheck // stands in for the body
+	return b.Reader.Read(p)
 }
 
 func (b *unreadBody) Close() error { return nil }
