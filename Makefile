@@ -30,10 +30,12 @@ test: ## Run all tests: the short ones with the race detector, the long ones wit
 	@tools/test.sh
 
 .PHONY: soak
-soak: ## Run for hours: 5,000 rounds of killed processes, a minute without workers, a minute of full API
+soak: ## Run for hours: 5,000 rounds of killed processes, 200 of outages, a minute without workers, a minute of full API
 	@tools/install-packages.sh
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_API_SOAK=1m SENDLIMIT_TEST_OUTAGE=1m \
 	  go test -count=1 -run '^(TestAPISoak|TestAWhileWithoutWorkers)$$' ./integration
+	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_OUTAGES=200 \
+	  go test -count=1 -timeout 4h -parallel 4 -run '^TestOutagesOfEveryKind$$' ./integration
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_CRASH_ROUNDS=5000 \
 	  go test -count=1 -timeout 4h -run '^TestCrashPoints' ./integration
 
