@@ -23,17 +23,22 @@ local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
 local classes, excluded = {}, {}
 local resume_at, resume_rule, resume_class = string.match(ARGV[21], '^(%S+) (%S+) ?(.*)$')
 
+-- begin lets a class begin with its first message, or where an earlier call ended.
+local function begin(class)
+  class.from, class.in_the_way, class.goes_on, class.next_free = now, nil, false, nil
+  if resume_class == class.name then
+    class.from, class.in_the_way, class.goes_on = tonumber(resume_at), tonumber(resume_rule), true
+  end
+end
+
 -- class_of returns the class of a category; false stands for no category.
 local function class_of(category)
   local name = category or ''
   if not classes[name] then
     local rules = rules_in(rule_words, category_words, category)
     if name == '' or rules.category or rules.exempt then
-      local class = {name = name, rules = rules, from = now}
-      if resume_class == name then
-        class.from, class.in_the_way, class.goes_on = tonumber(resume_at), tonumber(resume_rule), true
-      end
-      classes[name] = class
+      classes[name] = {name = name, rules = rules}
+      begin(classes[name])
     else
       classes[name] = class_of(false)
     end
@@ -44,6 +49,7 @@ end
 -- late_ones returns the user's messages that are late and wait for nothing else,
 -- oldest first, and whether `this` may come after those listed. Their present places
 -- do not count, as all of them are placed anew; neither do those of expired exempt ones.
+-- One that expired and may have arrived keeps its place, which counts.
 -- An older one of its class that is being sent holds a message up: only its own claim
 -- places it. Until when one older than `this` is being sent is noted in the class.
 local function late_ones()
@@ -83,7 +89,7 @@ local function late_ones()
       end
     end
     if m then
-      excluded[other] = true
+      if not m.doubt or now < m.expires then excluded[other] = true end
       local waits = m ~= this and m.class.sending -- until its own claim places it
       if not waits and #late < MOST then
         late[#late + 1] = m
@@ -201,28 +207,44 @@ local function give(m, time)
   class.knows = #given
 end
 
+-- keep_place lets the place of a message count that may have arrived and is not sent again.
+-- All are judged anew: the place did not count for those before it.
+local function keep_place(m, late)
+  m.ends, excluded[m.id] = true, nil
+  given = {of = {}}
+  for _, class in pairs(classes) do begin(class) end
+  for k = 1, #late do late[k].to = nil end
+end
+
 -- judge sorts late messages and finds times for as many of them as one call can, and returns how many
 -- it judged. If the first one needs more than one call, it also returns where its
 -- search continues, and its class, as in the reply.
 local function judge(late)
   add_waiting(late)
   table.sort(late, older)
-  for k = 1, #late do
+  local k = 1
+  while k <= #late do
     local m = late[k]
-    if now < m.expires then
+    k = k + 1
+    if now < m.expires and not m.ends then
       local after = last_waiting(m)
       if after and after > m.class.from then m.class.from, m.class.next_free = after, nil end
-      if not search_in(m.class, k) then return k - 1 end
+      if not search_in(m.class, k - 1) then return k - 2 end
       local free, resume, first = m.class.next_free(math.min(m.expires - 1, now + reach))
       local class = m.class
       -- What an earlier call found in its way came first. If nothing was in its own way,
       -- the reason is that of the one before it.
       if not class.goes_on then class.in_the_way = first or class.in_the_way end
-      if resume and k > 1 then return k - 1 end
+      if resume and k > 2 then return k - 2 end
       class.in_the_way = class.in_the_way or first
       if resume then return 0, resume, (class.in_the_way or '-') .. ' ' .. class.name end
       class.goes_on, m.rule = false, class.in_the_way
-      if free then give(m, free) end
+      if free then
+        give(m, free)
+      elseif m.doubt then
+        keep_place(m, late)
+        k = 1
+      end
     end
   end
   return #late

@@ -68,24 +68,41 @@ type planned struct {
 // plan gives each of the oldest candidates, in the order in which they were promised, the
 // next free time from now on. No candidate gets a time before the previous one of its
 // class, or before one that was late earlier and still waits. The former places of
-// candidates do not count.
+// candidates do not count, except of those that may have arrived and get no other: they end.
 func (m *mailbox) plan(candidates []*message, claiming *message) []planned {
+	end := make(map[*message]bool)
+	for {
+		plan, ends := m.planWithout(end, candidates, claiming)
+		if ends == nil {
+			return plan
+		}
+		end[ends] = true
+	}
+}
+
+// planWithout is plan with messages that are known to end. It returns the first other one
+// that may have arrived and gets no place, or nil.
+func (m *mailbox) planWithout(end map[*message]bool, candidates []*message, claiming *message) (plan []planned, ends *message) {
 	g := m.regime()
 	placed := candidates[:min(len(candidates), mostPlaced)]
 	placed = append(slices.Clone(placed), m.displaced(placed)...)
 	slices.SortFunc(placed, byPromise)
 	others := m.remembered().counted()
+	keeps := func(known *message) bool {
+		return end[known] || known.doubt && !m.now.Before(known.expiry(m.options.ExpireAfter))
+	}
 	for _, known := range slices.Concat(candidates, placed) {
-		others = others.remove(known.id)
+		if !keeps(known) {
+			others = others.remove(known.id)
+		}
 	}
 	for id, known := range m.messages {
 		gone := g.exempt[known.category] && !m.now.Before(known.expiry(m.options.ExpireAfter)) || slices.Contains(g.optOut, known.category)
-		if m.isLate(known) && (!known.doubt && gone || !g.exempt[known.category] && m.heldUp(known, claiming)) {
+		if m.isLate(known) && !keeps(known) && (!known.doubt && gone || !g.exempt[known.category] && m.heldUp(known, claiming)) {
 			others = others.remove(id) // its claim will drop it, or give it another place
 		}
 	}
 	from, reasons := make(map[string]int64), make(map[string][]string)
-	var plan []planned
 	for _, known := range placed {
 		class, terms := g.class(known.category), g.termsOf(known.category)
 		if from[class] == 0 {
@@ -97,7 +114,13 @@ func (m *mailbox) plan(candidates []*message, claiming *message) []planned {
 			plan = append(plan, planned{message: known, dropped: reasonExpired})
 			continue
 		}
-		free, ok := terms.nextFree(others, from[class], cut(expiry)-1)
+		free, ok := int64(0), false
+		if !end[known] {
+			free, ok = terms.nextFree(others, from[class], cut(expiry)-1)
+		}
+		if !ok && !end[known] && (known.doubt || known.state == sending) {
+			return nil, known
+		}
 		if !ok {
 			plan = append(plan, planned{message: known, dropped: reasonNoFreeTime})
 			continue
@@ -108,7 +131,7 @@ func (m *mailbox) plan(candidates []*message, claiming *message) []planned {
 		plan = append(plan, planned{message: known, to: free, reasons: reasons[class]})
 		others, from[class] = others.add(entry{at: free, id: known.id, category: known.category}), free
 	}
-	return plan
+	return plan, nil
 }
 
 // byPromise compares messages by the times that were promised first, then by id.
