@@ -75,7 +75,8 @@ func (w *wholeScripts) ProcessPipelineHook(next redis.ProcessPipelineHook) redis
 	}
 }
 
-// during runs commands. If they are one script, it notes what the script did.
+// during runs commands. If they are one script, it notes what the script did that Redis says
+// failed.
 func (w *wholeScripts) during(ctx context.Context, cmds []redis.Cmder, run func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,7 +86,8 @@ func (w *wholeScripts) during(ctx context.Context, cmds []redis.Cmder, run func(
 		before = w.contents(ctx)
 	}
 	err := run()
-	if script && err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+	_, replied := errors.AsType[redis.Error](err) // no answer in time says nothing
+	if script && replied && !redis.HasErrorPrefix(err, "NOSCRIPT") {
 		w.failed++
 		if after := w.contents(ctx); !slices.Equal(before, after) {
 			w.torn = append(w.torn, fmt.Sprintf("%v: %.200v", err, cmds[0].Args()[2:]))

@@ -246,7 +246,7 @@ func TestTheLogHidesWhoIsAlerted(t *testing.T) {
 	require.NotRegexp(t, "team|boss", worker.stderr.String())
 }
 
-// Pitfall 55: the worker's clock and the store's three seconds apart.
+// Pitfall 55: the worker's clock and the store's half a minute apart.
 func TestClocksApartAreSaid(t *testing.T) {
 	t.Parallel()
 	const apart = "the clocks of the store and of this machine differ"
@@ -255,10 +255,10 @@ func TestClocksApartAreSaid(t *testing.T) {
 
 	// The store's clock stands still while a worker starts.
 	began := time.Now()
-	m.SetTime(began.Add(3 * time.Second))
+	m.SetTime(began.Add(30 * time.Second))
 	ahead, err := time.ParseDuration(start(t, environ).attribute(t, apart, "store_ahead"))
 	require.NoError(t, err)
-	require.InDelta(t, 3, ahead.Seconds(), time.Since(began).Seconds())
+	require.InDelta(t, 30, ahead.Seconds(), time.Since(began).Seconds())
 
 	began = time.Now()
 	m.SetTime(began.Add(-3 * time.Second))

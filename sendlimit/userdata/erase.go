@@ -52,11 +52,11 @@ func (u *Users) Erase(ctx context.Context, user string, progress Progress) (Eras
 func (u *Users) eraseFrom(ctx context.Context, k userKey, user string) (int, error) {
 	const doing = "removing a user's entries"
 	if k.kind == copiesKey {
-		members, err := u.copiesOf(ctx, k.key, keysOfUser(u.keys, user))
-		if err != nil || len(members) == 0 {
+		copies, err := u.copiesOf(ctx, k.key, keysOfUser(u.keys, user))
+		if err != nil || len(copies) == 0 {
 			return 0, err
 		}
-		removed, err := u.client.SRem(ctx, k.key, anyOf(members)...).Result()
+		removed, err := u.client.HDel(ctx, k.key, copies...).Result()
 		return int(removed), store.Explain(err, doing)
 	}
 	entries, err := u.members(ctx, k.key, k.kind.entryOf(user))

@@ -211,20 +211,20 @@ func (u *Users) members(ctx context.Context, key string, parse func(member strin
 	}
 }
 
-// copiesOf lists the user's keys in the set of what copies a dry run has made.
+// copiesOf lists the user's keys among the copies that a dry run has made.
 func (u *Users) copiesOf(ctx context.Context, key string, own userKeys) ([]string, error) {
 	var found []string
 	var cursor uint64
 	for {
-		var page []string
+		var page []string // field and value in turn
 		var err error
-		page, cursor, err = u.client.SScan(ctx, key, cursor, "", scanCount).Result()
+		page, cursor, err = u.client.HScan(ctx, key, cursor, "", scanCount).Result()
 		if err != nil {
 			return nil, store.Explain(err, "looking through the copies of a dry run")
 		}
-		for _, member := range page {
-			if k, ok := own.parse(member); ok && !k.kind.shared() {
-				found = append(found, member)
+		for i := 0; i < len(page); i += 2 {
+			if k, ok := own.parse(page[i]); ok && !k.kind.shared() {
+				found = append(found, page[i])
 			}
 		}
 		if cursor == 0 {
