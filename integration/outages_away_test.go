@@ -50,6 +50,7 @@ func (o *outages) goAway(a awayPlan) {
 	case queueLost:
 		o.await(func() bool { return o.loseQueue() == nil })
 		back = o.began.Add(time.Hour) // the relay finds each message after its time
+	case machineAway: // nobody plans that
 	}
 	if now := time.Now(); now.After(back) {
 		back = now

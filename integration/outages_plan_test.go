@@ -47,7 +47,7 @@ func (p awayPlan) String() string {
 		if p.hangs {
 			how = ", hangs"
 		}
-	case queueLost:
+	case queueLost, machineAway:
 	}
 	return fmt.Sprintf("%s away after %s for %s%s", p.what, p.from, p.lasts, how)
 }
@@ -111,6 +111,7 @@ func drawOutages(random *rand.Rand, quietAt time.Duration) outagesPlan {
 			a.hangs = random.IntN(2) == 0
 		case queueLost:
 			a.lasts = 0
+		case machineAway: // nobody plans that
 		}
 		p.away = append(p.away, a)
 	}

@@ -53,7 +53,7 @@ func TestOutagesOfEveryKind(t *testing.T) {
 	}
 	first := rand.Uint64N(1 << 30)
 	for i := range rounds {
-		seed := first + uint64(i) //nolint:gosec // there are some
+		seed := first + uint64(i)
 		// The name shows how to repeat it.
 		t.Run(fmt.Sprintf("%s=%d", outagesSeedEnv, seed), func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -268,12 +269,9 @@ func (o *outages) classOf(p promise) string {
 
 // clock spells times of a story.
 func clock(times ...time.Time) string {
-	var text string
+	words := make([]string, len(times))
 	for i, at := range times {
-		if i > 0 {
-			text += ", "
-		}
-		text += at.UTC().Format("15:04:05.000")
+		words[i] = at.UTC().Format("15:04:05.000")
 	}
-	return text
+	return strings.Join(words, ", ")
 }

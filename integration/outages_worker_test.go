@@ -37,8 +37,8 @@ const (
 	outagesLookAfter    = time.Second
 	outagesOverdueAfter = 2 * time.Second
 	outagesRelayEvery   = 500 * time.Millisecond
-	outagesRetryMin     = 200 * time.Millisecond
-	outagesRetryMax     = time.Second
+	outagesFirstRetry   = 200 * time.Millisecond
+	outagesLastRetry    = time.Second
 	outagesIOTimeout    = time.Second
 )
 
@@ -56,7 +56,7 @@ func TestOutagesWorkerProcess(t *testing.T) {
 		SettleMargin:    outagesSettleMargin,
 		ShutdownTimeout: outagesShutdown,
 		Tolerance:       outagesTolerance,
-		Retries:         retry.Policy{Min: outagesRetryMin, Max: outagesRetryMax, Attempts: 1000},
+		Retries:         retry.Policy{Min: outagesFirstRetry, Max: outagesLastRetry, Attempts: 1000},
 		RelayEvery:      outagesRelayEvery,
 	})
 	require.NoError(t, err)
