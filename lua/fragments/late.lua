@@ -11,8 +11,7 @@
 -- expired does not count: its task will drop it, and a younger message must not get
 -- the place that becomes free then. The same holds for one that the user does not want.
 --
--- Needs the locals of message/claim.lua, such as the message `this`.
---@include id_order
+-- Needs the locals of message/claim.lua, such as the message `this`, and fragments/overdue.lua.
 local MOST, LOOKED = 100, 1000 -- messages placed, records looked at, in one call
 local LOOK = 4 -- steps of a look, see near
 WORK = 15000 -- more than in other scripts: a claim places a whole backlog
@@ -152,8 +151,6 @@ local function add_waiting(late)
     end
   end
 end
-
-local ended_since = {} -- ids in KEYS[7] of messages that do not wait any more
 
 -- last_waiting returns the time of the message of the class of m that was promised last
 -- before m, was late before and waits for its time, or nil. One that failed and waits for

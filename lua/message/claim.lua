@@ -57,14 +57,16 @@
 --          ("-" for nothing, a number as in fragments/search.lua) and its class,
 --          notices, changes ...}: ask again
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua: late messages only
---          {RULES_OLD, now}            the same, or what is on time after another delivery
+--          {RULES_OLD, now}            the same, or what is on time after another delivery or
+--                                      behind an older late one
 --          account is the charged account, "" for none. notices is an array of the
 --          ids of alerts' notices. changes has five elements for each changed message
 --          of the user, but not for the drop of this one: id, new generation, new
 --          time, former time, account; for a dropped one: id, reason, 0, send time,
 --          account.
 -- Cost     On time, O(log n) in the user's reservations and the partition's watch
---          list. Late, also O(k) in those since the late mark and from now until the
+--          list; at a later place also O(k) in the older messages that wait, at most
+--          1,000. Late, also O(k) in those since the late mark and from now until the
 --          last time given: at most LOOKED records and WORK steps of all searches.
 
 if #KEYS ~= 7 or #ARGV ~= 22 then
@@ -81,11 +83,13 @@ local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6
 --@include ended
 --@include opt_out
 --@include fair
+local records = string.sub(record, 1, #record - #id)
 
 local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'b', 'q', 'y',
   'v', 'l')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
 local promised, notices = tonumber(r[12]), {}
+--@include overdue
 
 local function send(try)
   local taken_over = state == SENDING and try > tries and 1 or 0
@@ -99,10 +103,12 @@ local function hold()
   call('HSET', record, 's', SENDING, 'o', nonce, 'u', lease_end, 'n', tries + 1)
   if state == SENDING then call('HSET', record, 'q', 1) end
   if r[14] or r[17] then call('HDEL', record, 'b', 'v', 'l') end
+  if promised then call('ZREM', KEYS[7], id, unpack(ended_since)) end
   call('ZADD', watch, lease_end, member)
 end
 
 local unwanted = r[10] and r[2] == generation and opted_out(timeline, ARGV[9], r[10])
+local overdue -- what overdue_before returned
 if r[2] == generation then
   if state == PENDING then
     -- The common case: it does not depend on the user's other messages.
@@ -110,8 +116,11 @@ if r[2] == generation then
     if now < due then return {EARLY, now, due} end
     if now <= at + ARGV[17] and not unwanted and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
         and at >= (tonumber(ARGV[19]) or at) then
-      hold()
-      return send(tries + 1)
+      overdue = promised and tries == 0 and overdue_before()
+      if not overdue then
+        hold()
+        return send(tries + 1)
+      end
     end
   elseif state == SENDING then
     if r[5] == nonce then return send(tries) end
@@ -146,7 +155,6 @@ if rules_until and now > rules_until then return {RULES_OLD, now} end
 --@include category
 --@include places
 local user = string.sub(member, #generation + #id + 3)
-local records = string.sub(record, 1, #record - #id)
 local changes = {}
 
 -- finish ends a message without delivery.
@@ -198,7 +206,7 @@ if at < (tonumber(ARGV[19]) or at) then
 end
 if now >= this.expires then return {DROP, now, at, drop(this, 'expired'), account_of(r[16]), notices} end
 if unwanted then return {DROP, now, at, drop(this, 'opted_out'), account_of(r[16]), notices} end
-if now <= at + ARGV[17] then
+if now <= at + ARGV[17] and not overdue then
   hold()
   return send(tries + 1)
 end
@@ -225,6 +233,14 @@ end
 
 this.class = class_of(r[10])
 local rules = this.class.rules
+if overdue then -- on time, unless an older one of its class is not
+  local waits = false
+  for k = 1, #overdue do waits = waits or class_of(overdue[k]) == this.class end
+  if not waits or rules.exempt or this.beside then
+    hold()
+    return send(tries + 1)
+  end
+end
 if rules.exempt then
   sent_late()
   put_place(record, id, now, this.beside, rules.uncounted, this.category)

@@ -106,7 +106,7 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 		return m.drop(known, d.Nonce, reasonExpired, c)
 	case slices.Contains(m.regime().optOut, known.category):
 		return m.drop(known, d.Nonce, reasonOptedOut, c)
-	case m.now.After(known.at.Add(m.options.Tolerance)):
+	case m.now.After(known.at.Add(m.options.Tolerance)), m.olderIsOverdue(known):
 		return m.expectLateClaim(known, d.Nonce, c)
 	}
 	c.TakenOver = known.state == sending

@@ -185,6 +185,24 @@ func (m *mailbox) lastWaiting(late *message, placed []*message) int64 {
 	return cut(last.at)
 }
 
+// olderIsOverdue reports whether a message that is on time at a later place has to wait for
+// an older one of its class, which was late before and is late again. Neither was tried.
+func (m *mailbox) olderIsOverdue(younger *message) bool {
+	g := m.regime()
+	if younger.state != pending || younger.promised.IsZero() || younger.attempts > 0 ||
+		g.exempt[younger.category] || younger.uncounted {
+		return false
+	}
+	for _, known := range m.messages {
+		gone := !m.now.Before(known.expiry(m.options.ExpireAfter)) || slices.Contains(g.optOut, known.category) && !known.doubt
+		if m.isLate(known) && !known.promised.IsZero() && known.notBefore.IsZero() && known.attempts == 0 && !known.uncounted &&
+			!gone && known != younger && byPromise(known, younger) < 0 && g.class(known.category) == g.class(younger.category) {
+			return true
+		}
+	}
+	return false
+}
+
 // anotherFirst reports whether the oldest message of the class that is not
 // dropped is another one, and can be sent immediately.
 func (m *mailbox) anotherFirst(plan []planned, claiming *message) bool {

@@ -1,0 +1,86 @@
+package messages_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+// tellLost tells of three late messages that were placed at 11:00, 11:01 and 11:02. The
+// first one is sent. The queue loses the task of the second one. The third one is of a
+// category.
+func tellLost(t *testing.T, category string) *story.Messages {
+	t.Helper()
+	s := story.TellMessages(t, sendlimit.Options{
+		Rules: story.RulesBy(t, addCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "2/hour")),
+	})
+	submitCategory(s, "", "a", "10:00")
+	submitCategory(s, "", "b", "10:10")
+	submitCategory(s, category, "c", "10:20")
+	s.Until("11:00")
+	requirePlaced(s, deliver(s, "a"), "b 10:10:00 11:01:00", "c 10:20:00 11:02:00")
+	return s
+}
+
+// A younger late message waits for an older one whose task is lost, although it is on time
+// at its own place. Then the older one gets another task, and goes first.
+func TestALateMessageWaitsForAnOlderOneWhoseTaskIsLost(t *testing.T) {
+	t.Parallel()
+	s := tellLost(t, "")
+	s.Until("11:02")
+	requireBusy(s, "c")
+	s.Until("11:02:30")
+	requirePostponed(s, s.Claim("c", s.Field("c", "g"), keyspace.NewToken()),
+		"b 11:01:00 11:02:30", "c 11:02:00 11:03:30")
+	deliver(s, "b")
+	s.Until("11:03:30")
+	deliver(s, "c")
+}
+
+// A late message waits at its place only for what will be sent.
+func TestALateMessageDoesNotWaitAtItsPlace(t *testing.T) {
+	t.Parallel()
+	for why, happens := range map[string]func(s *story.Messages){
+		"the older one was sent": func(s *story.Messages) {
+			s.Until("11:01")
+			deliver(s, "b")
+		},
+		"the older one was cancelled": func(s *story.Messages) {
+			s.Release("b")
+		},
+		"the older one was moved": func(s *story.Messages) { require.True(s, s.MoveTo("b", "11:05", "moved").Allowed) },
+		"the older one failed, and waits for its retry": func(s *story.Messages) {
+			s.Until("11:01")
+			nonce := keyspace.NewToken()
+			require.Equal(s, messages.Send, s.Claim("b", s.Field("b", "g"), nonce).Verdict)
+			require.True(s, s.Settle("b", s.Field("b", "g"), nonce, messages.Settlement{
+				Outcome: messages.Retried, Reason: "busy", Retry: messages.Retry{Generation: "again", At: s.Now.Add(time.Minute)},
+			}))
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			s := tellLost(t, "")
+			happens(s)
+			s.Until("11:02")
+			require.Equal(s, story.At("11:02"), deliver(s, "c").SendAt)
+			waiting, err := s.Client.ZRange(s.Context(), story.KeysOf(s.Options).Waiting("alice"), 0, -1).Result()
+			require.NoError(s, err)
+			require.NotContains(s, waiting, "c", "it waits no more")
+		})
+	}
+}
+
+// A late message waits at its place for no older one of another class.
+func TestALateMessageDoesNotWaitForAnotherClass(t *testing.T) {
+	t.Parallel()
+	s := tellLost(t, "marketing")
+	s.Until("11:02")
+	require.Equal(s, story.At("11:02"), deliver(s, "c").SendAt)
+}
