@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -39,6 +40,7 @@ func (s *story) storeAhead(by time.Duration) {
 // Everything happens by the store's: nothing goes out early or late, and the rules hold on
 // what is recorded. The queue has only the machines' clocks.
 func TestPitfall55AllByTheStoresClock(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	const overdueAfter = 10 * time.Second
 	for name, row := range map[string]struct {
@@ -120,6 +122,7 @@ func TestPitfall55AllByTheStoresClock(t *testing.T) {
 // A backlog is judged by the store's clock as well: what has expired by it is
 // dropped, and what is within the tolerance by it is on time.
 func TestBacklogByTheStoresClock(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for _, off := range []time.Duration{-3 * time.Second, 3 * time.Second} {
 		t.Run(off.String(), func(t *testing.T) {

@@ -7,12 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // While the store's clock is ahead by a step, nothing is dropped as expired, sent early,
 // forgotten or accepted. Once it is back, everything goes on.
 func TestAStepOfTheStoresClockIsWaitedOut(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(relaying)
@@ -44,6 +46,7 @@ func TestAStepOfTheStoresClockIsWaitedOut(t *testing.T) {
 
 // A clock that has stood for a while after a step is right: it may have been wrong before.
 func TestAStepOfTheStoresClockIsAcceptedInTheEnd(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(relaying)

@@ -47,6 +47,7 @@ func (s *slowMail) Announce(ctx context.Context, to string, n notifier.Notice) n
 // A mail server that takes nine minutes to accept a message gets one copy, though
 // push_timeout is 10 s and other workers look after the outbox all the time.
 func TestASlowMailServerGetsOneCopy(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		mail := slowMail{takes: 9 * time.Minute}

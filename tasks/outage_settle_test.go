@@ -12,19 +12,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // The store is away for about as long as a lease lasts, while slow deliveries run in two
 // workers. No worker dies and every delivery is answered, so every message is sent once:
-// what is answered is settled before anybody takes it over.
+// what is answered is settled before anybody takes it over. The race detector watches the
+// same calls in the first round of the story about notices.
 func TestNothingIsSentTwiceAfterAnOutageOfALease(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
-	rounds := uint64(1)
-	if !testing.Short() { //nolint:forbidigo // only the number of rounds
-		rounds = 5
-	}
-	for seed := range rounds {
+	for seed := range uint64(5) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) { s.outageOfALease(rand.New(rand.NewPCG(seed, 1))) })
@@ -78,11 +77,15 @@ func (s *story) outageOfALease(random *rand.Rand) {
 	require.Zero(s, s.queued())
 }
 
-// A notice that a mail server took while the store was away is told once, too.
+// A notice that a mail server took while the store was away is told once, too. The race
+// detector watches one round: it makes a round take six times as much processor time.
 func TestANoticeIsToldOnceAfterAnOutageOfALease(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			if seed > 0 {
+				sendlimittest.Long(t)
+			}
 			t.Parallel()
 			tell(t, func(s *story) {
 				random := rand.New(rand.NewPCG(seed, 2))

@@ -30,12 +30,9 @@ import (
 // is lost, early or sent twice; the real times break no rule; late messages keep their
 // order; what is due away from an outage is on time; what expires is dropped and told.
 func TestOutagesOfEveryKind(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
-	rounds := uint64(1)
-	if !testing.Short() { //nolint:forbidigo // only the number of rounds
-		rounds = 5
-	}
-	for seed := range rounds {
+	for seed := range uint64(5) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) { tellOutages(s, rand.New(rand.NewPCG(seed, 3))) })

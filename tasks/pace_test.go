@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
@@ -143,7 +144,7 @@ func TestPaceChangesWhileWorkersRun(t *testing.T) {
 
 // What waits for its pace follows another one within two seconds, in every worker: the
 // messages that went back to the queue, and those that a worker holds. So it does when
-// the pace is removed.
+// the pace is removed. The race detector watches one row.
 func TestWaitingMessagesFollowAnotherPace(t *testing.T) {
 	t.Parallel()
 	const follow = 2 * time.Second
@@ -157,6 +158,9 @@ func TestWaitingMessagesFollowAnotherPace(t *testing.T) {
 		"removed":            {from: "1/minute", to: "", most: 700},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if row.burst == 0 {
+				sendlimittest.Long(t)
+			}
 			t.Parallel()
 			tell(t, func(s *story) {
 				const crowd = 700 // more than a worker handles at a time
