@@ -36,6 +36,7 @@ type outcomes struct {
 // runPart calls go. It prints a line for each package, each slow test, and everything
 // that failing tests print.
 func runPart(out io.Writer, args []string) (*outcomes, error) {
+	began := time.Now()
 	o := &outcomes{
 		out: out, actions: make(map[testName]string), reasons: make(map[testName]string),
 		texts: make(map[testName]*strings.Builder),
@@ -64,7 +65,11 @@ func runPart(out io.Writer, args []string) (*outcomes, error) {
 			break
 		}
 	}
-	if err := command.Wait(); err != nil {
+	err = command.Wait()
+	// The time of the compiler and of the tests, with the programs that they wait for.
+	computed := command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+	fmt.Fprintf(out, "-- %s, with %s of processor time\n", time.Since(began).Round(time.Second), computed.Round(time.Second))
+	if err != nil {
 		return o, fmt.Errorf("go test: %w", err)
 	}
 	return o, nil
