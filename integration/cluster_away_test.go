@@ -219,6 +219,7 @@ func TestAMasterThatIsAwayHoldsUpOnlyItsUsers(t *testing.T) {
 		{otherNode, killed()}, {policyNode, hangs()},
 	} {
 		t.Run(fmt.Sprintf("node %d %s", row.node, row.how), func(t *testing.T) {
+			t.Parallel()
 			s := newClusterStory(t, "no")
 			const lasts = 25 * time.Second
 			// No answer takes longer than a timeout of the client and what it takes to find
@@ -271,6 +272,7 @@ func TestAllWaitForAMasterThatAllNeed(t *testing.T) {
 		{"no", queueNode, hangs()}, {"yes", otherNode, killed()},
 	} {
 		t.Run(fmt.Sprintf("node %d %s, full coverage %s", row.node, row.how, row.wholeOnly), func(t *testing.T) {
+			t.Parallel()
 			s := newClusterStory(t, row.wholeOnly)
 			var all []string
 			for node := range s.cluster.Nodes {
