@@ -141,6 +141,39 @@ func TestPitfall34AJumpOverAThresholdAlertsOnce(t *testing.T) {
 	}
 }
 
+// A claim raises its alert last. If that fails, as somebody put another type under the alert's
+// key, the message is in the delivery's hands: the repeated claim sends it, and no other
+// delivery does. What was placed with it is watched.
+func TestAClaimWhoseAlertFailsIsRepeated(t *testing.T) {
+	t.Parallel()
+	s := newAlerts(t, "10/calendar_day")
+	s.Submit("y1", "23:50", "y1", "text")
+	s.Submit("y2", "23:51", "y2", "text")
+	for i := range 7 {
+		require.Empty(t, s.Submit("m"+strconv.Itoa(i), fmt.Sprintf("23 12:%02d", i), "g"+strconv.Itoa(i), "text").Notices)
+	}
+	s.Until("23 09:00")
+	flag := story.KeysOf(s.Options).Alert(keyspace.AlertOfUser, "alice", story.At("23 00:00").UnixMilli())
+	_, err := s.Server.Push(flag, "no number")
+	require.NoError(t, err)
+	delivery := messages.Delivery{User: "alice", ID: "y1", Generation: "y1", Nonce: "n1"}
+	_, err = s.Gate.Claim(t.Context(), delivery, story.Lease, time.Time{})
+	require.ErrorContains(t, err, "WRONGTYPE")
+	s.Server.Del(flag)
+
+	again := s.Claim("y1", "y1", "n1")
+	require.Equal(t, messages.Send, again.Verdict)
+	require.Equal(t, messages.Busy, s.Claim("y1", "y1", "n2").Verdict)
+	require.Equal(t, messages.Stale, s.Claim("y2", "y2", "n3").Verdict, "it has another generation")
+	require.Equal(t, messages.StatePending, s.Look("y2").State)
+	require.Equal(t, "23 09:00", s.Look("y2").SendAt.Format("02 15:04"))
+	watched, err := s.Client.ZCard(t.Context(), story.KeysOf(s.Options).Watch("alice")).Result()
+	require.NoError(t, err)
+	require.EqualValues(t, 9, watched)
+	require.True(t, s.Settle("y1", "y1", "n1", messages.Settlement{Outcome: messages.Delivered}))
+	require.Equal(t, messages.StateDelivered, s.Look("y1").State)
+}
+
 func TestPitfall34AHundredSubmittersCrossTogether(t *testing.T) {
 	t.Parallel()
 	s := newAlerts(t, "10/calendar_day")
