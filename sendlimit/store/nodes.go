@@ -140,25 +140,29 @@ func (n *node) ask(ctx context.Context) {
 
 func (n *node) askUntilItAnswers(ctx context.Context) {
 	defer n.asking.Store(false)
-	for unused := 0; ; unused++ {
-		if n.answers(ctx) || unused == asksUnused || n.closed(ctx) {
+	for unused := 0; !n.closed(ctx); unused++ {
+		if n.answers(ctx) || unused == asksUnused {
 			n.away.Store(false)
-			pause() // commands may fail for other reasons, many of them
+			n.pause(ctx) // commands may fail for other reasons, many of them
 			return
 		}
 		n.away.Store(true)
 		n.lost(ctx)
-		pause()
+		n.pause(ctx)
 		if n.wanted.Swap(false) {
 			unused = 0
 		}
 	}
 }
 
-func pause() {
-	timer := time.NewTimer(askEvery)
-	defer timer.Stop()
-	<-timer.C
+// pause waits for askEvery, or until the client of the node is closed.
+func (n *node) pause(ctx context.Context) {
+	const steps = 10
+	ticker := time.NewTicker(askEvery / steps)
+	defer ticker.Stop()
+	for step := 0; step < steps && !n.closed(ctx); step++ {
+		<-ticker.C
+	}
 }
 
 // closed reports whether the client of the node was closed.
