@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -31,10 +32,12 @@ type outcomes struct {
 	actions map[testName]string // the last one: pass, skip, fail, or run for a test that did not end
 	reasons map[testName]string // why a test skipped itself
 	texts   map[testName]*strings.Builder
+	failed  []error // the tests and packages that failed, in their order
 }
 
 // runPart calls go. It prints a line for each package, each slow test, and everything
-// that failing tests print.
+// that failing tests print. Its error names each failing test, so that the end of a long
+// output says what failed.
 func runPart(out io.Writer, args []string) (*outcomes, error) {
 	began := time.Now()
 	o := &outcomes{
@@ -70,7 +73,7 @@ func runPart(out io.Writer, args []string) (*outcomes, error) {
 	computed := command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 	fmt.Fprintf(out, "-- %s, with %s of processor time\n", time.Since(began).Round(time.Second), computed.Round(time.Second))
 	if err != nil {
-		return o, fmt.Errorf("go test: %w", err)
+		return o, errors.Join(fmt.Errorf("go test: %w", err), errors.Join(o.failed...))
 	}
 	return o, nil
 }
@@ -121,6 +124,7 @@ func (o *outcomes) endTest(name testName, e event) {
 	switch {
 	case e.Action == "fail":
 		fmt.Fprint(o.out, text)
+		o.failed = append(o.failed, fmt.Errorf("%s failed", name))
 	case e.Action == "skip":
 		reason, _, _ := strings.Cut(text, "\n") // the line with SKIP comes next
 		o.reasons[name] = strings.TrimSpace(reason)
@@ -145,9 +149,11 @@ func (o *outcomes) endPackage(e event) {
 	for name := range maps.Clone(o.texts) {
 		if name.pkg == e.Package {
 			fmt.Fprintf(o.out, "--- did not end: %s\n%s", name, o.text(name))
+			o.failed = append(o.failed, fmt.Errorf("%s did not end", name))
 		}
 	}
 	fmt.Fprint(o.out, text)
+	o.failed = append(o.failed, fmt.Errorf("%s failed", e.Package))
 }
 
 // skippedTests names the test functions that skipped themselves, or a subtest.

@@ -81,7 +81,7 @@ func TestAFailureInEitherPartCounts(t *testing.T) {
 		t.Run(test, func(t *testing.T) {
 			t.Setenv("TESTRUN_FAIL", test)
 			out, err := run(t, map[string]string{"a/a_test.go": goodTests})
-			if err == nil || !strings.Contains(out, want) {
+			if err == nil || !strings.Contains(out, want) || !strings.Contains(err.Error(), "example/a "+test+" failed") {
 				t.Errorf("no failure with %q: %v", want, err)
 			}
 		})
