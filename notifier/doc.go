@@ -32,6 +32,12 @@
 // certain (ReasonUnreachable). Every attempt of a message has the same IdempotencyKey,
 // which channels pass on, so that a receiver can drop the second copy.
 //
+// # Nothing after the answer
+//
+// A message whose result is not recorded is delivered again. So a channel returns as soon as
+// it knows the result. What it still has to do with the connection is a Cleanup, which the
+// caller runs after it has recorded the result, see WithCleanup.
+//
 // # Notices
 //
 // An Announcer takes a Notice, an alert or a report, to a contact. It has the same

@@ -28,7 +28,7 @@ type Notification struct {
 // Notifier delivers notifications through one channel.
 //
 // Notify tries once; the caller retries. It returns when the provider has answered or ctx
-// has ended. It is safe for concurrent use. Every implementation passes the suite in
+// has ended. What follows the answer is a Cleanup. It is safe for concurrent use. Every implementation passes the suite in
 // package notifiertest.
 type Notifier interface {
 	Notify(ctx context.Context, n Notification) Result

@@ -28,7 +28,8 @@
 //	connection lost before last dot     retry, unreachable: nothing was accepted
 //	no answer to the last dot           retry, timeout or network: uncertain
 //
-// Each step has its own timeout, see Timeouts. QUIT is sent without waiting for its answer.
+// Each step has its own timeout, see Timeouts. QUIT is sent in a
+// notifier.Cleanup, and nobody waits for its answer.
 //
 // Only the code of an answer counts. Its text is not shown, since servers repeat the address
 // in it.

@@ -43,7 +43,8 @@ func Open(o Options) (*Announcer, error) {
 }
 
 // Announce sends n to an e-mail address once. It returns when ctx ends, when a step takes
-// longer than its timeout, or when the server has accepted or refused the message.
+// longer than its timeout, or when the server has accepted or refused the message. It hangs up
+// in a notifier.Cleanup.
 func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
 	message, err := a.Compose(to, n)
 	if errors.Is(err, ErrAddress) {
@@ -56,11 +57,17 @@ func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) 
 	if err != nil {
 		return judge(ctx, err)
 	}
-	defer s.hangUp()
+	accepted := false
+	defer notifier.Cleanup(ctx, func() {
+		if accepted {
+			s.quit()
+		}
+		s.hangUp()
+	})
 	if err := s.send(a.from.Address, to, message); err != nil {
 		return judge(ctx, err)
 	}
-	s.quit()
+	accepted = true
 	return notifier.Result{Status: notifier.Delivered}
 }
 

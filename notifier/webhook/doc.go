@@ -30,7 +30,8 @@
 //
 // With a retry, Retry-After is followed, in seconds or as a date, up to MaxRetryAfter. One
 // that can't be read is ignored. The answer counts as soon as its headers have arrived; a
-// slow, broken or endless body changes nothing.
+// slow, broken or endless body changes nothing. It is read in a notifier.Cleanup, so that the
+// connection can be used again.
 //
 // # Notices
 //

@@ -90,11 +90,17 @@ func (w *poster) Close() error {
 	return nil
 }
 
-// post posts body once. If the key is not valid (1 to 255 of A-Z a-z 0-9 _ : -) it returns
-// Permanent and sends nothing.
+// post posts body once. The answer's body is read in a notifier.Cleanup. If the key is not
+// valid (1 to 255 of A-Z a-z 0-9 _ : -) post returns Permanent and sends nothing.
 func (w *poster) post(ctx context.Context, target, authorization, key string, body any) notifier.Result {
-	ctx, cancel := context.WithTimeout(ctx, w.timeout)
-	defer cancel()
+	delivering := ctx
+	ctx, cancel := context.WithTimeout(delivering, w.timeout)
+	answered := false
+	defer func() {
+		if !answered {
+			cancel()
+		}
+	}()
 
 	var connected atomic.Bool
 	request, err := w.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -108,8 +114,12 @@ func (w *poster) post(ctx context.Context, target, authorization, key string, bo
 	if err != nil {
 		return failed(ctx, err, connected.Load())
 	}
-	defer answer.Body.Close()
-	drain(ctx, answer.Body)
+	answered = true
+	notifier.Cleanup(delivering, func() {
+		defer cancel()
+		defer answer.Body.Close()
+		drain(ctx, answer.Body)
+	})
 	return judge(answer.StatusCode, answer.Header, w.now())
 }
 

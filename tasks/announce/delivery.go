@@ -172,8 +172,8 @@ func (a *Announcements) Forget(ctx context.Context, id string) error {
 	return err
 }
 
-// send delivers a claimed notice to its contact and settles the result. It calls leave if
-// the store does not take the result at once.
+// send delivers a claimed notice to its contact and settles the result, before anything else
+// that may wait. It calls leave if the store does not take the result at once.
 func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce string, told announcement, leave func()) error {
 	kind := string(claim.Notice.Kind)
 	if claim.TakenOver {
@@ -184,7 +184,9 @@ func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce str
 	case told.unreadable:
 		settlement = notices.Settlement{Outcome: notices.Failed, Reason: reasonUnreadable}
 	case told.to != "":
-		result = a.announce(ctx, claim.Notice.ID, nonce, told)
+		var end func()
+		result, end = a.announce(ctx, claim.Notice.ID, nonce, told)
+		defer end()
 		settlement = a.settlementOf(claim, result)
 	}
 	held, err := a.settle(ctx, claim.Notice.ID, nonce, settlement, leave)
@@ -211,35 +213,46 @@ func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce str
 }
 
 // announce tells the contact of a notice, and renews the lease meanwhile: a mail server may
-// take minutes.
-func (a *Announcements) announce(ctx context.Context, id, nonce string, told announcement) notifier.Result {
-	var keeping sync.WaitGroup
-	defer keeping.Wait()
+// take minutes. It also returns what to call once the result is stored. A renewal that the
+// store has not answered by then changes nothing.
+func (a *Announcements) announce(
+	ctx context.Context, id, nonce string, told announcement,
+) (result notifier.Result, end func()) {
 	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
-	defer cancel()
+	ctx, clean := notifier.WithCleanup(ctx)
+	announcing, announced := context.WithCancel(ctx)
+	var keeping sync.WaitGroup
 	keeping.Go(func() {
-		defer cancel()
-		a.keep(ctx, id, nonce)
+		if !a.keep(announcing, id, nonce) {
+			cancel()
+		}
 	})
-	return a.Announcer.Announce(ctx, told.to, told.notice)
+	result = a.Announcer.Announce(ctx, told.to, told.notice)
+	announced()
+	return result, func() {
+		clean()
+		cancel()
+		keeping.Wait()
+	}
 }
 
-// keep renews the lease of a notice until ctx ends. It returns earlier if the try has to be
-// cut off: another worker has the notice, or this one stops and the try took too long.
-func (a *Announcements) keep(ctx context.Context, id, nonce string) {
+// keep renews the lease of a notice until ctx ends. It returns false, and earlier, if the try
+// has to be cut off: another worker has the notice, or this one stops and the try took too
+// long.
+func (a *Announcements) keep(ctx context.Context, id, nonce string) bool {
 	renewal := time.NewTicker(max(a.Lease/renewals, time.Millisecond))
 	defer renewal.Stop()
 	stopping, grace := a.Stopping, make(<-chan time.Time)
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return true
 		case <-stopping:
 			timer := time.NewTimer(a.Grace)
 			defer timer.Stop()
 			stopping, grace = nil, timer.C
 		case <-grace:
-			return
+			return false
 		case <-renewal.C:
 			try, done := context.WithTimeout(ctx, persist.TryWithin)
 			held, err := a.Notices.Renew(try, id, nonce, a.Lease, time.Time{})
@@ -247,7 +260,7 @@ func (a *Announcements) keep(ctx context.Context, id, nonce string) {
 			if err != nil && ctx.Err() == nil {
 				a.Logger.DebugContext(ctx, "could not renew the lease of a notice: trying again", "error", err)
 			} else if err == nil && !held {
-				return
+				return ctx.Err() != nil // the result may be stored already
 			}
 		}
 	}
@@ -311,8 +324,8 @@ func (a *Announcements) settlementOf(claim notices.Claim, result notifier.Result
 // would be sent again otherwise. It calls leave after a first try in vain.
 func (a *Announcements) settle(ctx context.Context, id, nonce string, s notices.Settlement, leave func()) (bool, error) {
 	failed := func(ctx context.Context, err error) {
-		a.Logger.WarnContext(ctx, "could not settle a notice: trying until it is stored", "error", err)
 		leave()
+		a.Logger.WarnContext(ctx, "could not settle a notice: trying until it is stored", "error", err)
 	}
 	return persist.Settle(ctx, a.Ended, failed, func(ctx context.Context) (bool, error) {
 		return a.Notices.Settle(ctx, id, nonce, s, time.Time{})

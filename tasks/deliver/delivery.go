@@ -23,21 +23,23 @@ func (h *Handler) giveBack(ctx context.Context, d messages.Delivery, leave func(
 	return nil
 }
 
-// send delivers a claimed message and settles the result. It calls leave if the store does
-// not take the result at once.
+// send delivers a claimed message and settles the result. Nothing that may wait comes between
+// the answer and the settlement: a worker that dies there makes the message arrive twice.
+// It calls leave if the store does not take the result at once.
 func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.Claim, leave func()) error {
 	began := h.Clock.Local()
-	result := h.notify(ctx, d, claim)
+	result, end := h.notify(ctx, d, claim)
+	defer end()
 	if result.Reason == notifier.ReasonRateLimited && result.RetryAfter > 0 {
 		defer h.Pacer.pause(result.RetryAfter)(ctx)
 	}
 	took := h.Clock.Local().Sub(began)
 	settlement, retry := h.settlementOf(d, claim, result)
+	held, err := h.settle(ctx, d, settlement, leave)
 	if settlement.Outcome != messages.Delivered {
 		h.Logger.WarnContext(ctx, "a delivery failed", "reason", result.Reason, "attempt", claim.Attempt,
 			"final", retry == nil, "error", result.Err)
 	}
-	held, err := h.settle(ctx, d, settlement, leave)
 	if err != nil {
 		return err
 	}
@@ -101,19 +103,27 @@ func (h *Handler) settlementOf(
 	return s, nil
 }
 
-func (h *Handler) notify(ctx context.Context, d messages.Delivery, claim messages.Claim) notifier.Result {
+// notify hands a claimed message to the notifier. It also returns what to call once the result
+// is stored.
+func (h *Handler) notify(
+	ctx context.Context, d messages.Delivery, claim messages.Claim,
+) (result notifier.Result, end func()) {
 	c, err := message.DecodeContent(claim.Content)
 	if err != nil {
-		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: err}
+		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: err}, func() {}
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.PushTimeout)
-	defer cancel()
-	return h.Notifier.Notify(ctx, notifier.Notification{
+	ctx, clean := notifier.WithCleanup(ctx)
+	result = h.Notifier.Notify(ctx, notifier.Notification{
 		ID: d.ID, User: d.User, Category: claim.Category,
 		Title: c.Title, Body: c.Body, Data: c.Data,
 		SendAt: promised(claim), RequestedAt: claim.RequestedAt, Attempt: claim.Attempt,
 		IdempotencyKey: notifier.IdempotencyKey(claim.Account, d.User, d.ID),
 	})
+	return result, func() {
+		defer cancel()
+		clean()
+	}
 }
 
 // settle records the result of a delivery and tries until it is stored, as the message
@@ -122,8 +132,8 @@ func (h *Handler) notify(ctx context.Context, d messages.Delivery, claim message
 // then the delivery is over, and only its result is kept.
 func (h *Handler) settle(ctx context.Context, d messages.Delivery, s messages.Settlement, leave func()) (bool, error) {
 	failed := func(ctx context.Context, err error) {
-		h.Logger.WarnContext(ctx, "could not settle a delivery: trying until it is stored", "error", err)
 		leave()
+		h.Logger.WarnContext(ctx, "could not settle a delivery: trying until it is stored", "error", err)
 	}
 	return persist.Settle(ctx, h.Ended, failed, func(ctx context.Context) (bool, error) {
 		return h.Gate.Settle(ctx, d, s, time.Time{})
