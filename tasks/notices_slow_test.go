@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/textproto"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/announce"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
@@ -99,6 +101,50 @@ func TestATryEndsWithItsLease(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		require.EqualValues(s, 1, mail.cut.Load())
 	})
+}
+
+// stuckMail is a mail server that never answers.
+type stuckMail struct{ open, most atomic.Int32 }
+
+func (s *stuckMail) Announce(ctx context.Context, _ string, _ notifier.Notice) notifier.Result {
+	now := s.open.Add(1)
+	defer s.open.Add(-1)
+	for most := s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
+	}
+	<-ctx.Done()
+	return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonTimeout, Err: ctx.Err()}
+}
+
+// A mail server hangs, and more mails wait for it than a worker handles tasks at a time. They
+// have slots of their own, so pushes go out on time.
+func TestAMailServerThatHangsHoldsUpNoPush(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	tell(t, func(s *story) {
+		var mail stuckMail
+		s.work(func(o *tasks.WorkerOptions) { o.Announcer = &mail })
+		const mails = 600
+		for i := range mails {
+			m := s.message("alert", time.Hour)
+			m.User = "user-" + strconv.Itoa(i)
+			s.contactOf(m.User, m.User+"@example.com")
+			s.accepted(m)
+		}
+		s.until(3 * time.Second)
+		require.Equal(s, mails, s.waitingNotices())
+		require.EqualValues(s, announce.Together, mail.open.Load())
+		var want []string
+		for i := range 3 {
+			after := time.Duration(6+i) * time.Second
+			m := s.message(strconv.Itoa(i), after)
+			m.User = "pushed-" + m.ID
+			s.accepted(m)
+			want = append(want, m.ID+" +"+after.String())
+		}
+		s.until(9 * time.Second)
+		s.delivered(want...)
+		require.EqualValues(s, announce.Together, mail.most.Load())
+	}, "1/calendar_day")
 }
 
 // quietQuit is a mail server that never answers QUIT.
