@@ -20,8 +20,8 @@ type Clock struct {
 	step     Step
 }
 
-// Step is a jump of the store's clock forward, against the monotonic clock. The store's
-// clock may have become wrong, or right.
+// Step is a jump of the store's clock forward, against the local clock. The store's clock may
+// have become wrong, or right.
 type Step struct {
 	Ahead time.Duration // by how much; zero for none
 	Since time.Time     // when it was noticed, by the local clock
@@ -40,12 +40,12 @@ const (
 const trusted = 10 * time.Second
 
 // New returns a Clock that follows the monotonic clock from now on, so that setting this
-// machine's clock changes nothing.
+// machine's clock changes nothing. On Linux it also counts the time that the machine is
+// suspended, which would look like a Step otherwise.
 func New() *Clock {
-	began := time.Now() //nolint:forbidigo // the one place this package takes the time from
 	return &Clock{
-		Local: func() time.Time { return began.Add(time.Since(began)) },
-		Wall:  time.Now, //nolint:forbidigo // the same
+		Local: newLocal(time.Now(), suspended).now, //nolint:forbidigo // the one place this package takes the time from
+		Wall:  time.Now,                            //nolint:forbidigo // the same
 	}
 }
 

@@ -1,0 +1,58 @@
+package storeclock
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A machine that was suspended is no step of the store's clock: that went on meanwhile, and so
+// does ours.
+func TestASuspensionIsNoStep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		suspendedFor := 90 * time.Hour // before the program started
+		c := &Clock{Local: newLocal(time.Now(), func() time.Duration { return suspendedFor }).now}
+		store := func() time.Time { return time.Now().Add(suspendedFor) }
+		learn := func() { c.Learn(c.Local(), c.Local(), store()) }
+		learn()
+		require.Equal(t, store(), c.Now())
+		began := c.Local()
+
+		time.Sleep(time.Minute)
+		suspendedFor += 3 * time.Hour
+		require.Equal(t, store(), c.Now(), "before anybody asks the store")
+		learn()
+		require.Zero(t, c.Stepped())
+		require.Equal(t, 3*time.Hour+time.Minute, c.Local().Sub(began))
+
+		c.Learn(c.Local(), c.Local(), store().Add(3*time.Hour))
+		require.Equal(t, 3*time.Hour, c.Stepped().Ahead, "beside it, a step is one")
+		require.Equal(t, store(), c.Now())
+	})
+}
+
+// The clock never goes back, and differences between two readings are no suspensions.
+func TestTheLocalClockGoesForward(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var suspendedFor time.Duration
+		clock := newLocal(time.Now(), func() time.Duration { return suspendedFor })
+		for _, row := range []struct{ suspended, want time.Duration }{
+			{leastSuspension - 1, 0},
+			{-time.Millisecond, 0},
+			{leastSuspension, leastSuspension},
+			{leastSuspension - time.Millisecond, leastSuspension},
+			{0, leastSuspension}, // it could not be read
+			{2*leastSuspension - 1, leastSuspension},
+			{time.Hour, time.Hour},
+		} {
+			suspendedFor = row.suspended
+			require.Equal(t, row.want, clock.now().Sub(clock.began), row.suspended)
+		}
+		time.Sleep(time.Minute)
+		require.Equal(t, time.Hour+time.Minute, clock.now().Sub(clock.began))
+	})
+}
