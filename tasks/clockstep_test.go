@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -64,6 +65,31 @@ func TestAStepOfTheStoresClockIsAcceptedInTheEnd(t *testing.T) {
 		require.Empty(s, s.recorder.Deliveries())
 		s.until(10*time.Minute + 10*time.Second)
 		s.inOrder("a")
+	})
+}
+
+// A notice that waits for its next try does not expire by a clock that has stepped.
+func TestANoticeOutlivesAStepOfTheStoresClock(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		mail := announcer{answers: []notifier.Result{
+			{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, RetryAfter: 30 * time.Second},
+			{Status: notifier.Delivered},
+		}}
+		s.putReport()
+		s.work(announces(&mail), sweeps(5*time.Second))
+		s.until(20 * time.Second)
+		require.Len(s, mail.all(), 1)
+
+		s.storeAhead(60 * 24 * time.Hour)
+		s.until(2 * time.Minute)
+		require.Len(s, mail.all(), 1, "nothing is sent meanwhile")
+		require.Equal(s, 1, s.waitingNotices(), "it was dropped as expired")
+
+		s.storeAhead(0)
+		s.until(3 * time.Minute)
+		require.Len(s, mail.all(), 2)
+		require.Zero(s, s.waitingNotices())
 	})
 }
 

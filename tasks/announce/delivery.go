@@ -57,11 +57,16 @@ const (
 	earlyWait = 2 * time.Second
 	// renewals is how often a lease is renewed before it would end.
 	renewals = 4
+	// steppedPause is after how long a task comes again while a step of the store's clock is
+	// waited out: by that clock a notice that waits may have expired.
+	steppedPause = 5 * time.Second
 	// channelPause is after how long a notice is tried again that nothing is set up for.
 	channelPause = 10 * time.Minute
 )
 
 var errEarly = errors.New("the notice's time has not come")
+
+var errStepped = errors.New("the clock of the store has stepped forward")
 
 var errCrowded = errors.New("many notices are in hand already")
 
@@ -98,6 +103,9 @@ func (a *Announcements) Handle(ctx context.Context, notice string) error {
 func (a *Announcements) handle(ctx context.Context, id string, leave func()) error {
 	nonce := keyspace.NewToken()
 	for first := true; ; first = false {
+		if a.Clock.Stepped() != (storeclock.Step{}) {
+			return &queue.AgainError{After: steppedPause, Cause: errStepped}
+		}
 		claim, told, err := a.claim(ctx, id, nonce)
 		switch {
 		case first && errors.Is(err, errAway) && a.Queue.Answers(ctx):
