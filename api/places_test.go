@@ -33,3 +33,16 @@ func TestAFullDayIsAConflict(t *testing.T) {
 		require.Equal(t, "2026-11-23T00:00:00.000Z", p.NextFreeAt.Format(message.TimeLayout))
 	}
 }
+
+// The setting may be one.
+func TestOnePlacePerDay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	submitter, err := submit.New(taskstest.Open(t, r.client, backend.Options{PlacesPerDay: 1}), submit.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
+	r.serves(func(o *api.Options) { o.Submitter = submitter })
+	r.accepted(`{"user":"alice","send_at":"` + on22("11:11:11") + `","title":"Hi"}`)
+	p := r.problem(http.StatusConflict, r.post(messagesPath, `{"user":"alice","send_at":"`+on22("15:00:00")+`","title":"Hi"}`))
+	require.Contains(t, p.Detail, "alice already has 1 message on 2026-11-22 (UTC), the most")
+}

@@ -38,10 +38,14 @@ func (s *server) noShare(ctx context.Context) error {
 	if callerOf(ctx).keyless {
 		whose = "requests without a key have"
 	}
+	streams := "1 batch, preview or refit"
+	if n := s.limits.StreamsPerAccount; n != 1 {
+		streams = fmt.Sprintf("%d batches, previews and refits", n)
+	}
 	return &refusal{message.Outcome{
 		Outcome: message.Refused, Code: fault.CodeRateLimited, RetryAfterSeconds: retryStreamAfter,
-		Detail: fmt.Sprintf("%s %d batches, previews and refits under way, and no more are allowed at a time (streams_per_account):"+
-			" try again when one has ended", whose, s.limits.StreamsPerAccount),
+		Detail: fmt.Sprintf("%s %s under way, and no more are allowed at a time (streams_per_account):"+
+			" try again when one has ended", whose, streams),
 	}}
 }
 

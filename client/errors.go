@@ -154,6 +154,9 @@ type BatchError struct {
 
 // Error says why the batch ended.
 func (e *BatchError) Error() string {
+	if len(e.Unanswered) == 1 {
+		return fmt.Sprintf("the batch ended with 1 message unanswered: %v", e.Err)
+	}
 	return fmt.Sprintf("the batch ended with %d messages unanswered: %v", len(e.Unanswered), e.Err)
 }
 

@@ -29,7 +29,7 @@ func TestAThrottleOfTheRealAPI(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, client.CodeThrottled, refused.Code)
 	require.Equal(t, minute.Add(time.Minute).UTC(), refused.NextFreeAt)
-	require.Contains(t, refused.Detail, "ads messages are limited to 1 a minute over all users, and 1 are scheduled for ")
+	require.Contains(t, refused.Detail, "ads messages are limited to 1 a minute over all users, and 1 is scheduled for ")
 	again := ad("bob")
 	again.OnConflict = client.OnConflictShift
 	shifted, err := a.Submit(ctx, again)

@@ -108,7 +108,7 @@ func TestAThrottleByTheHour(t *testing.T) {
 		s.throttle("1/hour")
 		s.accepted(s.ad("1", 12*time.Hour+59*time.Minute))
 		o := s.submit(s.ad("2", 12*time.Hour))
-		require.Equal(s, "marketing messages are limited to 1 an hour over all users, and 1 are scheduled for 12:00 to 13:00; the next free time is 13:00:00", o.Detail)
+		require.Equal(s, "marketing messages are limited to 1 an hour over all users, and 1 is scheduled for 12:00 to 13:00; the next free time is 13:00:00", o.Detail)
 		s.accepted(s.ad("2", 13*time.Hour))
 	})
 }

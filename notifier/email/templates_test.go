@@ -91,6 +91,25 @@ func TestBodiesSayWhatHappensNext(t *testing.T) {
 		"- alice: 10 of 10 messages on 2026-11-22 (100 %)\n- bob: 8 of 10 messages on 2026-11-22 (80 %)\n- and 3 more\n")
 }
 
+// A limit may be one message.
+func TestOneMessageIsNoMessages(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[notifier.NoticeKind][2]string{
+		notifier.NoticeAccountQuota: {"has 1 message on", "has <strong>1</strong> message on"},
+		notifier.NoticeUserQuota:    {"has 1 message on", "has <strong>1</strong> message"},
+		notifier.NoticeEventLimit:   {"has happened 1 time in", "has happened <strong>1</strong> time\n"},
+	} {
+		n := sample(t, kind)
+		n.Used, n.Limit, n.Threshold = 1, 1, 100
+		require.Contains(t, render(t, n).Text, want[0])
+		require.Contains(t, render(t, n).HTML, want[1])
+		require.NotContains(t, render(t, n).HTML, "</strong> messages")
+	}
+	digest := sample(t, notifier.NoticeUserQuotaDigest)
+	digest.Users[0].Used, digest.Users[0].Limit = 1, 1
+	require.Contains(t, render(t, digest).Text, "1 of 1 message on")
+}
+
 func TestADayBeginsWhereTheClocksSaySo(t *testing.T) {
 	t.Parallel()
 	n := sample(t, notifier.NoticeAccountQuota)

@@ -45,7 +45,7 @@ type UnfinishedError struct {
 
 // Error says how far it was, and the cause.
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("stopped after %d of %d lines: %v", e.Judged, e.Lines, e.Err)
+	return fmt.Sprintf("stopped after %d of %s: %v", e.Judged, message.Count(e.Lines, "line"), e.Err)
 }
 
 // Unwrap returns the cause.

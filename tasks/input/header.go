@@ -108,7 +108,8 @@ func (h *header) read(text []byte) (message.Draft, *fault.InvalidError) {
 		return message.Draft{}, invalid
 	}
 	if len(fields) != len(h.columns) {
-		return message.Draft{}, fault.Wrong("message", "the line has %d fields, and the header has %d columns", len(fields), len(h.columns))
+		return message.Draft{}, fault.Wrong("message", "the line has %s, and the header has %s",
+			message.Count(len(fields), "field"), message.Count(len(h.columns), "column"))
 	}
 	var d message.Draft
 	for i, text := range fields {

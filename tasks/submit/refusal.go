@@ -51,8 +51,8 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 
 // placesSentence explains that a day is full. A past send has no other times.
 func placesSentence(d sendlimit.Decision, user string) string {
-	full := fmt.Sprintf("%s already has %d messages on %s (UTC), the most that the setting places_per_day allows",
-		user, d.PlacesPerDay, d.At.Format(time.DateOnly))
+	full := fmt.Sprintf("%s already has %s on %s (UTC), the most that the setting places_per_day allows",
+		user, countMessages(d.PlacesPerDay, ""), d.At.Format(time.DateOnly))
 	if d.At.Before(d.Now) {
 		return full + "; set it higher to record more"
 	}
@@ -115,10 +115,7 @@ func OptedOutSentence(user string) string {
 }
 
 func countMessages(n int, category string) string {
-	if n == 1 {
-		return "1 " + kindOfMessage(category)
-	}
-	return fmt.Sprintf("%d %ss", n, kindOfMessage(category))
+	return message.Count(n, kindOfMessage(category))
 }
 
 func kindOfMessage(category string) string {

@@ -187,7 +187,15 @@ func explainThrottle(o *message.Outcome, category string, refused quota.Charge, 
 	if used.Counter.Period == calendar.Hour {
 		from, a = from+" to "+used.Until.Format("15:04"), "an hour"
 	}
-	o.Detail = fmt.Sprintf("%s messages are limited to %d %s over all users, and %d are scheduled for %s; %s",
-		category, used.Counter.Limit, a, used.Used, from,
+	o.Detail = fmt.Sprintf("%s messages are limited to %d %s over all users, and %s scheduled for %s; %s",
+		category, used.Counter.Limit, a, are(used.Used), from,
 		otherTimes(sendlimit.Decision{At: refused.At, NextFree: o.NextFreeAt.Time}))
+}
+
+// are returns a number with its verb.
+func are(n int64) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
 }
