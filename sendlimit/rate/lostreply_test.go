@@ -1,14 +1,9 @@
 package rate_test
 
 import (
-	"context"
-	"io"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -16,34 +11,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// lossyConn loses a reply once lose is set: the connection ends after the command.
-type lossyConn struct {
-	net.Conn
-
-	lose *atomic.Bool
-}
-
-func (c lossyConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if err == nil && c.lose.CompareAndSwap(true, false) {
-		return 0, io.EOF
-	}
-	return n, err
-}
-
 // The client repeats a call whose reply was lost: what it gives back is given back once.
 func TestGiveBacksWhoseReplyIsLost(t *testing.T) {
 	t.Parallel()
 	server, _ := redistest.Embedded(t)
-	lose := &atomic.Bool{}
-	client := redis.NewClient(&redis.Options{
-		Addr: server.Addr(),
-		Dialer: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-			return lossyConn{conn, lose}, err
-		},
-	})
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	client, lose := redistest.LosingReplies(t, server.Addr())
 	now := time.Date(2050, 11, 22, 11, 11, 11, 0, time.UTC)
 	perHour := rate.Rate{Count: 10, Interval: time.Hour}
 
