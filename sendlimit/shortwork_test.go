@@ -32,7 +32,7 @@ func shortened(text string) string {
 		return text
 	}
 	return strings.NewReplacer(
-		"local WORK = 10000", "local WORK = 40",
+		"local WORK = 7000", "local WORK = 40",
 		"local SIMPLY, COMMAND = 256, 8", "local SIMPLY, COMMAND = 4, 8",
 		"local FAR = 128", "local FAR = 1",
 		"local LISTED, LOOKED = 1000, 1000", "local LISTED, LOOKED = 7, 5",

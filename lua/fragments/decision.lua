@@ -45,25 +45,23 @@ local function crowd(reader, t, limit, window, excluded)
   -- Of a side that is read as a whole, all are known.
   if reader.start <= t - window + 1 then first, sides[1].all = less(times, t - window + 1) + 1, false end
   if reader.known >= t + window then last, sides[2].all = less(times, t + window), false end
-  local added = first - 1 -- groups overlap
-  if sides[1].all and sides[2].all then last = first - 1 end -- both are counted below
-  spent = spent + math.max(0, last - limit + 2 - first) / 4
-  for i = first, last - limit + 1 do
-    local j = i + limit - 1
-    if times[j] - times[i] < window then
-      local k = math.max(i, added + 1)
-      sides[1].total = sides[1].total + math.max(0, math.min(j, beyond - 1) - k + 1)
-      sides[2].total = sides[2].total + math.max(0, j - math.max(k, beyond) + 1)
-      while k <= j do
-        local side = k < beyond and sides[1] or sides[2]
-        local n = #side
-        if n == 2 * MOST_CONFLICTS then -- the others are not listed
-          k = k < beyond and beyond or j + 1
-        else
-          side[n + 1], side[n + 2], k = ids[k], times[k], k + 1
-        end
+  -- All places from the first group that fits to the last one are in such groups: groups
+  -- that fit overlap or follow each other.
+  local i, k = first, last - limit + 1
+  if sides[1].all and sides[2].all then k = i - 1 end -- both are counted below
+  while i <= k and times[i + limit - 1] - times[i] >= window do i = i + 1 end
+  while k > i and times[k + limit - 1] - times[k] >= window do k = k - 1 end
+  spent = spent + (i - first + last - limit + 1 - k) / 8
+  if i <= k then
+    local till = k + limit - 1
+    sides[1].first, sides[1].total = i, math.max(0, math.min(till, beyond - 1) - i + 1)
+    sides[2].first, sides[2].total = math.max(i, beyond), math.max(0, till - math.max(i, beyond) + 1)
+    for s = 1, 2 do
+      local side = sides[s]
+      for n = side.first, side.first + math.min(side.total, MOST_CONFLICTS) - 1 do
+        side[#side + 1] = ids[n]
+        side[#side + 1] = times[n]
       end
-      added = j
     end
   end
   local found = {}
@@ -122,7 +120,11 @@ local function refusal(rules, t, requested, broken, readers, self)
   for list, reader in pairs(readers or {}) do down[list] = mirrored(reader) end -- before the search reads on
   local next_free, next_resume = new_search(rules, 1, t, excluded, readers)(now + reach)
   local previous, previous_resume
-  if t > now then previous, previous_resume = new_search(rules, -1, t, excluded, down)(now) end
+  if t > now and spent > WORK then
+    previous_resume = t -- another call begins there
+  elseif t > now then
+    previous, previous_resume = new_search(rules, -1, t, excluded, down)(now)
+  end
   local status = broken.quiet and QUIET_HOURS or broken.full and #broken == 0 and TOO_MANY_PLACES or SEND_LIMIT
   local reply = {status, now, t, requested or 0,
     next_free or 0, next_resume or 0, previous or 0, previous_resume or 0, rules.category or rules.name or ''}

@@ -13,8 +13,8 @@
 --
 -- Needs the locals of message/claim.lua, such as the message `this`, and fragments/overdue.lua.
 local MOST, LOOKED = 100, 1000 -- messages placed, records looked at, in one call
-local LOOK = 4 -- steps of a look, see near
-WORK = 15000 -- more than in other scripts: a claim places a whole backlog
+local LOOK = 10 -- steps of a look at a record, see near
+WORK = 13000 -- more than in other scripts: a claim places a whole backlog
 -- How a message waits for an older one, ms: SOON to LATER between two looks, at most
 -- PATIENCE in all, and not in the last RESERVE before its own expiry.
 local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
@@ -52,20 +52,33 @@ end
 -- An older one of its class that is being sent holds a message up: only its own claim
 -- places it. Until when one older than `this` is being sent is noted in the class.
 local function late_ones()
+  local ENOUGH = 300 -- records looked at, if MOST messages are found among them
+  local GLANCE = 4 -- steps of a look at nothing but the state
   local from = tonumber(call('GET', KEYS[5]) or 0)
   if from > now then from = 0 end -- a step of the clock put it there
   local seen = call('ZRANGE', timeline, from, now - ARGV[17] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
-  local late, mark, found = {}, nil, false
+  local late, mark, found, looked, ended = {}, nil, false, 0, false
   for k = 1, #seen, 2 do
+    if #late == MOST and looked >= ENOUGH then break end
+    looked = looked + 1
     local other, stands = seen[k], tonumber(seen[k + 1])
     local m = other == id and this
     local open = m
     if not m then
       local key = records .. string.gsub(other, ':', '/')
-      spent = spent + LOOK
-      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n')
+      if ended then -- next to one that ended it is likely that this one did, too
+        spent = spent + GLANCE
+        local s = call('HGET', key, 's')
+        ended = s and s ~= SENDING
+      end
+      local f = {}
+      if not ended then
+        spent = spent + LOOK
+        f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n')
+      end
       local is = state_of(f[1], f[2])
       open = is == PENDING or is == SENDING
+      ended = not open
       if is == SENDING then
         local class = class_of(f[8])
         class.sending = true
@@ -97,11 +110,13 @@ local function late_ones()
     end
     if open and not mark then mark = stands end
   end
-  local all = #seen < 2 * LOOKED
+  local all = #seen < 2 * LOOKED and 2 * looked == #seen
   if #seen > LOOKED / 4 then
     mark = mark or tonumber(seen[#seen])
     if mark > from then call('SET', KEYS[5], mark, 'PX', ARGV[15]) end
   end
+  -- Much was looked at for nothing: the next call begins behind it.
+  if spent > WORK / 4 and mark > from and #late > 0 then return {}, true end
   if found then return late, false end
   if #late == MOST or not all and (#late > 0 or mark > from) then return late, true end
   -- Its place is gone, as after a restore; or too much lies before it.
@@ -152,64 +167,69 @@ local function add_waiting(late)
   end
 end
 
--- last_waiting returns the time of the message of the class of m that was promised last
--- before m, was late before and waits for its time, or nil. One that failed and waits for
--- its retry holds nothing up.
-local function last_waiting(m)
-  local promise, from, some = m.promised or m.at, 0, 20
-  while from < LOOKED do
-    local seen = call('ZRANGE', KEYS[7], promise, '-inf', 'BYSCORE', 'REV', 'LIMIT', from, some, 'WITHSCORES')
-    for k = 1, #seen, 2 do
-      local other = seen[k]
-      if not excluded[other] and (tonumber(seen[k + 1]) < promise or id_at_or_before(other, m.id)) then
-        spent = spent + LOOK
-        local f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 't', 'a', 'k')
-        local is = state_of(f[1], f[2])
-        if not f[3] or is ~= PENDING and is ~= SENDING then
-          ended_since[#ended_since + 1] = other
-        elseif is == PENDING and not f[5] and tonumber(f[4]) > now and class_of(f[6]) == m.class then
-          return tonumber(f[4])
+local last_waiting
+do
+  local some_wait -- 1 if any waits, 0 if none
+
+  -- last_waiting returns the time of the message of the class of m that was promised last
+  -- before m, was late before and waits for its time, or nil. One that failed and waits for
+  -- its retry holds nothing up.
+  function last_waiting(m)
+    some_wait = some_wait or call('EXISTS', KEYS[7])
+    if some_wait == 0 then return nil end
+    local promise, from, some = m.promised or m.at, 0, 20
+    while from < LOOKED do
+      local seen = call('ZRANGE', KEYS[7], promise, '-inf', 'BYSCORE', 'REV', 'LIMIT', from, some, 'WITHSCORES')
+      for k = 1, #seen, 2 do
+        local other = seen[k]
+        if not excluded[other] and (tonumber(seen[k + 1]) < promise or id_at_or_before(other, m.id)) then
+          spent = spent + LOOK
+          local f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 't', 'a', 'k')
+          local is = state_of(f[1], f[2])
+          if not f[3] or is ~= PENDING and is ~= SENDING then
+            ended_since[#ended_since + 1] = other
+          elseif is == PENDING and not f[5] and tonumber(f[4]) > now and class_of(f[6]) == m.class then
+            return tonumber(f[4])
+          end
         end
       end
+      if #seen < 2 * some then return nil end
+      from = from + some
     end
-    if #seen < 2 * some then return nil end
-    from = from + some
   end
 end
 
-local given = {of = {}} -- times that late messages got, ascending, and their categories
+local given = {of = {}} -- times that late messages got, in that order, and their categories
 
 -- search_in gives a class a search that knows all times given. It returns false if
 -- another search is too much for this call: all share the steps of one call, and only
 -- that of message number 1 is always begun.
 local function search_in(class, number)
-  if class.next_free and class.knows == #given then return true end
   if spent > WORK and number > 1 then return false end
-  local taken = {of = {}}
-  for k = 1, #given do taken[k], taken.of[k] = given[k], given.of[k] end
-  class.next_free, class.take_it = new_search(class.rules, 1, class.from, excluded, nil, taken)
+  if not class.next_free then
+    local next_free, _, take = new_search(class.rules, 1, class.from, excluded)
+    class.next_free, class.take, class.knows = next_free, take, 0
+  end
+  for k = class.knows + 1, #given do class.take(given[k], given.of[k]) end
   class.knows = #given
   return true
 end
 
 local function give(m, time)
-  local class, k = m.class, #given
-  while k > 0 and given[k] > time do
-    given[k + 1], given.of[k + 1] = given[k], given.of[k]
-    k = k - 1
-  end
-  given[k + 1], given.of[k + 1] = time, m.category
-  m.to, class.from = time, time
-  class.take_it()
-  class.knows = #given
+  spent = spent + 40 -- for what is written then
+  given[#given + 1], given.of[#given + 1] = time, m.category
+  m.to, m.class.from = time, time
 end
 
 -- keep_place lets the place of a message count that may have arrived and is not sent again.
 -- All are judged anew: the place did not count for those before it.
 local function keep_place(m, late)
   m.ends, excluded[m.id] = true, nil
-  given = {of = {}}
-  for _, class in pairs(classes) do begin(class) end
+  given, excluded_times[excluded] = {of = {}}, nil
+  for _, class in pairs(classes) do
+    begin(class)
+    class.rules.lists = nil -- with the counts of natural periods
+  end
   for k = 1, #late do late[k].to = nil end
 end
 

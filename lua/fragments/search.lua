@@ -9,34 +9,32 @@
 --@include quiet
 --@include near
 --@include full_day
-local WORK = 10000 -- steps of one call, before a search stops
+local WORK = 7000 -- steps of one call, before a search stops
 
--- taken_in returns the taken times that a list counts, ascending on a search's axis.
-local function taken_in(list, direction, taken)
+-- taken_in returns the taken times, ascending on a search's axis.
+local function taken_in(direction, taken)
   local times = {}
   for k = 1, taken and #taken or 0 do
-    if not list.category or not taken.of or taken.of[k] == list.category then
-      times[#times + 1] = direction * taken[k]
-    end
+    times[#times + 1] = direction * taken[k]
   end
   table.sort(times)
   return times
 end
 
 -- new_search(rules, direction, from, excluded, readers, taken) returns
--- next_free(last) and take_it().
+-- next_free(last), take_it() and take(time, category).
 --
 -- next_free returns the first free time from the cursor on up to `last`, or nil if
 -- there is none; then nil; then what first forbade an earlier time: the number of the
 -- rule, or 0 for quiet hours. If the work is used up, or other rules apply from there
 -- on, it returns nil and where it is.
--- take_it counts the time just found as taken.
+-- take_it counts the time just found as taken, take any time, by a message of a category.
 --
 -- `rules`, see fragments/policy.lua, and quiet hours decide what is free.
 -- Reservations in the set `excluded` do not count. `readers` has what violations()
 -- read around `from`, by list; it is not read again. `taken` has times, ascending, that
--- count as reserved by messages of the categories in its `of`, or without that by
--- messages of the category of the rules. It is for searches without readers.
+-- count as reserved by messages of the category of the rules. It is for searches without
+-- readers.
 local function new_search(rules, direction, from, excluded, readers, taken)
   local limits, windows, lists = rules.limits, rules.windows, lists_of(rules)
   local of_list, all, u = {}, {}, direction * from
@@ -44,7 +42,7 @@ local function new_search(rules, direction, from, excluded, readers, taken)
     local list = lists[r]
     if not of_list[list] then
       local reader = readers and readers[list]
-        or new_reader(list, direction, excluded, taken_in(list, direction, taken))
+        or new_reader(list, direction, excluded, taken_in(direction, taken))
       of_list[list], all[#all + 1] = reader, reader
     end
   end
@@ -77,6 +75,7 @@ local function new_search(rules, direction, from, excluded, readers, taken)
     -- last place within the window double, then halve.
     local last, step = beyond - 1, 1
     while times[last + step] and times[last + step] < u + window do last, step = last + step, 2 * step end
+    if step > 4 then spent = spent + 6 end
     while step > 1 do
       step = step / 2
       if times[last + step] and times[last + step] < u + window then last = last + step end
@@ -98,7 +97,7 @@ local function new_search(rules, direction, from, excluded, readers, taken)
   end
 
   -- The end of the day at u, if that is full. Times that are taken count.
-  local set, own, day_open_till = set_of(rules), taken_in({}, direction, taken), -math.huge
+  local set, own, day_open_till = set_of(rules), taken_in(direction, taken), -math.huge
   local function full_until()
     spent = spent + 1
     if u < day_open_till or not may_fill(set, #own) then return false end
@@ -145,20 +144,26 @@ local function new_search(rules, direction, from, excluded, readers, taken)
     return direction * u, nil, in_the_way
   end
 
-  local function take_it()
+  local function take(time, category)
+    local v = direction * time
     open_till, day_open_till = {}, -math.huge
-    table.insert(own, less(own, u + 1) + 1, u)
+    table.insert(own, less(own, v + 1) + 1, v)
     for k = 1, #all do
       local reader = all[k]
-      table.insert(reader.taken, less(reader.taken, u + 1) + 1, u)
-      if u < reader.known then
-        local i = less(reader.times, u + 1) + 1
-        table.insert(reader.times, i, u)
-        reader.count, reader.next_taken = reader.count + 1, reader.next_taken + 1
-        if i <= reader.beyond then reader.beyond = reader.beyond + 1 end
+      if not reader.list.category or reader.list.category == category then
+        table.insert(reader.taken, less(reader.taken, v + 1) + 1, v)
+        if v < reader.known then reader.next_taken = reader.next_taken + 1 end
+        if v < reader.known and v >= reader.start then
+          local i = less(reader.times, v + 1) + 1
+          table.insert(reader.times, i, v)
+          reader.count = reader.count + 1
+          if i <= reader.beyond and v <= u then reader.beyond = reader.beyond + 1 end
+        end
       end
     end
   end
 
-  return next_free, take_it
+  local function take_it() take(direction * u, rules.category) end
+
+  return next_free, take_it, take
 end

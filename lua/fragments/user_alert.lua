@@ -7,11 +7,14 @@
 
 -- fullest_window returns how many places the fullest sliding window that contains at
 -- has, without forgotten ones; 0 if all places near at are fewer than `least`. Of very
--- many windows it looks at a part.
+-- many windows it looks at a part: all alerts of a call share its steps.
+local alert_steps = 4000
 local function fullest_window(window, at, least)
   local first, last = math.max(at - window + 1, now - keep), at + window - 1
   if redis.call('ZCOUNT', timeline, first, last) < least then return 0 end
-  return (fullest(timeline, window, at, now - keep, 4000, {}))
+  local used, _, steps = fullest(timeline, window, at, now - keep, alert_steps, {})
+  alert_steps = alert_steps - steps
+  return used
 end
 
 -- alert_user raises an alert if the place at `at` brought a daily rule to a

@@ -47,13 +47,18 @@ if blocked then return {BLOCKED, now, at, requested or 0} end
 local rules = rules_of(rule_words, scope_words)
 -- A search that goes on has other rules than the time asked for, maybe.
 local lost = lost_place()
-local broken, readers = violations(rules, at, lost)
-if broken.free and not resume_at then return {ALLOWED, now, at, requested or 0, 0, 0} end
-if not until_at then return refusal(rules, at, requested, broken, readers, lost) end
+local broken, readers
+if not resume_at then
+  broken, readers = violations(rules, at, lost)
+  if broken.free then return {ALLOWED, now, at, requested or 0, 0, 0} end
+  if not until_at then return refusal(rules, at, requested, broken, readers, lost) end
+  if spent > WORK then return {SEARCH_ON, now, at} end
+end
 
 local last = math.min(until_at, now + reach)
 local excluded = lost and {[lost] = true}
-local free, resume = new_search(rules, 1, resume_at or at, excluded, not resume_at and readers or nil)(last)
+local free, resume = new_search(rules, 1, resume_at or at, excluded, readers)(last)
+if not resume and not free and spent > WORK / 2 and (resume_at or at) < last then resume = last end
 if resume then return {SEARCH_ON, now, resume} end
-if not free then return refusal(rules, at, requested, broken, nil, lost) end
+if not free then return refusal(rules, at, requested, broken or violations(rules, at, lost), nil, lost) end
 return {ALLOWED, now, free, asked, SHIFTED, 0}

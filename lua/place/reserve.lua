@@ -179,15 +179,19 @@ if not taken then
   if blocked then return {BLOCKED, now, at, requested or 0} end
   local rules = rules_of(rule_words, scope_words)
   local lost = lost_place()
-  local broken, readers = violations(rules, at, lost)
-  if not broken.free or search_from or resume_at then
+  local broken, readers
+  if not resume_at then broken, readers = violations(rules, at, lost) end
+  if resume_at or search_from or not broken.free then
     if not until_at then return refusal(rules, at, requested, broken, readers, lost) end
     local last = math.min(until_at, now + reach, (place_before or math.huge) - 1)
-    resume_at = resume_at or search_from and math.max(search_from, at)
+    local from = resume_at or math.max(search_from or at, at)
+    if not resume_at and spent > WORK and from <= last then return {SEARCH_ON, now, from} end
+    if resume_at or search_from then readers = nil end
     local excluded = lost and {[lost] = true}
-    local free, resume = new_search(rules, 1, resume_at or at, excluded, not resume_at and readers or nil)(last)
+    local free, resume = new_search(rules, 1, from, excluded, readers)(last)
+    if not resume and not free and spent > WORK / 2 and from < last then resume = last end
     if resume then return {SEARCH_ON, now, resume} end
-    if not free then return refusal(rules, at, requested, broken, nil, lost) end
+    if not free then return refusal(rules, at, requested, broken or violations(rules, at, lost), nil, lost) end
     if free ~= at then at, requested, shifted = free, asked, true end
   end
 

@@ -16,8 +16,7 @@
 --          fragments/settings.lua.
 -- Cost     O(log n + k) in the user's n reservations, k of them in the span and a largest
 --          window around it, and for some rules in twice their window around the time:
---          see fragments/fullest.lua. At most WORK steps a call (fragments/search.lua),
---          and for each of r rules 1/r of that.
+--          see fragments/fullest.lua. At most WORK steps a call (fragments/search.lua).
 
 if #KEYS ~= 2 or #ARGV ~= 13 then
   return redis.error_reply('ERR place/usage.lua: wrong number of keys or arguments')
@@ -44,24 +43,34 @@ local free = {}
 local reply = {now, at, '', free}
 oldest = now - keep
 
--- How full the rules are, from the one on where a former call stopped.
+local function whole_words(numbers)
+  for k = 1, #numbers do numbers[k] = string.format('%.0f', numbers[k]) end
+  return table.concat(numbers, ' ')
+end
+
+-- How full the rules are, from the one on where a former call stopped: in its middle, or
+-- before it.
 local first_rule, state, stretches_from = 1, {}, nil
 local numbers = {}
 for word in string.gmatch(ARGV[13], '%S+') do numbers[#numbers + 1] = tonumber(word) end
 if #numbers == 1 then
   first_rule, stretches_from = rules.count + 1, numbers[1]
-elseif #numbers > 1 then
+elseif #numbers == 2 then
+  first_rule = numbers[1]
+elseif #numbers > 2 then
   first_rule, state = numbers[1], {next = numbers[2], used = numbers[3], from = numbers[4], least = numbers[5]}
 end
 for r = first_rule, rules.count do
+  if spent > WORK then
+    reply[3] = whole_words({r, 0})
+    return reply
+  end
   local window, key = rules.windows[r], lists[r].key
   if window > 0 then
-    local used, from, steps = fullest(key, window, at, oldest, math.max(WORK - spent, WORK / rules.count), state)
+    local used, from, steps = fullest(key, window, at, oldest, WORK - spent, state)
     spent = spent + steps
     if not from then
-      local words = {r, state.next, state.used, state.from, state.least}
-      for k = 1, #words do words[k] = string.format('%.0f', words[k]) end
-      reply[3] = table.concat(words, ' ')
+      reply[3] = whole_words({r, state.next, state.used, state.from, state.least})
       return reply
     end
     reply[#reply + 1], state = {used, from, from + window}, {}
@@ -71,13 +80,17 @@ for r = first_rule, rules.count do
   end
 end
 if not span_from then return reply end
+if first_rule <= rules.count and spent > WORK / 2 then
+  reply[3] = whole_words({span_from})
+  return reply
+end
 
 -- The free stretches: from a free time on, each rule says up to when it allows all
 -- times. Quiet hours are none of its business.
 quiet, during_from, during_till = '', -math.huge, math.huge
 local readers = {}
 for r = 1, rules.count do readers[lists[r]] = readers[lists[r]] or new_reader(lists[r], 1) end
-local share = WORK / math.max(rules.count, 1)
+local share = 0 -- of each rule in the work that is left
 
 -- slides_until returns up to when sliding rule r, which allows u, allows all times; at
 -- most `last`. It stops after its share of the work.
@@ -127,10 +140,11 @@ while from < span_till do
   local resume
   from, resume = next_free(span_till - 1)
   if not from then
-    if resume then reply[3] = string.format('%.0f', resume) end
+    if resume then reply[3] = whole_words({resume}) end
     return reply
   end
   local till = span_till
+  share = math.max(WORK - spent, 0) / math.max(rules.count, 1)
   for r = 1, rules.count do
     local window = rules.windows[r]
     if window > 0 then
@@ -148,7 +162,7 @@ while from < span_till do
   free[#free + 1], free[#free + 2] = from, till
   if till >= span_till then return reply end
   if spent > WORK then
-    reply[3] = string.format('%.0f', till)
+    reply[3] = whole_words({till})
     return reply
   end
   next_free = new_search(rules, 1, till, nil, readers)

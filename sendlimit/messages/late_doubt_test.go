@@ -41,3 +41,25 @@ func TestALateMessageKeepsAwayFromWhatMayHaveArrived(t *testing.T) {
 		})
 	}
 }
+
+// The same in natural hours: the older one was judged before the place counted, when the hour
+// had room.
+func TestALateMessageKeepsOutOfAnHourWhereAnotherMayHaveArrived(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/calendar_hour")
+	require.True(t, s.Submit("older", "10:50", "o1", "text").Allowed)
+	r := sendlimit.Request{ID: "doubt", At: story.At("11:10"), Record: story.RecordOf("d1", "text")}
+	r.Record.ExpiresAt = story.At("11:16")
+	require.True(t, s.Ask(r).Allowed)
+	require.True(t, s.Submit("later", "12:30", "l1", "text").Allowed)
+
+	s.Until("11:10")
+	require.Equal(t, messages.Send, s.Claim("doubt", "d1", "n1").Verdict)
+	require.True(t, s.Settle("doubt", "d1", "n1", messages.Settlement{
+		Outcome: messages.Retried, Retry: messages.Retry{Generation: "d2", At: story.At("11:10:30"), Uncertain: true}, Reason: "timeout",
+	}))
+	s.Until("11:12")
+	require.Equal(t, messages.Postponed, s.Claim("older", "o1", "n2").Verdict)
+	require.Equal(t, messages.StateUncertain, s.Look("doubt").State)
+	s.Holds("doubt 11:10:00", "later 12:30:00", "older 13:00:00")
+}
