@@ -29,6 +29,7 @@ func measurements() []measurement {
 		{[]string{"redis-permit", "redis-permits", "redis-token"}, measureLimiters},
 		{[]string{"history", "history-alike"}, measureHistory},
 		{[]string{"booked-solid"}, measureBookedSolid},
+		{[]string{"heavy"}, measureHeavy},
 		{[]string{"category-week", "category-window"}, measureCategories},
 		{[]string{"memory-place", "memory-record", "memory-ended"}, measureMemory},
 		{[]string{"bulk"}, measureBulk},

@@ -13,6 +13,7 @@ type sizes struct {
 	submits   int // a slice of Submit or Enqueue
 	histories int // users with a long history
 	booked    int // users booked solid for a year
+	crowd     int // places of a user in one day
 
 	memoryUsers []int // each with 10 reservations
 
@@ -32,7 +33,7 @@ type sizes struct {
 func fullSizes() sizes {
 	return sizes{
 		name:  "full",
-		users: 100_000, slices: 20, reserves: 10_000, submits: 4_000, histories: 50, booked: 20,
+		users: 100_000, slices: 20, reserves: 10_000, submits: 4_000, histories: 50, booked: 20, crowd: 100_000,
 		memoryUsers: []int{1_000, 100_000},
 		bulkRounds:  2, policies: 3_000,
 		deliveries: 10_000, deliveryRounds: 3, backlogUsers: 500,
@@ -43,7 +44,7 @@ func fullSizes() sizes {
 func quickSizes() sizes {
 	return sizes{
 		name:  "quick",
-		users: 10_000, slices: 10, reserves: 1_000, submits: 500, histories: 5, booked: 4,
+		users: 10_000, slices: 10, reserves: 1_000, submits: 500, histories: 5, booked: 4, crowd: 20_000,
 		memoryUsers: []int{1_000, 10_000},
 		bulkLines:   10_000, bulkRounds: 1, policies: 3_000,
 		deliveries: 2_000, deliveryRounds: 1, backlogUsers: 100,

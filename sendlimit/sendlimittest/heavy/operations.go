@@ -1,0 +1,149 @@
+package heavy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+)
+
+// Operation is something that a caller does.
+type Operation struct {
+	Name string
+	// Prepare, if any, writes what the operation needs. It is not measured.
+	Prepare func(ctx context.Context, n int) error
+	// Do makes the calls. It may be repeated with other numbers.
+	Do func(ctx context.Context, n int) error
+}
+
+// lateOnes are the late messages of a user.
+const lateOnes = 150
+
+func asked(day time.Time) time.Time { return day.Add(11 * time.Hour) }
+
+// Operations returns all that judges, lists or copies a user's places. client is the one
+// whose calls are measured, store any of the same server.
+func (c Case) Operations(client, store *redis.Client, user string, day time.Time) ([]Operation, error) {
+	o, err := c.Options()
+	if err != nil {
+		return nil, err
+	}
+	timeline, err := sendlimit.NewTimeline(client, o)
+	if err != nil {
+		return nil, err
+	}
+	gate, err := messages.NewGate(client, o)
+	if err != nil {
+		return nil, err
+	}
+	now := day.Add(-12 * time.Hour)
+	request := func(n int, category string, shift bool) sendlimit.Request {
+		id := fmt.Sprintf("%s-%s-%d", c.Name, category, n)
+		return sendlimit.Request{
+			User: user, ID: id, At: asked(day).Add(time.Duration(n) * time.Second), Category: category, Now: now, Shift: shift,
+			Record: &sendlimit.Record{Generation: keyspace.NewToken(), Category: category, Fingerprint: id},
+		}
+	}
+	next := day.Add(24 * time.Hour)
+	return []Operation{
+		{Name: "reserve", Do: func(ctx context.Context, n int) error {
+			_, err := timeline.Reserve(ctx, request(n, c.Category, false))
+			return err
+		}},
+		{Name: "exempt", Do: func(ctx context.Context, n int) error {
+			_, err := timeline.Reserve(ctx, request(n, exempt, false))
+			return err
+		}},
+		{Name: "check", Do: func(ctx context.Context, n int) error {
+			_, err := timeline.Check(ctx, request(n, c.Category, false))
+			return err
+		}},
+		{Name: "shift", Do: func(ctx context.Context, n int) error {
+			_, err := timeline.Reserve(ctx, request(100+n, c.Category, true))
+			return err
+		}},
+		{Name: "move", Do: func(ctx context.Context, n int) error {
+			_, err := timeline.Move(ctx, sendlimit.MoveRequest{
+				User: user, ID: request(100, c.Category, true).ID, At: day.Add(time.Duration(n) * time.Hour),
+				Generation: keyspace.NewToken(), Now: now,
+			})
+			return err
+		}},
+		{Name: "next free", Do: func(ctx context.Context, _ int) error {
+			_, err := timeline.NextFree(ctx, sendlimit.NextFreeRequest{User: user, From: day, Count: 3, Category: c.Category, Now: now})
+			return err
+		}},
+		{Name: "usage", Do: func(ctx context.Context, _ int) error {
+			_, err := timeline.Usage(ctx, sendlimit.UsageRequest{User: user, At: asked(day), Category: c.Category, Now: now})
+			return err
+		}},
+		{Name: "usage of a span", Do: func(ctx context.Context, _ int) error {
+			_, err := timeline.Usage(ctx, sendlimit.UsageRequest{
+				User: user, At: asked(day), From: now, To: now.Add(7 * 24 * time.Hour), Category: c.Category, Now: now,
+			})
+			return err
+		}},
+		{Name: "list", Do: func(ctx context.Context, _ int) error {
+			_, err := timeline.List(ctx, sendlimit.ListRequest{User: user, Now: now})
+			return err
+		}},
+		{Name: "rehearse", Do: func(ctx context.Context, n int) error {
+			rehearsal := timeline.Rehearse(client)
+			d, err := rehearsal.Check(ctx, request(n, exempt, false))
+			direct, failed := timeline.Check(ctx, request(n, exempt, false))
+			if err = errors.Join(err, failed); err == nil && d.Code != direct.Code {
+				err = fmt.Errorf("the rehearsal answers %q, and the timeline %q", d.Code, direct.Code)
+			}
+			return errors.Join(err, rehearsal.Close(ctx))
+		}},
+		{Name: "record sent", Do: func(ctx context.Context, n int) error {
+			r := request(200+n, exempt, false)
+			_, err := timeline.RecordSent(ctx, sendlimit.SentRequest{User: user, ID: r.ID, At: next.Add(-time.Hour), Record: r.Record, Now: next})
+			return err
+		}},
+		{
+			Name:    "late claim",
+			Prepare: func(ctx context.Context, _ int) error { return writeLate(ctx, store, user, c.Category, next) },
+			Do: func(ctx context.Context, n int) error {
+				id := lateID(n)
+				d := messages.Delivery{User: user, ID: id, Generation: "g" + id, Nonce: keyspace.NewToken()}
+				_, err := gate.Claim(ctx, d, time.Minute, next)
+				return err
+			},
+		},
+	}, nil
+}
+
+func lateID(n int) string { return fmt.Sprintf("late-%d", n) }
+
+// writeLate writes messages that are late, with many places before and after.
+func writeLate(ctx context.Context, client redis.Cmdable, user, category string, now time.Time) error {
+	keys := keyspace.KeysUnder(keyspace.DefaultPrefix)
+	_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.Del(ctx, keys.LateMark(user), keys.Waiting(user))
+		for n := range lateOnes {
+			id := lateID(n)
+			at := now.Add(time.Duration(n)*time.Second - 20*time.Hour).UnixMilli()
+			pipe.Del(ctx, keys.Record(user, id))
+			fields := []any{"g", "g" + id, "t", at, "f", id, "x", now.Add(300 * 24 * time.Hour).UnixMilli()}
+			place := redis.Z{Score: float64(at), Member: id}
+			if category := []string{"", counted, category}[n%3]; category != "" {
+				fields = append(fields, "k", category)
+				pipe.ZAdd(ctx, keys.Category(user, category), place)
+			}
+			pipe.HSet(ctx, keys.Record(user, id), fields...)
+			pipe.ZAdd(ctx, keys.Timeline(user), place)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("late messages: %w", err)
+	}
+	return nil
+}
