@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/heavy"
@@ -41,16 +42,16 @@ func measureHeavy(ctx context.Context, size sizes) (rows []row, err error) {
 			if err != nil {
 				return nil, fmt.Errorf("operations: %w", err)
 			}
-			text := crowd.User + ", " + c.Name + ":"
+			var times []string
 			for _, o := range operations {
 				took, err := timeHeavy(ctx, watch, o)
 				if err != nil {
 					return nil, fmt.Errorf("%s %s %s: %w", crowd.User, c.Name, o.Name, err)
 				}
 				slowest = max(slowest, took)
-				text += fmt.Sprintf(" %s %.1f ms,", o.Name, took.Seconds()*1000)
+				times = append(times, fmt.Sprintf("%s %.1f ms", o.Name, took.Seconds()*1000))
 			}
-			figures = append(figures, text[:len(text)-1])
+			figures = append(figures, crowd.User+", "+c.Name+": "+strings.Join(times, ", "))
 		}
 	}
 	ms := slowest.Seconds() * 1000
@@ -65,12 +66,12 @@ func timeHeavy(ctx context.Context, watch *heavy.Stopwatch, o heavy.Operation) (
 	for n := range heavyTries {
 		if o.Prepare != nil {
 			if err := o.Prepare(ctx, n); err != nil {
-				return 0, err //nolint:wrapcheck // the caller says which operation it is
+				return 0, err
 			}
 		}
 		took, err := watch.SlowestOf(func() error { return o.Do(ctx, n) })
 		if err != nil {
-			return 0, err //nolint:wrapcheck // as above
+			return 0, err
 		}
 		least = min(least, took)
 	}
