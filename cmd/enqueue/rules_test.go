@@ -89,7 +89,7 @@ func TestAFullThrottleIsARefusal(t *testing.T) {
 	for _, dry := range [][]string{nil, {"--dry-run"}} {
 		got := f.run(t, append(args("push", "bob"), dry...)...)
 		require.Equal(t, 3, got.status)
-		require.Contains(t, got.stdout, "ads messages are limited to 1 a minute over all users, and 1 are scheduled for ")
+		require.Contains(t, got.stdout, "ads messages are limited to 1 a minute over all users, and 1 is scheduled for ")
 		require.Contains(t, f.run(t, append(append(args("push", "bob"), dry...), "--json")...).stdout, `"code":"throttled"`)
 	}
 	require.Zero(t, f.run(t, append(args("push", "bob"), "--on-conflict", "shift")...).status)
