@@ -37,7 +37,8 @@ soak: ## Run for hours: 5,000 rounds of killed processes, 200 of outages, a minu
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_OUTAGES=200 \
 	  go test -count=1 -timeout 4h -parallel 4 -run '^TestOutagesOfEveryKind$$' ./integration
 	SENDLIMIT_TEST_STORY_ROUNDS=100 go test -count=1 -timeout 4h \
-	  -run '^(TestOutagesOfEveryKind|TestNothingIsSentTwiceAfterAnOutageOfALease|TestANoticeIsToldOnceAfterAnOutageOfALease)$$' ./tasks
+	  -run '^(TestOutagesOfEveryKind|TestNothingIsSentTwiceAfterAnOutageOfALease|TestANoticeIsToldOnceAfterAnOutageOfALease|TestLateMessagesKeepTheirOrderWhateverIsLost)$$' \
+	  ./tasks ./sendlimit/messages
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_CRASH_ROUNDS=5000 \
 	  go test -count=1 -timeout 4h -run '^TestCrashPoints' ./integration
 

@@ -23,7 +23,7 @@ import (
 func TestNothingIsSentTwiceAfterAnOutageOfALease(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	for _, seed := range seedsOf(t, 2) {
+	for _, seed := range sendlimittest.Seeds(t, 2) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) { s.outageOfALease(rand.New(rand.NewPCG(seed, 1))) })
@@ -81,7 +81,7 @@ func (s *story) outageOfALease(random *rand.Rand) {
 // detector watches one round: it makes a round take six times as much processor time.
 func TestANoticeIsToldOnceAfterAnOutageOfALease(t *testing.T) {
 	t.Parallel()
-	for _, seed := range seedsOf(t, 4) {
+	for _, seed := range sendlimittest.Seeds(t, 4) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			if seed > 0 {
 				sendlimittest.Long(t)

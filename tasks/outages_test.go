@@ -32,7 +32,7 @@ import (
 func TestOutagesOfEveryKind(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	for _, seed := range seedsOf(t, 2) {
+	for _, seed := range sendlimittest.Seeds(t, 2) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) { tellOutages(s, rand.New(rand.NewPCG(seed, 3))) })
@@ -48,7 +48,6 @@ type outages struct {
 	accepted map[string]message.Message // by user/id
 	away     [][2]time.Duration         // when something was
 	answers  atomic.Pointer[notifier.Result]
-	lost     bool     // the queue lost its keys
 	unclear  bool     // the provider did not say whether it took some
 	stop     []func() // workers
 }
@@ -192,7 +191,6 @@ func (o *outages) queueLost(time.Duration) {
 			o.server.Del(key)
 		}
 	}
-	o.lost = true
 	// The relay finds each message a minute after its time.
 	o.away = append(o.away, [2]time.Duration{time.Since(o.began), 24 * time.Hour})
 }
@@ -265,16 +263,14 @@ func (o *outages) judgeUser(p policy.Policy, user string, sent []sentMessage, tr
 }
 
 // inOrderOf requires that late messages of a class went out in the order of their promised
-// times. One that failed and waited for its retry is left out: it holds nothing up. So is
-// what the queue loses: it goes out a minute after its time, and another one that has a
-// time in that minute goes out at it.
+// times, also those whose tasks the queue lost. One that failed and waited for its retry is
+// left out: it holds nothing up.
 func (o *outages) inOrderOf(p policy.Policy, user string, sent []sentMessage) {
 	o.Helper()
-	if o.lost {
-		return
-	}
 	last := make(map[string]sentMessage)
-	byPromise := slices.SortedFunc(slices.Values(sent), func(a, b sentMessage) int { return a.promised.Compare(b.promised) })
+	byPromise := slices.SortedFunc(slices.Values(sent), func(a, b sentMessage) int {
+		return cmp.Or(a.promised.Compare(b.promised), cmp.Compare(a.ID, b.ID))
+	})
 	for _, m := range byPromise {
 		class := ""
 		if _, own := p.Categories[m.Category]; own {

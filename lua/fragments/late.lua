@@ -5,8 +5,9 @@
 -- their order within a class, and classes do not wait for each other. So a late message
 -- gets no time before that of one that was promised earlier, was late before and still
 -- waits, although an earlier time may be free by now. Those that wait and were promised
--- later are placed again behind it, unless it was tried before. A category with rules of its own is
--- a class; all others together are one. Exempt messages are not judged: they go out
+-- later are placed again behind it, unless it was tried before. So are those that are on
+-- time at such a later place. A category with rules of its own is a class; all others
+-- together are one. Exempt messages are not judged: they go out
 -- when their tasks run, and count at their present places until then. One that has
 -- expired does not count: its task will drop it, and a younger message must not get
 -- the place that becomes free then. The same holds for one that the user does not want.
@@ -134,8 +135,8 @@ local function older(a, b)
 end
 
 -- add_waiting adds to late messages those of their classes that were promised later, were
--- late before and wait for their times: the older ones go first. A message that was tried
--- displaces none.
+-- late before and wait for their times, or are on time at them: the older ones go first. A
+-- message that was tried displaces none.
 local function add_waiting(late)
   local first
   for k = 1, #late do
@@ -155,8 +156,8 @@ local function add_waiting(late)
       local key = records .. string.gsub(other, ':', '/')
       local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 't')
       local class, stands = class_of(f[8]), tonumber(f[10])
-      if state_of(f[1], f[2]) == PENDING and f[5] and not f[3] and stands > now
-          and promise > (class.oldest or promise) and (f[6] or not opted_out(timeline, ARGV[9], f[8])) then
+      if state_of(f[1], f[2]) == PENDING and f[5] and not f[3] and stands >= now - ARGV[17]
+          and stands >= (tonumber(ARGV[19]) or stands) and promise > (class.oldest or promise) and (f[6] or not opted_out(timeline, ARGV[9], f[8])) then
         excluded[other] = true
         late[#late + 1] = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
           generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],

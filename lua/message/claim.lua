@@ -228,7 +228,7 @@ local function sent_late()
   hold()
   call('ZREM', KEYS[7], id)
   call('HSET', record, 't', now, 'p', promised or at)
-  call('HDEL', record, 'm')
+  call('HDEL', record, 'm', 'a')
 end
 
 this.class = class_of(r[10])

@@ -3,14 +3,17 @@
 -- Only the delivery that claimed the message last, by its nonce, may settle it. A
 -- repeated call returns the same answer. The call may come after the lease: as long
 -- as no other delivery has claimed the message, the outcome counts. A retry gives the
--- message a new generation and a time before which it is not tried. A permanent
--- failure frees the place, since only what was delivered counts.
+-- message a new generation and a time before which it is not tried. One that was not
+-- sent after all is pending at its place, as before its claim. A permanent failure frees
+-- the place, since only what was delivered counts.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- KEYS[5]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
+-- KEYS[6]  messages of the user that were late and wait (ZSET: message id -> when it was
+--          promised, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  nonce of this delivery
 -- ARGV[3]  d delivered, f failed for good, u uncertain, p pending again: a retry
@@ -21,17 +24,19 @@
 -- ARGV[8]  reason why it was not delivered, or the provider's id; "" for none
 -- ARGV[9]  when the delivery began, Unix ms; "" for now
 -- ARGV[10] of a retry: new generation
--- ARGV[11] of a retry: not before, Unix ms
+-- ARGV[11] of a retry: not before, Unix ms; not used if the message was not sent
 -- ARGV[12] of a retry: delay of the watch entry, ms
 -- ARGV[13] of a retry: 1 if the message may have arrived, -1 if it was not sent and the
 --          attempt does not count, else 0
+-- ARGV[14] of a retry: expiry of a message that has none of its own, ms after its
+--          promised time
 --
 -- Returns  {1, now} recorded, by this call or an earlier one of this delivery;
 --          {0, now} superseded: another delivery has the message, or it ended.
 -- Cost     O(log n) in the user's reservations, the partition's watch list and its
 --          dead letters.
 
-if #KEYS ~= 5 or #ARGV ~= 9 and #ARGV ~= 13 then
+if #KEYS ~= 6 or #ARGV ~= 9 and #ARGV ~= 14 then
   return redis.error_reply('ERR message/settle.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -44,15 +49,24 @@ local outcome, suffix, reason = ARGV[3], ARGV[4], ARGV[8]
 --@include category
 --@include places
 
-local r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k')
+local r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x')
 if r[3] ~= ARGV[2] then return {0, now} end
 if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
 
 if outcome == PENDING then
-  redis.call('HSET', record, 'g', ARGV[10], 'a', ARGV[11], 'w', reason)
+  redis.call('HSET', record, 'g', ARGV[10], 'w', reason)
   redis.call('HDEL', record, 's', 'u', 'v', 'l')
   if ARGV[13] == '1' then redis.call('HSET', record, 'q', 1) end
-  if ARGV[13] == '-1' then redis.call('HINCRBY', record, 'n', -1) end
+  if ARGV[13] == '-1' then
+    redis.call('HINCRBY', record, 'n', -1)
+    if r[9] and not r[8] then -- it was late before: younger ones wait for it again
+      local expires = tonumber(r[10]) or r[9] + ARGV[14]
+      redis.call('ZADD', KEYS[6], r[9], ARGV[5])
+      if redis.call('PEXPIRETIME', KEYS[6]) < expires then redis.call('PEXPIREAT', KEYS[6], expires) end
+    end
+  else
+    redis.call('HSET', record, 'a', ARGV[11])
+  end
   redis.call('ZREM', watch, r[2] .. suffix)
   redis.call('ZADD', watch, now + ARGV[12], ARGV[10] .. suffix)
   return {1, now}

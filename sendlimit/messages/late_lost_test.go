@@ -43,6 +43,38 @@ func TestALateMessageWaitsForAnOlderOneWhoseTaskIsLost(t *testing.T) {
 	deliver(s, "c")
 }
 
+// An older message is judged while a younger one, on time at its later place, waits for it:
+// the younger one is placed again behind it.
+func TestALateMessageGoesBeforeAYoungerOneThatWaitsAtItsPlace(t *testing.T) {
+	t.Parallel()
+	s := tellLost(t, "")
+	s.Until("11:02")
+	requireBusy(s, "c")
+	s.Until("11:02:01")
+	b := s.Claim("b", s.Field("b", "g"), keyspace.NewToken())
+	require.Equal(s, messages.Send, b.Verdict)
+	requirePlaced(s, b, "c 11:02:00 11:03:01")
+}
+
+// A message that was given back unsent holds up younger ones as before its claim.
+func TestALateMessageWaitsForAnOlderOneThatWasGivenBack(t *testing.T) {
+	t.Parallel()
+	s := tellLost(t, "")
+	s.Until("11:01")
+	nonce := keyspace.NewToken()
+	require.Equal(s, messages.Send, s.Claim("b", s.Field("b", "g"), nonce).Verdict)
+	s.Until("11:01:05")
+	waiting := story.KeysOf(s.Options).Waiting("alice")
+	s.Server.SetTTL(waiting, time.Hour)
+	require.True(s, s.Settle("b", s.Field("b", "g"), nonce, messages.Settlement{
+		Outcome: messages.Retried, Reason: messages.ReasonLate, Retry: messages.Retry{Generation: "again", Unsent: true},
+	}))
+	require.Equal(s, story.At("10:10").Add(sendlimit.DefaultExpireAfter), s.Now.Add(s.Server.TTL(waiting)), "as long as it may wait")
+	s.Until("11:02")
+	requireBusy(s, "c")
+	deliver(s, "b")
+}
+
 // A late message waits at its place only for what will be sent.
 func TestALateMessageDoesNotWaitAtItsPlace(t *testing.T) {
 	t.Parallel()

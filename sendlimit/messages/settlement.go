@@ -34,11 +34,12 @@ type Settlement struct {
 // Retry makes a message pending again under a new generation.
 type Retry struct {
 	Generation string
-	At         time.Time // not before
+	At         time.Time // not before; not used with Unsent
 	// Uncertain reports that the message may have arrived. It then keeps its place and
 	// its id, however it ends.
 	Uncertain bool
-	// Unsent reports that nothing was sent: the attempt does not count.
+	// Unsent reports that nothing was sent: the attempt does not count, and the message is
+	// pending at its place, as before its claim.
 	Unsent bool
 }
 
@@ -70,11 +71,12 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 		case s.Retry.Uncertain:
 			arrived = 1
 		}
-		args = append(args, s.Retry.Generation, s.Retry.At.UnixMilli(), g.fixed.LookAfter.Milliseconds(), arrived)
+		args = append(args, s.Retry.Generation, script.Milliseconds(s.Retry.At), g.fixed.LookAfter.Milliseconds(), arrived,
+			g.fixed.ExpireAfter.Milliseconds())
 	}
 	answer, err := script.Run(ctx, g.client, lua.Settle, doing, []string{
 		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User), g.keys.DeadLettersOf(d.User),
-		g.keys.Ended(d.User),
+		g.keys.Ended(d.User), g.keys.Waiting(d.User),
 	}, args)
 	if err != nil {
 		return false, err

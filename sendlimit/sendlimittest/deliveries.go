@@ -159,6 +159,7 @@ func (m *mailbox) settle(t *rapid.T) {
 		s.Outcome, s.Reason, s.Retry = messages.Retried, "busy", messages.Retry{
 			Generation: m.newToken("g"), At: m.now.Add(wait), Uncertain: rapid.Bool().Draw(t, "no answer"),
 		}
+		s.Retry.Unsent = !s.Retry.Uncertain && rapid.Bool().Draw(t, "not sent")
 	}
 	want := m.expectSettlement(d, s)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
@@ -187,7 +188,12 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 	case s.Outcome == messages.Failed, s.Outcome == messages.Uncertain:
 		known.end(uncertain, s.Reason, m.now)
 	default:
-		known.state, known.notBefore, known.reason, known.reasons = pending, s.Retry.At, s.Reason, nil
+		known.state, known.reason, known.reasons = pending, s.Reason, nil
+		if s.Retry.Unsent {
+			known.attempts--
+		} else {
+			known.notBefore = s.Retry.At
+		}
 		known.doubt = known.doubt || s.Retry.Uncertain
 		known.renew(s.Retry.Generation, m.now.Add(m.options.LookAfter))
 	}

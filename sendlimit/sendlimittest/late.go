@@ -139,14 +139,19 @@ func byPromise(a, b *message) int {
 	return cmp.Or(a.firstPromised().Compare(b.firstPromised()), cmp.Compare(a.id, b.id))
 }
 
-// waitsForPlace reports whether a message was late and waits for its later place.
-func (m *mailbox) waitsForPlace(known *message) bool {
-	return known.state == pending && !known.promised.IsZero() && known.notBefore.IsZero() && cut(known.at) > cut(m.now) &&
+// wasPostponed reports whether a message was late and has a later place.
+func (m *mailbox) wasPostponed(known *message) bool {
+	return known.state == pending && !known.promised.IsZero() && known.notBefore.IsZero() &&
 		!m.regime().exempt[known.category]
 }
 
-// displaced returns the messages that wait and were promised later than a late one of their
-// class that was not tried: they are placed again.
+// waitsForPlace reports whether a message was late and waits for its later place.
+func (m *mailbox) waitsForPlace(known *message) bool {
+	return m.wasPostponed(known) && cut(known.at) > cut(m.now)
+}
+
+// displaced returns the messages that wait, or are on time at their later places, and were
+// promised later than a late one of their class that was not tried: they are placed again.
 func (m *mailbox) displaced(late []*message) []*message {
 	g := m.regime()
 	oldest := make(map[string]time.Time)
@@ -160,7 +165,8 @@ func (m *mailbox) displaced(late []*message) []*message {
 	for _, known := range m.messages {
 		at, ok := oldest[g.class(known.category)]
 		unwanted := slices.Contains(g.optOut, known.category) && !known.doubt
-		if ok && m.waitsForPlace(known) && !unwanted && known.firstPromised().After(at) {
+		onTime := !m.now.After(known.at.Add(m.options.Tolerance)) && !known.at.Before(m.options.DropDueBefore)
+		if ok && m.wasPostponed(known) && onTime && !slices.Contains(late, known) && !unwanted && known.firstPromised().After(at) {
 			waiting = append(waiting, known)
 		}
 	}
@@ -234,7 +240,7 @@ func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *m
 		known := p.message
 		found = found || known == claiming
 		switch {
-		case m.waitsForPlace(known) && p.dropped == "" && p.to == cut(known.at): // it keeps its place
+		case known != claiming && p.dropped == "" && p.to == cut(known.at): // it keeps its place
 		case p.dropped != "":
 			m.dropLate(known, claiming, nonce, p.dropped, c)
 		case known == claiming && p.to == cut(m.now):

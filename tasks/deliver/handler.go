@@ -199,7 +199,7 @@ func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlem
 	}
 	return again, messages.Settlement{
 		Outcome: messages.Retried,
-		Retry:   messages.Retry{Generation: again.Generation, At: again.Due, Unsent: true},
+		Retry:   messages.Retry{Generation: again.Generation, Unsent: true},
 		Reason:  messages.ReasonLate,
 	}
 }

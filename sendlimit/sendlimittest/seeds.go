@@ -1,4 +1,4 @@
-package tasks_test
+package sendlimittest
 
 import (
 	"math/rand/v2"
@@ -14,9 +14,9 @@ const (
 	roundSeedEnv = "SENDLIMIT_TEST_STORY_SEED"   // the one round to repeat
 )
 
-// seedsOf returns the seeds of a story's rounds. The first is the same in every run, the
-// others are not. The name of a round has its seed.
-func seedsOf(t *testing.T, rounds int) []uint64 {
+// Seeds returns the seeds of a story's rounds. The first is the same in every run, the
+// others are not. The name of a round should have its seed.
+func Seeds(t *testing.T, rounds int) []uint64 {
 	t.Helper()
 	if text := os.Getenv(roundSeedEnv); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -28,7 +28,7 @@ func seedsOf(t *testing.T, rounds int) []uint64 {
 		rounds, err = strconv.Atoi(text)
 		require.NoError(t, err, roundsEnv)
 	}
-	seeds := make([]uint64, 1, rounds)
+	seeds := make([]uint64, 1, max(1, rounds))
 	for len(seeds) < rounds {
 		seeds = append(seeds, rand.Uint64N(1<<30))
 	}
