@@ -49,7 +49,6 @@ func (o *outages) goAway(a awayPlan) {
 		o.storeAway(a, back)
 	case queueLost:
 		o.await(func() bool { return o.loseQueue() == nil })
-		back = o.began.Add(time.Hour) // the relay finds each message after its time
 	case machineAway: // nobody plans that
 	}
 	if now := time.Now(); now.After(back) {
@@ -126,10 +125,19 @@ func (o *outages) watchMachine() (end func()) {
 	})
 }
 
-// isAway reports whether something was away at a time, or shortly before.
+// mayBeLate reports whether something was away when a message was due, or shortly before, or
+// whether the queue lost its task: the relay finds each message after its time.
+func (o *outages) mayBeLate(p promise) bool {
+	return o.isAway(p.at) || slices.ContainsFunc(o.away, func(a awaySpan) bool {
+		return a.what == queueLost && p.asked.Before(a.until) && p.at.After(a.from.Add(-outagesTolerance))
+	})
+}
+
+// isAway reports whether something but the queue's keys was away at a time, or shortly
+// before.
 func (o *outages) isAway(at time.Time) bool {
 	return slices.ContainsFunc(o.away, func(a awaySpan) bool {
-		return at.After(a.from.Add(-outagesTolerance)) && at.Before(a.until.Add(a.aftermath()))
+		return a.what != queueLost && at.After(a.from.Add(-outagesTolerance)) && at.Before(a.until.Add(a.aftermath()))
 	})
 }
 

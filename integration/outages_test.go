@@ -35,7 +35,9 @@ const (
 // random times around the tolerance, a lease and an expiry. Two workers are processes of
 // their own. Nothing is lost, early or sent twice; the times at which messages really
 // arrive break no rule and are not in quiet hours; late messages keep their order; what is
-// due away from an outage is on time; what expires is dropped, and said to be.
+// due away from an outage is on time; what expires is dropped, and said to be. Messages come
+// from the library and from the program; usage and the workers' metrics count what became
+// of them.
 func TestOutagesOfEveryKind(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -68,6 +70,8 @@ type outages struct {
 	*submit.Submitter
 
 	server   *redistest.Server
+	programs programs
+	environ  []string // of programs
 	address  string
 	policy   policy.Policy
 	settings map[string]policy.UserSettings
@@ -85,11 +89,13 @@ type outages struct {
 type promise struct {
 	message.Message
 
-	at time.Time
+	at    time.Time
+	asked time.Time // when it was submitted
 }
 
 func playOutages(t *testing.T, seed uint64) {
 	t.Helper()
+	built := buildPrograms(t)
 	server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
 	client := outagesClient(server.Addr)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
@@ -98,6 +104,7 @@ func playOutages(t *testing.T, seed uint64) {
 	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
 	o := &outages{
 		T: t, Submitter: submitter, server: server, address: server.Addr, provider: newOutagesProvider(t),
+		programs: built, environ: []string{"REDIS_URL=" + server.URL()},
 		settings: make(map[string]policy.UserSettings), accepted: make(map[messageName]promise),
 	}
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -114,16 +121,25 @@ func playOutages(t *testing.T, seed uint64) {
 	})
 	endWatch := o.watchMachine()
 	var telling sync.WaitGroup
-	for _, m := range o.plan.messages {
-		if m.submit <= 0 {
-			o.submit(m.at(o.began))
-		} else {
+	var file []message.Message
+	for number, m := range o.plan.messages {
+		submit := o.submit
+		if o.plan.byProgram(number) {
+			submit = o.push
+		}
+		switch {
+		case m.submit > 0:
 			telling.Go(func() {
 				o.until(m.submit)
-				o.submit(m.at(o.began))
+				submit(m.at(o.began))
 			})
+		case o.plan.byProgram(number):
+			file = append(file, m.at(o.began))
+		default:
+			submit(m.at(o.began))
 		}
 	}
+	o.submitFile(file)
 	require.True(t, time.Now().Before(o.began.Add(outagesFirst)), "the machine is too slow for the story")
 	for _, a := range o.plan.away {
 		telling.Go(func() {
@@ -215,14 +231,13 @@ func (o *outages) until(after time.Duration) { time.Sleep(time.Until(o.began.Add
 // submit submits a message until there is an answer.
 func (o *outages) submit(m message.Message) {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		asked := time.Now()
 		ctx, cancel := context.WithTimeout(o.Context(), 2*time.Second)
 		answer, err := o.Submit(ctx, m)
 		cancel()
 		if err == nil {
 			if answer.Outcome == message.Accepted {
-				o.mu.Lock()
-				defer o.mu.Unlock()
-				o.accepted[messageName{m.User, m.ID}] = promise{m, answer.SendAt.Time}
+				o.accept(promise{m, answer.SendAt.Time, asked})
 			}
 			return
 		}
@@ -232,6 +247,13 @@ func (o *outages) submit(m message.Message) {
 			return
 		}
 	}
+}
+
+// accept notes a message that was accepted for a time.
+func (o *outages) accept(p promise) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.accepted[messageName{p.User, p.ID}] = p
 }
 
 // ended waits until every message has ended, and returns what the store has of each user.

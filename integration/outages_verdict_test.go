@@ -36,7 +36,8 @@ func (m outagesOutcome) late() bool { return !m.status.SendAt.Equal(m.at) }
 func (o *outages) judge(users map[string]userState) {
 	o.Helper()
 	faults := o.workerFaults()
-	counts := make(map[string]int)
+	counts, delivered := make(map[string]int), 0
+	var everything []outagesOutcome
 	model, err := sendlimittest.NewModel(o.policy, policy.DefaultReach)
 	require.NoError(o, err)
 	for user, u := range users {
@@ -46,8 +47,14 @@ func (o *outages) judge(users map[string]userState) {
 		for id := range u.records {
 			m := o.outcome(messageName{user, id})
 			counts[m.status.Status+" "+m.status.Reason]++
+			if m.status.Status == message.StatusDelivered {
+				delivered++
+			}
 			if m.late() {
 				counts["at another time"]++
+			}
+			if o.mayBeLate(m.promise) {
+				counts["may be late"]++
 			}
 			for _, fault := range o.messageFaults(m) {
 				faults = append(faults, fmt.Sprintf("%s/%s: %s: promised for %s, %+v, taken %s, tried %v",
@@ -57,8 +64,11 @@ func (o *outages) judge(users map[string]userState) {
 		}
 		faults = append(faults, o.listFaults(user, all)...)
 		faults = append(faults, o.ruleFaults(model, user, all)...)
+		faults = append(faults, o.usageFaults(model, user, all)...)
 		faults = append(faults, o.orderFaults(all)...)
+		everything = append(everything, all...)
 	}
+	faults = append(faults, o.countFaults(everything)...)
 	for name := range o.accepted {
 		if users[name.user].records[name.id] == nil {
 			faults = append(faults, fmt.Sprintf("%v: lost", name))
@@ -72,6 +82,9 @@ func (o *outages) judge(users map[string]userState) {
 	slices.Sort(faults)
 	o.Logf("%s\n%d accepted, %v, %s", o.plan, len(o.accepted), counts, time.Since(o.began).Round(time.Second))
 	require.Empty(o, faults)
+	// The rules leave each user a few messages, and an outage lets some of them expire.
+	require.Greater(o, len(o.accepted), 2*outagesUsers)
+	require.Greater(o, delivered, len(o.accepted)/4)
 }
 
 // outcome reads what callers and the provider were told of a message.
@@ -136,7 +149,7 @@ func (o *outages) deliveryFaults(m outagesOutcome, fault func(format string, arg
 	if !m.ExpiresAt.IsZero() && !m.claimed.Before(m.ExpiresAt) {
 		fault("sent after its expiry")
 	}
-	if !o.isAway(m.at) && (m.late() || m.status.Attempts > 1) {
+	if !o.mayBeLate(m.promise) && (m.late() || m.status.Attempts > 1) {
 		fault("not on time, and nothing was away")
 	}
 }
@@ -158,8 +171,11 @@ func (o *outages) dropFaults(m outagesOutcome, fault func(format string, args ..
 		fault("dropped on time")
 	case m.status.Reason != messages.ReasonExpired && m.status.Reason != messages.ReasonNoFreeTime:
 		fault("dropped for no reason")
-	case !o.isAway(m.at):
+	case !o.mayBeLate(m.promise):
 		fault("dropped, and nothing was away")
+	}
+	for _, told := range m.expiredFaults() {
+		fault("%s", told)
 	}
 }
 

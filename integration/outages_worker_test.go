@@ -2,6 +2,8 @@ package integration_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -12,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -19,6 +22,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
@@ -50,7 +54,11 @@ func TestOutagesWorkerProcess(t *testing.T) {
 	channel, err := webhook.New(webhook.Config{URL: url, Timeout: outagesPushTimeout, Now: time.Now})
 	require.NoError(t, err)
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	worker, err := tasks.NewWorker(taskstest.Open(t, outagesClient(address), outagesBackend(logger)), tasks.WorkerOptions{
+	registry := prometheus.NewRegistry()
+	options := outagesBackend(logger)
+	options.Metrics, err = metrics.New(registry)
+	require.NoError(t, err)
+	worker, err := tasks.NewWorker(taskstest.Open(t, outagesClient(address), options), tasks.WorkerOptions{
 		Notifier:        channel,
 		PushTimeout:     outagesPushTimeout,
 		SettleMargin:    outagesSettleMargin,
@@ -63,6 +71,12 @@ func TestOutagesWorkerProcess(t *testing.T) {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(t.Context()), syscall.SIGTERM)
 	defer stop()
 	require.NoError(t, worker.Run(ctx))
+	counts, err := countsIn(registry)
+	require.NoError(t, err)
+	text, err := json.Marshal(counts)
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(os.Stderr, "%s%s\n", countsMark, text)
+	require.NoError(t, err)
 }
 
 func outagesClient(address string) *redis.Client {
@@ -88,6 +102,7 @@ type outagesWorker struct {
 
 // workerLife is a process of a worker.
 type workerLife struct {
+	began   time.Time
 	command *exec.Cmd
 	said    output.Buffer
 	asked   bool          // to end
@@ -116,7 +131,7 @@ func (w *outagesWorker) keep(t *testing.T, stop <-chan struct{}) {
 
 func (w *outagesWorker) start(t *testing.T) *workerLife {
 	t.Helper()
-	life := &workerLife{ended: make(chan struct{})}
+	life := &workerLife{began: time.Now(), ended: make(chan struct{})}
 	life.command = exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestOutagesWorkerProcess$", "-test.timeout=5m") //nolint:gosec // the test runs itself
 	life.command.Env = append(os.Environ(), w.environ...)
 	life.command.Stdout, life.command.Stderr = &life.said, &life.said

@@ -146,8 +146,11 @@ type Drop struct {
 // places. Late ones of a category with rules of its own keep their order, and so do
 // all others together. If an older one of these can go at once, the claimed one is
 // Busy for a moment, so that the older goes first. So it is while an older one of these is
-// being sent. A message of an exempt category
-// goes out at once. The reach of a policy does not bound late messages.
+// being sent. The same holds for one that is on time at the later place it got, if an older
+// one is late again. It waits for at most 30 s, and not in the last 5 s before its own expiry:
+// then the older one gets a new generation, in case its task was lost, and what is still
+// being sent is overtaken. One that failed holds nothing up until its retry. A message of an
+// exempt category goes out at once. The reach of a policy does not bound late messages.
 //
 // For a late message of a user whose settings name a policy that Options.Rules does
 // not have, the error is an *UnavailableError, see sendlimit.ErrUnknownPolicy.
