@@ -17,8 +17,8 @@ import (
 
 // outagesCounts is what a worker counted, by its metrics.
 type outagesCounts struct {
-	Delivered int
-	Dropped   map[string]int // by reason
+	Delivered int            `json:"delivered"`
+	Dropped   map[string]int `json:"dropped"` // by reason
 }
 
 // countsMark begins the line on which a worker that ends prints its counts.

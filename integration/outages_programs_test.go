@@ -98,8 +98,10 @@ func (o *outages) push(m message.Message) {
 // told notes what the program said of a message: accepted or refused.
 func (o *outages) told(m message.Message, line string) (accepted bool) {
 	var outcome struct {
-		Outcome, ID, User string
-		SendAt            time.Time `json:"send_at"`
+		Outcome string    `json:"outcome"`
+		ID      string    `json:"id"`
+		User    string    `json:"user"`
+		SendAt  time.Time `json:"send_at"`
 	}
 	err := json.Unmarshal([]byte(line), &outcome)
 	accepted = outcome.Outcome == message.Accepted

@@ -29,7 +29,10 @@ func TestLateMessagesKeepTheirOrderWhateverIsLost(t *testing.T) {
 	for _, seed := range sendlimittest.Seeds(t, 4) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
-			tellLateOrder(t, rand.New(rand.NewPCG(seed, 1)))
+			late := tellLateOrder(t, rand.New(rand.NewPCG(seed, 1)))
+			if seed == 0 { // the same in every run; in others nothing may be late
+				require.Positive(t, late)
+			}
 		})
 	}
 }
@@ -70,7 +73,7 @@ type lateDelivery struct {
 
 const lateOrderLasts = 20 * time.Minute
 
-func tellLateOrder(t *testing.T, random *rand.Rand) {
+func tellLateOrder(t *testing.T, random *rand.Rand) (late int) {
 	t.Helper()
 	p := addCategory(t, story.PolicyOf(t, "1/20s", "4/3m"), "news", "2/4m")
 	o := &lateOrder{
@@ -100,7 +103,7 @@ func tellLateOrder(t *testing.T, random *rand.Rand) {
 		}
 		happens()
 	}
-	o.judge()
+	return o.judge()
 }
 
 // next returns what happens next, and when.
@@ -254,8 +257,8 @@ func (o *lateOrder) relay() {
 func (o *lateOrder) isOpen() bool { return o.Server.Exists(story.KeysOf(o.Options).Watch("alice")) }
 
 // judge requires that messages which were late, and went out at their first try, did so in
-// the order in which they were promised, each class of its own.
-func (o *lateOrder) judge() {
+// the order in which they were promised, each class of its own. It returns how many.
+func (o *lateOrder) judge() int {
 	o.Helper()
 	last := make(map[string]messages.Standing) // by class
 	var late []messages.Standing
@@ -277,5 +280,5 @@ func (o *lateOrder) judge() {
 			m.ID, m.Promised, m.SendAt, former.ID, former.Promised, former.SendAt, strings.Join(o.told, "\n"))
 		last[class] = m
 	}
-	require.NotEmpty(o, late)
+	return len(late)
 }
