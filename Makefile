@@ -1,8 +1,8 @@
 MODULES := . $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
 
 # The first run builds it from source at its pinned version; later runs use Go's build
-# cache.
-GOLANGCI_LINT := go tool -modfile="$(CURDIR)/tools/go.mod" golangci-lint
+# cache, as "make build" does.
+GOLANGCI_LINT := CGO_ENABLED=0 GOFLAGS=-trimpath go tool -modfile="$(CURDIR)/tools/go.mod" golangci-lint
 
 .DEFAULT_GOAL := help
 
@@ -25,9 +25,14 @@ quick: ## Run the short tests; unchanged packages come from Go's cache
 	go test -short -vet=off ./...
 
 .PHONY: test
-test: ## Run all tests: the short ones with the race detector, the long ones without
+test: ## Run all tests, the short ones of packages that start goroutines with the race detector
 	@tools/install-packages.sh
 	@tools/test.sh
+
+.PHONY: race
+race: ## Run the short tests of all packages with the race detector
+	@tools/install-packages.sh
+	go test -race -short -vet=off ./...
 
 .PHONY: soak
 soak: ## Run for hours: 5,000 rounds of killed processes, 200 of outages, a minute without workers, a minute of full API

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs the tests of every module once, the short ones under the race detector. See
-# tools/testrun. Two lanes run in parallel: packages mostly computes, integration mostly
-# waits for real servers and the clock.
+# Runs the tests of every module once. The short ones of packages that start goroutines run
+# under the race detector; "make race" runs all of them so. See tools/testrun. Two lanes run
+# in parallel: packages mostly computes, integration mostly waits for real servers and the
+# clock.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,6 +12,9 @@ if [ "${CI:-}" = true ] || command -v redis-server >/dev/null; then
 else
   echo "No redis-server: tests that need one are skipped, the rest runs on the embedded store"
 fi
+
+# What is built without the race detector is built as by "make build", and only once.
+export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath"
 
 race=()
 if [ "${CI:-}" != true ] && [ "$(go env CGO_ENABLED)" != 1 ]; then
@@ -24,11 +28,21 @@ packages() {
   # Integration has priority, so that its messages are not late.
   renice -n 10 -p "$BASHPID" >/dev/null
   export GOGC=400 # a fifth less processor time for some more memory
-  local names list
-  names=$(go list ./... | grep -v '/integration$') || return
-  mapfile -t list <<<"$names"
-  part "packages"
-  bin/testrun "${race[@]}" "${list[@]}" || return
+  local names path folder racing=() others=()
+  names=$(go list -f '{{.ImportPath}} {{.Dir}}' ./...) || return
+  while read -r path folder; do
+    if [ "${path##*/}" = integration ]; then
+      continue
+    elif find "$folder" -maxdepth 1 -name '*.go' ! -name '*_test.go' -exec grep -qE '\.Go\(|\bgo (func\b|[a-zA-Z.]+\()' {} +; then
+      racing+=("$path")
+    else
+      others+=("$path")
+    fi
+  done <<<"$names"
+  part "packages that start goroutines"
+  bin/testrun "${race[@]}" "${racing[@]}" || return
+  part "other packages"
+  bin/testrun -norace "${others[@]}" || return
   part "bench and tools"
   (cd bench && go test -vet=off -shuffle=on ./...) || return
   (cd tools && go test -vet=off -shuffle=on ./testrun) || return
@@ -37,7 +51,7 @@ packages() {
 
 integration() {
   part "integration"
-  bin/testrun "${race[@]}" -parallel 8 ./integration || return
+  bin/testrun -norace -parallel 8 ./integration || return
   part "integration ended"
 }
 

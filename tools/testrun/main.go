@@ -55,18 +55,18 @@ func runAll(out io.Writer, packages []string, parallel int, norace bool) error {
 	if err != nil {
 		return err
 	}
-	flags := []string{"test", "-json", "-vet=off", "-shuffle=on", "-timeout=20m", "-ldflags=-w"} // the linters vet; nobody debugs these binaries
+	flags := []string{"-json", "-vet=off", "-shuffle=on", "-timeout=20m", "-ldflags=-w"} // the linters vet; nobody debugs these binaries
 	if parallel > 0 {
 		flags = append(flags, fmt.Sprintf("-parallel=%d", parallel))
 	}
 	if norace {
-		all, err := runPart(out, append(flags, packages...))
+		all, err := runPart(out, append(flags, packages...)...)
 		if err != nil {
 			return err
 		}
 		return count(out, declared, all)
 	}
-	short, failed := runPart(out, slices.Concat(flags, []string{"-race", "-short"}, packages))
+	short, failed := runPart(out, slices.Concat([]string{"-race", "-short"}, flags, packages)...)
 	long := &outcomes{}
 	if left := short.skippedTests(); len(left) > 0 {
 		var names, of []string
@@ -77,7 +77,7 @@ func runAll(out io.Writer, packages []string, parallel int, norace bool) error {
 		fmt.Fprintf(out, "-- %d long tests, without the race detector\n", len(left))
 		pattern := "-run=^(" + strings.Join(slices.Compact(names), "|") + ")$"
 		var again error
-		long, again = runPart(out, slices.Concat(flags, []string{pattern}, slices.Compact(of)))
+		long, again = runPart(out, slices.Concat(flags, []string{pattern}, slices.Compact(of))...)
 		failed = errors.Join(failed, again)
 	}
 	if failed != nil {

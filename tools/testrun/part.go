@@ -35,19 +35,22 @@ type outcomes struct {
 	failed  []error // the tests and packages that failed, in their order
 }
 
-// runPart calls go. It prints a line for each package, each slow test, and everything
+// runPart calls go test. It prints a line for each package, each slow test, and everything
 // that failing tests print. Its error names each failing test, so that the end of a long
 // output says what failed.
-func runPart(out io.Writer, args []string) (*outcomes, error) {
+func runPart(out io.Writer, args ...string) (*outcomes, error) {
 	began := time.Now()
 	o := &outcomes{
 		out: out, actions: make(map[testName]string), reasons: make(map[testName]string),
 		texts: make(map[testName]*strings.Builder),
 	}
-	command := exec.Command("go", args...) //nolint:gosec,noctx // the arguments are make's
+	command := exec.Command("go", append([]string{"test"}, args...)...) //nolint:gosec,noctx // the arguments are make's
 	command.Stderr = os.Stderr
-	// The race detector would let each program sleep for a second before it ends.
-	command.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
+	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
+	if slices.Contains(args, "-race") {
+		// The race detector would let each program sleep for a second before it ends.
+		command.Env = append(os.Environ(), "CGO_ENABLED=1", "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
+	}
 	stdout, err := command.StdoutPipe()
 	if err != nil {
 		return o, fmt.Errorf("go test: %w", err)
