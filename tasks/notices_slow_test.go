@@ -109,7 +109,10 @@ type stuckMail struct{ open, most atomic.Int32 }
 func (s *stuckMail) Announce(ctx context.Context, _ string, _ notifier.Notice) notifier.Result {
 	now := s.open.Add(1)
 	defer s.open.Add(-1)
-	for most := s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
+	for most := s.most.Load(); now > most; most = s.most.Load() {
+		if s.most.CompareAndSwap(most, now) {
+			break
+		}
 	}
 	<-ctx.Done()
 	return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonTimeout, Err: ctx.Err()}

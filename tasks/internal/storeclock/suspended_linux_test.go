@@ -18,5 +18,6 @@ func TestSuspendedIsRead(t *testing.T) {
 	require.True(t, ok)
 	require.GreaterOrEqual(t, boot, monotonic-time.Second)
 	require.InDelta(t, (boot - monotonic).Seconds(), suspended().Seconds(), 60)
-	require.InDelta(t, suspended().Seconds(), suspended().Seconds(), 2*readWithin.Seconds())
+	first, second := suspended(), suspended()
+	require.InDelta(t, first.Seconds(), second.Seconds(), 2*readWithin.Seconds())
 }
