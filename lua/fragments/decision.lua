@@ -47,13 +47,13 @@ local function crowd(reader, t, limit, window, excluded)
   if reader.known >= t + window then last, sides[2].all = less(times, t + window), false end
   -- All places from the first group that fits to the last one are in such groups: groups
   -- that fit overlap or follow each other.
-  local i, k = first, last - limit + 1
-  if sides[1].all and sides[2].all then k = i - 1 end -- both are counted below
-  while i <= k and times[i + limit - 1] - times[i] >= window do i = i + 1 end
-  while k > i and times[k + limit - 1] - times[k] >= window do k = k - 1 end
-  spent = spent + (i - first + last - limit + 1 - k) / 8
-  if i <= k then
-    local till = k + limit - 1
+  local i, j = first, last - limit + 1
+  if sides[1].all and sides[2].all then j = i - 1 end -- both are counted below
+  while i <= j and times[i + limit - 1] - times[i] >= window do i = i + 1 end
+  while j > i and times[j + limit - 1] - times[j] >= window do j = j - 1 end
+  spent = spent + (i - first + last - limit + 1 - j) / 8
+  if i <= j then
+    local till = j + limit - 1
     sides[1].first, sides[1].total = i, math.max(0, math.min(till, beyond - 1) - i + 1)
     sides[2].first, sides[2].total = math.max(i, beyond), math.max(0, till - math.max(i, beyond) + 1)
     for s = 1, 2 do

@@ -157,7 +157,8 @@ local function add_waiting(late)
       local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 't')
       local class, stands = class_of(f[8]), tonumber(f[10])
       if state_of(f[1], f[2]) == PENDING and f[5] and not f[3] and stands >= now - ARGV[17]
-          and stands >= (tonumber(ARGV[19]) or stands) and promise > (class.oldest or promise) and (f[6] or not opted_out(timeline, ARGV[9], f[8])) then
+          and stands >= (tonumber(ARGV[19]) or stands) and promise > (class.oldest or promise)
+          and (f[6] or not opted_out(timeline, ARGV[9], f[8])) then
         excluded[other] = true
         late[#late + 1] = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
           generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
