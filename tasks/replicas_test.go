@@ -83,6 +83,7 @@ func TestReplicasAreWaitedFor(t *testing.T) {
 				require.NoError(s, err)
 				require.Equal(s, fault.CodeNotFound, o.Code)
 				require.Empty(s, w.taken())
+				time.Sleep(time.Second) // tasks are deleted in the background, in batches after a moment
 				require.Equal(s, 1, s.queued(), "a message that was moved and cancelled leaves no task behind")
 			})
 		})
