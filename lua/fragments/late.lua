@@ -13,7 +13,7 @@
 -- the place that becomes free then. The same holds for one that the user does not want.
 --
 -- Needs the locals of message/claim.lua, such as the message `this`, and fragments/overdue.lua.
-local MOST, LOOKED = 100, 1000 -- messages placed, records looked at, in one call
+local MOST, LOOKED = 80, 1000 -- messages placed, records looked at, in one call
 local LOOK = 10 -- steps of a look at a record, see near
 WORK = 13000 -- more than in other scripts: a claim places a whole backlog
 -- How a message waits for an older one, ms: SOON to LATER between two looks, at most

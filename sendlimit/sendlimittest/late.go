@@ -19,7 +19,7 @@ import (
 // user.
 
 // mostPlaced is the maximum of late messages that one call of the script places.
-const mostPlaced = 100
+const mostPlaced = 80
 
 // postponed returns the generation that a claim gives to a message it postpones.
 func postponed(generation, nonce string) string {
