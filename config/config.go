@@ -88,7 +88,8 @@ type Config struct {
 	ExpireAfter  time.Duration // from the send time to the expiry of a message that names none
 	KeepRecords  time.Duration // how long a message's id is remembered after its end
 
-	MovesPerMinute int // how often a message can be moved in a minute
+	Horizon        time.Duration // how long before its send time a message goes to the queue
+	MovesPerMinute int           // how often a message can be moved in a minute
 
 	// StoreFullAt is the percentage of maxmemory at which the store accepts no more
 	// messages.

@@ -96,6 +96,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Int("places_per_day", c.PlacesPerDay),
 		slog.Duration("expire_after", c.ExpireAfter),
 		slog.Duration("keep_records", c.KeepRecords),
+		slog.Duration("horizon", c.Horizon),
 		slog.Int("moves_per_minute", c.MovesPerMinute),
 		slog.Int("store_full_at_percent", c.StoreFullAt),
 		slog.Int("wait_replicas", c.WaitReplicas),

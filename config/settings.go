@@ -26,6 +26,7 @@ type written struct {
 	PlacesPerDay        string        `env:"PLACES_PER_DAY"`
 	ExpireAfter         string        `env:"EXPIRE_AFTER"`
 	KeepRecords         string        `env:"KEEP_RECORDS"`
+	Horizon             string        `env:"HORIZON"`
 	MovesPerMinute      string        `env:"MOVES_PER_MINUTE"`
 	StoreFullAt         string        `env:"STORE_FULL_AT"`
 	WaitReplicas        string        `env:"WAIT_REPLICAS"`
@@ -167,6 +168,11 @@ func settings(w *written, c *Config) []*setting {
 			key: "keep_records", written: &w.KeepRecords, standard: "168h", kind: "duration",
 			help:   "how long a message's id is remembered after it ended",
 			accept: duration(&c.KeepRecords, time.Minute, 366*day),
+		},
+		{
+			key: "horizon", written: &w.Horizon, standard: "2m", kind: "duration",
+			help:   "how long before its send time a message is handed over to the queue",
+			accept: duration(&c.Horizon, 15*time.Second, day),
 		},
 		{
 			key: "moves_per_minute", written: &w.MovesPerMinute, standard: "10", kind: "number",

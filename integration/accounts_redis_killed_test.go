@@ -106,7 +106,7 @@ func (k *killedStore) work() {
 	client := k.client()
 	client.AddHook(settlementHook{k, nameScripts(k.T, k.server.Client())})
 	start := func(ctx context.Context) error {
-		worker, err := tasks.NewWorker(taskstest.Open(k, client, backend.Options{LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), tasks.WorkerOptions{
+		worker, err := tasks.NewWorker(taskstest.Open(k, client, backend.Options{Horizon: loadHorizon, LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), tasks.WorkerOptions{
 			Notifier:     pacedChannel{k.provider, 0},
 			Announcer:    mailHook{k, mails},
 			SettleMargin: 20 * time.Second,
@@ -185,7 +185,7 @@ func (k *killedStore) submit(seed uint64) (wait func()) {
 	k.Helper()
 	var lanes sync.WaitGroup
 	for lane := range killedLanes {
-		submitter, err := submit.New(taskstest.Open(k, k.client(), backend.Options{LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), submit.Options{})
+		submitter, err := submit.New(taskstest.Open(k, k.client(), backend.Options{Horizon: loadHorizon, LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), submit.Options{})
 		require.NoError(k, err)
 		k.Cleanup(func() { require.NoError(k, submitter.Close()) })
 		random := rand.New(rand.NewPCG(seed, uint64(lane)))

@@ -34,7 +34,7 @@ func workerCalls() []string {
 		"asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages", "asynq listZSetEntries",
 		"asynq reclaimStateAggregationSets", "asynq retry", "asynq schedule", "asynq writeServerState",
 		"charge/hold_look", "charge/settle_hold", "client", "dial", "get policy", "hello", "hgetall accounts", "hgetall settings", "hgetall stats",
-		"hmget hold", "message/claim", "message/renew", "message/settle", "mget rate", "notice/claim", "notice/put",
+		"hmget hold", "info memory", "message/claim", "message/hand_over", "message/look_turn", "message/renew", "message/settle", "mget rate", "notice/claim", "notice/put",
 		"notice/settle", "notify", "rate/pause", "rate/permits_acquire", "rate/permits_give_back",
 		"rate/tokens_give_back", "rate/tokens_take", "sadd asynq:queues", "sismember asynq:queues",
 		"smembers policies", "time", "zadd asynq:lease", "zadd asynq:servers", "zadd asynq:workers", "zadd notices",
@@ -50,7 +50,7 @@ type occasion int
 const (
 	callsAlways  occasion = iota
 	callsAtStart          // soon after a worker has started, with nothing to do
-	callsOnLoss           // when a submitter died over a message for a later time
+	callsOnLoss           // when a submitter died over a message that the queue did not get
 	callsOnHold           // when a submitter died that had charged an account
 	callsOnQuota          // when an account has no messages left
 	callsOnPause          // when the provider asks for a pause
@@ -98,7 +98,7 @@ func (t crashTarget) comes() occasion {
 		return callsLate
 	case slices.Contains([]string{
 		"asynq dequeue", "asynq forward", "asynq listLeaseExpired", "asynq reclaimStateAggregationSets",
-		"asynq writeServerState", "client", "dial", "get policy", "hello", "mget rate",
+		"asynq writeServerState", "client", "dial", "get policy", "hello", "message/look_turn", "mget rate",
 		"sadd asynq:queues", "smembers policies", "time", "zadd asynq:servers", "zrange changing", "zrange gathered",
 		"zrange holds", "zrange notices", "zrange watch", "zrangebyscore changes", "zrevrange changes",
 	}, t.call):
@@ -233,6 +233,8 @@ func everythingPlan() crashPlan {
 			paid(submit("dora", "paid", 12*time.Second)),
 			{Do: doMove, User: "dora", ID: "paid", In: 11 * time.Second},
 			{Do: doCancel, User: "dora", ID: "paid"},
+			submit("gus", "near", crashHorizon-100*time.Millisecond),
+			{Do: doCancel, User: "gus", ID: "near"}, // it has a task
 			gone, again, full,
 			// As many as the account may submit, and one more.
 			paid(submit("fay", "first", 5*time.Second)), paid(submit("fay", "second", 6*time.Second)),

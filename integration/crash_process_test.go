@@ -49,6 +49,7 @@ type crashConfig struct {
 const (
 	crashPushTimeout  = 400 * time.Millisecond
 	crashSettleMargin = 400 * time.Millisecond
+	crashHorizon      = 1500 * time.Millisecond
 	crashLookAfter    = 300 * time.Millisecond
 	crashOverdueAfter = 400 * time.Millisecond
 	crashRelayEvery   = 250 * time.Millisecond
@@ -134,12 +135,19 @@ func TestCrashProcess(t *testing.T) {
 	require.NoError(t, err)
 	var steps crashPlan
 	require.NoError(t, json.Unmarshal(plan, &steps))
-	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Prefix: config.Prefix, Logger: crashLog(), LookAfter: crashLookAfter, OverdueAfter: crashOverdueAfter}), submit.Options{
+	submitter, err := submit.New(taskstest.Open(t, client, crashBackend(config.Prefix)), submit.Options{
 		Batch: config.Batch,
 	})
 	require.NoError(t, err)
 	newCrashSubmitter(submitter, journal, before).run(ctx, steps)
 	require.NoError(t, submitter.Close())
+}
+
+func crashBackend(prefix string) backend.Options {
+	return backend.Options{
+		Prefix: prefix, Logger: crashLog(),
+		Horizon: crashHorizon, LookAfter: crashLookAfter, OverdueAfter: crashOverdueAfter,
+	}
 }
 
 func crashWorker(ctx context.Context, t *testing.T, config crashConfig, client *redis.Client, hook *crashHook) {
@@ -152,7 +160,7 @@ func crashWorker(ctx context.Context, t *testing.T, config crashConfig, client *
 	if config.Skip {
 		onUncertain = deliver.SkipUncertain
 	}
-	worker, err := tasks.NewWorker(taskstest.Open(t, client, backend.Options{Prefix: config.Prefix, Logger: crashLog(), LookAfter: crashLookAfter, OverdueAfter: crashOverdueAfter}), tasks.WorkerOptions{
+	worker, err := tasks.NewWorker(taskstest.Open(t, client, crashBackend(config.Prefix)), tasks.WorkerOptions{
 		Notifier:        crashNotifier{hook, channel},
 		Announcer:       crashAnnouncer{hook, mails},
 		PushTimeout:     crashPushTimeout,

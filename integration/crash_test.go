@@ -21,7 +21,7 @@ const (
 	crashSeedEnv   = "SENDLIMIT_TEST_CRASH_SEED"   // the one round to repeat
 )
 
-const crashTogether = 24 // rounds in parallel: processes mostly wait
+const crashTogether = 48 // rounds in parallel: processes mostly wait
 
 // A submitter and a worker die at any point between two calls, again and again, and are
 // restarted. Every accepted message is delivered once; only a worker that died with it
@@ -200,7 +200,9 @@ func (c *crashCast) arrange(o occasion, plan crashPlan) crashPlan {
 	case callsAtStart:
 		c.patience = max(c.patience, 5*time.Second)
 	case callsOnLoss:
-		c.submitter = append([]crashPoint{{Call: "asynq schedule", Nth: 1}}, c.submitter...)
+		// It is due before the relay looks for it, so it is lost and not just early.
+		c.submitter = append([]crashPoint{{Call: "asynq enqueue", Nth: 1}}, c.submitter...)
+		plan = append(plan, []crashStep{{Do: doSubmit, User: "ida", ID: "lost", In: crashLookAfter / 2}})
 	case callsOnHold:
 		c.submitter = append([]crashPoint{{Call: "place/reserve", After: true, Nth: 1}}, c.submitter...)
 		wait(400 * time.Millisecond)

@@ -75,7 +75,7 @@ func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	way := newLink(t, server.Addr)
 	d := newDelivery(t, way.address())
 	d.work(d.client())
-	m := message.Message{ID: "m", User: "alice", SendAt: time.Now().Add(time.Hour), Title: "a"}
+	m := message.Message{ID: "m", User: "alice", SendAt: time.Now().Add(time.Minute), Title: "a"}
 	warm := m
 	warm.User = "bob"
 	_, err := d.Submit(t.Context(), warm) // loads the rules and the scripts
@@ -140,7 +140,7 @@ func TestSubmitWhileTheQueueHangs(t *testing.T) {
 	d := newDelivery(t, way.address())
 	submit := func(id string) time.Duration {
 		began := time.Now()
-		o, err := d.Submit(t.Context(), message.Message{ID: id, User: id, SendAt: began.Add(time.Hour), Title: "a"})
+		o, err := d.Submit(t.Context(), message.Message{ID: id, User: id, SendAt: began.Add(time.Minute), Title: "a"})
 		require.NoError(t, err)
 		require.Equal(t, message.Accepted, o.Outcome)
 		return time.Since(began)

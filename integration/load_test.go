@@ -60,6 +60,7 @@ type told struct {
 const (
 	loadPushTimeout  = 500 * time.Millisecond
 	loadSettleMargin = 10 * time.Second
+	loadHorizon      = 3 * time.Second
 	loadLookAfter    = time.Second
 	loadOverdueAfter = 2 * time.Second
 	loadIOTimeout    = 400 * time.Millisecond
@@ -98,7 +99,7 @@ func (l *load) work(address, url string) {
 	l.Helper()
 	channel, err := webhook.New(webhook.Config{URL: url, Now: time.Now})
 	require.NoError(l, err)
-	worker, err := tasks.NewWorker(taskstest.Open(l, l.client(address), backend.Options{LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), tasks.WorkerOptions{
+	worker, err := tasks.NewWorker(taskstest.Open(l, l.client(address), backend.Options{Horizon: loadHorizon, LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), tasks.WorkerOptions{
 		Notifier:     unsureNotifier{channel, l},
 		PushTimeout:  loadPushTimeout,
 		SettleMargin: loadSettleMargin,
@@ -148,7 +149,7 @@ func (l *load) call(address string, callers int) (stop func()) {
 	ctx, cancel := context.WithCancel(l.Context())
 	var calling sync.WaitGroup
 	for n := range callers {
-		submitter, err := submit.New(taskstest.Open(l, l.client(address), backend.Options{LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), submit.Options{})
+		submitter, err := submit.New(taskstest.Open(l, l.client(address), backend.Options{Horizon: loadHorizon, LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), submit.Options{})
 		require.NoError(l, err)
 		l.Cleanup(func() { require.NoError(l, submitter.Close()) })
 		c := &caller{

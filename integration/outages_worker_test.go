@@ -38,6 +38,7 @@ const (
 	outagesSettleMargin = 2500 * time.Millisecond
 	outagesLease        = outagesPushTimeout + outagesSettleMargin
 	outagesShutdown     = 2 * time.Second
+	outagesHorizon      = 10 * time.Second
 	outagesLookAfter    = time.Second
 	outagesOverdueAfter = 2 * time.Second
 	outagesRelayEvery   = 500 * time.Millisecond
@@ -87,7 +88,7 @@ func outagesClient(address string) *redis.Client {
 }
 
 func outagesBackend(logger *slog.Logger) backend.Options {
-	return backend.Options{Logger: logger, LookAfter: outagesLookAfter, OverdueAfter: outagesOverdueAfter}
+	return backend.Options{Logger: logger, Horizon: outagesHorizon, LookAfter: outagesLookAfter, OverdueAfter: outagesOverdueAfter}
 }
 
 // outagesWorker is a worker that is started again whenever it has ended, as a service

@@ -127,7 +127,7 @@ func (s *movingStory) relay(client redis.UniversalClient) {
 	channel, err := webhook.New(webhook.Config{URL: s.receiver.URL(), Now: time.Now})
 	require.NoError(s, err)
 	worker, err := tasks.NewWorker(
-		taskstest.Open(s, client, backend.Options{LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}),
+		taskstest.Open(s, client, backend.Options{Horizon: loadHorizon, LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}),
 		tasks.WorkerOptions{
 			Notifier: channel, PushTimeout: 2 * time.Second,
 			Retries:    retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},

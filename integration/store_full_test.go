@@ -27,9 +27,8 @@ import (
 
 // fill submits as fast as it can, a message to each user, until the store accepts no
 // more. It returns how many were accepted and the error that ended it.
-func fill(t *testing.T, submitter *submit.Submitter, at time.Time) (accepted int64, refusal error) {
+func fill(t *testing.T, submitter *submit.Submitter, at time.Time, body string) (accepted int64, refusal error) {
 	t.Helper()
-	body := strings.Repeat("x", 4000)
 	var next, count atomic.Int64
 	var once sync.Once
 	var all sync.WaitGroup
@@ -82,16 +81,29 @@ func awaitProgress(t *testing.T, want int, count func() int) {
 func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := redistest.Real(t, "--maxmemory", "32mb")
+	t.Run("large messages in the queue", func(t *testing.T) {
+		t.Parallel()
+		deliverFromAFullStore(t, "32mb", strings.Repeat("x", 4000), backend.Options{}, 0)
+	})
+	// Their tasks need more memory than is left, so they go to the queue little by little.
+	t.Run("small messages in the schedule", func(t *testing.T) {
+		t.Parallel()
+		deliverFromAFullStore(t, "12mb", "x", backend.Options{Horizon: 5 * time.Second}, 500*time.Millisecond)
+	})
+}
+
+func deliverFromAFullStore(t *testing.T, maxMemory, body string, options backend.Options, relayEvery time.Duration) {
+	t.Helper()
+	server := redistest.Real(t, "--maxmemory", maxMemory)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 128, ContextTimeoutEnabled: true})
 	defer client.Close()
 	seedDefaultPolicy(t, client)
-	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{Batch: true})
+	submitter, err := submit.New(taskstest.Open(t, client, options), submit.Options{Batch: true})
 	require.NoError(t, err)
 	defer submitter.Close()
 
 	at := time.Now().Add(15 * time.Second)
-	accepted, refusal := fill(t, submitter, at)
+	accepted, refusal := fill(t, submitter, at, body)
 	require.Error(t, refusal)
 	var full *fault.UnavailableError
 	require.ErrorAs(t, refusal, &full)
@@ -112,7 +124,7 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	require.Equal(t, fault.CodeStoreFull, full.Code())
 
 	recorder := notifiertest.NewRecorder(time.Now)
-	worker, err := tasks.NewWorker(taskstest.Open(t, client, backend.Options{}), tasks.WorkerOptions{Notifier: recorder})
+	worker, err := tasks.NewWorker(taskstest.Open(t, client, options), tasks.WorkerOptions{Notifier: recorder, RelayEvery: relayEvery})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

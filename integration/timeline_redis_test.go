@@ -88,7 +88,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 	placed(keys.Timeline("alice"), "a", at)
 	stored("a", "t", at)
 	stored("a", "x", at.Add(time.Hour))
-	watched("a", "a1", now.Add(10*time.Second))
+	watched("a", "a1", at.Add(-sendlimit.DefaultHorizon))
 
 	// Shifted: the script computes these times.
 	d := mustReserve(t, timeline, sendlimit.Request{
@@ -106,7 +106,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 	placed(keys.Timeline("alice"), "a", moved)
 	stored("a", "t", moved)
 	stored("a", "m", at)
-	watched("a", "a2", now.Add(10*time.Second))
+	watched("a", "a2", moved.Add(-sendlimit.DefaultHorizon))
 
 	held := messages.Delivery{User: "alice", ID: "a", Generation: "a2", Nonce: "n"}
 	claimed := moved.Add(77 * time.Millisecond)

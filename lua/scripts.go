@@ -49,6 +49,12 @@ var Claim = script("message/claim")
 // Settle records the outcome of a delivery.
 var Settle = script("message/settle")
 
+// LookTurn lets one of several workers look at the watch lists.
+var LookTurn = script("message/look_turn")
+
+// HandOver finds which due entries of a watch list the queue gets now.
+var HandOver = script("message/hand_over")
+
 // Renew looks after a message whose entry in the watch list is due.
 var Renew = script("message/renew")
 
@@ -172,7 +178,7 @@ var RefitTurn = script("refit/refit_turn")
 func All() []*redis.Script {
 	return []*redis.Script{
 		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Rehearse, FreeLost,
-		Claim, Settle, Renew, Revive, Purge,
+		Claim, Settle, LookTurn, HandOver, Renew, Revive, Purge,
 		Hold, SettleHold, HoldLook, Requote,
 		AccountFind, AccountChange, AccountRemoveTier, StatsAdd,
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,

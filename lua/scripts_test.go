@@ -230,6 +230,7 @@ func TestNoScriptRunsInASlotThatMoves(t *testing.T) {
 		"rate/tokens_give_back":   "it has only one key, and removes it last",
 		"setting/policy_changing": "it has only one key, and writes before it removes",
 		"refit/refit_turn":        "it has only one key, and removes it last",
+		"message/look_turn":       "it has only one key, and writes once",
 	}
 	begins := regexp.MustCompile(`wrong number of keys or arguments'\)\s+end\s+`)
 	for _, s := range scripts(t) {

@@ -52,7 +52,8 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		args := by.Arguments(t.about(r.Now, r.At, nil), 5+len(recorded))
 		args = append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)
 		if len(recorded) > 0 {
-			args = append(args, by.Rules.Throttled(r.Hold.throttle()), r.most(t.options), r.onlyJudge())
+			args = append(args, by.Rules.Throttled(r.Hold.throttle()), r.most(t.options), r.onlyJudge(),
+				t.options.Horizon.Milliseconds())
 		}
 		return keys, args
 	})

@@ -26,30 +26,30 @@ func TestReserveWritesPlaceRecordAndWatchEntry(t *testing.T) {
 		"g": "g1", "f": "print", "t": "1795345871500", "x": "1795348800000", "k": "news", "c": "text\x00\xff",
 	}, fields)
 	require.Zero(t, s.KeptFor("a:b"), "a message that has not ended never expires")
-	s.Watched("g1/a:b 00:00:10")
+	s.Watched("g1/a:b 11:09:11.5")
 }
 
 func TestWatchEntriesFollowTheMessage(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	s.Submit("a", "11:11:11.500", "g1", "text")
-	s.Watched("g1/a 00:00:10")
+	s.Watched("g1/a 11:09:11.5")
 	s.Wait(time.Second)
 	s.Confirm("g1", "11:11:11.500")
 	s.Watched("g1/a 11:12:11.5")
 
 	require.True(t, s.MoveTo("a", "12:00", "g2").Allowed)
-	s.Watched("g2/a 00:00:11")
+	s.Watched("g2/a 11:58:00")
 	s.Confirm("g1", "11:11:11.500")
-	s.Watched("g2/a 00:00:11")
+	s.Watched("g2/a 11:58:00")
 	s.Confirm("g2", "12:00")
 	s.Watched("g2/a 12:01:00")
 
 	s.Submit("b", "12:00:30", "g3", "text") // refused
 	s.Submit("c", "12:30", "g4", "text")
-	s.Watched("g4/c 00:00:11", "g2/a 12:01:00")
+	s.Watched("g2/a 12:01:00", "g4/c 12:28:00")
 	s.Release("a")
-	s.Watched("g4/c 00:00:11")
+	s.Watched("g4/c 12:28:00")
 	s.Release("c")
 	s.Watched()
 }
@@ -62,14 +62,14 @@ func TestPitfall47ALateConfirm(t *testing.T) {
 	s.Submit("a", "11:11:11", "g1", "text")
 	s.MoveTo("a", "15:00", "g2")
 	s.Confirm("g1", "11:11:11")
-	s.Watched("g2/a 00:00:10")
+	s.Watched("g2/a 14:58:00")
 	s.Release("a")
 	s.Confirm("g1", "11:11:11")
 	s.Confirm("g2", "15:00")
 	s.Watched()
 	s.Submit("a", "11:11:11", "g3", "other text")
 	s.Confirm("g2", "15:00")
-	s.Watched("g3/a 00:00:10")
+	s.Watched("g3/a 11:09:11")
 }
 
 func TestReplayWithRecords(t *testing.T) {
@@ -99,7 +99,7 @@ func TestReplayWithRecords(t *testing.T) {
 	require.Equal(t,
 		sendlimit.Decision{Allowed: true, Replayed: true, At: story.At("16:00"), RequestedAt: story.At("11:11:11"), Now: s.Now},
 		s.Submit("a", "11:11:11", "g9", "text"))
-	s.Watched("g6/s 00:00:10", "g8/a 00:00:10")
+	s.Watched("g6/s 14:58:00", "g8/a 15:58:00")
 }
 
 func TestCheckWithRecords(t *testing.T) {
@@ -155,7 +155,7 @@ func TestPitfall41ResubmittedAfterACancel(t *testing.T) {
 	d := s.Submit("a", "11:11:11", "g2", "new text")
 	require.Equal(t, sendlimit.Decision{Allowed: true, At: story.At("11:11:11"), Now: s.Now}, d, "a cancelled id is free")
 	require.Zero(t, s.KeptFor("a"), "it has not ended, whatever did before it")
-	s.Watched("g2/a 00:00:10")
+	s.Watched("g2/a 11:09:11")
 
 	s.Until("11:11:11")
 	require.Equal(t, messages.Stale, s.Claim("a", "g1", "n1").Verdict)
@@ -176,7 +176,7 @@ func TestPitfall42MovedThereAndBack(t *testing.T) {
 	require.Equal(t, story.At("11:00"), s.MoveTo("a", "12:00", "g2").MovedFrom)
 	require.Equal(t, story.At("12:00"), s.MoveTo("a", "11:00", "g3").MovedFrom)
 	s.Holds("a 11:00:00")
-	s.Watched("g3/a 00:00:10")
+	s.Watched("g3/a 10:58:00")
 
 	s.Until("11:00")
 	require.Equal(t, messages.Stale, s.Claim("a", "g1", "n1").Verdict)
@@ -198,7 +198,7 @@ func TestMoveWithRecords(t *testing.T) {
 	require.Equal(t, sendlimit.Decision{Allowed: true, At: story.At("11:00"), MovedFrom: story.At("11:00"), Now: s.Now},
 		s.MoveTo("a", "11:00", "g4"))
 	require.Equal(t, "g1", s.Field("a", "g"), "nothing changed, and so neither did the generation")
-	s.Watched("g1/a 00:00:10", "g2/b 00:00:10")
+	s.Watched("g1/a 10:58:00", "g2/b 12:58:00")
 
 	require.Equal(t, sendlimit.Decision{
 		Allowed: true, At: story.At("12:00"), MovedFrom: story.At("11:00"), Now: s.Now,

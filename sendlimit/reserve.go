@@ -151,7 +151,8 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	if scope.Uncounted {
 		counted = ""
 	}
-	args = append(args, t.options.LookAfter.Milliseconds(), keyspace.WatchMember(r.User, r.ID, rec.Generation), expires, counted,
+	args = append(args, t.options.LookAfter.Milliseconds(), t.options.Horizon.Milliseconds(),
+		keyspace.WatchMember(r.User, r.ID, rec.Generation), expires, counted,
 		keyspace.RecordGeneration, rec.Generation, keyspace.RecordFingerprint, rec.Fingerprint, keyspace.RecordSendAt, sendAt)
 	if !rec.ExpiresAt.IsZero() {
 		args = append(args, keyspace.RecordExpiresAt, expires)

@@ -35,6 +35,15 @@ const DefaultTolerance = 2 * time.Second
 // worker left the last one in the middle.
 const DefaultAttempts = 8
 
+// DefaultHorizon is how long before its send time a message is handed over to the queue.
+const DefaultHorizon = 2 * time.Minute
+
+// The bounds of Options.Horizon.
+const (
+	minHorizon = time.Second
+	maxHorizon = policy.DefaultReach
+)
+
 // DefaultLookAfter is how long after a reserve or a move the relay checks whether the
 // queue has the message.
 const DefaultLookAfter = 10 * time.Second
@@ -85,10 +94,12 @@ type Options struct {
 	SkipUncertain bool
 	// DropDueBefore drops messages that were due before it; zero drops none.
 	DropDueBefore time.Time
-	// LookAfter and OverdueAfter set when the watch list has a message due: LookAfter
-	// after a reserve or a move that the queue has not confirmed, OverdueAfter after the
-	// send time of a confirmed one. Zero means the defaults.
-	LookAfter, OverdueAfter time.Duration
+	// Horizon, LookAfter and OverdueAfter set when the watch list has a message due. One
+	// that is due later than Horizon is handed over to the queue Horizon before its time,
+	// and not before. A nearer one is looked after LookAfter after a reserve or a move
+	// that the queue has not confirmed. One that the queue has confirmed is looked after
+	// OverdueAfter after its time. Zero means the defaults.
+	Horizon, LookAfter, OverdueAfter time.Duration
 }
 
 // WithDefaults returns the options with defaults in place of zero values.
@@ -103,6 +114,7 @@ func (o Options) WithDefaults() Options {
 	o.MovesPerMinute = cmp.Or(o.MovesPerMinute, DefaultMovesPerMinute)
 	o.Tolerance = cmp.Or(o.Tolerance, DefaultTolerance)
 	o.Attempts = cmp.Or(o.Attempts, DefaultAttempts)
+	o.Horizon = cmp.Or(o.Horizon, DefaultHorizon)
 	o.LookAfter = cmp.Or(o.LookAfter, DefaultLookAfter)
 	o.OverdueAfter = cmp.Or(o.OverdueAfter, DefaultOverdueAfter)
 	return o
@@ -129,6 +141,8 @@ func (o Options) Validate() error {
 		return &fault.InvalidError{Field: "max_attempts", Value: strconv.Itoa(o.Attempts), Want: "at least 1"}
 	case o.SettleWithin < 0:
 		return &fault.InvalidError{Field: "settle_within", Value: o.SettleWithin.String(), Want: "at least 0"}
+	case o.Horizon < minHorizon || o.Horizon > maxHorizon:
+		return &fault.InvalidError{Field: "horizon", Value: o.Horizon.String(), Want: "1 s to 366 days"}
 	case o.LookAfter < time.Millisecond:
 		return &fault.InvalidError{Field: "look_after", Value: o.LookAfter.String(), Want: "at least 1 ms"}
 	case o.OverdueAfter < time.Millisecond:

@@ -5,12 +5,15 @@
 // # The way of a message
 //
 //	Draft ─► Message ─► Submitter ─► reserve: place, record and watch entry in one script: accepted
-//	                        ├──────► queue    a timer: user, id and generation, no content
-//	                        └──────► confirm  watch list: look a minute past the send time
+//	                        └ due within the horizon:
+//	                          ├────► queue    a timer: user, id and generation, no content
+//	                          └────► confirm  watch list: look a minute past the send time
+//
+//	watch list ─► relay: what is due within the horizon ─► queue, confirm
 //
 //	queue ─► handler: waits for the millisecond ─► claim (the gate) ─► notifier ─► settle
 //
-//	watch list ─► relay: what the queue does not have ─► queue, under a new generation
+//	watch list ─► relay: what the queue has lost ─► queue, under a new generation
 //
 // A message.Draft is what a caller wrote, a message.Message is what it means, and a
 // message.Outcome is the answer on every surface.
@@ -39,6 +42,12 @@
 //     is not lost: the watch list names every message that has not ended, and when to
 //     look after it. The relay gives an overdue message a new generation and a new
 //     task, unless the queue has its task and is only behind.
+//   - The watch list is the schedule. The queue has only what is due within the horizon,
+//     2 minutes by default: its size is that of the next minutes, and a cancel or a move
+//     of a later message leaves nothing in it. Any number of workers hand over: a script
+//     moves an entry on before the queue gets the message, so another worker passes over
+//     it, and if the worker ends in between, the entry is due again 10 s later. The task
+//     has the generation as its id: to hand over twice is to hand over once.
 //   - The record is the truth, a task is only a timer. Only the task of the present
 //     generation may deliver, and no generation is used twice. So a stale task does no
 //     harm, whenever and however often it fires. A retry is a new generation at a

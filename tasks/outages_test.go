@@ -63,6 +63,7 @@ const (
 
 func tellOutages(s *story, random *rand.Rand) {
 	o := &outages{story: s, random: random, accepted: make(map[string]message.Message)}
+	o.horizon([]time.Duration{30 * time.Second, sendlimit.DefaultHorizon, policy.DefaultReach}[random.IntN(3)])
 	p := o.rules()
 	o.recorder.AnswerWith(o.answer)
 	o.submitAll()

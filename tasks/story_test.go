@@ -53,7 +53,8 @@ type story struct {
 // Anything due sooner is late by up to four seconds.
 func seldom() queue.Polling { return queue.Polling{Forward: 2 * time.Second, Fetch: time.Second} }
 
-// tell runs a story under rules, the default policy where there are none.
+// tell runs a story under rules, the default policy where there are none. The queue gets all
+// messages at once: stories of the hand-over set another horizon.
 func tell(t *testing.T, story func(*story), rules ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { story(newStory(t, queue.Polling{}, rules...)) })
@@ -67,7 +68,7 @@ func tellSlowly(t *testing.T, story func(*story), rules ...string) {
 
 func newStory(t *testing.T, polling queue.Polling, rules ...string) *story {
 	t.Helper()
-	s := &story{T: t, server: miniredis.NewMiniRedis(), recorder: notifiertest.NewRecorder(time.Now), began: time.Now(), shared: backend.Options{Polling: polling}}
+	s := &story{T: t, server: miniredis.NewMiniRedis(), recorder: notifiertest.NewRecorder(time.Now), began: time.Now(), shared: backend.Options{Polling: polling, Horizon: policy.DefaultReach}}
 	// At the very end: the client library takes a second to notice that it is
 	// closed where the store was away.
 	t.Cleanup(func() { time.Sleep(2 * time.Second) })

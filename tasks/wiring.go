@@ -2,12 +2,14 @@ package tasks
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/stats"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/announce"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
@@ -49,6 +51,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	}
 	w.relay = &relay.Relay{
 		Watch: b.Watch, Charges: charges, Places: places, Queue: w.queue, Timers: w.timers, Clock: clock, Learn: w.learnClock,
+		Memory:  func(ctx context.Context) ([]store.Memory, error) { return store.ReadMemory(ctx, b.Client) },
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
 	return nil

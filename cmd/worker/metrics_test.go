@@ -10,6 +10,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -55,7 +56,8 @@ func TestMetrics(t *testing.T) {
 		"sendlimit_postponed_total":                                        "0",
 		"sendlimit_uncertain_total":                                        "0",
 		"sendlimit_relayed_total":                                          "0",
-		`sendlimit_queue_tasks{state="scheduled"}`:                         "1",
+		"sendlimit_pending_messages":                                       "1",
+		`sendlimit_queue_tasks{state="scheduled"}`:                         "0",
 		`sendlimit_queue_tasks{state="archived"}`:                          "0",
 		"sendlimit_dead_letters":                                           "2",
 		"sendlimit_store_memory_used_bytes" + server:                       "1000",
@@ -66,16 +68,12 @@ func TestMetrics(t *testing.T) {
 		`sendlimit_script_duration_seconds_count{script="message/settle"}`: "1",
 	}
 	// A delivery is counted after it is settled, and some figures are a second old.
-	var wrong []string
-	require.Eventually(t, func() bool {
-		got, wrong = series(t, worker.page(t, "metrics")), nil
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		got = series(t, worker.page(t, "metrics"))
 		for name, want := range wanted {
-			if got[name] != want {
-				wrong = append(wrong, name+" "+got[name])
-			}
+			assert.Equal(c, want, got[name], name)
 		}
-		return wrong == nil
-	}, time.Minute, 50*time.Millisecond, "%v", &wrong)
+	}, time.Minute, 50*time.Millisecond)
 	for _, name := range []string{"go_goroutines", "process_open_fds", `sendlimit_script_duration_seconds_count{script="message/claim"}`} {
 		require.Contains(t, got, name)
 	}

@@ -28,7 +28,7 @@ func storeOfAlice(t *testing.T) (client *redis.Client, environ []string) {
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
-	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Horizon: policy.DefaultReach}), submit.Options{}) // with tasks
 	require.NoError(t, err)
 	for i, id := range []string{"a", "b"} {
 		o, err := submitter.Submit(t.Context(), message.Message{

@@ -42,6 +42,7 @@
 -- ARGV[21] where the search for a free time continues, and in which class, as in the
 --          reply; "" to start now
 -- ARGV[22] fair time after the lease of another delivery, ms; 0 for none
+-- ARGV[23] horizon, ms: how long before its time a message is handed over
 --
 -- Returns  {SEND, now, send time, promised time or 0, requested time or 0, attempts
 --          with this one, category, content, 1 if taken over from a delivery that
@@ -69,7 +70,7 @@
 --          1,000. Late, also O(k) in those since the late mark and from now until the
 --          last time given: at most LOOKED records and WORK steps of all searches.
 
-if #KEYS ~= 7 or #ARGV ~= 22 then
+if #KEYS ~= 7 or #ARGV ~= 23 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -300,7 +301,7 @@ for k = 1, judged do
       if m.doubt then call('HSET', m.record, 'q', 1) end
       if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
       call('ZREM', watch, m.member)
-      call('ZADD', watch, now + ARGV[20], new .. '/' .. m.id .. '/' .. user)
+      call('ZADD', watch, math.max(now + ARGV[20], m.to - ARGV[23]), new .. '/' .. m.id .. '/' .. user)
       changed(m, new, m.to)
     end
     put_place(m.record, m.id, m.to, m.beside, false, m.category)

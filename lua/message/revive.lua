@@ -16,6 +16,7 @@
 -- ARGV[14] delay of the watch entry, ms
 -- ARGV[15] expiry of a message that has none of its own, ms after its send time
 -- ARGV[16] where the search for a free time continues, Unix ms; "" to start now
+-- ARGV[17] horizon, ms: how long before its time a message is handed over
 --
 -- Returns  {ALLOWED, now, send time, requested time, 0, 0, id of an alert's notice, if any}
 --          {NOT_FOUND, now, 0, 0}       the message is no dead letter
@@ -27,7 +28,7 @@
 -- Cost     O(log n + m) in the user's n reservations, m of them from now until the
 --          time found, at most WORK steps a call (fragments/search.lua).
 
-if #KEYS ~= 4 or #ARGV ~= 16 then
+if #KEYS ~= 4 or #ARGV ~= 17 then
   return redis.error_reply('ERR message/revive.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -76,5 +77,5 @@ redis.call('HDEL', record, 's', 'p', 'm', 'n', 'a', 'o', 'u', 'e', 'w', 'i', 'b'
 if state == UNCERTAIN then redis.call('HSET', record, 'q', 1) end
 redis.call('PERSIST', record)
 redis.call('ZREM', dead, ARGV[11])
-redis.call('ZADD', watch, now + ARGV[14], generation .. ARGV[13])
+redis.call('ZADD', watch, math.max(now + ARGV[14], free - ARGV[17]), generation .. ARGV[13])
 return {ALLOWED, now, free, requested, 0, 0, not rules.uncounted and alert_user(free) or nil}

@@ -30,13 +30,14 @@
 --          attempt does not count, else 0
 -- ARGV[14] of a retry: expiry of a message that has none of its own, ms after its
 --          promised time
+-- ARGV[15] of a retry: horizon, ms: how long before its time a message is handed over
 --
 -- Returns  {1, now} recorded, by this call or an earlier one of this delivery;
 --          {0, now} superseded: another delivery has the message, or it ended.
 -- Cost     O(log n) in the user's reservations, the partition's watch list and its
 --          dead letters.
 
-if #KEYS ~= 6 or #ARGV ~= 9 and #ARGV ~= 14 then
+if #KEYS ~= 6 or #ARGV ~= 9 and #ARGV ~= 15 then
   return redis.error_reply('ERR message/settle.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -54,6 +55,7 @@ if r[3] ~= ARGV[2] then return {0, now} end
 if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
 
 if outcome == PENDING then
+  local look = now + ARGV[12]
   redis.call('HSET', record, 'g', ARGV[10], 'w', reason)
   redis.call('HDEL', record, 's', 'u', 'v', 'l')
   if ARGV[13] == '1' then redis.call('HSET', record, 'q', 1) end
@@ -66,9 +68,10 @@ if outcome == PENDING then
     end
   else
     redis.call('HSET', record, 'a', ARGV[11])
+    look = math.max(look, ARGV[11] - ARGV[15])
   end
   redis.call('ZREM', watch, r[2] .. suffix)
-  redis.call('ZADD', watch, now + ARGV[12], ARGV[10] .. suffix)
+  redis.call('ZADD', watch, look, ARGV[10] .. suffix)
   return {1, now}
 end
 

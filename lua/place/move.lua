@@ -27,6 +27,7 @@
 --          with the first of them; "" for any number
 -- ARGV[22] with KEYS[3]: 1 to only judge: nothing is written, and what was charged for
 --          the message does not matter; else ""
+-- ARGV[23] with KEYS[3]: horizon, ms: how long before its time a message is handed over
 --
 -- Returns  a decision, see fragments/decision.lua;
 --          {PAST_EXPIRY, now, send time, 0, expiry}: the message expires by then; or
@@ -34,7 +35,7 @@
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
-if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV ~= 22) then
+if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV ~= 23) then
   return redis.error_reply('ERR place/move.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -119,7 +120,7 @@ if record then
   redis.call('HDEL', record, 'a', 'p', 'w', 'b')
   if charge ~= '' then redis.call('HSET', record, 'y', charged_on(charged)) end
   redis.call('ZREM', watch, former_generation .. ARGV[13])
-  redis.call('ZADD', watch, now + ARGV[14], generation .. ARGV[13])
+  redis.call('ZADD', watch, math.max(now + ARGV[14], at - ARGV[23]), generation .. ARGV[13])
 end
 local notice
 if not rules.uncounted then notice = alert_user(at) end

@@ -23,11 +23,12 @@
 --          no alerts
 -- ARGV[18] bounds of the place, see fragments/hold.lua
 -- ARGV[19] with KEYS[3]: delay of the watch entry, ms
--- ARGV[20] with KEYS[3]: watch member
--- ARGV[21] with KEYS[3]: when the message expires, Unix ms; or with a "+", ms after
+-- ARGV[20] with KEYS[3]: horizon, ms: how long before its time a message is handed over
+-- ARGV[21] with KEYS[3]: watch member
+-- ARGV[22] with KEYS[3]: when the message expires, Unix ms; or with a "+", ms after
 --          its send time
--- ARGV[22] with KEYS[3]: category that counts the place; "" for none
--- ARGV[23..] with KEYS[3]: fields and values of the record: first "g", "f" and "t",
+-- ARGV[23] with KEYS[3]: category that counts the place; "" for none
+-- ARGV[24..] with KEYS[3]: fields and values of the record: first "g", "f" and "t",
 --          in this order; "y" last
 --
 -- Returns  only now, Unix ms: the requested place was taken; or
@@ -38,7 +39,7 @@
 --          reservations between, at most WORK steps a call (fragments/search.lua). A
 --          rule of a category costs what it would if there were no others.
 
-if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV < 28 or #ARGV % 2 == 1) then
+if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV < 29 or #ARGV % 2 == 0) then
   return redis.error_reply('ERR place/reserve.lua: wrong number of keys or arguments')
 end
 
@@ -51,9 +52,9 @@ local asked = tonumber(ARGV[11]) or now
 -- neighbours are too few to forbid its time. Each call and each element read costs
 -- here: it reads a few neighbours, and only counts more.
 local FEW, taken, neighbours, covered = 4, false, 0, ARGV[18] == ''
-local category = record and ARGV[22] ~= '' and ARGV[22]
+local category = record and ARGV[23] ~= '' and ARGV[23]
 -- The key of the category's places, see fragments/category.lua.
-local places = category and (string.gsub(timeline, ':u:', ':c:' .. ARGV[22] .. ':', 1))
+local places = category and (string.gsub(timeline, ':u:', ':c:' .. ARGV[23] .. ':', 1))
 if not covered then
   local not_after, before, search_from = string.match(ARGV[18], '(%S+) (%S+) (%S+)')
   covered = search_from == '.' and now <= (tonumber(not_after) or now)
@@ -124,8 +125,8 @@ if as_before then
       call('PEXPIREAT', timeline, ARGV[14], 'NX')
     end
     if record then
-      call('HSET', record, unpack(ARGV, 23))
-      call('ZADD', KEYS[4], now + ARGV[19], ARGV[20])
+      call('HSET', record, unpack(ARGV, 24))
+      call('ZADD', KEYS[4], math.max(now + ARGV[19], asked - ARGV[20]), ARGV[21])
     end
     if places then
       call('ZADD', places, ARGV[11], id)
@@ -171,8 +172,8 @@ local search_from = tonumber(string.match(bounds, '%S+$') or '')
 local at, requested, shifted = asked, nil, false
 if not taken then
   local answer = settings_changed(KEYS[2], resume_at or math.max(search_from or 0, asked, now))
-    or known(asked, until_at, ARGV[24], ARGV[26], attempt_in(charge))
-    or out_of_reach(asked) or expires_late(record and tonumber(string.match(ARGV[21], '^%d+$') or ''), asked)
+    or known(asked, until_at, ARGV[25], ARGV[27], attempt_in(charge))
+    or out_of_reach(asked) or expires_late(record and tonumber(string.match(ARGV[22], '^%d+$') or ''), asked)
   if answer then return answer end
 
   if asked < now then at, requested = now, asked end
@@ -201,18 +202,18 @@ if not taken then
   redis.call('ZADD', timeline, at, id)
   if places then redis.call('ZADD', places, at, id) end
 --@include outlive
-  local after = record and tonumber(string.match(ARGV[21], '^%+(.+)$') or '')
-  outlive(at, record and (after and at + after or tonumber(ARGV[21])), nil, category)
+  local after = record and tonumber(string.match(ARGV[22], '^%+(.+)$') or '')
+  outlive(at, record and (after and at + after or tonumber(ARGV[22])), nil, category)
   if record then
     local former = redis.call('HMGET', record, 'y', 'k')
     redis.call('DEL', record) -- of a message that gave its id back
-    redis.call('HSET', record, unpack(ARGV, 23))
+    redis.call('HSET', record, unpack(ARGV, 24))
     if former[1] then redis.call('HSET', record, 'y', charged_anew(former[1])) end
     if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
     redis.call('HSET', record, 't', at)
     if requested then redis.call('HSET', record, 'r', requested) end
     if shifted then redis.call('HSET', record, 'h', 1) end
-    redis.call('ZADD', KEYS[4], now + ARGV[19], ARGV[20])
+    redis.call('ZADD', KEYS[4], math.max(now + ARGV[19], at - ARGV[20]), ARGV[21])
   end
   local copies_stay = string.match(ARGV[1], '^~(%d+)$')
   for k = 1, copies_stay and #KEYS or 0 do

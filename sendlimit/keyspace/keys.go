@@ -64,6 +64,7 @@ const DefaultPrefix = "sl"
 //	sl:policies                SET  the names of the policies
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
 //	sl:{policies}:changing     ZSET  changes of policies under way: name/token -> since when, Unix ms
+//	sl:looked                  STRING  when the next look at the watch lists may be; expires soon after
 //	sl:swept                   STRING  that somebody looked for lost messages; expires when it is time again
 //	sl:meta                    HASH  the version of this layout
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
@@ -158,6 +159,9 @@ func (k Keys) Watch(user string) string { return k.WatchOf(Partition(user)) }
 
 // WatchOf returns the key of the watch list of a partition.
 func (k Keys) WatchOf(partition int) string { return k.Partitions[partition] + "watch" }
+
+// Looked returns the key of the turn to look at the watch lists.
+func (k Keys) Looked() string { return k.prefix + ":looked" }
 
 // DeadLetters returns the key of the dead letters of a partition.
 func (k Keys) DeadLetters(partition int) string { return k.Partitions[partition] + "dead" }

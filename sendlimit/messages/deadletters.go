@@ -137,7 +137,8 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 			return keys, append(by.Arguments(judge.Case{Now: r.Now, Reach: d.fixed.Reach}, 7),
 				r.ID, keyspace.DeadLetterMember(r.User, r.ID), r.Generation, keyspace.WatchSuffix(r.User, r.ID),
-				d.fixed.LookAfter.Milliseconds(), d.fixed.ExpireAfter.Milliseconds(), cursor.Under(by))
+				d.fixed.LookAfter.Milliseconds(), d.fixed.ExpireAfter.Milliseconds(), cursor.Under(by),
+				d.fixed.Horizon.Milliseconds())
 		})
 		if err != nil {
 			return sendlimit.Decision{}, err

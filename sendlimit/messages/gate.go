@@ -249,7 +249,8 @@ func (g *Gate) claimArguments(
 	return keys, append(args,
 		d.Generation, d.Nonce, lease.Milliseconds(), keyspace.WatchMember(d.User, d.ID, d.Generation), d.ID,
 		g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(), g.fixed.Tolerance.Milliseconds(),
-		attempts, drop, g.fixed.LookAfter.Milliseconds(), from, g.fixed.SettleWithin.Milliseconds())
+		attempts, drop, g.fixed.LookAfter.Milliseconds(), from, g.fixed.SettleWithin.Milliseconds(),
+		g.fixed.Horizon.Milliseconds())
 }
 
 // changes reads what a claim did to the user's late messages, from element i

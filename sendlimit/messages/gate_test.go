@@ -25,7 +25,7 @@ func TestClaimSends(t *testing.T) {
 	require.Equal(t, messages.Claim{
 		Verdict: messages.Send, SendAt: story.At("11:00"), Attempt: 1, Content: []byte("text"), Now: s.Now,
 	}, s.Claim("a", "g1", "n1"))
-	s.Watched("g2/b 00:00:10", "g1/a 11:00:30.25") // the time of the relay if the worker dies
+	s.Watched("g2/b 10:59:00", "g1/a 11:00:30.25") // the time of the relay if the worker dies
 	s.Until("11:01:00.250")
 	require.Equal(t, messages.Claim{
 		Verdict: messages.Send, SendAt: story.At("11:01"), RequestedAt: story.At("11:00:30"), Attempt: 1,
@@ -202,7 +202,7 @@ func TestSettleRetry(t *testing.T) {
 	s.Claim("a", "g1", "n1")
 	retry := messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g2", At: story.At("11:05")}, Reason: "busy"}
 	require.True(t, s.Settle("a", "g1", "n1", retry))
-	s.Watched("g2/a 11:00:10")
+	s.Watched("g2/a 11:03:00")
 	s.Holds("a 11:00:00") // the place it was promised
 	require.Equal(t, messages.Stale, s.Claim("a", "g1", "n2").Verdict)
 	require.Equal(t, messages.Claim{Verdict: messages.Early, Until: story.At("11:05"), Now: s.Now}, s.Claim("a", "g2", "n2"))
@@ -230,7 +230,7 @@ func TestBetweenRetriesAMessageCanBeCancelledAndMoved(t *testing.T) {
 	}
 	require.True(t, s.Release("a").Allowed)
 	require.True(t, s.MoveTo("b", "11:30", "b3").Allowed)
-	s.Watched("b3/b 11:01:10")
+	s.Watched("b3/b 11:28:00")
 	s.Until("11:30")
 	require.Equal(t, messages.Stale, s.Claim("a", "a2", "n1").Verdict)
 	require.Equal(t, messages.Stale, s.Claim("b", "b2", "n2").Verdict)

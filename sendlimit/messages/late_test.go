@@ -135,12 +135,10 @@ func TestPitfall23ABacklogNeverBursts(t *testing.T) {
 	requirePlaced(s, claim, "m1 11:01:00 12:31:00", "m2 11:02:00 12:32:00", "m3 12:10:00 13:30:00", "m4 12:11:00 13:31:00")
 	require.Equal(t, "late 1 60000", s.Field("m1", "w"))
 	require.Equal(t, "late 1 60000", s.Field("m3", "w"), "the first in the way, though the hour's is too")
-	var entries []string
-	for i := 1; i < 5; i++ {
-		entries = append(entries, fmt.Sprintf("%s/m%d 12:30:10", s.Field(fmt.Sprint("m", i), "g"), i))
-	}
-	slices.Sort(entries) // all at the same time
-	s.Watched(entries...)
+	entry := func(id, look string) string { return s.Field(id, "g") + "/" + id + " " + look }
+	near := []string{entry("m1", "12:30:10"), entry("m2", "12:30:10")}
+	slices.Sort(near) // both at the same time
+	s.Watched(append(near, entry("m3", "13:28:00"), entry("m4", "13:29:00"))...)
 	for i := range 5 {
 		require.NotEqual(t, messages.Send, s.Claim(fmt.Sprint("m", i), fmt.Sprint("g", i), "n2").Verdict, "an old task")
 	}
@@ -161,9 +159,9 @@ func TestPitfall47ALateConfirmAfterAPostponement(t *testing.T) {
 	s.Until("11:05")
 	requirePostponed(s, s.Claim("a", "g1", "n1"), "a 11:00:00 11:06:30")
 	s.Confirm("g1", "11:00")
-	s.Watched("g2/ahead 00:00:10", s.Field("a", "g")+"/a 11:05:10")
+	s.Watched("g2/ahead 11:03:30", s.Field("a", "g")+"/a 11:05:10")
 	s.Confirm(s.Field("a", "g"), "11:06:30")
-	s.Watched("g2/ahead 00:00:10", s.Field("a", "g")+"/a 11:07:30")
+	s.Watched("g2/ahead 11:03:30", s.Field("a", "g")+"/a 11:07:30")
 }
 
 func TestALateMessageYieldsToThoseOnTime(t *testing.T) {

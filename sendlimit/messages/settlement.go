@@ -72,7 +72,7 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 			arrived = 1
 		}
 		args = append(args, s.Retry.Generation, script.Milliseconds(s.Retry.At), g.fixed.LookAfter.Milliseconds(), arrived,
-			g.fixed.ExpireAfter.Milliseconds())
+			g.fixed.ExpireAfter.Milliseconds(), g.fixed.Horizon.Milliseconds())
 	}
 	answer, err := script.Run(ctx, g.client, lua.Settle, doing, []string{
 		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User), g.keys.DeadLettersOf(d.User),

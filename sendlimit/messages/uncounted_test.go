@@ -57,7 +57,7 @@ func TestWhatDoesNotCountIsReleased(t *testing.T) {
 	require.True(t, s.Release("c").Allowed)
 	requirePlaces(s, []string{"a 11:00:00"}, noPlaces())
 	require.Equal(t, messages.StateCancelled, s.Look("c").State)
-	s.Watched("g-a/a 00:00:10")
+	s.Watched("g-a/a 10:58:00")
 	d := s.Ask(sendlimit.Request{ID: "c", At: story.At("13:00"), Record: story.Categorized("g2", "")})
 	require.True(t, d.Allowed, "its id is free, for what counts too")
 	require.False(t, s.Look("c").Uncounted)

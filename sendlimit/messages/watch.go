@@ -16,11 +16,13 @@ import (
 )
 
 // WatchList has an entry for each message that has not ended, with the time to
-// look after it. It is the outbox of messages that the queue does not have yet. It
-// also finds lost timers and deliveries that no worker settled.
+// look after it. It is the schedule: a message that is due later than the horizon is here
+// and not in the queue. It also finds messages that the queue did not take, lost timers,
+// and deliveries that no worker settled.
 type WatchList struct {
 	client  redis.Cmdable
 	keys    keyspace.Keys
+	horizon time.Duration
 	look    time.Duration
 	overdue time.Duration
 }
@@ -32,8 +34,11 @@ func NewWatchList(client redis.Cmdable, o sendlimit.Options) (*WatchList, error)
 	if err != nil {
 		return nil, err
 	}
-	return &WatchList{client: client, keys: keys, look: o.LookAfter, overdue: o.OverdueAfter}, nil
+	return &WatchList{client: client, keys: keys, horizon: o.Horizon, look: o.LookAfter, overdue: o.OverdueAfter}, nil
 }
+
+// Horizon returns how long before its time a message is handed over to the queue.
+func (w *WatchList) Horizon() time.Duration { return w.horizon }
 
 // Queued names a generation of a message that the queue has taken.
 type Queued struct {

@@ -74,7 +74,7 @@ func (m *mailbox) fill(t *rapid.T, messages int) {
 		require.True(t, d.Allowed)
 		m.messages[id] = &message{
 			id: id, state: pending, generations: []string{generation}, at: d.At, requested: d.RequestedAt,
-			shifted: d.Shifted, category: r.Record.Category, content: "text", expires: r.Record.ExpiresAt, lookAt: m.now.Add(m.options.LookAfter),
+			shifted: d.Shifted, category: r.Record.Category, content: "text", expires: r.Record.ExpiresAt, lookAt: m.firstLook(d.At),
 		}
 		at = d.At
 	}

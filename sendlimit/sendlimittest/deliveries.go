@@ -189,13 +189,14 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 		known.end(uncertain, s.Reason, m.now)
 	default:
 		known.state, known.reason, known.reasons = pending, s.Reason, nil
+		due := m.now
 		if s.Retry.Unsent {
 			known.attempts--
 		} else {
-			known.notBefore = s.Retry.At
+			known.notBefore, due = s.Retry.At, s.Retry.At
 		}
 		known.doubt = known.doubt || s.Retry.Uncertain
-		known.renew(s.Retry.Generation, m.now.Add(m.options.LookAfter))
+		known.renew(s.Retry.Generation, m.firstLook(due))
 	}
 	return true
 }

@@ -271,7 +271,7 @@ func (m *mailbox) postpone(known *message, nonce string, p planned) {
 	known.postponeTo(moment(p.to), m.regime())
 	known.doubt = known.doubt || known.state == sending
 	known.state, known.reason, known.reasons = pending, "", p.reasons
-	known.renew(postponed(known.generation(), nonce), m.now.Add(m.options.LookAfter))
+	known.renew(postponed(known.generation(), nonce), m.firstLook(moment(p.to)))
 }
 
 // dropLate drops a late message.

@@ -41,6 +41,7 @@ func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 		"settle":       m.settle,
 		"settle ":      m.settle,
 		"confirm":      m.confirm,
+		"hand over":    m.handOver,
 		"relay":        m.relay,
 		"revive":       m.revive,
 		"policy":       m.changePolicy,
@@ -188,7 +189,7 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 		if want.Allowed {
 			m.messages[id] = &message{
 				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
-				shifted: want.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(want.At)).uncounted[r.Category], content: content, expires: expires, lookAt: m.now.Add(m.options.LookAfter),
+				shifted: want.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(want.At)).uncounted[r.Category], content: content, expires: expires, lookAt: m.firstLook(want.At),
 			}
 		}
 	case known.content != content || known.category != r.Category:
@@ -237,7 +238,7 @@ func (m *mailbox) move(t *rapid.T, id string) {
 			if known.requested = known.firstRequested(); known.requested.IsZero() {
 				known.requested = known.at
 			}
-			known.renew(r.Generation, m.now.Add(m.options.LookAfter))
+			known.renew(r.Generation, m.firstLook(want.At))
 			known.at, known.promised, known.notBefore, known.waits = want.At, time.Time{}, time.Time{}, time.Time{}
 			known.reason, known.reasons = "", nil
 			known.uncounted = m.model.regime(mailboxUser).at(cut(want.At)).uncounted[known.category]

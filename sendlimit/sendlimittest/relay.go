@@ -9,7 +9,60 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
-// The watch list of CheckMessages: confirmations of the queue, and the relay.
+// The watch list of CheckMessages: confirmations of the queue, the hand-over, and the relay.
+
+// firstLook returns when the entry of a message's new generation is due: the horizon before
+// the message, if that is later than the time that the queue has to confirm it.
+func (m *mailbox) firstLook(due time.Time) time.Time {
+	soon, far := m.now.Add(m.options.LookAfter), due.Add(-m.options.Horizon)
+	if far.After(soon) {
+		return far
+	}
+	return soon
+}
+
+// handOver hands over entries that are due, and some as another worker may have seen them
+// earlier.
+func (m *mailbox) handOver(t *rapid.T) {
+	entries, _, err := m.watch.Due(t.Context(), m.now, 1+len(m.messages))
+	require.NoError(t, err)
+	if known := m.messages[m.drawKnown(t, (*message).isOpen)]; known != nil {
+		entries = append(entries, messages.Watched{
+			User: mailboxUser, ID: known.id, Since: known.lookAt,
+			Generation: rapid.SampledFrom(known.generations).Draw(t, "generation"),
+		})
+	}
+	for range rapid.IntRange(1, 2).Draw(t, "calls") {
+		var want messages.HandedOver
+		for _, entry := range entries {
+			m.expectHandOver(entry, &want)
+		}
+		got, err := m.watch.HandOver(t.Context(), entries, m.now)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
+// expectHandOver adds what is expected of an entry, and updates the model.
+func (m *mailbox) expectHandOver(entry messages.Watched, want *messages.HandedOver) {
+	known := m.messages[entry.ID]
+	if !known.isOpen() || known.generation() != entry.Generation {
+		return
+	}
+	due := known.due()
+	switch {
+	case known.lookAt.After(m.now):
+		want.NotDue = append(want.NotDue, entry)
+	case known.state == sending, known.lookAt.After(due):
+		want.LookAfter = append(want.LookAfter, entry)
+	case due.Add(-m.options.Horizon).After(m.now):
+		known.lookAt = due.Add(-m.options.Horizon)
+		want.NotDue = append(want.NotDue, entry)
+	default:
+		known.lookAt = m.now.Add(m.options.LookAfter)
+		want.Soon = append(want.Soon, messages.Queued{User: mailboxUser, ID: entry.ID, Generation: entry.Generation, Due: due})
+	}
+}
 
 func (m *mailbox) confirm(t *rapid.T) {
 	id := m.drawKnown(t, (*message).isOpen)

@@ -50,6 +50,7 @@ func drawOptions(t *rapid.T, prefix string) mailboxOptions {
 		Attempts:      rapid.SampledFrom([]int{sendlimit.DefaultAttempts, 2}).Draw(t, "attempts"),
 		SettleWithin:  rapid.SampledFrom([]time.Duration{0, 4 * time.Second}).Draw(t, "settle within"),
 		SkipUncertain: rapid.Bool().Draw(t, "skip uncertain"),
+		Horizon:       rapid.SampledFrom([]time.Duration{sendlimit.DefaultHorizon, 20 * time.Minute, 5 * time.Second}).Draw(t, "horizon"),
 		LookAfter:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultLookAfter, 3 * time.Second}).Draw(t, "look after"),
 		OverdueAfter:  sendlimit.DefaultOverdueAfter,
 	}}
@@ -172,6 +173,6 @@ func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Dec
 	known.notBefore, known.waits, known.ended, known.leaseEnd = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	known.attempts, known.holder, known.reason, known.reasons = 0, "", "", nil
 	known.placeless, known.uncounted = false, g.at(free).uncounted[known.category]
-	known.renew(generation, m.now.Add(m.options.LookAfter))
+	known.renew(generation, m.firstLook(known.at))
 	return sendlimit.Decision{Allowed: true, At: known.at, RequestedAt: known.requested, Now: m.now}
 }

@@ -28,11 +28,12 @@ type Options struct {
 	KeepRecords    time.Duration // how long a record outlives its message; zero means sendlimit.DefaultKeepRecords
 	ExpireAfter    time.Duration // when a message without an expiry expires; zero means sendlimit.DefaultExpireAfter
 	MovesPerMinute int           // how often a message is moved in a minute; zero means sendlimit.DefaultMovesPerMinute
-	// LookAfter and OverdueAfter are as in sendlimit.Options.
-	LookAfter, OverdueAfter time.Duration
-	Polling                 queue.Polling    // how often workers ask the queue for work
-	Metrics                 *metrics.Metrics // nil means none
-	Logger                  *slog.Logger     // nil means none
+	// Horizon is how long before its time a message is handed over to the queue; zero means
+	// sendlimit.DefaultHorizon. LookAfter and OverdueAfter are as in sendlimit.Options.
+	Horizon, LookAfter, OverdueAfter time.Duration
+	Polling                          queue.Polling    // how often workers ask the queue for work
+	Metrics                          *metrics.Metrics // nil means none
+	Logger                           *slog.Logger     // nil means none
 }
 
 // Backend is a store with its queue, opened for the parts of a program. It needs no
@@ -72,7 +73,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 			Prefix: o.Prefix, Rules: policies.Rules(), Records: true,
 			Reach: o.Reach, PlacesPerDay: o.PlacesPerDay, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
 			MovesPerMinute: o.MovesPerMinute,
-			LookAfter:      o.LookAfter, OverdueAfter: o.OverdueAfter,
+			Horizon:        o.Horizon, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
 		},
 	}
 	if b.Watch, err = messages.NewWatchList(client, b.Timeline); err != nil {

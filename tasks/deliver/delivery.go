@@ -19,7 +19,7 @@ func (h *Handler) giveBack(ctx context.Context, d messages.Delivery, leave func(
 	if err != nil || !held {
 		return err
 	}
-	h.Timers.Set(ctx, again)
+	h.Timers.Set(ctx, again, again.Due)
 	return nil
 }
 
@@ -64,7 +64,7 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 		}
 	}
 	if retry != nil {
-		h.Timers.Set(ctx, *retry)
+		h.Timers.Set(ctx, *retry, h.Clock.Now())
 	}
 	return nil
 }

@@ -186,7 +186,7 @@ func (h *Handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given b
 	defer done()
 	again, settlement := h.unsent(d)
 	if given, err = h.Gate.Settle(ctx, d, settlement, time.Time{}); given {
-		h.Timers.Set(ctx, again)
+		h.Timers.Set(ctx, again, again.Due)
 	}
 	return given, err
 }
@@ -294,7 +294,7 @@ func (h *Handler) place(ctx context.Context, user string, claim messages.Claim) 
 	for _, p := range claim.Placed {
 		h.Metrics.Postponed()
 		h.Logger.DebugContext(ctx, "postponed a late message", "id", p.ID, "from", p.From, "to", p.At)
-		h.Timers.Set(ctx, messages.Queued{User: user, ID: p.ID, Generation: p.Generation, Due: p.At})
+		h.Timers.Set(ctx, messages.Queued{User: user, ID: p.ID, Generation: p.Generation, Due: p.At}, claim.Now)
 	}
 	for _, dropped := range claim.Dropped {
 		h.countDrop(ctx, dropped.Account, dropped.Reason, claim.Now, dropped.SendAt)

@@ -24,6 +24,7 @@ type Metrics struct {
 	doubts    prometheus.Counter
 	oldest    prometheus.Gauge
 	unread    prometheus.Gauge
+	handed    prometheus.Counter
 	relays    prometheus.Counter
 	lost      prometheus.Counter
 	charges   *prometheus.CounterVec
@@ -68,6 +69,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			Help: "Due entries of the watch list that this program can't read, at the last pass of the relay.",
 		}),
 		lost:   counter("lost_places_total", "Places that were freed since their messages had no record."),
+		handed: counter("handed_over_total", "Messages that were due soon, and that the queue got from the watch list."),
 		relays: counter("relayed_total", "Messages that the queue did not have, and that the relay put back."),
 		charges: counters("charges_looked_after_total",
 			"Charges of accounts that were left open, and that the relay settled, by how.", "end"),
@@ -86,7 +88,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	}
 	var failed []error
 	for _, c := range append(m.notices.collectors(),
-		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.unread, m.lost, m.relays, m.charges, m.scripts,
+		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.unread, m.lost, m.handed, m.relays, m.charges, m.scripts,
 		m.paces, m.pauses,
 	) {
 		failed = append(failed, r.Register(c))
@@ -180,6 +182,14 @@ func (m *Metrics) LostPlaces(n int) {
 		return
 	}
 	m.lost.Add(float64(n))
+}
+
+// HandedOver counts messages that the queue got from the watch list.
+func (m *Metrics) HandedOver(n int) {
+	if m == nil {
+		return
+	}
+	m.handed.Add(float64(n))
 }
 
 // Relayed counts messages that the relay put back into the queue.

@@ -34,6 +34,7 @@ func TestMetricsCount(t *testing.T) {
 	m.Uncertain()
 	m.Overdue(90 * time.Second)
 	m.Unreadable(3)
+	m.HandedOver(9)
 	m.Relayed(0)
 	m.Relayed(7)
 	m.HeldUp(time.Second)
@@ -48,6 +49,9 @@ sendlimit_delivery_failures_total{final="true",reason="gone"} 1
 # HELP sendlimit_dropped_total Messages that ended unsent, by reason.
 # TYPE sendlimit_dropped_total counter
 sendlimit_dropped_total{reason="expired"} 1
+# HELP sendlimit_handed_over_total Messages that were due soon, and that the queue got from the watch list.
+# TYPE sendlimit_handed_over_total counter
+sendlimit_handed_over_total 9
 # HELP sendlimit_postponed_total Late messages that got a later time, since the rules left none at once.
 # TYPE sendlimit_postponed_total counter
 sendlimit_postponed_total 1
@@ -72,7 +76,7 @@ sendlimit_watch_oldest_overdue_seconds 90
 sendlimit_watch_unreadable 3
 `
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(want),
-		"sendlimit_delivery_failures_total", "sendlimit_dropped_total", "sendlimit_postponed_total",
+		"sendlimit_delivery_failures_total", "sendlimit_dropped_total", "sendlimit_handed_over_total", "sendlimit_postponed_total",
 		"sendlimit_relayed_total", "sendlimit_submits_total", "sendlimit_uncertain_total",
 		"sendlimit_watch_oldest_overdue_seconds", "sendlimit_watch_unreadable"))
 
@@ -107,6 +111,7 @@ func TestNoMetricsCountNothing(t *testing.T) {
 		m.Uncertain()
 		m.Overdue(0)
 		m.Unreadable(0)
+		m.HandedOver(1)
 		m.Relayed(1)
 		m.MeasureScripts(nil)
 	})
@@ -144,5 +149,5 @@ func TestEveryMetricIsRegistered(t *testing.T) {
 			registered++
 		}
 	}
-	require.Equal(t, 18, registered)
+	require.Equal(t, 19, registered)
 }

@@ -19,6 +19,7 @@ import (
 // stays does no harm: it ends at its time, and nothing is sent.
 type Timers struct {
 	queue      *Queue
+	horizon    time.Duration
 	confirmed  *batch.Loop[messages.Queued]
 	superseded *batch.Loop[string] // generations
 	logger     *slog.Logger
@@ -46,7 +47,7 @@ func (q *Queue) Timers(watch *messages.WatchList, logger *slog.Logger) *Timers {
 	}
 	options := batch.Options{Together: together, Backlog: backlog, Within: within}
 	return &Timers{
-		queue: q, logger: logger, confirmed: batch.NewLoop(options, confirm), superseded: batch.NewLoop(options, remove),
+		queue: q, horizon: watch.Horizon(), logger: logger, confirmed: batch.NewLoop(options, confirm), superseded: batch.NewLoop(options, remove),
 	}
 }
 
@@ -62,15 +63,20 @@ func (t *Timers) Close() {
 	t.superseded.Close()
 }
 
-// Set sets the timer of one generation of a message. It only logs a failure: the watch list
-// has the message.
-func (t *Timers) Set(ctx context.Context, m messages.Queued) {
+// Set sets the timer of one generation of a message, if it is due within the horizon of
+// now. The watch list has all messages: a later one is handed over from there, and after a
+// failure, which is only logged, this one is.
+func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
+	if m.Due.Sub(now) > t.horizon {
+		return
+	}
 	if err := t.TrySet(ctx, m); err != nil {
 		t.logger.WarnContext(ctx, "the queue did not take a message: the watch list has it", "error", err)
 	}
 }
 
-// TrySet is Set for a caller that handles the failure.
+// TrySet sets a timer, however late the message is due, for a caller that handles the
+// failure.
 func (t *Timers) TrySet(ctx context.Context, m messages.Queued) error {
 	if err := t.queue.enqueueMessage(ctx, m); err != nil {
 		return err
@@ -80,10 +86,11 @@ func (t *Timers) TrySet(ctx context.Context, m messages.Queued) error {
 }
 
 // Unset deletes the task of a superseded generation soon, if it is still scheduled. A task
-// that is due by now leaves the queue by itself.
+// that is due by now leaves the queue by itself. One that is due later than the horizon is
+// not in the queue.
 func (t *Timers) Unset(s sendlimit.Superseded, now time.Time) {
 	// The queue keeps whole seconds, cut off.
-	if s.Generation != "" && s.Due.Add(-t.queue.Lead()).Truncate(time.Second).After(now) {
+	if s.Generation != "" && s.Due.Sub(now) <= t.horizon && s.Due.Add(-t.queue.Lead()).Truncate(time.Second).After(now) {
 		t.superseded.Add(s.Generation)
 	}
 }

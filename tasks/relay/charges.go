@@ -2,6 +2,8 @@ package relay
 
 import (
 	"context"
+	"iter"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -14,15 +16,17 @@ func (r *Relay) settleCharges(ctx context.Context) error {
 	var settled atomic.Int64
 	err := each(ctx, func(perPartition int) ([]quota.DueHold, error) {
 		return r.Charges.Due(ctx, r.Clock.Now(), perPartition)
-	}, func(due quota.DueHold) (bool, error) {
-		end, notices, err := r.Charges.Resolve(ctx, due, time.Time{})
+	}, func(due []quota.DueHold) iter.Seq[[]quota.DueHold] {
+		return slices.Chunk(due, 1)
+	}, func(due []quota.DueHold) ([]quota.DueHold, error) {
+		end, notices, err := r.Charges.Resolve(ctx, due[0], time.Time{})
 		r.Queue.EnqueueNotices(ctx, notices, r.Logger)
 		if err != nil || end == quota.HoldOpen {
-			return false, err
+			return due, err
 		}
 		settled.Add(1)
 		r.Metrics.ChargeSettled(end)
-		return true, nil
+		return nil, nil
 	})
 	if settled.Load() > 0 {
 		r.Logger.InfoContext(ctx, "settled charges that were left open", "charges", settled.Load())

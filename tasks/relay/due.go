@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 
@@ -18,12 +19,14 @@ const (
 	mostLeft = 10_000
 )
 
-// each reads due entries and settles them, until no other is due. It leaves those that are
-// not settled, and those that fail, for the next pass, and goes on with what is behind
-// them, as on another node of a cluster. It ends early if the store is away and nothing is
-// settled. It returns the first error.
+// each reads due entries and settles them, until no other is due. Split makes the parts of
+// them that are settled together; settle returns the entries that it leaves. What it leaves,
+// and what is not settled when it fails, is left for the next pass: each goes on with what
+// is behind that, as on another node of a cluster. It ends early if the store is away and
+// nothing is settled. It returns the first error.
 func each[T comparable](
-	ctx context.Context, read func(perPartition int) ([]T, error), settle func(T) (settled bool, err error),
+	ctx context.Context, read func(perPartition int) ([]T, error), split func([]T) iter.Seq[[]T],
+	settle func([]T) (left []T, err error),
 ) error {
 	left := make(map[T]bool)
 	var failed error
@@ -36,34 +39,32 @@ func each[T comparable](
 		if len(due) == 0 {
 			return failed
 		}
-		settled, err := settleAll(ctx, due, settle, left)
+		before := len(left)
+		err := settleAll(ctx, split(due), settle, left)
 		if failed == nil {
 			failed = err
 		}
-		if settled == 0 && persist.Unavailable(err) || ctx.Err() != nil {
+		if len(left)-before == len(due) && persist.Unavailable(err) || ctx.Err() != nil {
 			return errors.Join(failed, ctx.Err())
 		}
 	}
 	return failed
 }
 
-// settleAll settles entries, several at a time, and adds those that it leaves to left. It
-// returns how many it settled and the first error; that the store is away goes before
-// others.
+// settleAll settles parts, several at a time, and adds the entries that it leaves to left.
+// It returns the first error; that the store is away goes before others.
 func settleAll[T comparable](
-	ctx context.Context, due []T, settle func(T) (bool, error), left map[T]bool,
-) (settled int, failed error) {
-	var using sync.Mutex // left and the results
+	ctx context.Context, parts iter.Seq[[]T], settle func([]T) ([]T, error), left map[T]bool,
+) (failed error) {
+	var using sync.Mutex // left and failed
 	var workers sync.WaitGroup
-	entries := make(chan T)
-	for range min(together, len(due)) {
+	work := make(chan []T)
+	for range together {
 		workers.Go(func() {
-			for entry := range entries {
-				ended, err := settle(entry)
+			for part := range work {
+				stays, err := settle(part)
 				using.Lock()
-				if ended && err == nil {
-					settled++
-				} else {
+				for _, entry := range stays {
 					left[entry] = true
 				}
 				if failed == nil || persist.Unavailable(err) && !persist.Unavailable(failed) {
@@ -73,13 +74,13 @@ func settleAll[T comparable](
 			}
 		})
 	}
-	for _, entry := range due {
+	for part := range parts {
 		if ctx.Err() != nil {
 			break
 		}
-		entries <- entry
+		work <- part
 	}
-	close(entries)
+	close(work)
 	workers.Wait()
-	return settled, failed
+	return failed
 }

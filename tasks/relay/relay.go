@@ -2,24 +2,30 @@ package relay
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
+	"math"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
+	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// Relay looks after due messages of the watch list: the queue never got or lost their
-// task, or a worker left them in the middle of a delivery. It gives them a new generation
-// and enqueues that. Any number of relays may run at once: only one renews a message.
+// Relay hands the messages of the watch list over to the queue when they are due soon. It
+// also looks after those that the queue lost, or that a worker left in the middle of a
+// delivery: it gives them a new generation and enqueues that. Any number of relays may run
+// at once: only one takes a message.
 type Relay struct {
 	Watch   *messages.WatchList
 	Charges *quota.Charges
@@ -28,21 +34,28 @@ type Relay struct {
 	Timers  *queue.Timers
 	Clock   *storeclock.Clock
 	Learn   func(context.Context) // learns the store's clock
+	Memory  func(context.Context) ([]store.Memory, error)
 	Metrics *metrics.Metrics
 	Logger  *slog.Logger
 
-	unreadable int // entries of the watch list, at the last pass
+	unreadable int  // entries of the watch list, at the last pass
+	behind     bool // whether hand-over was behind at the last pass
 }
 
 // Start looks at the watch list, the charges and the places at these intervals, until the
 // returned function is called. That function waits for running passes to end.
 func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery, placesEvery time.Duration) func() {
 	return jobs.Start(ctx, r.Logger, jobs.Job{
-		Every: watchEvery, Failed: "could not look after every message: the next pass does",
+		Every: watchEvery, Soon: true, Failed: "could not look after every message: the next pass does",
 		Run: func(ctx context.Context) error {
 			r.Learn(ctx)
 			if r.Clock.Stepped() != (storeclock.Step{}) {
 				return nil // what is due by its clock may not be
+			}
+			// A turn is shorter than the least time between two runs. Where the turns are
+			// kept may be away, while others answer.
+			if mine, err := r.Watch.Turn(ctx, max(watchEvery*2/5, time.Millisecond)); err == nil && !mine {
+				return nil
 			}
 			return r.pass(ctx)
 		},
@@ -65,12 +78,16 @@ func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery, placesEvery
 	})
 }
 
-// pass looks after all due messages.
+// pass hands over what is due soon, and looks after the rest of what is due.
 func (r *Relay) pass(ctx context.Context) error {
-	var work queue.Workload
-	var renewed atomic.Int64
+	var handed, renewed atomic.Int64
 	first, most := true, 0
+	work := sync.OnceValues(r.Queue.Workload)
+	room := sync.OnceValue(func() *atomic.Int64 { return r.room(ctx) })
 	err := each(ctx, func(perPartition int) ([]messages.Watched, error) {
+		if !first && room().Load() <= 0 {
+			return nil, nil // the next pass goes on
+		}
 		now := r.Clock.Now()
 		due, unreadable, failed := r.Watch.Due(ctx, now, perPartition)
 		if first {
@@ -79,30 +96,107 @@ func (r *Relay) pass(ctx context.Context) error {
 				oldest = now.Sub(due[0].Since)
 			}
 			r.Metrics.Overdue(oldest)
+			r.tellBehind(ctx, oldest)
 			first = false
 		}
 		most = max(most, unreadable)
-		if len(due) == 0 {
-			return nil, failed
-		}
-		var err error
-		if work, err = r.Queue.Workload(); err != nil {
-			return nil, errors.Join(failed, err)
-		}
+		work = sync.OnceValues(r.Queue.Workload)
 		return due, failed
-	}, func(entry messages.Watched) (bool, error) {
-		result, err := r.lookAfter(ctx, entry, work)
-		if result == messages.Renewed && err == nil {
-			renewed.Add(1)
+	}, byPartition, func(part []messages.Watched) ([]messages.Watched, error) {
+		part, left := share(part, room())
+		found, err := r.Watch.HandOver(ctx, part, time.Time{})
+		if err != nil && !persist.Unavailable(err) {
+			found.LookAfter = part // one of them is broken: the others are looked after
+		} else if err != nil {
+			return append(part, left...), err
 		}
-		return result != messages.NotDue, err // then our clock is ahead: the next pass looks again
+		if err := r.handOver(ctx, found.Soon); err != nil {
+			return append(part, left...), err
+		}
+		handed.Add(int64(len(found.Soon)))
+		room().Add(int64(len(part) - len(found.Soon)))
+		stays, err := r.lookAfterAll(ctx, found.LookAfter, work, &renewed)
+		return slices.Concat(stays, found.NotDue, left), err // what is not due has another worker, or our clock is ahead
 	})
 	r.tellUnreadable(ctx, most)
+	r.Metrics.HandedOver(int(handed.Load()))
 	r.Metrics.Relayed(int(renewed.Load()))
 	if renewed.Load() > 0 {
 		r.Logger.InfoContext(ctx, "put messages back into the queue", "messages", renewed.Load())
 	}
 	return err
+}
+
+// A pass hands over only what the store has room for: a task needs memory, and in a full
+// store nothing can be delivered, which is what makes room.
+const (
+	fillTo     = 92   // percent of the store's maxmemory, more than submits fill
+	taskBytes  = 2000 // at most, with a long user and id
+	leastAPass = 10   // however full the store is
+)
+
+// share takes room for entries, and returns those that have it and the others.
+func share(part []messages.Watched, room *atomic.Int64) (fits, left []messages.Watched) {
+	n := int64(len(part))
+	n = max(0, min(n, room.Add(-n)+n))
+	return slices.Clone(part[:n]), part[n:]
+}
+
+// room returns how many messages a pass may hand over.
+func (r *Relay) room(ctx context.Context) *atomic.Int64 {
+	servers, _ := r.Memory(ctx) // of one that does not answer nothing is known
+	room := int64(math.MaxInt32)
+	for _, m := range servers {
+		if m.Max > 0 {
+			room = min(room, max(leastAPass, (m.Max/100*fillTo-m.Used)/taskBytes))
+		}
+	}
+	left := new(atomic.Int64)
+	left.Store(room)
+	return left
+}
+
+// byPartition splits due entries into parts that HandOver takes. A part has entries of one
+// partition, the oldest first.
+func byPartition(due []messages.Watched) iter.Seq[[]messages.Watched] {
+	return func(yield func([]messages.Watched) bool) {
+		parts := make(map[int][]messages.Watched)
+		for _, entry := range due { // a part that is full goes at once, as it is the oldest
+			partition := keyspace.Partition(entry.User)
+			parts[partition] = append(parts[partition], entry)
+			if len(parts[partition]) == messages.MostHandedOver {
+				if !yield(parts[partition]) {
+					return
+				}
+				delete(parts, partition)
+			}
+		}
+		for _, part := range parts {
+			if !yield(part) {
+				return
+			}
+		}
+	}
+}
+
+// handOver puts messages into the queue. What the queue does not take stays due.
+func (r *Relay) handOver(ctx context.Context, soon []messages.Queued) error {
+	for _, m := range soon {
+		if err := r.Timers.TrySet(ctx, m); err != nil {
+			return fmt.Errorf("handing a message over to the queue: %w", err)
+		}
+	}
+	return nil
+}
+
+// tellBehind warns when a hand-over is so far behind that messages may become late.
+func (r *Relay) tellBehind(ctx context.Context, oldest time.Duration) {
+	behind := oldest > r.Watch.Horizon()/2
+	if behind && !r.behind {
+		r.Logger.WarnContext(ctx, "messages are handed over to the queue late: no worker did it in time, or there is more than"+
+			" the workers can do", "behind", oldest.Round(time.Second), "horizon", r.Watch.Horizon())
+	}
+	r.behind = behind
 }
 
 // tellUnreadable says how many due entries this program can't read, and warns if there are
@@ -114,6 +208,37 @@ func (r *Relay) tellUnreadable(ctx context.Context, entries int) {
 			" a newer worker looks after what it wrote", "entries", entries)
 	}
 	r.unreadable = entries
+}
+
+// lookAfterAll looks after messages, and returns those that it leaves, and the first error.
+// It ends early if the store is away.
+func (r *Relay) lookAfterAll(
+	ctx context.Context, entries []messages.Watched, ask func() (queue.Workload, error), renewed *atomic.Int64,
+) (left []messages.Watched, failed error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	work, err := ask()
+	if err != nil {
+		return entries, err
+	}
+	for i, entry := range entries {
+		result, err := r.lookAfter(ctx, entry, work)
+		if failed == nil || persist.Unavailable(err) {
+			failed = err
+		}
+		switch {
+		case persist.Unavailable(err):
+			return append(left, entries[i:]...), err
+		case err != nil:
+			left = append(left, entry)
+		case result == messages.Renewed:
+			renewed.Add(1)
+		case result == messages.NotDue: // our clock is ahead: the next pass looks again
+			left = append(left, entry)
+		}
+	}
+	return left, failed
 }
 
 // lookAfter looks after one message.

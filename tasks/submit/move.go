@@ -48,7 +48,7 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 	})
 	if d.Allowed && !d.At.Equal(d.MovedFrom) { // also if the replicas do not have it yet
 		s.capacity.take(0)
-		s.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At})
+		s.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At}, d.Now)
 	}
 	s.timers.Unset(d.Superseded, d.Now)
 	s.Announce(ctx, d.Notices)

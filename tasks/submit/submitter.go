@@ -211,7 +211,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		// Also if the replicas do not have it, or not yet: the store has.
 		s.timers.Set(ctx, messages.Queued{
 			User: o.User, ID: o.ID, Generation: judged.generation, Due: o.SendAt.Time,
-		})
+		}, judged.decision.Now)
 	}
 	return o, err
 }

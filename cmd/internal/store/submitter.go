@@ -11,7 +11,7 @@ import (
 func BackendOptions(c config.Config) backend.Options {
 	return backend.Options{
 		Prefix: c.Prefix, Reach: c.Reach, PlacesPerDay: c.PlacesPerDay, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
-		MovesPerMinute: c.MovesPerMinute,
+		Horizon: c.Horizon, MovesPerMinute: c.MovesPerMinute,
 	}
 }
 

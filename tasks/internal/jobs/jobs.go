@@ -12,6 +12,7 @@ import (
 // Job is work that is repeated.
 type Job struct {
 	Every time.Duration // about how often
+	Soon  bool          // it first runs at once
 	Run   func(context.Context) error
 	// Failed is logged with the error of a run. A job that failed runs again at its
 	// next time.
@@ -25,7 +26,7 @@ func Start(ctx context.Context, logger *slog.Logger, jobs ...Job) (stop func()) 
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	runner := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DiscardLogger)), cron.WithLogger(cron.DiscardLogger))
 	for _, job := range jobs {
-		runner.Schedule(jittered(job.Every), cron.FuncJob(func() {
+		runner.Schedule(&jittered{every: job.Every, soon: job.Soon}, cron.FuncJob(func() {
 			if err := job.Run(ctx); err != nil && ctx.Err() == nil {
 				logger.WarnContext(ctx, job.Failed, "error", err) //nolint:sloglint // a sentence of the job, fixed in the code
 			}
@@ -40,10 +41,16 @@ func Start(ctx context.Context, logger *slog.Logger, jobs ...Job) (stop func()) 
 
 // jittered runs a job after half to all of its interval, so that workers do not all run
 // theirs at once.
-type jittered time.Duration
+type jittered struct {
+	every time.Duration
+	soon  bool // the next time is now
+}
 
 // Next implements cron.Schedule.
-func (j jittered) Next(from time.Time) time.Time {
-	every := time.Duration(j)
-	return from.Add(every/2 + rand.N(every/2+1)) //nolint:gosec // spreads load, guards nothing
+func (j *jittered) Next(from time.Time) time.Time {
+	if j.soon {
+		j.soon = false
+		return from
+	}
+	return from.Add(j.every/2 + rand.N(j.every/2+1)) //nolint:gosec // spreads load, guards nothing
 }

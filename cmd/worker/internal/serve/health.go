@@ -18,7 +18,7 @@ const pingTimeout = time.Second
 // probes returns what the API answers without a key, for the system that starts and stops
 // workers. Once stopping is closed it is not ready.
 func probes(b *backend.Backend, c config.Config, stopping <-chan struct{}, logger *slog.Logger) map[string]http.Handler {
-	ready := readyHandler(b.Client, c.Prefix, b.Policies.ClockError, !asksForKeys(c), logger)
+	ready := readyHandler(readinessOf(b, c.Prefix), !asksForKeys(c), logger)
 	return map[string]http.Handler{
 		healthPath: healthHandler(b.Client, logger),
 		readyPath:  unreadyAfter(stopping, ready),

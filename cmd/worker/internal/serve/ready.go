@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 )
 
 const (
@@ -51,16 +53,18 @@ const (
 	checkEviction  = "eviction"
 	checkLayout    = "layout"
 	checkStepped   = "clock"
-	// checkDurability is only there as a warning: a worker can deliver without it.
+	// checkDurability and checkHandOver are only there as warnings: a worker can deliver
+	// without them.
 	checkDurability = "durability"
+	checkHandOver   = "hand_over"
 )
 
 // readyHandler answers whether the store is fit for deliveries, with each check. The
 // details of failures reveal facts about the store: they are in the answer if open is set,
-// otherwise only in the log. clock returns what is wrong with the store's clock.
-func readyHandler(client redis.UniversalClient, prefix string, clock func() error, open bool, logger *slog.Logger) http.HandlerFunc {
+// otherwise only in the log.
+func readyHandler(look func(context.Context) readiness, open bool, logger *slog.Logger) http.HandlerFunc {
 	answer := newShared(readyWithin, readyFresh, func(ctx context.Context) readiness {
-		found := lookReady(ctx, client, prefix, clock)
+		found := look(ctx)
 		if !open {
 			found.withhold(ctx, logger)
 		}
@@ -90,6 +94,20 @@ func unreadyAfter(stopped <-chan struct{}, answers http.Handler) http.Handler {
 	})
 }
 
+// readinessOf returns what looks whether a backend is fit for deliveries.
+func readinessOf(b *backend.Backend, prefix string) func(context.Context) readiness {
+	return func(ctx context.Context) readiness {
+		r := lookReady(ctx, b.Client, prefix, b.Policies.ClockError)
+		if behind, err := oldestOverdue(ctx, b.Client, b.Watch); err == nil && behind > b.Watch.Horizon().Seconds()/2 {
+			r.Checks = append(r.Checks, check{Check: checkHandOver, Status: checkWarning, Detail: fmt.Sprintf(
+				"messages go to the queue %s later than they should, and may be sent late: start more workers,"+
+					" or find out what slows the store down", time.Duration(behind*float64(time.Second)).Round(time.Second))})
+		}
+		return r
+	}
+}
+
+// lookReady looks at the store. clock returns what is wrong with its clock.
 func lookReady(ctx context.Context, client redis.UniversalClient, prefix string, clock func() error) readiness {
 	r := readiness{Status: ready}
 	if !r.check(checkReachable, redisstore.Explain(client.Ping(ctx).Err(), "asking the store")) {

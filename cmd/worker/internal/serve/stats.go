@@ -64,13 +64,14 @@ func lookForStats(
 	var (
 		stats  message.Stats
 		asking sync.WaitGroup
-		errs   [5]error
+		errs   [6]error
 	)
 	asking.Go(func() { stats.Queue, errs[0] = queue.Sizes(ctx, client, prefix) })
 	asking.Go(func() { stats.DeadLetters, errs[1] = letters.Count(ctx) })
 	asking.Go(func() { stats.OldestOverdueSeconds, errs[2] = oldestOverdue(ctx, client, watch) })
 	asking.Go(func() { stats.Store, errs[3] = storeMemory(ctx, client) })
 	asking.Go(func() { stats.FailedAlerts, errs[4] = notices.CountDead(ctx) })
+	asking.Go(func() { stats.Pending, errs[5] = watch.Pending(ctx) })
 	asking.Wait()
 	for _, err := range errs {
 		if err != nil {

@@ -11,7 +11,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -103,11 +104,11 @@ func (s storage) warnIfLarge(ctx context.Context, prefix string, warnings *sizeW
 // sizeWarnings decides when to warn of the size of the embedded store: at first, when the
 // size has doubled since, and after an hour.
 type sizeWarnings struct {
-	pending int64 // at the last warning; zero if the store has been small since
+	pending int // at the last warning; zero if the store has been small since
 	at      time.Time
 }
 
-func (w *sizeWarnings) due(pending int64, now time.Time) bool {
+func (w *sizeWarnings) due(pending int, now time.Time) bool {
 	if pending <= store.EmbeddedCapacity {
 		*w = sizeWarnings{}
 		return false
@@ -126,27 +127,13 @@ const (
 	countWithin = 2 * time.Second
 )
 
-// countPending counts the messages on the watch lists.
-func countPending(ctx context.Context, client redis.UniversalClient, prefix string) (int64, error) {
-	keys, err := keyspace.NewKeys(prefix)
+// countPending counts the messages that have not ended.
+func countPending(ctx context.Context, client redis.UniversalClient, prefix string) (int, error) {
+	watch, err := messages.NewWatchList(client, sendlimit.Options{Prefix: prefix, Records: true})
 	if err != nil {
 		return 0, err
 	}
-	lists := make([]*redis.IntCmd, keyspace.Partitions)
-	_, err = client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for partition := range lists {
-			lists[partition] = pipe.ZCard(ctx, keys.WatchOf(partition))
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, fmt.Errorf("counting the pending messages: %w", err)
-	}
-	var pending int64
-	for _, list := range lists {
-		pending += list.Val()
-	}
-	return pending, nil
+	return watch.Pending(ctx)
 }
 
 // prepare checks that the store is fit for deliveries, and gives it the policies and the

@@ -22,7 +22,7 @@ func TestTheSizeOfAnEmbeddedStoreIsWarnedOfSeldom(t *testing.T) {
 	var warnings sizeWarnings
 	for _, step := range []struct {
 		after   time.Duration
-		pending int64
+		pending int
 		due     bool
 	}{
 		{0, store.EmbeddedCapacity, false},

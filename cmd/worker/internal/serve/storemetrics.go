@@ -49,6 +49,15 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 		}
 		return found, err
 	})
+	watch, err := messages.NewWatchList(client, sendlimit.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	pending := c.describe("sendlimit_pending_messages", "Messages that have not ended, in the schedule and in the queue.")
+	c.add("pending", func(ctx context.Context) ([]prometheus.Metric, error) {
+		count, err := watch.Pending(ctx)
+		return []prometheus.Metric{gauge(pending, float64(count))}, err
+	})
 	dead := c.describe("sendlimit_dead_letters", "Messages that were given up, and that can be sent after all.")
 	c.add("dead_letters", func(ctx context.Context) ([]prometheus.Metric, error) {
 		count, err := letters.Count(ctx)

@@ -1,0 +1,22 @@
+-- message/look_turn.lua: lets one of several workers look at the watch lists.
+--
+-- A look that finds nothing costs something for each partition. So it is made about as
+-- often by many workers as by one. Who takes longer than its turn is joined by another.
+--
+-- KEYS[1]  end of the turn (STRING: Unix ms)
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  how long a turn lasts, ms
+--
+-- Returns  {1} it is the caller's turn; {0} another one has it.
+-- Cost     O(1).
+
+if #KEYS ~= 1 or #ARGV ~= 2 then
+  return redis.error_reply('ERR message/look_turn.lua: wrong number of keys or arguments')
+end
+
+--@include clock
+local lasts = tonumber(ARGV[2])
+local left = tonumber(redis.call('GET', KEYS[1]) or now) - now
+if left > 0 and left <= lasts then return {0} end -- if it is longer, the clock has stepped
+redis.call('SET', KEYS[1], now + lasts, 'PX', 2 * lasts)
+return {1}

@@ -1,0 +1,206 @@
+package tasks_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
+)
+
+// horizon gives the programs that the story makes from now on a horizon, and the story such
+// a submitter.
+func (s *story) horizon(h time.Duration) {
+	s.Helper()
+	s.shared.Horizon = h
+	s.Submitter = s.newSubmitter(submit.Options{})
+}
+
+// What is due later than the horizon is in the schedule alone. A cancel or a move of it
+// leaves nothing behind, and the queue gets it once, when its time is near.
+func TestFarMessagesAreNotInTheQueue(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.horizon(2 * time.Minute)
+		s.accepted(s.message("a", 5*time.Minute), s.message("b", 2*time.Hour), s.message("near", 2*time.Minute))
+		require.Equal(s, 1, s.queued(), "only what is near")
+		s.moved("a", 3*time.Hour)
+		s.cancelled("b")
+		require.Equal(s, 1, s.queued())
+		require.Len(s, s.watched("alice"), 2)
+		s.moved("a", 119*time.Second-time.Minute)
+		require.Equal(s, 2, s.queued(), "moved to a time that is near")
+		s.moved("a", 6*time.Minute)
+		require.Equal(s, 1, s.queued(), "its task is gone with it")
+
+		s.work(relaying)
+		s.until(4*time.Minute - time.Millisecond)
+		require.Zero(s, s.queued())
+		s.until(4*time.Minute + 6*time.Second)
+		require.Equal(s, 1, s.queued())
+		s.until(6*time.Minute + time.Second)
+		s.delivered("near +2m0s", "a +6m0s")
+		s.ended("alice", "a", "d")
+	})
+}
+
+// Everything that gives a message another time goes by the schedule: a retry, a
+// postponement and a dead letter, too.
+func TestRetriesBeyondTheHorizonAreScheduled(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.horizon(10 * time.Second)
+		for i := range 3 {
+			s.accepted(s.message(fmt.Sprint("m", i), time.Duration(i+1)*time.Minute))
+		}
+		s.until(3*time.Minute + 30*time.Second) // no worker ran: m0 goes now, the others later
+		s.work(relaying)
+		s.until(3*time.Minute + 40*time.Second)
+		require.Zero(s, s.queued(), "what is postponed to a minute later is in the schedule")
+		s.until(6 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 3)
+		for i, d := range s.recorder.Deliveries() {
+			require.Equal(s, fmt.Sprint("m", i), d.Notification.ID, "in order")
+		}
+		require.InDelta(s, 210, s.recorder.Deliveries()[0].At.Sub(s.began).Seconds(), 1, "at once")
+	})
+}
+
+// A worker that ends between taking messages from the schedule and putting them into the
+// queue loses none: another one finds them a little later.
+func TestAHandOverThatIsCutOffIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.horizon(time.Minute)
+		s.accepted(s.message("a", 3*time.Minute))
+		s.until(2*time.Minute + time.Second)
+		watch := taskstest.Open(s, s.client, s.shared).Watch
+		due, _, err := watch.Due(s.Context(), time.Now(), 10)
+		require.NoError(s, err)
+		found, err := watch.HandOver(s.Context(), due, time.Now())
+		require.NoError(s, err)
+		require.Len(s, found.Soon, 1)
+		require.Empty(s, found.LookAfter)
+		again, err := watch.HandOver(s.Context(), due, time.Now())
+		require.NoError(s, err)
+		require.Equal(s, messages.HandedOver{NotDue: due}, again, "another worker has it")
+		s.work(relaying)
+		s.until(2*time.Minute + 5*time.Second)
+		require.Zero(s, s.queued())
+		s.until(3*time.Minute + time.Second)
+		s.delivered("a +3m0s")
+	})
+}
+
+// What the queue loses after the hand-over is found like everything that it loses.
+func TestTheQueueLosesWhatWasHandedOver(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.horizon(time.Minute)
+		s.accepted(s.message("a", 3*time.Minute))
+		s.work(relaying)
+		s.until(2*time.Minute + 30*time.Second)
+		require.Equal(s, 1, s.loseTasks())
+		s.until(5 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 1)
+		s.ended("alice", "a", "d")
+	})
+}
+
+// A thousand messages of one partition at the same time are handed over in parts.
+func TestAHerdIsHandedOver(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.horizon(time.Minute)
+		const herd = 1000 // ten times what one call hands over
+		for i := range herd {
+			s.accepted(s.message(strconv.Itoa(i), 3*time.Minute+time.Duration(i)*time.Millisecond))
+		}
+		require.Zero(s, s.queued())
+		s.work(relaying)
+		s.until(2*time.Minute + 10*time.Second)
+		require.Equal(s, herd, s.queued())
+		s.until(4 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), herd)
+		for _, d := range s.recorder.Deliveries() {
+			late := d.At.Truncate(time.Millisecond).Sub(d.Notification.SendAt)
+			require.GreaterOrEqual(s, late, time.Duration(0))
+			require.Less(s, late, time.Second)
+		}
+	}, "1000/hour")
+}
+
+// Messages are cancelled and moved in every millisecond around the horizon, while two
+// workers hand them over. None that was cancelled is sent, each other one once, at its last
+// time.
+func TestChangesAroundTheHorizon(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	for _, seed := range sendlimittest.Seeds(t, 2) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) { tellChangesAroundTheHorizon(s, rand.New(rand.NewPCG(seed, 15))) }, "1000/hour")
+		})
+	}
+}
+
+func tellChangesAroundTheHorizon(s *story, random *rand.Rand) {
+	const horizon, count, spread = 30 * time.Second, 60, 80 * time.Millisecond
+	s.horizon(horizon)
+	upTo := func(most time.Duration) time.Duration {
+		return time.Duration(random.Int64N(int64(most))).Truncate(time.Millisecond)
+	}
+	type change struct {
+		at  time.Duration
+		run func()
+	}
+	var changes []change
+	var wanted []string
+	for i := range count {
+		id, due := fmt.Sprint("m", i), 2*time.Minute+upTo(spread)
+		s.accepted(s.message(id, due))
+		near := due - horizon + upTo(spread) - spread/2
+		switch random.IntN(3) {
+		case 0:
+			changes = append(changes, change{near, func() { s.cancelled(id) }})
+			continue
+		case 1:
+			to := due + upTo(2*horizon) - horizon/2
+			changes = append(changes, change{near, func() { s.moved(id, to) }})
+			due = to
+		}
+		wanted = append(wanted, id+" +"+due.String())
+	}
+	slices.SortFunc(changes, func(a, b change) int { return int(a.at - b.at) })
+	s.until(2*time.Minute - horizon - spread)
+	var stop []func()
+	for range 2 { // they look every few milliseconds
+		stop = append(stop, s.work(func(o *tasks.WorkerOptions) { o.RelayEvery = 3 * time.Millisecond }))
+	}
+	for _, c := range changes {
+		s.until(c.at)
+		c.run()
+	}
+	s.until(2*time.Minute - horizon + 2*spread)
+	s.work(relaying)
+	for _, end := range stop {
+		end()
+	}
+	s.until(4 * time.Minute)
+	got := []string{}
+	for _, d := range s.recorder.Deliveries() {
+		got = append(got, d.Notification.ID+" +"+d.At.Sub(s.began).Truncate(time.Millisecond).String())
+	}
+	require.ElementsMatch(s, wanted, got)
+	require.Zero(s, s.queued())
+	require.Empty(s, s.watched("alice"))
+}
