@@ -172,6 +172,7 @@ end
 local last_waiting
 do
   local some_wait -- 1 if any waits, 0 if none
+  local looked_at = {} -- what is known of those in the set, also of those that have ended
 
   -- last_waiting returns the time of the message of the class of m that was promised last
   -- before m, was late before and waits for its time, or nil. One that failed and waits for
@@ -185,12 +186,20 @@ do
       for k = 1, #seen, 2 do
         local other = seen[k]
         if not excluded[other] and (tonumber(seen[k + 1]) < promise or id_at_or_before(other, m.id)) then
-          spent = spent + LOOK
-          local f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 't', 'a', 'k')
-          local is = state_of(f[1], f[2])
-          if not f[3] or is ~= PENDING and is ~= SENDING then
-            ended_since[#ended_since + 1] = other
-          elseif is == PENDING and not f[5] and tonumber(f[4]) > now and class_of(f[6]) == m.class then
+          local f = looked_at[other]
+          if f then
+            spent = spent + 1
+          else
+            spent = spent + LOOK
+            f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 't', 'a', 'k')
+            looked_at[other] = f
+            f.is = state_of(f[1], f[2])
+            if not f[3] or f.is ~= PENDING and f.is ~= SENDING then
+              f.is = nil
+              ended_since[#ended_since + 1] = other
+            end
+          end
+          if f.is == PENDING and not f[5] and tonumber(f[4]) > now and class_of(f[6]) == m.class then
             return tonumber(f[4])
           end
         end
