@@ -88,7 +88,7 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	// Their tasks need more memory than is left, so they go to the queue little by little.
 	t.Run("small messages in the schedule", func(t *testing.T) {
 		t.Parallel()
-		deliverFromAFullStore(t, "12mb", "x", backend.Options{Horizon: 5 * time.Second}, 500*time.Millisecond)
+		deliverFromAFullStore(t, "32mb", strings.Repeat("x", 1000), backend.Options{Horizon: 5 * time.Second}, 500*time.Millisecond)
 	})
 }
 
