@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of every module once. The short ones of packages that start goroutines run
-# under the race detector; "make race" runs all of them so. See tools/testrun. Two lanes run
+# under the race detector, but not those of the programs, which only join these packages;
+# "make race" runs all of them so. See tools/testrun. Two lanes run
 # in parallel: packages mostly computes, integration mostly waits for real servers and the
 # clock.
 set -euo pipefail
@@ -33,7 +34,8 @@ packages() {
   while read -r path folder; do
     if [ "${path##*/}" = integration ]; then
       continue
-    elif find "$folder" -maxdepth 1 -name '*.go' ! -name '*_test.go' -exec grep -qE '\.Go\(|\bgo (func\b|[a-zA-Z.]+\()' {} +; then
+    elif [[ $path != */cmd/* ]] &&
+      find "$folder" -maxdepth 1 -name '*.go' ! -name '*_test.go' -exec grep -qE '\.Go\(|\bgo (func\b|[a-zA-Z.]+\()' {} +; then
       racing+=("$path")
     else
       others+=("$path")
