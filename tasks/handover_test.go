@@ -204,3 +204,30 @@ func tellChangesAroundTheHorizon(s *story, random *rand.Rand) {
 	require.Zero(s, s.queued())
 	require.Empty(s, s.watched("alice"))
 }
+
+// Tasks need memory, and in a full store nothing is delivered, which makes room. So a pass
+// hands over only what the store has room for, and a few however full it is.
+func TestAHandOverLeavesRoomInTheStore(t *testing.T) {
+	t.Parallel()
+	for percent, most := range map[int]int{91: 52, 99: 10} { // 1 % of 10 MB is room for 52 tasks
+		t.Run(strconv.Itoa(percent), func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				s.horizon(time.Minute)
+				const count = 100
+				for i := range count {
+					s.accepted(s.message(strconv.Itoa(i), 3*time.Minute))
+				}
+				f := s.filling()
+				f.percent(percent)
+				s.until(2*time.Minute + time.Second)
+				s.work(func(o *tasks.WorkerOptions) { o.RelayEvery = time.Minute })
+				s.until(2*time.Minute + 2*time.Second)
+				require.InDelta(s, most, s.queued(), 1, "of one pass")
+				f.percent(50)
+				s.until(10 * time.Minute)
+				require.Len(s, s.recorder.Deliveries(), count)
+			}, "1000/hour")
+		})
+	}
+}
