@@ -114,20 +114,23 @@ func (s script) used(kind string) []int {
 func (s script) counts(keys, args int) bool {
 	optional := regexp.MustCompile(`; optional$|^optional|with KEYS\[\d\]`)
 	bound := regexp.MustCompile(`^with KEYS\[\d\]`)
-	least, most := 0, 0
+	least, most, open := 0, 0, false
 	for _, p := range s.parameters("KEYS") {
 		most++
+		open = p.open
 		if !optional.MatchString(p.text) {
 			least++
 		}
 	}
-	if keys != least && keys != most {
+	if keys != least && keys != most && (!open || keys < most) {
 		return false
 	}
 	allowed := 0
 	for _, p := range s.parameters("ARGV") {
 		switch {
 		case bound.MatchString(p.text) && keys < most:
+		case p.open && open: // one for each of the keys that are any number
+			return args == allowed+1+keys-most
 		case p.open: // pairs, of which three come first
 			return args >= allowed+6 && (args-allowed)%2 == 0
 		case strings.HasPrefix(p.text, "of a retry: "), strings.HasPrefix(p.text, "of an alert: "):

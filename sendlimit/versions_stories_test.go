@@ -182,7 +182,7 @@ func sharedStories(t *testing.T) map[string]sharedStory {
 			submitting("10:00", "a", "11:00", "g1", "", statusAllowed),
 			moving("10:00", "12:00", "g2", statusAllowed),
 			claiming("11:00", "g1", "n1", claimStale),
-			renewing("10:01", "a", "g2", "g3", renewed),
+			renewing("11:58", "a", "g2", "g3", renewed), // a version with a horizon looks then
 			claiming("12:00", "g2", "n1", claimStale),
 			claiming("12:00", "g3", "n1", claimSend),
 			settling("12:00", "g3", "n1", uncertain, settled),

@@ -345,7 +345,7 @@ func TestExportIsEverything(t *testing.T) {
 				{ID: "failed", At: at(3 * time.Hour)}, {ID: "uncertain", At: at(5 * time.Hour)},
 			}, data.DeadLetters)
 			require.Len(t, data.Watched, 6, "what has not ended")
-			require.Contains(t, data.Watched, userdata.WatchEntry{ID: "moved", Generation: "g2-moved", At: at(sendlimit.DefaultLookAfter)})
+			require.Contains(t, data.Watched, userdata.WatchEntry{ID: "moved", Generation: "g2-moved", At: at(30*time.Hour - sendlimit.DefaultHorizon)})
 			require.Equal(t, map[string]string{"zone": "of-" + user, "contact": "of-" + user}, data.Settings)
 			day := strconv.Itoa(flagDay)
 			since := time.UnixMilli(flagDay).UTC()
