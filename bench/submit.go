@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/hibiken/asynq"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -212,12 +214,15 @@ func enqueueBare(ctx context.Context, client *asynq.Client, queue string, r send
 	return nil
 }
 
-// checkQueued checks that each queue has every task: a submit whose enqueue failed
-// would have been answered sooner.
+// checkQueued checks that each queue has every task, and the schedule of ours every message:
+// a submit or an enqueue that failed would have been answered sooner.
 func (s *store) checkQueued(ctx context.Context, size sizes, queues ...string) error {
 	want := int64(size.slices * size.submits)
 	for _, queue := range queues {
 		have, err := s.client.ZCard(ctx, "asynq:{"+queue+"}:scheduled").Result()
+		if prefix, ours := strings.CutSuffix(queue, ":push"); ours && err == nil {
+			have, err = s.countScheduled(ctx, prefix)
+		}
 		if err != nil {
 			return fmt.Errorf("count the tasks of %s: %w", queue, err)
 		}
@@ -226,4 +231,14 @@ func (s *store) checkQueued(ctx context.Context, size sizes, queues ...string) e
 		}
 	}
 	return nil
+}
+
+// countScheduled counts the messages under a prefix that have not ended.
+func (s *store) countScheduled(ctx context.Context, prefix string) (int64, error) {
+	watch, err := messages.NewWatchList(s.client, sendlimit.Options{Prefix: prefix, Records: true})
+	if err != nil {
+		return 0, err
+	}
+	pending, err := watch.Pending(ctx)
+	return int64(pending), err
 }
