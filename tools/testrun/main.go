@@ -5,7 +5,7 @@
 // A test is long when it skips itself in short mode; see sendlimittest.Long.
 // What the first part skipped, the second part runs.
 //
-//	testrun [-parallel n] [-norace] PACKAGE...
+//	testrun [-parallel n] [-norace] [-timeout d] PACKAGE...
 package main
 
 import (
@@ -22,13 +22,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 func main() {
 	parallel := flag.Int("parallel", 0, "how many tests of a package run at a time; 0 for as many as there are processors")
 	norace := flag.Bool("norace", false, "run all tests in one part, without the race detector")
+	timeout := flag.Duration("timeout", 8*time.Minute, "how long the tests of a package may take in a part")
 	flag.Parse()
-	if err := runAll(os.Stdout, flag.Args(), *parallel, *norace); err != nil {
+	if err := runAll(os.Stdout, flag.Args(), *parallel, *norace, *timeout); err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 		os.Exit(1)
 	}
@@ -50,12 +52,12 @@ func compareNames(a, b testName) int {
 }
 
 // runAll runs the tests of the packages and counts them.
-func runAll(out io.Writer, packages []string, parallel int, norace bool) error {
+func runAll(out io.Writer, packages []string, parallel int, norace bool, timeout time.Duration) error {
 	declared, err := listTests(packages)
 	if err != nil {
 		return err
 	}
-	flags := []string{"-json", "-vet=off", "-shuffle=on", "-timeout=20m", "-ldflags=-w"} // the linters vet; nobody debugs these binaries
+	flags := []string{"-json", "-vet=off", "-shuffle=on", "-timeout=" + timeout.String(), "-ldflags=-w"} // the linters vet; nobody debugs these binaries
 	if parallel > 0 {
 		flags = append(flags, fmt.Sprintf("-parallel=%d", parallel))
 	}

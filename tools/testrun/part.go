@@ -29,10 +29,11 @@ type event struct {
 // outcomes has the results of the tests of one call of go test.
 type outcomes struct {
 	out     io.Writer
-	actions map[testName]string // the last one: pass, skip, fail, or run for a test that did not end
+	actions map[testName]string // the last one: pass, skip, fail, or what a test that did not end was last told: run, pause, cont
 	reasons map[testName]string // why a test skipped itself
 	texts   map[testName]*strings.Builder
-	failed  []error // the tests and packages that failed, in their order
+	late    map[string]bool // the packages whose time is up
+	failed  []error         // the tests and packages that failed, in their order
 }
 
 // runPart calls go test. It prints a line for each package, each slow test, and everything
@@ -42,7 +43,7 @@ func runPart(out io.Writer, args ...string) (*outcomes, error) {
 	began := time.Now()
 	o := &outcomes{
 		out: out, actions: make(map[testName]string), reasons: make(map[testName]string),
-		texts: make(map[testName]*strings.Builder),
+		texts: make(map[testName]*strings.Builder), late: make(map[string]bool),
 	}
 	command := exec.Command("go", append([]string{"test"}, args...)...) //nolint:gosec,noctx // the arguments are make's
 	command.Stderr = os.Stderr
@@ -89,7 +90,7 @@ func (o *outcomes) take(e event) {
 		fmt.Fprint(o.out, e.Output)
 	case "output":
 		o.keep(name, e.Output)
-	case "run":
+	case "run", "pause", "cont":
 		o.actions[name] = e.Action
 	case "pass", "skip", "fail":
 		if e.Test == "" {
@@ -101,9 +102,18 @@ func (o *outcomes) take(e event) {
 	}
 }
 
-// keep keeps what a test prints, until the test ends.
+// keep keeps what a test prints, until the test ends. What a package prints when its time is
+// up is no test's, although it comes under the name of the last test that ended. It is
+// printed at once.
 func (o *outcomes) keep(name testName, text string) {
 	if strings.HasPrefix(text, "=== ") {
+		return
+	}
+	if strings.HasPrefix(text, "panic: test timed out") {
+		o.late[name.pkg] = true
+	}
+	if o.late[name.pkg] {
+		fmt.Fprint(o.out, text)
 		return
 	}
 	if o.texts[name] == nil {
@@ -149,8 +159,8 @@ func (o *outcomes) endPackage(e event) {
 		}
 		return
 	}
-	for name := range maps.Clone(o.texts) {
-		if name.pkg == e.Package {
+	for _, name := range slices.SortedFunc(maps.Keys(o.actions), compareNames) {
+		if action := o.actions[name]; name.pkg == e.Package && (action == "run" || action == "cont") {
 			fmt.Fprintf(o.out, "--- did not end: %s\n%s", name, o.text(name))
 			o.failed = append(o.failed, fmt.Errorf("%s did not end", name))
 		}

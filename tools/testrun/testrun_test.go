@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 const goodTests = `package a
@@ -43,8 +44,26 @@ func TestMain(*testing.M)      {}
 func TestForgotten(t *testing.T) {}
 `
 
+// A test that does not end, and one that ends later.
+const hangingTests = `package c
+
+import (
+	"testing"
+	"time"
+)
+
+func TestEnds(t *testing.T)  { t.Parallel(); time.Sleep(100 * time.Millisecond) }
+func TestHangs(t *testing.T) { t.Parallel(); select {} }
+`
+
 // run runs the tests of a module with the given files.
 func run(t *testing.T, files map[string]string) (string, error) {
+	t.Helper()
+	return runWithin(t, time.Minute, files)
+}
+
+// runWithin runs the tests of a module, each package within a time.
+func runWithin(t *testing.T, timeout time.Duration, files map[string]string) (string, error) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	files["go.mod"] = "module example\n"
@@ -57,7 +76,7 @@ func run(t *testing.T, files map[string]string) (string, error) {
 		}
 	}
 	var out strings.Builder
-	err := runAll(&out, []string{"./..."}, 0, false)
+	err := runAll(&out, []string{"./..."}, 0, false, timeout)
 	t.Log(out.String())
 	return out.String(), err
 }
@@ -92,5 +111,15 @@ func TestAForgottenTestFails(t *testing.T) {
 	_, err := run(t, map[string]string{"a/a_test.go": goodTests, "b/b_test.go": forgetfulTests})
 	if err == nil || err.Error() != "example/b TestForgotten did not run" {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAHangingTestIsNamed(t *testing.T) {
+	out, err := runWithin(t, time.Second, map[string]string{"c/c_test.go": hangingTests})
+	if err == nil || !strings.Contains(err.Error(), "example/c TestHangs did not end") || strings.Contains(err.Error(), "TestEnds") {
+		t.Errorf("got %v", err)
+	}
+	if want := "c.TestHangs("; !strings.Contains(out, want) {
+		t.Errorf("no stack with %q", want)
 	}
 }
