@@ -28,8 +28,8 @@ type Notification struct {
 // Notifier delivers notifications through one channel.
 //
 // Notify tries once; the caller retries. It returns when the provider has answered or ctx
-// has ended. What follows the answer is a Cleanup. It is safe for concurrent use. Every implementation passes the suite in
-// package notifiertest.
+// has ended. What follows the answer is a Cleanup. It is safe for concurrent use. Every
+// implementation passes the suite in package notifiertest.
 type Notifier interface {
 	Notify(ctx context.Context, n Notification) Result
 }

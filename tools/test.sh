@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests of every module once. The short ones of packages that start goroutines run
 # under the race detector, but not those of the programs, which only join these packages;
-# "make race" runs all of them so. See tools/testrun. Two lanes run
-# in parallel: packages mostly computes, integration mostly waits for real servers and the
-# clock.
+# "make race" runs all of them so. See tools/testrun. Two lanes run in parallel: packages
+# mostly computes, integration mostly waits for real servers and the clock.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

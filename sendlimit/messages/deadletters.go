@@ -46,21 +46,7 @@ type DeadLetter = Stored
 // Count counts the dead letters. It may include stale entries: of messages that
 // were submitted anew since they failed, or whose records expired.
 func (d *DeadLetters) Count(ctx context.Context) (int, error) {
-	counts := make([]*redis.IntCmd, keyspace.Partitions)
-	_, err := d.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for p := range counts {
-			counts[p] = pipe.ZCard(ctx, d.keys.DeadLetters(p))
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, store.Explain(err, "counting dead letters")
-	}
-	total := 0
-	for _, count := range counts {
-		total += int(count.Val())
-	}
-	return total, nil
+	return script.CountPartitions(ctx, d.client, "counting dead letters", d.keys.DeadLetters)
 }
 
 // Get returns a dead letter with its content. ok is false if the message is no dead

@@ -40,6 +40,11 @@ func NewWatchList(client redis.Cmdable, o sendlimit.Options) (*WatchList, error)
 // Horizon returns how long before its time a message is handed over to the queue.
 func (w *WatchList) Horizon() time.Duration { return w.horizon }
 
+// Pending counts the messages that have not ended, in one round trip.
+func (w *WatchList) Pending(ctx context.Context) (int, error) {
+	return script.CountPartitions(ctx, w.client, "counting the pending messages", w.keys.WatchOf)
+}
+
 // Queued names a generation of a message that the queue has taken.
 type Queued struct {
 	User       string

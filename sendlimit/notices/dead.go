@@ -33,21 +33,7 @@ const MaxDead = 1000
 
 // CountDead counts the failed notices.
 func (n *Outbox) CountDead(ctx context.Context) (int, error) {
-	counts := make([]*redis.IntCmd, keyspace.Partitions)
-	_, err := n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for p := range counts {
-			counts[p] = pipe.ZCard(ctx, n.keys.DeadNotices(p))
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, store.Explain(err, "counting failed notices")
-	}
-	total := 0
-	for _, count := range counts {
-		total += int(count.Val())
-	}
-	return total, nil
+	return script.CountPartitions(ctx, n.client, "counting failed notices", n.keys.DeadNotices)
 }
 
 // ListDead lists failed notices, ascending by the time they ended, then by id. It

@@ -40,3 +40,23 @@ func EachPartition(
 	}
 	return failed
 }
+
+// CountPartitions returns how many entries the sorted sets of all partitions have, in one
+// round trip.
+func CountPartitions(ctx context.Context, client redis.Cmdable, doing string, key func(partition int) string) (int, error) {
+	counts := make([]*redis.IntCmd, keyspace.Partitions)
+	_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for partition := range counts {
+			counts[partition] = pipe.ZCard(ctx, key(partition))
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, store.Explain(err, doing)
+	}
+	total := 0
+	for _, count := range counts {
+		total += int(count.Val())
+	}
+	return total, nil
+}

@@ -28,7 +28,8 @@ func (w Work) Exceeds(bound Work) bool {
 // Counter is a client hook that counts the work of each script call. It replaces the
 // scripts by ones that count. Another client of the same server reads the figures.
 type Counter struct {
-	redis.Hook
+	scriptHook
+
 	server *redis.Client
 	texts  map[string]string // of the scripts that count, by the hash of the real one
 	most   Work
@@ -77,14 +78,6 @@ func (c *Counter) MostOf(do func() error) (Work, error) {
 	c.most = Work{}
 	err := do()
 	return c.most, err
-}
-
-// DialHook does nothing.
-func (c *Counter) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessPipelineHook does nothing: the calls here are none of a pipeline.
-func (c *Counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 // ProcessHook runs the script that counts, and notes what it counted.

@@ -13,7 +13,8 @@ import (
 // Stopwatch is a client hook that measures the processor time of the server in each
 // script call. Other load on the machine counts little.
 type Stopwatch struct {
-	redis.Hook
+	scriptHook
+
 	server  *redis.Client
 	slowest time.Duration
 }
@@ -26,14 +27,6 @@ func (w *Stopwatch) SlowestOf(do func() error) (time.Duration, error) {
 	w.slowest = 0
 	err := do()
 	return w.slowest, err
-}
-
-// DialHook does nothing.
-func (w *Stopwatch) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessPipelineHook does nothing: the calls here are none of a pipeline.
-func (w *Stopwatch) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 // ProcessHook measures a script call.
