@@ -57,6 +57,7 @@ func TestAnnouncerConformance(t *testing.T) {
 		Stuck: serving(func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			<-r.Context().Done()
+			panic(http.ErrAbortHandler) // an answer may still arrive while the client hangs up
 		}),
 		Secrets: []string{secret, token, "127.0.0.1"},
 	})
