@@ -22,6 +22,7 @@ import (
 // filling has the store say how full it is, and counts how often it is asked.
 type filling struct {
 	asked atomic.Int32
+	takes time.Duration // before it answers
 
 	mu     sync.Mutex
 	answer string
@@ -35,6 +36,7 @@ func (s *story) filling() *filling {
 			return false
 		}
 		f.asked.Add(1)
+		time.Sleep(f.takes)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if text, failed := strings.CutPrefix(f.answer, "-"); failed {

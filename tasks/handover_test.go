@@ -139,6 +139,28 @@ func TestAHerdIsHandedOver(t *testing.T) {
 	}, "1000/hour")
 }
 
+// Parts of a hand-over wait for a slow store together.
+func TestAHandOverAsksASlowStoreOnce(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.horizon(time.Minute)
+		const users = 20
+		for i := range users {
+			m := s.message("a", 3*time.Minute)
+			m.User = fmt.Sprint("user", i)
+			s.accepted(m)
+		}
+		f := s.filling()
+		f.percent(1)
+		f.takes = 100 * time.Millisecond
+		s.until(2*time.Minute + time.Second)
+		s.work(func(o *tasks.WorkerOptions) { o.RelayEvery = time.Hour })
+		s.until(3*time.Minute + time.Second)
+		require.Len(s, s.recorder.Deliveries(), users)
+		require.EqualValues(s, 1, f.asked.Load())
+	})
+}
+
 // Messages are cancelled and moved in every millisecond around the horizon, while two
 // workers hand them over. None that was cancelled is sent, each other one once, at its last
 // time.

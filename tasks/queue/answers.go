@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
@@ -18,20 +17,22 @@ const (
 // answering remembers whether the queue answers.
 type answering struct {
 	local func() time.Time
+	turn  chan struct{} // held by the one that asks: while others wait for it, a virtual clock goes on
 
-	mu      sync.Mutex
 	asked   time.Time
 	answers bool
 }
 
-func newAnswering() *answering { return &answering{local: storeclock.New().Local} }
+func newAnswering() *answering {
+	return &answering{local: storeclock.New().Local, turn: make(chan struct{}, 1)}
+}
 
 // Answers reports whether the queue answers, so that it takes back a task. In a cluster it
 // may, while another node is away. It asks the queue at most once a second for all callers.
 func (q *Queue) Answers(ctx context.Context) bool {
 	a := q.answering
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.turn <- struct{}{}
+	defer func() { <-a.turn }()
 	if now := a.local(); a.asked.IsZero() || now.Sub(a.asked) >= answersFor {
 		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), answersWithin)
 		defer done()

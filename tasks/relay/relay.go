@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -82,8 +81,9 @@ func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery, placesEvery
 func (r *Relay) pass(ctx context.Context) error {
 	var handed, renewed atomic.Int64
 	first, most := true, 0
-	work := sync.OnceValues(r.Queue.Workload)
-	room := sync.OnceValue(func() *atomic.Int64 { return r.room(ctx) })
+	work := askOnce(r.Queue.Workload)
+	askRoom := askOnce(func() (*atomic.Int64, error) { return r.room(ctx), nil })
+	room := func() *atomic.Int64 { left, _ := askRoom(); return left }
 	err := each(ctx, func(perPartition int) ([]messages.Watched, error) {
 		if !first && room().Load() <= 0 {
 			return nil, nil // the next pass goes on
@@ -100,7 +100,7 @@ func (r *Relay) pass(ctx context.Context) error {
 			first = false
 		}
 		most = max(most, unreadable)
-		work = sync.OnceValues(r.Queue.Workload)
+		work = askOnce(r.Queue.Workload)
 		return due, failed
 	}, byPartition, func(part []messages.Watched) ([]messages.Watched, error) {
 		part, left := share(part, room())
