@@ -28,7 +28,7 @@ import (
 func main() {
 	parallel := flag.Int("parallel", 0, "how many tests of a package run at a time; 0 for as many as there are processors")
 	norace := flag.Bool("norace", false, "run all tests in one part, without the race detector")
-	timeout := flag.Duration("timeout", 8*time.Minute, "how long the tests of a package may take in a part")
+	timeout := flag.Duration("timeout", 15*time.Minute, "how long the tests of a package may take in a part")
 	flag.Parse()
 	if err := runAll(os.Stdout, flag.Args(), *parallel, *norace, *timeout); err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
