@@ -122,33 +122,6 @@ func (u *Users) Messages(ctx context.Context, user string, progress Progress) ([
 // id is the id of a record's message.
 func (k userKey) id() string { return strings.ReplaceAll(k.name, "/", ":") }
 
-// Cancel releases a message that is still to come, and reports whether it was
-// one; one that is being sent or has ended it leaves alone. An account that was
-// charged for it stays so; Cancel returns that account, "" for none.
-func (u *Users) Cancel(ctx context.Context, user, id string) (cancelled bool, account string, err error) {
-	const tries = 5
-	r := sendlimit.ReleaseRequest{User: user, ID: id}
-	for range tries {
-		d, err := u.timeline.Release(ctx, r)
-		if err != nil || d.Code != fault.CodeChanged {
-			return d.Allowed && !d.Replayed, account, err
-		}
-		found, err := u.records.Look(ctx, user, id)
-		if err != nil {
-			return false, "", err
-		}
-		account = found[0].Account
-		// Nothing is held under this attempt, so that nothing is given back.
-		r.Hold, r.From = nil, found[0].SendAt
-		if found[0].Hold != "" {
-			r.Hold = &sendlimit.Hold{
-				Account: found[0].Account, Attempt: keyspace.NewToken(), NotAfter: d.Now.Add(time.Minute), Former: found[0].Hold,
-			}
-		}
-	}
-	return false, "", store.Explain(errors.New("it keeps being changed"), "cancelling a message")
-}
-
 // Export reads everything that the store has of a user. What changes meanwhile
 // may be in it as it was before or after.
 func (u *Users) Export(ctx context.Context, user string, progress Progress) (Data, error) {

@@ -1,6 +1,6 @@
 // Package deliver takes a due task to a settled delivery.
 //
-// Handler.Handle waits for the message's time, for a delivery slot and for a permit
+// Handler.Handle waits for one message's time, for a delivery slot and for a permit
 // of the Pacer. It claims the message, which judges a late one anew, hands it to the
 // notifier and settles the result: delivered, tried again later, or failed.
 //

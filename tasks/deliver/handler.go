@@ -71,11 +71,12 @@ const rulesAfter = 30 * time.Second
 // another delivery runs, the message waits for its pace or its rules, the worker stops,
 // the store answers with an error, or the node of a cluster that has the message is away.
 // A task that names no message is an error too. The queue ends ctx when it loses track of
-// the task: that stops only the waiting.
-func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
-	d := messages.Delivery{User: p.User, ID: p.ID, Generation: p.Generation}
+// the task: that stops only the waiting. Handle calls claimed when it has claimed the
+// message and delivers it.
+func (h *Handler) Handle(ctx context.Context, m messages.Queued, claimed func()) error {
+	d := messages.Delivery{User: m.User, ID: m.ID, Generation: m.Generation}
 	var nonceFrom time.Time
-	due := p.DueAt()
+	due := m.Due
 	var wake <-chan struct{}
 	for wait := due.Sub(h.Clock.Now()); ; {
 		if lead := h.Queue.Lead(); d.Nonce == "" && wait > lead+heldEarly {
@@ -123,7 +124,7 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 			if first {
 				d.Nonce, nonceFrom = keyspace.NewToken(), h.Clock.Local()
 			}
-			claim, err = h.deliver(context.WithoutCancel(ctx), d, permit)
+			claim, err = h.deliver(context.WithoutCancel(ctx), d, permit, claimed)
 			if first && errors.Is(err, errAway) {
 				d.Nonce = "" // nobody has seen it
 				h.away.note(d.User, h.Clock.Local())
@@ -237,7 +238,9 @@ func (h *Handler) stopped(ctx context.Context, due time.Time) error {
 // deliver claims a message, sends it if the gate allows, and settles the result. It gives
 // back the delivery slot, and the permit if nothing is sent. It gives back the slot earlier
 // if the store does not take the result.
-func (h *Handler) deliver(ctx context.Context, d messages.Delivery, permit permit) (messages.Claim, error) {
+func (h *Handler) deliver(
+	ctx context.Context, d messages.Delivery, permit permit, claimed func(),
+) (messages.Claim, error) {
 	leave := sync.OnceFunc(func() { <-h.Slots })
 	defer leave()
 	sent := false
@@ -262,6 +265,7 @@ func (h *Handler) deliver(ctx context.Context, d messages.Delivery, permit permi
 	defer placing.Wait()
 	switch claim.Verdict {
 	case messages.Send:
+		claimed()
 		if claim.TakenOver {
 			h.Metrics.Uncertain()
 		}

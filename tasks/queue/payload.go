@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 )
 
@@ -15,16 +16,17 @@ const (
 	TypeAlert   = "quota:alert"  // announces a notice: an alert, a digest or a report
 )
 
-// The versions of payloads that this program writes, and the newest it reads.
+// The versions of payloads that this program writes. It reads up to batchVersion.
 const (
 	PayloadVersion = 1
+	batchVersion   = 2
 	alertVersion   = 1
 )
 
-// Payload is the payload of a delivery task: whose timer it is. The content is in the
-// record. The generation is also the id of the task.
+// Payload is the payload of the delivery task of one message: whose timer it is. The content
+// is in the record. The generation is also the id of the task.
 type Payload struct {
-	Version    int    `json:"v"`
+	Version    int    `json:"v,omitempty"` // absent in a batch
 	User       string `json:"user"`
 	ID         string `json:"id"`
 	Generation string `json:"generation"`
@@ -33,8 +35,30 @@ type Payload struct {
 	Due int64 `json:"due"`
 }
 
-// DueAt returns Due as a time.
-func (p Payload) DueAt() time.Time { return time.UnixMilli(p.Due).UTC() }
+// batchPayload is the payload of the delivery task of several messages. The task has an id
+// of its own.
+type batchPayload struct {
+	Version  int       `json:"v"`
+	Messages []Payload `json:"messages"`
+}
+
+func (p Payload) queued() messages.Queued {
+	return messages.Queued{User: p.User, ID: p.ID, Generation: p.Generation, Due: time.UnixMilli(p.Due).UTC()}
+}
+
+// payloadFor returns the payload of a task for messages, of the oldest version that can hold
+// it.
+func payloadFor(batch []messages.Queued) any {
+	timers := make([]Payload, len(batch))
+	for i, m := range batch {
+		timers[i] = Payload{User: m.User, ID: m.ID, Generation: m.Generation, Due: m.Due.UnixMilli()}
+	}
+	if len(timers) == 1 {
+		timers[0].Version = PayloadVersion
+		return timers[0]
+	}
+	return batchPayload{Version: batchVersion, Messages: timers}
+}
 
 // AlertPayload is the payload of a notice's task: its id. The content is in the outbox.
 type AlertPayload struct {
@@ -42,11 +66,31 @@ type AlertPayload struct {
 	Notice  string `json:"notice"`
 }
 
-// decodePayload reads the payload of a delivery task. If a newer program wrote
-// it, only the version is read.
-func decodePayload(text []byte) (p Payload, err error) {
-	p.Version, err = decode(text, "payload of a task", PayloadVersion, &p)
-	return p, err
+// decodePayload reads whose timers a delivery task is. If a newer program wrote it, newer is
+// true and nothing else is read.
+func decodePayload(text []byte) (timers []messages.Queued, newer bool, failed error) {
+	const what = "payload of a task"
+	var one Payload
+	version, err := decode(text, what, PayloadVersion, &one)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case version == PayloadVersion:
+		return []messages.Queued{one.queued()}, false, nil
+	case version > batchVersion:
+		return nil, true, nil
+	}
+	var batch batchPayload
+	if _, err = decode(text, what, batchVersion, &batch); err != nil {
+		return nil, false, err
+	}
+	if len(batch.Messages) == 0 {
+		return nil, false, errors.New(what + ": it has no messages")
+	}
+	for _, one := range batch.Messages {
+		timers = append(timers, one.queued())
+	}
+	return timers, false, nil
 }
 
 // decodeAlert reads the payload of a notice's task. If a newer program wrote it,
@@ -77,19 +121,23 @@ func decode(text []byte, what string, newest int, payload any) (version int, err
 	return head.Version, nil
 }
 
-// payloadOfUser reads what a payload of any type and version says of its user. The user of
-// a quota alert is in the notice's id. For an invalid payload it returns the zero value.
-func payloadOfUser(payload []byte) Payload {
+// timersOf reads whose timers a payload of any type and version is. A notice has no message,
+// and its user if it is about one. An invalid payload has none.
+func timersOf(payload []byte) []Payload {
 	var p struct {
 		Payload
 
-		Notice string `json:"notice"`
+		Messages []Payload `json:"messages"`
+		Notice   string    `json:"notice"`
 	}
 	if json.Unmarshal(payload, &p) != nil {
-		return Payload{}
+		return nil
+	}
+	if len(p.Messages) > 0 {
+		return p.Messages
 	}
 	if notice, ok := notices.ParseID(p.Notice); ok && notice.Kind == notices.UserQuota {
 		p.User = notice.Subject
 	}
-	return p.Payload
+	return []Payload{p.Payload}
 }

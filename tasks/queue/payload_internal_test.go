@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 func goldenPayload(t *testing.T, name string) string {
@@ -18,21 +20,30 @@ func goldenPayload(t *testing.T, name string) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-func TestPayloadV1IsReadForEver(t *testing.T) {
-	t.Parallel()
-	text := goldenPayload(t, "push_deliver.v1.json")
-	want := Payload{
-		Version: 1, User: "alice <a&b>/ü:{p}", ID: "order:17", Generation: "Jz0k-3_9aQpL", Due: 1795345871123,
-	}
-	got, err := decodePayload([]byte(text))
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-	require.Equal(t, time.Date(2026, time.November, 22, 11, 11, 11, 123e6, time.UTC), got.DueAt())
+func queuedAt(user, id, generation string, due int64) messages.Queued {
+	return messages.Queued{User: user, ID: id, Generation: generation, Due: time.UnixMilli(due).UTC()}
+}
 
-	// A newer program of the same version may say more.
-	got, err = decodePayload([]byte(strings.Replace(text, `"v":1`, `"v":1,"queue":"2","hints":{"a":[1]}`, 1)))
-	require.NoError(t, err)
-	require.Equal(t, want, got)
+var (
+	first  = queuedAt("alice <a&b>/ü:{p}", "order:17", "Jz0k-3_9aQpL", 1795345871123)
+	second = queuedAt("bob", "order:17", "9aQpLJz0k-3_", 1795345871223)
+)
+
+func TestPayloadsAreReadForEver(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]messages.Queued{"push_deliver.v1.json": {first}, "push_deliver.v2.json": {first, second}} {
+		text := goldenPayload(t, name)
+		got, newer, err := decodePayload([]byte(text))
+		require.NoError(t, err)
+		require.False(t, newer)
+		require.Equal(t, want, got)
+
+		// A newer program of the same version may say more.
+		got, newer, err = decodePayload([]byte(strings.Replace(text, `,`, `,"queue":"2","hints":{"a":[1]},`, 1)))
+		require.NoError(t, err)
+		require.False(t, newer)
+		require.Equal(t, want, got)
+	}
 }
 
 // Every type and version of task that is written has its golden file, and the
@@ -40,23 +51,24 @@ func TestPayloadV1IsReadForEver(t *testing.T) {
 func TestPayloadThatIsWritten(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "push:deliver", TypeDeliver)
-	require.Equal(t, 1, PayloadVersion, "a new version needs a golden file and a decoder for the old one")
+	require.Equal(t, 2, batchVersion, "a new version needs a golden file and a decoder for the old one")
 	require.Equal(t, "sl:push", Name(""))
 	require.Equal(t, "test-2:push", Name("test-2"))
-	written, err := json.Marshal(Payload{
-		Version: PayloadVersion, User: "alice <a&b>/ü:{p}", ID: "order:17", Generation: "Jz0k-3_9aQpL", Due: 1795345871123,
-	})
-	require.NoError(t, err)
-	require.JSONEq(t, goldenPayload(t, "push_deliver.v1.json"), string(written))
+	for name, batch := range map[string][]messages.Queued{"push_deliver.v1.json": {first}, "push_deliver.v2.json": {first, second}} {
+		written, err := json.Marshal(payloadFor(batch))
+		require.NoError(t, err)
+		require.JSONEq(t, goldenPayload(t, name), string(written))
+	}
 }
 
 // Of a newer version only that it is one is read: all else may have changed.
 func TestPayloadOfANewerVersion(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{`{"v":2}`, `{"v":2,"user":7,"due":"soon"}`} {
-		p, err := decodePayload([]byte(text))
+	for _, text := range []string{`{"v":3}`, `{"v":3,"user":7,"messages":"soon"}`} {
+		timers, newer, err := decodePayload([]byte(text))
 		require.NoError(t, err)
-		require.Equal(t, Payload{Version: 2}, p)
+		require.True(t, newer)
+		require.Empty(t, timers)
 	}
 }
 
@@ -65,8 +77,9 @@ func TestPayloadThatIsNone(t *testing.T) {
 	for _, text := range []string{
 		"", "x", "[]", "7", "null", "{}", `{"v":0}`, `{"v":-1}`, `{"v":"1"}`, `{"v":1.5}`, `{"v":1e99}`,
 		`{"v":1,"user":7}`, `{"v":1,"due":"x"}`,
+		`{"v":2}`, `{"v":2,"messages":[]}`, `{"v":2,"messages":{}}`, `{"v":2,"messages":[{"due":"x"}]}`,
 	} {
-		_, err := decodePayload([]byte(text))
+		_, _, err := decodePayload([]byte(text))
 		require.ErrorContains(t, err, "payload of a task", text)
 	}
 }
@@ -76,5 +89,5 @@ func TestGoldenFilesAreAllHeld(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
-	require.Equal(t, []string{"testdata/push_deliver.v1.json"}, files)
+	require.Equal(t, []string{"testdata/push_deliver.v1.json", "testdata/push_deliver.v2.json"}, files)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -40,3 +41,6 @@ func (p Polling) Validate() error {
 func (q *Queue) Lead() time.Duration {
 	return q.polling.Forward + q.polling.Fetch + q.polling.Fetch/2 // asynq adds up to half of its wait
 }
+
+// early returns when the task of a message is due in the queue.
+func (q *Queue) early(m messages.Queued) time.Time { return m.Due.Add(-q.Lead()) }

@@ -102,10 +102,10 @@ func (q *Queue) enqueue(ctx context.Context, kind, id string, payload any, at ti
 	return err //nolint:wrapcheck // both callers say what they were doing
 }
 
-// enqueueMessage puts the timer of one generation of a message into the queue.
-func (q *Queue) enqueueMessage(ctx context.Context, m messages.Queued) error {
-	payload := Payload{Version: PayloadVersion, User: m.User, ID: m.ID, Generation: m.Generation, Due: m.Due.UnixMilli()}
-	err := q.enqueue(ctx, TypeDeliver, m.Generation, payload, m.Due.Add(-q.Lead()))
+// enqueueMessage puts the timer of one generation of a message into the queue, to be handed
+// out at a time; zero means now.
+func (q *Queue) enqueueMessage(ctx context.Context, m messages.Queued, at time.Time) error {
+	err := q.enqueue(ctx, TypeDeliver, m.Generation, payloadFor([]messages.Queued{m}), at)
 	if errors.Is(err, asynq.ErrTaskIDConflict) {
 		return nil // this generation was enqueued before
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hibiken/asynq"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // handlers is how many tasks run at a time. Most of them wait for the rest of their second
@@ -17,9 +19,11 @@ const handlers = 512
 
 // ServerOptions configures a Server. All fields are required.
 type ServerOptions struct {
-	// Deliver and Announce handle one task to its end. The queue ends ctx when it loses
-	// track of the task.
-	Deliver         func(ctx context.Context, p Payload) error
+	// Deliver handles the timer of one message to its end. It calls claimed once the
+	// message is its own: then the lease and the watch list guard the message, and the
+	// queue need not. Announce handles the task of one notice to its end. The queue ends
+	// ctx when it loses track of the task.
+	Deliver         func(ctx context.Context, m messages.Queued, claimed func()) error
 	Announce        func(ctx context.Context, notice string) error
 	ShutdownTimeout time.Duration // how long Finish waits for running tasks
 	Logger          *slog.Logger
@@ -28,14 +32,15 @@ type ServerOptions struct {
 // Server takes tasks from the queue and passes them to a worker's functions. It ends in two
 // phases, Stop and Finish.
 type Server struct {
+	queue   *Queue
 	asynq   *asynq.Server
 	options ServerOptions
-	running sync.WaitGroup // running tasks, including those that the queue has given up on
+	running sync.WaitGroup // what runs, including what the queue has given up on
 }
 
 // Serve starts a server.
 func (q *Queue) Serve(o ServerOptions) (*Server, error) {
-	s := &Server{options: o}
+	s := &Server{queue: q, options: o}
 	s.asynq = asynq.NewServerFromRedisClient(q.redis, asynq.Config{
 		Concurrency:              handlers,
 		Queues:                   map[string]int{q.name: 1},
@@ -80,7 +85,12 @@ func (s *Server) Finish(timeout <-chan time.Time) {
 func (s *Server) process(ctx context.Context, t *asynq.Task) error {
 	s.running.Add(1)
 	defer s.running.Done()
-	err := s.dispatch(ctx, t)
+	return s.drop(ctx, s.dispatch(ctx, t))
+}
+
+// drop returns the error of a task or of a message in one, unless the task is not ours: then
+// it is logged, and no task comes again.
+func (s *Server) drop(ctx context.Context, err error) error {
 	if bad, ok := errors.AsType[*NotOursError](err); ok {
 		s.options.Logger.ErrorContext(ctx, "dropped a task that is not ours", "error", bad.Cause)
 		return nil
@@ -91,14 +101,16 @@ func (s *Server) process(ctx context.Context, t *asynq.Task) error {
 func (s *Server) dispatch(ctx context.Context, t *asynq.Task) error {
 	switch t.Type() {
 	case TypeDeliver:
-		p, err := decodePayload(t.Payload())
-		if err != nil {
+		timers, newer, err := decodePayload(t.Payload())
+		switch {
+		case err != nil:
 			return &NotOursError{err}
-		}
-		if p.Version > PayloadVersion {
+		case newer:
 			return errNewer
+		case len(timers) == 1:
+			return s.options.Deliver(ctx, timers[0], func() {})
 		}
-		return s.options.Deliver(ctx, p)
+		return s.deliverBatch(ctx, timers)
 	case TypeAlert:
 		p, err := decodeAlert(t.Payload())
 		if err != nil {

@@ -3,7 +3,10 @@ package queue
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -19,24 +22,20 @@ import (
 // stays does no harm: it ends at its time, and nothing is sent.
 type Timers struct {
 	queue      *Queue
-	horizon    time.Duration
+	watch      *messages.WatchList
 	confirmed  *batch.Loop[messages.Queued]
 	superseded *batch.Loop[string] // generations
 	logger     *slog.Logger
 }
 
+// confirmWithin bounds a confirmation, and the deletion of superseded tasks.
+const confirmWithin = 5 * time.Second
+
 // Timers returns the Timers for messages of a watch list. They write confirmations and
 // delete tasks from Start until Close.
 func (q *Queue) Timers(watch *messages.WatchList, logger *slog.Logger) *Timers {
-	const together, backlog, within = 256, 8192, 5 * time.Second
-	confirm := func(ctx context.Context, queued []messages.Queued) bool {
-		if err := watch.Confirm(ctx, queued); err != nil {
-			logger.WarnContext(ctx, "could not confirm queued messages: they will be looked after again",
-				"messages", len(queued), "error", err)
-			return false
-		}
-		return true
-	}
+	const together, backlog = 256, 8192
+	t := &Timers{queue: q, watch: watch, logger: logger}
 	remove := func(ctx context.Context, generations []string) bool {
 		if err := q.deleteTasks(ctx, generations); err != nil {
 			logger.WarnContext(ctx, "could not delete superseded tasks: they end at their time, and nothing is sent",
@@ -45,10 +44,19 @@ func (q *Queue) Timers(watch *messages.WatchList, logger *slog.Logger) *Timers {
 		}
 		return true
 	}
-	options := batch.Options{Together: together, Backlog: backlog, Within: within}
-	return &Timers{
-		queue: q, horizon: watch.Horizon(), logger: logger, confirmed: batch.NewLoop(options, confirm), superseded: batch.NewLoop(options, remove),
+	options := batch.Options{Together: together, Backlog: backlog, Within: confirmWithin}
+	t.confirmed, t.superseded = batch.NewLoop(options, t.confirm), batch.NewLoop(options, remove)
+	return t
+}
+
+// confirm notes that the queue has messages. It reports false and logs it if that fails.
+func (t *Timers) confirm(ctx context.Context, queued []messages.Queued) bool {
+	if err := t.watch.Confirm(ctx, queued); err != nil {
+		t.logger.WarnContext(ctx, "could not confirm queued messages: they will be looked after again",
+			"messages", len(queued), "error", err)
+		return false
 	}
+	return true
 }
 
 // Start starts writing confirmations and deleting tasks.
@@ -67,7 +75,7 @@ func (t *Timers) Close() {
 // now. The watch list has all messages: a later one is handed over from there, and after a
 // failure, which is only logged, this one is.
 func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
-	if m.Due.Sub(now) > t.horizon {
+	if m.Due.Sub(now) > t.watch.Horizon() {
 		return
 	}
 	if err := t.TrySet(ctx, m); err != nil {
@@ -78,19 +86,49 @@ func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
 // TrySet sets a timer, however late the message is due, for a caller that handles the
 // failure.
 func (t *Timers) TrySet(ctx context.Context, m messages.Queued) error {
-	if err := t.queue.enqueueMessage(ctx, m); err != nil {
+	if err := t.queue.enqueueMessage(ctx, m, t.queue.early(m)); err != nil {
 		return err
 	}
 	t.confirmed.Add(m)
 	return nil
 }
 
+// setAtOnce is how many tasks TrySetAll puts into the queue at a time.
+const setAtOnce = 16
+
+// TrySetAll sets the timers of messages for a caller that handles a failure. Messages that
+// are due together share a task. It returns how many it set, and the first error, after
+// which it sets no more. It confirms what it set before it returns.
+func (t *Timers) TrySetAll(ctx context.Context, queued []messages.Queued) (set int, failed error) {
+	var done atomic.Int64
+	setters, running := errgroup.WithContext(ctx)
+	setters.SetLimit(setAtOnce)
+	for together := range together(queued) {
+		if running.Err() != nil {
+			break
+		}
+		setters.Go(func() error {
+			if err := t.queue.enqueueBatch(running, together, t.queue.early(together[0])); err != nil {
+				return err
+			}
+			done.Add(int64(len(together)))
+			confirming, end := context.WithTimeout(ctx, confirmWithin)
+			defer end()
+			t.confirm(confirming, together)
+			return nil
+		})
+	}
+	failed = setters.Wait()
+	return int(done.Load()), failed
+}
+
 // Unset deletes the task of a superseded generation soon, if it is still scheduled. A task
 // that is due by now leaves the queue by itself. One that is due later than the horizon is
-// not in the queue.
+// not in the queue. One that shares a task stays in it: it is no task by itself, and the
+// claim finds it stale.
 func (t *Timers) Unset(s sendlimit.Superseded, now time.Time) {
 	// The queue keeps whole seconds, cut off.
-	if s.Generation != "" && s.Due.Sub(now) <= t.horizon && s.Due.Add(-t.queue.Lead()).Truncate(time.Second).After(now) {
+	if s.Generation != "" && s.Due.Sub(now) <= t.watch.Horizon() && s.Due.Add(-t.queue.Lead()).Truncate(time.Second).After(now) {
 		t.superseded.Add(s.Generation)
 	}
 }

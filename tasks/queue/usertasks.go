@@ -1,13 +1,16 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hibiken/asynq"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -20,12 +23,32 @@ type UserTasks struct {
 // TasksOf returns the tasks of a user.
 func (q *Queue) TasksOf(user string) UserTasks { return UserTasks{queue: q, user: user} }
 
-// Task is a task in the queue.
+// Task is a task in the queue, or the part of one that is about a message of the user.
 type Task struct {
-	ID      string    // of the task: the generation of a message
+	ID      string    // of a message: its generation; else of the task
 	Message string    // the message's id; "" for a notice
 	State   string    // as asynq calls it
 	Due     time.Time // zero for a notice
+
+	task    string // the id of the task
+	payload []byte // of the task
+}
+
+// timersIn returns what a task is about the user.
+func (t UserTasks) timersIn(task *asynq.TaskInfo) (found []Task) {
+	for _, p := range timersOf(task.Payload) {
+		if p.User != t.user {
+			continue
+		}
+		entry := Task{
+			ID: cmp.Or(p.Generation, task.ID), Message: p.ID, State: task.State.String(), task: task.ID, payload: task.Payload,
+		}
+		if p.Due != 0 {
+			entry.Due = p.queued().Due
+		}
+		found = append(found, entry)
+	}
+	return found
 }
 
 // tasksAtOnce is how many tasks are read in one call.
@@ -54,16 +77,10 @@ func (t UserTasks) List(ctx context.Context) ([]Task, error) {
 				return nil, store.Explain(err, "looking for a user's tasks")
 			}
 			for _, task := range tasks {
-				p := payloadOfUser(task.Payload)
-				if p.User != t.user || seen[task.ID] {
-					continue
+				if !seen[task.ID] {
+					found = append(found, t.timersIn(task)...)
+					seen[task.ID] = true
 				}
-				seen[task.ID] = true
-				entry := Task{ID: task.ID, Message: p.ID, State: task.State.String()}
-				if p.Due != 0 {
-					entry.Due = p.DueAt()
-				}
-				found = append(found, entry)
 			}
 			if len(tasks) < tasksAtOnce {
 				break
@@ -82,8 +99,8 @@ func (t UserTasks) Delete(ctx context.Context) (deleted, running int, err error)
 			return deleted, 0, err
 		}
 		again, running = false, 0
-		for _, task := range found {
-			switch gone, err := t.queue.deleteTask(task.ID); {
+		for _, task := range slices.CompactFunc(found, func(a, b Task) bool { return a.task == b.task }) {
+			switch gone, err := t.delete(ctx, task); {
 			case err != nil:
 				return deleted, 0, err
 			case gone:
@@ -98,6 +115,24 @@ func (t UserTasks) Delete(ctx context.Context) (deleted, running int, err error)
 	return deleted, max(running, reported), err
 }
 
+// delete deletes a task, and enqueues another one for the other users' messages in it. It
+// reports false if the task is running.
+func (t UserTasks) delete(ctx context.Context, task Task) (bool, error) {
+	var others []messages.Queued
+	for _, p := range timersOf(task.payload) {
+		if p.User != t.user {
+			others = append(others, p.queued())
+		}
+	}
+	if len(others) == 0 || task.State == asynq.TaskStateActive.String() {
+		return t.queue.deleteTask(task.task)
+	}
+	if err := t.queue.enqueueBatch(ctx, others, t.queue.early(others[0])); err != nil {
+		return false, err
+	}
+	return t.queue.deleteTask(task.task)
+}
+
 // countReported counts the user's tasks in the reports of workers. Workers write these to
 // the store every few seconds, with the payloads.
 func (t UserTasks) countReported() (int, error) {
@@ -108,7 +143,7 @@ func (t UserTasks) countReported() (int, error) {
 	count := 0
 	for _, server := range servers {
 		for _, worker := range server.ActiveWorkers {
-			if worker.Queue == t.queue.name && payloadOfUser(worker.TaskPayload).User == t.user {
+			if worker.Queue == t.queue.name && slices.ContainsFunc(timersOf(worker.TaskPayload), func(p Payload) bool { return p.User == t.user }) {
 				count++
 			}
 		}

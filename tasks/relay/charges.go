@@ -27,7 +27,7 @@ func (r *Relay) settleCharges(ctx context.Context) error {
 		settled.Add(1)
 		r.Metrics.ChargeSettled(end)
 		return nil, nil
-	})
+	}, func() error { return nil })
 	if settled.Load() > 0 {
 		r.Logger.InfoContext(ctx, "settled charges that were left open", "charges", settled.Load())
 	}

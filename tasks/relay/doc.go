@@ -2,8 +2,9 @@
 // lost.
 //
 // Every worker runs one. What the watch list has due within the horizon is put into the
-// queue, under the generation that it has. What the queue had already, and did not deliver,
-// gets a new generation and a new task. A charge that was left open is settled by the record of its message. A pass costs
-// little when nothing is due. About once an hour one of the workers looks for places whose
+// queue, under the generation that it has; what is due together shares a task. What the
+// queue had already, and did not deliver, gets a new generation and a task of its own. A
+// charge that was left open is settled by the record of its message. A pass costs little
+// when nothing is due. About once an hour one of the workers looks for places whose
 // messages have no record, and frees them.
 package relay

@@ -22,11 +22,12 @@ const (
 // each reads due entries and settles them, until no other is due. Split makes the parts of
 // them that are settled together; settle returns the entries that it leaves. What it leaves,
 // and what is not settled when it fails, is left for the next pass: each goes on with what
-// is behind that, as on another node of a cluster. It ends early if the store is away and
-// nothing is settled. It returns the first error.
+// is behind that, as on another node of a cluster. Finish ends a round of what was read; if
+// it fails, so does each. It ends early if the store is away and nothing is settled. It
+// returns the first error.
 func each[T comparable](
 	ctx context.Context, read func(perPartition int) ([]T, error), split func([]T) iter.Seq[[]T],
-	settle func([]T) (left []T, err error),
+	settle func([]T) (left []T, err error), finish func() error,
 ) error {
 	left := make(map[T]bool)
 	var failed error
@@ -43,6 +44,9 @@ func each[T comparable](
 		err := settleAll(ctx, split(due), settle, left)
 		if failed == nil {
 			failed = err
+		}
+		if err := finish(); err != nil {
+			return errors.Join(failed, err)
 		}
 		if len(left)-before == len(due) && persist.Unavailable(err) || ctx.Err() != nil {
 			return errors.Join(failed, ctx.Err())

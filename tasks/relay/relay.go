@@ -3,9 +3,7 @@ package relay
 import (
 	"context"
 	"fmt"
-	"iter"
 	"log/slog"
-	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -80,6 +78,7 @@ func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery, placesEvery
 // pass hands over what is due soon, and looks after the rest of what is due.
 func (r *Relay) pass(ctx context.Context) error {
 	var handed, renewed atomic.Int64
+	var soon collected
 	first, most := true, 0
 	work := askOnce(r.Queue.Workload)
 	askRoom := askOnce(func() (*atomic.Int64, error) { return r.room(ctx), nil })
@@ -110,13 +109,14 @@ func (r *Relay) pass(ctx context.Context) error {
 		} else if err != nil {
 			return append(part, left...), err
 		}
-		if err := r.handOver(ctx, found.Soon); err != nil {
-			return append(part, left...), err
-		}
-		handed.Add(int64(len(found.Soon)))
+		soon.add(found.Soon)
 		room().Add(int64(len(part) - len(found.Soon)))
 		stays, err := r.lookAfterAll(ctx, found.LookAfter, work, &renewed)
 		return slices.Concat(stays, found.NotDue, left), err // what is not due has another worker, or our clock is ahead
+	}, func() error {
+		set, err := r.Timers.TrySetAll(ctx, soon.take())
+		handed.Add(int64(set))
+		return err //nolint:wrapcheck // it says what was being done
 	})
 	r.tellUnreadable(ctx, most)
 	r.Metrics.HandedOver(int(handed.Load()))
@@ -125,78 +125,6 @@ func (r *Relay) pass(ctx context.Context) error {
 		r.Logger.InfoContext(ctx, "put messages back into the queue", "messages", renewed.Load())
 	}
 	return err
-}
-
-// A pass hands over only what the store has room for: a task needs memory, and in a full
-// store nothing can be delivered, which is what makes room.
-const (
-	fillTo     = 92   // percent of the store's maxmemory, more than submits fill
-	taskBytes  = 2000 // at most, with a long user and id
-	leastAPass = 10   // however full the store is
-)
-
-// share takes room for entries, and returns those that have it and the others.
-func share(part []messages.Watched, room *atomic.Int64) (fits, left []messages.Watched) {
-	n := int64(len(part))
-	n = max(0, min(n, room.Add(-n)+n))
-	return slices.Clone(part[:n]), part[n:]
-}
-
-// room returns how many messages a pass may hand over.
-func (r *Relay) room(ctx context.Context) *atomic.Int64 {
-	servers, _ := r.Memory(ctx) // of one that does not answer nothing is known
-	room := int64(math.MaxInt32)
-	for _, m := range servers {
-		if m.Max > 0 {
-			room = min(room, max(leastAPass, (m.Max/100*fillTo-m.Used)/taskBytes))
-		}
-	}
-	left := new(atomic.Int64)
-	left.Store(room)
-	return left
-}
-
-// byPartition splits due entries into parts that HandOver takes. A part has entries of one
-// partition, the oldest first.
-func byPartition(due []messages.Watched) iter.Seq[[]messages.Watched] {
-	return func(yield func([]messages.Watched) bool) {
-		parts := make(map[int][]messages.Watched)
-		for _, entry := range due { // a part that is full goes at once, as it is the oldest
-			partition := keyspace.Partition(entry.User)
-			parts[partition] = append(parts[partition], entry)
-			if len(parts[partition]) == messages.MostHandedOver {
-				if !yield(parts[partition]) {
-					return
-				}
-				delete(parts, partition)
-			}
-		}
-		for _, part := range parts {
-			if !yield(part) {
-				return
-			}
-		}
-	}
-}
-
-// handOver puts messages into the queue. What the queue does not take stays due.
-func (r *Relay) handOver(ctx context.Context, soon []messages.Queued) error {
-	for _, m := range soon {
-		if err := r.Timers.TrySet(ctx, m); err != nil {
-			return fmt.Errorf("handing a message over to the queue: %w", err)
-		}
-	}
-	return nil
-}
-
-// tellBehind warns when a hand-over is so far behind that messages may become late.
-func (r *Relay) tellBehind(ctx context.Context, oldest time.Duration) {
-	behind := oldest > r.Watch.Horizon()/2
-	if behind && !r.behind {
-		r.Logger.WarnContext(ctx, "messages are handed over to the queue late: no worker did it in time, or there is more than"+
-			" the workers can do", "behind", oldest.Round(time.Second), "horizon", r.Watch.Horizon())
-	}
-	r.behind = behind
 }
 
 // tellUnreadable says how many due entries this program can't read, and warns if there are

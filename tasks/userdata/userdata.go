@@ -191,7 +191,7 @@ type Erasure struct {
 const erasePause = 250 * time.Millisecond
 
 // Erase removes all data of a user. It cancels pending messages first, so that nothing
-// more is sent. It waits at most wait for running tasks, which can't be removed.
+// more is sent. It waits at most wait for deliveries and running tasks, which can't be removed.
 // Erasure.Running counts those that still run then; a second Erase finds them. Erasing
 // twice is harmless.
 func (u *Users) Erase(
@@ -206,20 +206,25 @@ func (u *Users) Erase(
 	defer done()
 	for {
 		// Cancel each time: a delivery that fails leaves the message pending again.
+		sending := 0
 		for _, id := range ids {
-			cancelled, account, err := u.store.Cancel(ctx, user, id)
+			c, err := u.store.Cancel(ctx, user, id)
 			if err != nil {
 				return e, err
 			}
-			if cancelled {
+			if c.Cancelled {
 				e.Cancelled++
-				u.ledger.Cancelled(ctx, account)
+				u.ledger.Cancelled(ctx, c.Account)
+			}
+			if c.Sending {
+				sending++
 			}
 		}
 		if err := u.drop(ctx, &e); err != nil {
 			return e, err
 		}
-		if e.Running == 0 || !storeclock.Sleep(waiting, nil, erasePause) {
+		// A task for several messages ends before their deliveries do.
+		if e.Running == 0 && sending == 0 || !storeclock.Sleep(waiting, nil, erasePause) {
 			break
 		}
 	}

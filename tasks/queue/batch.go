@@ -1,0 +1,49 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// A batch is a task for several messages that are due together. For each message the queue
+// then does a small part of the work.
+const (
+	mostTogether = 32
+	batchSpan    = 100 * time.Millisecond // between the first and the last message of a batch
+)
+
+// together sorts messages by their time and splits them into batches.
+func together(queued []messages.Queued) iter.Seq[[]messages.Queued] {
+	queued = slices.SortedStableFunc(slices.Values(queued), func(a, b messages.Queued) int {
+		return cmp.Compare(a.Due.UnixMilli(), b.Due.UnixMilli())
+	})
+	return func(yield func([]messages.Queued) bool) {
+		for len(queued) > 0 {
+			n := 1
+			for n < min(len(queued), mostTogether) && queued[n].Due.Sub(queued[0].Due) <= batchSpan {
+				n++
+			}
+			if !yield(queued[:n:n]) {
+				return
+			}
+			queued = queued[n:]
+		}
+	}
+}
+
+// enqueueBatch puts a task for messages into the queue, to be handed out at a time; zero
+// means now. A message may be in several tasks: the claim lets one deliver it.
+func (q *Queue) enqueueBatch(ctx context.Context, batch []messages.Queued, at time.Time) error {
+	if len(batch) == 1 {
+		return q.enqueueMessage(ctx, batch[0], at)
+	}
+	err := q.enqueue(ctx, TypeDeliver, keyspace.NewToken(), payloadFor(batch), at)
+	return store.Explain(err, "handing messages to the queue")
+}
