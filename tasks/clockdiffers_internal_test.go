@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -71,6 +72,18 @@ func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder
 // the right one beside them, also more messages than a worker handles at a time.
 func TestWorkersWithOtherClocksBesideEachOther(t *testing.T) {
 	t.Parallel()
+	t.Run("in the queue at once", func(t *testing.T) {
+		t.Parallel()
+		deliverByOtherClocks(t, sendlimit.DefaultHorizon)
+	})
+	t.Run("handed over", func(t *testing.T) {
+		t.Parallel()
+		deliverByOtherClocks(t, 5*time.Second)
+	})
+}
+
+func deliverByOtherClocks(t *testing.T, horizon time.Duration) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		const crowd = 700
 		client := pipedStore(t)
@@ -78,7 +91,7 @@ func TestWorkersWithOtherClocksBesideEachOther(t *testing.T) {
 		ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 		ended := make(chan error, 3)
 		for _, off := range []time.Duration{time.Minute, -time.Minute, 0} {
-			w, err := NewWorker(taskstest.Open(t, client, backend.Options{}), WorkerOptions{Notifier: recorder})
+			w, err := NewWorker(taskstest.Open(t, client, backend.Options{Horizon: horizon}), WorkerOptions{Notifier: recorder})
 			require.NoError(t, err)
 			w.handler.Clock.Local = func() time.Time { return time.Now().Add(off) }
 			go func() { ended <- w.Run(ctx) }()
@@ -89,7 +102,7 @@ func TestWorkersWithOtherClocksBesideEachOther(t *testing.T) {
 				require.NoError(t, <-ended)
 			}
 		}()
-		s, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{})
+		s, err := submit.New(taskstest.Open(t, client, backend.Options{Horizon: horizon}), submit.Options{})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, s.Close()) }()
 		began := time.Now()
@@ -115,7 +128,13 @@ func pipedStore(t *testing.T) *redis.Client {
 	server := miniredis.NewMiniRedis()
 	t.Cleanup(server.Close)
 	client := redis.NewClient(&redis.Options{
-		Dialer: func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			pipe, err := server.Dial()
+			if err != nil {
+				return nil, err
+			}
+			return taskstest.Buffered(pipe), nil
+		},
 		// Neither is of use here.
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

@@ -139,6 +139,38 @@ func TestAHerdIsHandedOver(t *testing.T) {
 	}, "1000/hour")
 }
 
+// The store is away for longer than the horizon: what became due meanwhile goes out soon
+// after, and what comes later is on time.
+func TestTheStoreIsAwayForLongerThanTheHorizon(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.horizon(10 * time.Second)
+		const users = 40
+		for i := range users {
+			for id, after := range map[string]time.Duration{"during": time.Minute, "later": 3 * time.Minute} {
+				m := s.message(id, after+time.Duration(i)*10*time.Millisecond)
+				m.User = fmt.Sprint("user", i)
+				s.accepted(m)
+			}
+		}
+		s.work(relaying)
+		s.until(45 * time.Second)
+		s.network.cut()
+		s.until(100 * time.Second)
+		s.network.mend()
+		s.until(4 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 2*users)
+		for _, d := range s.recorder.Deliveries() {
+			if at := d.At.Sub(s.began); d.Notification.ID == "during" {
+				require.Less(s, at, 2*time.Minute)
+				require.Greater(s, at, 100*time.Second)
+			} else {
+				require.Equal(s, d.Notification.SendAt, d.At.UTC())
+			}
+		}
+	})
+}
+
 // Parts of a hand-over wait for a slow store together.
 func TestAHandOverAsksASlowStoreOnce(t *testing.T) {
 	t.Parallel()

@@ -3,10 +3,7 @@ package tasks_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"net"
-	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -318,70 +315,9 @@ func (n *network) dial(context.Context, string, string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn := &bufferedConn{Conn: pipe, out: make(chan []byte, 1024), closed: make(chan struct{})}
-	go conn.flush()
+	conn := taskstest.Buffered(pipe)
 	n.open = append(n.open, conn)
 	return conn, nil
-}
-
-// bufferedConn is a pipe that takes what is written to it before the other side
-// reads, as a socket does: a client that writes a long pipeline does not read
-// meanwhile, and neither does a server that answers it.
-type bufferedConn struct {
-	net.Conn
-
-	out    chan []byte
-	once   sync.Once
-	closed chan struct{}
-}
-
-func (c *bufferedConn) Write(p []byte) (int, error) {
-	select {
-	case c.out <- slices.Clone(p):
-		return len(p), nil
-	case <-c.closed:
-		return 0, syscall.EPIPE
-	}
-}
-
-func (c *bufferedConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	return n, asSocket(err)
-}
-
-func (c *bufferedConn) SetReadDeadline(at time.Time) error {
-	return asSocket(c.Conn.SetReadDeadline(at))
-}
-
-func (c *bufferedConn) SetWriteDeadline(at time.Time) error {
-	return asSocket(c.Conn.SetWriteDeadline(at))
-}
-
-// asSocket makes what a closed pipe says what a broken connection says.
-func asSocket(err error) error {
-	if errors.Is(err, io.ErrClosedPipe) {
-		return io.EOF
-	}
-	return err
-}
-
-func (c *bufferedConn) flush() {
-	for {
-		select {
-		case p := <-c.out:
-			if _, err := c.Conn.Write(p); err != nil {
-				_ = c.Close()
-				return
-			}
-		case <-c.closed:
-			return
-		}
-	}
-}
-
-func (c *bufferedConn) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	return c.Conn.Close()
 }
 
 // cut breaks all connections, and refuses new ones until it is mended.
