@@ -281,19 +281,32 @@ type slowAnswers struct {
 func (a *slowAnswers) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (a *slowAnswers) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		a.holdUp(cmds...)
+		return err
+	}
 }
 
 func (a *slowAnswers) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
+		a.holdUp(cmd)
+		return err
+	}
+}
+
+// holdUp holds up the answer of a round trip if one of its commands is among the first.
+func (a *slowAnswers) holdUp(cmds ...redis.Cmder) {
+	slow := false
+	for _, cmd := range cmds {
 		args := cmd.Args()
 		if a.to == "" || len(args) > 1 && args[1] == a.to {
-			if a.left.Add(-1) >= 0 {
-				time.Sleep(a.takes)
-			}
+			slow = a.left.Add(-1) >= 0 || slow
 		}
-		return err
+	}
+	if slow {
+		time.Sleep(a.takes)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/announce"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
+	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
 	"github.com/sendlimit/sendlimiter/tasks/relay"
 	"github.com/sendlimit/sendlimiter/tasks/report"
 )
@@ -23,7 +24,8 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	options.Tolerance, options.DropDueBefore = o.Tolerance, o.DropDueBefore
 	options.Attempts, options.SkipUncertain = o.Retries.Attempts, o.OnUncertain == deliver.SkipUncertain
 	options.SettleWithin = o.settleWithin()
-	gate, err := messages.NewGate(b.Client, options)
+	w.batches = pipeline.New(b.Client)
+	gate, err := messages.NewGate(w.batches, options)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/announce"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/relay"
@@ -60,7 +61,8 @@ type WorkerOptions struct {
 // Worker delivers messages when they are due. Any number may run on one store.
 type Worker struct {
 	backend       *backend.Backend
-	queue         *queue.Queue // by the store's clock
+	batches       *pipeline.Client // of claims and settlements
+	queue         *queue.Queue     // by the store's clock
 	timers        *queue.Timers
 	handler       *deliver.Handler
 	announcements *announce.Announcements
@@ -193,6 +195,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.timers.Close()
 		stopFollowing()
 		stopPacer()
+		w.batches.Wait()
 	}()
 	select {
 	case <-stopped:

@@ -10,6 +10,9 @@
 // cluster that has the message is away, the task goes back to the queue. Neither a task in
 // hand nor a result that waits to be stored has a delivery slot.
 //
+// The claims and settlements of concurrent deliveries share pipelines, see package pipeline.
+// Each has its own error, as if it was sent alone.
+//
 // The package does not know the outbox: notices are delivered by package announce.
 //
 // All workers share the pace of the push target. The handler waits for it before the

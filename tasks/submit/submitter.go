@@ -2,9 +2,6 @@ package submit
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -17,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
+	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -36,11 +34,10 @@ type Options struct {
 	// change may be made.
 	WaitReplicas        int
 	WaitReplicasTimeout time.Duration
-	// Batch sends the commands of concurrent callers in shared pipelines, in a cluster
-	// one for each master. It helps many callers at once. Each then waits for a pipeline
-	// to end, in a cluster only as long as its own context. A single caller is no slower.
-	// With WaitReplicas each caller has its own connection, and only the commands of the
-	// queue are batched.
+	// Batch sends the scripts of concurrent callers in shared pipelines, in a cluster those
+	// of each master. It helps many callers at once. A single caller is no slower, and each
+	// waits only as long as its own context. With WaitReplicas each caller has its own
+	// connection, and only the scripts of the queue are batched.
 	Batch bool
 }
 
@@ -66,25 +63,22 @@ type Submitter struct {
 	logger   *slog.Logger
 	metrics  *metrics.Metrics
 	client   redis.UniversalClient
-	batcher  io.Closer // nil without Batch
+	batches  *pipeline.Client // nil without Batch
 	charger  *charger
 	account  string // that it acts for, see For; "" for everybody
 }
 
 // New returns a Submitter on a backend. The error is a *fault.InvalidError. Close it.
 func New(b *backend.Backend, o Options) (*Submitter, error) {
-	commands, batcher, err := commandsOf(b.Client, o.Batch)
+	if !o.Batch {
+		return newSubmitter(b, b.Client, o)
+	}
+	batches := pipeline.New(b.Client)
+	s, err := newSubmitter(b, batches, o)
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSubmitter(b, commands, o)
-	if err != nil {
-		if batcher != nil {
-			err = errors.Join(err, batcher.Close())
-		}
-		return nil, err
-	}
-	s.batcher = batcher
+	s.batches = batches
 	return s, nil
 }
 
@@ -133,11 +127,8 @@ func (s *Submitter) Announce(ctx context.Context, notices []string) {
 func (s *Submitter) Close() error {
 	s.timers.Close()
 	s.charger.settler.close()
-	if s.batcher == nil {
-		return nil
-	}
-	if err := s.batcher.Close(); err != nil {
-		return fmt.Errorf("ending the batches: %w", err)
+	if s.batches != nil {
+		s.batches.Wait()
 	}
 	return nil
 }
