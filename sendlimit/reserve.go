@@ -160,9 +160,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	if rec.Category != "" {
 		args = append(args, keyspace.RecordCategory, rec.Category)
 	}
-	if len(rec.Content) > 0 {
-		args = append(args, keyspace.RecordContent, rec.Content)
-	}
+	args = append(args, keyspace.SplitContent(rec.Content)...)
 	if scope.Uncounted {
 		args = append(args, keyspace.RecordUncounted, 1)
 	}

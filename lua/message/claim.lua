@@ -82,19 +82,23 @@ local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6
 --@include clock
 --@include record
 --@include ended
+--@include content
 --@include opt_out
 --@include fair
 local records = string.sub(record, 1, #record - #id)
 
 local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'b', 'q', 'y',
-  'v', 'l')
+  'v', 'l', '1', '2', '3', '4', '5', '6', '7')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
 local promised, notices = tonumber(r[12]), {}
 --@include overdue
 
 local function send(try)
   local taken_over = state == SENDING and try > tries and 1 or 0
-  return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', r[11] or '', taken_over,
+  -- See fragments/content.lua.
+  local content = (r[11] or '') .. (r[19] or '') .. (r[20] or '') .. (r[21] or '') .. (r[22] or '')
+    .. (r[23] or '') .. (r[24] or '') .. (r[25] or '')
+  return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', content, taken_over,
     account_of(r[16]), notices}
 end
 
@@ -163,7 +167,7 @@ local function finish(m, how, reason)
   call('HSET', m.record, 's', how, 'e', now, 'w', reason)
   if m.id == id then call('HSET', m.record, 'o', nonce) end
   call('HDEL', m.record, 'a', 'u', 'v', 'l')
-  if how == DROPPED then call('HDEL', m.record, 'c') end
+  if how == DROPPED then erase_content(m.record) end
   call('ZREM', watch, m.member)
 end
 

@@ -47,6 +47,7 @@ local outcome, suffix, reason = ARGV[3], ARGV[4], ARGV[8]
 --@include clock
 --@include record
 --@include ended
+--@include content
 --@include category
 --@include places
 
@@ -87,7 +88,7 @@ if outcome == DELIVERED then
   -- A hash that had a long value keeps its larger encoding. It is written anew, since
   -- every message has one.
   local long = redis.call('HSTRLEN', record, 'c') > 64
-  redis.call('HDEL', record, 'c')
+  erase_content(record)
   if long then
     local fields = redis.call('HGETALL', record)
     redis.call('DEL', record)

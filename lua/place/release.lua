@@ -35,6 +35,7 @@ local id = ARGV[2]
 --@include status
 --@include record
 --@include ended
+--@include content
 --@include category
 --@include places
 local charge, bounds = ARGV[6] or '', ARGV[7] or ''
@@ -69,7 +70,8 @@ remove_place(id, r[5], r[6])
 note_ended(KEYS[4], record, id, stood, ARGV[5])
 redis.call('ZREM', watch, r[2] .. ARGV[4])
 redis.call('HSET', record, 's', CANCELLED, 'e', now)
-redis.call('HDEL', record, 'c', 'a')
+redis.call('HDEL', record, 'a')
+erase_content(record)
 if charge ~= '' then redis.call('HSET', record, 'y', charged_on(r[4])) end
 redis.call('PEXPIRE', record, ARGV[5])
 return {ALLOWED, now, stood, 0, SUPERSEDED, 0, r[2], tonumber(r[7]) or stood}

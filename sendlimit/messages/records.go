@@ -178,16 +178,12 @@ func (r *Records) Read(ctx context.Context, user string, ids ...string) ([]Store
 }
 
 // storedFields lists the fields of a record that storedOf reads.
-func storedFields() []string { return append(StandingFields(), keyspace.RecordContent) }
+func storedFields() []string { return append(StandingFields(), keyspace.ContentFields()...) }
 
 // storedOf reads the storedFields of a record.
 func storedOf(user, id string, record *script.Fields, doing string) (Stored, error) {
 	standing, err := StandingOf(user, id, record, doing)
-	stored := Stored{Standing: standing}
-	if content, kept := record.Lookup(keyspace.RecordContent); kept {
-		stored.Content = []byte(content)
-	}
-	return stored, err
+	return Stored{Standing: standing, Content: keyspace.JoinContent(record.Lookup)}, err
 }
 
 // read reads fields of the records of a user's messages, in the order of the ids.

@@ -59,7 +59,7 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 	require.NoError(t, err)
 	fields := map[string]string{
 		"g": known.generation(), "s": known.state.letter(), "t": stored(known.at), "p": stored(known.promised),
-		"r": stored(known.requested), "x": stored(known.expires), "c": "",
+		"r": stored(known.requested), "x": stored(known.expires),
 		"k": known.category, "z": "", "d": stored(known.movesSince), "j": "",
 	}
 	if known.moves > 0 {
@@ -68,8 +68,13 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 	if known.uncounted {
 		fields["z"] = "1"
 	}
+	for k := range 8 {
+		fields[chunkField(k)] = "" // erased when the message ends
+	}
 	if known.isOpen() || known.deadLetter() {
-		fields["c"] = known.content // erased when the message ends
+		for k, chunk := range chunksOf(known.content) {
+			fields[chunkField(k)] = chunk
+		}
 	} else {
 		fields["e"] = stored(known.ended)
 	}
@@ -107,6 +112,26 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 	expires, err := m.client.PTTL(t.Context(), m.keys.Record(mailboxUser, known.id)).Result()
 	require.NoError(t, err)
 	require.Equal(t, known.isOpen(), expires < 0, "a record expires once the message has ended: %+v", *known)
+}
+
+// chunksOf splits a content as records have it: a long one is in one piece.
+func chunksOf(content string) []string {
+	if len(content) > 512 {
+		return []string{content}
+	}
+	var chunks []string
+	for ; len(content) > 64; content = content[64:] {
+		chunks = append(chunks, content[:64])
+	}
+	return append(chunks, content)
+}
+
+// chunkField names the field of a record that has a chunk of the content, counted from 0.
+func chunkField(k int) string {
+	if k == 0 {
+		return "c"
+	}
+	return strconv.Itoa(k)
 }
 
 // stored spells a time as records do, "" for the zero time.

@@ -3,6 +3,7 @@ package sendlimittest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -160,10 +161,16 @@ func (m *mailbox) submitSome(t *rapid.T) {
 	}
 }
 
+// historyContents has contents of one field of a record, of several, of all, and one too
+// long for them.
+var historyContents = []string{ //nolint:gochecknoglobals // a constant table
+	"text", "other text", strings.Repeat("o", 64), strings.Repeat("p", 150), strings.Repeat("q", 512), strings.Repeat("r", 513),
+}
+
 func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 	generation := m.newToken("g")
 	r := sendlimit.Request{User: mailboxUser, ID: id, At: at, Shift: rapid.IntRange(0, 3).Draw(t, "shift") > 0, Now: m.now}
-	content := rapid.SampledFrom([]string{"text", "other text"}).Draw(t, "content")
+	content := rapid.SampledFrom(historyContents).Draw(t, "content")
 	r.Category = rapid.SampledFrom(historyCategories).Draw(t, "category")
 	var expires time.Time
 	if after := rapid.SampledFrom([]time.Duration{0, 0, 90 * time.Second, time.Hour, 30 * time.Hour}).Draw(t, "expires"); after > 0 {

@@ -217,7 +217,7 @@ func (u *Users) places(ctx context.Context, key string) ([]keyspace.Reservation,
 }
 
 func (u *Users) message(ctx context.Context, k userKey, user string) (Message, error) {
-	fields := append(messages.StandingFields(), keyspace.RecordContent)
+	fields := append(messages.StandingFields(), keyspace.ContentFields()...)
 	values, err := u.client.HMGet(ctx, k.key, fields...).Result()
 	if err != nil {
 		return Message{}, err //nolint:wrapcheck // the caller says what was being done
@@ -225,9 +225,7 @@ func (u *Users) message(ctx context.Context, k userKey, user string) (Message, e
 	m := Message{}
 	record := script.ReadFields(fields, values)
 	m.Standing, err = messages.StandingOf(user, k.id(), record, "reading a message")
-	if content, kept := record.Lookup(keyspace.RecordContent); kept {
-		m.Content = []byte(content)
-	}
+	m.Content = keyspace.JoinContent(record.Lookup)
 	return m, err
 }
 

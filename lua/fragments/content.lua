@@ -1,0 +1,8 @@
+-- content: erases the content of a message.
+--
+-- A content of up to 512 bytes is in the fields c, 1, 2 and so on up to 7, each of 64
+-- bytes but the last: a longer value would take the record out of the compact encoding
+-- of Redis. A longer content is in c alone, see sendlimit/keyspace/content.go.
+local function erase_content(record)
+  redis.call('HDEL', record, 'c', '1', '2', '3', '4', '5', '6', '7')
+end

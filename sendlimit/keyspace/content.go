@@ -1,0 +1,54 @@
+package keyspace
+
+import "strings"
+
+// Redis keeps a hash compact while no value is longer than 64 bytes and there are few
+// fields. A record of a message with 150 bytes of content takes 328 bytes then, and 544
+// otherwise. From about a kilobyte on little is saved, and reading takes longer the more
+// fields there are. So a content of up to wholeFrom bytes is spread over fields of
+// contentChunk bytes each. A longer one is in the first field alone, as builds before this
+// layout stored every content.
+const (
+	contentChunk = 64
+	wholeFrom    = 513
+)
+
+// ContentFields lists the fields of a record that have its content, in order.
+// lua/fragments/content.lua has the same ones.
+func ContentFields() []string {
+	return []string{RecordContent, "1", "2", "3", "4", "5", "6", "7"}
+}
+
+// SplitContent returns the fields and values of a content, in turns. There are none for an
+// empty content.
+func SplitContent(content []byte) []any {
+	if len(content) >= wholeFrom {
+		return []any{RecordContent, content}
+	}
+	var pairs []any
+	for _, field := range ContentFields() {
+		if len(content) == 0 {
+			break
+		}
+		chunk := content[:min(contentChunk, len(content))]
+		content = content[len(chunk):]
+		pairs = append(pairs, field, chunk)
+	}
+	return pairs
+}
+
+// JoinContent returns the content that ContentFields have, nil without one.
+func JoinContent(lookup func(field string) (value string, ok bool)) []byte {
+	var content strings.Builder
+	for _, field := range ContentFields() {
+		chunk, ok := lookup(field)
+		if !ok {
+			break
+		}
+		content.WriteString(chunk)
+	}
+	if content.Len() == 0 {
+		return nil
+	}
+	return []byte(content.String())
+}
