@@ -50,9 +50,39 @@ func TestTheLocalClockGoesForward(t *testing.T) {
 			{time.Hour, time.Hour},
 		} {
 			suspendedFor = row.suspended
-			require.Equal(t, row.want, clock.now().Sub(clock.began), row.suspended)
+			time.Sleep(readAgain)
+			require.Equal(t, row.want, clock.now().Sub(clock.began)-time.Since(clock.began), row.suspended)
 		}
+		began := clock.now()
 		time.Sleep(time.Minute)
-		require.Equal(t, time.Hour+time.Minute, clock.now().Sub(clock.began))
+		require.Equal(t, time.Minute, clock.now().Sub(began))
+	})
+}
+
+// The suspended time is read seldom, as that takes long, and at once after a suspension.
+func TestTheSuspendedTimeIsReadSeldom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reads, suspendedFor := 0, time.Duration(0)
+		clock := newLocal(time.Now(), func() time.Duration {
+			reads++
+			return suspendedFor
+		})
+		clock.wall = func() time.Time { return time.Now().Add(suspendedFor).Round(0) }
+		reads = 0
+		for range 1000 {
+			clock.now()
+		}
+		require.Equal(t, 1, reads)
+
+		suspendedFor = time.Hour
+		require.Equal(t, clock.began.Add(time.Hour), clock.now(), "at the very next look")
+		require.Equal(t, 2, reads)
+		time.Sleep(readAgain - 1)
+		require.Equal(t, clock.began.Add(time.Hour+readAgain-1), clock.now())
+		require.Equal(t, 2, reads)
+		time.Sleep(1)
+		clock.now()
+		require.Equal(t, 3, reads)
 	})
 }
