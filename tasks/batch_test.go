@@ -16,13 +16,13 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// batch submits messages to as many users, a millisecond apart, and lets workers hand them
-// over together. The first is for user-0.
-func (s *story) batch(users int, after time.Duration) {
+// batch submits messages to as many users for three minutes from now, a millisecond apart,
+// and lets workers hand them over together. The first is for user-0.
+func (s *story) batch(users int) {
 	s.Helper()
 	s.horizon(time.Minute)
 	for i := range users {
-		m := s.toUser(i, after+time.Duration(i)*time.Millisecond)
+		m := s.toUser(i, 3*time.Minute+time.Duration(i)*time.Millisecond)
 		s.accepted(m)
 	}
 }
@@ -59,16 +59,16 @@ func TestMessagesThatAreDueTogetherShareATask(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		const users = 50
-		s.batch(users, 3*time.Minute)
+		s.batch(users)
 		s.until(2*time.Minute + time.Second)
 		s.work(relaying)
 		s.until(2*time.Minute + 10*time.Second)
 		require.Equal(s, users, s.queued())
 		require.Equal(s, 2, s.tasks(), "32 messages in a task")
 
-		_, err := s.Submitter.Cancel(s.Context(), "user-3", "m")
+		_, err := s.Cancel(s.Context(), "user-3", "m")
 		require.NoError(s, err)
-		_, err = s.Submitter.Move(s.Context(), "user-4", "m", s.at(4*time.Minute))
+		_, err = s.Move(s.Context(), "user-4", "m", s.at(4*time.Minute))
 		require.NoError(s, err)
 		s.until(5 * time.Minute)
 		want := make(map[string][]time.Duration)
@@ -93,7 +93,7 @@ func TestAStuckDeliveryHoldsUpNoOtherOfItsTask(t *testing.T) {
 			}
 			return notifier.Result{Status: notifier.Delivered}
 		})
-		s.batch(10, 3*time.Minute)
+		s.batch(10)
 		s.until(2*time.Minute + time.Second)
 		stop := s.work(func(o *tasks.WorkerOptions) {
 			o.RelayEvery, o.PushTimeout, o.ShutdownTimeout = time.Hour, time.Hour, 2*time.Hour
@@ -133,7 +133,7 @@ func TestABatchOutlivesItsWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) {
-				s.batch(30, 3*time.Minute)
+				s.batch(30)
 				s.until(2*time.Minute + time.Second)
 				stop := s.work(relaying)
 				s.until(at)
@@ -156,7 +156,7 @@ func TestABatchOutlivesItsWorker(t *testing.T) {
 func TestALostBatchIsFound(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.batch(10, 3*time.Minute)
+		s.batch(10)
 		s.until(2*time.Minute + time.Second)
 		stop := s.work(relaying)
 		s.until(2*time.Minute + 30*time.Second)
@@ -189,7 +189,7 @@ func TestABatchWaitsForThePace(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.pace("1/second", 0)
-		s.batch(30, 3*time.Minute)
+		s.batch(30)
 		s.until(2*time.Minute + time.Second)
 		s.work(relaying)
 		s.until(3*time.Minute + 10*time.Second)
@@ -207,7 +207,7 @@ func TestABatchWaitsForThePace(t *testing.T) {
 func TestEraseAUserOfABatch(t *testing.T) {
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
-		s.batch(5, 3*time.Minute)
+		s.batch(5)
 		s.accepted(s.toAlice("a", 3*time.Minute))
 		s.until(2*time.Minute + time.Second)
 		stop := s.work(relaying)

@@ -24,14 +24,16 @@ func queuedAt(user, id, generation string, due int64) messages.Queued {
 	return messages.Queued{User: user, ID: id, Generation: generation, Due: time.UnixMilli(due).UTC()}
 }
 
-var (
-	first  = queuedAt("alice <a&b>/ü:{p}", "order:17", "Jz0k-3_9aQpL", 1795345871123)
-	second = queuedAt("bob", "order:17", "9aQpLJz0k-3_", 1795345871223)
-)
+// goldenTimers lists the timers in each golden file.
+func goldenTimers() map[string][]messages.Queued {
+	first := queuedAt("alice <a&b>/ü:{p}", "order:17", "Jz0k-3_9aQpL", 1795345871123)
+	second := queuedAt("bob", "order:17", "9aQpLJz0k-3_", 1795345871223)
+	return map[string][]messages.Queued{"push_deliver.v1.json": {first}, "push_deliver.v2.json": {first, second}}
+}
 
 func TestPayloadsAreReadForEver(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string][]messages.Queued{"push_deliver.v1.json": {first}, "push_deliver.v2.json": {first, second}} {
+	for name, want := range goldenTimers() {
 		text := goldenPayload(t, name)
 		got, newer, err := decodePayload([]byte(text))
 		require.NoError(t, err)
@@ -54,7 +56,7 @@ func TestPayloadThatIsWritten(t *testing.T) {
 	require.Equal(t, 2, batchVersion, "a new version needs a golden file and a decoder for the old one")
 	require.Equal(t, "sl:push", Name(""))
 	require.Equal(t, "test-2:push", Name("test-2"))
-	for name, batch := range map[string][]messages.Queued{"push_deliver.v1.json": {first}, "push_deliver.v2.json": {first, second}} {
+	for name, batch := range goldenTimers() {
 		written, err := json.Marshal(payloadFor(batch))
 		require.NoError(t, err)
 		require.JSONEq(t, goldenPayload(t, name), string(written))

@@ -116,7 +116,7 @@ func (r *Relay) pass(ctx context.Context) error {
 	}, func() error {
 		set, err := r.Timers.TrySetAll(ctx, soon.take())
 		handed.Add(int64(set))
-		return err //nolint:wrapcheck // it says what was being done
+		return err
 	})
 	r.tellUnreadable(ctx, most)
 	r.Metrics.HandedOver(int(handed.Load()))

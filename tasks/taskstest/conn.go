@@ -73,5 +73,5 @@ func (c *bufferedConn) flush() {
 
 func (c *bufferedConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
-	return c.Conn.Close()
+	return c.Conn.Close() //nolint:wrapcheck // as any connection
 }

@@ -27,15 +27,14 @@ type local struct {
 	ahead   time.Duration // of the wall clock to the monotonic one then
 }
 
-func newLocal(began time.Time, suspended func() time.Duration) *local {
-	wall := func() time.Time { return time.Now().Round(0) }
+func newLocal(began time.Time, suspended func() time.Duration, wall func() time.Time) *local {
 	return &local{began: began, suspended: suspended, before: suspended(), wall: wall, read: -readAgain}
 }
 
 // now returns the time of the clock.
 func (l *local) now() time.Time {
 	passed := time.Since(l.began)
-	ahead := l.wall().Sub(l.began.Round(0)) - passed
+	ahead := l.wall().Round(0).Sub(l.began.Round(0)) - passed
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// Whoever wakes from a suspension finds the wall clock set forward.
