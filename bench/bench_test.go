@@ -21,7 +21,8 @@ func tinySizes() sizes {
 		memoryUsers: []int{20, 50},
 		bulkLines:   300, bulkRounds: 1, policies: 20,
 		deliveries: 100, deliveryRounds: 1, backlogUsers: 5,
-		dueMessages: 50, dueWithin: time.Second,
+		distant: 100, herd: 100, herdWithin: 4 * time.Second,
+		dueMessages: 50, dueWithin: time.Second, pending: 100,
 	}
 }
 

@@ -122,6 +122,17 @@ func (s *store) deliver(ctx context.Context, round, n int) (float64, error) {
 // process runs a bare asynq server until it has handled a round, and returns its rate.
 func (s *store) process(ctx context.Context, round, n int) (float64, error) {
 	count := newTally(n)
+	server, err := s.serveBare(round, count)
+	if err != nil {
+		return 0, err
+	}
+	rate, err := count.rate(ctx)
+	server.Shutdown()
+	return rate, err
+}
+
+// serveBare starts a bare asynq server for the tasks of a round.
+func (s *store) serveBare(round int, count *tally) (*asynq.Server, error) {
 	server := asynq.NewServerFromRedisClient(s.client, asynq.Config{
 		Concurrency: concurrency, Queues: map[string]int{bareQueue(round): 1},
 		DelayedTaskCheckInterval: forwardEvery, TaskCheckInterval: fetchEvery,
@@ -132,11 +143,9 @@ func (s *store) process(ctx context.Context, round, n int) (float64, error) {
 		return nil
 	}))
 	if err != nil {
-		return 0, fmt.Errorf("start a bare server: %w", err)
+		return nil, fmt.Errorf("start a bare server: %w", err)
 	}
-	rate, err := count.rate(ctx)
-	server.Shutdown()
-	return rate, err
+	return server, nil
 }
 
 // silent is a notifier that delivers nothing. It counts the calls.

@@ -35,10 +35,12 @@ func measurements() []measurement {
 		{[]string{"bulk"}, measureBulk},
 		{[]string{"policies"}, measurePolicies},
 		{[]string{"delivery"}, measureDelivery},
+		{[]string{"schedule", "schedule-distant"}, measureSchedule},
+		{[]string{"herd"}, measureHerd},
 		{[]string{"claim", "settle"}, measureGate},
 		{[]string{"relay"}, measureRelay},
 		{[]string{"backlog"}, measureBacklog},
-		{[]string{"early", "lateness"}, measureLateness},
+		{[]string{"early", "lateness", "lateness-pending"}, measureLateness},
 	}
 }
 

@@ -23,11 +23,15 @@ type sizes struct {
 
 	deliveries     int // a round
 	deliveryRounds int
+	distant        int           // deliveries with a longer round trip
+	herd           int           // messages due at the same time
+	herdWithin     time.Duration // from the first submit of the herd to its time
 
 	backlogUsers int // each with lateEach messages
 
 	dueMessages int
 	dueWithin   time.Duration
+	pending     int // messages that are not due
 }
 
 func fullSizes() sizes {
@@ -37,7 +41,8 @@ func fullSizes() sizes {
 		memoryUsers: []int{1_000, 100_000},
 		bulkRounds:  2, policies: 3_000,
 		deliveries: 10_000, deliveryRounds: 3, backlogUsers: 500,
-		dueMessages: 2_000, dueWithin: 10 * time.Second,
+		distant: 2_000, herd: 100_000, herdWithin: 90 * time.Second,
+		dueMessages: 2_000, dueWithin: 10 * time.Second, pending: 1_000_000,
 	}
 }
 
@@ -48,6 +53,7 @@ func quickSizes() sizes {
 		memoryUsers: []int{1_000, 10_000},
 		bulkLines:   10_000, bulkRounds: 1, policies: 3_000,
 		deliveries: 2_000, deliveryRounds: 1, backlogUsers: 100,
-		dueMessages: 500, dueWithin: 3 * time.Second,
+		distant: 500, herd: 2_000, herdWithin: 6 * time.Second,
+		dueMessages: 500, dueWithin: 3 * time.Second, pending: 10_000,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -41,12 +42,42 @@ func openStore(ctx context.Context) (*store, error) {
 }
 
 func connect(server *redistest.Server, connections int) *redis.Client {
-	return redis.NewClient(&redis.Options{
+	return redis.NewClient(connection(server, connections))
+}
+
+func connection(server *redistest.Server, connections int) *redis.Options {
+	return &redis.Options{
 		Addr: server.Addr, PoolSize: connections, MinIdleConns: connections,
 		ContextTimeoutEnabled: true, // as the programs have it
 		// A reply may take long on a busy machine, and a retry would be measured too.
 		ReadTimeout: time.Minute, WriteTimeout: time.Minute, PoolTimeout: time.Minute,
-	})
+	}
+}
+
+// connectOver is connect with a time added to each round trip.
+func connectOver(server *redistest.Server, connections int, added time.Duration) *redis.Client {
+	options := connection(server, connections)
+	options.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // as the client's own dialer
+		}
+		return slowConn{conn, added}, nil
+	}
+	return redis.NewClient(options)
+}
+
+// slowConn sends everything later by a time. A request is one write, and so is a pipeline.
+type slowConn struct {
+	net.Conn
+
+	later time.Duration
+}
+
+// Write implements net.Conn.
+func (c slowConn) Write(b []byte) (int, error) {
+	time.Sleep(c.later)
+	return c.Conn.Write(b) //nolint:wrapcheck // as the connection
 }
 
 func (s *store) close() error {
