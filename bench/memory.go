@@ -57,14 +57,27 @@ func memoryRow(name, what string, bytes, limit float64, figures []string) row {
 // memoryEach fills an empty Redis, and returns how many bytes a reservation took. It
 // fills and empties it once before, so that what scripts and connections allocate once
 // does not count.
-func memoryEach(ctx context.Context, users int, kept kept) (bytes float64, err error) {
+func memoryEach(ctx context.Context, users int, kept kept) (float64, error) {
 	const each, warmUp = 10, 1_000
+	warm := func(s *store) error { return s.fill(ctx, newSchedule(warmUp, each), warmUp*each, kept >= records) }
+	bytes, err := memoryOf(ctx, warm, func(s *store) error {
+		err := s.fill(ctx, newSchedule(users, each), users*each, kept >= records)
+		if err == nil && kept == delivered {
+			err = s.deliverAll(ctx)
+		}
+		return err
+	})
+	return bytes / float64(users*each), err
+}
+
+// memoryOf returns how many bytes of Redis a filling takes, after a warm-up that is removed.
+func memoryOf(ctx context.Context, warmUp, fill func(*store) error) (bytes float64, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.fill(ctx, newSchedule(warmUp, each), warmUp*each, kept >= records); err != nil {
+	if err := warmUp(s); err != nil {
 		return 0, err
 	}
 	if err := s.empty(ctx); err != nil {
@@ -74,16 +87,11 @@ func memoryEach(ctx context.Context, users int, kept kept) (bytes float64, err e
 	if err != nil {
 		return 0, err
 	}
-	if err := s.fill(ctx, newSchedule(users, each), users*each, kept >= records); err != nil {
+	if err := fill(s); err != nil {
 		return 0, err
 	}
-	if kept == delivered {
-		if err := s.deliverAll(ctx); err != nil {
-			return 0, err
-		}
-	}
 	after, err := s.memory(ctx)
-	return float64(after-before) / float64(users*each), err
+	return float64(after - before), err
 }
 
 // fill takes the first n places of a schedule.

@@ -32,6 +32,7 @@ func measurements() []measurement {
 		{[]string{"heavy"}, measureHeavy},
 		{[]string{"category-week", "category-window"}, measureCategories},
 		{[]string{"memory-place", "memory-record", "memory-ended"}, measureMemory},
+		{[]string{"memory-pending"}, measurePending},
 		{[]string{"bulk"}, measureBulk},
 		{[]string{"policies"}, measurePolicies},
 		{[]string{"delivery"}, measureDelivery},

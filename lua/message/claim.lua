@@ -95,10 +95,7 @@ local promised, notices = tonumber(r[12]), {}
 
 local function send(try)
   local taken_over = state == SENDING and try > tries and 1 or 0
-  -- See fragments/content.lua.
-  local content = (r[11] or '') .. (r[19] or '') .. (r[20] or '') .. (r[21] or '') .. (r[22] or '')
-    .. (r[23] or '') .. (r[24] or '') .. (r[25] or '')
-  return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', content, taken_over,
+  return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', join_content(r[11], r, 19), taken_over,
     account_of(r[16]), notices}
 end
 

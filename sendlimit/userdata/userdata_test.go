@@ -126,9 +126,12 @@ func alertAbout(id, details string, used int64) notices.Notice {
 func (r *population) request(user, id string, after time.Duration) sendlimit.Request {
 	return sendlimit.Request{
 		User: user, ID: id, At: r.now.Add(after), Now: r.now,
-		Record: &sendlimit.Record{Generation: "g-" + tokenOf(id), Fingerprint: id, Content: []byte("canary of " + user)},
+		Record: &sendlimit.Record{Generation: "g-" + tokenOf(id), Fingerprint: id, Content: []byte(canaryOf(user))},
 	}
 }
+
+// canaryOf returns the content of a user's messages, in several fields of their records.
+func canaryOf(user string) string { return strings.Repeat("canary of "+user+" ", 12) }
 
 // tokenOf makes a valid generation of an id.
 func tokenOf(id string) string { return strings.ReplaceAll(id, ":", "") }
@@ -318,7 +321,7 @@ func TestExportIsEverything(t *testing.T) {
 			var states []string
 			for _, m := range data.Messages {
 				states = append(states, m.ID+" "+m.State.String())
-				content := "canary of " + user
+				content := canaryOf(user)
 				if m.State == messages.StateDelivered || m.State == messages.StateCancelled {
 					content = ""
 				}
@@ -373,7 +376,7 @@ func TestExportIsEverything(t *testing.T) {
 			run := data.DryRuns[0]
 			require.NotEmpty(t, run.DryRun)
 			require.Equal(t, "rehearsed", run.Messages[0].ID)
-			require.Equal(t, "canary of "+user, string(run.Messages[0].Content))
+			require.Equal(t, canaryOf(user), string(run.Messages[0].Content))
 			require.Len(t, run.Places, 9)
 			require.Len(t, run.Watched, 1)
 
