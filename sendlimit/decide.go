@@ -55,6 +55,7 @@ func (t *Timeline) decide(
 			// The search ended where other rules apply. Why the time itself is refused, its
 			// own rules say.
 			asked = true // once: a time that is just past has the rules of now
+			r.WithoutFreeTimes = r.WithoutFreeTimes && !r.shifts(by.Rules)
 			r.Shift, r.ByPolicy, r.SearchFrom = false, false, time.Time{}
 			cursor = judge.SearchCursor{Begin: ""}
 			continue

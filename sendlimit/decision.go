@@ -54,7 +54,8 @@ type Decision struct {
 	// Quiet is the stretch of quiet hours that At is in, with CodeQuietHours.
 	Quiet *policy.QuietPeriod
 	// NextFree is the next time within the reach that breaks no rule, is not quiet and
-	// not in a full day. PreviousFree is the last earlier one that is not in the past.
+	// not in a full day. PreviousFree is the last earlier one that is not in the past. Both
+	// are zero with Request.WithoutFreeTimes, unless the message shifts.
 	NextFree     time.Time
 	PreviousFree time.Time
 

@@ -195,15 +195,25 @@ func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]strin
 	return keys, args
 }
 
-// shift returns the last time that a request may be shifted to, "" for no shift,
-// and where its search starts.
+// withoutTimes is for no shift, and a refusal without free times.
+const withoutTimes = "-"
+
+// shift returns the last time that a request may be shifted to, "" or withoutTimes for no
+// shift, and where its search starts.
 func (r Request) shift(set *judge.Ruleset) (until any, from time.Time) {
 	switch {
-	case !r.Shift && (!r.ByPolicy || set.Policy.OnConflict != policy.Shift):
+	case !r.shifts(set) && r.WithoutFreeTimes:
+		return withoutTimes, time.Time{}
+	case !r.shifts(set):
 		return "", time.Time{}
 	case r.ShiftUntil.IsZero():
 		return script.EndOfTime, r.SearchFrom
 	default:
 		return r.ShiftUntil.UnixMilli(), r.SearchFrom
 	}
+}
+
+// shifts reports whether a request takes the next free time if its own is refused.
+func (r Request) shifts(set *judge.Ruleset) bool {
+	return r.Shift || r.ByPolicy && set.Policy.OnConflict == policy.Shift
 }

@@ -114,16 +114,19 @@ local function violations(rules, t, self)
 end
 
 -- refusal returns the reply for a time that is not free. violations returned `broken`
--- and `readers` for it; these are nil if a search used them since.
-local function refusal(rules, t, requested, broken, readers, self)
+-- and `readers` for it; these are nil if a search used them since. `alone` leaves out the
+-- free times, which it needs no search for then.
+local function refusal(rules, t, requested, broken, readers, self, alone)
   local excluded, down = self and {[self] = true}, {}
-  for list, reader in pairs(readers or {}) do down[list] = mirrored(reader) end -- before the search reads on
-  local next_free, next_resume = new_search(rules, 1, t, excluded, readers)(now + reach)
-  local previous, previous_resume
-  if t > now and spent > WORK then
-    previous_resume = t -- another call begins there
-  elseif t > now then
-    previous, previous_resume = new_search(rules, -1, t, excluded, down)(now)
+  local next_free, next_resume, previous, previous_resume
+  if not alone then
+    for list, reader in pairs(readers or {}) do down[list] = mirrored(reader) end -- before the search reads on
+    next_free, next_resume = new_search(rules, 1, t, excluded, readers)(now + reach)
+    if t > now and spent > WORK then
+      previous_resume = t -- another call begins there
+    elseif t > now then
+      previous, previous_resume = new_search(rules, -1, t, excluded, down)(now)
+    end
   end
   local status = broken.quiet and QUIET_HOURS or broken.full and #broken == 0 and TOO_MANY_PLACES or SEND_LIMIT
   local reply = {status, now, t, requested or 0,

@@ -7,7 +7,8 @@
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] message id
 -- ARGV[11] send time, Unix ms; "" for now
--- ARGV[12] last send time that a shift may take, Unix ms; "" for no shift
+-- ARGV[12] last send time that a shift may take, Unix ms; "" for no shift, "-" for none
+--          and a refusal without free times
 -- ARGV[13] where a shift continues its search, Unix ms; "" to start at the send time
 -- ARGV[14] with KEYS[3]: fingerprint
 -- ARGV[15] with KEYS[3]: expiry that the caller set, Unix ms; "" for none
@@ -51,7 +52,7 @@ local broken, readers
 if not resume_at then
   broken, readers = violations(rules, at, lost)
   if broken.free then return {ALLOWED, now, at, requested or 0, 0, 0} end
-  if not until_at then return refusal(rules, at, requested, broken, readers, lost) end
+  if not until_at then return refusal(rules, at, requested, broken, readers, lost, ARGV[12] == '-') end
   if spent > WORK then return {SEARCH_ON, now, at} end
 end
 

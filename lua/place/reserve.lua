@@ -17,7 +17,8 @@
 -- ARGV[13] last ms that any rule looks at around the send time; "" as ARGV[12]
 -- ARGV[14] when the timeline may expire if this is its last message, Unix ms; ""
 --          without a send time
--- ARGV[15] last send time that a shift may take, Unix ms; "" for no shift
+-- ARGV[15] last send time that a shift may take, Unix ms; "" for no shift, "-" for none
+--          and a refusal without free times
 -- ARGV[16] where a shift continues its search, Unix ms; "" to start at the send time
 -- ARGV[17] number of places from ARGV[12] to ARGV[13] that may raise an alert; "" for
 --          no alerts
@@ -80,7 +81,7 @@ if not (as_before and record) then
 end
 if as_before then
   local first = call('ZRANGE', timeline, ARGV[12], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
-  local free, outlived = true, false
+  local free, outlived, sized = true, false, 0
   if first[1] and first[2] - ARGV[13] > 0 then
     -- A place later than all that the rules look at outlives this one, unless this
     -- message expires later or no rule judges it.
@@ -104,14 +105,21 @@ if as_before then
               if gap < window and gap > -window then within = within + 1 end
             end
           elseif window > 0 then
-            within = call('ZCOUNT', timeline, asked - window + 1, asked + window - 1)
+            within = call('ZCOUNT', timeline, string.format('%.0f', asked - window + 1),
+              string.format('%.0f', asked + window - 1))
           end
           free = window > 0 and within < limit
-          if not free then break end
+          if not free then
+            sized = math.max(window, 0)
+            break
+          end
         end
         limit = nil
       end
     end
+  end
+  if not free then
+--@include judge_near
   end
   if free and most ~= '' and call('ZCARD', timeline) - most >= 0 then -- see fragments/full_day.lua
     local day = asked - asked % 86400000
@@ -183,7 +191,7 @@ if not taken then
   local broken, readers
   if not resume_at then broken, readers = violations(rules, at, lost) end
   if resume_at or search_from or not broken.free then
-    if not until_at then return refusal(rules, at, requested, broken, readers, lost) end
+    if not until_at then return refusal(rules, at, requested, broken, readers, lost, ARGV[15] == '-') end
     local last = math.min(until_at, now + reach, (place_before or math.huge) - 1)
     local from = resume_at or math.max(search_from or at, at)
     if not resume_at and spent > WORK and from <= last then return {SEARCH_ON, now, from} end

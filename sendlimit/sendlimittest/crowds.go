@@ -42,6 +42,7 @@ func CheckCrowd(t *rapid.T, client redis.UniversalClient, prefix string) {
 		switch rapid.IntRange(0, 5).Draw(t, "action") {
 		case 0:
 			r.Shift = rapid.Bool().Draw(t, "shift")
+			r.WithoutFreeTimes = !r.Shift && rapid.Bool().Draw(t, "without free times")
 			got, err := c.timeline.Check(t.Context(), r)
 			c.requireEqual(t, r, c.model.Check(r), got, err)
 		case 1:

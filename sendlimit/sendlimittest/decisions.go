@@ -43,6 +43,9 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 	d := g.judgeNew(tl, category, asked, now)
 	conflict := d.Code == fault.CodeSendLimit || d.Code == fault.CodeQuietHours || d.Code == fault.CodeTooManyPlaces
 	if !conflict || !r.Shift {
+		if r.WithoutFreeTimes {
+			d.NextFree, d.PreviousFree = time.Time{}, time.Time{}
+		}
 		return d
 	}
 	last := min(cutOr(r.ShiftUntil, math.MaxInt64), now+g.reach)

@@ -95,6 +95,7 @@ func (h *history) drawRequest(t *rapid.T) sendlimit.Request {
 	if (r.Shift || r.ByPolicy) && rapid.Bool().Draw(t, "bounded") {
 		r.ShiftUntil = h.drawTime(t)
 	}
+	r.WithoutFreeTimes = rapid.IntRange(0, 3).Draw(t, "free times") == 0
 	if known := h.messages[r.User+r.ID]; known != nil && !known.cancelled && rapid.Bool().Draw(t, "the same again") {
 		r.Category = known.category
 	}
