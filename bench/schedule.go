@@ -176,7 +176,7 @@ func (s *store) drainBare(ctx context.Context, round, n int, since time.Time) (t
 	if err == nil {
 		err = untilNone(ctx, func(ctx context.Context) (int, error) {
 			left, err := s.client.LLen(ctx, "asynq:{"+bareQueue(round)+"}:active").Result()
-			return int(left), err //nolint:wrapcheck // untilNone does
+			return int(left), err
 		})
 	}
 	took := time.Since(since)
