@@ -26,6 +26,9 @@ const ndjson = "application/x-ndjson"
 // jsonl is another name of ndjson, which a batch may have.
 const jsonl = "application/jsonl"
 
+// withoutFreeTimes is the parameter of a batch that reads no free times.
+const withoutFreeTimes = "without_free_times"
+
 // What a batch processes at a time: about 10 MB.
 const (
 	batchLanes  = 16
@@ -63,6 +66,12 @@ func (s *server) batchRoute() route {
 				"If messages have ids, the same batch can be sent again, and each message is accepted once. " +
 				"A batch counts as one request of its account, and each line as one message: a line beyond the quota is " +
 				"refused with quota_exceeded, and the others continue.",
+			Parameters: []*huma.Param{{
+				Name: withoutFreeTimes, In: "query",
+				Description: "true leaves `next_free_at` and `previous_free_at` out of refusals with send_limit, quiet_hours and " +
+					"too_many_places, which makes a batch with many of them faster. A message that shifts has them all the same.",
+				Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
+			}},
 			RequestBody: &huma.RequestBody{
 				Required: true, Content: map[string]*huma.MediaType{
 					ndjson: {Schema: schemaOf[message.Draft](s)}, jsonl: {Schema: schemaOf[message.Draft](s)},
@@ -82,7 +91,11 @@ func (s *server) batchRoute() route {
 // close its half of the connection, which ends the context. A client that is gone can be
 // neither read from nor written to, and that ends the batch.
 func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
-	_, err := web.ParseQuery(r.URL.RawQuery, nil)
+	query, err := web.ParseQuery(r.URL.RawQuery, []string{withoutFreeTimes})
+	without := false
+	if err == nil {
+		without, err = query.Flag(withoutFreeTimes)
+	}
 	if err == nil {
 		err = refuseIdempotencyKey(r.Header)
 	}
@@ -107,7 +120,11 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	watched := s.endWhenStopping(ctx, stop, answers)
 	next := func() (bulk.Line, error) { return lines.next(ctx) }
-	err = bulk.Run(ctx, next, s.judgeLine, answers, bulk.Options{Lanes: batchLanes, Window: batchWindow})
+	judge := func(ctx context.Context, m message.Message) (message.Outcome, error) {
+		m.WithoutFreeTimes = without
+		return s.judgeLine(ctx, m)
+	}
+	err = bulk.Run(ctx, next, judge, answers, bulk.Options{Lanes: batchLanes, Window: batchWindow})
 	if errors.Is(err, context.Canceled) {
 		err = errors.Join(err, context.Cause(ctx))
 	}

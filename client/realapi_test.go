@@ -457,3 +457,40 @@ func TestTheRealAPIIsBusy(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, <-answered)
 }
+
+func TestABatchWithoutFreeTimes(t *testing.T) {
+	t.Parallel()
+	a := realAPIOf(t)
+	messages := []client.Message{
+		{ID: "a", User: "alice", SendAt: at("2026-11-22T12:00:00Z"), Title: "Hi"},
+		{ID: "b", User: "alice", SendAt: at("2026-11-22T12:00:30Z"), Title: "Hi"},
+		{
+			ID: "c", User: "alice", SendAt: at("2026-11-22T12:00:30Z"), Title: "Hi",
+			OnConflict: client.OnConflictShift, ShiftUntil: at("2026-11-22T12:00:40Z"),
+		},
+	}
+	refusals := func(options ...client.BatchOption) (all []*client.Refusal) {
+		for result, err := range a.SubmitBatch(t.Context(), slices.Values(messages), options...) {
+			require.NoError(t, err)
+			if result.Index == 0 {
+				require.NoError(t, result.Err)
+				continue
+			}
+			var refusal *client.Refusal
+			require.ErrorAs(t, result.Err, &refusal)
+			require.Equal(t, client.CodeSendLimit, refusal.Code)
+			require.Len(t, refusal.Violations, 1)
+			all = append(all, refusal)
+		}
+		return all
+	}
+	full, bare := refusals(), refusals(client.WithoutFreeTimes())
+	require.Len(t, full, 2)
+	require.Len(t, bare, 2)
+	require.Equal(t, at("2026-11-22T12:01:00Z"), full[0].NextFreeAt)
+	require.Contains(t, full[0].Detail, "next free time")
+	require.Zero(t, bare[0].NextFreeAt)
+	require.Zero(t, bare[0].PreviousFreeAt)
+	require.NotContains(t, bare[0].Detail, "free")
+	require.Equal(t, full[1], bare[1], "a shift has them")
+}

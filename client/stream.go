@@ -57,7 +57,7 @@ func (b *batch) stream(ctx context.Context) *failure {
 	}()
 
 	s.expect(true)
-	response, failed := b.client.send(ctx, http.MethodPost, "/v1/messages/batch", http.Header{"Content-Type": {typeNDJSON}}, body)
+	response, failed := b.client.send(ctx, http.MethodPost, b.path, http.Header{"Content-Type": {typeNDJSON}}, body)
 	s.expect(false)
 	if failed != nil {
 		return failed

@@ -148,6 +148,7 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 
 func (t *Timeline) refusal(ctx context.Context, in *script.ReplyReader, d Decision, r Request, by judge.UserRules, self string) (Decision, error) {
 	d.NextFree, d.PreviousFree = in.Time(4), in.Time(6)
+	d.WithoutFreeTimes = r.WithoutFreeTimes && !r.shifts(by.Rules)
 	category := cmp.Or(in.String(8), r.Category) // a move does not know it
 	scope := by.Rules.Scope(category)
 	for i := 9; i < len(in.Reply); i++ {

@@ -55,9 +55,12 @@ type Decision struct {
 	Quiet *policy.QuietPeriod
 	// NextFree is the next time within the reach that breaks no rule, is not quiet and
 	// not in a full day. PreviousFree is the last earlier one that is not in the past. Both
-	// are zero with Request.WithoutFreeTimes, unless the message shifts.
+	// are zero with WithoutFreeTimes.
 	NextFree     time.Time
 	PreviousFree time.Time
+	// WithoutFreeTimes reports that free times may exist, but Request.WithoutFreeTimes left
+	// them out.
+	WithoutFreeTimes bool
 
 	// Notices lists the ids of the alerts that the change raised. Deliver them;
 	// notices.Outbox.Due finds those that nobody delivers.

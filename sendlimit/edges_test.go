@@ -173,3 +173,25 @@ func TestManyOfOneMillisecond(t *testing.T) {
 		require.IsIncreasing(t, ids)
 	}
 }
+
+// A shift looks for a free time anyway: its refusal has those that it found.
+func TestOnlyShiftsHaveFreeTimesThatAreNotAskedFor(t *testing.T) {
+	t.Parallel()
+	s := story.New(t, "1/minute")
+	s.Accepted("11:11:11")
+	r := sendlimit.Request{ID: "a", At: story.At("11:11:12")}
+	full := s.Ask(r)
+	require.Equal(t, story.At("11:12:11"), full.NextFree)
+	require.Equal(t, story.At("11:10:11"), full.PreviousFree)
+
+	r.Shift, r.ShiftUntil, r.WithoutFreeTimes = true, story.At("11:11:13"), true
+	require.Equal(t, full, s.Ask(r))
+
+	r.Shift, r.ShiftUntil = false, time.Time{}
+	bare := full
+	bare.NextFree, bare.PreviousFree, bare.WithoutFreeTimes = time.Time{}, time.Time{}, true
+	require.Equal(t, bare, s.Ask(r))
+	checked, err := s.Timeline.Check(t.Context(), sendlimit.Request{User: "alice", ID: "a", At: r.At, WithoutFreeTimes: true})
+	require.NoError(t, err)
+	require.Equal(t, bare, checked)
+}

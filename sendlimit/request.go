@@ -18,9 +18,9 @@ type Request struct {
 	ShiftUntil time.Time
 	// ByPolicy acts as Shift if the user's policy says so, see Policy.OnConflict.
 	ByPolicy bool
-	// WithoutFreeTimes leaves Decision.NextFree and PreviousFree zero if At is refused.
-	// Such a refusal costs Redis less, since it does not look for them. It has no effect on
-	// a message that shifts: its refusal has them, as a shift looks for them anyway.
+	// WithoutFreeTimes leaves Decision.NextFree and PreviousFree zero if At is refused, and
+	// Decision.WithoutFreeTimes says so. Such a refusal costs Redis less. It has no effect
+	// on a message that shifts, since a shift looks for free times anyway.
 	WithoutFreeTimes bool
 	// Category selects the rules that judge the message; "" for none. It and
 	// the category of the Record must be equal, or one of them empty.

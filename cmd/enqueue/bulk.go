@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // bulkFlags are the flags of the command.
@@ -181,6 +182,21 @@ func (f bulkFlags) check() (input.Format, error) {
 	}
 }
 
+// judge submits a message, or says what would become of it.
+type judge = func(ctx context.Context, m message.Message) (message.Outcome, error)
+
+// asking returns what judges the lines. Without --results nobody reads the free times of
+// refusals: it leaves them out.
+func (f bulkFlags) asking(by judge) judge {
+	if f.results != "" {
+		return by
+	}
+	return func(ctx context.Context, m message.Message) (message.Outcome, error) {
+		m.WithoutFreeTimes = true
+		return by(ctx, m)
+	}
+}
+
 // openRecords reads the beginning of a file. It stops waiting for input when ctx ends.
 func openRecords(ctx context.Context, file io.Reader, trusted bool, format input.Format, filledIn []string) (*input.Reader, error) {
 	type opened struct {
@@ -226,7 +242,7 @@ func (p *program) submitAll(ctx context.Context, s *session, source *messagefile
 		judge = s.submitter.RecordSent
 	}
 	started := p.now()
-	stopped := bulk.Run(ctx, c.progress.reading(source.Next), judge, c, bulk.Options{})
+	stopped := bulk.Run(ctx, c.progress.reading(source.Next), f.asking(judge), c, bulk.Options{})
 	c.summary.Finish(p.now().Sub(started))
 	return p.sumUp(ctx, s, c, f, stopped, c.close())
 }

@@ -63,7 +63,7 @@ func (p *program) rehearse(
 		end = func() error { return errors.Join(p.endRehearsal(ctx, rehearsal), p.endRehearsal(ctx, now)) }
 	}
 	started := p.now()
-	stopped := bulk.RunInGroups(ctx, c.progress.spooling(source.Next), c.progress.judging(judge), forget, c,
+	stopped := bulk.RunInGroups(ctx, c.progress.spooling(source.Next), c.progress.judging(f.asking(judge)), forget, c,
 		bulk.GroupOptions{Folder: p.temp, Phase: c.progress.phase})
 	c.summary.Finish(p.now().Sub(started))
 	err = errors.Join(c.close(), end())

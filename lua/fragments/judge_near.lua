@@ -1,8 +1,8 @@
 -- judge_near: judges a message again that the first look of reserve.lua has not accepted, where
 -- few places matter. It sets free, or returns the refusal with the next free times.
 --
--- Its answer is that of fragments/decision.lua, in a third of the time: the code for other
--- cases is not even defined. It leaves these to that code: more than MOST places, a long
+-- Its answer is that of fragments/decision.lua, in a third to half of the time: the code for
+-- other cases is not even defined. It leaves these to that code: more than MOST places, a long
 -- search, a shift, quiet hours, rules of categories, natural weeks and months, a change of
 -- clocks or rules nearby, days that may be full, and an id that has a place.
 --

@@ -43,8 +43,8 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 	d := g.judgeNew(tl, category, asked, now)
 	conflict := d.Code == fault.CodeSendLimit || d.Code == fault.CodeQuietHours || d.Code == fault.CodeTooManyPlaces
 	if !conflict || !r.Shift {
-		if r.WithoutFreeTimes {
-			d.NextFree, d.PreviousFree = time.Time{}, time.Time{}
+		if conflict && r.WithoutFreeTimes {
+			d.NextFree, d.PreviousFree, d.WithoutFreeTimes = time.Time{}, time.Time{}, true
 		}
 		return d
 	}

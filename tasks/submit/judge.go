@@ -103,6 +103,7 @@ func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 		User: m.User, ID: m.ID, At: m.SendAt, Category: m.Category,
 		// What a message says overrides its user's policy.
 		Shift: m.Shifts(), ByPolicy: m.OnConflict == "" && !m.Now,
+		WithoutFreeTimes: m.WithoutFreeTimes,
 		Record: &sendlimit.Record{
 			Generation: keyspace.NewToken(), Fingerprint: string(mark[:]),
 			ExpiresAt: m.ExpiresAt, Category: m.Category, Content: content,

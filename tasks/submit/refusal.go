@@ -15,9 +15,9 @@ import (
 func refusalSentence(d sendlimit.Decision, user, id string) string {
 	switch d.Code {
 	case fault.CodeSendLimit:
-		return conflictSentence(d, user) + "; " + otherTimes(d)
+		return conflictSentence(d, user) + insteadOf(d)
 	case fault.CodeQuietHours:
-		return quietSentence(d, user) + "; " + otherTimes(d)
+		return quietSentence(d, user) + insteadOf(d)
 	case fault.CodeTooManyPlaces:
 		return placesSentence(d, user)
 	case fault.CodeBlocked:
@@ -56,7 +56,7 @@ func placesSentence(d sendlimit.Decision, user string) string {
 	if d.At.Before(d.Now) {
 		return full + "; set it higher to record more"
 	}
-	return full + "; " + otherTimes(d)
+	return full + insteadOf(d)
 }
 
 func categorySentence(d sendlimit.Decision) string {
@@ -80,6 +80,14 @@ func conflictSentence(d sendlimit.Decision, user string) string {
 		return fmt.Sprintf("%s already has %s around then (%s), and %d in any %s is the limit",
 			user, countMessages(n, v.Category), spread(v, d.At), v.Rule.Limit, length(v.Rule.Window))
 	}
+}
+
+// insteadOf ends a sentence with the time to use instead, if the decision has it.
+func insteadOf(d sendlimit.Decision) string {
+	if d.WithoutFreeTimes {
+		return ""
+	}
+	return "; " + otherTimes(d)
 }
 
 // otherTimes returns which time to use instead.
