@@ -43,7 +43,9 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 	return map[string]func(ctx, c) []any{
 		"submitMessage": func(ctx ctx, c c) []any { return told(c.Submit(ctx, m)) },
 		"checkMessage":  func(ctx ctx, c c) []any { return told(c.DryRun(ctx, m)) },
-		"submitBatch":   func(ctx ctx, c c) []any { return all(c.SubmitBatch(ctx, slices.Values([]client.Message{m}))) },
+		"submitBatch": func(ctx ctx, c c) []any {
+			return all(c.SubmitBatch(ctx, slices.Values([]client.Message{m}), client.WithoutFreeTimes()))
+		},
 		"getMessage":    func(ctx ctx, c c) []any { return told(c.Status(ctx, "alice", "a")) },
 		"moveMessage":   func(ctx ctx, c c) []any { return told(c.MoveOrShift(ctx, "alice", "a", day, day)) },
 		"cancelMessage": func(ctx ctx, c c) []any { return told(c.Cancel(ctx, "alice", "a")) },

@@ -35,7 +35,7 @@ func shortened(text string) string {
 		"local WORK = 7000", "local WORK = 40",
 		"local SIMPLY, COMMAND = 256, 8", "local SIMPLY, COMMAND = 4, 8",
 		"local FAR = 128", "local FAR = 1",
-		"local MOST, MOST_CONFLICTS, HOPS, DAY, UNITS = 48, 10, 64,", "local MOST, MOST_CONFLICTS, HOPS, DAY, UNITS = 3, 10, 2,",
+		"local MOST, MOST_CONFLICTS, HOPS, DAY, UNITS = 48, 10, 32,", "local MOST, MOST_CONFLICTS, HOPS, DAY, UNITS = 3, 10, 2,",
 		"local LISTED, LOOKED = 1000, 1000", "local LISTED, LOOKED = 7, 5",
 		"local PAGE = 250", "local PAGE = 3",
 	).Replace(text)

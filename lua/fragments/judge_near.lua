@@ -10,7 +10,7 @@
 if ARGV[6] == '' and ARGV[7] == '' and (ARGV[15] == '' or ARGV[15] == '-')
     and not string.find(ARGV[5], '|', 1, true)
     and not (most ~= '' and call('ZCARD', timeline) - most >= 0) and not call('ZSCORE', timeline, id) then
-  local MOST, MOST_CONFLICTS, HOPS, DAY, UNITS = 48, 10, 64, 86400000, {60000, 3600000, 86400000}
+  local MOST, MOST_CONFLICTS, HOPS, DAY, UNITS = 48, 10, 32, 86400000, {60000, 3600000, 86400000}
   local t, limits, windows, counts, rules, widest = asked, {}, {}, {}, 0, 0
   local looked_from, looked_till = tonumber(ARGV[12]), ARGV[13] + 1
   for limit, window in string.gmatch(ARGV[4], '(%S+) (%S+)') do
@@ -21,14 +21,14 @@ if ARGV[6] == '' and ARGV[7] == '' and (ARGV[15] == '' or ARGV[15] == '-')
   -- The stretch of the zone that t is in, see fragments/zone.lua.
   local offset, shown_from, shown_till = 0, -math.huge, math.huge
   if ARGV[5] ~= '' then
-    local first = true
+    local begun = false
     for from, shown in string.gmatch(ARGV[5], '(%S+) (%S+)') do
       from = tonumber(from)
-      if not first and from > t then
+      if begun and from > t then
         shown_till = from
         break
       end
-      offset, shown_from, first = tonumber(shown), first and -math.huge or from, false
+      offset, shown_from, begun = tonumber(shown), begun and from or -math.huge, true
     end
   end
 
@@ -68,8 +68,8 @@ if ARGV[6] == '' and ARGV[7] == '' and (ARGV[15] == '' or ARGV[15] == '-')
 
   -- next_free returns the next free time from t on in a direction, 0 if there is none up to
   -- last, or nil if it gives up. On its axis, see fragments/search.lua, times are all places
-  -- from `from` to before `till`.
-  local function next_free(direction, last, times, from, till)
+  -- before `till` that matter.
+  local function next_free(direction, last, times, till)
     local u, held, r, n, last_u = direction * t, 0, 1, #times, direction * last
     for _ = 1, HOPS do
       if u > last_u then return 0 end
@@ -81,7 +81,7 @@ if ARGV[6] == '' and ARGV[7] == '' and (ARGV[15] == '' or ARGV[15] == '-')
         if count(r, a, b) >= limit then hop = direction > 0 and b or 1 - a end
       else
         if u + widest > till then
-          if u - widest >= till then times, n, from, till = {}, 0, u - widest + 1, u - widest + 1 end
+          if u - widest >= till then times, n, till = {}, 0, u - widest + 1 end
           local further = u + widest + sized
           local found
           if direction > 0 then found = read(till, further - 1) else found = read(1 - further, -till) end
@@ -156,10 +156,10 @@ if ARGV[6] == '' and ARGV[7] == '' and (ARGV[15] == '' or ARGV[15] == '-')
       if ARGV[15] == '' then
         local n, mirrored = #times, {}
         for k = 1, n do mirrored[k] = -times[n + 1 - k] end
-        later = next_free(1, now + reach_ms, times, t - reach_of_read + 1, t + reach_of_read)
-        earlier = later and (t > now and next_free(-1, now, mirrored, 1 - t - reach_of_read, reach_of_read - t) or t <= now and 0)
+        later = next_free(1, now + reach_ms, times, t + reach_of_read)
+        if later and t > now then earlier = next_free(-1, now, mirrored, reach_of_read - t) end
       end
-      if earlier then
+      if later and earlier then
         return {1, now, t, 0, later, 0, earlier, 0, '', unpack(found)} -- 1: SEND_LIMIT
       end
     end
