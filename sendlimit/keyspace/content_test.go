@@ -1,0 +1,38 @@
+package keyspace_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// A content is joined from its fields as it was. No field of a content of up to 512 bytes
+// is longer than Redis' compact encoding allows.
+func TestContentsAreSplitAndJoined(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		content := rapid.SliceOfN(rapid.Byte(), 1, 700).Draw(t, "content")
+		pairs := keyspace.SplitContent(content)
+		fields := make(map[string]string)
+		for k := 0; k < len(pairs); k += 2 {
+			name, _ := pairs[k].(string)
+			value, _ := pairs[k+1].([]byte)
+			require.Contains(t, keyspace.ContentFields(), name)
+			if len(content) <= 512 {
+				require.LessOrEqual(t, len(value), 64)
+			} else {
+				require.Len(t, pairs, 2)
+			}
+			fields[name] = string(value)
+		}
+		require.Equal(t, content, keyspace.JoinContent(func(field string) (string, bool) {
+			value, ok := fields[field]
+			return value, ok
+		}))
+	})
+	require.Empty(t, keyspace.SplitContent(nil))
+	require.Nil(t, keyspace.JoinContent(func(string) (string, bool) { return "", false }))
+}
