@@ -41,7 +41,7 @@ func measureCharges(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, err
 	}
 	return []row{atLeast("submit-account", "Submit charged to an account, settled, a second / Submit without one",
-		charged.rateOver(plain), 0.5,
+		charged.rateOver(plain), 0.6,
 		fmt.Sprintf("charged %.0f/s, %s of Redis time in %.0f scripts", charged.rate(), charged.timing(), charged.series.runs),
 		fmt.Sprintf("without %.0f/s, %s", plain.rate(), plain.timing()))}, nil
 }

@@ -21,27 +21,29 @@ type measurement struct {
 
 func measurements() []measurement {
 	return []measurement{
-		{[]string{"redis-place", "redis-record", "redis-record-three", "reserve-rate", "refusal"}, measureReserve},
-		{[]string{"redis-count-day", "redis-count", "count-rate"}, measureCounters},
+		// What people who choose look at first: throughput, lateness and memory.
 		{[]string{"submit-enqueue", "submit-batched", "submit-by-hand", "submit-refusal"}, measureSubmit},
 		{[]string{"submit-account"}, measureCharges},
+		{[]string{"bulk"}, measureBulk},
 		{[]string{"api-submit", "api-behind", "api-memory"}, measureAPI},
+		{[]string{"schedule", "schedule-distant"}, measureSchedule},
+		{[]string{"herd"}, measureHerd},
+		{[]string{"delivery"}, measureDelivery},
+		{[]string{"early", "lateness", "lateness-pending"}, measureLateness},
+		{[]string{"memory-pending"}, measurePending},
+		{[]string{"memory-place", "memory-record", "memory-ended"}, measureMemory},
+		// What Redis spends on it.
+		{[]string{"redis-place", "redis-record", "redis-record-three", "reserve-rate", "refusal"}, measureReserve},
+		{[]string{"redis-count-day", "redis-count", "count-rate"}, measureCounters},
 		{[]string{"redis-permit", "redis-permits", "redis-token"}, measureLimiters},
 		{[]string{"history", "history-alike"}, measureHistory},
 		{[]string{"booked-solid"}, measureBookedSolid},
 		{[]string{"heavy"}, measureHeavy},
 		{[]string{"category-week", "category-window"}, measureCategories},
-		{[]string{"memory-place", "memory-record", "memory-ended"}, measureMemory},
-		{[]string{"memory-pending"}, measurePending},
-		{[]string{"bulk"}, measureBulk},
 		{[]string{"policies"}, measurePolicies},
-		{[]string{"delivery"}, measureDelivery},
-		{[]string{"schedule", "schedule-distant"}, measureSchedule},
-		{[]string{"herd"}, measureHerd},
 		{[]string{"claim", "settle"}, measureGate},
 		{[]string{"relay"}, measureRelay},
 		{[]string{"backlog"}, measureBacklog},
-		{[]string{"early", "lateness", "lateness-pending"}, measureLateness},
 	}
 }
 
