@@ -3,6 +3,7 @@ package tasks_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,6 +121,31 @@ func TestAStuckDeliveryHoldsUpNoOtherOfItsTask(t *testing.T) {
 		close(hang)
 		<-stopped
 		s.ended("user-0", "m", "d")
+	})
+}
+
+// A notifier that panics ends no worker, and no other delivery of the batch. The message is
+// tried again like that of a worker that died.
+func TestAPanicInABatchIsOneDeliverys(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		var calls atomic.Int32
+		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
+			if n.User == "user-0" && calls.Add(1) == 1 {
+				panic("a fault of the notifier")
+			}
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		s.batch(10)
+		s.until(2*time.Minute + time.Second)
+		s.work(relaying)
+		s.until(3*time.Minute + time.Second)
+		for i := 1; i < 10; i++ {
+			s.ended(fmt.Sprint("user-", i), "m", "d")
+		}
+		s.until(6 * time.Minute)
+		s.ended("user-0", "m", "d")
+		require.Len(s, s.recorder.Deliveries(), 11)
 	})
 }
 

@@ -162,7 +162,7 @@ func TestGarbageInTheQueueIsDropped(t *testing.T) {
 func TestPitfall43NewerTasksComeAgain(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.enqueue(queue.TypeDeliver, `{"v":2,"message":"who knows"}`, "newer-version")
+		s.enqueue(queue.TypeDeliver, `{"v":3,"message":"who knows"}`, "newer-version")
 		s.enqueue("push:digest", `{"v":1}`, "newer-type")
 		stop := s.work()
 		s.until(time.Minute)

@@ -3,7 +3,8 @@ package queue
 import (
 	"context"
 	"errors"
-	"sync"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -22,10 +23,20 @@ func (s *Server) deliverBatch(ctx context.Context, batch []messages.Queued) erro
 	outcomes := make(chan outcome, len(batch))
 	for _, m := range batch {
 		s.running.Go(func() {
-			var tell sync.Once
-			ended := func(err error) { tell.Do(func() { outcomes <- outcome{m, err} }) }
-			err := s.drop(ctx, s.options.Deliver(ctx, m, func() { ended(nil) }))
-			ended(err)
+			told := false
+			claimed := func() {
+				if !told {
+					told = true
+					outcomes <- outcome{m, nil}
+				}
+			}
+			err := s.deliverOne(ctx, m, claimed)
+			if told && err != nil {
+				s.options.Logger.WarnContext(ctx, "a delivery was not ended: it is looked after once its lease has ended", "error", err)
+			}
+			if !told {
+				outcomes <- outcome{m, err}
+			}
 		})
 	}
 	again := make(map[string][]outcome) // by the cause
@@ -36,6 +47,17 @@ func (s *Server) deliverBatch(ctx context.Context, batch []messages.Queued) erro
 		}
 	}
 	return s.comeAgain(ctx, len(batch), again)
+}
+
+// deliverOne handles the timer of one message. A panic is an error, as asynq has it for a
+// task.
+func (s *Server) deliverOne(ctx context.Context, m messages.Queued, claimed func()) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	return s.drop(ctx, s.options.Deliver(ctx, m, claimed))
 }
 
 // comeAgain puts messages of a batch back into the queue. Those that wait for the same share
