@@ -246,6 +246,14 @@ func everythingPlan() crashPlan {
 			submit("bob", "lost-3", 6*time.Second), submit("bob", "now", 0),
 		},
 	}
+	// They share a task, where they stay after they are cancelled: at their time the worker
+	// gives back the permits that it took.
+	for i := range 4 {
+		user := "hal-" + strconv.Itoa(i)
+		plan = append(plan, []crashStep{
+			submit(user, "stale", 2300*time.Millisecond), {Do: doCancel, User: user, ID: "stale", Wait: 1600 * time.Millisecond},
+		})
+	}
 	// The worker has them in hand when it is told to stop, and when it reports to the
 	// queue that it is alive.
 	for i := range 40 {
