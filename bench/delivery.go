@@ -84,8 +84,14 @@ func (s *store) fillDeliveries(ctx context.Context, round, n int, due time.Time)
 	if err != nil {
 		return fmt.Errorf("submitter: %w", err)
 	}
+	return s.fillBoth(ctx, submitter, round, n, due)
+}
+
+// fillBoth submits n messages and enqueues as many bare tasks, all due at the same time. It
+// closes the submitter.
+func (s *store) fillBoth(ctx context.Context, submitter *submit.Submitter, round, n int, due time.Time) error {
 	queue := asynq.NewClientFromRedisClient(s.client)
-	_, err = drive(ctx, n, func(ctx context.Context, i int) error {
+	_, err := drive(ctx, n, func(ctx context.Context, i int) error {
 		if err := submitted(ctx, submitter, message.Message{User: userName(i), SendAt: due, Title: title, Body: body}); err != nil {
 			return err
 		}

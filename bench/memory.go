@@ -96,15 +96,11 @@ func memoryOf(ctx context.Context, warmUp, fill func(*store) error) (bytes float
 
 // fill takes the first n places of a schedule.
 func (s *store) fill(ctx context.Context, times *schedule, n int, records bool) (err error) {
-	batched, err := s.filling()
+	timelines, done, err := s.fillingTimelines()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, batched.Close()) }()
-	timelines, err := newTimelines(batched)
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, done()) }()
 	_, err = drive(ctx, n, func(ctx context.Context, i int) error {
 		if !records {
 			return reserve(ctx, timelines.places, times.request(i))

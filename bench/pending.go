@@ -49,15 +49,11 @@ func pendingEach(ctx context.Context, users int, fill func(*store, context.Conte
 
 // fillPending accepts a message for each of n users.
 func (s *store) fillPending(ctx context.Context, times *schedule, n int) (err error) {
-	batched, err := s.filling()
+	timelines, done, err := s.fillingTimelines()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, batched.Close()) }()
-	timelines, err := newTimelines(batched)
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, done()) }()
 	_, err = drive(ctx, n, func(ctx context.Context, i int) error {
 		request := withRecords([]sendlimit.Request{times.request(i)})[0]
 		request.Record.Content = randomContent()

@@ -81,6 +81,20 @@ func newTimelines(client redis.Scripter) (timelines, error) {
 	return timelines{places: places, records: records}, nil
 }
 
+// fillingTimelines returns timelines that send the commands of concurrent callers together,
+// to prepare a measurement, and what ends them.
+func (s *store) fillingTimelines() (t timelines, done func() error, err error) {
+	batched, err := s.filling()
+	if err != nil {
+		return timelines{}, nil, err
+	}
+	t, err = newTimelines(batched)
+	if err != nil {
+		return timelines{}, nil, errors.Join(err, batched.Close())
+	}
+	return t, batched.Close, nil
+}
+
 // reserving takes places, beginning with the request after the first `taken`.
 func reserving(timeline *sendlimit.Timeline, times *schedule, taken int, records bool) *side {
 	to := &turns{schedule: times, taken: taken}

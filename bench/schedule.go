@@ -6,12 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hibiken/asynq"
-
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
@@ -121,14 +117,7 @@ func (s *store) fillSchedule(ctx context.Context, round, n int, due time.Time, h
 	if err != nil {
 		return fmt.Errorf("submitter: %w", err)
 	}
-	queue := asynq.NewClientFromRedisClient(s.client)
-	_, err = drive(ctx, n, func(ctx context.Context, i int) error {
-		if err := submitted(ctx, submitter, message.Message{User: userName(i), SendAt: due, Title: title, Body: body}); err != nil {
-			return err
-		}
-		return enqueueBare(ctx, queue, bareQueue(round), sendlimit.Request{User: userName(i), At: due})
-	})
-	return errors.Join(err, submitter.Close())
+	return s.fillBoth(ctx, submitter, round, n, due)
 }
 
 // drainSchedule runs a worker until it has settled a round, and returns how long that took
