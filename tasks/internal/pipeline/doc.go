@@ -3,8 +3,9 @@
 // a single caller is no slower. What comes meanwhile makes the next pipelines.
 //
 // Each master of a cluster has pipelines of its own: one that does not answer holds up only
-// its own callers. A pipeline that takes long holds up nobody: the next one uses another
-// connection. A caller waits for as long as its own context.
+// its own callers. A pipeline that takes long makes room for another one, which uses another
+// connection; where all take long, no more are sent. A caller waits for as long as its own
+// context.
 //
 // Each command of a pipeline has an error of its own, as if it was sent alone. If the
 // connection fails in the middle, the commands with an answer keep it, and the others may

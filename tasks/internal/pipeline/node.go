@@ -16,8 +16,10 @@ const (
 	// Small pipelines, two at a time, measured best: one is read while the other runs.
 	mostCommands = 32
 	atOnce       = 2
-	// slowAfter is after how long a pipeline makes room for another one.
+	// slowAfter is after how long a pipeline makes room for another one, and mostSlow how many
+	// do so at a time. Where all are slow, more of them would make each slower.
 	slowAfter = 250 * time.Millisecond
+	mostSlow  = 1
 	// within bounds a pipeline with a command that has no deadline. It is longer than the
 	// client's timeout of a connection.
 	within = 4 * time.Second
@@ -33,7 +35,8 @@ type node struct {
 
 	mu      sync.Mutex
 	waiting []*call
-	senders int // without those that are slow
+	senders int // without those that made room
+	slow    int // that made room
 }
 
 // call is a command that waits for its answer.
@@ -100,19 +103,38 @@ func (n *node) startSender() {
 }
 
 // sendAll sends one pipeline after the other, until no call waits. It ends after a slow
-// pipeline, as others have its place.
+// pipeline that made room, as another sender has its place.
 func (n *node) sendAll() {
 	for {
 		calls := n.take()
-		if len(calls) == 0 {
-			return
-		}
-		slow := time.AfterFunc(slowAfter, n.giveWay)
-		n.sendTogether(calls)
-		if !slow.Stop() {
+		if len(calls) == 0 || n.sendOrMakeRoom(calls) {
 			return
 		}
 	}
+}
+
+// sendOrMakeRoom sends calls, and reports whether it made room for another sender meanwhile.
+func (n *node) sendOrMakeRoom(calls []*call) bool {
+	ended, madeRoom := false, false
+	timer := time.AfterFunc(slowAfter, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if !ended && n.slow < mostSlow {
+			madeRoom = true
+			n.slow++
+			n.senders--
+			n.startSender()
+		}
+	})
+	n.sendTogether(calls)
+	timer.Stop()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	ended = true
+	if madeRoom {
+		n.slow--
+	}
+	return madeRoom
 }
 
 // take takes the calls of the next pipeline. If there are none, the sender ends.
@@ -128,14 +150,6 @@ func (n *node) take() []*call {
 		n.senders--
 	}
 	return calls
-}
-
-// giveWay makes room for another sender beside a slow one.
-func (n *node) giveWay() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.senders--
-	n.startSender()
 }
 
 // sendTogether sends calls in one pipeline, and tells their callers. It ends when no caller
