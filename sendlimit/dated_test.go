@@ -81,6 +81,24 @@ func TestASendTimeJustBeforeADatedChange(t *testing.T) {
 	})
 }
 
+// The search of a shift may go through the change and end behind it, under the rules that the
+// send time itself seems to have.
+func TestASendTimeJustBeforeAShortDatedChange(t *testing.T) {
+	t.Parallel()
+	runOnEachStore(t, documented(t, policy.Document{
+		Rules: []string{"1/day"}, Changes: []policy.ChangeDocument{
+			{From: "2093-11-22T00:00:00Z", Until: "2093-11-22T00:01:00Z", Rules: []string{"1/hour"}},
+		},
+	}), func(u *user) {
+		u.accepted("a", "00:30", "")
+		r := u.request("b", "21 23:59:58", "")
+		r.Shift, r.ShiftUntil = true, story.Ahead("20:00")
+		d := u.ask(r)
+		require.Equal(u, []string{"1/hour"}, brokenOf(d), "by the rules of the time that it is judged for")
+		require.Equal(u, story.Ahead("00:00"), d.At)
+	})
+}
+
 // A category that any part of the policy names is known in all of them.
 func TestCategoriesOfDatedChanges(t *testing.T) {
 	t.Parallel()

@@ -51,10 +51,10 @@ func (t *Timeline) decide(
 		}
 		status := in.Int(0)
 		refused := status == judge.StatusSendLimit || status == judge.StatusQuietHours || status == judge.StatusTooManyPlaces
-		if refused && !asked && by.Rules != by.Book.Of(r.User).At(cmp.Or(r.At, r.Now)).Rules {
+		if refused && !asked && by.Rules != by.Book.Of(r.User).At(in.Time(2)).Rules {
 			// The search ended where other rules apply. Why the time itself is refused, its
-			// own rules say.
-			asked = true // once: a time that is just past has the rules of now
+			// own rules say: of a time that is just past, those of now.
+			asked = true // once: meanwhile now may have other rules
 			r.WithoutFreeTimes = r.WithoutFreeTimes && !r.shifts(by.Rules)
 			r.Shift, r.ByPolicy, r.SearchFrom = false, false, time.Time{}
 			cursor = judge.SearchCursor{Begin: ""}
