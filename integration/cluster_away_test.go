@@ -101,7 +101,7 @@ func (s *clusterStory) users(node, n int) []string {
 	users := make([]string, 0, n)
 	for i := 0; len(users) < n; i++ {
 		user := fmt.Sprintf("user-%d-%d", node, i)
-		master, err := s.watching.MasterForKey(s.Context(), keys.Watch(user))
+		master, err := s.watching.MasterForKey(s.Context(), keys.Near(user))
 		require.NoError(s, err)
 		if master.Options().Addr == s.cluster.Nodes[node].Addr {
 			users = append(users, user)

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,12 +52,15 @@ const (
 func (s crashStore) state(t *testing.T, user string, ids []string) userState {
 	t.Helper()
 	var now *redis.TimeCmd
-	var places, watched, dead *redis.ZSliceCmd
+	var places, dead *redis.ZSliceCmd
+	var lists []*redis.ZSliceCmd
 	records := make([]*redis.MapStringStringCmd, len(ids))
 	_, err := s.client.TxPipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		now = pipe.Time(t.Context())
 		places = pipe.ZRangeWithScores(t.Context(), s.keys.Timeline(user), 0, -1)
-		watched = pipe.ZRangeWithScores(t.Context(), s.keys.Watch(user), 0, -1)
+		for _, list := range s.keys.WatchLists(keyspace.Partition(user)) {
+			lists = append(lists, pipe.ZRangeWithScores(t.Context(), list, 0, -1))
+		}
 		dead = pipe.ZRangeWithScores(t.Context(), s.keys.DeadLettersOf(user), 0, -1)
 		for i, id := range ids {
 			records[i] = pipe.HGetAll(t.Context(), s.keys.Record(user, id))
@@ -64,9 +68,13 @@ func (s crashStore) state(t *testing.T, user string, ids []string) userState {
 		return nil
 	})
 	require.NoError(t, err)
+	watched := make(map[string]int64)
+	for _, list := range lists {
+		maps.Copy(watched, scoresOf(list.Val()))
+	}
 	u := userState{
 		user: user, now: now.Val(), records: make(map[string]map[string]string),
-		places: scoresOf(places.Val()), watched: scoresOf(watched.Val()), dead: scoresOf(dead.Val()),
+		places: scoresOf(places.Val()), watched: watched, dead: scoresOf(dead.Val()),
 	}
 	for i, id := range ids {
 		if record := records[i].Val(); len(record) > 0 {

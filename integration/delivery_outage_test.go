@@ -102,7 +102,7 @@ func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	// Nobody enqueued it, but it is on the watch list.
 	generation, err := server.Client().HGet(t.Context(), keys.Record("alice", "m"), "g").Result()
 	require.NoError(t, err)
-	score, err := server.Client().ZScore(t.Context(), keys.Watch("alice"), keyspace.WatchMember("alice", "m", generation)).Result()
+	score, err := server.Client().ZScore(t.Context(), keys.Near("alice"), keyspace.WatchMember("alice", "m", generation)).Result()
 	require.NoError(t, err)
 	require.Less(t, time.Until(time.UnixMilli(int64(score))), 10*time.Second)
 }

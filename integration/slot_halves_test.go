@@ -115,7 +115,7 @@ func TestAScriptIsWholeInHalfASlot(t *testing.T) {
 	var slots []int
 	for _, user := range users {
 		ids[user] = []string{"m0", "m1", "m2", "m3"}
-		slot, err := client.ClusterKeySlot(t.Context(), keys.Watch(user)).Result()
+		slot, err := client.ClusterKeySlot(t.Context(), keys.Near(user)).Result()
 		require.NoError(t, err)
 		slots = append(slots, int(slot))
 	}

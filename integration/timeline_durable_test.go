@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // account is a store with some messages in every state, and all queries about it.
@@ -100,8 +101,7 @@ func (a *account) answers(t *testing.T, client redis.UniversalClient) string {
 			require.NoError(t, err)
 			fmt.Fprintf(&all, "%s: %+v\n%v until %d\n", id, d, fields, expires.Milliseconds())
 		}
-		watched, err := client.ZRangeWithScores(ctx, keys.Watch(user), 0, -1).Result()
-		require.NoError(t, err)
+		watched := story.WatchedOf(t, client, keys, user)
 		expires, err := client.PExpireTime(ctx, keys.Timeline(user)).Result()
 		require.NoError(t, err)
 		fmt.Fprintf(&all, "watched: %v, until %d\n", watched, expires.Milliseconds())

@@ -81,7 +81,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 	}
 	watched := func(id, generation string, want time.Time) {
 		t.Helper()
-		placed(keys.Watch("alice"), keyspace.WatchMember("alice", id, generation), want)
+		require.Equal(t, want, story.WatchedOf(t, client, keys, "alice")[keyspace.WatchMember("alice", id, generation)])
 	}
 
 	mustReserve(t, timeline, sendlimit.Request{User: "alice", ID: "a", At: at, Record: record("a1"), Now: now})

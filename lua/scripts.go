@@ -52,6 +52,9 @@ var Settle = script("message/settle")
 // LookTurn lets one of several workers look at the watch lists.
 var LookTurn = script("message/look_turn")
 
+// BringNear moves entries of far lists to the near list of the watch list.
+var BringNear = script("message/bring_near")
+
 // HandOver finds which due entries of a watch list the queue gets now.
 var HandOver = script("message/hand_over")
 
@@ -178,7 +181,7 @@ var RefitTurn = script("refit/refit_turn")
 func All() []*redis.Script {
 	return []*redis.Script{
 		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Rehearse, FreeLost,
-		Claim, Settle, LookTurn, HandOver, Renew, Revive, Purge,
+		Claim, Settle, LookTurn, BringNear, HandOver, Renew, Revive, Purge,
 		Hold, SettleHold, HoldLook, Requote,
 		AccountFind, AccountChange, AccountRemoveTier, StatsAdd,
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,

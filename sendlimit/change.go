@@ -39,7 +39,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		if err := keyspace.CheckToken("generation", r.Generation); err != nil {
 			return Decision{}, err
 		}
-		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User))
+		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Near(r.User), t.keys.Far(r.User, r.ID))
 		recorded = []any{r.Generation, keyspace.WatchSuffix(r.User, r.ID), t.options.LookAfter.Milliseconds(), t.options.ExpireAfter.Milliseconds()}
 		recorded = append(recorded, r.Hold.changeArguments(r.From)...)
 	} else if r.Generation != "" {
@@ -100,7 +100,7 @@ func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, err
 	keys := []string{t.keys.Timeline(r.User)}
 	args := []any{script.Milliseconds(r.Now), r.ID, book.Keep.Milliseconds()}
 	if t.options.Records {
-		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User), t.keys.Ended(r.User))
+		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Near(r.User), t.keys.Ended(r.User), t.keys.Far(r.User, r.ID))
 		args = append(args, keyspace.WatchSuffix(r.User, r.ID), t.options.KeepRecords.Milliseconds())
 		args = append(args, r.Hold.changeArguments(r.From)...)
 	}

@@ -64,7 +64,8 @@ func (r *Rehearsal) on(
 	keys := []string{
 		from.Timeline(request.User), to.Timeline(request.User),
 		from.Record(request.User, request.ID), to.Record(request.User, request.ID),
-		to.Watch(request.User), to.Copies(keyspace.Partition(request.User)), to.Uncounted(request.User),
+		to.Near(request.User), to.Copies(keyspace.Partition(request.User)), to.Uncounted(request.User),
+		to.Far(request.User, request.ID),
 	}
 	if request.Category != "" {
 		keys = append(keys, from.Category(request.User, request.Category), to.Category(request.User, request.Category))

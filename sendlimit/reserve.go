@@ -167,7 +167,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	if r.Hold != nil {
 		args = append(args, keyspace.RecordCharge, r.Hold.charge())
 	}
-	return append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User)), args
+	return append(keys, t.keys.Record(r.User, r.ID), t.keys.Near(r.User), t.keys.Far(r.User, r.ID)), args
 }
 
 // expiry returns when the message of a request expires at the latest, Unix ms; 0

@@ -137,7 +137,7 @@ func (s *story) watchKey(user string) string {
 	s.Helper()
 	keys, err := keyspace.NewKeys(keyspace.DefaultPrefix)
 	require.NoError(s, err)
-	return keys.Watch(user)
+	return keys.Near(user)
 }
 
 func (s *story) member(user, id string) string {

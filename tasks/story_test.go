@@ -20,6 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	stories "github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -243,13 +244,9 @@ func (s *story) watched(user string) map[string]time.Duration {
 	s.Helper()
 	keys, err := keyspace.NewKeys("")
 	require.NoError(s, err)
-	entries, err := s.client.ZRangeWithScores(s.Context(), keys.Watch(user), 0, -1).Result()
-	require.NoError(s, err)
 	watched := map[string]time.Duration{}
-	for _, entry := range entries {
-		member, ok := entry.Member.(string)
-		require.True(s, ok)
-		watched[member] = time.UnixMilli(int64(entry.Score)).Sub(s.began)
+	for member, look := range stories.WatchedOf(s, s.client, keys, user) {
+		watched[member] = look.Sub(s.began)
 	}
 	return watched
 }

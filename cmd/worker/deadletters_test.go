@@ -153,7 +153,7 @@ func TestADeadLetterIsRetried(t *testing.T) {
 	// after the message in 10 s rather than a minute after its send time.
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
-	watch := keys.Watch("alice")
+	watch := keys.Near("alice")
 	require.EqualValues(t, 2, g.client.ZCard(t.Context(), watch).Val(), "both are looked after")
 	handedOver := g.client.ZCount(t.Context(), watch, strconv.FormatInt(g.now.Add(11*time.Second).UnixMilli(), 10), "+inf").Val()
 	require.Equal(t, handedOver, g.client.ZCard(t.Context(), "asynq:{sl:push}:scheduled").Val()+

@@ -20,12 +20,13 @@
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
--- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[3]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- KEYS[5]  late mark of the user (STRING: all messages before it ended, Unix ms)
 -- KEYS[6]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
 -- KEYS[7]  messages of the user that were late and wait (ZSET: message id -> when it was
 --          promised, Unix ms); some may have ended since
+-- KEYS[8]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3])
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] generation of the task
 -- ARGV[11] nonce of this delivery
@@ -70,7 +71,7 @@
 --          1,000. Late, also O(k) in those since the late mark and from now until the
 --          last time given: at most LOOKED records and WORK steps of all searches.
 
-if #KEYS ~= 7 or #ARGV ~= 23 then
+if #KEYS ~= 8 or #ARGV ~= 23 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -106,7 +107,7 @@ local function hold()
   if state == SENDING then call('HSET', record, 'q', 1) end
   if r[14] or r[17] then call('HDEL', record, 'b', 'v', 'l') end
   if promised then call('ZREM', KEYS[7], id, unpack(ended_since)) end
-  call('ZADD', watch, lease_end, member)
+  if call('ZADD', watch, lease_end, member) == 1 then call('ZREM', KEYS[8], member) end
 end
 
 local unwanted = r[10] and r[2] == generation and opted_out(timeline, ARGV[9], r[10])
@@ -165,7 +166,7 @@ local function finish(m, how, reason)
   if m.id == id then call('HSET', m.record, 'o', nonce) end
   call('HDEL', m.record, 'a', 'u', 'v', 'l')
   if how == DROPPED then erase_content(m.record) end
-  call('ZREM', watch, m.member)
+  if call('ZREM', watch, m.member) == 0 and m.id == id then call('ZREM', KEYS[8], m.member) end
 end
 
 local function changed(m, new, to)
@@ -301,7 +302,7 @@ for k = 1, judged do
       call('ZADD', KEYS[7], m.promised or m.at, m.id)
       if m.doubt then call('HSET', m.record, 'q', 1) end
       if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
-      call('ZREM', watch, m.member)
+      if call('ZREM', watch, m.member) == 0 and m == this then call('ZREM', KEYS[8], m.member) end
       call('ZADD', watch, math.max(now + ARGV[20], m.to - ARGV[23]), new .. '/' .. m.id .. '/' .. user)
       changed(m, new, m.to)
     end

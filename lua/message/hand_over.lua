@@ -4,7 +4,7 @@
 -- has: to hand it over twice is to hand it over once. Its entry is due again after a
 -- delay, in case the caller ends before the queue has it.
 --
--- KEYS[1]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[1]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
 -- KEYS[2..] records of the messages (HASH, see fragments/record.lua)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  delay of the watch entry, ms

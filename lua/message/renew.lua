@@ -5,7 +5,7 @@
 -- message whose worker stopped in the middle of a delivery; the gate decides about it.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
--- KEYS[2]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[2]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  generation of the watch entry
 -- ARGV[3]  end of the watch member ("/id/user")

@@ -6,8 +6,9 @@
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
--- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[3]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
+-- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3])
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] message id
 -- ARGV[11] dead-letter member ("id/user")
@@ -28,12 +29,12 @@
 -- Cost     O(log n + m) in the user's n reservations, m of them from now until the
 --          time found, at most WORK steps a call (fragments/search.lua).
 
-if #KEYS ~= 4 or #ARGV ~= 17 then
+if #KEYS ~= 5 or #ARGV ~= 17 then
   return redis.error_reply('ERR message/revive.lua: wrong number of keys or arguments')
 end
 --@include moving
 
-local record, timeline, watch, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local record, timeline, dead = KEYS[1], KEYS[2], KEYS[4]
 local id, generation = ARGV[10], ARGV[12]
 local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include clock
@@ -49,6 +50,7 @@ local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include trim
 --@include outlive
 --@include user_alert
+--@include watch
 
 local r = redis.call('HMGET', record, 's', 'g', 't', 'p', 'r', 'x', 'e', 'k', 'z')
 local state, expiry = state_of(r[1], r[2]), tonumber(r[6])
@@ -77,5 +79,5 @@ redis.call('HDEL', record, 's', 'p', 'm', 'n', 'a', 'o', 'u', 'e', 'w', 'i', 'b'
 if state == UNCERTAIN then redis.call('HSET', record, 'q', 1) end
 redis.call('PERSIST', record)
 redis.call('ZREM', dead, ARGV[11])
-redis.call('ZADD', watch, math.max(now + ARGV[14], free - ARGV[17]), generation .. ARGV[13])
+add_entry(KEYS[3], KEYS[5], free - ARGV[17], ARGV[14], generation .. ARGV[13])
 return {ALLOWED, now, free, requested, 0, 0, not rules.uncounted and alert_user(free) or nil}

@@ -6,7 +6,8 @@
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- KEYS[4]  watch list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
+-- KEYS[4]  near list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
+-- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, the same); with KEYS[3]
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] message id
 -- ARGV[11] new send time, Unix ms; "" for now
@@ -35,12 +36,12 @@
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
-if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV ~= 23) then
+if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 5 or #ARGV ~= 23) then
   return redis.error_reply('ERR place/move.lua: wrong number of keys or arguments')
 end
 --@include moving
 
-local timeline, record, watch = KEYS[1], KEYS[3], KEYS[4]
+local timeline, record, near_list, far_list = KEYS[1], KEYS[3], KEYS[4], KEYS[5]
 local id = ARGV[10]
 --@include clock
 --@include judging
@@ -62,6 +63,7 @@ local PAST_EXPIRY, MINUTE = 8, 60000
 --@include outlive
 --@include hold
 --@include user_alert
+--@include watch
 
 local changed = settings_changed(KEYS[2], math.max(asked, now))
 if changed then return changed end
@@ -119,8 +121,8 @@ if record then
     'd', moves_since, 'j', moves + 1)
   redis.call('HDEL', record, 'a', 'p', 'w', 'b')
   if charge ~= '' then redis.call('HSET', record, 'y', charged_on(charged)) end
-  redis.call('ZREM', watch, former_generation .. ARGV[13])
-  redis.call('ZADD', watch, math.max(now + ARGV[14], at - ARGV[23]), generation .. ARGV[13])
+  remove_entry(near_list, far_list, former_generation .. ARGV[13])
+  add_entry(near_list, far_list, at - ARGV[23], ARGV[14], generation .. ARGV[13])
 end
 local notice
 if not rules.uncounted then notice = alert_user(at) end

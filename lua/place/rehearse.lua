@@ -7,13 +7,14 @@
 -- KEYS[2]  its copy
 -- KEYS[3]  record of the message (HASH)
 -- KEYS[4]  its copy
--- KEYS[5]  watch list of the copies
+-- KEYS[5]  near list of the watch list of the copies
 -- KEYS[6]  copies in the partition, to be removed (HASH: key -> "" for a whole copy, or the
 --          cursor at which the next call goes on)
 -- KEYS[7]  places beside the copied timeline, see fragments/places.lua; the real ones
 --          are not copied, since they do not count
--- KEYS[8]  set of the message's category, see fragments/category.lua (ZSET); optional
--- KEYS[9]  its copy; with KEYS[8]
+-- KEYS[8]  far list of the message among the copies, see fragments/watch.lua
+-- KEYS[9]  set of the message's category, see fragments/category.lua (ZSET); optional
+-- KEYS[10] its copy; with KEYS[9]
 -- ARGV[1]  how long copies stay after their last use if they are not removed, ms
 --
 -- A large timeline is copied in several calls. A place that is moved or cancelled meanwhile
@@ -22,7 +23,7 @@
 -- Returns  {1}: all is copied. {0}: call again.
 -- Cost     O(k) in the places that a call copies, about SLICE; O(1) once all is copied.
 
-if #KEYS ~= 7 and #KEYS ~= 9 or #ARGV ~= 1 then
+if #KEYS ~= 8 and #KEYS ~= 10 or #ARGV ~= 1 then
   return redis.error_reply('ERR place/rehearse.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -59,7 +60,8 @@ end
 
 if redis.call('HSETNX', KEYS[6], KEYS[4], '') == 1 then redis.call('COPY', KEYS[3], KEYS[4]) end
 local whole = copy_places(KEYS[1], KEYS[2])
-if whole and KEYS[8] then whole = copy_places(KEYS[8], KEYS[9]) end
-redis.call('HSET', KEYS[6], KEYS[5], '', KEYS[7], '')
-for _, key in ipairs({KEYS[2], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[9]}) do redis.call('PEXPIRE', key, ARGV[1]) end
+if whole and KEYS[9] then whole = copy_places(KEYS[9], KEYS[10]) end
+redis.call('HSET', KEYS[6], KEYS[5], '', KEYS[7], '', KEYS[8], '')
+local copies = {KEYS[2], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[10]}
+for k = 1, #copies do redis.call('PEXPIRE', copies[k], ARGV[1]) end
 return {whole and 1 or 0}

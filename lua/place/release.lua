@@ -5,8 +5,9 @@
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  record of the message (HASH, see fragments/record.lua); optional
--- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[2]
+-- KEYS[3]  near list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[2]
 -- KEYS[4]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms); with KEYS[2]
+-- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3]); with KEYS[2]
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  message id
 -- ARGV[3]  how long a place counts: largest window of the rules and the grace, ms
@@ -24,12 +25,12 @@
 --          CHANGED or HOLD_OVER.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 4 and #ARGV == 9) then
+if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 5 and #ARGV == 9) then
   return redis.error_reply('ERR place/release.lua: wrong number of keys or arguments')
 end
 --@include moving
 
-local timeline, record, watch = KEYS[1], KEYS[2], KEYS[3]
+local timeline, record = KEYS[1], KEYS[2]
 local id = ARGV[2]
 --@include clock
 --@include status
@@ -38,6 +39,7 @@ local id = ARGV[2]
 --@include content
 --@include category
 --@include places
+--@include watch
 local charge, bounds = ARGV[6] or '', ARGV[7] or ''
 --@include hold
 
@@ -68,7 +70,7 @@ if answer then return answer end
 
 remove_place(id, r[5], r[6])
 note_ended(KEYS[4], record, id, stood, ARGV[5])
-redis.call('ZREM', watch, r[2] .. ARGV[4])
+remove_entry(KEYS[3], KEYS[5], r[2] .. ARGV[4])
 redis.call('HSET', record, 's', CANCELLED, 'e', now)
 redis.call('HDEL', record, 'a')
 erase_content(record)

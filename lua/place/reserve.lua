@@ -8,7 +8,8 @@
 --          an uncounted message, the places beside it, see fragments/places.lua
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- KEYS[4]  watch list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
+-- KEYS[4]  near list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
+-- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, the same); with KEYS[3]
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] message id
 -- ARGV[11] send time, Unix ms; "" for now
@@ -40,7 +41,7 @@
 --          reservations between, at most WORK steps a call (fragments/search.lua). A
 --          rule of a category costs what it would if there were no others.
 
-if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV < 29 or #ARGV % 2 == 0) then
+if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 5 or #ARGV < 29 or #ARGV % 2 == 0) then
   return redis.error_reply('ERR place/reserve.lua: wrong number of keys or arguments')
 end
 
@@ -134,7 +135,8 @@ if as_before then
     end
     if record then
       call('HSET', record, unpack(ARGV, 24))
-      call('ZADD', KEYS[4], math.max(now + ARGV[19], asked - ARGV[20]), ARGV[21])
+--@include watch
+      add_entry(KEYS[4], KEYS[5], asked - ARGV[20], ARGV[19], ARGV[21])
     end
     if places then
       call('ZADD', places, ARGV[11], id)
@@ -221,7 +223,8 @@ if not taken then
     redis.call('HSET', record, 't', at)
     if requested then redis.call('HSET', record, 'r', requested) end
     if shifted then redis.call('HSET', record, 'h', 1) end
-    redis.call('ZADD', KEYS[4], math.max(now + ARGV[19], at - ARGV[20]), ARGV[21])
+--@include watch
+    add_entry(KEYS[4], KEYS[5], at - ARGV[20], ARGV[19], ARGV[21])
   end
   local copies_stay = string.match(ARGV[1], '^~(%d+)$')
   for k = 1, copies_stay and #KEYS or 0 do

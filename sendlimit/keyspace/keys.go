@@ -36,7 +36,10 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:x:<user>        ZSET  the places that do not count: message id -> send time, Unix ms
 //	sl:{p0042}:c:<category>:<user>  ZSET  those in the user's timeline that are of a category, in the same form
 //	sl:{p0042}:m:<user>:<id>   HASH  the record of a message, see lua/fragments/record.lua
-//	sl:{p0042}:watch           ZSET  every message not ended: watch member -> when to look, Unix ms
+//	sl:{p0042}:watch           ZSET  the near list: messages not ended that are handed over soon or were: watch member ->
+//	                           when to look, Unix ms
+//	sl:{p0042}:far:<0 to f>    ZSET  the far lists: those that are handed over later, in the same form; see
+//	                           lua/fragments/watch.lua. Near and far lists together are the watch list
 //	sl:{p0042}:dead            ZSET  the dead letters: dead-letter member -> when it ended, Unix ms
 //	sl:{p0042}:l:<user>        STRING  the late mark: what stands before it in the timeline has ended, Unix ms
 //	sl:{p0042}:w:<user>        ZSET  messages that were late and wait for a later time: message id -> when it was promised, Unix ms
@@ -65,6 +68,7 @@ const DefaultPrefix = "sl"
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
 //	sl:{policies}:changing     ZSET  changes of policies under way: name/token -> since when, Unix ms
 //	sl:looked                  STRING  when the next look at the watch lists may be; expires soon after
+//	sl:brought                 STRING  when somebody may look at the far lists again; expires soon after
 //	sl:swept                   STRING  that somebody looked for lost messages; expires when it is time again
 //	sl:meta                    HASH  the version of this layout
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
@@ -154,14 +158,44 @@ func (k Keys) RecordPrefix(user string) string {
 	return k.Partitions[Partition(user)] + "m:" + user + ":"
 }
 
-// Watch returns the key of the watch list of a user's partition.
-func (k Keys) Watch(user string) string { return k.WatchOf(Partition(user)) }
+// Near returns the key of the near list of a user's partition.
+func (k Keys) Near(user string) string { return k.NearOf(Partition(user)) }
 
-// WatchOf returns the key of the watch list of a partition.
-func (k Keys) WatchOf(partition int) string { return k.Partitions[partition] + "watch" }
+// NearOf returns the key of the near list of a partition.
+func (k Keys) NearOf(partition int) string { return k.Partitions[partition] + "watch" }
 
-// Looked returns the key of the turn to look at the watch lists.
+// FarLists is the number of far lists of a partition. With 16 of them, the watch list stays
+// in the compact encoding of Redis, at most 128 entries a list, up to some two million
+// pending messages. It never changes: an entry is removed from the list of its id.
+const FarLists = 16
+
+// Far returns the key of the far list of a message: FNV-1a 32 of the id, modulo FarLists.
+func (k Keys) Far(user, id string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // a hash never fails
+	return k.FarOf(Partition(user), int(h.Sum32()%FarLists))
+}
+
+// FarOf returns the key of a far list of a partition; list is 0 to FarLists - 1.
+func (k Keys) FarOf(partition, list int) string {
+	return k.Partitions[partition] + "far:" + "0123456789abcdef"[list:list+1]
+}
+
+// WatchLists returns the keys of all lists of a partition's watch list, the near list last.
+// Entries move from the far lists to the near list: who reads them in this order misses none.
+func (k Keys) WatchLists(partition int) []string {
+	lists := make([]string, 0, FarLists+1)
+	for list := range FarLists {
+		lists = append(lists, k.FarOf(partition, list))
+	}
+	return append(lists, k.NearOf(partition))
+}
+
+// Looked returns the key of the turn to look at the near lists.
 func (k Keys) Looked() string { return k.prefix + ":looked" }
+
+// Brought returns the key of the turn to look at the far lists.
+func (k Keys) Brought() string { return k.prefix + ":brought" }
 
 // DeadLetters returns the key of the dead letters of a partition.
 func (k Keys) DeadLetters(partition int) string { return k.Partitions[partition] + "dead" }

@@ -45,7 +45,7 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 	require.Equal(t, "sl:{p0999}:c:news:alice", keys.Category("alice", "news"))
 	require.Equal(t, "sl:{p0999}:m:alice:id-1", keys.Record("alice", "id-1"))
 	require.Equal(t, "sl:{p0999}:m:alice:a/b", keys.Record("alice", "a:b"))
-	require.Equal(t, "sl:{p0999}:watch", keys.Watch("alice"))
+	require.Equal(t, "sl:{p0999}:watch", keys.Near("alice"))
 	require.Equal(t, "sl:policy:default", keys.Policy("default"))
 	require.Equal(t, "sl:policies", keys.Policies())
 	require.Equal(t, "sl:meta", keys.Meta())
@@ -96,8 +96,8 @@ func TestKeysOfHostileUsers(t *testing.T) {
 			require.True(t, strings.HasPrefix("{"+after, tag), keys.Record(user, id))
 		}
 		require.True(t, strings.HasPrefix(keys.Timeline(user), "sl:"+tag+":u:"))
-		require.Equal(t, "sl:"+tag+":watch", keys.Watch(user))
-		require.NotContains(t, owner, keys.Watch(user))
+		require.Equal(t, "sl:"+tag+":watch", keys.Near(user))
+		require.NotContains(t, owner, keys.Near(user))
 	}
 }
 
@@ -167,7 +167,7 @@ func TestHostileUsersHaveTimelinesOfTheirOwn(t *testing.T) {
 	}
 	for _, user := range hostileUsers {
 		require.False(t, s.Server.Exists(story.KeysOf(s.Options).Timeline(user)))
-		require.False(t, s.Server.Exists(story.KeysOf(s.Options).Watch(user)))
+		require.Empty(t, story.WatchedOf(t, s.Client, story.KeysOf(s.Options), user))
 	}
 }
 

@@ -46,7 +46,7 @@ type DeadLetter = Stored
 // Count counts the dead letters. It may include stale entries: of messages that
 // were submitted anew since they failed, or whose records expired.
 func (d *DeadLetters) Count(ctx context.Context) (int, error) {
-	return script.CountPartitions(ctx, d.client, "counting dead letters", d.keys.DeadLetters)
+	return script.CountPartitions(ctx, d.client, "counting dead letters", script.One(d.keys.DeadLetters))
 }
 
 // Get returns a dead letter with its content. ok is false if the message is no dead
@@ -112,7 +112,8 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 		return sendlimit.Decision{}, err
 	}
 	keys := []string{
-		d.keys.Record(r.User, r.ID), d.keys.Timeline(r.User), d.keys.Watch(r.User), d.keys.DeadLettersOf(r.User),
+		d.keys.Record(r.User, r.ID), d.keys.Timeline(r.User), d.keys.Near(r.User), d.keys.DeadLettersOf(r.User),
+		d.keys.Far(r.User, r.ID),
 	}
 	cursor := judge.SearchCursor{Begin: ""}
 	book := d.rules.Book()

@@ -12,8 +12,9 @@
 //
 //	  - Gate is what a message passes just before its delivery. Claim leases it to
 //	    one delivery, and Settle records the outcome.
-//	  - WatchList has an entry for each message that has not ended. It finds messages
-//	    whose task the queue lost, and deliveries that no worker settled.
+//	  - WatchList has an entry for each message that has not ended. BringNear, HandOver
+//	    and Confirm put messages into the queue when they are due soon. Due and Renew find
+//	    messages whose task the queue lost, and deliveries that no worker settled.
 //	  - Records reads the state of messages.
 //	  - DeadLetters lists, retries and purges messages that were given up.
 //

@@ -233,9 +233,9 @@ func (g *Gate) claimArguments(
 	d Delivery, lease time.Duration, now time.Time, from any, by judge.UserRules,
 ) (keys []string, args []any) {
 	keys = []string{
-		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User),
+		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Near(d.User),
 		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User), g.keys.Ended(d.User),
-		g.keys.Waiting(d.User),
+		g.keys.Waiting(d.User), g.keys.Far(d.User, d.ID),
 	}
 	drop := any("")
 	if !g.fixed.DropDueBefore.IsZero() {

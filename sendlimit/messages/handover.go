@@ -14,8 +14,12 @@ import (
 // look costs the store something even if nothing is due, so many workers look about as
 // often as one. One of several callers gets the turn.
 func (w *WatchList) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
+	return w.turn(ctx, w.keys.Looked(), lasts)
+}
+
+func (w *WatchList) turn(ctx context.Context, key string, lasts time.Duration) (bool, error) {
 	const doing = "taking the turn to look at the watch list"
-	answer, err := script.Run(ctx, w.client, lua.LookTurn, doing, []string{w.keys.Looked()}, []any{"", lasts.Milliseconds()})
+	answer, err := script.Run(ctx, w.client, lua.LookTurn, doing, []string{key}, []any{"", lasts.Milliseconds()})
 	if err != nil {
 		return false, err
 	}
@@ -44,7 +48,7 @@ func (w *WatchList) HandOver(ctx context.Context, entries []Watched, now time.Ti
 	if len(entries) == 0 {
 		return found, nil
 	}
-	keys := []string{w.keys.Watch(entries[0].User)}
+	keys := []string{w.keys.Near(entries[0].User)}
 	args := []any{script.Milliseconds(now), w.look.Milliseconds(), w.horizon.Milliseconds()}
 	for _, entry := range entries {
 		keys = append(keys, w.keys.Record(entry.User, entry.ID))

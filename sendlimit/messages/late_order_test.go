@@ -233,10 +233,10 @@ func (o *lateOrder) settle(nonce string) {
 // relay looks after the watched messages that are due. It reads alice's entries only.
 func (o *lateOrder) relay() {
 	o.relayAt = o.relayAt.Add(10 * time.Second)
-	watched, err := o.Server.SortedSet(story.KeysOf(o.Options).Watch("alice"))
-	require.NoError(o, err)
+	story.BringNear(o, o.Client, story.KeysOf(o.Options), "alice", o.Now)
+	watched := story.WatchedOf(o, o.Client, story.KeysOf(o.Options), "alice")
 	for _, member := range slices.Sorted(maps.Keys(watched)) {
-		since := time.UnixMilli(int64(watched[member])).UTC()
+		since := watched[member]
 		if since.After(o.Now) {
 			continue
 		}
@@ -254,7 +254,9 @@ func (o *lateOrder) relay() {
 }
 
 // isOpen reports whether a message has not ended: it is watched.
-func (o *lateOrder) isOpen() bool { return o.Server.Exists(story.KeysOf(o.Options).Watch("alice")) }
+func (o *lateOrder) isOpen() bool {
+	return len(story.WatchedOf(o, o.Client, story.KeysOf(o.Options), "alice")) > 0
+}
 
 // judge requires that messages which were late, and went out at their first try, did so in
 // the order in which they were promised, each class of its own. It returns how many.

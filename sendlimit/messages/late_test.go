@@ -128,6 +128,7 @@ func TestPitfall23ABacklogNeverBursts(t *testing.T) {
 		s.Submit(fmt.Sprint("m", i), when, fmt.Sprint("g", i), "text")
 	}
 	s.Until("12:30")
+	story.BringNear(t, s.Client, story.KeysOf(s.Options), "alice", s.Now)
 	// Whichever task comes first, the oldest message is sent first. All other
 	// late messages get their places then, in order.
 	requireBusy(s, "m3")

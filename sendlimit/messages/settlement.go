@@ -75,7 +75,7 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 			g.fixed.ExpireAfter.Milliseconds(), g.fixed.Horizon.Milliseconds())
 	}
 	answer, err := script.Run(ctx, g.client, lua.Settle, doing, []string{
-		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User), g.keys.DeadLettersOf(d.User),
+		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Near(d.User), g.keys.DeadLettersOf(d.User),
 		g.keys.Ended(d.User), g.keys.Waiting(d.User),
 	}, args)
 	if err != nil {

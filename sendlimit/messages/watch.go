@@ -19,6 +19,9 @@ import (
 // look after it. It is the schedule: a message that is due later than the horizon is here
 // and not in the queue. It also finds messages that the queue did not take, lost timers,
 // and deliveries that no worker settled.
+//
+// An entry is in the near list or in one of the far lists of its partition. Due looks at the
+// near lists only; BringNear moves there what is due within minutes.
 type WatchList struct {
 	client  redis.Cmdable
 	keys    keyspace.Keys
@@ -40,9 +43,10 @@ func NewWatchList(client redis.Cmdable, o sendlimit.Options) (*WatchList, error)
 // Horizon returns how long before its time a message is handed over to the queue.
 func (w *WatchList) Horizon() time.Duration { return w.horizon }
 
-// Pending counts the messages that have not ended, in one round trip.
+// Pending counts the messages that have not ended, in a few round trips. The store spends
+// some 10 ms on it, in parts.
 func (w *WatchList) Pending(ctx context.Context) (int, error) {
-	return script.CountPartitions(ctx, w.client, "counting the pending messages", w.keys.WatchOf)
+	return script.CountPartitions(ctx, w.client, "counting the pending messages", w.keys.WatchLists)
 }
 
 // Queued names a generation of a message that the queue has taken.
@@ -59,7 +63,7 @@ type Queued struct {
 func (w *WatchList) Confirm(ctx context.Context, queued []Queued) error {
 	_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, q := range queued {
-			pipe.ZAddXX(ctx, w.keys.Watch(q.User), redis.Z{
+			pipe.ZAddXX(ctx, w.keys.Near(q.User), redis.Z{
 				Score:  float64(q.Due.Add(w.overdue).UnixMilli()),
 				Member: keyspace.WatchMember(q.User, q.ID, q.Generation),
 			})
@@ -83,12 +87,12 @@ type Watched struct {
 // ReadingWatchList says what is being done, for errors of Due and of a user's export.
 const ReadingWatchList = "reading the watch list"
 
-// Due lists the entries that are due at now, oldest first, at most perPartition of
-// each partition. It takes a few round trips. An entry that it can't read, of a newer
+// Due lists the entries of the near lists that are due at now, oldest first, at most
+// perPartition of each partition. It takes a few round trips. An entry that it can't read, of a newer
 // program perhaps, stays and is passed over; Due returns how many it saw. With an error it
 // still returns what could be read, such as the entries of a cluster's other masters.
 func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) (due []Watched, unreadable int, failed error) {
-	unreadable, failed = script.EachDue(ctx, w.client, ReadingWatchList, w.keys.WatchOf, now, perPartition,
+	unreadable, failed = script.EachDue(ctx, w.client, ReadingWatchList, w.keys.NearOf, now, perPartition,
 		func(_ int, member string, since time.Time) bool {
 			user, id, generation, ok := keyspace.ParseWatchMember(member)
 			if ok {
@@ -128,7 +132,7 @@ func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string,
 		has = 1
 	}
 	answer, err := script.Run(ctx, w.client, lua.Renew, doing,
-		[]string{w.keys.Record(entry.User, entry.ID), w.keys.Watch(entry.User)}, []any{
+		[]string{w.keys.Record(entry.User, entry.ID), w.keys.Near(entry.User)}, []any{
 			script.Milliseconds(now), entry.Generation, keyspace.WatchSuffix(entry.User, entry.ID), generation, has,
 			w.look.Milliseconds(), w.overdue.Milliseconds(),
 		})

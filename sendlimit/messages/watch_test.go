@@ -27,7 +27,7 @@ func TestUnreadableEntriesHideNothing(t *testing.T) {
 	at := story.At("11:00")
 	add := func(count int, member func(int) string) {
 		for k := range count {
-			require.NoError(t, client.ZAdd(t.Context(), keys.Watch("alice"),
+			require.NoError(t, client.ZAdd(t.Context(), keys.Near("alice"),
 				redis.Z{Score: float64(at.UnixMilli()), Member: member(k)}).Err())
 			at = at.Add(time.Millisecond)
 		}
@@ -44,5 +44,5 @@ func TestUnreadableEntriesHideNothing(t *testing.T) {
 			require.Equal(t, fmt.Sprint("m", k), entry.ID)
 		}
 	}
-	require.EqualValues(t, strange+3, client.ZCard(t.Context(), keys.Watch("alice")).Val())
+	require.EqualValues(t, strange+3, client.ZCard(t.Context(), keys.Near("alice")).Val())
 }

@@ -153,6 +153,7 @@ func TestAClaimWhoseAlertFailsIsRepeated(t *testing.T) {
 		require.Empty(t, s.Submit("m"+strconv.Itoa(i), fmt.Sprintf("23 12:%02d", i), "g"+strconv.Itoa(i), "text").Notices)
 	}
 	s.Until("23 09:00")
+	story.BringNear(t, s.Client, story.KeysOf(s.Options), "alice", story.At("23 09:00"))
 	flag := story.KeysOf(s.Options).Alert(keyspace.AlertOfUser, "alice", story.At("23 00:00").UnixMilli())
 	_, err := s.Server.Push(flag, "no number")
 	require.NoError(t, err)
@@ -167,9 +168,7 @@ func TestAClaimWhoseAlertFailsIsRepeated(t *testing.T) {
 	require.Equal(t, messages.Stale, s.Claim("y2", "y2", "n3").Verdict, "it has another generation")
 	require.Equal(t, messages.StatePending, s.Look("y2").State)
 	require.Equal(t, "23 09:00", s.Look("y2").SendAt.Format("02 15:04"))
-	watched, err := s.Client.ZCard(t.Context(), story.KeysOf(s.Options).Watch("alice")).Result()
-	require.NoError(t, err)
-	require.EqualValues(t, 9, watched)
+	require.Len(t, story.WatchedOf(t, s.Client, story.KeysOf(s.Options), "alice"), 9)
 	require.True(t, s.Settle("y1", "y1", "n1", messages.Settlement{Outcome: messages.Delivered}))
 	require.Equal(t, messages.StateDelivered, s.Look("y1").State)
 }

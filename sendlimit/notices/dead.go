@@ -33,7 +33,7 @@ const MaxDead = 1000
 
 // CountDead counts the failed notices.
 func (n *Outbox) CountDead(ctx context.Context) (int, error) {
-	return script.CountPartitions(ctx, n.client, "counting failed notices", n.keys.DeadNotices)
+	return script.CountPartitions(ctx, n.client, "counting failed notices", script.One(n.keys.DeadNotices))
 }
 
 // ListDead lists failed notices, ascending by the time they ended, then by id. It

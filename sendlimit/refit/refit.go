@@ -153,10 +153,16 @@ func (t *Totals) count(name string, n int) {
 func (r *Refit) Occupied(ctx context.Context) ([]bool, error) {
 	occupied := make([]bool, keyspace.Partitions)
 	oldest := redis.ZRangeArgs{Start: 0, Stop: 0}
-	err := script.EachPartition(ctx, r.client, messages.ReadingWatchList, r.keys.WatchOf, oldest, func(partition int, _ redis.Z) {
-		occupied[partition] = true
-	})
-	return occupied, err
+	for list := range keyspace.FarLists + 1 {
+		key := func(partition int) string { return r.keys.WatchLists(partition)[list] }
+		err := script.EachPartition(ctx, r.client, messages.ReadingWatchList, key, oldest, func(partition int, _ redis.Z) {
+			occupied[partition] = true
+		})
+		if err != nil {
+			return occupied, err
+		}
+	}
+	return occupied, nil
 }
 
 // Partition looks at the users of one partition, from 0 to Partitions - 1, and
@@ -208,39 +214,70 @@ func (r *Refit) Partition(
 	return totals, nil
 }
 
-// watchedAtOnce is how many entries of a watch list one call looks at, about.
+// watchedAtOnce is how many entries of the watch list one call looks at, about.
 const watchedAtOnce = 1000
 
 // users lists who has messages in a partition that have not ended.
 func (r *Refit) users(ctx context.Context, partition int) ([]string, error) {
 	seen := make(map[string]struct{})
 	var users []string
-	for cursor := uint64(0); ; {
+	take := func(entries []string) { // member and score in turn
+		for i := 0; i < len(entries); i += 2 {
+			user, _, _, ok := keyspace.ParseWatchMember(entries[i])
+			if !ok {
+				continue // of a newer program, perhaps
+			}
+			if _, known := seen[user]; !known {
+				seen[user] = struct{}{}
+				users = append(users, user)
+			}
+		}
+	}
+	// The near list is read once the far ones are, as entries move there.
+	lists := r.keys.WatchLists(partition)
+	for _, lists := range [][]string{lists[:keyspace.FarLists], lists[keyspace.FarLists:]} {
+		if err := r.scan(ctx, lists, take); err != nil {
+			return nil, err
+		}
+	}
+	return users, nil
+}
+
+// scan calls take with all entries of sorted sets. Of each it reads a page in each round trip.
+func (r *Refit) scan(ctx context.Context, sets []string, take func(page []string)) error {
+	type reading struct {
+		set    string
+		cursor uint64
+		page   *redis.ScanCmd
+	}
+	var left []reading
+	for _, set := range sets {
+		left = append(left, reading{set: set})
+	}
+	for len(left) > 0 {
 		err := r.throttle(ctx, func() error {
-			entries, next, err := r.client.ZScan(ctx, r.keys.WatchOf(partition), cursor, "", watchedAtOnce).Result()
+			_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+				for i := range left {
+					left[i].page = pipe.ZScan(ctx, left[i].set, left[i].cursor, "", int64(watchedAtOnce/len(sets)))
+				}
+				return nil
+			})
 			if err != nil {
 				return store.Explain(err, messages.ReadingWatchList)
-			}
-			cursor = next
-			for i := 0; i < len(entries); i += 2 { // member and score
-				user, _, _, ok := keyspace.ParseWatchMember(entries[i])
-				if !ok {
-					continue // of a newer program, perhaps
-				}
-				if _, known := seen[user]; !known {
-					seen[user] = struct{}{}
-					users = append(users, user)
-				}
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if cursor == 0 {
-			return users, nil
+		for i := range left {
+			var entries []string
+			entries, left[i].cursor = left[i].page.Val()
+			take(entries)
 		}
+		left = slices.DeleteFunc(left, func(l reading) bool { return l.cursor == 0 })
 	}
+	return nil
 }
 
 // NextFree is the next time after a misfit's own that is free for it under the

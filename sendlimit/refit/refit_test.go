@@ -45,7 +45,7 @@ func schedule(t *testing.T, client redis.UniversalClient, now time.Time, user st
 			if !m.at.After(now) {
 				record = append(record, "s", "d")
 			} else {
-				pipe.ZAdd(t.Context(), keys.Watch(user), redis.Z{
+				pipe.ZAdd(t.Context(), keys.Near(user), redis.Z{
 					Score: float64(m.at.Add(time.Minute).UnixMilli()), Member: keyspace.WatchMember(user, m.id, generation),
 				})
 			}

@@ -43,7 +43,7 @@ func CheckBacklog(t *rapid.T, client redis.UniversalClient, prefix string) {
 	m.fill(t, rapid.IntRange(mostPlaced-1, 2*mostPlaced+mostPlaced/2).Draw(t, "messages"))
 	outage := rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, 20 * time.Hour}).Draw(t, "outage")
 	all := places(m.messages)
-	m.now = moment(all[len(all)-1].at).Add(outage)
+	m.passUntil(t, moment(all[len(all)-1].at).Add(outage))
 	first := make(map[string]time.Time)
 	for id, known := range m.messages {
 		first[id] = known.at
@@ -75,6 +75,7 @@ func (m *mailbox) fill(t *rapid.T, messages int) {
 		m.messages[id] = &message{
 			id: id, state: pending, generations: []string{generation}, at: d.At, requested: d.RequestedAt,
 			shifted: d.Shifted, category: r.Record.Category, content: "text", expires: r.Record.ExpiresAt, lookAt: m.firstLook(d.At),
+			far: m.isFar(d.At),
 		}
 		at = d.At
 	}
@@ -95,7 +96,9 @@ func (m *mailbox) drain(t *rapid.T) bool {
 		}
 	}
 	if len(due) == 0 {
-		m.now = next
+		if !next.IsZero() {
+			m.passUntil(t, next)
+		}
 		return !next.IsZero()
 	}
 	slices.Sort(due)

@@ -59,6 +59,7 @@ type message struct {
 	reasons     []string  // of a postponed message: one of these
 	ended       time.Time // of a delivered message, the start of the delivery
 	lookAt      time.Time // time of the watch entry
+	far         bool      // whether the watch entry is in a far list
 	placeless   bool      // its place was given back
 }
 
@@ -66,6 +67,9 @@ func (m *message) generation() string { return m.generations[len(m.generations)-
 
 // isOpen reports whether the message is pending or being sent.
 func (m *message) isOpen() bool { return m.state == pending || m.state == sending }
+
+// isNear reports whether the message is open and workers may know of it.
+func (m *message) isNear() bool { return m.isOpen() && !m.far }
 
 // isFree reports whether the id may be used again.
 func (m *message) isFree() bool {
@@ -124,7 +128,7 @@ func (m *message) postponeTo(at time.Time, g *regime) {
 // renew gives the message another generation and watch entry.
 func (m *message) renew(generation string, lookAt time.Time) {
 	m.generations = append(m.generations, generation)
-	m.lookAt = lookAt
+	m.lookAt, m.far = lookAt, false
 }
 
 // addClaim sets the delivery that holds or ends the message.

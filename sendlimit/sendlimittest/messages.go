@@ -197,6 +197,7 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 			m.messages[id] = &message{
 				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
 				shifted: want.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(want.At)).uncounted[r.Category], content: content, expires: expires, lookAt: m.firstLook(want.At),
+				far: m.isFar(want.At),
 			}
 		}
 	case known.content != content || known.category != r.Category:
@@ -246,6 +247,7 @@ func (m *mailbox) move(t *rapid.T, id string) {
 				known.requested = known.at
 			}
 			known.renew(r.Generation, m.firstLook(want.At))
+			known.far = m.isFar(want.At)
 			known.at, known.promised, known.notBefore, known.waits = want.At, time.Time{}, time.Time{}, time.Time{}
 			known.reason, known.reasons = "", nil
 			known.uncounted = m.model.regime(mailboxUser).at(cut(want.At)).uncounted[known.category]
@@ -298,9 +300,9 @@ func (m *mailbox) cancel(t *rapid.T, id string) {
 }
 
 func (m *mailbox) passTime(t *rapid.T) {
-	m.now = m.now.Add(rapid.SampledFrom([]time.Duration{
+	m.passUntil(t, m.now.Add(rapid.SampledFrom([]time.Duration{
 		time.Millisecond, time.Second, 29 * time.Second, 30 * time.Second, 10 * time.Minute, time.Hour, 25 * time.Hour,
-	}).Draw(t, "step"))
+	}).Draw(t, "step")))
 }
 
 // stopWorkers lets time pass to an edge of the gate's judgement of an open
@@ -316,7 +318,7 @@ func (m *mailbox) stopWorkers(t *rapid.T) {
 		known.at.Add(time.Duration(m.model.remembered) * time.Millisecond), known.expiry(m.options.ExpireAfter),
 	}).Draw(t, "until").Add(edge)
 	if later.After(m.now) {
-		m.now = later
+		m.passUntil(t, later)
 	}
 	if rapid.Bool().Draw(t, "forget the late mark") { // it is only a cache
 		require.NoError(t, m.client.Del(t.Context(), m.keys.LateMark(mailboxUser)).Err())

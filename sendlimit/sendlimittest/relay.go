@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
@@ -21,12 +23,42 @@ func (m *mailbox) firstLook(due time.Time) time.Time {
 	return soon
 }
 
+// near is how long before its entry is due a message is in the near list.
+const near = 5 * time.Minute
+
+// isFar reports whether the entry of a new generation goes to a far list.
+func (m *mailbox) isFar(due time.Time) bool {
+	return due.Add(-m.options.Horizon).After(m.now.Add(near))
+}
+
+// passUntil lets time pass. A worker looks at the far lists meanwhile.
+func (m *mailbox) passUntil(t *rapid.T, now time.Time) {
+	m.now = now
+	lists := m.keys.WatchLists(keyspace.Partition(mailboxUser))
+	keys := append([]string{m.keys.Near(mailboxUser)}, lists[:keyspace.FarLists]...)
+	most, want := rapid.IntRange(1, 1000).Draw(t, "brought at once"), 0
+	for _, known := range m.messages {
+		if known.isOpen() && known.far && !known.lookAt.After(now.Add(near)) {
+			known.far = false
+			want++
+		}
+	}
+	for {
+		moved, err := lua.BringNear.Run(t.Context(), m.client, keys, now.UnixMilli(), most).Int64Slice()
+		require.NoError(t, err)
+		require.Equal(t, []int64{int64(min(want, most))}, moved)
+		if want -= int(moved[0]); want == 0 {
+			return
+		}
+	}
+}
+
 // handOver hands over entries that are due, and some as another worker may have seen them
 // earlier.
 func (m *mailbox) handOver(t *rapid.T) {
 	entries, _, err := m.watch.Due(t.Context(), m.now, 1+len(m.messages))
 	require.NoError(t, err)
-	if known := m.messages[m.drawKnown(t, (*message).isOpen)]; known != nil {
+	if known := m.messages[m.drawKnown(t, (*message).isNear)]; known != nil && !known.far {
 		entries = append(entries, messages.Watched{
 			User: mailboxUser, ID: known.id, Since: known.lookAt,
 			Generation: rapid.SampledFrom(known.generations).Draw(t, "generation"),
@@ -65,9 +97,9 @@ func (m *mailbox) expectHandOver(entry messages.Watched, want *messages.HandedOv
 }
 
 func (m *mailbox) confirm(t *rapid.T) {
-	id := m.drawKnown(t, (*message).isOpen)
+	id := m.drawKnown(t, (*message).isNear)
 	known := m.messages[id]
-	if known == nil {
+	if known == nil || known.isOpen() && known.far { // the queue has no task of it
 		return
 	}
 	q := messages.Queued{
@@ -100,7 +132,7 @@ func (m *mailbox) relay(t *rapid.T) {
 			m.renew(t, entry)
 		}
 	}
-	if known := m.messages[m.drawKnown(t, (*message).isOpen)]; known != nil {
+	if known := m.messages[m.drawKnown(t, (*message).isNear)]; known != nil && !known.far {
 		m.renew(t, messages.Watched{
 			User: mailboxUser, ID: known.id, Since: known.lookAt,
 			Generation: rapid.SampledFrom(known.generations).Draw(t, "generation"),

@@ -174,5 +174,6 @@ func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Dec
 	known.attempts, known.holder, known.reason, known.reasons = 0, "", "", nil
 	known.placeless, known.uncounted = false, g.at(free).uncounted[known.category]
 	known.renew(generation, m.firstLook(known.at))
+	known.far = m.isFar(known.at)
 	return sendlimit.Decision{Allowed: true, At: known.at, RequestedAt: known.requested, Now: m.now}
 }

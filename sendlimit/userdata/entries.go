@@ -2,6 +2,7 @@ package userdata
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -9,14 +10,18 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-func (u *Users) watched(ctx context.Context, key, user string) ([]WatchEntry, error) {
-	members, err := u.members(ctx, key, watchKey.entryOf(user))
-	var found []WatchEntry
+// watched adds what one list of the watch list has of the user. An entry that moves to another
+// list meanwhile is added once.
+func (u *Users) watched(ctx context.Context, k userKey, into *Data) error {
+	members, err := u.members(ctx, k.key, k.kind.entryOf(into.User))
 	for member, at := range members {
 		_, id, generation, _ := keyspace.ParseWatchMember(member)
-		found = append(found, WatchEntry{ID: id, Generation: generation, At: time.UnixMilli(at).UTC()})
+		entry := WatchEntry{ID: id, Generation: generation, At: time.UnixMilli(at).UTC()}
+		if !slices.ContainsFunc(into.Watched, func(w WatchEntry) bool { return w.ID == id && w.Generation == generation }) {
+			into.Watched = append(into.Watched, entry)
+		}
 	}
-	return found, err
+	return err
 }
 
 func (u *Users) deadLetters(ctx context.Context, key, user string) ([]keyspace.Reservation, error) {
@@ -47,7 +52,7 @@ func (k keyKind) entryOf(user string) func(member string) bool {
 	return func(member string) bool {
 		var of string
 		switch k {
-		case watchKey:
+		case watchKey, farKey:
 			of, _, _, _ = keyspace.ParseWatchMember(member)
 		case deadLettersKey:
 			of, _, _ = keyspace.ParseDeadLetterMember(member)

@@ -177,8 +177,8 @@ func (u *Users) read(ctx context.Context, k userKey, into *Data) (err error) {
 		}
 	case endedKey:
 		into.Ended, err = u.places(ctx, k.key)
-	case watchKey:
-		into.Watched, err = u.watched(ctx, k.key, into.User)
+	case watchKey, farKey:
+		err = u.watched(ctx, k, into)
 	case deadLettersKey:
 		into.DeadLetters, err = u.deadLetters(ctx, k.key, into.User)
 	case noticeKey:

@@ -41,6 +41,7 @@ const (
 	noticeKey keyKind = "n"
 
 	watchKey       keyKind = "watch"
+	farKey         keyKind = "far"
 	deadLettersKey keyKind = "dead"
 	copiesKey      keyKind = "copies"
 	noticesKey     keyKind = "notices"
@@ -52,7 +53,7 @@ const (
 // shared says that the key is the partition's: other users are in it, too.
 func (k keyKind) shared() bool {
 	switch k {
-	case watchKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey, indexKey:
+	case watchKey, farKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey, indexKey:
 		return true
 	case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey, categoryKey, recordKey, flagKey, noticeKey:
 	}
@@ -96,6 +97,8 @@ func (u userKeys) parse(key string) (found userKey, ok bool) {
 	switch found.kind {
 	case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey:
 		return found, owner == u.user
+	case farKey:
+		return found, true
 	case categoryKey:
 		category, of, _ := strings.Cut(owner, ":")
 		found.name = category

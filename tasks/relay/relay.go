@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -35,6 +36,7 @@ type Relay struct {
 	Metrics *metrics.Metrics
 	Logger  *slog.Logger
 
+	farLeft    bool // whether the last look at the far lists failed
 	unreadable int  // entries of the watch list, at the last pass
 	behind     bool // whether hand-over was behind at the last pass
 }
@@ -80,6 +82,7 @@ func (r *Relay) pass(ctx context.Context) error {
 	var handed, renewed atomic.Int64
 	var soon collected
 	first, most := true, 0
+	far := r.bringNear(ctx)
 	work := askOnce(r.Queue.Workload)
 	askRoom := askOnce(func() (*atomic.Int64, error) { return r.room(ctx), nil })
 	room := func() *atomic.Int64 { left, _ := askRoom(); return left }
@@ -124,6 +127,19 @@ func (r *Relay) pass(ctx context.Context) error {
 	if renewed.Load() > 0 {
 		r.Logger.InfoContext(ctx, "put messages back into the queue", "messages", renewed.Load())
 	}
+	return errors.Join(far, err)
+}
+
+// bringNear moves what is due within minutes to where Due finds it, unless a relay did so in
+// the last minute.
+func (r *Relay) bringNear(ctx context.Context) error {
+	if !r.farLeft {
+		if mine, err := r.Watch.FarTurn(ctx); err == nil && !mine {
+			return nil
+		}
+	}
+	_, err := r.Watch.BringNear(ctx, r.Clock.Now())
+	r.farLeft = err != nil
 	return err
 }
 

@@ -41,22 +41,30 @@ func EachPartition(
 	return failed
 }
 
-// CountPartitions returns how many entries the sorted sets of all partitions have, in one
-// round trip.
-func CountPartitions(ctx context.Context, client redis.Cmdable, doing string, key func(partition int) string) (int, error) {
-	counts := make([]*redis.IntCmd, keyspace.Partitions)
-	_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for partition := range counts {
-			counts[partition] = pipe.ZCard(ctx, key(partition))
+// CountPartitions returns how many entries the sorted sets of all partitions have, in a few
+// round trips. keys are those of the sets of a partition.
+func CountPartitions(ctx context.Context, client redis.Cmdable, doing string, keys func(partition int) []string) (total int, failed error) {
+	for first := 0; first < keyspace.Partitions; first += partitionsAtOnce {
+		var counts []*redis.IntCmd
+		_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for partition := first; partition < first+partitionsAtOnce; partition++ {
+				for _, key := range keys(partition) {
+					counts = append(counts, pipe.ZCard(ctx, key))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, store.Explain(err, doing)
 		}
-		return nil
-	})
-	if err != nil {
-		return 0, store.Explain(err, doing)
-	}
-	total := 0
-	for _, count := range counts {
-		total += int(count.Val())
+		for _, count := range counts {
+			total += int(count.Val())
+		}
 	}
 	return total, nil
+}
+
+// One makes the keys of one set a partition for CountPartitions.
+func One(key func(partition int) string) func(partition int) []string {
+	return func(partition int) []string { return []string{key(partition)} }
 }

@@ -1,11 +1,17 @@
 package story
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -92,23 +98,51 @@ func (s *Messages) KeptFor(id string) time.Duration {
 // and the time of day when it is due.
 func (s *Messages) Watched(wanted ...string) {
 	s.Helper()
-	entries, err := s.Client.ZRangeWithScores(s.Context(), KeysOf(s.Options).Watch("alice"), 0, -1).Result()
-	require.NoError(s, err)
+	entries := WatchedOf(s, s.Client, KeysOf(s.Options), "alice")
 	var found []string
-	for _, e := range entries {
-		member, ok := e.Member.(string)
-		require.True(s, ok)
+	byTime := func(a, b string) int { return cmp.Or(entries[a].Compare(entries[b]), strings.Compare(a, b)) }
+	for _, member := range slices.SortedFunc(maps.Keys(entries), byTime) {
 		user, id, generation, ok := keyspace.ParseWatchMember(member)
 		require.True(s, ok, member)
 		require.Equal(s, "alice", user)
-		found = append(found, generation+"/"+id+" "+time.UnixMilli(int64(e.Score)).UTC().Format("15:04:05.999"))
+		found = append(found, generation+"/"+id+" "+entries[member].Format("15:04:05.999"))
 	}
 	require.Equal(s, wanted, found)
+}
+
+// WatchedOf returns the entries of the watch list of a user's partition, near and far.
+func WatchedOf(t testing.TB, client redis.Cmdable, keys keyspace.Keys, user string) map[string]time.Time {
+	t.Helper()
+	watched := make(map[string]time.Time)
+	for _, list := range keys.WatchLists(keyspace.Partition(user)) {
+		entries, err := client.ZRangeWithScores(t.Context(), list, 0, -1).Result()
+		require.NoError(t, err)
+		for _, e := range entries {
+			member, ok := e.Member.(string)
+			require.True(t, ok)
+			watched[member] = time.UnixMilli(int64(e.Score)).UTC()
+		}
+	}
+	return watched
+}
+
+// BringNear brings near what is due soon after now, of a user's partition alone: a look at
+// all of them takes the embedded store long. A zero now means the server's clock.
+func BringNear(t testing.TB, client redis.Scripter, keys keyspace.Keys, user string, now time.Time) {
+	t.Helper()
+	lists := keys.WatchLists(keyspace.Partition(user))
+	slices.Reverse(lists)
+	at := any("")
+	if !now.IsZero() {
+		at = now.UnixMilli()
+	}
+	require.NoError(t, lua.BringNear.Run(t.Context(), client, lists, at, 1000).Err())
 }
 
 // Confirm confirms that the queue has the message "a".
 func (s *Messages) Confirm(generation, due string) {
 	s.Helper()
+	BringNear(s, s.Client, KeysOf(s.Options), "alice", At(due)) // the queue gets nothing else
 	require.NoError(s, s.Watch.Confirm(s.Context(), []messages.Queued{
 		{User: "alice", ID: "a", Generation: generation, Due: At(due)},
 	}))

@@ -49,7 +49,7 @@ func TestALargeEmbeddedStoreIsWarnedOf(t *testing.T) {
 		for n := range store.EmbeddedCapacity/2 + 1 {
 			members = append(members, redis.Z{Member: strconv.Itoa(n)})
 		}
-		require.NoError(t, client.ZAdd(t.Context(), keys.WatchOf(partition), members...).Err())
+		require.NoError(t, client.ZAdd(t.Context(), keys.NearOf(partition), members...).Err())
 	}
 	log := new(bytes.Buffer)
 	s := storage{client: client, embedded: &store.Embedded{}}
