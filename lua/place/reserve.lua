@@ -80,6 +80,7 @@ end
 if not (as_before and record) then
 --@include moving
 end
+--@include watch
 if as_before then
   local first = call('ZRANGE', timeline, ARGV[12], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
   local free, outlived, sized = true, false, 0
@@ -135,7 +136,6 @@ if as_before then
     end
     if record then
       call('HSET', record, unpack(ARGV, 24))
---@include watch
       add_entry(KEYS[4], KEYS[5], asked - ARGV[20], ARGV[19], ARGV[21])
     end
     if places then
@@ -223,7 +223,6 @@ if not taken then
     redis.call('HSET', record, 't', at)
     if requested then redis.call('HSET', record, 'r', requested) end
     if shifted then redis.call('HSET', record, 'h', 1) end
---@include watch
     add_entry(KEYS[4], KEYS[5], at - ARGV[20], ARGV[19], ARGV[21])
   end
   local copies_stay = string.match(ARGV[1], '^~(%d+)$')
