@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // contractCase is a way to get a documented answer of an operation.
@@ -259,11 +260,16 @@ func noted(r *rig) {
 	r.Helper()
 	first, err := time.Parse(time.RFC3339, on22("00:00:00"))
 	require.NoError(r, err)
+	keys, err := keyspace.NewKeys("")
+	require.NoError(r, err)
 	require.Eventually(r, func() bool {
-		const watch = "sl:{p0999}:watch"
-		all, err := r.client.ZCard(r.Context(), watch).Result()
-		late, errLate := r.client.ZCount(r.Context(), watch, strconv.FormatInt(first.UnixMilli(), 10), "+inf").Result()
-		return err == nil && errLate == nil && all == 2 && late == 2
+		noted := 0
+		for _, at := range story.WatchedOf(r, r.client, keys, "alice") {
+			if !at.Before(first) {
+				noted++
+			}
+		}
+		return noted == 2
 	}, time.Minute, time.Millisecond)
 }
 

@@ -155,7 +155,7 @@ func TestMetricsOfScriptsInACluster(t *testing.T) {
 
 // rehearseKeys are seven keys of a slot, none of which there is.
 func rehearseKeys() []string {
-	keys := make([]string, 7)
+	keys := make([]string, 8)
 	for i := range keys {
 		keys[i] = "{a}" + string(rune('0'+i))
 	}

@@ -268,8 +268,8 @@ func TestRelayWithAClockThatIsAhead(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		var looks atomic.Int64
-		s.server.Server().SetPreHook(func(_ *server.Peer, command string, _ ...string) bool {
-			if command == "ZRANGE" {
+		s.server.Server().SetPreHook(func(_ *server.Peer, command string, words ...string) bool {
+			if command == "ZRANGE" && strings.HasSuffix(words[0], ":watch") {
 				looks.Add(1)
 			}
 			return false

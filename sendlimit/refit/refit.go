@@ -233,32 +233,27 @@ func (r *Refit) users(ctx context.Context, partition int) ([]string, error) {
 			}
 		}
 	}
-	// The near list is read once the far ones are, as entries move there.
-	lists := r.keys.WatchLists(partition)
-	for _, lists := range [][]string{lists[:keyspace.FarLists], lists[keyspace.FarLists:]} {
-		if err := r.scan(ctx, lists, take); err != nil {
-			return nil, err
-		}
-	}
-	return users, nil
+	return users, r.scanAll(ctx, r.keys.WatchLists(partition), take)
 }
 
-// scan calls take with all entries of sorted sets. Of each it reads a page in each round trip.
-func (r *Refit) scan(ctx context.Context, sets []string, take func(page []string)) error {
+// scanAll calls take with all entries of sorted sets, some of them more than once. It reads a
+// page of each in a round trip. Entries may move to the last set meanwhile: it is read from
+// the begin again until the others are read.
+func (r *Refit) scanAll(ctx context.Context, sets []string, take func(page []string)) error {
 	type reading struct {
-		set    string
 		cursor uint64
 		page   *redis.ScanCmd
+		ended  bool
 	}
-	var left []reading
-	for _, set := range sets {
-		left = append(left, reading{set: set})
-	}
-	for len(left) > 0 {
+	readings := make([]reading, len(sets))
+	last := &readings[len(sets)-1]
+	for !last.ended {
 		err := r.throttle(ctx, func() error {
 			_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-				for i := range left {
-					left[i].page = pipe.ZScan(ctx, left[i].set, left[i].cursor, "", int64(watchedAtOnce/len(sets)))
+				for i := range readings {
+					if read := &readings[i]; !read.ended {
+						read.page = pipe.ZScan(ctx, sets[i], read.cursor, "", int64(watchedAtOnce/len(sets)))
+					}
 				}
 				return nil
 			})
@@ -270,12 +265,21 @@ func (r *Refit) scan(ctx context.Context, sets []string, take func(page []string
 		if err != nil {
 			return err
 		}
-		for i := range left {
-			var entries []string
-			entries, left[i].cursor = left[i].page.Val()
-			take(entries)
+		others := false // whether any but the last goes on
+		for i := range readings {
+			read := &readings[i]
+			if read.ended {
+				continue
+			}
+			var page []string
+			page, read.cursor = read.page.Val()
+			take(page)
+			read.ended = read.cursor == 0
+			others = others || !read.ended && read != last
 		}
-		left = slices.DeleteFunc(left, func(l reading) bool { return l.cursor == 0 })
+		if others {
+			*last = reading{}
+		}
 	}
 	return nil
 }
