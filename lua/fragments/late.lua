@@ -93,7 +93,7 @@ local function late_ones()
         if opted_out(timeline, ARGV[9], f[8]) and not f[6] then
           excluded[other] = true
         elseif not class.rules.exempt then
-          m = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
+          m = {id = other, record = key, member = f[2] .. suffix_of(other),
             generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
             expires = expires, category = f[8], class = class, beside = f[9], tries = tonumber(f[11] or 0)}
         elseif now >= expires and not f[6] then
@@ -160,7 +160,7 @@ local function add_waiting(late)
           and stands >= (tonumber(ARGV[19]) or stands) and promise > (class.oldest or promise)
           and (f[6] or not opted_out(timeline, ARGV[9], f[8])) then
         excluded[other] = true
-        late[#late + 1] = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
+        late[#late + 1] = {id = other, record = key, member = f[2] .. suffix_of(other),
           generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
           expires = tonumber(f[4]) or promise + ARGV[16], category = f[8], class = class, beside = f[9],
           waits = true}

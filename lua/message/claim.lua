@@ -157,7 +157,7 @@ if rules_until and now > rules_until then return {RULES_OLD, now} end
 
 --@include category
 --@include places
-local user = string.sub(member, #generation + #id + 3)
+--@include watch_suffix
 local changes = {}
 
 -- finish ends a message without delivery.
@@ -303,7 +303,7 @@ for k = 1, judged do
       if m.doubt then call('HSET', m.record, 'q', 1) end
       if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
       if call('ZREM', watch, m.member) == 0 and m == this then call('ZREM', KEYS[8], m.member) end
-      call('ZADD', watch, math.max(now + ARGV[20], m.to - ARGV[23]), new .. '/' .. m.id .. '/' .. user)
+      call('ZADD', watch, math.max(now + ARGV[20], m.to - ARGV[23]), new .. suffix_of(m.id))
       changed(m, new, m.to)
     end
     put_place(m.record, m.id, m.to, m.beside, false, m.category)

@@ -8,7 +8,7 @@
 -- KEYS[2]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  generation of the watch entry
--- ARGV[3]  end of the watch member ("/id/user")
+-- ARGV[3]  end of the watch member, see keyspace.WatchSuffix
 -- ARGV[4]  new generation
 -- ARGV[5]  1 if the queue has a task of the generation that will run, else 0
 -- ARGV[6]  delay of the watch entry of a new generation, ms

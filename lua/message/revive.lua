@@ -13,7 +13,7 @@
 -- ARGV[10] message id
 -- ARGV[11] dead-letter member ("id/user")
 -- ARGV[12] new generation
--- ARGV[13] end of the watch member ("/id/user")
+-- ARGV[13] end of the watch member, see keyspace.WatchSuffix
 -- ARGV[14] delay of the watch entry, ms
 -- ARGV[15] expiry of a message that has none of its own, ms after its send time
 -- ARGV[16] where the search for a free time continues, Unix ms; "" to start now

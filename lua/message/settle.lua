@@ -17,7 +17,7 @@
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  nonce of this delivery
 -- ARGV[3]  d delivered, f failed for good, u uncertain, p pending again: a retry
--- ARGV[4]  end of the watch member ("/id/user")
+-- ARGV[4]  end of the watch member, see keyspace.WatchSuffix
 -- ARGV[5]  message id
 -- ARGV[6]  how long to keep the record of an ended message, ms
 -- ARGV[7]  how long a place counts: largest window of the rules and the grace, ms

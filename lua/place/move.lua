@@ -12,7 +12,7 @@
 -- ARGV[10] message id
 -- ARGV[11] new send time, Unix ms; "" for now
 -- ARGV[12] with KEYS[3]: new generation
--- ARGV[13] with KEYS[3]: end of the watch member ("/id/user")
+-- ARGV[13] with KEYS[3]: end of the watch member, see keyspace.WatchSuffix
 -- ARGV[14] with KEYS[3]: delay of the watch entry, ms
 -- ARGV[15] with KEYS[3]: when a message without an expiry of its own expires, ms
 --          after its send time

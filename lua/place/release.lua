@@ -11,7 +11,7 @@
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  message id
 -- ARGV[3]  how long a place counts: largest window of the rules and the grace, ms
--- ARGV[4]  with KEYS[2]: end of the watch member ("/id/user")
+-- ARGV[4]  with KEYS[2]: end of the watch member, see keyspace.WatchSuffix
 -- ARGV[5]  with KEYS[2]: how long to keep the record of an ended message, ms
 -- ARGV[6]  with KEYS[2]: charge of the release, see fragments/hold.lua
 -- ARGV[7]  with KEYS[2]: bounds of the release, see fragments/hold.lua

@@ -1,6 +1,8 @@
 package keyspace_test
 
 import (
+	"crypto/rand"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -129,18 +131,42 @@ func TestKeysAreUnambiguous(t *testing.T) {
 
 func TestWatchMembersReadBack(t *testing.T) {
 	t.Parallel()
-	for _, user := range hostileUsers {
-		for _, id := range []string{"a", "a:b", "-._:", strings.Repeat("Z", keyspace.MaxID)} {
+	const uuid, upper, none = "0f8fad5b-d9cb-469f-a165-70867728950e", "0F8FAD5B-D9CB-469F-A165-70867728950E", "0f8fad5b-d9cb-469f-a165-70867728950-"
+	for _, user := range append([]string{uuid, upper, none, "~" + uuid, "~" + strings.Repeat("A", 22)}, hostileUsers...) {
+		for _, id := range []string{"a", "a:b", "-._:", strings.Repeat("Z", keyspace.MaxID), uuid, upper, none} {
 			generation := keyspace.NewToken()
 			u, i, g, ok := keyspace.ParseWatchMember(keyspace.WatchMember(user, id, generation))
 			require.True(t, ok)
 			require.Equal(t, []string{user, id, generation}, []string{u, i, g})
 		}
 	}
-	for _, member := range []string{"", "g", "g/a", "/a/alice", "g//alice", "g/a/", "g/ä/alice", "g/a/\x00", "g/a/\xff"} {
+	for _, member := range []string{"", "g", "g/a", "/a/alice", "g//alice", "g/a/", "g/ä/alice", "g/a/\x00", "g/a/\xff", "g/~a/alice",
+		"g/~" + strings.Repeat("A", 21) + "B/alice", "g/a~" + strings.Repeat("A", 22) + "/", "g/~" + strings.Repeat("A", 22)} {
 		_, _, _, ok := keyspace.ParseWatchMember(member)
 		require.False(t, ok, "%q", member)
 	}
+}
+
+// A sorted set with a member of more than 64 bytes leaves the compact encoding of Redis.
+func TestTheWatchMemberOfUUIDsIsShort(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		user, id, generation := newUUID(), newUUID(), keyspace.NewToken()
+		member := keyspace.WatchMember(user, id, generation)
+		require.LessOrEqual(t, len(member), 64)
+		u, i, g, ok := keyspace.ParseWatchMember(member)
+		require.True(t, ok)
+		require.Equal(t, []string{user, id, generation}, []string{u, i, g})
+		u, i, g, ok = keyspace.ParseWatchMember(generation + "/" + id + "/" + user)
+		require.True(t, ok, "an earlier build did not pack them")
+		require.Equal(t, []string{user, id, generation}, []string{u, i, g})
+	}
+}
+
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // The timeline of a hostile user works like any other, and belongs to no other

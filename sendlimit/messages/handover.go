@@ -7,7 +7,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // Turn reports whether it is time to look for due entries: no caller did within lasts. A
@@ -52,7 +51,7 @@ func (w *WatchList) HandOver(ctx context.Context, entries []Watched, now time.Ti
 	args := []any{script.Milliseconds(now), w.look.Milliseconds(), w.horizon.Milliseconds()}
 	for _, entry := range entries {
 		keys = append(keys, w.keys.Record(entry.User, entry.ID))
-		args = append(args, keyspace.WatchMember(entry.User, entry.ID, entry.Generation))
+		args = append(args, entry.Generation+entry.memberSuffix())
 	}
 	answer, err := script.Run(ctx, w.client, lua.HandOver, doing, keys, args)
 	if err != nil {

@@ -115,7 +115,7 @@ func (m *mailbox) newToken(kind string) string {
 }
 
 func (m *mailbox) drawID(t *rapid.T) string {
-	return rapid.SampledFrom([]string{"a", "a:b", "B", "c", "d", "e", "f", "g"}).Draw(t, "id")
+	return rapid.SampledFrom([]string{"a", "a:b", "B", "c", "d", "0f8fad5b-d9cb-469f-a165-70867728950e", "f", "g"}).Draw(t, "id")
 }
 
 // drawKnown draws the id of a message, mostly one that matters.
