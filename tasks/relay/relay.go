@@ -83,11 +83,10 @@ func (r *Relay) pass(ctx context.Context) error {
 	var soon collected
 	first, most := true, 0
 	far := r.bringNear(ctx)
+	var room *atomic.Int64 // nil until something is due
 	work := askOnce(r.Queue.Workload)
-	askRoom := askOnce(func() (*atomic.Int64, error) { return r.room(ctx), nil })
-	room := func() *atomic.Int64 { left, _ := askRoom(); return left }
 	err := each(ctx, func(perPartition int) ([]messages.Watched, error) {
-		if !first && room().Load() <= 0 {
+		if room != nil && room.Load() <= 0 {
 			return nil, nil // the next pass goes on
 		}
 		now := r.Clock.Now()
@@ -102,10 +101,13 @@ func (r *Relay) pass(ctx context.Context) error {
 			first = false
 		}
 		most = max(most, unreadable)
+		if len(due) > 0 && room == nil {
+			room = r.room(ctx)
+		}
 		work = askOnce(r.Queue.Workload)
 		return due, failed
 	}, byPartition, func(part []messages.Watched) ([]messages.Watched, error) {
-		part, left := share(part, room())
+		part, left := share(part, room)
 		found, err := r.Watch.HandOver(ctx, part, time.Time{})
 		if err != nil && !persist.Unavailable(err) {
 			found.LookAfter = part // one of them is broken: the others are looked after
@@ -113,7 +115,7 @@ func (r *Relay) pass(ctx context.Context) error {
 			return append(part, left...), err
 		}
 		soon.add(found.Soon)
-		room().Add(int64(len(part) - len(found.Soon)))
+		room.Add(int64(len(part) - len(found.Soon)))
 		stays, err := r.lookAfterAll(ctx, found.LookAfter, work, &renewed)
 		return slices.Concat(stays, found.NotDue, left), err // what is not due has another worker, or our clock is ahead
 	}, func() error {
