@@ -19,7 +19,9 @@ type Cancellation struct {
 	Account   string // that was charged for a cancelled message, and stays so; "" for none
 }
 
-// Cancel releases a message that is still to come.
+// Cancel releases a message that is still to come. The error is a *fault.InvalidError for a
+// user or an id that can't be, and a *fault.UnavailableError if the store is away or the
+// message keeps being changed.
 func (u *Users) Cancel(ctx context.Context, user, id string) (c Cancellation, err error) {
 	const tries = 5
 	r := sendlimit.ReleaseRequest{User: user, ID: id}
