@@ -12,6 +12,7 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
@@ -144,6 +145,32 @@ func TestPitfall27EraseWaitsForADelivery(t *testing.T) {
 		require.Len(s, s.recorder.Deliveries(), 2)
 		s.nothingLeft()
 	})
+}
+
+// While a delivery is waited for, only its message is looked at again.
+func TestEraseCancelsWhatEndedOnlyOnce(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
+			time.Sleep(3 * time.Second)
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		s.work()
+		const others = 30
+		s.accepted(s.toAlice("goes", 10*time.Second))
+		for i := range others {
+			s.accepted(s.toAlice(fmt.Sprint("later", i), time.Duration(i+1)*time.Hour))
+		}
+		s.until(11 * time.Second)
+		calls := &scriptCalls{of: []string{lua.Release.Hash()}}
+		s.hook = calls
+		s.client = s.newClient()
+		e := s.eraseAlice()
+		require.Equal(s, others, e.Cancelled)
+		require.Greater(s, calls.made, others+2, "the message that is being sent, several times")
+		require.Less(s, calls.made, 2*others, "the others once")
+		s.nothingLeft()
+	}, "1/minute")
 }
 
 // What does not end in time is said, and found the next time.

@@ -204,27 +204,17 @@ func (u *Users) Erase(
 	}
 	waiting, done := context.WithTimeout(ctx, wait)
 	defer done()
-	for {
-		// Cancel each time: a delivery that fails leaves the message pending again.
-		sending := 0
-		for _, id := range ids {
-			c, err := u.store.Cancel(ctx, user, id)
-			if err != nil {
-				return e, err
-			}
-			if c.Cancelled {
-				e.Cancelled++
-				u.ledger.Cancelled(ctx, c.Account)
-			}
-			if c.Sending {
-				sending++
-			}
+	for sending := ids; ; {
+		// Cancel these each time: a delivery that fails leaves its message pending again.
+		sending, err = u.cancel(ctx, sending, &e)
+		if err != nil {
+			return e, err
 		}
 		if err := u.drop(ctx, &e); err != nil {
 			return e, err
 		}
 		// A task for several messages ends before their deliveries do.
-		if e.Running == 0 && sending == 0 || !storeclock.Sleep(waiting, nil, erasePause) {
+		if e.Running == 0 && len(sending) == 0 || !storeclock.Sleep(waiting, nil, erasePause) {
 			break
 		}
 	}
@@ -247,6 +237,24 @@ func (u *Users) Erase(
 		}
 	}
 	return e, nil
+}
+
+// cancel cancels the user's messages, and returns those that are being sent.
+func (u *Users) cancel(ctx context.Context, ids []string, e *Erasure) (sending []string, err error) {
+	for _, id := range ids {
+		c, err := u.store.Cancel(ctx, e.User, id)
+		if err != nil {
+			return nil, err
+		}
+		if c.Cancelled {
+			e.Cancelled++
+			u.ledger.Cancelled(ctx, c.Account)
+		}
+		if c.Sending {
+			sending = append(sending, id)
+		}
+	}
+	return sending, nil
 }
 
 // drop deletes the user's tasks, except running ones.
