@@ -107,22 +107,33 @@ func (s *store) deliver(ctx context.Context, round, n int) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("backend: %w", err)
 	}
-	worker, err := tasks.NewWorker(opened, tasks.WorkerOptions{
+	stop, err := startWorker(ctx, opened, tasks.WorkerOptions{
 		Notifier: silent{count},
 		// Later rounds begin seconds after their messages' time, but must deliver them
 		// as on time. Late messages have their own row.
 		Tolerance: time.Hour,
 	})
 	if err != nil {
-		return 0, fmt.Errorf("worker: %w", err)
+		return 0, err
+	}
+	rate, err := count.rate(ctx)
+	return rate, errors.Join(err, stop())
+}
+
+// startWorker starts a worker. The function that it returns stops the worker, and returns how
+// that ended.
+func startWorker(ctx context.Context, opened *backend.Backend, o tasks.WorkerOptions) (func() error, error) {
+	worker, err := tasks.NewWorker(opened, o)
+	if err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
 	}
 	running, stop := context.WithCancel(ctx)
-	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- worker.Run(running) }()
-	rate, err := count.rate(ctx)
-	stop()
-	return rate, errors.Join(err, <-ended)
+	return func() error {
+		stop()
+		return <-ended
+	}, nil
 }
 
 // process runs a bare asynq server until it has handled a round, and returns its rate.

@@ -81,21 +81,15 @@ func lateness(ctx context.Context, size sizes, pending int) (late []float64, err
 	if err != nil {
 		return nil, fmt.Errorf("backend: %w", err)
 	}
-	worker, err := tasks.NewWorker(opened, tasks.WorkerOptions{Notifier: push})
+	stop, err := startWorker(ctx, opened, tasks.WorkerOptions{Notifier: push})
 	if err != nil {
-		return nil, fmt.Errorf("worker: %w", err)
+		return nil, err
 	}
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- worker.Run(running) }()
-
 	err = s.submitDue(ctx, size)
 	if err == nil {
 		late, err = arrivals(ctx, receiver, size)
 	}
-	stop()
-	return late, errors.Join(err, <-ended)
+	return late, errors.Join(err, stop())
 }
 
 // submitPending submits messages that are due days later, ten a user.

@@ -134,23 +134,18 @@ func (s *store) drainSchedule(ctx context.Context, round, n int, since time.Time
 // time.
 func (s *store) work(ctx context.Context, opened *backend.Backend, n int, since time.Time) (time.Duration, error) {
 	count := newTally(n)
-	worker, err := tasks.NewWorker(opened, tasks.WorkerOptions{
+	stop, err := startWorker(ctx, opened, tasks.WorkerOptions{
 		Notifier: silent{count}, Tolerance: time.Hour, RelayEvery: time.Second,
 	})
 	if err != nil {
-		return 0, fmt.Errorf("worker: %w", err)
+		return 0, err
 	}
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- worker.Run(running) }()
 	_, err = count.rate(ctx)
 	if err == nil {
 		err = untilNone(ctx, opened.Watch.Pending)
 	}
 	took := time.Since(since)
-	stop()
-	return took, errors.Join(err, <-ended)
+	return took, errors.Join(err, stop())
 }
 
 // drainBare runs a bare asynq server until all tasks of a round are done, and returns how
