@@ -102,7 +102,11 @@ func TestAStoreThatCannotBeUsed(t *testing.T) {
 		},
 		"newer": {
 			func(f *fixture) { f.server.HSet("sl:meta", "layout", "99") },
-			`the store has layout "99", this program knows up to 1: use the newer program, or another prefix`,
+			`the store has layout "99", this program knows up to 2: use the newer program, or another prefix`,
+		},
+		"older": {
+			func(f *fixture) { f.server.HSet("sl:meta", "layout", "1") },
+			"the store has layout 1, this program needs 2: start a worker of this version, which raises it",
 		},
 		"full": {
 			func(f *fixture) { f.server.SetError("OOM command not allowed when used memory > 'maxmemory'.") },

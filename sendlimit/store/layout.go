@@ -14,14 +14,20 @@ import (
 
 // LayoutVersion is the version of the keys and their values. A program refuses a
 // store of a newer version.
-const LayoutVersion = 1
+//
+//	1  the content of a message in one field of its record
+//	2  a content of 65 to 512 bytes in fields of 64 bytes each
+const LayoutVersion = 2
 
 // layoutField is the field of the meta key that holds the version.
 const layoutField = "layout"
 
+// mostTries is how often a change is tried while others change the same key.
+const mostTries = 5
+
 // CheckLayout marks a new store with LayoutVersion. It returns an
-// *UnavailableError if the store has the layout of a newer program. ReadLayout
-// only reads.
+// *UnavailableError if the store has another layout. ReadLayout only reads, and
+// UpgradeLayout raises the version.
 func CheckLayout(ctx context.Context, client redis.Cmdable, prefix string) error {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -30,8 +36,38 @@ func CheckLayout(ctx context.Context, client redis.Cmdable, prefix string) error
 	if err := client.HSetNX(ctx, keys.Meta(), layoutField, LayoutVersion).Err(); err != nil {
 		return Explain(err, "marking the layout")
 	}
-	_, err = ReadLayout(ctx, client, prefix)
+	version, err := ReadLayout(ctx, client, prefix)
+	if err == nil && version < LayoutVersion {
+		return &fault.UnavailableError{Detail: fmt.Sprintf(
+			"the store has layout %d, this program needs %d: start a worker of this version, which raises it", version, LayoutVersion)}
+	}
 	return err
+}
+
+// UpgradeLayout raises the layout of a store to LayoutVersion, if that is higher. Then
+// programs that know only the former layout refuse the store. Call it when none of them
+// runs any more: they misread what newer ones write.
+func UpgradeLayout(ctx context.Context, client redis.UniversalClient, prefix string) error {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return err
+	}
+	raise := func(tx *redis.Tx) error {
+		version, err := ReadLayout(ctx, tx, prefix)
+		if err != nil || version >= LayoutVersion {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			return pipe.HSet(ctx, keys.Meta(), layoutField, LayoutVersion).Err()
+		})
+		return err //nolint:wrapcheck // Explain does
+	}
+	for tries := 1; ; tries++ {
+		err := client.Watch(ctx, raise, keys.Meta())
+		if !errors.Is(err, redis.TxFailedErr) || tries == mostTries {
+			return Explain(err, "raising the layout")
+		}
+	}
 }
 
 // ReadLayout returns the version of the store's layout, 0 if the store is not

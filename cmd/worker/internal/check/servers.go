@@ -64,10 +64,13 @@ func lookAtStore(ctx context.Context, c config.Config) (string, error) {
 		found = append(found, fmt.Sprintf("%s at %s%s", version, node.Address, eviction))
 	}
 	found = append(found, "takes writes")
-	if layout == 0 {
+	switch layout {
+	case 0:
 		found = append(found, "new, no worker has started on it")
-	} else {
+	case redisstore.LayoutVersion:
 		found = append(found, fmt.Sprintf("layout %d", layout))
+	default:
+		found = append(found, fmt.Sprintf("layout %d, which a worker raises to %d when it starts", layout, redisstore.LayoutVersion))
 	}
 	for _, sentence := range report.LosesAll() {
 		found = append(found, "warning: "+sentence)

@@ -141,6 +141,10 @@ func knownLayout(ctx context.Context, client redis.Cmdable, prefix string) error
 			Detail: "the store has been emptied since this worker started: start a worker on it anew, which gives it its layout and rules",
 		}
 	}
+	if err == nil && version < redisstore.LayoutVersion {
+		return &fault.UnavailableError{Detail: fmt.Sprintf(
+			"the store has layout %d of a former version, as after a restore from a backup: start a worker on it anew, which raises it", version)}
+	}
 	return err
 }
 

@@ -153,6 +153,9 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 		logger.WarnContext(ctx, "the store keeps nothing", "detail", sentence)
 	}
 	warnOfSubmits(ctx, client, report, c, logger)
+	if err := upgradeLayout(ctx, client, c.Prefix, logger); err != nil {
+		return err
+	}
 	if err := redisstore.CheckLayout(ctx, client, c.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}

@@ -1,0 +1,42 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+)
+
+// upgradeLayout raises the layout of a store that a former version has left. While a worker
+// of that version runs it returns a *fault.UnavailableError, as that worker would misread
+// what this one writes. A worker that starts later refuses the store.
+func upgradeLayout(ctx context.Context, client redis.UniversalClient, prefix string, logger *slog.Logger) error {
+	layout, err := redisstore.ReadLayout(ctx, client, prefix)
+	if err != nil {
+		return fmt.Errorf("looking at the layout of the store: %w", err)
+	}
+	if layout == 0 || layout == redisstore.LayoutVersion {
+		return nil
+	}
+	running, err := queue.Workers(client, prefix)
+	if err != nil {
+		return err
+	}
+	if len(running) > 0 {
+		return &fault.UnavailableError{Detail: fmt.Sprintf(
+			"the store has layout %d, and workers of a former version use it, which can't read layout %d: stop them first;"+
+				" if they were killed, wait 10 seconds: %s", layout, redisstore.LayoutVersion, strings.Join(running, ", "))}
+	}
+	if err := redisstore.UpgradeLayout(ctx, client, prefix); err != nil {
+		return fmt.Errorf("upgrading the store: %w", err)
+	}
+	logger.InfoContext(ctx, "raised the layout of the store: programs of former versions refuse it from now on",
+		"from", layout, "to", redisstore.LayoutVersion)
+	return nil
+}
