@@ -1,15 +1,19 @@
 package tasks_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -283,5 +287,45 @@ func TestAHandOverLeavesRoomInTheStore(t *testing.T) {
 				require.Len(s, s.recorder.Deliveries(), count)
 			}, "1000/hour")
 		})
+	}
+}
+
+// Many workers look at the schedule about as often as one does, so that idle ones cost the
+// store little. One looks 12 to 24 times a minute.
+func TestManyWorkersLookAsOftenAsOne(t *testing.T) {
+	t.Parallel()
+	tellSlowly(t, func(s *story) {
+		s.horizon(time.Minute)
+		s.accepted(s.message("a", time.Hour))
+		keys, err := keyspace.NewKeys("")
+		require.NoError(s, err)
+		looks := &zrangeCalls{of: keys.WatchOf(0)} // a look reads each partition's list
+		s.hook = looks
+		for range 8 {
+			s.work(relaying)
+		}
+		s.until(time.Minute)
+		require.GreaterOrEqual(s, looks.made.Load(), int64(12))
+		require.LessOrEqual(s, looks.made.Load(), int64(31), "a turn lasts 2 seconds")
+	})
+}
+
+// zrangeCalls counts the ZRANGE of a key, which are in pipelines.
+type zrangeCalls struct {
+	of   string
+	made atomic.Int64
+}
+
+func (*zrangeCalls) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (*zrangeCalls) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (z *zrangeCalls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			if cmd.Name() == "zrange" && cmd.Args()[1] == z.of {
+				z.made.Add(1)
+			}
+		}
+		return next(ctx, cmds)
 	}
 }
