@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"os"
 	"strconv"
 	"testing"
 	"time"
 
-	"github.com/hibiken/asynq"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
@@ -19,14 +17,9 @@ import (
 func TestPitfall43TheLayoutIsRaisedOnceNoFormerWorkerRuns(t *testing.T) {
 	t.Parallel()
 	m, client, environ := elsewhere(t)
-	m.HSet("sl:meta", "layout", "1")
-
-	former := asynq.NewServerFromRedisClient(client, asynq.Config{
-		Queues: map[string]int{queue.Name(""): 1}, LogLevel: asynq.FatalLevel,
-	})
-	require.NoError(t, former.Start(asynq.HandlerFunc(func(context.Context, *asynq.Task) error { return nil })))
-	stop := former.Shutdown
-	defer func() { stop() }()
+	former := start(t, environ).started(t)
+	m.HSet("sl:meta", "layout", "1") // as if it were one
+	m.Del("sl:policy:default")
 	require.Eventually(t, func() bool {
 		workers, err := queue.Workers(client, "")
 		return err == nil && len(workers) == 1
@@ -43,8 +36,7 @@ func TestPitfall43TheLayoutIsRaisedOnceNoFormerWorkerRuns(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, workers, "those of another prefix do no harm")
 
-	former.Shutdown()
-	stop = func() {}
+	require.NoError(t, former.end(t))
 	worker := start(t, environ).started(t)
 	line := worker.logged(t, "raised the layout of the store: programs of former versions refuse it from now on")
 	require.EqualValues(t, 1, line["from"])
