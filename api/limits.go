@@ -120,7 +120,7 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 		if !rt.streams || rt.attended {
 			// The lines of a batch are answered while they come. One byte more than a body
 			// may have shows that it is too long.
-			r.Body = &body{ReadCloser: r.Body, ctx: ctx, place: here, most: s.limits.Body + 1}
+			r.Body = &body{ReadCloser: r.Body, ctx: ctx, place: here, most: s.limits.Body + 1, size: r.ContentLength}
 		}
 		rt.handle(w, r)
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -70,8 +71,10 @@ func (s *server) observe(next http.Handler) http.Handler {
 		}
 		ctx := context.WithValue(r.Context(), exchangeKey{}, e)
 		defer func() {
-			s.logger.DebugContext(ctx, "request answered", "route", e.route, "status", e.status,
-				"duration", s.now().Sub(began), "request_id", e.id)
+			if s.logger.Enabled(ctx, slog.LevelDebug) {
+				s.logger.DebugContext(ctx, "request answered", "route", e.route, "status", e.status,
+					"duration", s.now().Sub(began), "request_id", e.id)
+			}
 		}()
 		next.ServeHTTP(e, r.WithContext(ctx))
 	})

@@ -59,17 +59,22 @@ type body struct {
 	ctx   context.Context //nolint:containedctx // Read has none
 	place *place
 	most  int64
+	size  int64 // that the client says it has; negative for none
 
 	begun bool
 	ahead bytes.Buffer
 	err   error // after what was read ahead
 }
 
+// mostAtOnce bounds the memory for a body that has not come yet.
+const mostAtOnce = 4 << 10
+
 // Read reads the body.
 func (b *body) Read(p []byte) (int, error) {
 	if !b.begun {
 		b.begun = true
 		b.place.leave()
+		b.ahead.Grow(int(min(max(b.size, 0), mostAtOnce)) + bytes.MinRead)
 		_, b.err = io.CopyN(&b.ahead, b.ReadCloser, b.most)
 		if err := b.place.takeAgain(b.ctx); err != nil {
 			b.ahead.Reset()

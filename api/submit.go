@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -44,8 +45,8 @@ func (s *server) submit(r *http.Request, _ web.Query) (web.Answer, error) {
 	if o.Replayed {
 		return web.Done(o), nil
 	}
-	header := http.Header{"Location": {messagePath(o.User, o.ID)}}
-	return web.Answer{Status: http.StatusCreated, Header: header, Body: o}, nil
+	exchangeOf(r.Context()).Header().Set("Location", messagePath(o.User, o.ID))
+	return web.Answer{Status: http.StatusCreated, Body: o}, nil
 }
 
 func (s *server) dryRunRoute() route {
@@ -89,13 +90,13 @@ func (s *server) judge(r *http.Request, put func(context.Context, message.Messag
 
 // readMessage reads the message of a request, with the id that its header gives.
 func (s *server) readMessage(r *http.Request) (message.Message, error) {
-	text, err := s.bodies().ReadJSON(r)
+	text, err := s.bodies().ReadText(r)
 	if err != nil {
 		return message.Message{}, err
 	}
 	draft, err := message.DecodeDraft(text)
 	if err != nil {
-		return message.Message{}, err
+		return message.Message{}, cmp.Or(web.CheckJSON(text), err) // no draft, and perhaps no JSON
 	}
 	wrongKey := takeIdempotencyKey(&draft, r.Header)
 	m, err := draft.Message(message.ParseTime)

@@ -14,7 +14,7 @@ import (
 // defaults. Each part follows its length, so that different requests have different
 // input. It must never change: records outlive programs.
 func Fingerprint(m Message) [16]byte {
-	var text []byte
+	text := make([]byte, 0, 128+len(m.Title)+len(m.Body)) // enough for most
 	add := func(part string) {
 		text = binary.AppendUvarint(text, uint64(len(part)))
 		text = append(text, part...)
@@ -30,7 +30,7 @@ func Fingerprint(m Message) [16]byte {
 	} {
 		add(part)
 	}
-	for _, key := range slices.Sorted(maps.Keys(m.Data)) {
+	for _, key := range sortedKeys(m.Data) {
 		add(key)
 		add(m.Data[key])
 	}
@@ -41,6 +41,14 @@ func Fingerprint(m Message) [16]byte {
 	}
 	sum := sha256.Sum256(text)
 	return [16]byte(sum[:16])
+}
+
+// sortedKeys returns the keys of the data of a message, in order. Most messages have none.
+func sortedKeys(data map[string]string) []string {
+	if len(data) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(data))
 }
 
 func unixMilli(at time.Time) string {

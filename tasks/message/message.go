@@ -2,8 +2,6 @@ package message
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -111,7 +109,7 @@ func (m Message) validateContent(wrong *fault.InvalidErrors) {
 		wrong.Add(fault.Wrong("body", "body is not valid UTF-8"))
 	}
 	size, readable := len(m.Title)+len(m.Body), true
-	for _, key := range slices.Sorted(maps.Keys(m.Data)) {
+	for _, key := range sortedKeys(m.Data) {
 		size += len(key) + len(m.Data[key])
 		if readable && (!utf8.ValidString(key) || !utf8.ValidString(m.Data[key])) {
 			readable = false // one sentence for data

@@ -14,12 +14,13 @@ const TimeLayout = "2006-01-02T15:04:05.000Z"
 
 // MarshalText writes the time in TimeLayout.
 func (t Time) MarshalText() ([]byte, error) {
-	return t.UTC().AppendFormat(nil, TimeLayout), nil
+	return t.UTC().AppendFormat(make([]byte, 0, len(TimeLayout)), TimeLayout), nil
 }
 
 // MarshalJSON writes the time in TimeLayout, in quotes.
 func (t Time) MarshalJSON() ([]byte, error) {
-	return t.UTC().AppendFormat(nil, `"`+TimeLayout+`"`), nil
+	const quoted = `"` + TimeLayout + `"`
+	return t.UTC().AppendFormat(make([]byte, 0, len(quoted)), quoted), nil
 }
 
 // UnmarshalJSON reads an RFC 3339 time.

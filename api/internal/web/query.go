@@ -20,6 +20,9 @@ type Query map[string]string
 // ParseQuery reads the parameters of a request. A parameter that is not known, or that is
 // given twice, is an error: a misspelled "from" must not list everything.
 func ParseQuery(raw string, known []string) (Query, error) {
+	if raw == "" {
+		return nil, nil //nolint:nilnil // a Query without parameters
+	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return nil, BadRequest(http.StatusBadRequest, "query", raw, "name=value, joined by & and percent-encoded")

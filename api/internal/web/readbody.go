@@ -24,9 +24,27 @@ type BodyLimits struct {
 	Time time.Duration
 }
 
-// ReadJSON reads the body of a request, which must be JSON of any shape. What is no JSON at
-// all is a bad request; what message.CheckJSON refuses besides is an invalid field.
+// ReadJSON reads the body of a request, which must be JSON of any shape, see CheckJSON.
 func (l BodyLimits) ReadJSON(r *http.Request) ([]byte, error) {
+	text, err := l.ReadText(r)
+	if err != nil {
+		return nil, err
+	}
+	return text, CheckJSON(text)
+}
+
+// CheckJSON checks the text of a body, which must be JSON of any shape. What is no JSON at
+// all is a bad request; what message.CheckJSON refuses besides is an invalid field.
+func CheckJSON(text []byte) error {
+	err := message.CheckJSON(text, "body")
+	if err == nil || json.Valid(text) {
+		return err
+	}
+	return &Error{Status: http.StatusBadRequest, Outcome: message.OutcomeOf(err)}
+}
+
+// ReadText reads the body of a request that says it is JSON. Check the text.
+func (l BodyLimits) ReadText(r *http.Request) ([]byte, error) {
 	if err := CheckMediaType(r, "application/json"); err != nil {
 		return nil, err
 	}
@@ -47,12 +65,6 @@ func (l BodyLimits) ReadJSON(r *http.Request) ([]byte, error) {
 		}}
 	case err != nil:
 		return nil, BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+err.Error()+")")
-	}
-	if err := message.CheckJSON(text, "body"); err != nil {
-		if json.Valid(text) {
-			return nil, err
-		}
-		return nil, &Error{Status: http.StatusBadRequest, Outcome: message.OutcomeOf(err)}
 	}
 	return text, nil
 }
@@ -95,8 +107,10 @@ func ReadMembers[T any](
 // one.
 func CheckMediaType(r *http.Request, want ...string) error {
 	given := r.Header.Get("Content-Type")
-	if mediaType, _, err := mime.ParseMediaType(given); err != nil || !slices.Contains(want, mediaType) {
-		return BadRequest(http.StatusUnsupportedMediaType, "Content-Type", Printable(given), strings.Join(want, " or "))
+	if !slices.Contains(want, given) { // with parameters, or wrong
+		if mediaType, _, err := mime.ParseMediaType(given); err != nil || !slices.Contains(want, mediaType) {
+			return BadRequest(http.StatusUnsupportedMediaType, "Content-Type", Printable(given), strings.Join(want, " or "))
+		}
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return BadRequest(http.StatusUnsupportedMediaType, "Content-Encoding", Printable(encoding), "identity: a body as it is")

@@ -1,0 +1,145 @@
+package message
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// readDraft reads a draft without faults in one pass over its text. It reports false for
+// every text that has a fault, and for a name of a field that is written with escapes:
+// decodeFaulty reads these.
+func readDraft(text []byte) (Draft, bool) {
+	// draftReader finds a field that is given twice: the decoder would allocate a list of
+	// all names.
+	r := draftReader{in: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))}
+	if !r.read() {
+		return Draft{}, false
+	}
+	return r.draft, true
+}
+
+type draftReader struct {
+	in    *jsontext.Decoder
+	draft Draft
+	given [fieldCount]bool
+}
+
+// fieldCount is the number of fields of a draft.
+const fieldCount = 10
+
+func (r *draftReader) read() bool {
+	if !r.skip('{') {
+		return false
+	}
+	for r.in.PeekKind() == '"' {
+		if !r.readField() {
+			return false
+		}
+	}
+	if !r.skip('}') {
+		return false
+	}
+	_, err := r.in.ReadToken()
+	return errors.Is(err, io.EOF)
+}
+
+// readField reads a field and its value. A null is an absent field.
+func (r *draftReader) readField() bool {
+	name, err := r.in.ReadValue()
+	if err != nil {
+		return false
+	}
+	number, into := r.field(name)
+	if number < 0 || r.given[number] {
+		return false
+	}
+	r.given[number] = true
+	switch kind := r.in.PeekKind(); {
+	case kind == 'n':
+		return r.skip('n')
+	case into == nil:
+		return r.readData()
+	default:
+		*into, err = r.readText()
+		// A caller who means to send an id must not get a new one each time.
+		return err == nil && (*into != "" || into != &r.draft.ID)
+	}
+}
+
+// field returns the number of a field and where its text goes, nil for data. The number is
+// negative for a name that no field has.
+func (r *draftReader) field(name []byte) (number int, into *string) {
+	switch string(name) {
+	case `"id"`:
+		return 0, &r.draft.ID
+	case `"user"`:
+		return 1, &r.draft.User
+	case `"send_at"`:
+		return 2, &r.draft.SendAt
+	case `"category"`:
+		return 3, &r.draft.Category
+	case `"title"`:
+		return 4, &r.draft.Title
+	case `"body"`:
+		return 5, &r.draft.Body
+	case `"expires_at"`:
+		return 6, &r.draft.ExpiresAt
+	case `"on_conflict"`:
+		return 7, &r.draft.OnConflict
+	case `"shift_until"`:
+		return 8, &r.draft.ShiftUntil
+	case `"data"`:
+		return 9, nil
+	default:
+		return -1, nil
+	}
+}
+
+// readData reads an object of texts.
+func (r *draftReader) readData() bool {
+	if !r.skip('{') {
+		return false
+	}
+	for r.in.PeekKind() == '"' {
+		key, err := r.readText()
+		if err != nil {
+			return false
+		}
+		value, err := r.readText()
+		if _, twice := r.draft.Data[key]; err != nil || twice {
+			return false
+		}
+		if r.draft.Data == nil {
+			r.draft.Data = make(map[string]string)
+		}
+		r.draft.Data[key] = value
+	}
+	return r.skip('}')
+}
+
+var errNoText = errors.New("it is no text")
+
+// readText reads a text.
+func (r *draftReader) readText() (string, error) {
+	value, err := r.in.ReadValue()
+	if err != nil {
+		return "", err //nolint:wrapcheck // decodeFaulty says what is wrong
+	}
+	if value.Kind() != '"' {
+		return "", errNoText
+	}
+	if bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : len(value)-1]), nil
+	}
+	text, err := jsontext.AppendUnquote(nil, value)
+	return string(text), err //nolint:wrapcheck // decodeFaulty says what is wrong
+}
+
+// skip reads a token without a value of its own.
+func (r *draftReader) skip(kind jsontext.Kind) bool {
+	token, err := r.in.ReadToken()
+	return err == nil && token.Kind() == kind
+}
