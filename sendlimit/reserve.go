@@ -143,7 +143,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 		return keys, args
 	}
 	rec := r.Record
-	expires := "+" + strconv.FormatInt(t.options.ExpireAfter.Milliseconds(), 10)
+	expires := t.delays.expireAfter
 	if !rec.ExpiresAt.IsZero() {
 		expires = strconv.FormatInt(rec.ExpiresAt.UnixMilli(), 10)
 	}
@@ -151,7 +151,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	if scope.Uncounted {
 		counted = ""
 	}
-	args = append(args, t.options.LookAfter.Milliseconds(), t.options.Horizon.Milliseconds(),
+	args = append(args, t.delays.lookAfter, t.delays.horizon,
 		keyspace.WatchMember(r.User, r.ID, rec.Generation), expires, counted,
 		keyspace.RecordGeneration, rec.Generation, keyspace.RecordFingerprint, rec.Fingerprint, keyspace.RecordSendAt, sendAt)
 	if !rec.ExpiresAt.IsZero() {
@@ -160,7 +160,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	if rec.Category != "" {
 		args = append(args, keyspace.RecordCategory, rec.Category)
 	}
-	args = append(args, keyspace.SplitContent(rec.Content)...)
+	args = keyspace.AppendContent(args, rec.Content)
 	if scope.Uncounted {
 		args = append(args, keyspace.RecordUncounted, 1)
 	}

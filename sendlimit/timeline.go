@@ -170,6 +170,21 @@ type Timeline struct {
 	copiesStay time.Duration
 	rules      *judge.Rules
 	options    Options // complete
+	delays     delays
+}
+
+// delays are the options that each reserve spells for its script, so that a call does not
+// convert them.
+type delays struct {
+	lookAfter, horizon any // ms
+	expireAfter        string
+}
+
+func (o Options) delays() delays {
+	return delays{
+		lookAfter: o.LookAfter.Milliseconds(), horizon: o.Horizon.Milliseconds(),
+		expireAfter: "+" + strconv.FormatInt(o.ExpireAfter.Milliseconds(), 10),
+	}
 }
 
 // NewTimeline returns a timeline in the store behind client. The error is an
@@ -180,7 +195,7 @@ func NewTimeline(client redis.Scripter, o Options) (*Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Timeline{client: client, keys: keys, rules: o.Rules, options: o}
+	t := &Timeline{client: client, keys: keys, rules: o.Rules, options: o, delays: o.delays()}
 	if _, err := t.book(); err != nil {
 		return nil, err
 	}

@@ -4,12 +4,14 @@
 -- Its answer is that of fragments/decision.lua, in a third to half of the time: the code for
 -- other cases is not even defined. It leaves these to that code: more than MOST places, a long
 -- search, a shift, quiet hours, rules of categories, natural weeks and months, a change of
--- clocks or rules nearby, days that may be full, and an id that has a place.
+-- clocks or rules nearby, days that may be full if free times are asked for, and an id that
+-- has a place.
 --
--- Needs the locals of place/reserve.lua; sized, the window of a rule that may break.
+-- Needs the locals of place/reserve.lua; sized, the window of a rule that may break; near, if
+-- few, all places that the rules look at.
 if ARGV[6] == '' and ARGV[7] == '' and (ARGV[15] == '' or ARGV[15] == '-')
     and not string.find(ARGV[5], '|', 1, true)
-    and not (most ~= '' and call('ZCARD', timeline) - most >= 0) and not call('ZSCORE', timeline, id) then
+    and (ARGV[15] == '-' or most == '' or call('ZCARD', timeline) - most < 0) and not call('ZSCORE', timeline, id) then
   local MOST, MOST_CONFLICTS, HOPS, DAY, UNITS = 48, 10, 32, 86400000, {60000, 3600000, 86400000}
   local t, limits, windows, counts, rules, widest = asked, {}, {}, {}, 0, 0
   local looked_from, looked_till = tonumber(ARGV[12]), ARGV[13] + 1
@@ -114,7 +116,10 @@ if ARGV[6] == '' and ARGV[7] == '' and (ARGV[15] == '' or ARGV[15] == '-')
   end
 
   local reach_of_read = widest + sized
-  local near = widest > 0 and read(t - reach_of_read + 1, t + reach_of_read - 1) or widest == 0 and {}
+  -- Without free times, only what is within a window of t matters, and that has been read.
+  if ARGV[15] ~= '-' or not few then
+    near = widest > 0 and read(t - reach_of_read + 1, t + reach_of_read - 1) or widest == 0 and {}
+  end
   if near then
     local times, found, known = {}, {}, true
     for k = 2, #near, 2 do times[k / 2] = tonumber(near[k]) end

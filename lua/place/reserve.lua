@@ -82,17 +82,17 @@ if not (as_before and record) then
 end
 --@include watch
 if as_before then
-  local first = call('ZRANGE', timeline, ARGV[12], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
-  local free, outlived, sized = true, false, 0
-  if first[1] and first[2] - ARGV[13] > 0 then
+  local near = call('ZRANGE', timeline, ARGV[12], '+inf', 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
+  local free, outlived, sized, few, later = true, false, 0, true, near[1]
+  if later and near[2] - ARGV[13] > 0 then
     -- A place later than all that the rules look at outlives this one, unless this
     -- message expires later or no rule judges it.
     outlived = ARGV[4] ~= '' and not (record and ARGV[14] - asked > tonumber(ARGV[2]))
-  elseif first[1] then
-    local near = call('ZRANGE', timeline, ARGV[12], ARGV[13], 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
+  elseif later then
+    while near[#near] - ARGV[13] > 0 do near[#near], near[#near - 1] = nil, nil end
     local limit
     neighbours = #near / 2
-    local few = neighbours < FEW
+    few = neighbours < FEW
     if not few then neighbours = call('ZCOUNT', timeline, ARGV[12], ARGV[13]) end
     for word in string.gmatch(ARGV[4], '%S+') do
       if not limit then
@@ -131,7 +131,7 @@ if as_before then
   if free and call('ZADD', timeline, 'NX', ARGV[11], id) == 1 then
     -- Other places, later ones too, may have been taken under rules with other
     -- windows; a new timeline has no expiry.
-    if not outlived and call('PEXPIREAT', timeline, ARGV[14], 'GT') == 0 and not first[1] then
+    if not outlived and call('PEXPIREAT', timeline, ARGV[14], 'GT') == 0 and not later then
       call('PEXPIREAT', timeline, ARGV[14], 'NX')
     end
     if record then

@@ -16,25 +16,36 @@ const (
 // ContentFields lists the fields of a record that have its content, in order.
 // lua/fragments/content.lua has the same ones.
 func ContentFields() []string {
-	return []string{RecordContent, "1", "2", "3", "4", "5", "6", "7"}
+	names := make([]string, 0, contentFieldCount)
+	for _, field := range contentFields() {
+		name, _ := field.(string)
+		names = append(names, name)
+	}
+	return names
 }
 
-// SplitContent returns the fields and values of a content, in turns. There are none for an
-// empty content.
-func SplitContent(content []byte) []any {
+const contentFieldCount = 8
+
+// contentFields is ContentFields as arguments of a script, which nothing has to convert.
+func contentFields() [contentFieldCount]any {
+	return [...]any{RecordContent, "1", "2", "3", "4", "5", "6", "7"}
+}
+
+// AppendContent appends the fields and values of a content to the arguments of a script, in
+// turns. There are none for an empty content.
+func AppendContent(args []any, content []byte) []any {
 	if len(content) >= wholeFrom {
-		return []any{RecordContent, content}
+		return append(args, RecordContent, content)
 	}
-	var pairs []any
-	for _, field := range ContentFields() {
+	for _, field := range contentFields() {
 		if len(content) == 0 {
 			break
 		}
 		chunk := content[:min(contentChunk, len(content))]
 		content = content[len(chunk):]
-		pairs = append(pairs, field, chunk)
+		args = append(args, field, chunk)
 	}
-	return pairs
+	return args
 }
 
 // JoinContent returns the content that ContentFields have, nil without one.

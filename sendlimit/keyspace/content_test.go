@@ -15,7 +15,7 @@ func TestContentsAreSplitAndJoined(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		content := rapid.SliceOfN(rapid.Byte(), 1, 700).Draw(t, "content")
-		pairs := keyspace.SplitContent(content)
+		pairs := keyspace.AppendContent(nil, content)
 		fields := make(map[string]string)
 		for k := 0; k < len(pairs); k += 2 {
 			name, _ := pairs[k].(string)
@@ -33,6 +33,7 @@ func TestContentsAreSplitAndJoined(t *testing.T) {
 			return value, ok
 		}))
 	})
-	require.Empty(t, keyspace.SplitContent(nil))
+	require.Empty(t, keyspace.AppendContent(nil, nil))
+	require.Equal(t, []any{"before", keyspace.RecordContent, []byte("x")}, keyspace.AppendContent([]any{"before"}, []byte("x")))
 	require.Nil(t, keyspace.JoinContent(func(string) (string, bool) { return "", false }))
 }

@@ -48,12 +48,12 @@ func (u UserRules) Arguments(c Case, own int) []any {
 	if c.Alerts() {
 		alerts = set.alerts
 	}
-	ahead := any(reach.Milliseconds())
+	farthest := any(reach.Milliseconds())
 	if c.Places > 0 {
-		ahead = strconv.FormatInt(reach.Milliseconds(), 10) + " " + strconv.Itoa(c.Places) + " " + strconv.FormatInt(u.Book.Keep.Milliseconds(), 10)
+		farthest = u.Book.ahead.of(ahead{reach, u.Book.Keep, c.Places}, spellAhead)
 	}
 	return append(make([]any, 0, 9+own),
-		u.clock(c), keep, ahead, words, offsets, whose, quiet, alerts, u.settings(c.Scope))
+		u.clock(c), keep, farthest, words, offsets, whose, quiet, alerts, u.settings(c.Scope))
 }
 
 // clock tells the script the time, how long the rules may judge, or how long copies stay, see
@@ -66,7 +66,7 @@ func (u UserRules) clock(c Case) any {
 	case c.CopiesStay > 0:
 		return "~" + strconv.FormatInt(c.CopiesStay.Milliseconds(), 10)
 	case until > 0:
-		return "!" + strconv.FormatInt(until, 10)
+		return u.Book.untilWord.of(until, spellUntil)
 	default:
 		return ""
 	}

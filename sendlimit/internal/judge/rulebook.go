@@ -24,6 +24,9 @@ type Rulebook struct {
 	Keep     time.Duration // the longest of all: older places do not count
 	keep     any           // Keep, ms
 	until    atomic.Int64  // Unix ms; see Rules.UseUntil
+	// untilWord and ahead have the last arguments of scripts.
+	untilWord spelled[int64]
+	ahead     spelled[ahead]
 	// throttles says that some policy has a throttle.
 	throttles bool
 }
