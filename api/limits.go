@@ -91,9 +91,10 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 	}
 	pattern := rt.Method + " " + rt.Path
 	return func(w http.ResponseWriter, r *http.Request) {
-		exchangeOf(r.Context()).route = pattern
-		here := &place{among: places, most: most, what: what}
-		exchangeOf(r.Context()).place = here
+		e := exchangeOf(r.Context())
+		e.route = pattern
+		e.place = place{among: places, most: most, what: what}
+		here := &e.place
 		if err := here.take(); err != nil {
 			s.writeError(w, r, err)
 			return

@@ -21,7 +21,7 @@ type exchange struct {
 	route  string // method and pattern; "" if there is no such route
 	status int    // 0 until it is written
 	caller caller // once it is known
-	place  *place // once it has one
+	place  place  // once it has one
 }
 
 type exchangeKey struct{}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -12,15 +13,32 @@ import (
 // every text that has a fault, and for a name of a field that is written with escapes:
 // decodeFaulty reads these.
 func readDraft(text []byte) (Draft, bool) {
-	// draftReader finds a field that is given twice: the decoder would allocate a list of
-	// all names.
-	r := draftReader{in: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))}
-	if !r.read() {
+	in, _ := decoders.Get().(*jsontext.Decoder)
+	// draftReader finds a field that is given twice: the decoder would keep a list of all
+	// names.
+	in.Reset(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
+	r := draftReader{in: in}
+	ok := r.read()
+	in.Reset(noText{}) // it need not keep the text
+	decoders.Put(in)
+	if !ok {
 		return Draft{}, false
 	}
 	return r.draft, true
 }
 
+// decoders has decoders that are not in use.
+//
+//nolint:gochecknoglobals // a pool has no state that anybody sees
+var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(noText{}) }}
+
+// noText is an empty text.
+type noText struct{}
+
+// Read implements io.Reader.
+func (noText) Read([]byte) (int, error) { return 0, io.EOF }
+
+// draftReader reads one draft.
 type draftReader struct {
 	in    *jsontext.Decoder
 	draft Draft

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"sync"
 )
 
 // Answer is the answer of an operation that succeeded.
@@ -36,14 +37,38 @@ func (a Answer) WriteUnlessKnown(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotModified)
 }
 
-// usualAnswer is how many bytes most answers take at most.
-const usualAnswer = 512
+// encoder encodes one body at a time.
+type encoder struct {
+	text bytes.Buffer
+	json *json.Encoder
+}
+
+// encoders has encoders that are not in use.
+//
+//nolint:gochecknoglobals // a pool has no state that anybody sees
+var encoders = sync.Pool{New: func() any {
+	e := new(encoder)
+	e.json = json.NewEncoder(&e.text)
+	e.json.SetEscapeHTML(false)
+	return e
+}}
+
+// mostKept is the size of the largest buffer that is kept for other answers.
+const mostKept = 16 << 10
+
+// release keeps the encoder for other answers, unless its buffer has become large.
+func (e *encoder) release() {
+	if e.text.Cap() <= mostKept {
+		e.text.Reset()
+		encoders.Put(e)
+	}
+}
 
 func writeJSON(w http.ResponseWriter, contentType string, status int, body any) {
-	text := bytes.NewBuffer(make([]byte, 0, usualAnswer))
-	encoder := json.NewEncoder(text)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(body) // every body here can be encoded
+	e, _ := encoders.Get().(*encoder)
+	defer e.release()
+	_ = e.json.Encode(body) // every body here can be encoded
+	text := &e.text
 	h := w.Header()
 	values := [...]string{contentType, "no-store", "nosniff", strconv.Itoa(text.Len())} // in one piece of memory
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = values[0:1:1], values[1:2:2], values[2:3:3]
