@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -96,7 +95,10 @@ func (s *server) readMessage(r *http.Request) (message.Message, error) {
 	}
 	draft, err := message.DecodeDraft(text)
 	if err != nil {
-		return message.Message{}, cmp.Or(web.CheckJSON(text), err) // no draft, and perhaps no JSON
+		if malformed := web.CheckJSON(text); malformed != nil {
+			return message.Message{}, malformed
+		}
+		return message.Message{}, err
 	}
 	wrongKey := takeIdempotencyKey(&draft, r.Header)
 	m, err := draft.Message(message.ParseTime)

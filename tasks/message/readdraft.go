@@ -153,7 +153,7 @@ func (r *draftReader) readText() (string, error) {
 		return string(value[1 : len(value)-1]), nil
 	}
 	text, err := jsontext.AppendUnquote(nil, value)
-	return string(text), err //nolint:wrapcheck // decodeFaulty says what is wrong
+	return string(text), err
 }
 
 // skip reads a token without a value of its own.
