@@ -33,8 +33,8 @@ func workerCalls() []string {
 		"asynq deleteExpiredCompletedTasks", "asynq dequeue", "asynq done", "asynq enqueue", "asynq forward",
 		"asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages", "asynq listZSetEntries",
 		"asynq reclaimStateAggregationSets", "asynq retry", "asynq schedule", "asynq writeServerState",
-		"charge/hold_look", "charge/settle_hold", "client", "dial", "get policy", "hello", "hgetall accounts", "hgetall settings", "hgetall stats",
-		"hmget hold", "info memory", "message/claim", "message/hand_over", "message/look_turn", "message/renew", "message/settle", "mget rate", "notice/claim", "notice/put",
+		"charge/hold_look", "charge/settle_hold", "client", "dial", "get hold", "get policy", "hello", "hgetall accounts", "hgetall settings", "hgetall stats",
+		"info memory", "message/claim", "message/hand_over", "message/look_turn", "message/renew", "message/settle", "mget rate", "notice/claim", "notice/put",
 		"notice/settle", "notify", "rate/pause", "rate/permits_acquire", "rate/permits_give_back",
 		"rate/tokens_give_back", "rate/tokens_take", "sadd asynq:queues", "sismember asynq:queues",
 		"smembers policies", "time", "zadd asynq:lease", "zadd asynq:servers", "zadd asynq:workers", "zadd notices",
@@ -83,7 +83,7 @@ func (t crashTarget) comes() occasion {
 		return callsAlways
 	case slices.Contains([]string{"asynq getTaskInfo", "asynq listMessages", "asynq schedule", "message/renew", "sismember asynq:queues"}, t.call):
 		return callsOnLoss
-	case slices.Contains([]string{"hmget hold", "charge/hold_look", "charge/settle_hold"}, t.call):
+	case slices.Contains([]string{"get hold", "charge/hold_look", "charge/settle_hold"}, t.call):
 		return callsOnHold
 	case t.call == "rate/pause":
 		return callsOnPause

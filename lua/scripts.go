@@ -68,11 +68,12 @@ var Revive = script("message/revive")
 // letter, it removes only the entry.
 var Purge = script("message/purge")
 
-// Hold charges an account for a message that is about to be accepted, moved or
-// cancelled.
+// Hold charges an account, or a throttle, for messages that are about to be accepted,
+// moved or cancelled.
 var Hold = script("charge/hold")
 
-// SettleHold ends the hold of a change that was made, or that will not be made.
+// SettleHold ends the holds of changes that were made, and of changes that will not be
+// made.
 var SettleHold = script("charge/settle_hold")
 
 // Requote applies a changed quota to the alerts of a day of an account.

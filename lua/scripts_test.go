@@ -131,6 +131,8 @@ func (s script) counts(keys, args int) bool {
 		case bound.MatchString(p.text) && keys < most:
 		case p.open && open: // one for each of the keys that are any number
 			return args == allowed+1+keys-most
+		case p.open && strings.HasPrefix(p.text, "for each hold its attempt"): // pairs, at least one
+			return args >= allowed+2 && (args-allowed)%2 == 0
 		case p.open: // pairs, of which three come first
 			return args >= allowed+6 && (args-allowed)%2 == 0
 		case strings.HasPrefix(p.text, "of a retry: "), strings.HasPrefix(p.text, "of an alert: "):
@@ -186,7 +188,7 @@ func TestPitfall38NoNumberIsMadeAText(t *testing.T) {
 	concatenated := regexp.MustCompile(`(\S+) *\.\. *(\S+)`)
 	// What is a text for certain: an argument, a generation read from a record,
 	// an id, what string functions return.
-	text := regexp.MustCompile(`^([\w.]+\()*(ARGV\[\d+\]|KEYS\[#KEYS\]|prefix|kind|letter|subject|flag|words\[\d\]|words?|y|whole\(.*|[rf]\[2\]|(former_)?generation|former|new|nonce|(m\.)?id|other|user|KEYS\[1\]|name|policy|event\[1\]|records(_prefix)?|suffix|category|why|limit|window|account|unit|start|attempt|string\.gsub\(.*)[,)]*$`)
+	text := regexp.MustCompile(`^([\w.]+\()*(ARGV\[\d+\]|KEYS\[#KEYS\]|prefix|kind|letter|subject|flag|words\[\d\]|words?|y|whole\(.*|[rf]\[2\]|(former_)?generation|former|new|nonce|(m\.)?id|other|user|KEYS\[1\]|name|policy|event\[1\]|records(_prefix)?|suffix|category|why|limit|window|account|unit|start|attempt|beginning|key|hours_key|days_key|hour|day|t\.hours|string\.gsub\(.*)[,)]*$`)
 	literals := regexp.MustCompile(`'[^'\n]*'|"[^"\n]*"`)
 	for _, s := range scripts(t) {
 		code := strings.ReplaceAll(s.code, "string.format('%.0f', ", "whole(") // which keeps all digits

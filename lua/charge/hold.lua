@@ -1,107 +1,114 @@
--- charge/hold.lua: charges an account, or a throttle, for a message that is about to be
+-- charge/hold.lua: charges an account, or a throttle, for messages that are about to be
 -- accepted, moved or cancelled.
 --
--- The charge is a hold until it is known whether the change was made. The script
--- first settles the holds of ARGV[21]: what they give back is free for this one. A
--- repeated call with the same attempt returns the first answer and charges nothing.
+-- The charge is a hold until it is known whether the change was made. The holds of a call
+-- are judged in their order, each beside those before it. The script first settles the
+-- holds of ARGV[10]: what they give back is free for these. A repeated call with the same
+-- attempts returns the first answers and charges nothing.
 --
 -- KEYS[1]  holds of the partition (ZSET: attempt -> when to look, Unix ms)
--- KEYS[2]  the hold (HASH, see fragments/charge.lua)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  "sl:{p0042}:", the start of the keys of the account's partition
--- ARGV[3]  attempt, with which of its holds it is
--- ARGV[4]  account, or "~" and the name of a throttle, whose period is the hour below
--- ARGV[5]  user
--- ARGV[6]  message id
--- ARGV[7]  counters to charge: "hd", "h" of the hour, "d" of the day, or ""
--- ARGV[8]  start of the send time's hour, Unix ms; "" for a release
--- ARGV[9]  end of that hour, Unix ms; "" for a release
--- ARGV[10] limit of the hour; "" for none
--- ARGV[11] start of the send time's day, Unix ms; "" for a release
--- ARGV[12] end of that day, Unix ms; "" for a release
--- ARGV[13] limit of the day; "" for none
--- ARGV[14] 1 if the send time is now: its hour must be the present one
--- ARGV[15] start of the hour to give back once the change is made, Unix ms; "" for none
--- ARGV[16] start of the day to give back then, Unix ms; "" for none
--- ARGV[17] how long the change may take, ms
--- ARGV[18] how long after that a worker checks what became of it, ms
--- ARGV[19] percents of the day's limit that raise an alert; "" for none
--- ARGV[20] details of the alert, JSON
--- ARGV[21] attempts of holds whose changes were made, separated by spaces
+-- ARGV[3]  account, or "~" and the name of a throttle, whose period is the hour below
+-- ARGV[4]  limit of an hour; "" for none
+-- ARGV[5]  limit of a day; "" for none
+-- ARGV[6]  percents of the day's limit that raise an alert, "80,100"; "." for none
+-- ARGV[7]  details of the alert, JSON without spaces; "." for none
+-- ARGV[8]  how long a change may take, ms
+-- ARGV[9]  how long after that a worker checks what became of it, ms
+-- ARGV[10] attempts of holds whose changes were made, separated by spaces
+-- ARGV[11..] for each hold its attempt, with which of its holds it is, and its words, "." for
+--            none. No two attempts are the same. The words are:
+--            1 if the send time is now: its hour must be the present one; else 0
+--            start and end of the send time's hour, Unix ms; none for a release
+--            counters to charge: "hd", "h" of the hour, "d" of the day
+--            start and end of the send time's day, Unix ms; none for a release
+--            start of the hour and of the day to give back once the change is made
+--            message id
+--            user, which may have spaces
 --
--- Returns  {HELD, now, until when the change may be made, what the day is charged with
---          this, ids of notices raised ...}; the fourth is -1 if the day is not charged
---          or the call is repeated
---          {EXCEEDED, now, unit of the full counter, its count, its limit, ids of
---          notices raised ...}; of several full counters, the one whose period ends last
---          {OUTSIDE, now}  the hour is over, or is not the present one
---          {OVER, now}     the attempt was settled before
+-- Returns  {now, {ids of notices raised}, and for each hold four ...}. They are
+--          HELD, until when the change may be made, what the day is charged with this, 0;
+--          the third is -1 if the day is not charged or the call is repeated
+--          EXCEEDED, its count, its limit, 1 if it is the hour or 2 if it is the day that
+--          is full; of both, the one that ends last
+--          OUTSIDE, 0, 0, 0  the hour is over, or is not the present one
+--          OVER, 0, 0, 0     the attempt was settled before
 -- Cost     O(log n) in the partition's holds, for each attempt.
 
-if #KEYS ~= 2 or #ARGV ~= 21 then
+if #KEYS ~= 1 or not ARGV[11] or #ARGV % 2 ~= 0 then
   return redis.error_reply('ERR charge/hold.lua: wrong number of keys or arguments')
 end
 --@include moving
 
-local holds, hold, prefix, account = KEYS[1], KEYS[2], ARGV[2], ARGV[4]
+local holds, prefix, account = KEYS[1], ARGV[2], ARGV[3]
 local HELD, EXCEEDED, OUTSIDE, OVER = 0, 1, 2, 3
 --@include clock
---@include counters
---@include counters_change
 --@include alert
 --@include charge
 
-local before = redis.call('HMGET', hold, 'n', 's')
-if before[2] then return {OVER, now} end
-if before[1] then return {HELD, now, tonumber(before[1]), -1} end
-if ARGV[9] ~= '' then
-  if now >= tonumber(ARGV[9]) then return {OUTSIDE, now} end
-  if ARGV[14] == '1' and now < tonumber(ARGV[8]) then return {OUTSIDE, now} end
+local hour_limit, day_limit = tonumber(ARGV[4]) or math.huge, tonumber(ARGV[5]) or math.huge
+local WORDS = '^(%d) (%S+) (%S+) (%S+) (%S+) (%S+) '
+local attempts, keys = {}, {}
+for k = 11, #ARGV, 2 do
+  local attempt = ARGV[k]
+  attempts[#attempts + 1], keys[#keys + 1] = attempt, prefix .. 'h:' .. attempt
 end
 
-local notices = {}
-for attempt in string.gmatch(ARGV[21], '%S+') do
-  local notice = settle_hold(holds, attempt, true)
-  if notice then notices[#notices + 1] = notice end
+local answers = {now, {}}
+local function answer(i, status, a, b, c)
+  local at = 4 * i
+  answers[at - 1], answers[at], answers[at + 1], answers[at + 2] = status, a or 0, b or 0, c or 0
 end
 
-local counters = {}
-local function add(unit, start, ends, limit)
-  counters[#counters + 1] = {unit = unit, key = counter_key(account, unit, start),
-    limit = tonumber(limit) or math.huge, till = ends + COUNTER_KEPT}
-end
-local charges_hour, charges_day = ARGV[7] == 'hd' or ARGV[7] == 'h', ARGV[7] == 'hd' or ARGV[7] == 'd'
-if charges_hour then add('h', ARGV[8], ARGV[9], ARGV[10]) end
-if charges_day then add('d', ARGV[11], ARGV[12], ARGV[13]) end
-
-local refusing, day_used = check_counters(counters, 1), -1
-local reply
-if refusing then
-  reply = {EXCEEDED, now, refusing.unit, refusing.used, refusing.limit}
-else
-  local not_after = now + ARGV[17]
-  local fields = {'a', account, 'u', ARGV[5], 'i', ARGV[6], 'n', not_after}
-  local function note(name, value)
-    if value ~= '' then
-      fields[#fields + 1] = name
-      fields[#fields + 1] = value
-    end
+-- A hold that a call before made has its answer, and so has one whose hour is not right.
+local asked, hours, days, used = {}, {}, {}, new_counts()
+local hours_key, days_key = prefix .. 'q:' .. account .. ':h:', prefix .. 'q:' .. account .. ':d:'
+local before = redis.call('MGET', unpack(keys))
+for i = 1, #keys do
+  local present, hour, hour_ends, charged, day, day_ends = string.match(ARGV[10 + 2 * i], WORDS)
+  if not present then return redis.error_reply('ERR charge/hold.lua: a hold does not have its words') end
+  local ends = tonumber(hour_ends)
+  if before[i] == SETTLED then
+    answer(i, OVER)
+  elseif before[i] then
+    answer(i, HELD, not_after_of(before[i]), -1)
+  elseif ends and (now >= ends or present == '1' and now < tonumber(hour)) then
+    answer(i, OUTSIDE)
+  else
+    answer(i, HELD)
+    asked[#asked + 1] = i
+    hours[i] = (charged == 'hd' or charged == 'h') and used.add(hours_key .. hour, ends)
+    days[i] = (charged == 'hd' or charged == 'd') and used.add(days_key .. day, tonumber(day_ends))
   end
-  if charges_hour then note('h', ARGV[8]) end
-  note('H', ARGV[15])
-  note('D', ARGV[16])
-  if charges_day then
-    note('d', ARGV[11])
-    note('e', ARGV[12])
-    note('l', ARGV[13])
-    note('p', ARGV[19])
-    note('x', ARGV[20])
-  end
-  charge_counters(counters, 1)
-  if charges_day then day_used = counters[#counters].used end
-  redis.call('HSET', hold, unpack(fields))
-  redis.call('ZADD', holds, not_after + ARGV[18], ARGV[3])
-  reply = {HELD, now, not_after, day_used}
 end
-for k = 1, #notices do reply[#reply + 1] = notices[k] end
-return reply
+if not asked[1] then return answers end
+if ARGV[10] ~= '' then answers[2] = settle_holds(holds, ARGV[10], '') end
+used.read()
+
+local not_after = now + ARGV[8]
+local look = whole(not_after + ARGV[9])
+local beginning = table.concat({whole(not_after), account, ARGV[5] ~= '' and ARGV[5] or '.', ARGV[6], ARGV[7], ''}, ' ')
+local made, looks = {}, {}
+for n = 1, #asked do
+  local i = asked[n]
+  local hour, day, words = hours[i], days[i], ARGV[10 + 2 * i]
+  local hour_full, day_full = hour and hour.count >= hour_limit, day and day.count >= day_limit
+  if day_full and not (hour_full and hour.till >= day.till) then
+    answer(i, EXCEEDED, day.count, day_limit, 2)
+  elseif hour_full then
+    answer(i, EXCEEDED, hour.count, hour_limit, 1)
+  else
+    if hour then hour.count = hour.count + 1 end
+    if day then day.count = day.count + 1 end
+    answer(i, HELD, not_after, day and day.count or -1)
+    made[#made + 1], looks[#looks + 1] = keys[i], look
+    made[#made + 1], looks[#looks + 1] = beginning .. words, attempts[i]
+  end
+end
+if not made[1] then return answers end
+
+used.write()
+redis.call('MSET', unpack(made))
+redis.call('ZADD', holds, unpack(looks))
+return answers

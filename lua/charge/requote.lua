@@ -13,8 +13,8 @@
 -- ARGV[5]  end of the day, Unix ms
 -- ARGV[6]  limit of the day; 0 for none
 -- ARGV[7]  1 if the quota was raised, else 0
--- ARGV[8]  percents of the limit that raise an alert; "" for none
--- ARGV[9]  details of the alert, JSON
+-- ARGV[8]  percents of the limit that raise an alert, "80,100"; "." for none
+-- ARGV[9]  details of the alert, JSON; "." for none
 --
 -- Returns  {now, id of the notice raised, or ""}
 -- Cost     O(log n) in the partition's outbox.
@@ -33,6 +33,6 @@ if ARGV[7] == '1' and redis.call('EXISTS', flag) == 1 then
   redis.call('SET', flag, '0@' .. whole(limit), 'PXAT', day_until + FLAG_KEPT)
 end
 local used, percents = tonumber(redis.call('GET', KEYS[1]) or 0), {}
-for percent in string.gmatch(ARGV[8], '%S+') do percents[#percents + 1] = tonumber(percent) end
+for percent in string.gmatch(ARGV[8], '%d+') do percents[#percents + 1] = tonumber(percent) end
 if limit == 0 or used == 0 or #percents == 0 then return {now, ''} end
 return {now, raise(prefix, 'account_quota', 'a', account, day_from, day_until, used, limit, percents, ARGV[9]) or ''}

@@ -1,70 +1,153 @@
 -- charge: what an account, or a throttle, is charged for a message.
 --
--- The charge is a hold until it is known whether the change was made. A hold is a
--- HASH; a field's name is one letter, and an empty field is absent:
+-- The charge is a hold until it is known whether the change was made. A hold is a STRING
+-- with these words, "." for none:
 --
---   a  account, or "~" and the name of a throttle, whose period is the hour below
---   u  user and
---   i  id of the message
---   n  until when the change may be made, Unix ms
---   h  hour that is charged, its start, Unix ms
---   d  day that is charged, its start, Unix ms
---   H  hour to give back if the change is made, its start, Unix ms
---   D  day to give back if the change is made, its start, Unix ms
---   e  end of the day d, Unix ms
---   l  limit of the day d
---   p  percents of that limit that raise an alert, "80 100"
---   x  details of the alert, JSON
---   s  1, the only field of a settled hold: it stays for a while, so that a hold
---      with the same attempt is not taken a second time
+--   until when the change may be made, Unix ms
+--   account, or "~" and the name of a throttle, whose period is the hour below
+--   limit of the day
+--   percents of that limit that raise an alert, "80,100"
+--   details of the alert, JSON without spaces
+--   the words of the hold in the call of charge/hold.lua: present or not, start and end of
+--   the hour, counters that are charged, start and end of the day, hour and day to give
+--   back if the change is made, message id and user
+--
+-- A settled hold is SETTLED. It stays for a while, so that a hold with the same attempt is
+-- not taken a second time.
 --
 -- A counter is a STRING with the key "q:account:unit:start" after the prefix. The
 -- units h and d count what is charged in an hour and a day. The unit s counts a day
 -- without open holds; alerts go by it.
--- Needs now and prefix, "sl:{p0042}:" of the account's partition.
+-- Needs now, prefix, "sl:{p0042}:" of the account's partition, and fragments/alert.lua.
+local SETTLED = 's'
 local COUNTER_KEPT = 3600000 -- ms that a counter stays after its period, for holds settled late
-local ATTEMPT_KEPT = 60000 -- ms that a settled hold stays
+local ATTEMPT_KEPT = '60000' -- ms that a settled hold stays
 
-local function counter_key(account, unit, start)
-  return prefix .. 'q:' .. account .. ':' .. unit .. ':' .. start
-end
+-- not_after_of returns until when the change of an open hold may be made.
+local function not_after_of(hold) return tonumber(string.match(hold, '^%d+')) end
 
--- give_back takes one off a counter, never below zero. It creates no counter.
-local function give_back(account, unit, start)
-  if not start then return end
-  local key = counter_key(account, unit, start)
-  local used = tonumber(redis.call('GET', key) or 0)
-  if used > 1 then redis.call('DECR', key) elseif used == 1 then redis.call('DEL', key) end
-end
-
--- settle_hold ends a hold, unless it was settled before. If the change was made, the
--- charge stays and H and D are given back; otherwise the charge is given back. It
--- returns the id of the notice that this raises, if any, and whether the hold was
--- open. It removes before it writes: that works in a full store, too.
-local function settle_hold(holds, attempt, change_made)
-  local hold = prefix .. 'h:' .. attempt
-  local r = redis.call('HMGET', hold, 'a', 'h', 'd', 'H', 'D', 'e', 'l', 'p', 'x')
-  redis.call('ZREM', holds, attempt)
-  if not r[1] then return nil, false end
-  local account, day, ends = r[1], r[3], tonumber(r[6])
-  redis.call('DEL', hold)
-  redis.call('HSET', hold, 's', 1)
-  redis.call('PEXPIRE', hold, ATTEMPT_KEPT)
-  if not change_made then
-    give_back(account, 'h', r[2])
-    give_back(account, 'd', day)
-    return nil, true
+-- new_counts reads and writes the counters of many holds, each counter once. add returns a
+-- counter for read to read; write writes the count that it has by then. A counter with an
+-- end of its period expires by that, and another one keeps its TTL.
+local function new_counts()
+  local counts, list, keys, by_key = {}, {}, {}, {}
+  function counts.add(key, ends)
+    local c = by_key[key]
+    if not c then
+      c = {key = key, count = 0, before = 0, till = false}
+      list[#list + 1], keys[#keys + 1], by_key[key] = c, key, c
+    end
+    if ends then c.till = ends + COUNTER_KEPT end
+    return c
   end
-  give_back(account, 'h', r[4])
-  give_back(account, 'd', r[5])
-  give_back(account, 's', r[5])
-  if not day or now >= ends + COUNTER_KEPT then return nil, true end
-  local settled = counter_key(account, 's', day)
-  local used = redis.call('INCR', settled)
-  redis.call('PEXPIREAT', settled, ends + COUNTER_KEPT)
-  if not r[8] then return nil, true end
-  local percents = {}
-  for percent in string.gmatch(r[8], '%S+') do percents[#percents + 1] = tonumber(percent) end
-  local notice = raise(prefix, 'account_quota', 'a', account, day, ends, used, tonumber(r[7]), percents, r[9])
-  return notice, true
+  function counts.read()
+    local found = keys[1] and redis.call('MGET', unpack(keys))
+    for i = 1, #list do
+      local count = tonumber(found[i] or 0)
+      list[i].count, list[i].before = count, count
+    end
+  end
+  function counts.write()
+    for i = 1, #list do
+      local c = list[i]
+      if c.count ~= c.before then
+        if c.count == 0 then
+          redis.call('DEL', c.key)
+        elseif c.till then
+          redis.call('SET', c.key, c.count, 'PXAT', c.till)
+        else
+          redis.call('INCRBY', c.key, c.count - c.before)
+        end
+      end
+    end
+  end
+  return counts
+end
+
+-- give_back takes one off a counter, never below zero.
+local function give_back(counter)
+  if counter and counter.count > 0 then counter.count = counter.count - 1 end
+end
+
+-- Of a hold: account, limit, percents and details; the start of its hour; and its words from
+-- the charged counters to the day to give back.
+local HOLD = '^%d+ (%S+ %S+ %S+ %S+) %d (%S+) %S+ (%S+ %S+ %S+ %S+ %S+) '
+
+-- terms_of returns what ending a hold changes, but for its own hour. Many holds of a call
+-- have the same terms.
+local function terms_of(counts, common, charges, change_made)
+  local account, limit, percents, details = string.match(common, '^(%S+) (%S+) (%S+) (%S+)$')
+  local charged, day, day_ends, back_hour, back_day = string.match(charges, '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
+  local function counter(unit, start, ends)
+    return start ~= '.' and counts.add(prefix .. 'q:' .. account .. ':' .. unit .. ':' .. start, ends)
+  end
+  local charges_day = charged == 'hd' or charged == 'd'
+  if not change_made then
+    return {hours = (charged == 'hd' or charged == 'h') and prefix .. 'q:' .. account .. ':h:',
+      day = charges_day and counter('d', day)}
+  end
+  local t = {account = account, hour = counter('h', back_hour), day = counter('d', back_day),
+    settled_back = counter('s', back_day), starts = day, ends = tonumber(day_ends), details = details}
+  if charges_day and now < t.ends + COUNTER_KEPT then
+    t.settled = counter('s', day, t.ends)
+    if percents ~= '.' then
+      t.limit, t.percents = tonumber(limit), {}
+      for percent in string.gmatch(percents, '%d+') do t.percents[#t.percents + 1] = tonumber(percent) end
+    end
+  end
+  return t
+end
+
+-- settle_holds ends holds, unless they were settled before. The charge of a change that
+-- was made stays, and what it gives back is given back; so is the charge of a change that
+-- was not made. It takes the attempts of both, separated by spaces. It returns the ids of
+-- the notices that this raises, and how many of the holds were open. It removes before it
+-- writes: that works in a full store, too.
+local function settle_holds(holds, made, unmade)
+  local attempts, keys, counts = {}, {}, new_counts()
+  for attempt in string.gmatch(made, '%S+') do attempts[#attempts + 1] = attempt end
+  local count_made = #attempts
+  for attempt in string.gmatch(unmade, '%S+') do attempts[#attempts + 1] = attempt end
+  if not attempts[1] then return {}, 0 end
+  for i = 1, #attempts do
+    local attempt = attempts[i]
+    keys[i] = prefix .. 'h:' .. attempt
+  end
+
+  local found, seen, open, hours, known = redis.call('MGET', unpack(keys)), {}, {}, {}, {}
+  for i = 1, #keys do
+    if i == 1 or i == count_made + 1 then known = {} end
+    local hold, key = found[i], keys[i]
+    if hold and hold ~= SETTLED and not seen[key] then
+      seen[key] = true
+      local common, hour, charges = string.match(hold, HOLD)
+      local alike = known[common] or {}
+      known[common] = alike
+      local t = alike[charges] or terms_of(counts, common, charges, i <= count_made)
+      alike[charges] = t
+      open[i] = t
+      hours[i] = t.hours and counts.add(t.hours .. hour) or t.hour
+    end
+  end
+  counts.read()
+
+  local notices, settled = {}, 0
+  redis.call('ZREM', holds, unpack(attempts))
+  for i = 1, #keys do
+    local t = open[i]
+    if t then
+      settled = settled + 1
+      redis.call('SET', keys[i], SETTLED, 'PX', ATTEMPT_KEPT)
+      give_back(hours[i])
+      give_back(t.day)
+      give_back(t.settled_back)
+      if t.settled then t.settled.count = t.settled.count + 1 end
+      if t.percents then
+        local used = t.settled.count
+        notices[#notices + 1] = raise(prefix, 'account_quota', 'a', t.account, t.starts, t.ends, used, t.limit, t.percents, t.details)
+      end
+    end
+  end
+  counts.write()
+  return notices, settled
 end

@@ -31,23 +31,6 @@ const (
 	RecordUncounted   = "z"
 )
 
-// The fields of a hold. lua/fragments/charge.lua says more.
-const (
-	HoldAccount      = "a"
-	HoldUser         = "u"
-	HoldMessage      = "i"
-	HoldNotAfter     = "n"
-	HoldHour         = "h"
-	HoldDay          = "d"
-	HoldHourReturned = "H"
-	HoldDayReturned  = "D"
-	HoldDayEnd       = "e"
-	HoldDayLimit     = "l"
-	HoldAlertAt      = "p"
-	HoldDetails      = "x"
-	HoldSettled      = "s"
-)
-
 // The fields of a notice. lua/fragments/outbox.lua says more.
 const (
 	NoticeKind       = "k"

@@ -46,7 +46,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:e:<user>        ZSET  what ended and gave its place back: message id -> send time, Unix ms
 //	sl:{p0042}:stats:<account>:<day start>  HASH  what the account's messages came to on a day of its own
 //	sl:{p0042}:holds           ZSET  charges that are not settled: attempt -> when to look, Unix ms
-//	sl:{p0042}:h:<attempt>     HASH  such a charge, see lua/fragments/charge.lua. Of a throttle, "+in" or "+out" follows
+//	sl:{p0042}:h:<attempt>     STRING  such a charge, see lua/fragments/charge.lua. Of a throttle, "+in" or "+out" follows
 //	sl:{p0042}:q:<account>:<unit>:<start>  STRING  what an account is charged in an hour (h) or day (d), and of
 //	                           a day what is settled (s)
 //	sl:{p0042}:q:~<throttle>:h:<start>     STRING  what a throttle is charged in its minute or hour

@@ -111,6 +111,15 @@ type Charge struct {
 // Hold charges an account for a message that is about to get a place, or another
 // place.
 func (c *Charges) Hold(ctx context.Context, r Request) (Charge, error) {
+	a, err := r.asking()
+	if err != nil {
+		return Charge{}, err
+	}
+	return c.holdAll(ctx, a)
+}
+
+// asking returns the holds that a request needs.
+func (r Request) asking() (asking, error) {
 	var former charged
 	formerHold := ""
 	if r.Standing != nil {
@@ -118,13 +127,13 @@ func (c *Charges) Hold(ctx context.Context, r Request) (Charge, error) {
 		former = chargedBy(formerHold)
 	}
 	if err := r.check(); err != nil {
-		return Charge{}, err
+		return asking{}, err
 	}
 	var charges charged
 	if r.Account.Name != "" {
 		var err error
 		if charges.hour, charges.day, err = r.Account.Periods(r.At); err != nil {
-			return Charge{}, err
+			return asking{}, err
 		}
 	}
 	if !r.Throttle.IsZero() {
@@ -146,7 +155,7 @@ func (c *Charges) Hold(ctx context.Context, r Request) (Charge, error) {
 	if charges.back {
 		parts = append(parts, formerHolding(*r.Standing, attempt, former, r.Now))
 	}
-	return c.holdAll(ctx, attempt, formerHold, r, parts)
+	return asking{attempt, formerHold, r, parts}, nil
 }
 
 // check returns an *InvalidError for a request that is not valid.
@@ -175,7 +184,7 @@ func (c *Charges) HoldRelease(ctx context.Context, s messages.Standing, now time
 	if former.throttle != "" {
 		parts = append(parts, formerHolding(s, attempt, former, now))
 	}
-	return c.holdAll(ctx, attempt, s.Hold, r, parts)
+	return c.holdAll(ctx, asking{attempt, s.Hold, r, parts})
 }
 
 func checkCharge(account, user, id string) error {

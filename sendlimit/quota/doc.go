@@ -25,6 +25,10 @@
 // message that was scheduled for a later day before the change counts in the former
 // zone's day, and one that is scheduled after it in the new zone's.
 //
+// HoldEach makes the holds of several messages of an account in one call, each judged beside
+// those before it, and Settle ends the holds of a partition in one call: many cost the store
+// much less than as many calls.
+//
 // Due lists holds that nobody settled. Resolve settles one by reading the record:
 // it shows whether the change was made.
 //

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,49 +58,62 @@ const (
 	holdOver
 )
 
-func (c *Charges) hold(ctx context.Context, h holding) (Charge, error) {
+// exceededDay says that the day is full, and not the hour.
+const exceededDay = 2
+
+// hold makes the holds of one account, or of one throttle, in one call. They are judged in
+// their order. All are of the same Now, Tier and alert; see sharesCall. Only a single one
+// may take over holds that were made.
+func (c *Charges) hold(ctx context.Context, holdings []holding) ([]Charge, error) {
 	const doing = "charging an account"
-	answer, err := script.Run(ctx, c.client, lua.Hold, doing, c.holdKeys(h), c.holdArguments(h))
+	keys := []string{c.keys.Holds(holdings[0].Account.Name)}
+	answer, err := script.Run(ctx, c.client, lua.Hold, doing, keys, c.holdArguments(holdings))
 	if err != nil {
-		return Charge{}, err
+		return nil, err
 	}
 	in := script.Read(answer, doing)
-	status := in.Int(0)
-	charge := Charge{At: h.At, Now: in.Time(1)}
-	notices := len(answer)
-	switch status {
+	now, notices := in.Time(0), in.Nested(1)
+	charges := make([]Charge, len(holdings))
+	for i, h := range holdings {
+		charges[i] = h.charge(in, 2+4*i, now)
+	}
+	charges[0].Notices = notices.Strings(0)
+	in.Absorb(notices)
+	if in.Err == nil && len(answer) != 2+4*len(holdings) {
+		return nil, script.ReplyError(doing, fmt.Sprintf("%d elements for %d holds", len(answer), len(holdings)))
+	}
+	return charges, in.Err
+}
+
+// charge reads the answer for one hold, the four elements from the i-th on.
+func (h holding) charge(in *script.ReplyReader, i int, now time.Time) Charge {
+	charge := Charge{At: h.At, Now: now}
+	switch status := in.Int(i); status {
 	case holdHeld:
 		charge.Allowed = true
-		if used := in.Int(3); used >= 0 {
+		charge.Hold = sendlimit.Hold{NotAfter: in.Time(i + 1), Until: h.hour.Until}
+		if used := in.Int(i + 2); used >= 0 {
 			charge.Day = h.usage(calendar.Day, h.day, used, h.Tier.MessagesPerDay)
 		}
-		notices = 4
 	case holdExceeded:
-		charge.refuse(h.exceeded(in))
-		notices = 5
+		charge.refuse(h.exceeded(in, i))
 	case holdOutside:
 		charge.Code = fault.CodeOutsideHold
 	case holdOver:
 		charge.Code = fault.CodeHoldOver
 	default:
-		return Charge{}, script.ReplyError(doing, fmt.Sprintf("status %d", status))
+		in.Fail(i, "status of a hold")
 	}
-	for i := notices; i < len(answer); i++ {
-		charge.Notices = append(charge.Notices, in.String(i))
-	}
-	if charge.Allowed {
-		charge.Hold = sendlimit.Hold{NotAfter: in.Time(2), Until: h.hour.Until}
-	}
-	return charge, in.Err
+	return charge
 }
 
 // exceeded reads which of the two periods is used up.
-func (h holding) exceeded(in *script.ReplyReader) counters.Usage {
+func (h holding) exceeded(in *script.ReplyReader, i int) counters.Usage {
 	period, stretch := calendar.Hour, h.hour
-	if in.String(2) == "d" {
+	if in.Int(i+3) == exceededDay {
 		period, stretch = calendar.Day, h.day
 	}
-	return h.usage(period, stretch, in.Int(3), in.Int(4))
+	return h.usage(period, stretch, in.Int(i+1), in.Int(i+2))
 }
 
 func (h holding) usage(period calendar.Period, stretch calendar.Stretch, used, limit int64) counters.Usage {
@@ -120,29 +134,47 @@ func (c *Charge) refuse(usedUp counters.Usage) {
 	}
 }
 
-func (c *Charges) holdKeys(h holding) []string {
-	return []string{c.keys.Holds(h.Account.Name), c.keys.Hold(h.Account.Name, h.attempt)}
+// holdArguments returns the arguments of lua/charge/hold.lua.
+func (c *Charges) holdArguments(holdings []holding) []any {
+	first := holdings[0]
+	percents, details := first.alert()
+	args := make([]any, 0, 10+2*len(holdings))
+	args = append(args,
+		script.Milliseconds(first.Now), c.keys.Partitions[keyspace.Partition(first.Account.Name)], first.Account.Name,
+		limitArgument(first.Tier.MessagesPerHour), limitArgument(first.Tier.MessagesPerDay), percents, details,
+		c.within.Milliseconds(), c.look.Milliseconds(), strings.Join(first.made, " "))
+	for i := range holdings {
+		args = append(args, holdings[i].attempt, holdings[i].words())
+	}
+	return args
 }
 
-func (c *Charges) holdArguments(h holding) []any {
-	charged, present := "", 0
+// words spells a hold as an argument of the script, which keeps it. See readHold.
+func (h *holding) words() []byte {
+	charged := ""
 	if h.chargeHour {
 		charged += "h"
 	}
 	if h.chargeDay {
 		charged += "d"
 	}
+	words := make([]byte, 0, len(h.ID)+len(h.User)+96)
 	if h.Present {
-		present = 1
+		words = append(words, '1')
+	} else {
+		words = append(words, '0')
 	}
-	percents, details := h.alert()
-	return []any{
-		script.Milliseconds(h.Now), c.keys.Partitions[keyspace.Partition(h.Account.Name)], h.attempt, h.Account.Name, h.User, h.ID,
-		charged, script.Milliseconds(h.hour.From), script.Milliseconds(h.hour.Until), limitArgument(h.Tier.MessagesPerHour),
-		script.Milliseconds(h.day.From), script.Milliseconds(h.day.Until), limitArgument(h.Tier.MessagesPerDay),
-		present, script.Milliseconds(h.backHour), script.Milliseconds(h.backDay), c.within.Milliseconds(), c.look.Milliseconds(),
-		percents, details, strings.Join(h.made, " "),
-	}
+	word := func(text string) { words = append(append(words, ' '), text...) }
+	word(script.Word(h.hour.From))
+	word(script.Word(h.hour.Until))
+	word(cmp.Or(charged, script.NoValue))
+	word(script.Word(h.day.From))
+	word(script.Word(h.day.Until))
+	word(script.Word(h.backHour))
+	word(script.Word(h.backDay))
+	word(h.ID)
+	word(h.User)
+	return words
 }
 
 // limitArgument returns a limit as the script reads it: "" for none.
@@ -154,22 +186,25 @@ func limitArgument(limit int64) any {
 }
 
 // alert returns the percents of the day's quota at which the account's contact is
-// alerted, and the details of those notices; "" for none.
+// alerted, and the details of those notices, as words of a hold.
 func (h holding) alert() (percents string, details string) {
 	at := h.Tier.AlertAt
 	if at == nil {
 		at = policy.DefaultAlertAt()
 	}
 	if h.Account.Contact == "" || h.Tier.MessagesPerDay == 0 || len(at) == 0 {
-		return "", ""
+		return script.NoValue, script.NoValue
 	}
 	words := make([]string, len(at))
 	for i, percent := range at {
 		words[i] = strconv.Itoa(percent)
 	}
-	text, err := json.Marshal(map[string]string{"zone": h.Account.ZoneAt(h.day.Until.Add(-time.Millisecond))}) // a part of notices.Details
+	text, err := json.Marshal(map[string]string{"zone": h.alertZone()}) // a part of notices.Details
 	if err != nil {
 		text = nil // never: strings can always be encoded
 	}
-	return strings.Join(words, " "), string(text)
+	return strings.Join(words, ","), string(text)
 }
+
+// alertZone returns the time zone in which the day ends.
+func (h holding) alertZone() string { return h.Account.ZoneAt(h.day.Until.Add(-time.Millisecond)) }

@@ -2,6 +2,8 @@ package quota
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,12 +67,41 @@ func (s Settlement) appendCalls(calls []settleCall) []settleCall {
 	return calls
 }
 
+// settleTogether is how many holds a script settles in one call, which others wait for.
+const settleTogether = 64
+
+// settleGroup has holds of one partition, settled by one script.
+type settleGroup struct {
+	partition    int
+	made, unmade []string
+}
+
+// groupCalls groups holds by their partitions.
+func groupCalls(holds []settleCall) []*settleGroup {
+	var groups []*settleGroup
+	open := make(map[int]*settleGroup)
+	for _, s := range holds {
+		g := open[s.partition]
+		if g == nil || len(g.made)+len(g.unmade) == settleTogether {
+			g = &settleGroup{partition: s.partition}
+			groups, open[s.partition] = append(groups, g), g
+		}
+		if s.made {
+			g.made = append(g.made, s.hold)
+		} else {
+			g.unmade = append(g.unmade, s.hold)
+		}
+	}
+	return groups
+}
+
 func (c *Charges) settleAll(ctx context.Context, now time.Time, holds []settleCall) (notices []string, err error) {
 	const doing = "settling charges"
-	calls := make([]*redis.Cmd, len(holds))
+	groups := groupCalls(holds)
+	calls := make([]*redis.Cmd, len(groups))
 	_, err = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, s := range holds {
-			keys, args := c.settleCall(s, now)
+		for i, g := range groups {
+			keys, args := c.settleCall(g, now)
 			calls[i] = pipe.EvalSha(ctx, lua.SettleHold.Hash(), keys, args...)
 		}
 		return nil
@@ -85,7 +116,7 @@ func (c *Charges) settleAll(ctx context.Context, now time.Time, holds []settleCa
 		var failed error
 		switch v, problem := call.Result(); {
 		case redis.HasErrorPrefix(problem, "NOSCRIPT"): // a pipeline does not load it
-			keys, args := c.settleCall(holds[i], now)
+			keys, args := c.settleCall(groups[i], now)
 			answer, failed = script.Run(ctx, c.client, lua.SettleHold, doing, keys, args)
 		case problem != nil:
 			failed = store.Explain(problem, doing)
@@ -111,23 +142,19 @@ func firstError(first, second error) error {
 	return second
 }
 
-func (c *Charges) settleCall(s settleCall, now time.Time) ([]string, []any) {
-	change := 0
-	if s.made {
-		change = 1
+func (c *Charges) settleCall(g *settleGroup, now time.Time) ([]string, []any) {
+	return []string{c.keys.HoldsOf(g.partition)}, []any{
+		script.Milliseconds(now), c.keys.Partitions[g.partition], strings.Join(g.made, " "), strings.Join(g.unmade, " "),
 	}
-	return []string{c.keys.HoldsOf(s.partition)}, []any{script.Milliseconds(now), c.keys.Partitions[s.partition], s.hold, change}
 }
 
-// settled reads the reply of lua/charge/settle_hold.lua.
-func settled(answer script.Reply, doing string) (now bool, notices []string, err error) {
+// settled reads the reply of lua/charge/settle_hold.lua: how many holds this call settled,
+// and the ids of the notices.
+func settled(answer script.Reply, doing string) (count int64, notices []string, err error) {
 	in := script.Read(answer, doing)
-	now = in.Int(0) == 1
+	count = in.Int(0)
 	_ = in.Time(1)
-	for i := 2; i < len(answer); i++ {
-		notices = append(notices, in.String(i))
-	}
-	return now, notices, in.Err
+	return count, in.Strings(2), in.Err
 }
 
 // DueHold is a hold that was not settled in time.
@@ -186,18 +213,16 @@ func (e HoldEnd) String() string {
 // only some time after it was due: that clock may have been set back a little.
 func (c *Charges) Resolve(ctx context.Context, due DueHold, now time.Time) (HoldEnd, []string, error) {
 	const doing = "looking after a charge"
-	fields := []string{keyspace.HoldAccount, keyspace.HoldUser, keyspace.HoldMessage, keyspace.HoldNotAfter}
-	values, err := c.client.HMGet(ctx, c.keys.HoldOf(due.partition, due.Attempt), fields...).Result()
-	if err != nil {
+	text, err := c.client.Get(ctx, c.keys.HoldOf(due.partition, due.Attempt)).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return HoldOpen, nil, store.Explain(err, doing)
 	}
-	f := script.ReadFields(fields, values)
-	user, id, notAfter := f.Text(keyspace.HoldUser), f.Text(keyspace.HoldMessage), f.Time(keyspace.HoldNotAfter)
-	if err := f.Err(doing); err != nil {
-		return HoldOpen, nil, err
-	}
 	made := false
-	if f.Has(keyspace.HoldAccount) { // otherwise it was settled by now
+	if text != "" && text != settledHold { // otherwise it was settled by now
+		user, id, notAfter, err := readHold(text, doing)
+		if err != nil {
+			return HoldOpen, nil, err
+		}
 		answer, err := script.Run(ctx, c.client, lua.HoldLook, doing, []string{c.keys.Record(user, id)}, []any{script.Milliseconds(now)})
 		if err != nil {
 			return HoldOpen, nil, err
@@ -212,20 +237,37 @@ func (c *Charges) Resolve(ctx context.Context, due DueHold, now time.Time) (Hold
 			return HoldOpen, nil, nil
 		}
 	}
-	keys, args := c.settleCall(settleCall{due.partition, due.Attempt, made}, now)
+	keys, args := c.settleCall(groupCalls([]settleCall{{due.partition, due.Attempt, made}})[0], now)
 	answer, err := script.Run(ctx, c.client, lua.SettleHold, doing, keys, args)
 	if err != nil {
 		return HoldOpen, nil, err
 	}
-	this, notices, err := settled(answer, doing)
+	count, notices, err := settled(answer, doing)
 	switch {
 	case err != nil:
 		return HoldOpen, notices, err
-	case !this:
+	case count == 0:
 		return HoldGone, notices, nil
 	case made:
 		return HoldCharged, notices, nil
 	default:
 		return HoldGivenBack, notices, nil
 	}
+}
+
+// settledHold is what a settled hold is, see lua/fragments/charge.lua.
+const settledHold = "s"
+
+// readHold reads the message and the end of an open hold.
+func readHold(text, doing string) (user, id string, notAfter time.Time, err error) {
+	const words, ofID = 15, 13 // the last is the user, which may have spaces
+	in := strings.SplitN(text, " ", words)
+	if len(in) != words {
+		return "", "", notAfter, script.ReplyError(doing, fmt.Sprintf("a hold has %d of %d words", len(in), words))
+	}
+	ms, err := strconv.ParseInt(in[0], 10, 64)
+	if err != nil {
+		return "", "", notAfter, script.ReplyError(doing, "a hold does not begin with a time")
+	}
+	return in[words-1], in[ofID], time.UnixMilli(ms).UTC(), nil
 }

@@ -6,12 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -70,55 +68,6 @@ func throttleHolds(s *messages.Standing) []string {
 		}
 	}
 	return holds
-}
-
-// holdAll makes the holds of one attempt. If one is refused, it gives the others back.
-func (c *Charges) holdAll(ctx context.Context, attempt, former string, r Request, parts []holding) (Charge, error) {
-	all := Charge{Allowed: true, At: r.At, Now: r.Now}
-	hold := sendlimit.Hold{
-		Account: r.Account.Name, Throttle: r.Throttle, Attempt: attempt, Former: former,
-		NotAfter: time.UnixMilli(script.EndOfTime).UTC(), // what gives nothing and takes nothing may come late
-	}
-	for i, part := range parts {
-		one, err := c.hold(ctx, part)
-		if err != nil {
-			return Charge{Notices: all.Notices}, err
-		}
-		all.Notices, all.Now = append(all.Notices, one.Notices...), one.Now
-		if part.attempt == attempt {
-			all.Day = one.Day
-		}
-		if !one.Allowed {
-			all.refusedBy(one, r.Throttle, part.attempt != attempt)
-			return all, c.unhold(ctx, r.Now, parts[:i], &all)
-		}
-		if one.Hold.NotAfter.Before(hold.NotAfter) {
-			hold.NotAfter = one.Hold.NotAfter
-		}
-		if until := one.Hold.Until; !until.IsZero() && (hold.Until.IsZero() || until.Before(hold.Until)) {
-			hold.Until = until
-		}
-	}
-	all.Hold = hold
-	return all, nil
-}
-
-// unhold gives back holds that were made before another one was refused. What can't be given
-// back becomes due.
-func (c *Charges) unhold(ctx context.Context, now time.Time, parts []holding, all *Charge) error {
-	var calls []settleCall
-	for _, part := range parts {
-		calls = append(calls, settleCall{keyspace.Partition(part.Account.Name), part.attempt, false})
-		if part.chargeDay && all.Day.Used > 0 {
-			all.Day.Used--
-		}
-	}
-	if len(calls) == 0 {
-		return nil
-	}
-	notices, err := c.settleAll(ctx, now, calls)
-	all.Notices = append(all.Notices, notices...)
-	return err
 }
 
 // refusedBy takes over the refusal of one hold.

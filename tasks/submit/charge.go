@@ -23,6 +23,7 @@ import (
 // package quota.
 type charger struct {
 	charges *quota.Charges
+	holds   *holds
 	payers  *payers.Payers
 	settler *settler
 	stats   *stats.Stats
@@ -30,8 +31,7 @@ type charger struct {
 	logger  *slog.Logger
 }
 
-// newCharger returns a charger; raised receives the notices that charges raise. Close its
-// settler.
+// newCharger returns a charger; raised receives the notices that charges raise. Close it.
 func newCharger(
 	client redis.UniversalClient, o sendlimit.Options, clock *storeclock.Clock, raised func(context.Context, []string), logger *slog.Logger,
 ) (*charger, error) {
@@ -48,9 +48,15 @@ func newCharger(
 		return nil, err
 	}
 	return &charger{
-		charges: charges, payers: payers.New(accounts, clock.Local), stats: stats, clock: clock, logger: logger,
+		charges: charges, holds: newHolds(charges), payers: payers.New(accounts, clock.Local), stats: stats, clock: clock, logger: logger,
 		settler: newSettler(charges, stats, raised, logger),
 	}, nil
+}
+
+// close waits for holds under way and settles the remaining charges.
+func (c *charger) close() {
+	c.holds.wait()
+	c.settler.close()
 }
 
 // holder makes and ends holds, in the store or in a dry run.
@@ -66,7 +72,7 @@ type holder interface {
 
 // Hold charges an account in the store.
 func (c *charger) Hold(ctx context.Context, r quota.Request) (quota.Charge, error) {
-	charge, err := c.charges.Hold(ctx, r)
+	charge, err := c.holds.hold(ctx, r)
 	if err == nil {
 		c.settler.raised(ctx, charge.Notices)
 	}

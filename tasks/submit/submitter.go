@@ -126,7 +126,7 @@ func (s *Submitter) Announce(ctx context.Context, notices []string) {
 // written. The client stays open.
 func (s *Submitter) Close() error {
 	s.timers.Close()
-	s.charger.settler.close()
+	s.charger.close()
 	if s.batches != nil {
 		s.batches.Wait()
 	}

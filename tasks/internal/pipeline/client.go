@@ -6,7 +6,21 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/internal/gather"
 )
+
+const (
+	// Small pipelines, two at a time, measured best: one is read while the other runs.
+	mostCommands = 32
+	atOnce       = 2
+	// backlog is how many commands may wait for one node.
+	backlog = 4096
+)
+
+// node has the commands for one node of a cluster, or for the only server.
+type node = gather.Gatherer[redis.Cmder]
 
 // Client is a client of a store that sends the scripts of concurrent callers together. It
 // sends other commands as they are.
@@ -16,7 +30,7 @@ type Client struct {
 	cluster *redis.ClusterClient // nil for one server
 
 	mu      sync.Mutex
-	nodes   map[string]*node // by address
+	nodes   map[string]*node // by address; "" for the only server
 	running sync.WaitGroup
 }
 
@@ -51,7 +65,7 @@ func (c *Client) run(ctx context.Context, command, script string, keys []string,
 	}
 	to, err := c.nodeOf(ctx, keys)
 	if err == nil {
-		err = to.run(ctx, cmd)
+		err = to.Do(ctx, cmd)
 	}
 	if err != nil {
 		cmd = redis.NewCmd(ctx) // the other one may be on its way
@@ -74,7 +88,9 @@ func (c *Client) nodeOf(ctx context.Context, keys []string) (*node, error) {
 	defer c.mu.Unlock()
 	to, known := c.nodes[address]
 	if !known {
-		to = &node{address: address, running: &c.running, send: c.send}
+		to = gather.New(gather.Options{
+			AtOnce: atOnce, Together: mostCommands, Backlog: backlog, Full: func() error { return errFull(address) },
+		}, &c.running, c.send)
 		c.nodes[address] = to
 	}
 	return to, nil
@@ -90,4 +106,14 @@ func (c *Client) send(ctx context.Context, cmds []redis.Cmder) {
 	_, _ = c.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		return pipe.BatchProcess(ctx, cmds...)
 	})
+}
+
+// errFull returns the error of a command where as many wait for a node as may.
+func errFull(address string) error {
+	to := "Redis"
+	if address != "" {
+		to += " at " + address
+	}
+	return &fault.UnavailableError{Detail: fmt.Sprintf("%d commands wait for %s,"+
+		" and no more are at a time: try again in a moment", backlog, to)}
 }

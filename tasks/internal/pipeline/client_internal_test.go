@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
@@ -62,9 +64,7 @@ func TestScriptsShareRoundTrips(t *testing.T) {
 	require.Eventually(t, func() bool {
 		to, err := c.nodeOf(t.Context(), nil)
 		require.NoError(t, err)
-		to.mu.Lock()
-		defer to.mu.Unlock()
-		return len(to.waiting) == callers-atOnce || hook.shared.Load() > 0 // it took longer than slowAfter
+		return to.Waiting() == callers-atOnce || hook.shared.Load() > 0 // it took longer than groups may
 	}, 10*time.Second, time.Millisecond)
 	close(hook.release)
 	running.Wait()
@@ -120,5 +120,15 @@ func TestEachMasterHasPipelinesOfItsOwn(t *testing.T) {
 	require.Len(t, c.nodes, len(cluster.Addrs()))
 	for _, address := range cluster.Addrs() {
 		require.Contains(t, c.nodes, address)
+	}
+}
+
+func TestFewCommandsWaitForANode(t *testing.T) {
+	t.Parallel()
+	for address, name := range map[string]string{"": "Redis", "10.0.0.1:6379": "Redis at 10.0.0.1:6379"} {
+		err := errFull(address)
+		_, away := errors.AsType[*fault.UnavailableError](err)
+		require.True(t, away)
+		require.EqualError(t, err, "4096 commands wait for "+name+", and no more are at a time: try again in a moment")
 	}
 }

@@ -1,4 +1,4 @@
-package pipeline
+package gather
 
 import (
 	"context"
@@ -8,39 +8,40 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// door is a node that answers only while it is open.
+const atOnce, together, backlog = 2, 32, 100
+
+var errFull = errors.New("full")
+
+// door is a Gatherer whose groups end only while it is open.
 type door struct {
-	node
+	*Gatherer[int]
 
 	open    chan struct{}
 	running sync.WaitGroup
 	mu      sync.Mutex
 	sizes   []int
-	bounds  []time.Duration // for how long each pipeline may run; zero for ever
+	bounds  []time.Duration // for how long each group may run; zero for ever
 }
 
 func newDoor() *door {
 	d := &door{open: make(chan struct{})}
-	d.node.running = &d.running
-	d.send = func(ctx context.Context, cmds []redis.Cmder) {
+	full := func() error { return errFull }
+	d.Gatherer = New(Options{AtOnce: atOnce, Together: together, Backlog: backlog, Full: full}, &d.running, func(ctx context.Context, items []int) {
 		bound := time.Duration(0)
 		if deadline, ok := ctx.Deadline(); ok {
 			bound = time.Until(deadline)
 		}
 		d.mu.Lock()
-		d.sizes, d.bounds = append(d.sizes, len(cmds)), append(d.bounds, bound)
+		d.sizes, d.bounds = append(d.sizes, len(items)), append(d.bounds, bound)
 		d.mu.Unlock()
 		select {
 		case <-d.open:
 		case <-ctx.Done():
 		}
-	}
+	})
 	return d
 }
 
@@ -50,17 +51,17 @@ func (d *door) sent() (sizes []int, bounds []time.Duration) {
 	return d.sizes, d.bounds
 }
 
-// A caller waits as long as its own context. What waits is sent in pipelines that are full,
-// two at a time. What nobody waits for any more is not sent.
-func TestPipelinesOfANode(t *testing.T) {
+// A caller waits as long as its own context. What waits is done in groups that are full,
+// two at a time. What nobody waits for any more is not done.
+func TestWhatComesMeanwhileMakesTheNextGroups(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDoor()
-		const callers = atOnce + 3*mostCommands
+		const callers = atOnce + 3*together
 		var answered sync.WaitGroup
 		for range callers {
 			answered.Go(func() {
-				if err := d.run(t.Context(), redis.NewCmd(t.Context())); err != nil {
+				if err := d.Do(t.Context(), 1); err != nil {
 					t.Error(err)
 				}
 			})
@@ -71,28 +72,28 @@ func TestPipelinesOfANode(t *testing.T) {
 		began := time.Now()
 		ctx, done := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer done()
-		require.ErrorIs(t, d.run(ctx, redis.NewCmd(ctx)), context.DeadlineExceeded)
+		require.ErrorIs(t, d.Do(ctx, 1), context.DeadlineExceeded)
 		require.Equal(t, 200*time.Millisecond, time.Since(began))
-		require.ErrorIs(t, d.run(ctx, redis.NewCmd(ctx)), context.DeadlineExceeded, "it is not even added")
+		require.ErrorIs(t, d.Do(ctx, 1), context.DeadlineExceeded, "it is not even added")
 
 		close(d.open)
 		answered.Wait()
 		d.running.Wait()
 		require.Zero(t, d.senders)
 		sizes, bounds := d.sent()
-		require.Equal(t, []int{1, 1, mostCommands, mostCommands, mostCommands}, sizes)
+		require.Equal(t, []int{1, 1, together, together, together}, sizes)
 		require.Equal(t, []time.Duration{0, 0, within, within, within}, bounds)
 	})
 }
 
-// Pipelines that the node does not answer make room for others, on other connections.
-func TestASlowPipelineHoldsUpNobody(t *testing.T) {
+// Groups that take long make room for others.
+func TestASlowGroupHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDoor()
 		var answered sync.WaitGroup
 		add := func() {
-			answered.Go(func() { _ = d.run(t.Context(), redis.NewCmd(t.Context())) })
+			answered.Go(func() { _ = d.Do(t.Context(), 1) })
 			synctest.Wait()
 		}
 		for range atOnce + 1 {
@@ -126,8 +127,8 @@ func TestASlowPipelineHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// A pipeline runs for as long as one of its callers waits.
-func TestAPipelineEndsWithItsCallers(t *testing.T) {
+// A group runs for as long as one of its callers waits.
+func TestAGroupEndsWithItsCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDoor()
@@ -137,14 +138,14 @@ func TestAPipelineEndsWithItsCallers(t *testing.T) {
 			answered.Go(func() {
 				ctx, done := context.WithTimeout(t.Context(), timeout)
 				defer done()
-				_ = d.run(ctx, redis.NewCmd(ctx))
+				_ = d.Do(ctx, 1)
 			})
 		}
 		synctest.Wait()
-		d.mu.Lock()
+		d.Gatherer.mu.Lock()
 		d.senders = 0
 		d.startSender()
-		d.mu.Unlock()
+		d.Gatherer.mu.Unlock()
 		synctest.Wait()
 		sizes, bounds := d.sent()
 		require.Equal(t, []int{3}, sizes)
@@ -154,19 +155,14 @@ func TestAPipelineEndsWithItsCallers(t *testing.T) {
 	})
 }
 
-func TestFewCommandsWaitForANode(t *testing.T) {
+func TestNoMoreWaitThanMay(t *testing.T) {
 	t.Parallel()
-	for address, name := range map[string]string{"": "Redis", "10.0.0.1:6379": "Redis at 10.0.0.1:6379"} {
-		d := newDoor()
-		d.address, d.waiting, d.senders = address, make([]*call, backlog), atOnce
-		err := d.run(t.Context(), redis.NewCmd(t.Context()))
-		_, away := errors.AsType[*fault.UnavailableError](err)
-		require.True(t, away)
-		require.EqualError(t, err, "4096 commands wait for "+name+", and no more are at a time: try again in a moment")
-		d.waiting = d.waiting[1:]
-		ctx, done := context.WithTimeout(t.Context(), time.Millisecond)
-		defer done()
-		require.ErrorIs(t, d.run(ctx, redis.NewCmd(ctx)), context.DeadlineExceeded)
-		require.Len(t, d.waiting, backlog-1, "nobody waits for it")
-	}
+	d := newDoor()
+	d.waiting, d.senders = make([]*call[int], backlog), atOnce
+	require.ErrorIs(t, d.Do(t.Context(), 1), errFull)
+	d.waiting = d.waiting[1:]
+	ctx, done := context.WithTimeout(t.Context(), time.Millisecond)
+	defer done()
+	require.ErrorIs(t, d.Do(ctx, 1), context.DeadlineExceeded)
+	require.Equal(t, backlog-1, d.Waiting(), "nobody waits for it")
 }

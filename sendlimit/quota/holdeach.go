@@ -1,0 +1,72 @@
+package quota
+
+import (
+	"context"
+	"slices"
+)
+
+// holdTogether is how many holds a script makes in one call, which others wait for.
+const holdTogether = 64
+
+// Answer is the answer to one of several requests.
+type Answer struct {
+	Charge Charge
+	Err    error // as of Hold; Charge is zero
+}
+
+// HoldEach is Hold for each of several requests, in their order. Those in a row that charge
+// one account share a call of the store, which judges each beside those before it. A move
+// and a message with a throttle have calls of their own.
+func (c *Charges) HoldEach(ctx context.Context, requests ...Request) []Answer {
+	answers, asked := make([]Answer, len(requests)), make([]asking, len(requests))
+	for i, r := range requests {
+		asked[i], answers[i].Err = r.asking()
+	}
+	for first := 0; first < len(requests); {
+		after := first + 1
+		if answers[first].Err == nil && asked[first].mayShare() {
+			for after < len(requests) && after-first < holdTogether &&
+				answers[after].Err == nil && asked[first].shares(asked[after]) {
+				after++
+			}
+			c.holdShared(ctx, asked[first:after], answers[first:after])
+		} else if answers[first].Err == nil {
+			answers[first].Charge, answers[first].Err = c.holdAll(ctx, asked[first])
+		}
+		first = after
+	}
+	return answers
+}
+
+// mayShare reports whether a request can share its call with others.
+func (a asking) mayShare() bool {
+	return len(a.parts) == 1 && a.request.Account.Name != "" && a.request.Standing == nil
+}
+
+// shares reports whether two requests that may share a call have what all holds of one have
+// in common: the account with its limits, its alerts, and the time.
+func (a asking) shares(b asking) bool {
+	r, other := a.request, b.request
+	return b.mayShare() && r.Now.Equal(other.Now) &&
+		r.Account.Name == other.Account.Name && r.Account.Contact == other.Account.Contact &&
+		r.Tier.MessagesPerHour == other.Tier.MessagesPerHour && r.Tier.MessagesPerDay == other.Tier.MessagesPerDay &&
+		(r.Tier.AlertAt == nil) == (other.Tier.AlertAt == nil) && slices.Equal(r.Tier.AlertAt, other.Tier.AlertAt) &&
+		a.parts[0].alertZone() == b.parts[0].alertZone()
+}
+
+// holdShared makes holds in one call.
+func (c *Charges) holdShared(ctx context.Context, asked []asking, answers []Answer) {
+	parts := make([]holding, len(asked))
+	for i := range asked {
+		parts[i] = asked[i].parts[0]
+	}
+	held, err := c.hold(ctx, parts)
+	for i, a := range asked {
+		if err != nil {
+			answers[i].Err = err
+			continue
+		}
+		answers[i].Charge = a.begin()
+		a.add(&answers[i].Charge, parts[i], held[i])
+	}
+}
