@@ -144,7 +144,9 @@ local function settle_holds(holds, made, unmade)
       if t.settled then t.settled.count = t.settled.count + 1 end
       if t.percents then
         local used = t.settled.count
-        notices[#notices + 1] = raise(prefix, 'account_quota', 'a', t.account, t.starts, t.ends, used, t.limit, t.percents, t.details)
+        local notice = raise(prefix, 'account_quota', 'a', t.account, t.starts, t.ends, used, t.limit, t.percents,
+          t.details)
+        notices[#notices + 1] = notice
       end
     end
   end
