@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -182,7 +183,7 @@ func (s *chargeStory) stored() map[string]string {
 		case strings.HasSuffix(key, "}:holds"):
 			members, err := s.server.ZMembers(key)
 			require.NoError(s, err)
-			stored[key] = fmt.Sprint(len(members))
+			stored[key] = strconv.Itoa(len(members))
 			for _, attempt := range members {
 				require.True(s, s.server.Exists(strings.TrimSuffix(key, "holds")+"h:"+attempt))
 			}
