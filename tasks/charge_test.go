@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"context"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // charges makes an account with a tier of its own.
@@ -343,5 +345,54 @@ func TestADryRunJudgesQuotasAndLeavesNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, s.submit(s.paid("x", time.Hour)), check)
 		require.Equal(t, fault.CodeQuotaExceeded, check.Code)
+	})
+}
+
+// Submits of one account that come at once share calls of the store. The quota holds for them
+// together, whoever gives up meanwhile.
+func TestConcurrentSubmitsOfAnAccountShareHolds(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		const submits, quota = 64, 20
+		s.charges("acme", accounts.Tier{MessagesPerHour: quota}, "UTC")
+		s.accepted(s.paid("first", time.Minute)) // which learns the account
+		trips := countRoundTrips()
+		s.hook = trips
+		submitter := s.newSubmitterOn(taskstest.Open(s, s.newClient(), s.shared), submit.Options{})
+		ids, sent := make(chan string, submits), map[string][]string{"user-first": {"first"}}
+		var running sync.WaitGroup
+		for i := range submits {
+			running.Go(func() {
+				ctx, cancel := context.WithCancel(s.Context())
+				defer cancel()
+				if i%5 == 4 { // before its call, or in the middle of it
+					time.AfterFunc(time.Duration(i%4)*4*time.Millisecond, cancel)
+				}
+				id := "m" + strconv.Itoa(i)
+				outcome, err := submitter.Submit(ctx, s.paid(id, time.Minute))
+				if err == nil && outcome.Outcome == message.Accepted {
+					ids <- id
+				}
+				if i%5 != 4 {
+					require.NoError(s, err)
+				}
+			})
+		}
+		running.Wait()
+		close(ids)
+		for id := range ids {
+			sent["user-"+id] = []string{id}
+		}
+		require.LessOrEqual(s, len(sent), quota)
+		require.LessOrEqual(s, trips.trips["hold"], 3, "the first, and all that came meanwhile")
+		require.Positive(s, trips.trips["hold"])
+		s.work(relaying)
+		s.until(2 * time.Minute) // what nobody knows the end of is looked after
+		for i := range submits {
+			id := "m" + strconv.Itoa(i)
+			sent["user-"+id] = []string{id}
+		}
+		s.requireCharges(map[string]*time.Location{"acme": time.UTC}, sent)
+		require.LessOrEqual(s, len(s.recorder.Deliveries()), quota)
 	})
 }

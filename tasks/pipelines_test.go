@@ -16,8 +16,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
-// roundTrips is a client hook that counts the round trips with a claim or a settlement, and
-// their scripts. Each takes a while.
+// roundTrips is a client hook that counts the round trips with a claim, a settlement or a hold,
+// and their scripts. Each takes a while.
 type roundTrips struct {
 	takes time.Duration
 	cut   func(scripts int) bool // whether the connection is cut in the middle of the replies
@@ -31,7 +31,7 @@ func countRoundTrips() *roundTrips {
 	return &roundTrips{takes: 5 * time.Millisecond, trips: make(map[string]int), scripts: make(map[string]int)}
 }
 
-// count counts a round trip, and returns how many claims and settlements it has.
+// count counts a round trip, and returns how many of these scripts it has.
 func (r *roundTrips) count(cmds ...redis.Cmder) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,6 +43,8 @@ func (r *roundTrips) count(cmds ...redis.Cmder) int {
 				names["claim"]++
 			case lua.Settle.Hash():
 				names["settle"]++
+			case lua.Hold.Hash():
+				names["hold"]++
 			}
 		}
 	}
