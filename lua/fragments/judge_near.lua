@@ -157,15 +157,15 @@ if ARGV[6] == '' and ARGV[7] == '' and (ARGV[15] == '' or ARGV[15] == '-')
     elseif #found == 0 then
       free = true
     else
-      local later, earlier = 0, 0
+      local after, before = 0, 0
       if ARGV[15] == '' then
         local n, mirrored = #times, {}
         for k = 1, n do mirrored[k] = -times[n + 1 - k] end
-        later = next_free(1, now + reach_ms, times, t + reach_of_read)
-        if later and t > now then earlier = next_free(-1, now, mirrored, reach_of_read - t) end
+        after = next_free(1, now + reach_ms, times, t + reach_of_read)
+        if after and t > now then before = next_free(-1, now, mirrored, reach_of_read - t) end
       end
-      if later and earlier then
-        return {1, now, t, 0, later, 0, earlier, 0, '', unpack(found)} -- 1: SEND_LIMIT
+      if after and before then
+        return {1, now, t, 0, after, 0, before, 0, '', unpack(found)} -- 1: SEND_LIMIT
       end
     end
   end

@@ -140,8 +140,10 @@ func TestWatchMembersReadBack(t *testing.T) {
 			require.Equal(t, []string{user, id, generation}, []string{u, i, g})
 		}
 	}
-	for _, member := range []string{"", "g", "g/a", "/a/alice", "g//alice", "g/a/", "g/ä/alice", "g/a/\x00", "g/a/\xff", "g/~a/alice",
-		"g/~" + strings.Repeat("A", 21) + "B/alice", "g/a~" + strings.Repeat("A", 22) + "/", "g/~" + strings.Repeat("A", 22)} {
+	for _, member := range []string{
+		"", "g", "g/a", "/a/alice", "g//alice", "g/a/", "g/ä/alice", "g/a/\x00", "g/a/\xff", "g/~a/alice",
+		"g/~" + strings.Repeat("A", 21) + "B/alice", "g/a~" + strings.Repeat("A", 22) + "/", "g/~" + strings.Repeat("A", 22),
+	} {
 		_, _, _, ok := keyspace.ParseWatchMember(member)
 		require.False(t, ok, "%q", member)
 	}

@@ -111,15 +111,15 @@ func (s *Messages) Watched(wanted ...string) {
 }
 
 // WatchedOf returns the entries of the watch list of a user's partition, near and far.
-func WatchedOf(t testing.TB, client redis.Cmdable, keys keyspace.Keys, user string) map[string]time.Time {
-	t.Helper()
+func WatchedOf(tb testing.TB, client redis.Cmdable, keys keyspace.Keys, user string) map[string]time.Time {
+	tb.Helper()
 	watched := make(map[string]time.Time)
 	for _, list := range keys.WatchLists(keyspace.Partition(user)) {
-		entries, err := client.ZRangeWithScores(t.Context(), list, 0, -1).Result()
-		require.NoError(t, err)
+		entries, err := client.ZRangeWithScores(tb.Context(), list, 0, -1).Result()
+		require.NoError(tb, err)
 		for _, e := range entries {
 			member, ok := e.Member.(string)
-			require.True(t, ok)
+			require.True(tb, ok)
 			watched[member] = time.UnixMilli(int64(e.Score)).UTC()
 		}
 	}
@@ -128,15 +128,15 @@ func WatchedOf(t testing.TB, client redis.Cmdable, keys keyspace.Keys, user stri
 
 // BringNear brings near what is due soon after now, of a user's partition alone: a look at
 // all of them takes the embedded store long. A zero now means the server's clock.
-func BringNear(t testing.TB, client redis.Scripter, keys keyspace.Keys, user string, now time.Time) {
-	t.Helper()
+func BringNear(tb testing.TB, client redis.Scripter, keys keyspace.Keys, user string, now time.Time) {
+	tb.Helper()
 	lists := keys.WatchLists(keyspace.Partition(user))
 	slices.Reverse(lists)
 	at := any("")
 	if !now.IsZero() {
 		at = now.UnixMilli()
 	}
-	require.NoError(t, lua.BringNear.Run(t.Context(), client, lists, at, 1000).Err())
+	require.NoError(tb, lua.BringNear.Run(tb.Context(), client, lists, at, 1000).Err())
 }
 
 // Confirm confirms that the queue has the message "a".
