@@ -31,8 +31,9 @@ func (w *WatchList) FarTurn(ctx context.Context) (bool, error) {
 
 // BringNear moves the entries of the far lists that are due within five minutes of now to the
 // near lists, where Due finds them, and returns how many it moved. It takes some 64 round
-// trips, and one or more for each partition that has such entries. Where some partitions
-// can't be read it goes on, and returns the first error.
+// trips, and one or more for each partition that has such entries. If nothing is due, the
+// store spends some 20 ms on it. Where some partitions can't be read it goes on, and returns
+// the first error.
 func (w *WatchList) BringNear(ctx context.Context, now time.Time) (moved int, failed error) {
 	var has [keyspace.Partitions]bool
 	first := redis.ZRangeArgs{Start: "-inf", Stop: now.Add(near).UnixMilli(), ByScore: true, Count: 1}

@@ -153,16 +153,12 @@ func (t *Totals) count(name string, n int) {
 func (r *Refit) Occupied(ctx context.Context) ([]bool, error) {
 	occupied := make([]bool, keyspace.Partitions)
 	oldest := redis.ZRangeArgs{Start: 0, Stop: 0}
-	for list := range keyspace.FarLists + 1 {
-		key := func(partition int) string { return r.keys.WatchLists(partition)[list] }
-		err := script.EachPartition(ctx, r.client, messages.ReadingWatchList, key, oldest, func(partition int, _ redis.Z) {
+	err := r.keys.EachWatchList(func(key func(partition int) string) error {
+		return script.EachPartition(ctx, r.client, messages.ReadingWatchList, key, oldest, func(partition int, _ redis.Z) {
 			occupied[partition] = true
 		})
-		if err != nil {
-			return occupied, err
-		}
-	}
-	return occupied, nil
+	})
+	return occupied, err
 }
 
 // Partition looks at the users of one partition, from 0 to Partitions - 1, and
