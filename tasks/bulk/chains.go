@@ -11,22 +11,12 @@ import (
 // The lines of one user take longest, since they are judged one after the other. While
 // one of them is judged, w workers judge w lines. So a chain of n lines has to start n*w
 // lines before its place in the file.
-//
-// A line takes longer the more others are judged beside it. So while a chain is late, lines
-// of other chains are judged only as long as half of the workers have work. A chain is late
-// if half of the workers judge all waiting lines sooner than a single one judges the chain:
-// then the others would only wait for it.
 type chains struct {
 	mu     sync.Mutex
-	ready  sync.Cond // a line may be taken, or no more lines come
+	ready  sync.Cond // a line can be taken, or no more lines come
 	users  map[string]*chain
 	idle   chainHeap // chains that no worker has
 	closed bool
-
-	waiting int // lines that nobody judges yet
-	taken   int // chains that workers have
-	late    int // of them
-	held    int // workers that wait although there is a line
 }
 
 // chain has the waiting lines of a user, in order.
@@ -34,7 +24,6 @@ type chain struct {
 	user  string
 	jobs  []*job
 	index int // in the heap; -1 while a worker has one
-	late  bool
 }
 
 func newChains(workers int) *chains {
@@ -48,7 +37,6 @@ func newChains(workers int) *chains {
 func (c *chains) add(j *job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.waiting++
 	user := j.line.Message.User
 	of, known := c.users[user]
 	if !known {
@@ -69,28 +57,14 @@ func (c *chains) add(j *job) {
 func (c *chains) take() (of *chain, j *job, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for !c.mayTake() {
-		if len(c.idle.chains) > 0 {
-			c.held++
-			c.ready.Wait()
-			c.held--
-			continue
-		}
+	for len(c.idle.chains) == 0 {
 		if c.closed {
 			return nil, nil, false
 		}
 		c.ready.Wait()
 	}
 	of, _ = heap.Pop(&c.idle).(*chain)
-	if of.late = c.isLate(of); of.late {
-		c.late++
-	}
-	c.taken++
-	c.waiting--
 	j, of.jobs = of.jobs[0], of.jobs[1:]
-	if c.held > 0 && c.mayTake() {
-		c.ready.Signal() // those held have missed what said so
-	}
 	return of, j, true
 }
 
@@ -98,34 +72,13 @@ func (c *chains) take() (of *chain, j *job, ok bool) {
 func (c *chains) giveBack(of *chain) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.taken--
-	if of.late {
-		c.late--
-	}
 	if len(of.jobs) == 0 {
 		delete(c.users, of.user)
-	} else {
-		heap.Push(&c.idle, of)
+		return
 	}
+	heap.Push(&c.idle, of)
 	c.ready.Signal()
 }
-
-// mayTake reports whether there is a line that a worker may take.
-func (c *chains) mayTake() bool {
-	if len(c.idle.chains) == 0 {
-		return false
-	}
-	return c.taken < c.half() || c.isLate(c.idle.chains[0]) || c.late == 0
-}
-
-// isLate reports whether a chain that no worker has is late. No other chain waits for the
-// last line of one.
-func (c *chains) isLate(of *chain) bool {
-	return len(of.jobs) > 1 && c.half()*len(of.jobs) > c.waiting
-}
-
-// half returns half of the workers, at least one.
-func (c *chains) half() int { return (c.idle.workers + 1) / 2 }
 
 // close says that no more lines come.
 func (c *chains) close() {

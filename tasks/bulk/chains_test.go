@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,47 +42,6 @@ func TestALongChainBeginsInTime(t *testing.T) {
 				best := time.Duration((others + long) / lanes * int(each))
 				require.InDelta(t, best.Milliseconds(), time.Since(began).Milliseconds(), float64(best.Milliseconds())*0.1,
 					"no more than a tenth above what the work takes on all lanes")
-			})
-		})
-	}
-}
-
-// While one user's lines take longest, only as many others are judged beside them as are done
-// by then: each line takes longer the more are judged at a time. Afterwards all lanes work.
-func TestALateChainHasFewBesideIt(t *testing.T) {
-	t.Parallel()
-	const (
-		lanes = 8
-		each  = time.Millisecond
-	)
-	for _, row := range []struct {
-		name          string
-		whale, others int
-		window        int
-		crowded       int // lines at most that more than half of the lanes judged
-		within        int // ms
-	}{
-		{"to the end", 100, 200, 4096, 4 * lanes, 101},
-		{"then others", 30, 500, 64, 500, 90}, // 133 ms if the held lanes did not go on
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				users := append(the("whale", row.whale), several(row.others)...)
-				file, got, began := &file{end: io.EOF, users: users}, &sink{}, time.Now()
-				var beside, crowded atomic.Int64
-				err := bulk.Run(t.Context(), file.next, func(ctx context.Context, m message.Message) (message.Outcome, error) {
-					defer beside.Add(-1)
-					if beside.Add(1) > lanes/2 {
-						crowded.Add(1)
-					}
-					time.Sleep(each)
-					return accept(ctx, m)
-				}, got, bulk.Options{Lanes: lanes, Window: row.window})
-				require.NoError(t, err)
-				got.requireFirst(t, len(users)+1)
-				require.LessOrEqual(t, int(crowded.Load()), row.crowded)
-				require.LessOrEqual(t, time.Since(began).Milliseconds(), int64(row.within))
 			})
 		})
 	}

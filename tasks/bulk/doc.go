@@ -7,7 +7,7 @@
 //	           in order               judge     back in order
 //
 // The user with the most lines determines how long a run takes, so long chains start
-// first, and few lines are judged beside one that is late. The number of lines that are read and not yet handed on is bounded: memory does
+// first. The number of lines that are read and not yet handed on is bounded: memory does
 // not grow with the input.
 //
 // A dry run keeps a trace of each line in the store, by which the user's later lines are
