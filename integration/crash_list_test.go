@@ -34,11 +34,11 @@ func workerCalls() []string {
 		"asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages", "asynq listZSetEntries",
 		"asynq reclaimStateAggregationSets", "asynq retry", "asynq schedule", "asynq writeServerState",
 		"charge/hold_look", "charge/settle_hold", "client", "dial", "get hold", "get policy", "hello", "hgetall accounts", "hgetall settings", "hgetall stats",
-		"info memory", "message/claim", "message/hand_over", "message/look_turn", "message/renew", "message/settle", "mget rate", "notice/claim", "notice/put",
+		"info memory", "message/bring_near", "message/claim", "message/hand_over", "message/look_turn", "message/renew", "message/settle", "mget rate", "notice/claim", "notice/put",
 		"notice/settle", "notify", "rate/pause", "rate/permits_acquire", "rate/permits_give_back",
 		"rate/tokens_give_back", "rate/tokens_take", "sadd asynq:queues", "sismember asynq:queues",
 		"smembers policies", "time", "zadd asynq:lease", "zadd asynq:servers", "zadd asynq:workers", "zadd notices",
-		"zadd watch", "zrange changing", "zrange gathered", "zrange holds", "zrange notices", "zrange watch",
+		"zadd watch", "zrange changing", "zrange far", "zrange gathered", "zrange holds", "zrange notices", "zrange watch",
 		"zrangebyscore changes", "zrem asynq:servers", "zrem asynq:workers", "zrem gathered", "zrevrange changes",
 	}
 }
@@ -98,8 +98,8 @@ func (t crashTarget) comes() occasion {
 		return callsLate
 	case slices.Contains([]string{
 		"asynq dequeue", "asynq forward", "asynq listLeaseExpired", "asynq reclaimStateAggregationSets",
-		"asynq writeServerState", "client", "dial", "get policy", "hello", "message/look_turn", "mget rate",
-		"sadd asynq:queues", "smembers policies", "time", "zadd asynq:servers", "zrange changing", "zrange gathered",
+		"asynq writeServerState", "client", "dial", "get policy", "hello", "message/bring_near", "message/look_turn", "mget rate",
+		"sadd asynq:queues", "smembers policies", "time", "zadd asynq:servers", "zrange changing", "zrange far", "zrange gathered",
 		"zrange holds", "zrange notices", "zrange watch", "zrangebyscore changes", "zrevrange changes",
 	}, t.call):
 		return callsAtStart

@@ -96,6 +96,7 @@ func (r *crashRound) submitter(name string, point crashPoint) *crashProcess {
 
 func (r *crashRound) worker(name string, point crashPoint) *crashProcess {
 	r.Helper()
+	r.sendFar()
 	config := r.base
 	config.Name, config.Point, config.Receiver, config.Skip = name, point, r.receiver.URL(), r.history.skip
 	config.Mails = "smtp://" + r.mails.Address()
