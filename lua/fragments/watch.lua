@@ -3,9 +3,7 @@
 -- Workers look at its near list all the time, at its far lists once a minute: what is handed
 -- over within NEAR is moved to the near list then, see message/bring_near.lua. A message's far
 -- list depends on its id alone. So no list is long, which keeps all of them in the compact
--- encoding of Redis, and a look reads few of them. The near list may have any entry. A far
--- list may have an entry of a message that had no delivery and was placed anew by that of
--- another one, just after the clock stepped; it is removed once it is near.
+-- encoding of Redis, and a look reads few of them. The near list may have any entry.
 local NEAR = 300000 -- ms
 
 -- add_entry adds the entry of a message that goes to the queue at hand_over, Unix ms.

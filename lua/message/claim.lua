@@ -157,7 +157,7 @@ if rules_until and now > rules_until then return {RULES_OLD, now} end
 
 --@include category
 --@include places
---@include watch_suffix
+--@include watch_others
 local changes = {}
 
 -- finish ends a message without delivery.
@@ -166,7 +166,7 @@ local function finish(m, how, reason)
   if m.id == id then call('HSET', m.record, 'o', nonce) end
   call('HDEL', m.record, 'a', 'u', 'v', 'l')
   if how == DROPPED then erase_content(m.record) end
-  if call('ZREM', watch, m.member) == 0 and m.id == id then call('ZREM', KEYS[8], m.member) end
+  remove_entry(m.id, m.member)
 end
 
 local function changed(m, new, to)
@@ -302,7 +302,7 @@ for k = 1, judged do
       call('ZADD', KEYS[7], m.promised or m.at, m.id)
       if m.doubt then call('HSET', m.record, 'q', 1) end
       if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
-      if call('ZREM', watch, m.member) == 0 and m == this then call('ZREM', KEYS[8], m.member) end
+      remove_entry(m.id, m.member)
       call('ZADD', watch, math.max(now + ARGV[20], m.to - ARGV[23]), new .. suffix_of(m.id))
       changed(m, new, m.to)
     end

@@ -96,7 +96,7 @@ if outcome == DELIVERED then
   end
 else
   -- A dead letter keeps its content, since it can be sent after all.
-  redis.call('ZADD', dead, now, string.sub(suffix, 2))
+  redis.call('ZADD', dead, now, table.concat({ARGV[5], '/', string.match(timeline, '^[^}]*}:u:(.*)$')}))
   redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - kept)
 end
 if outcome == FAILED then

@@ -411,3 +411,26 @@ func TestDeadLettersOfBadArguments(t *testing.T) {
 		require.Equal(t, row.field, wrong.Field)
 	}
 }
+
+// The watch list packs UUIDs, the dead letters don't.
+func TestADeadLetterOfUUIDs(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	const user, id = "7c9e6679-7425-40de-944b-e07fc1f90ae7", "0f8fad5b-d9cb-469f-a165-70867728950e"
+	d, err := s.Timeline.Reserve(t.Context(), sendlimit.Request{
+		User: user, ID: id, At: s.Now.Add(time.Minute), Record: story.RecordOf("g", "text"),
+	})
+	require.NoError(t, err)
+	require.True(t, d.Allowed)
+	s.Wait(time.Minute)
+	delivery := messages.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"}
+	_, err = s.Gate.Claim(t.Context(), delivery, story.Lease, time.Time{})
+	require.NoError(t, err)
+	settled, err := s.Gate.Settle(t.Context(), delivery, messages.Settlement{Outcome: messages.Failed, Reason: "rejected"}, time.Time{})
+	require.NoError(t, err)
+	require.True(t, settled)
+	members, err := s.Server.ZMembers(story.KeysOf(s.Options).DeadLettersOf(user))
+	require.NoError(t, err)
+	require.Equal(t, []string{id + "/" + user}, members)
+	require.Empty(t, story.WatchedOf(t, s.Client, story.KeysOf(s.Options), user))
+}

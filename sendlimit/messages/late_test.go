@@ -119,7 +119,8 @@ func TestALateMessageIsSentAtTheRealTime(t *testing.T) {
 	require.True(t, s.Submit("b", "11:11", "g2", "text").Allowed)
 }
 
-// A claim that places other messages anew spells their entries as Go does, also with UUIDs.
+// A claim that places other messages anew spells their entries as Go does, also with UUIDs,
+// and finds those that are still far, as after a while without workers.
 func TestALateMessageOfUUIDsIsWatched(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -138,7 +139,6 @@ func TestALateMessageOfUUIDsIsWatched(t *testing.T) {
 			require.True(t, d.Allowed)
 		}
 		s.Wait(time.Hour)
-		story.BringNear(t, s.Client, keys, user, s.Now)
 		claim, err := s.Gate.Claim(t.Context(), messages.Delivery{User: user, ID: "a", Generation: "g0", Nonce: "n"}, story.Lease, time.Time{})
 		require.NoError(t, err)
 		require.Equal(t, messages.Send, claim.Verdict)
@@ -163,7 +163,6 @@ func TestPitfall23ABacklogNeverBursts(t *testing.T) {
 		s.Submit(fmt.Sprint("m", i), when, fmt.Sprint("g", i), "text")
 	}
 	s.Until("12:30")
-	story.BringNear(t, s.Client, story.KeysOf(s.Options), "alice", s.Now)
 	// Whichever task comes first, the oldest message is sent first. All other
 	// late messages get their places then, in order.
 	requireBusy(s, "m3")

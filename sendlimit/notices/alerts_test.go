@@ -153,7 +153,6 @@ func TestAClaimWhoseAlertFailsIsRepeated(t *testing.T) {
 		require.Empty(t, s.Submit("m"+strconv.Itoa(i), fmt.Sprintf("23 12:%02d", i), "g"+strconv.Itoa(i), "text").Notices)
 	}
 	s.Until("23 09:00")
-	story.BringNear(t, s.Client, story.KeysOf(s.Options), "alice", story.At("23 09:00"))
 	flag := story.KeysOf(s.Options).Alert(keyspace.AlertOfUser, "alice", story.At("23 00:00").UnixMilli())
 	_, err := s.Server.Push(flag, "no number")
 	require.NoError(t, err)

@@ -129,7 +129,7 @@ func (m *mailbox) claimMessage(known *message, nonce string) {
 	known.state, known.began, known.waits = sending, m.now, time.Time{}
 	known.attempts++
 	known.leaseEnd, known.fair = m.now.Add(holdFor), fairTime{}
-	known.lookAt = known.leaseEnd
+	known.lookAt, known.far = known.leaseEnd, false
 }
 
 func (m *mailbox) send(known *message, c messages.Claim) messages.Claim {

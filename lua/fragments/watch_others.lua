@@ -1,9 +1,9 @@
--- watch_suffix: spells the watch members of other messages of the same user.
+-- watch_others: spells watch members of other messages of the same user, and removes them.
 --
--- It does what keyspace.WatchSuffix does: a UUID is packed. Needs the locals of
--- message/claim.lua. Defines user, and suffix_of, which returns what follows the generation
--- in the watch member of a message.
-local suffix_of
+-- It does what keyspace.WatchSuffix and Keys.Far do. Needs the locals of message/claim.lua.
+-- Defines user; suffix_of, which returns what follows the generation in the watch member of
+-- a message; and remove_entry, which removes an entry from the list that has it.
+local suffix_of, remove_entry
 local user = string.match(timeline, '^[^}]*}:u:(.*)$')
 do
   local BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
@@ -32,5 +32,24 @@ do
 
   function suffix_of(other)
     return table.concat({'/', packed(other) or other, ending})
+  end
+
+  -- far_of returns the key of the far list of a message. Of FNV-1a only the last four bits
+  -- count, and these depend on no others.
+  local function far_of(other)
+    local hash = 5
+    for k = 1, #other do
+      local byte, mixed, value = string.byte(other, k) % 16, 0, 1
+      for _ = 1, 4 do
+        if hash % 2 ~= byte % 2 then mixed = mixed + value end
+        hash, byte, value = (hash - hash % 2) / 2, (byte - byte % 2) / 2, 2 * value
+      end
+      hash = mixed * 3 % 16
+    end
+    return table.concat({string.sub(watch, 1, -6), 'far:', string.sub('0123456789abcdef', hash + 1, hash + 1)})
+  end
+
+  function remove_entry(other, entry)
+    if call('ZREM', watch, entry) == 0 then call('ZREM', far_of(other), entry) end
   end
 end
