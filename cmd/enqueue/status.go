@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,8 +23,8 @@ func (p *program) statusCommand(ctx context.Context) *cobra.Command {
 		Short: "Show what became of a message",
 		Long: `Show what became of a message: whether it is scheduled, being sent or delivered,
 was postponed or moved, or ended otherwise, and why. A message is remembered for
-7 days after its end, unless the workers are set otherwise. Its title and body
-are kept until it is delivered.`,
+7 days after its end, unless the workers are set otherwise. Its title, body and
+data are shown until it has ended; if it failed or is uncertain, they are kept.`,
 		Example: `  enqueue status --user alice order-17
   enqueue status --user alice order-17 --json`,
 		Args: cli.Argument("ID"),
@@ -55,16 +57,19 @@ func (p *program) printStatus(s message.Status) error {
 	return p.printf("%s%s", p.story(style, s), describe(s))
 }
 
-// contentWidth is the width of a title or body.
+// contentWidth is the width of a title, a body, or one of the data.
 const contentWidth = 100
 
-// describe returns lines with category, title and body. A delivered message has only its
-// category.
+// describe returns lines with category, title, body and data. A delivered message has only
+// its category.
 func describe(s message.Status) string {
 	var text strings.Builder
-	for _, field := range []struct{ name, value string }{
-		{"category", s.Category}, {"title", s.Title}, {"body", s.Body},
-	} {
+	type field struct{ name, value string }
+	fields := []field{{"category", s.Category}, {"title", s.Title}, {"body", s.Body}}
+	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
+		fields = append(fields, field{"data", key + ": " + s.Data[key]})
+	}
+	for _, field := range fields {
 		if field.value != "" {
 			fmt.Fprintf(&text, "  %-8s  %s\n", field.name, cli.OneLine(field.value, contentWidth))
 		}

@@ -54,6 +54,17 @@ func TestStatus(t *testing.T) {
 `, f.prints(t, "status", "--user", "alice", "a"))
 }
 
+// Data are shown by name, a line each, whatever is in them.
+func TestStatusShowsData(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--id", "a", "--body", "Hi", "--data", "z=1", "--data", "a=two\n\x1b[31mlines")
+	got := f.prints(t, "status", "--user", "alice", "a")
+	require.Contains(t, got, "  body      Hi\n  data      a: two")
+	require.Contains(t, got, "lines\n  data      z: 1\n")
+	require.NotContains(t, got, "\x1b")
+}
+
 // What workers leave in the record.
 func TestStatusInWords(t *testing.T) {
 	t.Parallel()
