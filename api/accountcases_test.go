@@ -107,6 +107,19 @@ func accountCases() []contractCase {
 			"no such scope", http.MethodPost, accountPath + "/keys", http.StatusUnprocessableEntity,
 			on(acme, with(http.MethodPost, acmePath+"/keys", `{"scopes":["root"]}`)),
 		},
+		{
+			"operators who see contents", http.MethodPost, accountPath + "/keys", http.StatusCreated,
+			on(acme, with(http.MethodPost, acmePath+"/keys", `{"scopes":["admin","content"]}`)),
+		},
+		{
+			"content without admin", http.MethodPost, accountPath + "/keys", http.StatusUnprocessableEntity,
+			on(acme, with(http.MethodPost, acmePath+"/keys", `{"scopes":["read","content"]}`)),
+		},
+		{"content from a key without it", http.MethodPost, accountPath + "/keys", http.StatusForbidden, func(t *testing.T) reply {
+			t.Helper()
+			r := newRig(t)
+			return r.with(r.key("acme", accounts.ScopeAdmin), with(http.MethodPost, acmePath+"/keys", `{"scopes":["admin","content"]}`))
+		}},
 		{"none", http.MethodPost, accountPath + "/keys", http.StatusNotFound, on(nothing, with(http.MethodPost, acmePath+"/keys", `{}`))},
 		{"removed", http.MethodDelete, accountPath + "/keys/{key}", http.StatusOK, func(t *testing.T) reply {
 			t.Helper()

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,6 +51,9 @@ func (s *server) addKey(r *http.Request, _ web.Query) (web.Answer, error) {
 	})
 	if err != nil {
 		return web.Answer{}, err
+	}
+	if slices.Contains(scopes, accounts.ScopeContent) && !callerOf(r.Context()).may(accounts.ScopeContent) {
+		return web.Answer{}, forbidden(accounts.ScopeContent)
 	}
 	secret, key, err := s.accounts.AddKey(r.Context(), r.PathValue("account"), scopes, expires)
 	if err != nil {

@@ -96,7 +96,7 @@ func listBoundsOf(member string) *huma.Schema {
 		return &huma.Schema{Items: percent, MaxItems: new(100), UniqueItems: true}
 	case "scopes":
 		scope := &huma.Schema{Type: huma.TypeString, Enum: []any{
-			string(accounts.ScopeSubmit), string(accounts.ScopeRead), string(accounts.ScopeAdmin),
+			string(accounts.ScopeSubmit), string(accounts.ScopeRead), string(accounts.ScopeAdmin), string(accounts.ScopeContent),
 		}}
 		return &huma.Schema{Items: scope, MinItems: new(1), UniqueItems: true}
 	case "requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day":

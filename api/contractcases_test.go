@@ -372,6 +372,12 @@ func lookCases() []contractCase {
 		{"none", http.MethodGet, "/v1/dead-letters", http.StatusOK, on(nothing, get("/v1/dead-letters"))},
 		{"a page", http.MethodGet, "/v1/dead-letters", http.StatusOK, on(failed, get("/v1/dead-letters?user=alice&limit=1"))},
 		{"shown", http.MethodGet, deadLetterPath, http.StatusOK, on(failed, get(aliceADead+"?content=true"))},
+		{"content without the scope", http.MethodGet, deadLetterPath, http.StatusForbidden, func(t *testing.T) reply {
+			t.Helper()
+			r := newRig(t)
+			failed(r)
+			return r.with(r.key("operator", accounts.ScopeAdmin), get(aliceADead+"?content=true"))
+		}},
 		{"none", http.MethodGet, deadLetterPath, http.StatusNotFound, on(booked, get(aliceADead))},
 		{"purged", http.MethodDelete, deadLetterPath, http.StatusOK, on(failed, request{method: http.MethodDelete, target: aliceADead})},
 		{"none", http.MethodDelete, deadLetterPath, http.StatusNotFound, on(booked, request{method: http.MethodDelete, target: aliceADead})},

@@ -68,11 +68,12 @@ func (s *server) showDeadLetterRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "getDeadLetter", Method: http.MethodGet, Path: deadLetterPattern, Tags: []string{"dead letters"},
-			Summary: "Get a dead letter",
+			Summary:     "Get a dead letter",
+			Description: operatorsContent,
 			Parameters: []*huma.Param{
 				userParameter(), idParameter(),
 				{
-					Name: "content", In: "query", Description: "Shows title, body and data too.",
+					Name: "content", In: "query", Description: "Shows title, body and data too. Those of another account's message need the scope content.",
 					Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
 				},
 			},
@@ -95,9 +96,13 @@ func (s *server) showDeadLetter(r *http.Request, q web.Query) (web.Answer, error
 	if !known {
 		return web.Answer{}, &refusal{deadletters.NoDeadLetter(user, id)}
 	}
-	if !content {
+	switch {
+	case !content:
 		letter.Content = message.Content{}
+	case !callerOf(r.Context()).sees(letter):
+		return web.Answer{}, forbidden(accounts.ScopeContent)
 	}
+	s.logLook(r.Context(), letter)
 	return web.Done(letter), nil
 }
 

@@ -152,7 +152,7 @@ func wordsOf(schema, member string) []string {
 	case "rule":
 		return []string{"1/minute", "5/hour", "10/calendar_day"}
 	case "scopes":
-		return []string{"submit", "read", "admin"}
+		return []string{"submit", "read", "admin", "content"}
 	case "then":
 		return []string{"shift", "cancel"}
 	case "status":
@@ -217,8 +217,9 @@ func descriptions() map[string]string {
 		"expires_at":   "A message that is still not sent then is dropped.",
 		"category":     "Its category.",
 		"title":        "Its title.",
-		"body":         "Its body.",
-		"data":         "Its data.",
+		"Status.title": "Its title; absent in lists, once it is erased, and for a key that may not see it.",
+		"Status.body":  "Its body; absent where title is.",
+		"Status.data":  "Its data; absent where title is.",
 
 		"status":       "What became of the message.",
 		"delivered_at": "When its delivery began.",

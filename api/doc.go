@@ -22,8 +22,9 @@
 // Each operation names the scope that a key needs; New refuses one that names none. The
 // documentation and Options.Probes need no key, Options.Metrics the scope read. A key
 // without the scope admin reaches only the messages of its account: those of others are
-// not found, and their ids are removed from answers (authorize.go). A key is looked up by
-// its SHA-256, at most once a second. An address that sent too many wrong keys has to wait
+// not found, and their ids are removed from answers (authorize.go). One with admin sees the
+// content of other accounts' messages only with the scope content, and each look is logged
+// (content.go). A key is looked up by its SHA-256, at most once a second. An address that sent too many wrong keys has to wait
 // (authenticate.go, failures.go). A page of another site can read and change nothing
 // here. Without a key a request may not name this server by a DNS name (host.go).
 //
@@ -35,7 +36,8 @@
 // that HTTP itself has a word for have 400, 408, 413, 415 or 501.
 //
 //   - Each answer has an X-Request-Id: the caller's, if it is harmless. The log shows it
-//     too. Logs name routes, never users, ids or content.
+//     too. Logs name routes, never users, ids or content. Only a look at the content of
+//     another account's message is logged with user and id.
 //   - A user is one percent-encoded segment of a path: "/" is %2F, ".." is %2E%2E.
 //     Browsers read %2E%2E as a step too, so they can't reach users named "." or "..".
 //   - No path is rewritten: one with an empty segment or a step is not found.

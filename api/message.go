@@ -18,7 +18,7 @@ func (s *server) statusRoute() route {
 			OperationID: "getMessage", Method: http.MethodGet, Path: messagePattern, Tags: []string{"messages"},
 			Summary: "Get a message and its status",
 			Description: "The status is kept for a while after the message ended, by default 7 days. Title, body and data are shown " +
-				"until then; a dead letter keeps them.",
+				"until the message ends; a dead letter keeps them. " + operatorsContent,
 			Parameters: []*huma.Param{userParameter(), idParameter()},
 			Responses:  responses[message.Status](s, "What became of it.", http.StatusNotFound),
 		},
@@ -28,13 +28,14 @@ func (s *server) statusRoute() route {
 
 func (s *server) status(r *http.Request, _ web.Query) (web.Answer, error) {
 	user, id := r.PathValue("user"), r.PathValue("id")
-	status, known, err := s.reaching(r.Context()).Status(r.Context(), user, id)
+	status, known, err := s.look(r.Context(), user, id)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	if !known {
 		return web.Answer{}, &refusal{message.NoStatus(user, id)}
 	}
+	s.logLook(r.Context(), status)
 	return web.Done(status), nil
 }
 

@@ -134,8 +134,14 @@ func (r *rig) fails(id string) {
 func (r *rig) failsDraft(id, draft string) {
 	r.Helper()
 	r.accepted(draft)
+	r.settles(id, messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
+}
+
+// settles has a worker send a message to alice, whose time is now.
+func (r *rig) settles(id string, s messages.Settlement) {
+	r.Helper()
 	gate, d := r.claim(id)
-	settled, err := gate.Settle(r.Context(), d, messages.Settlement{Outcome: messages.Failed, Reason: "gone"}, time.Time{})
+	settled, err := gate.Settle(r.Context(), d, s, time.Time{})
 	require.NoError(r, err)
 	require.True(r, settled)
 }

@@ -39,9 +39,10 @@ type (
 
 // The scopes of API keys.
 const (
-	ScopeSubmit = message.ScopeSubmit
-	ScopeRead   = message.ScopeRead
-	ScopeAdmin  = message.ScopeAdmin
+	ScopeSubmit  = message.ScopeSubmit
+	ScopeRead    = message.ScopeRead
+	ScopeAdmin   = message.ScopeAdmin
+	ScopeContent = message.ScopeContent // with admin: shows the content of other accounts' messages
 )
 
 // Accounts yields all accounts by name. It asks for the next page when one is used up. An

@@ -93,3 +93,31 @@ func TestWhatIsNotRepeated(t *testing.T) {
 	require.Equal(t, client.CodeQuotaExceeded, refused.Code)
 	require.Equal(t, int64(2), asked.Load())
 }
+
+// What others sent is shown to a key that has the scope content as well.
+func TestKeysThatSeeContents(t *testing.T) {
+	t.Parallel()
+	a := realAPIOf(t)
+	ctx := t.Context()
+	_, err := a.Submit(ctx, client.Message{ID: "a", User: "alice", SendAt: a.now.Add(time.Hour), Title: "Hi", Body: "Your order"})
+	require.NoError(t, err)
+	_, err = a.CreateAccount(ctx, client.NewAccount{Name: "support"})
+	require.NoError(t, err)
+	for _, row := range []struct {
+		scopes []client.Scope
+		title  string
+	}{
+		{[]client.Scope{client.ScopeAdmin}, ""},
+		{[]client.Scope{client.ScopeAdmin, client.ScopeContent}, "Hi"},
+	} {
+		key, _, err := a.AddAPIKey(ctx, "support", time.Time{}, row.scopes...)
+		require.NoError(t, err)
+		c, err := client.New(a.server.URL, client.Options{Key: key, Attempts: 1})
+		require.NoError(t, err)
+		defer c.CloseIdleConnections()
+		status, err := c.Status(ctx, "alice", "a")
+		require.NoError(t, err)
+		require.Equal(t, client.StatusScheduled, status.Status)
+		require.Equal(t, row.title, status.Title)
+	}
+}

@@ -34,8 +34,9 @@ func (c *Client) DeadLetters(ctx context.Context, r DeadLettersRequest) iter.Seq
 	}
 }
 
-// DeadLetter returns a dead letter; content asks for title, body and data. The error is
-// ErrNotFound if the message is not a dead letter.
+// DeadLetter returns a dead letter; content asks for title, body and data. Those of another
+// account's message need a key with the scope content. The error is ErrNotFound if the
+// message is not a dead letter.
 func (c *Client) DeadLetter(ctx context.Context, user, id string, content bool) (DeadLetter, error) {
 	const doing = "asking for a dead letter"
 	path, err := messagePath(user, "dead-letters", id)

@@ -8,8 +8,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Status says what became of a message, with its content until it ended. A time that does
-// not apply is zero.
+// Status says what became of a message. It has the content until the message ended, if the
+// key may see it: that of another account's message is shown only to a key with the scopes
+// admin and content. A time that does not apply is zero.
 type Status = message.Status
 
 // Values of Status.Status. More may be added.

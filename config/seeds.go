@@ -139,7 +139,7 @@ func (r *fileReader) keys(path string, node ast.Node, source string) []accounts.
 		var words []string
 		r.fields(path, element, source, []seedField{
 			{"key_sha256", &key.SHA256, plainValue},
-			{"scopes", &words, "a list of submit, read and admin"},
+			{"scopes", &words, "a list of submit, read, admin and content"},
 		})
 		key.SHA256 = strings.ToLower(key.SHA256)
 		scopes, err := accounts.ParseScopes(words...)

@@ -107,7 +107,8 @@ func TestSeedsAreRefused(t *testing.T) {
 		"accounts: {acme: {keys: [{key_sha256: sk_hunter2}]}}":                 "accounts.acme.keys.key_sha256",
 		"accounts: {acme: {key: sk_hunter2}}":                                  "there are tier, contact, time_zone, report_at, keys",
 		"tiers: {free: {}}\naccounts: {acme: {tier: gold}}":                    "the name of a tier under tiers",
-		"accounts: {acme: {keys: [{key_sha256: sk_hunter2, scopes: [root]}]}}": "submit, read and admin",
+		"accounts: {acme: {keys: [{key_sha256: sk_hunter2, scopes: [root]}]}}": "submit, read, admin and content",
+		"accounts: {a: {keys: [{key_sha256: sk_hunter2, scopes: [content]}]}}": "\"content\" without admin",
 	} {
 		_, err := config.Load(nil, nil, settingsFile(t, text))
 		require.ErrorContains(t, err, want, text)

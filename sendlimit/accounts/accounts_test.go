@@ -126,7 +126,7 @@ func TestAccountsRefuseWhatIsNotAllowed(t *testing.T) {
 	_, err = r.Set(t.Context(), "nobody", accounts.Change{})
 	require.EqualError(t, err, `there is no account "nobody"`)
 	_, _, err = r.AddKey(t.Context(), "good", []accounts.Scope{"root"}, time.Time{})
-	require.ErrorContains(t, err, "which is unknown or given twice: there are submit, read and admin")
+	require.ErrorContains(t, err, "which is unknown or given twice: there are submit, read, admin and content")
 	_, _, err = r.AddKey(t.Context(), "good", []accounts.Scope{accounts.ScopeRead}, r.now)
 	require.ErrorContains(t, err, "expires_at has passed: ")
 }

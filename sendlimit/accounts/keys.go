@@ -18,12 +18,15 @@ import (
 // Scope is what an API key may be used for.
 type Scope string
 
-// The scopes. With submit and read a key reaches only the account's own messages;
-// admin is for operators and reaches everything.
+// The scopes. With submit and read a key reaches only the account's own messages.
+// Admin is for operators: it includes submit and read, and reaches the messages of all
+// accounts, but shows the content of the own ones only. Content, which needs admin, shows
+// that of all.
 const (
-	ScopeSubmit Scope = "submit" // submit, check, move and cancel messages
-	ScopeRead   Scope = "read"   // see messages, usage and free times
-	ScopeAdmin  Scope = "admin"
+	ScopeSubmit  Scope = "submit" // submit, check, move and cancel messages
+	ScopeRead    Scope = "read"   // see messages, usage and free times
+	ScopeAdmin   Scope = "admin"
+	ScopeContent Scope = "content"
 )
 
 // ParseScopes reads scopes, each at most once. No names mean submit and read. The
@@ -41,10 +44,13 @@ func ParseScopes(names ...string) ([]Scope, error) {
 
 func checkScopes(scopes []Scope) error {
 	for i, scope := range scopes {
-		known := scope == ScopeSubmit || scope == ScopeRead || scope == ScopeAdmin
+		known := scope == ScopeSubmit || scope == ScopeRead || scope == ScopeAdmin || scope == ScopeContent
 		if !known || slices.Contains(scopes[:i], scope) {
-			return &fault.InvalidError{Field: "scopes", Value: string(scope), Says: fmt.Sprintf("scopes has %q, which is unknown or given twice: there are submit, read and admin", fault.Clip(string(scope)))}
+			return &fault.InvalidError{Field: "scopes", Value: string(scope), Says: fmt.Sprintf("scopes has %q, which is unknown or given twice: there are submit, read, admin and content", fault.Clip(string(scope)))}
 		}
+	}
+	if slices.Contains(scopes, ScopeContent) && !slices.Contains(scopes, ScopeAdmin) {
+		return &fault.InvalidError{Field: "scopes", Value: string(ScopeContent), Says: `scopes has "content" without admin: content shows an operator the content of other accounts' messages, so give both, or leave content out`}
 	}
 	if len(scopes) == 0 {
 		return &fault.InvalidError{Field: "scopes", Says: "scopes is empty: a key needs at least one of submit, read and admin"}
@@ -68,9 +74,9 @@ type Identity struct {
 	Key     APIKey
 }
 
-// May reports whether the key has a scope; admin includes all scopes.
+// May reports whether the key has a scope. Admin includes all scopes but content.
 func (i Identity) May(scope Scope) bool {
-	return slices.Contains(i.Key.Scopes, scope) || slices.Contains(i.Key.Scopes, ScopeAdmin)
+	return slices.Contains(i.Key.Scopes, scope) || scope != ScopeContent && slices.Contains(i.Key.Scopes, ScopeAdmin)
 }
 
 // DefaultOverlap is how long a rotated key still works.

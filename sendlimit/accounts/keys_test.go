@@ -60,10 +60,13 @@ func TestAuthenticate(t *testing.T) {
 	require.False(t, r.authenticates("anything"))
 }
 
-func TestAdminMayEverything(t *testing.T) {
+func TestAdminMayEverythingButSeeContents(t *testing.T) {
 	t.Parallel()
 	i := accounts.Identity{Key: accounts.APIKey{Scopes: []accounts.Scope{accounts.ScopeAdmin}}}
 	require.True(t, i.May(accounts.ScopeSubmit) && i.May(accounts.ScopeRead) && i.May(accounts.ScopeAdmin))
+	require.False(t, i.May(accounts.ScopeContent))
+	i.Key.Scopes = append(i.Key.Scopes, accounts.ScopeContent)
+	require.True(t, i.May(accounts.ScopeContent) && i.May(accounts.ScopeAdmin))
 	require.False(t, accounts.Identity{}.May(accounts.ScopeRead))
 }
 

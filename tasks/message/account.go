@@ -80,17 +80,19 @@ type AccountPatch struct {
 type Scope string
 
 // The scopes. With submit and read a key reaches its account's own messages; with
-// admin it reaches everything.
+// admin it reaches everything but the content of other accounts' messages, which admin
+// and content show.
 const (
-	ScopeSubmit Scope = "submit"
-	ScopeRead   Scope = "read"
-	ScopeAdmin  Scope = "admin"
+	ScopeSubmit  Scope = "submit"
+	ScopeRead    Scope = "read"
+	ScopeAdmin   Scope = "admin"
+	ScopeContent Scope = "content"
 )
 
 // APIKey describes an API key. It does not have the key itself.
 type APIKey struct {
 	ID        string  `json:"id" doc:"The key's id, which is not secret."`
-	Scopes    []Scope `json:"scopes" doc:"What the key may be used for: submit, read, admin."`
+	Scopes    []Scope `json:"scopes" doc:"What the key may be used for: submit, read, admin, content."`
 	CreatedAt Time    `json:"created_at" doc:"When it was created."`
 	ExpiresAt Time    `json:"expires_at,omitzero" doc:"When the key expires; absent for never."`
 }
@@ -104,7 +106,7 @@ type NewAPIKey struct {
 
 // APIKeyDraft is the request for a new API key.
 type APIKeyDraft struct {
-	Scopes    []string `json:"scopes,omitempty" doc:"What the key may be used for: submit, read, admin; by default submit and read."`
+	Scopes    []string `json:"scopes,omitempty" doc:"What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows the content of other accounts' messages. Only a key that has it can give it."`
 	ExpiresAt string   `json:"expires_at,omitempty" doc:"RFC 3339: when the key expires; by default never."`
 }
 

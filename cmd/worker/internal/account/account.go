@@ -116,7 +116,8 @@ func (a *commands) createCommand() *cobra.Command {
 	k.register(create.Flags())
 	create.Flags().BoolVar(&noKey, "no-key", false, "create no key, and show the account")
 	create.Example = "  worker account create acme --tier free --contact ops@acme.example --time-zone Europe/Berlin\n" +
-		"  KEY=$(worker account create operator --scopes admin)"
+		"  KEY=$(worker account create operator --scopes admin)\n" +
+		"  KEY=$(worker account create support --scopes admin,content)"
 	return create
 }
 

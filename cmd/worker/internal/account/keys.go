@@ -25,8 +25,9 @@ type keyFlags struct {
 }
 
 func (f *keyFlags) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.scopes, "scopes", []string{"submit", "read"}, "what the key may be used for: submit, read, admin")
-	cli.Words(flags, "scopes", string(accounts.ScopeSubmit), string(accounts.ScopeRead), string(accounts.ScopeAdmin))
+	flags.StringSliceVar(&f.scopes, "scopes", []string{"submit", "read"}, "what the key may be used for: submit, read, admin, content; content needs admin, and shows the content of other accounts' messages")
+	cli.Words(flags, "scopes",
+		string(accounts.ScopeSubmit), string(accounts.ScopeRead), string(accounts.ScopeAdmin), string(accounts.ScopeContent))
 	flags.StringVar(&f.expires, "expires-at", "", "RFC 3339 `time` at which the key expires; by default never")
 }
 
