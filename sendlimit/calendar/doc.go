@@ -5,6 +5,7 @@
 //	Period         a natural period: Minute to Month
 //	Stretch        a half-open interval of time
 //	ZoneTables     the offsets of the zones in use, cached by year
+//	ParseDuration, FormatDuration             lengths of time with days: "7d", "1h30m"
 //	DayStart, NaturalPeriod, ChargedPeriods   where a period begins and ends
 //
 // An hour ends where the clocks change. A day has 23 or 25 hours then. The zone "Local"
