@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // use has a request sent with a key.
@@ -72,6 +74,14 @@ func lacking(scope accounts.Scope) []accounts.Scope {
 func acme(r *rig) {
 	r.key("acme", accounts.ScopeRead)
 	require.NoError(r, r.accounts.SetTier(r.Context(), accounts.Tier{Name: "free", MessagesPerDay: 500, AlertAt: []int{50}}))
+}
+
+// inFree has an account in a tier.
+func inFree(r *rig) {
+	acme(r)
+	free := "free"
+	_, err := r.accounts.Set(r.Context(), "acme", accounts.Change{Tier: &free})
+	require.NoError(r, err)
 }
 
 func accountCases() []contractCase {
@@ -138,8 +148,33 @@ func accountCases() []contractCase {
 		{"set", http.MethodPut, tierPath, http.StatusOK, on(nothing, with(http.MethodPut, freePath,
 			`{"requests_per_minute":60,"messages_per_hour":100,"messages_per_day":500,"alert_at":[]}`))},
 		{"below zero", http.MethodPut, tierPath, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, freePath, `{"messages_per_day":-1}`))},
+		{"removed", http.MethodDelete, tierPath, http.StatusOK, on(acme, with(http.MethodDelete, freePath, ""))},
+		{"in use", http.MethodDelete, tierPath, http.StatusUnprocessableEntity, on(inFree, with(http.MethodDelete, freePath, ""))},
+		{"none", http.MethodDelete, tierPath, http.StatusNotFound, on(nothing, with(http.MethodDelete, freePath, ""))},
 		{"no number", http.MethodPut, tierPath, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, freePath, `{"messages_per_day":"x"}`))},
 	}
+}
+
+// A tier is removed once no account has it, and is not there then.
+func TestATierIsRemovedOnceNobodyHasIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	inFree(r)
+	remove := request{method: http.MethodDelete, target: "/v1/tiers/free"}
+	p := r.problem(http.StatusUnprocessableEntity, r.send(remove))
+	require.Equal(t, fault.CodeInvalidField, p.Code)
+	require.Equal(t, "tier", p.Field)
+	require.Equal(t, `tier "free" is in use: give account "acme" another one first`, p.Detail)
+	require.Equal(t, http.StatusOK, r.get("/v1/tiers/free").status, "it is still there")
+
+	change := request{method: http.MethodPatch, target: "/v1/accounts/acme", body: `{"tier":""}`}
+	require.Equal(t, http.StatusOK, r.send(change).status)
+	removed := into[message.TierRemoval](t, http.StatusOK, r.send(remove))
+	require.Equal(t, message.TierRemoval{Outcome: message.TierRemoved, Tier: "free"}, removed)
+	require.Equal(t, http.StatusNotFound, r.get("/v1/tiers/free").status)
+	p = r.problem(http.StatusNotFound, r.send(remove))
+	require.Equal(t, fault.CodeNotFound, p.Code)
+	require.Equal(t, "tier", p.Field)
 }
 
 // A name that is taken is a conflict, and no mistake of the request.

@@ -77,6 +77,28 @@ func (s *server) showTier(r *http.Request, _ web.Query) (web.Answer, error) {
 	return web.Done(TierOf(tier)), nil
 }
 
+func (s *server) removeTierRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "removeTier", Method: http.MethodDelete, Path: tierPattern, Tags: []string{"accounts"},
+			Summary: "Remove a tier",
+			Description: "Refused while an account has the tier: detail names one, and changeAccount gives it another tier or none. " +
+				"A tier that is in the settings of a worker comes back when that starts.",
+			Parameters: []*huma.Param{tierParameter()},
+			Responses:  responses[message.TierRemoval](s, "Removed.", http.StatusNotFound),
+		},
+		scope: accounts.ScopeAdmin, do: s.removeTier,
+	}
+}
+
+func (s *server) removeTier(r *http.Request, _ web.Query) (web.Answer, error) {
+	name := r.PathValue("tier")
+	if err := s.accounts.RemoveTier(r.Context(), name); err != nil {
+		return web.Answer{}, err
+	}
+	return web.Done(message.TierRemoval{Outcome: message.TierRemoved, Tier: name}), nil
+}
+
 func (s *server) setTierRoute() route {
 	return route{
 		Operation: huma.Operation{

@@ -91,6 +91,7 @@ func operations() []operation {
 		{http.MethodGet, "/v1/tiers", "/v1/tiers", "", []string{"limit", "cursor"}},
 		{http.MethodGet, tierPath, "/v1/tiers/free", "", nil},
 		{http.MethodPut, tierPath, "/v1/tiers/free", `{"messages_per_day":500}`, nil},
+		{http.MethodDelete, tierPath, "/v1/tiers/free", "", nil},
 		{http.MethodGet, "/v1/policies", "/v1/policies", "", []string{"limit", "cursor"}},
 		{http.MethodGet, policyPath, vipPath, "", nil},
 		{http.MethodPut, policyPath, vipPath, `{"rules":["1/minute"]}`, nil},

@@ -147,6 +147,10 @@ func wordsOf(schema, member string) []string {
 			return []string{message.Previewed, message.Refitted}
 		case "RefitProgress":
 			return []string{message.RefitProgressing}
+		case "PolicyDeletion":
+			return []string{message.PolicyDeleted}
+		case "TierRemoval":
+			return []string{message.TierRemoved}
 		}
 		return []string{"accepted", "cancelled", "moved", "retried", "purged", "refused", "invalid", "error"}
 	case "rule":

@@ -66,6 +66,7 @@ func (s *server) routes() []route {
 		s.listTiersRoute(),
 		s.showTierRoute(),
 		s.setTierRoute(),
+		s.removeTierRoute(),
 		s.listPoliciesRoute(),
 		s.showPolicyRoute(),
 		s.applyPolicyRoute(),

@@ -35,6 +35,8 @@ type (
 	Tier = message.Tier
 	// TierLimits are the limits of a tier.
 	TierLimits = message.TierLimits
+	// TierRemoval is the answer to a tier that was removed.
+	TierRemoval = message.TierRemoval
 )
 
 // The scopes of API keys.
@@ -132,6 +134,19 @@ func (c *Client) SetTier(ctx context.Context, t Tier) (Tier, error) {
 	var set Tier
 	err = c.do(ctx, what, &set)
 	return set, err
+}
+
+// RemoveTier removes a tier. The error is an *InvalidError whose detail names an account
+// that has the tier, or ErrNotFound if there is no such tier. ErrNotFound may also mean
+// that an earlier try, whose answer got lost, removed it.
+func (c *Client) RemoveTier(ctx context.Context, name string) (TierRemoval, error) {
+	const doing = "removing a tier"
+	if name == "" {
+		return TierRemoval{}, fmt.Errorf("%s: %w", doing, invalid("tier", "is missing"))
+	}
+	var done TierRemoval
+	err := c.do(ctx, call{doing: doing, method: http.MethodDelete, path: "/v1/tiers/" + segment(name)}, &done)
+	return done, err
 }
 
 // callAccount makes a call that returns an account.

@@ -72,6 +72,29 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	require.ErrorAs(t, err, &wrong)
 }
 
+func TestRemoveTier(t *testing.T) {
+	t.Parallel()
+	a := realAPIOf(t)
+	ctx := t.Context()
+	_, err := a.SetTier(ctx, client.Tier{Name: "free"})
+	require.NoError(t, err)
+	_, err = a.CreateAccount(ctx, client.NewAccount{Name: "acme", Tier: "free"})
+	require.NoError(t, err)
+	_, err = a.RemoveTier(ctx, "free")
+	var wrong *client.InvalidError
+	require.ErrorAs(t, err, &wrong)
+	require.Equal(t, `tier "free" is in use: give account "acme" another one first`, wrong.Detail)
+	none := ""
+	_, err = a.ChangeAccount(ctx, "acme", client.AccountChange{Tier: &none})
+	require.NoError(t, err)
+	done, err := a.RemoveTier(ctx, "free")
+	require.NoError(t, err)
+	require.Equal(t, client.TierRemoval{Outcome: "removed", Tier: "free"}, done)
+	require.ErrorIs(t, second(a.RemoveTier(ctx, "free")), client.ErrNotFound)
+	require.ErrorAs(t, second(a.RemoveTier(ctx, "")), &wrong)
+	require.Equal(t, "tier", wrong.Field)
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // What would be done twice is sent once, and a quota is not waited for.

@@ -83,6 +83,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"removeAccountKey": func(ctx ctx, c c) []any { return told(c.RemoveAPIKey(ctx, "acme", "k")) },
 		"listTiers":        func(ctx ctx, c c) []any { return all(c.Tiers(ctx, client.PageRequest{PageSize: 1})) },
 		"getTier":          func(ctx ctx, c c) []any { return told(c.Tier(ctx, "free")) },
+		"removeTier":       func(ctx ctx, c c) []any { return told(c.RemoveTier(ctx, "free")) },
 		"setTier": func(ctx ctx, c c) []any {
 			return told(c.SetTier(ctx, client.Tier{Name: "free", TierLimits: client.TierLimits{AlertAt: []int{80}}}))
 		},

@@ -93,6 +93,8 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	require.Equal(t, "error: acme has several keys, and KEY-ID says which: it takes the id of a key: "+
 		shown.Keys[0].ID+", "+shown.Keys[1].ID+"\n", said)
 
+	run("tier", "set", "gold")
+	require.JSONEq(t, `{"outcome":"removed","tier":"gold"}`, run("tier", "remove", "gold", "--json"))
 	require.Equal(t, "removed the tier free\n", run("tier", "remove", "free"))
 	require.Equal(t, "There are no tiers: worker tier set NAME makes one.\n", run("tier", "list"))
 }

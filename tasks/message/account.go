@@ -126,6 +126,15 @@ type TierLimits struct {
 	AlertAt           []int `json:"alert_at,omitzero" doc:"Percents of messages_per_day at which the account's contact is alerted; by default 80 and 100, empty is never."`
 }
 
+// TierRemoved is the Outcome of a TierRemoval.
+const TierRemoved = "removed"
+
+// TierRemoval is the answer to a tier that was removed.
+type TierRemoval struct {
+	Outcome string `json:"outcome" doc:"removed"`
+	Tier    string `json:"tier" doc:"The name of the tier."`
+}
+
 // Tiers is a page of the tiers, or all of them.
 type Tiers struct {
 	Tiers      []Tier `json:"tiers" doc:"By name."`

@@ -127,7 +127,7 @@ func (a *commands) removeTierCommand() *cobra.Command {
 				return fmt.Errorf("removing the tier: %w", err)
 			}
 			if a.asJSON {
-				return a.PrintJSON(map[string]string{"outcome": "removed", "tier": args[0]})
+				return a.PrintJSON(message.TierRemoval{Outcome: message.TierRemoved, Tier: args[0]})
 			}
 			return a.Print("removed the tier " + args[0] + "\n")
 		})
