@@ -131,6 +131,17 @@ func accountCases() []contractCase {
 			return r.with(r.key("acme", accounts.ScopeAdmin), with(http.MethodPost, acmePath+"/keys", `{"scopes":["admin","content"]}`))
 		}},
 		{"none", http.MethodPost, accountPath + "/keys", http.StatusNotFound, on(nothing, with(http.MethodPost, acmePath+"/keys", `{}`))},
+		{"rotated", http.MethodPost, rotatePath, http.StatusCreated, func(t *testing.T) reply {
+			t.Helper()
+			r := newRig(t)
+			id := r.key("acme", accounts.ScopeRead)[3:11]
+			return r.send(with(http.MethodPost, acmePath+"/keys/"+id+"/rotate", `{"overlap":"7d"}`))
+		}},
+		{
+			"overlap that is too long", http.MethodPost, rotatePath, http.StatusUnprocessableEntity,
+			on(acme, with(http.MethodPost, acmePath+"/keys/nokey/rotate", `{"overlap":"367d"}`)),
+		},
+		{"none", http.MethodPost, rotatePath, http.StatusNotFound, on(acme, with(http.MethodPost, acmePath+"/keys/nokey/rotate", `{}`))},
 		{"removed", http.MethodDelete, accountPath + "/keys/{key}", http.StatusOK, func(t *testing.T) reply {
 			t.Helper()
 			r := newRig(t)

@@ -14,21 +14,36 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-const keysPattern = accountPattern + "/keys"
+const (
+	keysPattern = accountPattern + "/keys"
+	keyPattern  = keysPattern + "/{key}"
+)
 
-func (s *server) addKeyRoute() route {
+func keyParameter() *huma.Param {
+	return &huma.Param{
+		Name: "key", In: "path", Required: true, Example: "Zx3kQ9aB",
+		Description: "The key's id, which is not secret.",
+		Schema:      &huma.Schema{Type: huma.TypeString, Pattern: "^[A-Za-z0-9]{8}$"},
+	}
+}
+
+// madeKey documents an operation that answers with a new key.
+func (s *server) madeKey() map[string]*huma.Response {
 	all := responses[message.NewAPIKey](s, "", bodyProblems(http.StatusNotFound)...)
 	delete(all, strconv.Itoa(http.StatusOK))
 	all[strconv.Itoa(http.StatusCreated)] = jsonResponse[message.NewAPIKey](s, "Made: the key is told this once.")
+	return all
+}
+
+func (s *server) addKeyRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "addAccountKey", Method: http.MethodPost, Path: keysPattern, Tags: []string{"accounts"},
-			Summary: "Add an API key to an account",
-			Description: "The other keys stay valid. To rotate a key without a gap, add a new one, use it, and remove the old one. " +
-				"Each request makes a key, repeated ones too.",
+			Summary:     "Add an API key to an account",
+			Description: "The other keys stay valid. rotateAccountKey replaces one. Each request makes a key, repeated ones too.",
 			Parameters:  []*huma.Param{accountParameter()},
 			RequestBody: jsonBody[message.APIKeyDraft](s),
-			Responses:   all,
+			Responses:   s.madeKey(),
 		},
 		scope: accounts.ScopeAdmin, do: s.addKey,
 	}
@@ -59,7 +74,12 @@ func (s *server) addKey(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return web.Answer{Status: http.StatusCreated, Body: message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}}, nil
+	return newKey(secret, key), nil
+}
+
+// newKey answers with a new key.
+func newKey(secret string, key accounts.APIKey) web.Answer {
+	return web.Answer{Status: http.StatusCreated, Body: message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}}
 }
 
 // scopesOf reads the scopes of a key. Without the field a key gets the usual ones. An empty
@@ -87,18 +107,50 @@ func expiryOf(d message.APIKeyDraft) (time.Time, error) {
 	return at, nil
 }
 
+func (s *server) rotateKeyRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "rotateAccountKey", Method: http.MethodPost, Path: keyPattern + "/rotate", Tags: []string{"accounts"},
+			Summary: "Replace an API key by a new one",
+			Description: "Makes a key with the same scopes, which does not expire. The old key works for the overlap, unless it expires " +
+				"earlier, so that there is time to install the new one. Each request makes a key, repeated ones too; none lets the old key live longer.",
+			Parameters:  []*huma.Param{accountParameter(), keyParameter()},
+			RequestBody: jsonBody[message.APIKeyRotation](s),
+			Responses:   s.madeKey(),
+		},
+		scope: accounts.ScopeAdmin, do: s.rotateKey,
+	}
+}
+
+func (s *server) rotateKey(r *http.Request, _ web.Query) (web.Answer, error) {
+	if err := refuseIdempotencyKey(r.Header); err != nil {
+		return web.Answer{}, err
+	}
+	overlap := accounts.DefaultOverlap
+	_, err := web.ReadBody(s.bodies(), r, func(rotation message.APIKeyRotation) (err error) {
+		if rotation.Overlap != "" {
+			overlap, err = accounts.ParseOverlap(rotation.Overlap)
+		}
+		return err
+	})
+	if err != nil {
+		return web.Answer{}, err
+	}
+	secret, key, err := s.accounts.RotateKey(r.Context(), r.PathValue("account"), r.PathValue("key"), overlap)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return newKey(secret, key), nil
+}
+
 func (s *server) removeKeyRoute() route {
 	return route{
 		Operation: huma.Operation{
-			OperationID: "removeAccountKey", Method: http.MethodDelete, Path: keysPattern + "/{key}", Tags: []string{"accounts"},
+			OperationID: "removeAccountKey", Method: http.MethodDelete, Path: keyPattern, Tags: []string{"accounts"},
 			Summary:     "Remove an API key",
 			Description: "The key becomes invalid within a second in every process.",
-			Parameters: []*huma.Param{accountParameter(), {
-				Name: "key", In: "path", Required: true, Example: "Zx3kQ9aB",
-				Description: "The key's id, which is not secret.",
-				Schema:      &huma.Schema{Type: huma.TypeString, Pattern: "^[A-Za-z0-9]{8}$"},
-			}},
-			Responses: responses[message.Account](s, "Removed: the account as it is now.", http.StatusNotFound),
+			Parameters:  []*huma.Param{accountParameter(), keyParameter()},
+			Responses:   responses[message.Account](s, "Removed: the account as it is now.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeAdmin, do: s.removeKey,
 	}

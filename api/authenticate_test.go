@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // A clock of the server that a test moves.
@@ -158,6 +159,51 @@ func TestForwardedAddressesAreNotBelieved(t *testing.T) {
 	}
 }
 
+// rotation asks for a new key in the place of one.
+func rotation(account, secret, body string) request {
+	return request{method: http.MethodPost, target: "/v1/accounts/" + account + "/keys/" + secret[3:11] + "/rotate", body: body}
+}
+
+// A rotated key ends after the overlap, and its successor stays.
+func TestARotatedKeyEnds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	old := r.key("acme", accounts.ScopeRead)
+	rotate := func(secret, body string) message.NewAPIKey {
+		t.Helper()
+		return into[message.NewAPIKey](t, http.StatusCreated, r.send(rotation("acme", secret, body)))
+	}
+	ends := func(secret string) time.Time {
+		t.Helper()
+		for _, key := range into[message.Account](t, http.StatusOK, r.get("/v1/accounts/acme")).Keys {
+			if key.ID == secret[3:11] {
+				return key.ExpiresAt.Time
+			}
+		}
+		return now() // it has ended
+	}
+	usage := request{method: http.MethodGet, target: "/v1/usage"}
+
+	next := rotate(old, `{"overlap":null}`)
+	require.Equal(t, []message.Scope{message.ScopeRead}, next.Scopes)
+	require.Equal(t, next.Secret[3:11], next.ID)
+	require.True(t, next.ExpiresAt.IsZero())
+	require.Equal(t, now().Add(accounts.DefaultOverlap), ends(old))
+	rotate(old, `{"overlap":"30s"}`)
+	require.Equal(t, now().Add(30*time.Second), ends(old), "earlier")
+	rotate(old, `{}`)
+	require.Equal(t, now().Add(30*time.Second), ends(old), "never later")
+	r.store.SetTime(now().Add(30 * time.Second))
+	r.problem(http.StatusUnauthorized, r.with(old, usage))
+	r.problem(http.StatusNotFound, r.send(rotation("acme", old, `{}`)))
+
+	last := rotate(next.Secret, `{"overlap":"0"}`)
+	require.Equal(t, now(), ends(next.Secret))
+	r.problem(http.StatusUnauthorized, r.with(next.Secret, usage))
+	require.Equal(t, http.StatusOK, r.with(last.Secret, usage).status)
+	require.NotContains(t, r.log.String(), "sk_", "no key is logged")
+}
+
 // While a key is rotated, its client is never shut out.
 func TestRotationWithoutAGap(t *testing.T) {
 	t.Parallel()
@@ -186,8 +232,7 @@ func TestRotationWithoutAGap(t *testing.T) {
 	}
 	for i := range int64(5) {
 		secret, _ := current.Load().(string)
-		next, _, err := r.accounts.RotateKey(t.Context(), "own", secret[3:11], time.Hour)
-		require.NoError(t, err)
+		next := into[message.NewAPIKey](t, http.StatusCreated, r.with(secret, rotation("own", secret, `{"overlap":"1h"}`))).Secret
 		require.Eventually(t, func() bool { return asked.Load() > 20*i }, time.Minute, time.Millisecond, "the old one still works")
 		current.Store(next)
 	}

@@ -21,6 +21,7 @@ const (
 	contactPattern  = `[hH][tT][tT][pP][sS]:[!-~]+|[!-~]+@[!-~]+`
 	zonePattern     = `[A-Za-z0-9._+/-]+`
 	durationPattern = `[0-9]+d|\+?([0-9.]+([nuµμm]?s|m|h))+`
+	overlapPattern  = `([0-9]+d)?([+-]?([0-9.]+([nuµμm]?s|m|h))+|[+-]?0)?`
 	rulePattern     = `(1000|[1-9][0-9]{0,2})/(calendar_(minute|hour|day|week|month)|minute|hour|day|week|` + durationPattern + `)`
 	throttlePattern = `(1000000|[1-9][0-9]{0,5})/(minute|hour)`
 	blackoutPattern = `([0-9]{4}-)?[0-9]{2}-[0-9]{2}(\.\.([0-9]{4}-)?[0-9]{2}-[0-9]{2})?|` + calendarPattern
@@ -61,6 +62,8 @@ func boundsOf(member string) *huma.Schema {
 		return &huma.Schema{Pattern: clockPattern}
 	case "reach":
 		return &huma.Schema{Pattern: durationPattern}
+	case "overlap":
+		return &huma.Schema{Pattern: overlapPattern}
 	case "throttle":
 		return &huma.Schema{Pattern: throttlePattern}
 	}

@@ -40,6 +40,7 @@ const (
 	messagePath    = "/v1/users/{user}/messages/{id}"
 	deadLetterPath = "/v1/users/{user}/dead-letters/{id}"
 	accountPath    = "/v1/accounts/{account}"
+	rotatePath     = accountPath + "/keys/{key}/rotate"
 	tierPath       = "/v1/tiers/{tier}"
 	policyPath     = "/v1/policies/{policy}"
 	settingsPath   = "/v1/users/{user}/settings"
@@ -85,6 +86,7 @@ func operations() []operation {
 		{http.MethodGet, accountPath, "/v1/accounts/acme", "", nil},
 		{http.MethodPatch, accountPath, "/v1/accounts/acme", `{"contact":"ops@acme.example"}`, nil},
 		{http.MethodPost, accountPath + "/keys", "/v1/accounts/acme/keys", `{"scopes":["read"]}`, nil},
+		{http.MethodPost, rotatePath, "/v1/accounts/acme/keys/Zx3kQ9aB/rotate", `{"overlap":"1h"}`, nil},
 		{http.MethodDelete, accountPath + "/keys/{key}", "/v1/accounts/acme/keys/Zx3kQ9aB", "", nil},
 		{http.MethodGet, accountPath + "/usage", "/v1/accounts/acme/usage", "", nil},
 		{http.MethodGet, "/v1/usage", "/v1/usage", "", nil},

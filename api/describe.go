@@ -108,7 +108,7 @@ func closed(schema, member string) bool {
 // is an error.
 func requestSchemas(name string) bool {
 	switch name {
-	case "Draft", "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "TierLimits",
+	case "Draft", "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "TierLimits",
 		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "SettingsDraft", "SettingsPatch":
 		return true
 	}

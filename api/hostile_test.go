@@ -49,6 +49,7 @@ func hostileAccounts() []string {
 		`{"name":null}`, `{"name":"a","name":"b"}`, `{"disabled":"yes"}`, `{"disabled":null}`, `{"scopes":null}`, `{"scopes":[]}`, `{"scopes":[1]}`,
 		`{"scopes":["admin","admin"]}`, `{"scopes":["ADMIN"]}`, `{"scopes":["submit","read","admin",""]}`, `{"expires_at":"9999-12-31T23:59:59.999Z"}`,
 		`{"expires_at":"0001-01-01T00:00:00Z"}`, `{"expires_at":"10000-01-01T00:00:00Z"}`, `{"expires_at":"never"}`,
+		`{"overlap":"-1h"}`, `{"overlap":"1e9h"}`, `{"overlap":"9223372036854775808ns"}`, `{"overlap":"65535d9999999h"}`, `{"overlap":3600}`,
 		`{"messages_per_day":9223372036854775807}`, `{"messages_per_day":9223372036854775808}`, `{"messages_per_day":1e400}`,
 		`{"messages_per_day":1.5}`, `{"requests_per_minute":9007199254740993}`, `{"alert_at":null}`, `{"alert_at":[0]}`, `{"alert_at":[101]}`,
 		`{"alert_at":[1e99]}`, `{"alert_at":[50,50]}`, `{"alert_at":{}}`, `{"tier":"","contact":"","time_zone":"","report_at":""}`,

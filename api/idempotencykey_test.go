@@ -48,7 +48,10 @@ func TestIdempotencyKeysThatWouldBeIgnored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.key("acme", accounts.ScopeRead)
-	for target, contentType := range map[string]string{batchPath: "application/x-ndjson", "/v1/accounts/acme/keys": "application/json"} {
+	for target, contentType := range map[string]string{
+		batchPath: "application/x-ndjson", "/v1/accounts/acme/keys": "application/json",
+		"/v1/accounts/acme/keys/nokey/rotate": "application/json",
+	} {
 		p := r.problem(http.StatusUnprocessableEntity, r.send(request{
 			http.MethodPost, target, `{}`, http.Header{"Content-Type": {contentType}, "Idempotency-Key": {"a"}},
 		}))

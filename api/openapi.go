@@ -40,6 +40,8 @@ func schemaName(t reflect.Type, hint string) string {
 		return "NewKey"
 	case reflect.TypeFor[message.APIKeyDraft]():
 		return "KeyDraft"
+	case reflect.TypeFor[message.APIKeyRotation]():
+		return "KeyRotation"
 	}
 	return huma.DefaultSchemaNamer(t, hint)
 }

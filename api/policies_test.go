@@ -325,6 +325,9 @@ func TestAllFaultsOfABodyAreTold(t *testing.T) {
 			"",
 		},
 		{
+			http.MethodPost, "/v1/accounts/acme/keys/nokey/rotate", `{"foo":1,"overlap":"soon"}`, []string{`unknown field "foo"`, `overlap "soon"`}, "",
+		},
+		{
 			http.MethodPost, messagesPath, `{"foo":1,"user":7,"send_at":"soon","id":"a b"}`,
 			[]string{`unknown field "foo"`, "user is a JSON number", `send_at "soon"`, `id "a b"`, "title or body is required"},
 			`user "" is`,

@@ -62,6 +62,7 @@ func (s *server) routes() []route {
 		s.accountUsageRoute(),
 		s.ownUsageRoute(),
 		s.addKeyRoute(),
+		s.rotateKeyRoute(),
 		s.removeKeyRoute(),
 		s.listTiersRoute(),
 		s.showTierRoute(),

@@ -104,6 +104,19 @@ func (c *Client) AddAPIKey(ctx context.Context, account string, expires time.Tim
 	return Key(answer.Secret), answer.APIKey, err
 }
 
+// RotateAPIKey replaces a key, by its id, by a new one with the same scopes, which does not
+// expire. The old key works for the overlap, at most 366 days, unless it expires earlier;
+// an overlap of 0 ends it at once. The new key can't be read again. RotateAPIKey is not
+// retried. If the answer got lost, the account may have a key that nobody knows: remove it,
+// and rotate the old key again before it ends.
+func (c *Client) RotateAPIKey(ctx context.Context, account, id string, overlap time.Duration) (Key, APIKey, error) {
+	var answer message.NewAPIKey
+	what := call{doing: "rotating an API key", method: http.MethodPost, once: true}
+	body := message.APIKeyRotation{Overlap: overlap.String()}
+	err := c.callBelowAccounts(ctx, what, body, &answer, account, "keys", id, "rotate")
+	return Key(answer.Secret), answer.APIKey, err
+}
+
 // RemoveAPIKey removes a key by its id and returns the account. ErrNotFound may mean that
 // an earlier try, whose answer got lost, removed it.
 func (c *Client) RemoveAPIKey(ctx context.Context, account, id string) (Account, error) {

@@ -72,6 +72,33 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	require.ErrorAs(t, err, &wrong)
 }
 
+func TestRotateAPIKey(t *testing.T) {
+	t.Parallel()
+	a := realAPIOf(t)
+	ctx := t.Context()
+	_, err := a.CreateAccount(ctx, client.NewAccount{Name: "acme"})
+	require.NoError(t, err)
+	_, old, err := a.AddAPIKey(ctx, "acme", time.Time{}, client.ScopeRead)
+	require.NoError(t, err)
+	key, next, err := a.RotateAPIKey(ctx, "acme", old.ID, 90*time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, string(key)[3:11], next.ID)
+	require.Equal(t, client.APIKey{ID: next.ID, Scopes: old.Scopes, CreatedAt: wire(a.now)}, next)
+	shown, err := a.Account(ctx, "acme")
+	require.NoError(t, err)
+	old.ExpiresAt = wire(a.now.Add(90 * time.Minute))
+	require.Equal(t, []client.APIKey{old, next}, shown.Keys)
+
+	_, _, err = a.RotateAPIKey(ctx, "acme", old.ID, 0)
+	require.NoError(t, err)
+	_, _, err = a.RotateAPIKey(ctx, "acme", old.ID, 0)
+	require.ErrorIs(t, err, client.ErrNotFound, "it has ended")
+	_, _, err = a.RotateAPIKey(ctx, "acme", next.ID, -time.Second)
+	var wrong *client.InvalidError
+	require.ErrorAs(t, err, &wrong)
+	require.Equal(t, "overlap", wrong.Field)
+}
+
 func TestRemoveTier(t *testing.T) {
 	t.Parallel()
 	a := realAPIOf(t)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -78,6 +79,10 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		},
 		"addAccountKey": func(ctx ctx, c c) []any {
 			key, known, err := c.AddAPIKey(ctx, "acme", day, client.ScopeRead)
+			return []any{key, known, err}
+		},
+		"rotateAccountKey": func(ctx ctx, c c) []any {
+			key, known, err := c.RotateAPIKey(ctx, "acme", "k", time.Hour)
 			return []any{key, known, err}
 		},
 		"removeAccountKey": func(ctx ctx, c c) []any { return told(c.RemoveAPIKey(ctx, "acme", "k")) },

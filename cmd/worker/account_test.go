@@ -117,6 +117,7 @@ func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
 		"account set acme":                       {cli.StatusInvalid, "say what to change"},
 		"account rotate-key acme":                {cli.StatusNotFound, `there is no account "acme"`},
 		"account rotate-key acme id --overlap x": {cli.StatusInvalid, "a length of time"},
+		"account rotate-key acme --overlap 367d": {cli.StatusInvalid, `overlap "367d" is not allowed: it takes a length of time such as 1h or 7d, 0 for none, at most 366d`},
 		"account remove-key acme":                {cli.StatusInvalid, "KEY-ID is missing"},
 		"account remove-key acme a b":            {cli.StatusInvalid, `"b" is too much`},
 		"tier set free --alert-at x":             {cli.StatusInvalid, "percents such as 80,100, or never"},

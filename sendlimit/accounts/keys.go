@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -79,8 +80,36 @@ func (i Identity) May(scope Scope) bool {
 	return slices.Contains(i.Key.Scopes, scope) || scope != ScopeContent && slices.Contains(i.Key.Scopes, ScopeAdmin)
 }
 
-// DefaultOverlap is how long a rotated key still works.
-const DefaultOverlap = 24 * time.Hour
+// The overlap of RotateKey: how long the old key still works.
+const (
+	DefaultOverlap = 24 * time.Hour
+	MaxOverlap     = 366 * 24 * time.Hour
+)
+
+// ParseOverlap reads an overlap: "1h", "7d", or "0" for none. The error is an
+// *InvalidError.
+func ParseOverlap(s string) (time.Duration, error) {
+	overlap, err := calendar.ParseDuration(s)
+	if err != nil {
+		return 0, invalidOverlap(s)
+	}
+	return overlap, checkOverlap(overlap, s)
+}
+
+// checkOverlap checks an overlap, which was given as a text.
+func checkOverlap(overlap time.Duration, given string) error {
+	if overlap < 0 || overlap > MaxOverlap {
+		return invalidOverlap(given)
+	}
+	return nil
+}
+
+func invalidOverlap(given string) error {
+	return &fault.InvalidError{
+		Field: "overlap", Value: given,
+		Want: "a length of time such as 1h or 7d, 0 for none, at most " + calendar.FormatDuration(MaxOverlap),
+	}
+}
 
 // MaxKeys is the largest number of keys of an account.
 const MaxKeys = 16
@@ -145,15 +174,15 @@ func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, e
 	return secret, added.public(), nil
 }
 
-// RotateKey gives an account a new key with the scopes of an old one. The old key
-// works for the overlap, so that callers can change over; with an overlap of 0 it
-// ends at once. An id of "" means the only key. The error is a *NoSuchError or an
+// RotateKey gives an account a new key with the scopes of an old one, which does not
+// expire. The old key works for the overlap, so that callers can change over, unless it
+// expires earlier; with an overlap of 0 it ends at once. An id of "" means the only key. The error is a *NoSuchError or an
 // *InvalidError.
 func (a *Accounts) RotateKey(
 	ctx context.Context, account, id string, overlap time.Duration,
 ) (secret string, _ APIKey, err error) {
-	if overlap < 0 || overlap > MaxOverlap {
-		return "", APIKey{}, &fault.InvalidError{Field: "overlap", Value: overlap.String(), Want: fmt.Sprintf("0 to %s", MaxOverlap)}
+	if err := checkOverlap(overlap, calendar.FormatDuration(overlap)); err != nil {
+		return "", APIKey{}, err
 	}
 	secret, newID := newKey()
 	var added storedKey
@@ -182,9 +211,6 @@ func (a *Accounts) RotateKey(
 	}
 	return secret, added.public(), nil
 }
-
-// MaxOverlap is the longest overlap of RotateKey.
-const MaxOverlap = 366 * 24 * time.Hour
 
 // RemoveKey removes a key, which stops working at once, and returns the changed
 // account. The error is a *NoSuchError.

@@ -116,8 +116,27 @@ func TestRotation(t *testing.T) {
 
 	_, _, err = r.RotateKey(t.Context(), "acme", "nokey", 0)
 	require.EqualError(t, err, `there is no key "nokey"`)
-	_, _, err = r.RotateKey(t.Context(), "acme", "", -1)
-	require.ErrorContains(t, err, "overlap")
+	for _, overlap := range []time.Duration{-1, accounts.MaxOverlap + 1} {
+		_, _, err = r.RotateKey(t.Context(), "acme", "", overlap)
+		require.ErrorContains(t, err, "overlap")
+	}
+}
+
+func TestParseOverlap(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"0": 0, "90m": 90 * time.Minute, "7d": 7 * 24 * time.Hour, "1d12h": 36 * time.Hour, "366d": accounts.MaxOverlap,
+	} {
+		overlap, err := accounts.ParseOverlap(text)
+		require.NoError(t, err)
+		require.Equal(t, want, overlap)
+	}
+	for _, text := range []string{"", "1", "-1h", "367d", "soon", "99999999d"} {
+		_, err := accounts.ParseOverlap(text)
+		var wrong *fault.InvalidError
+		require.ErrorAs(t, err, &wrong, text)
+		require.Equal(t, `overlap "`+text+`" is not allowed: it takes a length of time such as 1h or 7d, 0 for none, at most 366d`, wrong.Error())
+	}
 }
 
 func TestKeysAreRemovedAndBounded(t *testing.T) {

@@ -110,6 +110,11 @@ type APIKeyDraft struct {
 	ExpiresAt string   `json:"expires_at,omitempty" doc:"RFC 3339: when the key expires; by default never."`
 }
 
+// APIKeyRotation is the request to replace an API key by a new one.
+type APIKeyRotation struct {
+	Overlap string `json:"overlap,omitempty" doc:"How long the old key still works, such as 1h or 7d: by default 1d, at most 366d. 0 ends it at once."`
+}
+
 // Tier limits what its accounts may send.
 type Tier struct {
 	Name string `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`

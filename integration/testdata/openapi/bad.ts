@@ -49,6 +49,8 @@ export async function wrong(): Promise<void> {
   await client.PUT("/v1/policies/{policy}", { params: { path: { policy: "vip" } }, body: { rules: ["1/hour"], categories: { a: { rules: [1] } } } });
   // @ts-expect-error There is no such scope.
   await client.POST("/v1/accounts/{account}/keys", { params: { path: { account: "acme" } }, body: { scopes: ["root"] } });
+  // @ts-expect-error An overlap is a text.
+  await client.POST("/v1/accounts/{account}/keys/{key}/rotate", { params: { path: { account: "acme", key: "k" } }, body: { overlap: 3600 } });
   // @ts-expect-error What to do with misfits is missing.
   await client.POST("/v1/policies/{policy}/refit", { params: { path: { policy: "vip" } } });
   // @ts-expect-error There is no such action.

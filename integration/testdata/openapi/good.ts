@@ -87,5 +87,9 @@ export async function operates(): Promise<string | undefined> {
   const { data } = await client.POST("/v1/accounts/{account}/keys", {
     params: { path: { account: "acme" } }, body: { scopes: ["submit", "read"] },
   });
+  await client.POST("/v1/accounts/{account}/keys/{key}/rotate", {
+    params: { path: { account: "acme", key: data?.id ?? "" } }, body: { overlap: "1h" },
+  });
+  await client.DELETE("/v1/tiers/{tier}", { params: { path: { tier: "free" } } });
   return data?.key;
 }

@@ -70,16 +70,16 @@ func (a *commands) addKeyCommand() *cobra.Command {
 func (a *commands) rotateKeyCommand() *cobra.Command {
 	var overlap string
 	rotate := a.command("rotate-key NAME [KEY-ID]", "Replace a key by a new one, and print the new one.", accountAndKey(false),
-		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
-			length, err := config.ParseDuration(overlap)
+		func(ctx context.Context, registry *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
+			length, err := accounts.ParseOverlap(overlap)
 			if err != nil {
-				return &fault.InvalidError{Field: "overlap", Value: overlap, Want: "a length of time such as 1h or 7d, 0 for none"}
+				return err
 			}
 			id := ""
 			if len(args) > 1 {
 				id = args[1]
 			}
-			secret, key, err := accounts.RotateKey(ctx, args[0], id, length)
+			secret, key, err := registry.RotateKey(ctx, args[0], id, length)
 			if problem, ok := errors.AsType[*fault.InvalidError](err); ok && id == "" && problem.Field == "key" {
 				return &cli.UsageError{Field: "key", Detail: fmt.Sprintf(
 					"%s has several keys, and KEY-ID says which: it takes %s", args[0], problem.Want)}
