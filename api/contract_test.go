@@ -260,6 +260,37 @@ func TestRequestsAreDocumentedAsTheyAreTaken(t *testing.T) {
 	}
 }
 
+// An unknown member of a request is an error, and the document says so.
+func TestRequestsTakeNoUnknownMembers(t *testing.T) {
+	t.Parallel()
+	var document struct {
+		Components struct {
+			Schemas map[string]struct {
+				AdditionalProperties any `json:"additionalProperties"`
+			} `json:"schemas"`
+		} `json:"components"`
+		Paths map[string]map[string]struct {
+			RequestBody struct {
+				Content map[string]struct {
+					Schema struct {
+						Ref string `json:"$ref"`
+					} `json:"schema"`
+				} `json:"content"`
+			} `json:"requestBody"`
+		} `json:"paths"`
+	}
+	require.NoError(t, json.Unmarshal(newRig(t).get("/openapi.json").body, &document))
+	for _, o := range operations() {
+		if o.body == "" {
+			continue
+		}
+		ref := document.Paths[o.path][strings.ToLower(o.method)].RequestBody.Content[o.mediaType()].Schema.Ref
+		schema, known := document.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")]
+		require.True(t, known, "%s %s has the schema %q", o.method, o.path, ref)
+		require.Equal(t, false, schema.AdditionalProperties, "%s of %s %s", ref, o.method, o.path)
+	}
+}
+
 // Who reads the document learns what every member and parameter is.
 func TestEverythingIsDescribed(t *testing.T) {
 	t.Parallel()

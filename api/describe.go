@@ -109,7 +109,7 @@ func closed(schema, member string) bool {
 func requestSchemas(name string) bool {
 	switch name {
 	case "Draft", "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "TierLimits",
-		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "SettingsDraft", "SettingsPatch":
+		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch":
 		return true
 	}
 	return false
