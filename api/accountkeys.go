@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -67,14 +68,23 @@ func (s *server) addKey(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	if slices.Contains(scopes, accounts.ScopeContent) && !callerOf(r.Context()).may(accounts.ScopeContent) {
-		return web.Answer{}, forbidden(accounts.ScopeContent)
+	if err := mayGive(r.Context(), scopes); err != nil {
+		return web.Answer{}, err
 	}
 	secret, key, err := s.accounts.AddKey(r.Context(), r.PathValue("account"), scopes, expires)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	return newKey(secret, key), nil
+}
+
+// mayGive returns the error of a caller who may not make a key with these scopes: who does
+// not see contents can't help themselves to a key that does.
+func mayGive(ctx context.Context, scopes []accounts.Scope) error {
+	if slices.Contains(scopes, accounts.ScopeContent) && !callerOf(ctx).may(accounts.ScopeContent) {
+		return forbidden(accounts.ScopeContent)
+	}
+	return nil
 }
 
 // newKey answers with a new key.
@@ -135,6 +145,17 @@ func (s *server) rotateKey(r *http.Request, _ web.Query) (web.Answer, error) {
 	})
 	if err != nil {
 		return web.Answer{}, err
+	}
+	account, _, err := s.accounts.Get(r.Context(), r.PathValue("account"))
+	if err != nil {
+		return web.Answer{}, err
+	}
+	for _, old := range account.Keys { // a key keeps its scopes, and the new one has the same
+		if old.ID == r.PathValue("key") {
+			if err := mayGive(r.Context(), old.Scopes); err != nil {
+				return web.Answer{}, err
+			}
+		}
 	}
 	secret, key, err := s.accounts.RotateKey(r.Context(), r.PathValue("account"), r.PathValue("key"), overlap)
 	if err != nil {

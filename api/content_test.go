@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -149,6 +150,21 @@ func TestWithoutKeysContentIsShown(t *testing.T) {
 	require.Zero(t, r.content(by.admin, aliceA))
 	require.Equal(t, canaries(), r.content(by.operator, aliceA))
 	require.Len(t, r.looks(), 1)
+}
+
+// An operator who does not see contents can't get a key that does.
+func TestWhoMayGiveTheScopeContent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	by := r.readers()
+	add := request{method: http.MethodPost, target: "/v1/accounts/support/keys", body: `{"scopes":["admin","content"]}`}
+	for _, q := range []request{add, rotation("support", by.operator, `{}`)} {
+		p := r.problem(http.StatusForbidden, r.with(by.admin, q))
+		require.Equal(t, fault.CodeForbidden, p.Code)
+		made := into[message.NewAPIKey](t, http.StatusCreated, r.with(by.operator, q))
+		require.Contains(t, made.Scopes, message.ScopeContent)
+	}
+	into[message.NewAPIKey](t, http.StatusCreated, r.with(by.admin, rotation("own", by.own, `{}`)))
 }
 
 // recordReads notes which reads of records ask for contents.

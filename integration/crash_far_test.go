@@ -12,6 +12,13 @@ import (
 // crashFar has an entry in a far list, and no message.
 const crashFar = "afar"
 
+// nextWorker starts a worker after the last one has died or ended.
+func (r *crashRound) nextWorker(point crashPoint) *crashProcess {
+	r.Helper()
+	r.sendFar()
+	return r.worker(workerName, point)
+}
+
 // sendFar puts what is near in the watch list into the far lists, as if it had been accepted
 // long ago, and lets the next worker look at them. An entry of a message that is no more is
 // among them.

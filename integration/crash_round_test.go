@@ -96,7 +96,6 @@ func (r *crashRound) submitter(name string, point crashPoint) *crashProcess {
 
 func (r *crashRound) worker(name string, point crashPoint) *crashProcess {
 	r.Helper()
-	r.sendFar()
 	config := r.base
 	config.Name, config.Point, config.Receiver, config.Skip = name, point, r.receiver.URL(), r.history.skip
 	config.Mails = "smtp://" + r.mails.Address()
@@ -191,7 +190,7 @@ func (r *crashRound) play(c crashCast) {
 		}
 		return point
 	}
-	submitter, worker := r.submitter(submitterName, next(&c.submitter)), r.worker(workerName, next(&c.worker))
+	submitter, worker := r.submitter(submitterName, next(&c.submitter)), r.nextWorker(next(&c.worker))
 	began, done := time.Now(), false
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()
@@ -207,7 +206,7 @@ func (r *crashRound) play(c crashCast) {
 			require.True(r, worker.killed(r.T), "the worker stopped by itself\n%s", &worker.said)
 			r.look()
 			time.Sleep(time.Duration(c.random.Int64N(300)) * time.Millisecond)
-			worker, idle = r.worker(workerName, next(&c.worker)), time.Now()
+			worker, idle = r.nextWorker(next(&c.worker)), time.Now()
 			c.certain--
 		}
 		if c.stop > 0 && r.works() > c.stop {
@@ -219,7 +218,7 @@ func (r *crashRound) play(c crashCast) {
 				point = next(&c.worker)
 				c.certain--
 			}
-			worker = r.worker(workerName, point)
+			worker = r.nextWorker(point)
 		}
 		if c.empties > 0 && time.Since(began) > c.empties {
 			c.empties = 0
@@ -242,7 +241,7 @@ func (r *crashRound) play(c crashCast) {
 func (r *crashRound) finish() {
 	r.Helper()
 	for began := time.Now(); r.look() > 0; {
-		last := r.worker(workerName, crashPoint{})
+		last := r.nextWorker(crashPoint{})
 		for r.look() > 0 {
 			r.inTime(began, last)
 			time.Sleep(50 * time.Millisecond)
