@@ -2,7 +2,6 @@ package userdata
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -11,15 +10,12 @@ import (
 )
 
 // watched adds what one list of the watch list has of the user. An entry that moves to another
-// list meanwhile is added once.
+// list meanwhile may be added twice, see Data.sort.
 func (u *Users) watched(ctx context.Context, k userKey, into *Data) error {
 	members, err := u.members(ctx, k.key, k.kind.entryOf(into.User))
 	for member, at := range members {
 		_, id, generation, _ := keyspace.ParseWatchMember(member)
-		entry := WatchEntry{ID: id, Generation: generation, At: time.UnixMilli(at).UTC()}
-		if !slices.ContainsFunc(into.Watched, func(w WatchEntry) bool { return w.ID == id && w.Generation == generation }) {
-			into.Watched = append(into.Watched, entry)
-		}
+		into.Watched = append(into.Watched, WatchEntry{ID: id, Generation: generation, At: time.UnixMilli(at).UTC()})
 	}
 	return err
 }

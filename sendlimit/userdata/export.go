@@ -133,7 +133,16 @@ func (u *Users) Export(ctx context.Context, user string, progress Progress) (Dat
 		return Data{}, err
 	}
 	runs := map[string]*Data{"": {User: user}}
+	// Entries of the watch list move from far lists to the near list, which is read last.
+	others, near := make([]userKey, 0, len(keys)), []userKey(nil)
 	for _, k := range keys {
+		if k.kind == watchKey {
+			near = append(near, k)
+		} else {
+			others = append(others, k)
+		}
+	}
+	for _, k := range append(others, near...) {
 		if runs[k.run] == nil {
 			runs[k.run] = &Data{User: user, DryRun: k.run}
 		}
@@ -235,6 +244,7 @@ func (d *Data) sort() {
 	slices.SortFunc(d.Watched, func(a, b WatchEntry) int {
 		return strings.Compare(a.ID+"/"+a.Generation, b.ID+"/"+b.Generation)
 	})
+	d.Watched = slices.CompactFunc(d.Watched, func(a, b WatchEntry) bool { return a.ID == b.ID && a.Generation == b.Generation })
 	slices.SortFunc(d.DeadLetters, func(a, b keyspace.Reservation) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(d.Alerted, func(a, b AlertedDay) int { return a.Since.Compare(b.Since) })
 	slices.SortFunc(d.Alerts, func(a, b Alert) int { return strings.Compare(a.ID, b.ID) })

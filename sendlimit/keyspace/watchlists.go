@@ -1,0 +1,60 @@
+package keyspace
+
+import "hash/fnv"
+
+// Near returns the key of the near list of a user's partition.
+func (k Keys) Near(user string) string { return k.NearOf(Partition(user)) }
+
+// NearOf returns the key of the near list of a partition.
+func (k Keys) NearOf(partition int) string { return k.Partitions[partition] + "watch" }
+
+// FarLists is the number of far lists of a partition. With 16 of them, the watch list stays
+// in the compact encoding of Redis, at most 128 entries a list, up to some two million
+// pending messages. It never changes: an entry is removed from the list of its id.
+const FarLists = 16
+
+// Far returns the key of the far list of a message: FNV-1a 32 of the id, modulo FarLists.
+func (k Keys) Far(user, id string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // a hash never fails
+	return k.FarOf(Partition(user), int(h.Sum32()%FarLists))
+}
+
+// FarOf returns the key of a far list of a partition; list is 0 to FarLists - 1.
+func (k Keys) FarOf(partition, list int) string {
+	return k.Partitions[partition] + "far:" + "0123456789abcdef"[list:list+1]
+}
+
+// WatchLists returns the keys of all lists of a partition's watch list, the near list last.
+// Entries move from the far lists to the near list: who reads them in this order misses none.
+func (k Keys) WatchLists(partition int) []string {
+	lists := make([]string, 0, FarLists+1)
+	for list := range FarLists + 1 {
+		lists = append(lists, k.watchListOf(partition, list))
+	}
+	return lists
+}
+
+// EachWatchList calls do with what spells the keys of one list of each partition, for all
+// lists in the order of WatchLists, until do returns an error.
+func (k Keys) EachWatchList(do func(key func(partition int) string) error) error {
+	for list := range FarLists + 1 {
+		if err := do(func(partition int) string { return k.watchListOf(partition, list) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k Keys) watchListOf(partition, list int) string {
+	if list == FarLists {
+		return k.NearOf(partition)
+	}
+	return k.FarOf(partition, list)
+}
+
+// Looked returns the key of the turn to look at the near lists.
+func (k Keys) Looked() string { return k.prefix + ":looked" }
+
+// Brought returns the key of the turn to look at the far lists.
+func (k Keys) Brought() string { return k.prefix + ":brought" }
