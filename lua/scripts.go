@@ -177,6 +177,12 @@ var Refit = script("refit/refit")
 // RefitTurn takes, keeps or gives back the turn of a refit.
 var RefitTurn = script("refit/refit_turn")
 
+// EventAppend appends events of a partition to those of an account, each once.
+var EventAppend = script("event/append")
+
+// EventListen notes until when somebody listens to the events of an account.
+var EventListen = script("event/listen")
+
 // All returns every script, for loading them into a server ahead of use: a
 // pipeline cannot fall back from EVALSHA to EVAL.
 func All() []*redis.Script {
@@ -190,6 +196,7 @@ func All() []*redis.Script {
 		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
 		PolicyApply, PolicyMark, PolicyDelete, PolicyChanging, PolicyChanged, SettingsChange, SettingsClear,
 		Refit, RefitTurn,
+		EventAppend, EventListen,
 	}
 }
 

@@ -131,7 +131,8 @@ func (s script) counts(keys, args int) bool {
 		case bound.MatchString(p.text) && keys < most:
 		case p.open && open: // one for each of the keys that are any number
 			return args == allowed+1+keys-most
-		case p.open && strings.HasPrefix(p.text, "for each hold its attempt"): // pairs, at least one
+		case p.open && (strings.HasPrefix(p.text, "for each hold its attempt") ||
+			strings.HasPrefix(p.text, "for each event its id")): // pairs, at least one
 			return args >= allowed+2 && (args-allowed)%2 == 0
 		case p.open: // pairs, of which three come first
 			return args >= allowed+6 && (args-allowed)%2 == 0

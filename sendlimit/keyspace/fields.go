@@ -55,3 +55,19 @@ const (
 	NoticeLooks      = "f"
 	NoticeLookedAt   = "y"
 )
+
+// The fields of an event. lua/fragments/event.lua says more.
+const (
+	EventType         = "e"
+	EventUser         = "u"
+	EventMessage      = "i"
+	EventAccount      = "y"
+	EventAt           = "d"
+	EventSendAt       = "t"
+	EventFormerSendAt = "p"
+	EventReason       = "w"
+	EventAttempt      = "n"
+	EventProviderID   = "v"
+	EventCampaign     = "C"
+	EventMetadata     = "M"
+)

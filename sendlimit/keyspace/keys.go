@@ -60,6 +60,11 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:n:<notice id>   HASH  a notice, see lua/fragments/outbox.lua
 //	sl:{p0042}:deadnotices     ZSET  failed notices: notice id -> when it ended, Unix ms
 //	sl:{p0042}:gathered        ZSET  users to be told of together, see lua/fragments/user_alert.lua -> since when, Unix ms
+//	sl:{p0042}:events          STREAM  events of messages, for a worker to gather, see lua/fragments/event.lua
+//	sl:{e:<account>}:events    STREAM  the events of an account; of "*", those of all
+//	sl:{e:<account>}:gathered  HASH  what was gathered for it: partition -> last id of the partition's stream
+//	sl:listeners               HASH  whose events somebody listens to: account or "*" -> until when, Unix ms
+//	sl:eventsturn              STRING  when the next round of gathering may begin; expires soon after
 //	sl:policy:<name>           STRING  a policy, JSON
 //	sl:{sl:policy:<name>}:versions  LIST  its versions, the newest first, see lua/fragments/versions.lua
 //	sl:{sl:policy:<name>}:deletion  STRING  that it is being deleted or was, see lua/setting/policy_mark.lua

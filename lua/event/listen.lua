@@ -1,0 +1,30 @@
+-- event/listen.lua: notes until when somebody listens to the events of an account.
+--
+-- A later end that was noted before stays. Entries that are over are removed.
+--
+-- KEYS[1]  who listens (HASH: account, or "*" for all -> until when, Unix ms)
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  account; "*" for all
+-- ARGV[3]  until when, Unix ms
+--
+-- Returns  {until when, Unix ms}
+-- Cost     O(n) in the accounts that are listened to.
+
+if #KEYS ~= 1 or #ARGV ~= 3 then
+  return redis.error_reply('ERR event/listen.lua: wrong number of keys or arguments')
+end
+--@include moving
+
+--@include clock
+local listeners, account, till = KEYS[1], ARGV[2], tonumber(ARGV[3])
+local known, over, latest = redis.call('HGETALL', listeners), {}, till
+for k = 1, #known, 2 do
+  local ends = tonumber(known[k + 1])
+  if known[k] == account then till = math.max(till, ends) end
+  if ends <= now then over[#over + 1] = known[k] end
+  latest = math.max(latest, ends)
+end
+if #over > 0 then redis.call('HDEL', listeners, unpack(over)) end
+redis.call('HSET', listeners, account, till)
+redis.call('PEXPIREAT', listeners, latest)
+return {till}
