@@ -17,6 +17,8 @@ import (
 const (
 	timePattern     = `[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})`
 	namePattern     = `[a-z0-9_-]{1,64}`
+	campaignPattern = `[A-Za-z0-9._-]{1,64}`
+	metadataPattern = `[^\x00-\x1f\x7f-\x9f]+`
 	userPattern     = `[^\x00-\x1f\x7f-\x9f]+`
 	contactPattern  = `[hH][tT][tT][pP][sS]:[!-~]+|[!-~]+@[!-~]+`
 	zonePattern     = `[A-Za-z0-9._+/-]+`
@@ -46,6 +48,16 @@ func boundsOf(member string) *huma.Schema {
 		return &huma.Schema{Pattern: timePattern}
 	case "name", "account", "tier", "policy", "category":
 		return &huma.Schema{Pattern: namePattern}
+	case "campaign":
+		return &huma.Schema{Pattern: campaignPattern}
+	case "metadata":
+		return &huma.Schema{
+			AdditionalProperties: &huma.Schema{Type: huma.TypeString, MaxLength: new(message.MaxMetadataBytes)},
+			MaxProperties:        new(message.MaxMetadata),
+			Extensions: map[string]any{"propertyNames": &huma.Schema{
+				Pattern: whole(metadataPattern), MaxLength: new(message.MaxMetadataKey),
+			}},
+		}
 	case "title", "body":
 		return &huma.Schema{MaxLength: new(message.MaxContent)}
 	case "data":

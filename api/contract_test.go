@@ -241,7 +241,7 @@ func TestRequestsAreDocumentedAsTheyAreTaken(t *testing.T) {
 		valid bool
 	}{
 		{`{"user":"alice","send_at":"` + on22("11:11:11") + `","title":"Hi"}`, true},
-		{`{"user":"alice","send_at":"` + on22("13:11:11") + `","id":"a","category":"c","title":"Hi","body":"b","data":{"k":"v"},"expires_at":"` +
+		{`{"user":"alice","send_at":"` + on22("13:11:11") + `","id":"a","category":"c","title":"Hi","body":"b","data":{"k":"v"},"campaign":"A.b_c-1","metadata":{"k":"v"},"expires_at":"` +
 			on22("18:00:00") + `","on_conflict":"shift","shift_until":"` + on22("17:00:00") + `"}`, true},
 		{`{"user":"alice","send_at":"` + on22("14:11:11") + `","title":"Hi","shift_until":"` + on22("17:00:00") + `"}`, true},
 		{`{"user":"alice","send_at":"now","body":"b"}`, true},
@@ -250,6 +250,10 @@ func TestRequestsAreDocumentedAsTheyAreTaken(t *testing.T) {
 		{`{"user":1,"send_at":"now","title":"Hi"}`, false},
 		{`{"user":"alice","send_at":"now","title":"Hi","data":{"k":1}}`, false},
 		{`{"user":"alice","send_at":"now","title":"Hi","when":"later"}`, false},
+		{`{"user":"alice","send_at":"now","title":"Hi","campaign":"a b"}`, false},
+		{`{"user":"alice","send_at":"now","title":"Hi","metadata":{"":"a"}}`, false},
+		{`{"user":"alice","send_at":"now","title":"Hi","metadata":{"a":"","b":"","c":"","d":"","e":"","f":"","g":"","h":"","i":""}}`, false},
+		{`{"user":"alice","send_at":"now","title":"Hi","metadata":{"a":"` + strings.Repeat("x", 513) + `"}}`, false},
 		{`[]`, false},
 	} {
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(draft.body))

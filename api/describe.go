@@ -194,13 +194,16 @@ func descriptionOf(schema, member string) string {
 
 func descriptions() map[string]string {
 	return map[string]string{
-		"Draft.id":          "Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one.",
-		"Draft.user":        "The receiver: 1 to 256 bytes of UTF-8 without control characters.",
-		"Draft.send_at":     "When it is sent: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow.",
-		"Draft.category":    "1 to 64 of a-z 0-9 _ -",
-		"Draft.title":       "Title, body and data have at most 4,096 bytes together. Title or body is required.",
-		"Draft.body":        "See title.",
-		"Draft.data":        "Texts by name, for the app that shows the message.",
+		"Draft.id":       "Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one.",
+		"Draft.user":     "The receiver: 1 to 256 bytes of UTF-8 without control characters.",
+		"Draft.send_at":  "When it is sent: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow.",
+		"Draft.category": "1 to 64 of a-z 0-9 _ -",
+		"Draft.title":    "Title, body and data have at most 4,096 bytes together. Title or body is required.",
+		"Draft.body":     "See title.",
+		"Draft.data":     "Texts by name, for the app that shows the message.",
+		"Draft.campaign": "1 to 64 of a-z A-Z 0-9 . _ - What the message belongs to, which can be counted, listed, paused, moved and cancelled as a whole.",
+		"Draft.metadata": "Texts by name, the caller's own: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. " +
+			"They go to the push target, and stay with the status after the message has ended.",
 		"Draft.expires_at":  "RFC 3339: a message that is still not sent then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted.",
 		"Draft.on_conflict": "What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift.",
 		"Draft.shift_until": "RFC 3339: the last time that a shift may choose. By default a day after send_at. " +
@@ -220,6 +223,8 @@ func descriptions() map[string]string {
 		"shifted":      "The message got the next free time instead of the requested one.",
 		"expires_at":   "A message that is still not sent then is dropped.",
 		"category":     "Its category.",
+		"campaign":     "Its campaign.",
+		"metadata":     "Its metadata.",
 		"title":        "Its title.",
 		"Status.title": "Its title; absent in lists, once it is erased, and for a key that may not see it.",
 		"Status.body":  "Its body; absent where title is.",

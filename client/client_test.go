@@ -141,7 +141,7 @@ func TestAMessageIsSpelledAsTheAPIReadsIt(t *testing.T) {
 	berlin := time.FixedZone("", 3600)
 	_, err := c.Submit(t.Context(), client.Message{
 		ID: "a", User: "alice", SendAt: time.Date(2026, 11, 22, 12, 11, 11, 500_000, berlin), Category: "news", Title: "t", Body: "b",
-		Data: map[string]string{"k": "v"}, ExpiresAt: at("2026-11-23T00:00:00Z"), OnConflict: client.OnConflictShift,
+		Data: map[string]string{"k": "v"}, Campaign: "spring", Metadata: map[string]string{"m": "n"}, ExpiresAt: at("2026-11-23T00:00:00Z"), OnConflict: client.OnConflictShift,
 		ShiftUntil: at("2026-11-22T23:00:00Z"),
 	})
 	require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestAMessageIsSpelledAsTheAPIReadsIt(t *testing.T) {
 		"POST /v1/messages application/json", "POST /v1/messages/dry-run application/json", "POST /v1/messages application/json",
 	}, paths)
 	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2026-11-22T11:11:11.0005Z","category":"news","title":"t","body":"b",
-		"data":{"k":"v"},"expires_at":"2026-11-23T00:00:00Z","on_conflict":"shift","shift_until":"2026-11-22T23:00:00Z"}`, bodies[0])
+		"data":{"k":"v"},"campaign":"spring","metadata":{"m":"n"},"expires_at":"2026-11-23T00:00:00Z","on_conflict":"shift","shift_until":"2026-11-22T23:00:00Z"}`, bodies[0])
 	require.JSONEq(t, `{"user":"alice","send_at":"now","title":"t"}`, bodies[1])
 	require.JSONEq(t, `{"id":"a","user":"","send_at":""}`, bodies[2])
 }

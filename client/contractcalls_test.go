@@ -20,7 +20,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 	day := at("2026-11-22T00:00:00Z")
 	text, yes := "a", true
 	m := client.Message{
-		ID: "a", User: "alice", SendAt: day, Category: "c", Title: "t", Body: "b", Data: map[string]string{"k": "v"},
+		ID: "a", User: "alice", SendAt: day, Category: "c", Title: "t", Body: "b", Data: map[string]string{"k": "v"}, Campaign: "c", Metadata: map[string]string{"k": "v"},
 		ExpiresAt: day, OnConflict: client.OnConflictShift, ShiftUntil: day,
 	}
 	p := client.Policy{

@@ -27,6 +27,10 @@ type Message struct {
 	Title    string // Title or Body is required
 	Body     string
 	Data     map[string]string // for the receiving app
+	Campaign string            // 1 to 64 of a-z A-Z 0-9 . _ -, or ""
+	// Metadata is the caller's own: at most 8 entries with at most 512 bytes of keys and
+	// values. It goes to the provider, and stays with the status after the end.
+	Metadata map[string]string
 
 	ExpiresAt  time.Time // the message is dropped after it; zero means the API's default
 	OnConflict string    // "" means what the user's policy says; its default is OnConflictRefuse
@@ -40,12 +44,16 @@ func (m Message) encode() ([]byte, error) {
 		{"id", m.ID},
 		{"user", m.User},
 		{"category", m.Category},
+		{"campaign", m.Campaign},
 		{"title", m.Title},
 		{"body", m.Body},
 		{"on_conflict", m.OnConflict},
 	}
 	for key, value := range m.Data {
 		texts = append(texts, struct{ field, text string }{"data", key + value})
+	}
+	for key, value := range m.Metadata {
+		texts = append(texts, struct{ field, text string }{"metadata", key + value})
 	}
 	for _, t := range texts {
 		if !utf8.ValidString(t.text) {
@@ -54,7 +62,7 @@ func (m Message) encode() ([]byte, error) {
 	}
 	encoded, err := json.Marshal(message.Draft{
 		ID: m.ID, User: m.User, SendAt: spellSendAt(m.SendAt, m.Now), Category: m.Category, Title: m.Title, Body: m.Body,
-		Data: m.Data, ExpiresAt: spell(m.ExpiresAt), OnConflict: m.OnConflict, ShiftUntil: spell(m.ShiftUntil),
+		Data: m.Data, Campaign: m.Campaign, Metadata: m.Metadata, ExpiresAt: spell(m.ExpiresAt), OnConflict: m.OnConflict, ShiftUntil: spell(m.ShiftUntil),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode the message: %w", err)

@@ -13,6 +13,8 @@ type Notification struct {
 	Title    string
 	Body     string
 	Data     map[string]string
+	Campaign string            // "" for none
+	Metadata map[string]string // the caller's own
 	// SendAt is the promised send time. RequestedAt is the time that the caller asked
 	// for, if it differs; otherwise zero.
 	SendAt      time.Time

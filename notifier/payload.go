@@ -12,12 +12,14 @@ type Payload struct {
 	Title       string            `json:"title,omitempty"`
 	Body        string            `json:"body,omitempty"`
 	Data        map[string]string `json:"data,omitempty"`
+	Campaign    string            `json:"campaign,omitempty"`
+	Metadata    map[string]string `json:"metadata,omitempty"`
 	SendAt      string            `json:"send_at"`                // in TimeLayout
 	RequestedAt string            `json:"requested_at,omitempty"` // in TimeLayout
 	Attempt     int               `json:"attempt"`
 }
 
-// NewPayload returns the payload of n. It shares n.Data.
+// NewPayload returns the payload of n. It shares n.Data and n.Metadata.
 func NewPayload(n Notification) Payload {
 	p := Payload{
 		ID:       n.ID,
@@ -26,6 +28,8 @@ func NewPayload(n Notification) Payload {
 		Title:    n.Title,
 		Body:     n.Body,
 		Data:     n.Data,
+		Campaign: n.Campaign,
+		Metadata: n.Metadata,
 		SendAt:   n.SendAt.UTC().Format(TimeLayout),
 		Attempt:  n.Attempt,
 	}

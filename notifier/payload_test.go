@@ -23,11 +23,12 @@ func TestPayload(t *testing.T) {
 			"everything",
 			notifier.Notification{
 				ID: "order-17", User: "alice", Category: "orders", Title: "Shipped", Body: "It is on its way.",
-				Data:   map[string]string{"order": "17", "colour": "red"},
+				Data:     map[string]string{"order": "17", "colour": "red"},
+				Campaign: "spring", Metadata: map[string]string{"source": "shop"},
 				SendAt: at, RequestedAt: at.Add(-time.Minute), Attempt: 2, IdempotencyKey: "not part of it",
 			},
 			`{"id":"order-17","user":"alice","category":"orders","title":"Shipped","body":"It is on its way.",` +
-				`"data":{"colour":"red","order":"17"},` +
+				`"data":{"colour":"red","order":"17"},"campaign":"spring","metadata":{"source":"shop"},` +
 				`"send_at":"2026-11-22T11:11:11.007Z","requested_at":"2026-11-22T11:10:11.007Z","attempt":2}`,
 		},
 		{

@@ -110,6 +110,6 @@ func (t *Timeline) recordCall(r SentRequest, scope *judge.Scope, by judge.UserRu
 	if scope.Uncounted {
 		beside = 1
 	}
-	return append(keys, t.keys.Record(r.User, r.ID)),
-		append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), beside)
+	args = append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), beside)
+	return append(keys, t.keys.Record(r.User, r.ID)), r.Record.appendOwn(args)
 }

@@ -29,6 +29,19 @@ type Record struct {
 	ExpiresAt time.Time
 	Category  string
 	Content   []byte // opaque; erased when the message ends
+	// Campaign is 1 to 64 of a-z A-Z 0-9 . _ - or "". It does not count: rules know
+	// categories only.
+	Campaign string
+	// Metadata is opaque. It is kept as long as the record.
+	Metadata []byte
+}
+
+// appendOwn appends the fields and values that a record keeps after its end.
+func (r *Record) appendOwn(args []any) []any {
+	if r.Campaign != "" {
+		args = append(args, keyspace.RecordCampaign, r.Campaign)
+	}
+	return keyspace.AppendMetadata(args, r.Metadata)
 }
 
 // ExpiryBeyondReach is how much later than the reach of send times a message may expire.
@@ -108,6 +121,9 @@ func (t *Timeline) checked(r Request) (Request, error) {
 }
 
 func checkRecord(r *Record) error {
+	if err := keyspace.CheckCampaign(r.Campaign); err != nil {
+		return err
+	}
 	return keyspace.CheckToken("generation", r.Generation)
 }
 
@@ -160,7 +176,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	if rec.Category != "" {
 		args = append(args, keyspace.RecordCategory, rec.Category)
 	}
-	args = keyspace.AppendContent(args, rec.Content)
+	args = rec.appendOwn(keyspace.AppendContent(args, rec.Content))
 	if scope.Uncounted {
 		args = append(args, keyspace.RecordUncounted, 1)
 	}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -56,6 +58,7 @@ func TestEverythingReachesTheChannel(t *testing.T) {
 		m := message.Message{
 			ID: "order:17", User: "alice / ü", SendAt: s.at(2*time.Second + 5*time.Millisecond), Category: "orders",
 			Title: "Shipped <b>", Body: "It is \"on\" its way 🙂\n", Data: map[string]string{"order": "17", "": "empty"},
+			Campaign: "Spring.26", Metadata: map[string]string{"source": "<shop>", "long": strings.Repeat("ü", 200), "empty": ""},
 			OnConflict: message.OnConflictShift, ShiftUntil: s.at(time.Hour), ExpiresAt: s.at(2 * time.Hour),
 		}
 		s.accepted(m)
@@ -67,6 +70,7 @@ func TestEverythingReachesTheChannel(t *testing.T) {
 		require.Len(s, deliveries, 2)
 		want := notifier.Notification{
 			ID: m.ID, User: m.User, Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
+			Campaign: m.Campaign, Metadata: m.Metadata,
 			SendAt: m.SendAt, Attempt: 1, IdempotencyKey: notifier.IdempotencyKey("", m.User, m.ID),
 		}
 		require.Equal(s, want, deliveries[0].Notification)
@@ -74,6 +78,21 @@ func TestEverythingReachesTheChannel(t *testing.T) {
 		want.SendAt, want.RequestedAt = m.SendAt.Add(time.Minute), m.SendAt
 		require.Equal(s, want, deliveries[1].Notification)
 		require.Equal(s, "d", s.record(m.User, m.ID)["s"])
+
+		status, _, err := s.Status(s.Context(), m.User, m.ID)
+		require.NoError(s, err)
+		require.Equal(s, m.Campaign, status.Campaign)
+		require.Equal(s, m.Metadata, status.Metadata, "the caller's own stays when the content has gone")
+		require.Empty(s, status.Content)
+		for name, edit := range map[string]func(*message.Message){
+			"campaign": func(other *message.Message) { other.Campaign = "Spring.27" },
+			"metadata": func(other *message.Message) { other.Metadata = nil },
+		} {
+			other := m
+			edit(&other)
+			require.Equal(s, fault.CodeIDReused, s.submit(other).Code, name)
+		}
+		require.True(s, s.submit(m).Replayed)
 	})
 }
 

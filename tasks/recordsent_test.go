@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,14 @@ func TestRecordSent(t *testing.T) {
 		require.Empty(s, s.watched("alice"))
 		s.until(10 * time.Minute)
 		s.delivered()
+
+		own := s.sent("own", 9*time.Minute)
+		own.Campaign, own.Metadata = "spring", map[string]string{"source": strings.Repeat("s", 100)}
+		require.Contains(s, s.recordSent(own), message.Recorded)
+		status, _, err = s.Status(s.Context(), "alice", "own")
+		require.NoError(s, err)
+		require.Equal(s, own.Campaign, status.Campaign)
+		require.Equal(s, own.Metadata, status.Metadata)
 	})
 }
 

@@ -47,6 +47,7 @@ func (s *story) toAlice(id string, after time.Duration) message.Message {
 	m := s.message(id, after)
 	m.Body = canary
 	m.Data = map[string]string{"k": canary}
+	m.Metadata = map[string]string{"k": canary}
 	return m
 }
 
@@ -233,6 +234,7 @@ func TestExportAUser(t *testing.T) {
 		s.work()
 		m := s.toAlice("order:17", time.Hour)
 		m.Category, m.ExpiresAt = "news", s.at(3*time.Hour)
+		m.Campaign = "spring"
 		s.accepted(s.toAlice("sent", time.Second), m, s.toAlice("cancelled", 5*time.Hour))
 		s.moved("order:17", 2*time.Hour)
 		s.cancelled("cancelled")
@@ -252,12 +254,13 @@ func TestExportAUser(t *testing.T) {
 			"ended":[{"id":"cancelled","send_at":"2000-01-01T05:00:00.000Z"}],
 			"timeline":[{"id":"sent","send_at":"2000-01-01T00:00:01.000Z"},{"id":"order:17","send_at":"2000-01-01T02:00:00.000Z"}],
 			"messages":[
-				{"id":"cancelled","user":"alice","status":"cancelled","send_at":"2000-01-01T05:00:00.000Z","ended_at":"2000-01-01T00:00:00.000Z"},
+				{"id":"cancelled","user":"alice","status":"cancelled","send_at":"2000-01-01T05:00:00.000Z","ended_at":"2000-01-01T00:00:00.000Z",
+					"metadata":{"k":"`+canary+`"}},
 				{"id":"order:17","user":"alice","status":"moved","send_at":"2000-01-01T02:00:00.000Z",
 					"requested_at":"2000-01-01T01:00:00.000Z","moved_from":"2000-01-01T01:00:00.000Z","expires_at":"2000-01-01T03:00:00.000Z",
-					"category":"news","title":"order:17","body":"`+canary+`","data":{"k":"`+canary+`"}},
+					"category":"news","campaign":"spring","metadata":{"k":"`+canary+`"},"title":"order:17","body":"`+canary+`","data":{"k":"`+canary+`"}},
 				{"id":"sent","user":"alice","status":"delivered","send_at":"2000-01-01T00:00:01.000Z","attempts":1,
-					"delivered_at":"2000-01-01T00:00:01.000Z","lateness_ms":0}],
+					"delivered_at":"2000-01-01T00:00:01.000Z","lateness_ms":0,"metadata":{"k":"`+canary+`"}}],
 			"watch_list":[{"id":"order:17","generation":"g","look_at":"2000-01-01T02:01:00.000Z"}],
 			"tasks":[{"id":"order:17","generation":"g","state":"scheduled","due":"2000-01-01T02:00:00.000Z"}]}`, string(text))
 		require.False(s, document.Empty())

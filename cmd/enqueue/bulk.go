@@ -52,8 +52,9 @@ func (p *program) bulkCommand(ctx context.Context) *cobra.Command {
 JSON object a line (NDJSON), or is CSV with the names of the fields in its first
 line:
 
-  id, user, send_at, category, title, body, expires_at, on_conflict,
-  shift_until, and data.KEY for each entry of data
+  id, user, send_at, category, title, body, campaign, expires_at,
+  on_conflict, shift_until, data.KEY for each entry of data, and metadata.KEY
+  for each of metadata
 
 The file may be gzipped. One that grows to more than 200 times its size needs
 --force. A user's lines are judged in the order of the file. A
@@ -100,6 +101,7 @@ are not needed.`,
 	flags.StringVar(&f.fill.Title, "title", "", "title `text` of lines that have none")
 	flags.StringVar(&f.fill.Body, "body", "", "body `text` of lines that have none")
 	flags.StringVar(&f.fill.Category, "category", "", "category `name` of lines that have none")
+	flags.StringVar(&f.fill.Campaign, "campaign", "", "campaign `name` of lines that have none")
 	flags.StringVar(&f.results, "results", "", "`file` to write each line's outcome to as JSON, in the order of the lines;"+
 		` with "-" for standard output, the summary goes to standard error`)
 	flags.IntVar(&f.fromLine, "from-line", 1, "`number` of the first line to submit, to continue a run that was stopped")

@@ -74,12 +74,13 @@ func TestBulkCSVWithFillIns(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	path := fileOf(t, "user,send_at", "alice,2093-11-22 12:11", "bob,now")
-	outcomes, _ := f.bulk(t, path, "--tz", "Europe/Berlin", "--title", "Sale", "--body", "Two for one", "--category", "news")
+	outcomes, _ := f.bulk(t, path, "--tz", "Europe/Berlin", "--title", "Sale", "--body", "Two for one", "--category", "news", "--campaign", "spring")
 	require.Contains(t, outcomes[0], `"send_at":"2093-11-22T11:11:00.000Z"`)
 	require.Contains(t, outcomes[1], `"send_at":"2093-11-21T10:00:00.000Z"`)
 	require.Contains(t, outcomes[1], `"line":3`)
 	require.Contains(t, f.everything(), `{\"title\":\"Sale\",\"body\":\"Two for one\"}`)
 	require.Contains(t, f.everything(), `k: "news"`)
+	require.Contains(t, f.everything(), `C: "spring"`)
 }
 
 func TestBulkReadsStandardInputAndGzip(t *testing.T) {

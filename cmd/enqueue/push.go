@@ -20,7 +20,7 @@ import (
 type push struct {
 	message                   message.Message
 	at, expiresAt, shiftUntil string
-	data                      []string
+	data, metadata            []string
 	dryRun                    bool
 }
 
@@ -50,6 +50,8 @@ An id makes it safe to submit the same message again: it is accepted once.`,
 	flags.StringArrayVar(&f.data, "data", nil, "`key=value` to send with the message; can be given again")
 	flags.StringVar(&f.message.ID, "id", "", "`id` of the message, unique for the user (default: a new one)")
 	flags.StringVar(&f.message.Category, "category", "", "category `name`")
+	flags.StringVar(&f.message.Campaign, "campaign", "", "`name` of the campaign that it belongs to")
+	flags.StringArrayVar(&f.metadata, "meta", nil, "`key=value` of your own, kept with its status; can be given again")
 	flags.StringVar(&f.expiresAt, "expires-at", "", "`time` after which it is dropped rather than sent"+
 		" (default: the worker's expire_after after its send time)")
 	flags.StringVar(&f.message.OnConflict, "on-conflict", "", "`what` to do if the time is taken or quiet: refuse, or shift"+
@@ -102,15 +104,11 @@ func (p *program) message(f push) (message.Message, error) {
 		return m, err
 	}
 	m.ExpiresAt, m.ShiftUntil = expires.At, until.At
-	for _, entry := range f.data {
-		key, value, found := strings.Cut(entry, "=")
-		if !found || key == "" {
-			return m, fault.Wrong("data", "--data %q has no key: write key=value", fault.Clip(entry))
-		}
-		if m.Data == nil {
-			m.Data = make(map[string]string)
-		}
-		m.Data[key] = value
+	if m.Data, err = entries("data", "data", f.data); err != nil {
+		return m, err
+	}
+	if m.Metadata, err = entries("metadata", "meta", f.metadata); err != nil {
+		return m, err
 	}
 	if m.ID == "" {
 		id, err := uuid.NewV7()
@@ -120,6 +118,22 @@ func (p *program) message(f push) (message.Message, error) {
 		m.ID = id.String()
 	}
 	return m, nil
+}
+
+// entries returns the entries of a flag that can be given again, nil for none.
+func entries(field, flag string, given []string) (map[string]string, error) {
+	if len(given) == 0 {
+		return nil, nil //nolint:nilnil // a message without entries has no map
+	}
+	all := make(map[string]string, len(given))
+	for _, entry := range given {
+		key, value, found := strings.Cut(entry, "=")
+		if !found || key == "" {
+			return nil, fault.Wrong(field, "--%s %q has no key: write key=value", flag, fault.Clip(entry))
+		}
+		all[key] = value
+	}
+	return all, nil
 }
 
 // checkShift returns a *fault.InvalidError for a bound of a shift if there can be none,

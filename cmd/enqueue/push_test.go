@@ -233,6 +233,8 @@ func TestPushRefusesBadInput(t *testing.T) {
 		{"title", "\xff", "title"},
 		{"title", long, "5000 bytes"},
 		{"category", "News", `category "News" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`},
+		{"meta", "=v", `--meta "=v" has no key: write key=value`},
+		{"campaign", "a b", `campaign "a b" is not allowed: it takes 1 to 64 of a-z A-Z 0-9 . _ -`},
 		{"data", "novalue", `--data "novalue" has no key: write key=value`},
 		{"on-conflict", "drop", `on_conflict "drop" is not allowed: it takes refuse or shift`},
 		{"expires-at", "now", `expires_at can't be now: it has to be after send_at`},
@@ -271,11 +273,13 @@ func TestPushCarriesEveryField(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--id", "i", "--title", "T", "--body", "B",
-		"--category", "news", "--data", "k=v=w", "--data", "l=a,b", "--expires-at", on22("12:00:00"))
+		"--category", "news", "--data", "k=v=w", "--data", "l=a,b", "--campaign", "spring", "--meta", "k=v=w", "--meta", "e=", "--expires-at", on22("12:00:00"))
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	record := func(field string) string { return f.server.HGet(keys.Record("alice", "i"), field) }
 	require.JSONEq(t, `{"title":"T","body":"B","data":{"k":"v=w","l":"a,b"}}`, record("c"))
 	require.Equal(t, "news", record("k"))
+	require.Equal(t, "spring", record("C"))
+	require.JSONEq(t, `{"k":"v=w","e":""}`, record("M"))
 	require.Equal(t, "3909729600000", record("x"))
 }

@@ -60,14 +60,17 @@ func (p *program) printStatus(s message.Status) error {
 // contentWidth is the width of a title, a body, or one of the data.
 const contentWidth = 100
 
-// describe returns lines with category, title, body and data. A delivered message has only
-// its category.
+// describe returns lines with category, campaign, title, body, data and metadata. A delivered
+// message has no title, body and data.
 func describe(s message.Status) string {
 	var text strings.Builder
 	type field struct{ name, value string }
-	fields := []field{{"category", s.Category}, {"title", s.Title}, {"body", s.Body}}
+	fields := []field{{"category", s.Category}, {"campaign", s.Campaign}, {"title", s.Title}, {"body", s.Body}}
 	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
 		fields = append(fields, field{"data", key + ": " + s.Data[key]})
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
+		fields = append(fields, field{"metadata", key + ": " + s.Metadata[key]})
 	}
 	for _, field := range fields {
 		if field.value != "" {

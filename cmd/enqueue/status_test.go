@@ -58,10 +58,11 @@ func TestStatus(t *testing.T) {
 func TestStatusShowsData(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--id", "a", "--body", "Hi", "--data", "z=1", "--data", "a=two\n\x1b[31mlines")
+	f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--id", "a", "--body", "Hi", "--data", "z=1", "--data", "a=two\n\x1b[31mlines",
+		"--campaign", "spring", "--meta", "source=a=b", "--meta", "k=")
 	got := f.prints(t, "status", "--user", "alice", "a")
-	require.Contains(t, got, "  body      Hi\n  data      a: two")
-	require.Contains(t, got, "lines\n  data      z: 1\n")
+	require.Contains(t, got, "  campaign  spring\n  body      Hi\n  data      a: two")
+	require.Contains(t, got, "lines\n  data      z: 1\n  metadata  k: \n  metadata  source: a=b\n")
 	require.NotContains(t, got, "\x1b")
 }
 

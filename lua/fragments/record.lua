@@ -36,6 +36,9 @@
 --      accounts; "." for none. The change of each of these attempts was made. An
 --      attempt names what it charged.
 --   z  1 if its place is beside the timeline, see fragments/places.lua
+--   C  campaign
+--   M  metadata, opaque here; kept when the message ends. One of 65 to 512 bytes goes on
+--      in the fields N to T, as the content does in 1 to 7
 --
 -- A record does not expire before the message ends: until then the watch list has an
 -- entry for it.

@@ -15,6 +15,7 @@
 -- ARGV[14] with KEYS[3]: category; "" for none
 -- ARGV[15] with KEYS[3]: how long an ended record is kept, ms
 -- ARGV[16] with KEYS[3]: 1 if its place is beside the timeline, else ""
+-- ARGV[17..] with KEYS[3]: further fields and values of the record
 --
 -- Returns  {ALLOWED, now, send time, flags, id of an alert's notice, if any}, flags
 --          REPLAYED or FORGOTTEN;
@@ -24,7 +25,7 @@
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 2 and #ARGV == 11 or #KEYS == 3 and #ARGV == 16) then
+if not (#KEYS == 2 and #ARGV == 11 or #KEYS == 3 and #ARGV >= 16 and #ARGV % 2 == 0) then
   return redis.error_reply('ERR place/record_sent.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -82,6 +83,7 @@ if record then
   if former[1] then redis.call('HSET', record, 'y', charged_anew(former[1])) end
   if ARGV[14] ~= '' then redis.call('HSET', record, 'k', ARGV[14]) end
   if ARGV[16] ~= '' then redis.call('HSET', record, 'z', ARGV[16]) end
+  if #ARGV > 16 then redis.call('HSET', record, unpack(ARGV, 17)) end
   -- An id must be remembered while its place still counts.
   redis.call('PEXPIRE', record, math.max(tonumber(ARGV[15]), at + keep - now))
 end

@@ -19,6 +19,8 @@ func sample(user, id string) notifier.Notification {
 		Title:          "Your order " + canary,
 		Body:           "It is on its way " + canary,
 		Data:           map[string]string{"order": canary},
+		Campaign:       "spring",
+		Metadata:       map[string]string{"source": canary},
 		SendAt:         at,
 		RequestedAt:    at.Add(-time.Minute),
 		Attempt:        1,
@@ -30,6 +32,7 @@ func sample(user, id string) notifier.Notification {
 func samples() map[string]notifier.Notification {
 	titleOnly := sample("alice", "title-only")
 	titleOnly.Category, titleOnly.Body, titleOnly.Data, titleOnly.RequestedAt = "", "", nil, time.Time{}
+	titleOnly.Campaign, titleOnly.Metadata = "", nil
 
 	bodyOnly := titleOnly
 	bodyOnly.Title, bodyOnly.Body = "", "body "+canary

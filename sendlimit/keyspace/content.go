@@ -15,9 +15,11 @@ const (
 
 // ContentFields lists the fields of a record that have its content, in order.
 // lua/fragments/content.lua has the same ones.
-func ContentFields() []string {
+func ContentFields() []string { return namesOf(contentFields()) }
+
+func namesOf(fields [contentFieldCount]any) []string {
 	names := make([]string, 0, contentFieldCount)
-	for _, field := range contentFields() {
+	for _, field := range fields {
 		name, _ := field.(string)
 		names = append(names, name)
 	}
@@ -34,10 +36,14 @@ func contentFields() [contentFieldCount]any {
 // AppendContent appends the fields and values of a content to the arguments of a script, in
 // turns. There are none for an empty content.
 func AppendContent(args []any, content []byte) []any {
+	return appendChunks(args, content, contentFields())
+}
+
+func appendChunks(args []any, content []byte, fields [contentFieldCount]any) []any {
 	if len(content) >= wholeFrom {
-		return append(args, RecordContent, content)
+		return append(args, fields[0], content)
 	}
-	for _, field := range contentFields() {
+	for _, field := range fields {
 		if len(content) == 0 {
 			break
 		}
@@ -50,8 +56,12 @@ func AppendContent(args []any, content []byte) []any {
 
 // JoinContent returns the content that ContentFields have, nil without one.
 func JoinContent(lookup func(field string) (value string, ok bool)) []byte {
+	return joinChunks(lookup, ContentFields())
+}
+
+func joinChunks(lookup func(field string) (value string, ok bool), fields []string) []byte {
 	var content strings.Builder
-	for _, field := range ContentFields() {
+	for _, field := range fields {
 		chunk, ok := lookup(field)
 		if !ok {
 			break
@@ -62,4 +72,22 @@ func JoinContent(lookup func(field string) (value string, ok bool)) []byte {
 		return nil
 	}
 	return []byte(content.String())
+}
+
+// MetadataFields lists the fields of a record that have its metadata, in order. They are
+// spread as the fields of a content are. lua/fragments/metadata.lua has the same ones.
+func MetadataFields() []string { return namesOf(metadataFields()) }
+
+func metadataFields() [contentFieldCount]any {
+	return [...]any{RecordMetadata, "N", "O", "P", "Q", "R", "S", "T"}
+}
+
+// AppendMetadata is AppendContent for the metadata of a message.
+func AppendMetadata(args []any, metadata []byte) []any {
+	return appendChunks(args, metadata, metadataFields())
+}
+
+// JoinMetadata is JoinContent for MetadataFields.
+func JoinMetadata(lookup func(field string) (value string, ok bool)) []byte {
+	return joinChunks(lookup, MetadataFields())
 }

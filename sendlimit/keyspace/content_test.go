@@ -1,6 +1,7 @@
 package keyspace_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +34,12 @@ func TestContentsAreSplitAndJoined(t *testing.T) {
 			return value, ok
 		}))
 	})
+	metadata := []byte(strings.Repeat("m", 130))
+	require.Equal(t, []any{"M", metadata[:64], "N", metadata[64:128], "O", metadata[128:]}, keyspace.AppendMetadata(nil, metadata))
+	require.Equal(t, metadata, keyspace.JoinMetadata(func(field string) (string, bool) {
+		value, ok := map[string]string{"M": string(metadata[:64]), "N": string(metadata[64:128]), "O": "mm"}[field]
+		return value, ok
+	}))
 	require.Empty(t, keyspace.AppendContent(nil, nil))
 	require.Equal(t, []any{"before", keyspace.RecordContent, []byte("x")}, keyspace.AppendContent([]any{"before"}, []byte("x")))
 	require.Nil(t, keyspace.JoinContent(func(string) (string, bool) { return "", false }))

@@ -29,6 +29,8 @@ const (
 	RecordProviderID  = "i"
 	RecordCharge      = "y"
 	RecordUncounted   = "z"
+	RecordCampaign    = "C"
+	RecordMetadata    = "M"
 )
 
 // The fields of a notice. lua/fragments/outbox.lua says more.

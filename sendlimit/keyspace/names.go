@@ -86,5 +86,22 @@ func CheckCategory(name string) error {
 	return nil
 }
 
+// ValidCampaign reports whether the name of a campaign is 1 to 64 of a-z A-Z 0-9 . _ -.
+func ValidCampaign(name string) bool {
+	return name != "" && len(name) <= 64 && OnlyBytes(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+}
+
+// CheckCampaign checks the name of a campaign; "" means none. The error is an
+// *InvalidError for the field "campaign".
+func CheckCampaign(name string) error {
+	if name != "" && !ValidCampaign(name) {
+		return &fault.InvalidError{Field: "campaign", Value: name, Want: WantCampaign}
+	}
+	return nil
+}
+
+// WantCampaign describes what ValidCampaign accepts.
+const WantCampaign = "1 to 64 of a-z A-Z 0-9 . _ -"
+
 // WantName describes what ValidName accepts.
 const WantName = "a name of 1 to 64 of a-z 0-9 _ -"

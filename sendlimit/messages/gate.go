@@ -104,6 +104,8 @@ type Claim struct {
 	Category    string
 	Content     []byte
 	Account     string // the charged account; "" for none
+	Campaign    string // as in Record
+	Metadata    []byte // as in Record; nil for none
 	Reason      string // of Dropped
 	// Placed lists late messages of the user that got another time, also the claimed
 	// one if it was postponed. Each needs a task of its new generation. The watch
@@ -200,8 +202,11 @@ func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchC
 		c.SendAt, c.Promised, c.RequestedAt = in.Time(2), in.Time(3), in.Time(4)
 		c.Attempt, c.Category, c.Content = int(in.Int(5)), in.String(6), []byte(in.String(7))
 		c.TakenOver = in.Int(8) == 1
-		c.Account = in.String(9)
-		c.changes(in, 10)
+		c.Account, c.Campaign = in.String(9), in.String(10)
+		if metadata := in.String(11); metadata != "" {
+			c.Metadata = []byte(metadata)
+		}
+		c.changes(in, 12)
 	case Busy:
 		c.Until, c.Fair = in.Time(2), in.Int(3) == 1
 	case Early:

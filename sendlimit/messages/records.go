@@ -107,6 +107,8 @@ type Standing struct {
 	// Uncounted says that its place does not count for other messages: its category
 	// was exempt and uncounted when it got the place.
 	Uncounted bool
+	Campaign  string // as in Record
+	Metadata  []byte // as in Record; nil for none
 
 	// Account is the account that was charged for the message; "" for none. Hold is
 	// the attempt of the hold under which it came to its place. FormerHolds are
@@ -218,13 +220,13 @@ func (r *Records) read(ctx context.Context, doing string, fields []string, user 
 
 // StandingFields lists the fields of a record that StandingOf reads.
 func StandingFields() []string {
-	return []string{
+	return append([]string{
 		keyspace.RecordState, keyspace.RecordGeneration, keyspace.RecordSendAt, keyspace.RecordPromised,
 		keyspace.RecordRequestedAt, keyspace.RecordMovedFrom, keyspace.RecordNotBefore, keyspace.RecordExpiresAt,
 		keyspace.RecordEndedAt, keyspace.RecordAttempts, keyspace.RecordShifted, keyspace.RecordReason,
 		keyspace.RecordProviderID, keyspace.RecordCategory, keyspace.RecordUncertain, keyspace.RecordCharge,
-		keyspace.RecordUncounted,
-	}
+		keyspace.RecordUncounted, keyspace.RecordCampaign,
+	}, keyspace.MetadataFields()...)
 }
 
 // StandingOf reads the StandingFields of a record.
@@ -240,6 +242,7 @@ func StandingOf(user, id string, record *script.Fields, doing string) (Standing,
 	s.Attempts, s.Shifted = int(record.Int(keyspace.RecordAttempts)), record.Has(keyspace.RecordShifted)
 	s.Reason, s.ProviderID = record.Text(keyspace.RecordReason), record.Text(keyspace.RecordProviderID)
 	s.Category, s.Uncounted = record.Text(keyspace.RecordCategory), record.Has(keyspace.RecordUncounted)
+	s.Campaign, s.Metadata = record.Text(keyspace.RecordCampaign), keyspace.JoinMetadata(record.Lookup)
 	s.Uncertain = record.Has(keyspace.RecordUncertain) && s.State != StateUncertain // the state says so
 	s.Account, s.Hold, s.FormerHolds = parseCharge(record.Text(keyspace.RecordCharge))
 	if s.State == StateDelivered {

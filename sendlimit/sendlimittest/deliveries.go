@@ -135,6 +135,10 @@ func (m *mailbox) claimMessage(known *message, nonce string) {
 func (m *mailbox) send(known *message, c messages.Claim) messages.Claim {
 	c.Verdict, c.SendAt, c.Promised, c.RequestedAt = messages.Send, known.at, known.promised, known.requested
 	c.Attempt, c.Category, c.Content = known.attempts, known.category, []byte(known.content)
+	c.Campaign = known.campaign
+	if known.metadata != "" {
+		c.Metadata = []byte(known.metadata)
+	}
 	return c
 }
 

@@ -79,7 +79,7 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 	fields := map[string]string{
 		"g": known.generation(), "s": known.state.letter(), "t": stored(known.at), "p": stored(known.promised),
 		"r": stored(known.requested), "x": stored(known.expires),
-		"k": known.category, "z": "", "d": stored(known.movesSince), "j": "",
+		"k": known.category, "C": known.campaign, "z": "", "d": stored(known.movesSince), "j": "",
 	}
 	if known.moves > 0 {
 		fields["j"] = strconv.Itoa(known.moves)
@@ -89,6 +89,9 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 	}
 	for k := range 8 {
 		fields[chunkField(k)] = "" // erased when the message ends
+	}
+	for k, chunk := range chunksOf(known.metadata) {
+		fields[metadataField(k)] = chunk
 	}
 	if known.isOpen() || known.deadLetter() {
 		for k, chunk := range chunksOf(known.content) {
@@ -152,6 +155,9 @@ func chunkField(k int) string {
 	}
 	return strconv.Itoa(k)
 }
+
+// metadataField names the field of a record that has a chunk of the metadata, counted from 0.
+func metadataField(k int) string { return string("MNOPQRST"[k]) }
 
 // stored spells a time as records do, "" for the zero time.
 func stored(at time.Time) string {

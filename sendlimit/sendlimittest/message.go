@@ -43,6 +43,8 @@ type message struct {
 	category    string
 	uncounted   bool // whether its place is among those that do not count
 	content     string
+	campaign    string
+	metadata    string
 	expires     time.Time // zero for the default, from the promised time on
 	nonces      []string  // of all deliveries that claimed, in order
 	holder      string    // nonce of the delivery that may settle, or that ended it

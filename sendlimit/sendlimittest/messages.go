@@ -167,6 +167,19 @@ var historyContents = []string{ //nolint:gochecknoglobals // a constant table
 	"text", "other text", strings.Repeat("o", 64), strings.Repeat("p", 150), strings.Repeat("q", 512), strings.Repeat("r", 513),
 }
 
+// campaignOf returns the campaign of the messages with an id.
+func campaignOf(id string) string {
+	return map[string]string{"c": "spring", "a:b": "spring", "a": "Fall.2_b-"}[id]
+}
+
+// metadataOf returns the metadata of a message with a content: none, or as long.
+func metadataOf(content string) string {
+	if content == "text" {
+		return ""
+	}
+	return strings.Repeat("m", len(content))
+}
+
 func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 	generation := m.newToken("g")
 	r := sendlimit.Request{User: mailboxUser, ID: id, At: at, Shift: rapid.IntRange(0, 3).Draw(t, "shift") > 0, Now: m.now}
@@ -197,7 +210,7 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 			m.messages[id] = &message{
 				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
 				shifted: want.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(want.At)).uncounted[r.Category], content: content, expires: expires, lookAt: m.firstLook(want.At),
-				far: m.isFar(want.At),
+				campaign: campaignOf(id), metadata: metadataOf(content), far: m.isFar(want.At),
 			}
 		}
 	case known.content != content || known.category != r.Category:
@@ -209,6 +222,7 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 	}
 	r.Record = &sendlimit.Record{
 		Generation: generation, Category: r.Category, Fingerprint: r.Category + content, ExpiresAt: expires, Content: []byte(content),
+		Campaign: campaignOf(id), Metadata: []byte(metadataOf(content)),
 	}
 	for range rapid.IntRange(1, 2).Draw(t, "calls") { // clients repeat calls without an answer
 		got, err := m.timeline.Reserve(t.Context(), r)

@@ -77,8 +77,8 @@ func TestAnOpenQuoteIsBounded(t *testing.T) {
 
 func TestTheHeaderIsCheckedBeforeAnythingIsDone(t *testing.T) {
 	t.Parallel()
-	const columns = `in the header: there are id, user, send_at, category, title, body, expires_at, on_conflict, shift_until` +
-		` and data.KEY (without a header, write a JSON object a line)`
+	const columns = `in the header: there are id, user, send_at, category, title, body, campaign, expires_at, on_conflict, shift_until,` +
+		` data.KEY and metadata.KEY (without a header, write a JSON object a line)`
 	for _, row := range []struct{ header, want string }{
 		{"user,title", `the header has no column send_at: it is user,title`},
 		{"id,send_at,body", `the header has no column user: it is id,send_at,body`},
@@ -88,6 +88,8 @@ func TestTheHeaderIsCheckedBeforeAnythingIsDone(t *testing.T) {
 		{"user;send_at;title", `unknown column "user;send_at;title" ` + columns},
 		{"alice," + at + ",hi", `unknown column "alice" ` + columns},
 		{"user,send_at,title,data", `unknown column "data" ` + columns},
+		{"user,send_at,title,metadata", `unknown column "metadata" ` + columns},
+		{"user,send_at,title,metadata.", `unknown column "metadata." ` + columns},
 		{"user,send_at,title,data.", `unknown column "data." ` + columns},
 		{"user,send_at,title,\xff", `unknown column "�" ` + columns},
 		{"User,send_at,title", `unknown column "User" ` + columns},

@@ -10,8 +10,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// dataPrefix begins the name of a column that holds one entry of data.
-const dataPrefix = "data."
+// What begins the name of a column that holds one entry of data or metadata.
+const (
+	dataPrefix     = "data."
+	metadataPrefix = "metadata."
+)
 
 // header has the columns of a CSV file.
 type header struct {
@@ -37,7 +40,7 @@ func parseHeader(first line, filledIn []string) (*header, error) {
 		c, known := columnOf(name)
 		if !known {
 			return nil, &fault.InvalidError{
-				Field: "header", Says: fmt.Sprintf("unknown column %q in the header: there are %s and data.KEY"+
+				Field: "header", Says: fmt.Sprintf("unknown column %q in the header: there are %s, data.KEY and metadata.KEY"+
 					" (without a header, write a JSON object a line)",
 					strings.ToValidUTF8(fault.Clip(name), "�"), strings.Join(columnNames(), ", ")),
 			}
@@ -68,12 +71,15 @@ func needed(names, filledIn []string) error {
 }
 
 func columnNames() []string {
-	return slices.DeleteFunc(message.DraftFields(), func(name string) bool { return name == "data" })
+	return slices.DeleteFunc(message.DraftFields(), func(name string) bool { return name == "data" || name == "metadata" })
 }
 
 func columnOf(name string) (column, bool) {
 	if key, ok := strings.CutPrefix(name, dataPrefix); ok {
-		return dataColumn(key), key != "" && utf8.ValidString(key)
+		return entryColumn(key, func(d *message.Draft) *map[string]string { return &d.Data }), key != "" && utf8.ValidString(key)
+	}
+	if key, ok := strings.CutPrefix(name, metadataPrefix); ok {
+		return entryColumn(key, func(d *message.Draft) *map[string]string { return &d.Metadata }), key != "" && utf8.ValidString(key)
 	}
 	field, known := map[string]func(*message.Draft) *string{
 		"id":          func(d *message.Draft) *string { return &d.ID },
@@ -82,6 +88,7 @@ func columnOf(name string) (column, bool) {
 		"category":    func(d *message.Draft) *string { return &d.Category },
 		"title":       func(d *message.Draft) *string { return &d.Title },
 		"body":        func(d *message.Draft) *string { return &d.Body },
+		"campaign":    func(d *message.Draft) *string { return &d.Campaign },
 		"expires_at":  func(d *message.Draft) *string { return &d.ExpiresAt },
 		"on_conflict": func(d *message.Draft) *string { return &d.OnConflict },
 		"shift_until": func(d *message.Draft) *string { return &d.ShiftUntil },
@@ -89,15 +96,17 @@ func columnOf(name string) (column, bool) {
 	return func(d *message.Draft, text string) { *field(d) = text }, known
 }
 
-func dataColumn(key string) column {
+// entryColumn returns the column of an entry of a map.
+func entryColumn(key string, of func(*message.Draft) *map[string]string) column {
 	return func(d *message.Draft, text string) {
 		if text == "" {
 			return
 		}
-		if d.Data == nil {
-			d.Data = make(map[string]string)
+		entries := of(d)
+		if *entries == nil {
+			*entries = make(map[string]string)
 		}
-		d.Data[key] = text
+		(*entries)[key] = text
 	}
 }
 

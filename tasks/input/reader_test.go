@@ -158,12 +158,13 @@ func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
 	t.Parallel()
 	want := message.Draft{
 		ID: "i", User: "u", SendAt: at, Category: "c", Title: "t", Body: "b\nb", Data: map[string]string{"k": "v", "l.m": "w"},
+		Campaign: "n", Metadata: map[string]string{"k": "x"},
 		ExpiresAt: "e", OnConflict: "shift", ShiftUntil: "s",
 	}
 	for _, text := range []string{
-		"id,user,send_at,category,title,body,data.k,expires_at,on_conflict,shift_until,data.l.m,data.empty\n" +
-			"i,u," + at + ",c,t,\"b\r\nb\",v,e,shift,s,w,\n",
-		`{"id":"i","user":"u","send_at":"` + at + `","category":"c","title":"t","body":"b\nb","data":{"k":"v","l.m":"w"},` +
+		"id,user,send_at,category,title,body,data.k,expires_at,on_conflict,shift_until,data.l.m,data.empty,campaign,metadata.k\n" +
+			"i,u," + at + ",c,t,\"b\r\nb\",v,e,shift,s,w,,n,x\n",
+		`{"id":"i","user":"u","send_at":"` + at + `","category":"c","title":"t","body":"b\nb","data":{"k":"v","l.m":"w"},"campaign":"n","metadata":{"k":"x"},` +
 			`"expires_at":"e","on_conflict":"shift","shift_until":"s"}`,
 	} {
 		r, err := input.NewReader(strings.NewReader(text), input.Auto)
@@ -172,5 +173,5 @@ func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, record.Draft)
 	}
-	require.Len(t, message.DraftFields(), 10, "a new field wants a column")
+	require.Len(t, message.DraftFields(), 12, "a new field wants a column")
 }

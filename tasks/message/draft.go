@@ -19,6 +19,8 @@ type Draft struct {
 	Title      string            `json:"title,omitempty"`
 	Body       string            `json:"body,omitempty"`
 	Data       map[string]string `json:"data,omitempty"`
+	Campaign   string            `json:"campaign,omitempty"`
+	Metadata   map[string]string `json:"metadata,omitempty"`
 	ExpiresAt  string            `json:"expires_at,omitempty"`
 	OnConflict string            `json:"on_conflict,omitempty"`
 	ShiftUntil string            `json:"shift_until,omitempty"`
@@ -31,7 +33,8 @@ type Draft struct {
 // DraftFields returns the names of a Draft's fields in JSON and CSV.
 func DraftFields() []string {
 	return []string{
-		"id", "user", "send_at", "category", "title", "body", "data", "expires_at", "on_conflict", "shift_until",
+		"id", "user", "send_at", "category", "title", "body", "data", "campaign", "metadata", "expires_at", "on_conflict",
+		"shift_until",
 	}
 }
 
@@ -164,7 +167,7 @@ func (d Draft) read(parse TimeParser, validate func(Message) error) (Message, er
 func (d Draft) parse(parse TimeParser) (Message, Faults) {
 	m := Message{
 		ID: d.ID, User: d.User, Category: d.Category, Title: d.Title, Body: d.Body, Data: d.Data,
-		OnConflict: d.OnConflict,
+		Campaign: d.Campaign, Metadata: d.Metadata, OnConflict: d.OnConflict,
 	}
 	faults := d.faults.clone()
 	if err := m.parseSendAt(d.SendAt, parse); err != nil && !faults.unreadable("send_at") {

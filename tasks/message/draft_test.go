@@ -31,12 +31,15 @@ func TestDraftWithEveryField(t *testing.T) {
 	m, err := decoded(`{
 		"id": "order-17", "user": "alice", "send_at": "2026-11-22T12:11:11.1239+01:00", "category": "orders",
 		"title": "Shipped", "body": "It is \"on\" its way \ud83d\ude42", "data": {"order": "17", "empty": ""},
+		"campaign": "Spring_26.a-b", "metadata": {"source": "shop", "empty": ""},
 		"expires_at": "2026-11-23T00:00:00Z", "on_conflict": "shift", "shift_until": "2026-11-22T12:00:00Z"}`)
 	require.NoError(t, err)
 	require.Equal(t, message.Message{
 		ID: "order-17", User: "alice", Category: "orders", Title: "Shipped", Body: `It is "on" its way 🙂`,
 		SendAt:    time.Date(2026, time.November, 22, 11, 11, 11, 123e6, time.UTC), // cut, not rounded
 		Data:      map[string]string{"order": "17", "empty": ""},
+		Campaign:  "Spring_26.a-b",
+		Metadata:  map[string]string{"source": "shop", "empty": ""},
 		ExpiresAt: time.Date(2026, time.November, 23, 0, 0, 0, 0, time.UTC), OnConflict: "shift",
 		ShiftUntil: time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC),
 	}, m)
@@ -58,7 +61,7 @@ func TestDraftWithTheLeast(t *testing.T) {
 func TestDraftThatIsNoMessage(t *testing.T) {
 	t.Parallel()
 	const (
-		fields = "id, user, send_at, category, title, body, data, expires_at, on_conflict, shift_until"
+		fields = "id, user, send_at, category, title, body, data, campaign, metadata, expires_at, on_conflict, shift_until"
 		object = `: it has to be a JSON object`
 	)
 	for _, row := range []struct{ text, sentence string }{

@@ -19,6 +19,16 @@ func Fingerprint(m Message) [16]byte {
 		text = binary.AppendUvarint(text, uint64(len(part)))
 		text = append(text, part...)
 	}
+	if m.Campaign != "" || len(m.Metadata) > 0 {
+		// An empty part can't be a user, which is first otherwise.
+		add("")
+		add(m.Campaign)
+		add(strconv.Itoa(len(m.Metadata)))
+		for _, key := range sortedKeys(m.Metadata) {
+			add(key)
+			add(m.Metadata[key])
+		}
+	}
 	add(m.User)
 	if m.Now {
 		add("now")
@@ -43,7 +53,7 @@ func Fingerprint(m Message) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// sortedKeys returns the keys of the data of a message, in order. Most messages have none.
+// sortedKeys returns the keys of the data or metadata of a message, in order. Most messages have none.
 func sortedKeys(data map[string]string) []string {
 	if len(data) == 0 {
 		return nil

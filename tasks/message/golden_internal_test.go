@@ -57,6 +57,9 @@ func TestFingerprintIsPinned(t *testing.T) {
 		"38b15b6b5658598095a9065502a5da10": {
 			ID: "other", User: "alice", Now: true, Title: "Shipped",
 		},
+		"82495a6377f8d0e33a43daab82cf7e19": {
+			User: "alice", SendAt: wholeMessage().SendAt, Body: "Shipped", Campaign: "spring", Metadata: map[string]string{"b": "2", "a": "1"},
+		},
 		"34ff395a1c2925f78a5123b7521c13db": {User: "alice", SendAt: wholeMessage().SendAt, Body: "Shipped"},
 	} {
 		require.Equal(t, want, fingerprintHex(m))
@@ -90,6 +93,11 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 		"a name":              func(m *Message) { m.Data = map[string]string{"order": "17", "color": "red"} },
 		"one more":            func(m *Message) { m.Data = map[string]string{"order": "17", "colour": "red", "": ""} },
 		"name into value":     func(m *Message) { m.Data = map[string]string{"order1": "7", "colour": "red"} },
+		"campaign":            func(m *Message) { m.Campaign = "spring" },
+		"metadata":            func(m *Message) { m.Metadata = map[string]string{"order": "17", "colour": "red"} },
+		"data as metadata":    func(m *Message) { m.Metadata, m.Data = m.Data, nil },
+		"both":                func(m *Message) { m.Campaign, m.Metadata = "spring", map[string]string{"alice": ""} },
+		"a campaign of two":   func(m *Message) { m.Campaign, m.Metadata = "spring", map[string]string{"alice": "", "b": ""} },
 		"values swapped":      func(m *Message) { m.Data = map[string]string{"order": "red", "colour": "17"} },
 	} {
 		m := wholeMessage()

@@ -13,11 +13,17 @@ type Listed struct {
 	Status   string `json:"status,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
 	Reason   string `json:"reason,omitempty"` // as in Status
+
+	Campaign string            `json:"campaign,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
 // ListedOf returns the part of a status that a list has.
 func ListedOf(s Status) Listed {
-	return Listed{ID: s.ID, User: s.User, SendAt: s.SendAt, Status: s.Status, Attempts: s.Attempts, Reason: s.Reason}
+	return Listed{
+		ID: s.ID, User: s.User, SendAt: s.SendAt, Status: s.Status, Attempts: s.Attempts, Reason: s.Reason,
+		Campaign: s.Campaign, Metadata: s.Metadata,
+	}
 }
 
 // Messages is a page of a user's messages.

@@ -40,6 +40,12 @@ type Message struct {
 	Title    string
 	Body     string
 	Data     map[string]string
+	// Campaign is what the message belongs to, which can be counted, paused, moved and
+	// cancelled as a whole.
+	Campaign string
+	// Metadata is the caller's own. It goes with the message to the provider, and stays
+	// with its status after its end.
+	Metadata map[string]string
 	// ExpiresAt is the time after which the message is dropped and not sent. The zero
 	// value means the worker's default after the send time.
 	ExpiresAt time.Time
@@ -99,6 +105,8 @@ func (m Message) validateNames(wrong *fault.InvalidErrors) {
 		wrong.Add(missingSendAt())
 	}
 	wrong.Add(CheckCategory(m.Category))
+	wrong.Add(keyspace.CheckCampaign(m.Campaign))
+	m.validateMetadata(wrong)
 }
 
 func (m Message) validateContent(wrong *fault.InvalidErrors) {

@@ -71,6 +71,14 @@ func TestMessageWithinTheBounds(t *testing.T) {
 		"ends in the same millisecond": func(m *message.Message) {
 			m.SendAt, m.OnConflict, m.ShiftUntil = noon().Add(900), "shift", noon().Add(100)
 		},
+		"a long campaign": func(m *message.Message) { m.Campaign = strings.Repeat("A", 58) + "z09._-" },
+		"the most metadata": func(m *message.Message) {
+			m.Metadata = map[string]string{strings.Repeat("k", 64): strings.Repeat("v", 434)}
+			for _, key := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+				m.Metadata[key] = "v"
+			}
+		},
+		"metadata of any text": func(m *message.Message) { m.Metadata = map[string]string{" ü": "a\x00\n", "empty": ""} },
 	} {
 		require.NoError(t, valid(edit).Validate(), name)
 	}
@@ -139,6 +147,39 @@ func TestMessageOutOfBounds(t *testing.T) {
 			func(m *message.Message) { m.Data = map[string]string{strings.Repeat("k", 4090): ""} },
 			`title, body and data are 4097 bytes together: the limit is 4096`,
 		},
+		{
+			func(m *message.Message) { m.Campaign = strings.Repeat("a", 65) },
+			`campaign "` + strings.Repeat("a", 65) + `" is not allowed: it takes 1 to 64 of a-z A-Z 0-9 . _ -`,
+		},
+		{
+			func(m *message.Message) { m.Campaign = "a/b" },
+			`campaign "a/b" is not allowed: it takes 1 to 64 of a-z A-Z 0-9 . _ -`,
+		},
+		{
+			func(m *message.Message) {
+				m.Metadata = map[string]string{"a": "", "b": "", "c": "", "d": "", "e": "", "f": "", "g": "", "h": "", "i": ""}
+			},
+			`metadata has 9 entries: the limit is 8`,
+		},
+		{
+			func(m *message.Message) {
+				m.Metadata = map[string]string{strings.Repeat("k", 64): strings.Repeat("v", 449)}
+			},
+			`the keys and values of metadata are 513 bytes together: the limit is 512`,
+		},
+		{
+			func(m *message.Message) { m.Metadata = map[string]string{"": "a"} },
+			`metadata has the key "": a key is 1 to 64 bytes of UTF-8 without control characters`,
+		},
+		{
+			func(m *message.Message) { m.Metadata = map[string]string{strings.Repeat("k", 65): "a"} },
+			`metadata has the key "` + strings.Repeat("k", 65) + `": a key is 1 to 64 bytes of UTF-8 without control characters`,
+		},
+		{
+			func(m *message.Message) { m.Metadata = map[string]string{"a\nb": ""} },
+			`metadata has the key "a\nb": a key is 1 to 64 bytes of UTF-8 without control characters`,
+		},
+		{func(m *message.Message) { m.Metadata = map[string]string{"key": "a\xff"} }, `metadata "key" is not valid UTF-8`},
 		{
 			func(m *message.Message) { m.OnConflict = "Shift" },
 			`on_conflict "Shift" is not allowed: it takes refuse or shift`,

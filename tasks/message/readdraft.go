@@ -46,7 +46,7 @@ type draftReader struct {
 }
 
 // fieldCount is the number of fields of a draft.
-const fieldCount = 10
+const fieldCount = 12
 
 func (r *draftReader) read() bool {
 	if !r.skip('{') {
@@ -78,8 +78,10 @@ func (r *draftReader) readField() bool {
 	switch kind := r.in.PeekKind(); {
 	case kind == 'n':
 		return r.skip('n')
-	case into == nil:
-		return r.readData()
+	case number == 9:
+		return r.readTexts(&r.draft.Data)
+	case number == 10:
+		return r.readTexts(&r.draft.Metadata)
 	default:
 		*into, err = r.readText()
 		// A caller who means to send an id must not get a new one each time.
@@ -87,7 +89,7 @@ func (r *draftReader) readField() bool {
 	}
 }
 
-// field returns the number of a field and where its text goes, nil for data. The number is
+// field returns the number of a field and where its text goes, nil for objects. The number is
 // negative for a name that no field has.
 func (r *draftReader) field(name []byte) (number int, into *string) {
 	switch string(name) {
@@ -111,13 +113,17 @@ func (r *draftReader) field(name []byte) (number int, into *string) {
 		return 8, &r.draft.ShiftUntil
 	case `"data"`:
 		return 9, nil
+	case `"metadata"`:
+		return 10, nil
+	case `"campaign"`:
+		return 11, &r.draft.Campaign
 	default:
 		return -1, nil
 	}
 }
 
-// readData reads an object of texts.
-func (r *draftReader) readData() bool {
+// readTexts reads an object of texts.
+func (r *draftReader) readTexts(into *map[string]string) bool {
 	if !r.skip('{') {
 		return false
 	}
@@ -127,13 +133,13 @@ func (r *draftReader) readData() bool {
 			return false
 		}
 		value, err := r.readText()
-		if _, twice := r.draft.Data[key]; err != nil || twice {
+		if _, twice := (*into)[key]; err != nil || twice {
 			return false
 		}
-		if r.draft.Data == nil {
-			r.draft.Data = make(map[string]string)
+		if *into == nil {
+			*into = make(map[string]string)
 		}
-		r.draft.Data[key] = value
+		(*into)[key] = value
 	}
 	return r.skip('}')
 }

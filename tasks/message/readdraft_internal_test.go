@@ -12,7 +12,9 @@ import (
 func FuzzReadDraft(f *testing.F) {
 	for _, text := range []string{
 		`{"id":"order-17","user":"alice","send_at":"2026-11-22T12:11:11.1239+01:00","category":"orders","title":"t","body":"b",` +
-			`"data":{"order":"17","empty":""},"expires_at":"x","on_conflict":"shift","shift_until":"y"}`,
+			`"data":{"order":"17","empty":""},"campaign":"spring","metadata":{"source":"shop"},"expires_at":"x","on_conflict":"shift","shift_until":"y"}`,
+		`{"metadata":{"a":"b"},"data":{"a":"b"}}`, `{"metadata":{"a":"b","a":"b"}}`, `{"metadata":{},"metadata":{}}`, `{"metadata":{"a":1}}`,
+		`{"metadata":"a"}`, `{"metadata":null,"campaign":null}`, `{"campaign":"a","campaign":"a"}`, `{"campaign":{}}`,
 		"\t{\"user\" : \"alice\",\r\n\"data\": {} , \"body\":\"b\"}\n", `{"user":"\u0061\ud83d\ude42\"\n"}`, `{"us\u0065r":"a"}`,
 		`{"id":null,"user":null,"data":null}`, `{}`, ` {} `, `{"user":"🙂"}`, `{"data":{"a":"b\u0000"}}`,
 		// No drafts, and drafts with faults.
@@ -36,6 +38,9 @@ func FuzzReadDraft(f *testing.F) {
 		require.True(t, faultless, text)
 		if len(slow.Data) == 0 {
 			slow.Data = nil
+		}
+		if len(slow.Metadata) == 0 {
+			slow.Metadata = nil
 		}
 		require.Equal(t, slow, fast, text)
 	})

@@ -42,6 +42,9 @@ type Status struct {
 	// have received the message, or received it twice.
 	Uncertain bool   `json:"uncertain,omitempty"`
 	Category  string `json:"category,omitempty"`
+	// Campaign and Metadata are what the caller gave. They stay after the end.
+	Campaign string            `json:"campaign,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
 	// Account is the account that was charged; empty without accounts.
 	Account string `json:"account,omitempty"`
 

@@ -99,6 +99,10 @@ func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 	if err != nil {
 		return sendlimit.Request{}, err
 	}
+	metadata, err := message.EncodeMetadata(m.Metadata)
+	if err != nil {
+		return sendlimit.Request{}, err
+	}
 	r := sendlimit.Request{
 		User: m.User, ID: m.ID, At: m.SendAt, Category: m.Category,
 		// What a message says overrides its user's policy.
@@ -107,6 +111,7 @@ func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 		Record: &sendlimit.Record{
 			Generation: keyspace.NewToken(), Fingerprint: string(mark[:]),
 			ExpiresAt: m.ExpiresAt, Category: m.Category, Content: content,
+			Campaign: m.Campaign, Metadata: metadata,
 		},
 	}
 	if r.ID == "" {

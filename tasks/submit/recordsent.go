@@ -33,11 +33,16 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 	if m.ID == "" {
 		m.ID = uuid.Must(uuid.NewV7()).String() // fails only if the system has no randomness
 	}
+	metadata, err := message.EncodeMetadata(m.Metadata)
+	if err != nil {
+		return message.Outcome{}, err
+	}
 	mark := message.Fingerprint(m)
 	request := sendlimit.SentRequest{
 		User: m.User, ID: m.ID, At: m.SendAt,
 		Record: &sendlimit.Record{
 			Generation: keyspace.NewToken(), Fingerprint: string(mark[:]), Category: m.Category,
+			Campaign: m.Campaign, Metadata: metadata,
 		},
 	}
 	var recorded sendlimit.Recorded

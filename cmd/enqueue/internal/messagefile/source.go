@@ -17,7 +17,7 @@ import (
 
 // Fill has the values for fields that a line lacks.
 type Fill struct {
-	Title, Body, Category string
+	Title, Body, Category, Campaign string
 }
 
 // Columns returns the fields that a CSV file may lack, as they are filled in.
@@ -36,6 +36,7 @@ func (f Fill) in(draft *message.Draft) {
 	draft.Title = cmp.Or(draft.Title, f.Title)
 	draft.Body = cmp.Or(draft.Body, f.Body)
 	draft.Category = cmp.Or(draft.Category, f.Category)
+	draft.Campaign = cmp.Or(draft.Campaign, f.Campaign)
 }
 
 // Source turns the records of a file into messages.

@@ -167,6 +167,9 @@ func (d *commands) describe(l message.Status) string {
 	if l.Category != "" {
 		line("category", "%s", l.Category)
 	}
+	if l.Campaign != "" {
+		line("campaign", "%s", l.Campaign)
+	}
 	// Quoted, so that content can't control the terminal.
 	if l.Title != "" {
 		line("title", "%q", l.Title)
@@ -176,6 +179,9 @@ func (d *commands) describe(l message.Status) string {
 	}
 	for _, key := range slices.Sorted(maps.Keys(l.Data)) {
 		line("data", "%q: %q", key, l.Data[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.Metadata)) {
+		line("metadata", "%q: %q", key, l.Metadata[key])
 	}
 	return text.String()
 }
