@@ -40,6 +40,13 @@
 // contact at an internal address is permanent, misaddressed, unless
 // AnnouncerConfig.AllowInternal is set.
 //
+// # Events
+//
+// A Callback posts a batch of CloudEvents to the callback URL of an account, as
+// application/cloudevents-batch+json, with the same headers and answers. During the rotation
+// of a secret webhook-signature has two signatures, with a space between them. Accounts name
+// callbacks, so they are guarded as contacts are: the address is checked that is dialed.
+//
 // # What it does not do
 //
 // It does not retry, follow redirects or use a proxy. A Notifier allows targets on private

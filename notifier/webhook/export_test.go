@@ -16,3 +16,9 @@ func (w *Notifier) Trust(roots *x509.CertPool) {
 func (w *Notifier) DialBy(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
 	w.transport.DialContext = dial
 }
+
+// ResolvedBy has a Callback resolve names by a resolver.
+func ResolvedBy(c CallbackConfig, resolver *net.Resolver) CallbackConfig {
+	c.dialer = &net.Dialer{Resolver: resolver}
+	return c
+}

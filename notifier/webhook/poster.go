@@ -90,9 +90,34 @@ func (w *poster) Close() error {
 	return nil
 }
 
-// post posts body once. The answer's body is read in a notifier.Cleanup. If the key is not
-// valid (1 to 255 of A-Z a-z 0-9 _ : -) post returns Permanent and sends nothing.
-func (w *poster) post(ctx context.Context, target, authorization, key string, body any) notifier.Result {
+// posted is what is posted.
+type posted struct {
+	target        string
+	authorization string // "" for none
+	key           string
+	contentType   string
+	body          []byte
+	signers       []*standardwebhooks.Webhook // none for unsigned
+}
+
+// post posts the JSON of content once, signed with the poster's secret, as postOnce does.
+func (w *poster) post(ctx context.Context, target, authorization, key string, content any) notifier.Result {
+	body, err := json.Marshal(content)
+	if err != nil {
+		return notifier.Result{
+			Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: fmt.Errorf("encode the webhook's body: %w", err),
+		}
+	}
+	p := posted{target: target, authorization: authorization, key: key, contentType: "application/json", body: body}
+	if w.signer != nil {
+		p.signers = []*standardwebhooks.Webhook{w.signer}
+	}
+	return w.postOnce(ctx, p)
+}
+
+// postOnce posts once. The answer's body is read in a notifier.Cleanup. If the key is not
+// valid (1 to 255 of A-Z a-z 0-9 _ : -) it returns Permanent and sends nothing.
+func (w *poster) postOnce(ctx context.Context, p posted) notifier.Result {
 	delivering := ctx
 	ctx, cancel := context.WithTimeout(delivering, w.timeout)
 	answered := false
@@ -105,7 +130,7 @@ func (w *poster) post(ctx context.Context, target, authorization, key string, bo
 	var connected atomic.Bool
 	request, err := w.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
-	}), target, authorization, key, body)
+	}), p)
 	if err != nil {
 		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: err}
 	}
@@ -123,38 +148,38 @@ func (w *poster) post(ctx context.Context, target, authorization, key string, bo
 	return judge(answer.StatusCode, answer.Header, w.now())
 }
 
-func (w *poster) request(ctx context.Context, target, authorization, key string, content any) (*http.Request, error) {
-	if !validKey(key) {
+func (w *poster) request(ctx context.Context, p posted) (*http.Request, error) {
+	if !validKey(p.key) {
 		return nil, errors.New("the notification's idempotency key is missing or malformed")
 	}
-	body, err := json.Marshal(content)
-	if err != nil {
-		return nil, fmt.Errorf("encode the webhook's body: %w", err)
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.target, bytes.NewReader(p.body))
 	if err != nil {
 		return nil, errors.New("the webhook's request can't be made") // err repeats the URL
 	}
 	header := request.Header
-	header.Set("Content-Type", "application/json")
+	header.Set("Content-Type", p.contentType)
 	header.Set("User-Agent", w.userAgent)
-	if authorization != "" {
-		header.Set("Authorization", authorization)
+	if p.authorization != "" {
+		header.Set("Authorization", p.authorization)
 	}
 	// In lower case, which is the same header to every server. With the canonical
 	// spelling net/http would resend the request if a kept connection breaks,
 	// although it may have arrived.
-	header["idempotency-key"] = []string{key}
+	header["idempotency-key"] = []string{p.key}
 
 	at := w.now()
-	header.Set(standardwebhooks.HeaderWebhookID, key)
+	header.Set(standardwebhooks.HeaderWebhookID, p.key)
 	header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
-	if w.signer != nil {
-		signature, err := w.signer.Sign(key, at, body)
+	var signatures []string
+	for _, signer := range p.signers {
+		signature, err := signer.Sign(p.key, at, p.body)
 		if err != nil {
 			return nil, fmt.Errorf("sign the webhook: %w", err)
 		}
-		header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+		signatures = append(signatures, signature)
+	}
+	if len(signatures) > 0 {
+		header.Set(standardwebhooks.HeaderWebhookSignature, strings.Join(signatures, " "))
 	}
 	return request, nil
 }

@@ -1,0 +1,122 @@
+package webhook
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/url"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// TypeEvents is the media type of a batch of CloudEvents.
+const TypeEvents = "application/cloudevents-batch+json"
+
+// CallbackConfig configures a Callback. Now is required.
+type CallbackConfig struct {
+	// AllowInternal allows http URLs, and URLs at loopback, private and other internal
+	// addresses. Users of the service set them, and could reach internal servers that way.
+	AllowInternal bool
+	// Timeout bounds one attempt, as in Config.
+	Timeout time.Duration
+	// UserAgent names the sender; empty means DefaultUserAgent.
+	UserAgent string
+	// RootCAs are the authorities for servers' certificates; nil means the system's.
+	RootCAs *x509.CertPool
+	// Now returns the time that is signed.
+	Now func() time.Time
+
+	// dialer connects; nil means a usual one. Tests give it a resolver.
+	dialer *net.Dialer
+}
+
+// Callback posts batches of events to the callback URLs of accounts. Make one with
+// NewCallback. It is safe for concurrent use.
+type Callback struct {
+	*poster
+
+	allowInternal bool
+}
+
+// NewCallback returns a Callback for c. The error has a *notifier.InvalidError for each
+// setting that is not allowed.
+func NewCallback(c CallbackConfig) (*Callback, error) {
+	settings := Config{Timeout: c.Timeout, UserAgent: c.UserAgent, Now: c.Now}.withDefaults()
+	if err := errors.Join(settings.validateCommon()...); err != nil {
+		return nil, err
+	}
+	dialer := c.dialer
+	if dialer == nil {
+		dialer = &net.Dialer{}
+	}
+	if !c.AllowInternal {
+		dialer.Control = notifier.RefuseInternal
+	}
+	posts, err := newPoster(posting{
+		timeout: settings.Timeout, userAgent: settings.UserAgent, now: c.Now,
+		dialer: dialer, parallel: 2, // a batch at a time, and many hosts
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.RootCAs != nil {
+		posts.transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
+	}
+	return &Callback{posts, c.AllowInternal}, nil
+}
+
+// Batch is what is posted to a callback.
+type Batch struct {
+	URL     string
+	Secrets []string // each signs; at least one
+	// Account, First and Last name the batch: its account, and the ids of its first and
+	// last event. The idempotency key follows from them.
+	Account, First, Last string
+	Body                 []byte // JSON
+}
+
+// Post posts a batch once. If its URL or its secrets are not sound the result is Permanent
+// and nothing is sent.
+func (c *Callback) Post(ctx context.Context, b Batch) notifier.Result {
+	target, err := url.Parse(b.URL)
+	plain := err == nil && target.Scheme == "http" && c.allowInternal
+	if err != nil || target.Scheme != "https" && !plain || target.Hostname() == "" || target.User != nil {
+		return notifier.Result{
+			Status: notifier.Permanent, Reason: notifier.ReasonMisaddressed,
+			Err: errors.New("the callback is not an https: URL without user and password"),
+		}
+	}
+	p := posted{target: target.String(), key: b.key(), contentType: TypeEvents, body: b.Body}
+	for _, secret := range b.Secrets {
+		signer, err := standardwebhooks.NewWebhook(secret)
+		if err != nil || secret == "" {
+			return unsigned()
+		}
+		p.signers = append(p.signers, signer)
+	}
+	if len(p.signers) == 0 || !json.Valid(b.Body) {
+		return unsigned()
+	}
+	return c.postOnce(ctx, p)
+}
+
+func unsigned() notifier.Result {
+	return notifier.Result{
+		Status: notifier.Permanent, Reason: notifier.ReasonRejected,
+		Err: errors.New("the batch can't be signed: its secrets or its body are not sound"),
+	}
+}
+
+// key returns the batch's idempotency key: 32 characters of 0-9 a-f.
+func (b Batch) key() string {
+	sum := sha256.Sum256([]byte("events\x00" + b.Account + "\x00" + b.First + "\x00" + b.Last))
+	return hex.EncodeToString(sum[:16])
+}
