@@ -183,6 +183,18 @@ var EventAppend = script("event/append")
 // EventListen notes until when somebody listens to the events of an account.
 var EventListen = script("event/listen")
 
+// CallbackBegin makes the state of an account's callback.
+var CallbackBegin = script("event/callback_begin")
+
+// CallbackTake gives one worker the turn to post events of an account to its callback.
+var CallbackTake = script("event/callback_take")
+
+// CallbackSettle records what became of a request to the callback of an account.
+var CallbackSettle = script("event/callback_settle")
+
+// DeadRetry appends dead events to the events of their account again.
+var DeadRetry = script("event/dead_retry")
+
 // All returns every script, for loading them into a server ahead of use: a
 // pipeline cannot fall back from EVALSHA to EVAL.
 func All() []*redis.Script {
@@ -197,6 +209,7 @@ func All() []*redis.Script {
 		PolicyApply, PolicyMark, PolicyDelete, PolicyChanging, PolicyChanged, SettingsChange, SettingsClear,
 		Refit, RefitTurn,
 		EventAppend, EventListen,
+		CallbackBegin, CallbackTake, CallbackSettle, DeadRetry,
 	}
 }
 

@@ -5,7 +5,8 @@
 -- partition, and what is not after it is skipped. The ids of a partition ascend.
 --
 -- KEYS[1]  events of the account (STREAM, see fragments/event.lua)
--- KEYS[2]  last id appended of each partition (HASH: partition -> id in its stream)
+-- KEYS[2]  last id appended of each partition (HASH: partition -> id in its stream; n -> how
+--          many events were appended in all)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  partition
 -- ARGV[3]  how many events are kept, about
@@ -42,6 +43,7 @@ for k = 1, #given, 2 do
 end
 if latest then
   redis.call('HSET', last, partition, latest)
+  redis.call('HINCRBY', last, 'n', appended)
   redis.call('XTRIM', events, 'MINID', '~', now - kept)
   redis.call('PEXPIRE', events, kept)
   redis.call('PEXPIRE', last, 2 * kept) -- longer than any event of a partition is kept

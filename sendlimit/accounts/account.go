@@ -23,7 +23,10 @@ type Account struct {
 	FormerZone string
 	ZoneFrom   time.Time // zero if the zone was never changed
 	// ReportAt is the local time of the daily report, "08:00"; "" means no report.
-	ReportAt  string
+	ReportAt string
+	// EventsURL is where its events are posted; "" for nowhere. Only SetEvents and
+	// RemoveEvents change it.
+	EventsURL string
 	Disabled  bool      // its keys let nobody in; what it submitted is still sent
 	CreatedAt time.Time // UTC with milliseconds
 	// Keys are the keys that were not removed, oldest first. Only AddKey,

@@ -91,8 +91,11 @@ func (a *Accounts) store(ctx context.Context, name, doing string, found foundAcc
 		return false, fmt.Errorf("%s: %w", doing, err)
 	}
 	answer, err := script.Run(ctx, a.client, lua.AccountChange, doing,
-		[]string{a.keys.Accounts(), a.keys.AccountKeys(), a.keys.Tiers()},
-		[]any{name, found.text, text, after.Tier, after.hashesBeside(found.account), found.account.hashesBeside(after)})
+		[]string{a.keys.Accounts(), a.keys.AccountKeys(), a.keys.Tiers(), a.keys.Callbacks()},
+		[]any{
+			name, found.text, text, after.Tier, after.hashesBeside(found.account), found.account.hashesBeside(after),
+			after.Events != nil,
+		})
 	if err != nil {
 		return false, err
 	}

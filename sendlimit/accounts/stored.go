@@ -22,6 +22,8 @@ type storedAccount struct {
 	Disabled   bool        `json:"disabled,omitempty"`
 	CreatedAt  int64       `json:"created_at"` // Unix ms
 	Keys       []storedKey `json:"keys,omitempty"`
+	// Events is the callback; nil for none.
+	Events *storedEvents `json:"events,omitempty"`
 }
 
 // storedKey is an API key as stored.
@@ -66,6 +68,9 @@ func (s *storedAccount) public(name string) Account {
 	for _, key := range s.Keys {
 		a.Keys = append(a.Keys, key.public())
 	}
+	if s.Events != nil {
+		a.EventsURL = s.Events.URL
+	}
 	return a
 }
 
@@ -81,8 +86,11 @@ func (k storedKey) expired(now time.Time) bool {
 	return k.ExpiresAt != 0 && k.ExpiresAt <= now.UnixMilli()
 }
 
-// forgetExpired removes the keys that have expired.
+// forgetExpired removes the keys that have expired, and a former secret of its callback.
 func (s *storedAccount) forgetExpired(now time.Time) {
+	if e := s.Events; e != nil && e.Former != "" && e.FormerUntil <= now.UnixMilli() {
+		s.Events = &storedEvents{URL: e.URL, Secret: e.Secret}
+	}
 	s.Keys = slices.DeleteFunc(slices.Clone(s.Keys), func(k storedKey) bool { return k.expired(now) })
 }
 

@@ -18,6 +18,12 @@
 // that is set. A reader that comes back later than that misses events. Events that nobody has
 // gathered are kept as long, and at most about 10,000 of each of 1,024 partitions.
 //
+// An account may have a callback, a URL that its events are posted to. Callbacks knows how far
+// each is. One worker at a time has the turn of an account, under a lease; it posts the events
+// after the cursor and moves the cursor. So the callback gets each event at least once, and
+// the first copies in the order of the log. What it does not take for a long time is dead: it
+// is kept apart, and can be retried.
+//
 // Redis replicates asynchronously. A failover may lose the last events, as it may lose the
 // changes that they tell of.
 //

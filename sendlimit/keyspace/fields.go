@@ -72,4 +72,22 @@ const (
 	EventProviderID   = "v"
 	EventCampaign     = "C"
 	EventMetadata     = "M"
+	// Of a dead event only: why its callback did not take it, and when it was given up.
+	DeadEventWhy = "x"
+	DeadEventAt  = "z"
+)
+
+// EventsAppended is the field of AccountGathered with the number of events appended.
+const EventsAppended = "n"
+
+// The fields of the state of a callback. lua/fragments/callback.lua says what they are.
+const (
+	CallbackPassed      = "m"
+	CallbackLost        = "g"
+	CallbackAttempts    = "a"
+	CallbackFailing     = "f"
+	CallbackSucceededAt = "s"
+	CallbackFailedAt    = "l"
+	CallbackReason      = "w"
+	CallbackNextAt      = "r"
 )
