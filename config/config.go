@@ -76,6 +76,13 @@ type Config struct {
 	// AllowInternalWebhooks allows such contacts at internal addresses.
 	AllowInternalWebhooks bool
 
+	// EventsAllowInternal allows callback URLs that are http or at internal addresses.
+	EventsAllowInternal bool
+	// EventsGiveUp is how long an event is tried at a callback.
+	EventsGiveUp time.Duration
+	// EventsRate is the most requests a second to the callback of an account.
+	EventsRate int
+
 	// Policy is the policy of a new store.
 	Policy policy.Policy
 	// PolicyGiven reports whether the policy was configured. Only then does the worker

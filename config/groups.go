@@ -14,13 +14,14 @@ const (
 	groupDelivery = "Deliveries"
 	groupAPI      = "API"
 	groupEmail    = "E-mail and alerts"
+	groupEvents   = "Events"
 	groupPolicy   = "Policy of a new store"
 	groupLog      = "Log"
 )
 
 // Groups returns the headings of the flags, in the order of the help.
 func Groups() []string {
-	return []string{groupStore, groupDelivery, groupAPI, groupSubmits, groupPolicy, groupEmail, groupLog}
+	return []string{groupStore, groupDelivery, groupAPI, groupSubmits, groupPolicy, groupEmail, groupEvents, groupLog}
 }
 
 // grouped puts settings under a heading.

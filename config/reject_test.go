@@ -76,6 +76,11 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"email_url", "smtp://u:hunter2@", "…", mail},
 		{"email_tls", "starttls", "starttls", "mandatory or opportunistic or none"},
 		{"allow_internal_webhooks", "yes", "yes", "true or false"},
+		{"events_allow_internal", "yes", "yes", "true or false"},
+		{"events_give_up", "59s", "59s", span + "1m to 30d"},
+		{"events_give_up", "31d", "31d", span + "1m to 30d"},
+		{"events_rate", "0", "0", "a whole number from 1 to 1000"},
+		{"events_rate", "1001", "1001", "a whole number from 1 to 1000"},
 		{"alert_secret", "hunter2", "***", "whsec_ followed by 24 to 64 bytes in base64"},
 		{"policy.time_zone", "Mars/Olympus", "Mars/Olympus", "an IANA time zone such as Europe/Berlin"},
 		{"policy.time_zone", "Local", "Local", "an IANA time zone such as Europe/Berlin"}, // differs by machine

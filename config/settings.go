@@ -44,6 +44,8 @@ type written struct {
 	Access writtenAccess // without a prefix of its own
 	Email  writtenEmail  // without a prefix of its own
 
+	Callbacks writtenCallbacks // without a prefix of its own
+
 	unprefixed unprefixed
 }
 
@@ -137,7 +139,7 @@ func settings(w *written, c *Config) []*setting {
 			help:   "timeout of one delivery, also to a contact's webhook; e-mail has the timeouts of RFC 5321",
 			accept: duration(&c.PushTimeout, 100*time.Millisecond, 5*time.Minute),
 		},
-	}), grouped(groupEmail, emailSettings(w, c)), grouped(groupPolicy, policySettings(w, c)), grouped(groupDelivery, []*setting{
+	}), grouped(groupEmail, emailSettings(w, c)), grouped(groupEvents, callbackSettings(w, c)), grouped(groupPolicy, policySettings(w, c)), grouped(groupDelivery, []*setting{
 		{
 			key: "pace.rate", written: &w.Pace.Rate, kind: "rate",
 			help:   "rate limit of a new store for the deliveries of all workers together, such as 100/second",
