@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -100,6 +101,9 @@ type Options struct {
 	// that the queue has not confirmed. One that the queue has confirmed is looked after
 	// OverdueAfter after its time. Zero means the defaults.
 	Horizon, LookAfter, OverdueAfter time.Duration
+	// Audience is who listens to changes of messages; nil means nobody. Everything that
+	// changes messages in a program shares one.
+	Audience *events.Audience
 }
 
 // WithDefaults returns the options with defaults in place of zero values.

@@ -13,277 +13,283 @@
 -- the place that becomes free then. The same holds for one that the user does not want.
 --
 -- Needs the locals of message/claim.lua, such as the message `this`, and fragments/overdue.lua.
-local MOST, LOOKED = 80, 1000 -- messages placed, records looked at, in one call
-local LOOK = 10 -- steps of a look at a record, see near
-WORK = 13000 -- more than in other scripts: a claim places a whole backlog
+
 -- How a message waits for an older one, ms: SOON to LATER between two looks, at most
 -- PATIENCE in all, and not in the last RESERVE before its own expiry.
 local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
 
-local classes, excluded = {}, {}
-local resume_at, resume_rule, resume_class = string.match(ARGV[21], '^(%S+) (%S+) ?(.*)$')
+local excluded = {} -- messages whose places do not count
+local class_of, late_ones, judge, in_the_way
+do -- the embedded store bounds the locals of a script
+  local MOST, LOOKED = 80, 1000 -- messages placed, records looked at, in one call
+  local LOOK = 10 -- steps of a look at a record, see near
+  WORK = 13000 -- more than in other scripts: a claim places a whole backlog
 
--- begin lets a class begin with its first message, or where an earlier call ended.
-local function begin(class)
-  class.from, class.in_the_way, class.goes_on, class.next_free = now, nil, false, nil
-  if resume_class == class.name then
-    class.from, class.in_the_way, class.goes_on = tonumber(resume_at), tonumber(resume_rule), true
-  end
-end
+  local classes = {}
+  local resume_at, resume_rule, resume_class = string.match(ARGV[21], '^(%S+) (%S+) ?(.*)$')
 
--- class_of returns the class of a category; false stands for no category.
-local function class_of(category)
-  local name = category or ''
-  if not classes[name] then
-    local rules = rules_in(rule_words, category_words, category)
-    if name == '' or rules.category or rules.exempt then
-      classes[name] = {name = name, rules = rules}
-      begin(classes[name])
-    else
-      classes[name] = class_of(false)
+  -- begin lets a class begin with its first message, or where an earlier call ended.
+  local function begin(class)
+    class.from, class.in_the_way, class.goes_on, class.next_free = now, nil, false, nil
+    if resume_class == class.name then
+      class.from, class.in_the_way, class.goes_on = tonumber(resume_at), tonumber(resume_rule), true
     end
   end
-  return classes[name]
-end
 
--- late_ones returns the user's messages that are late and wait for nothing else,
--- oldest first, and whether `this` may come after those listed. Their present places
--- do not count, as all of them are placed anew; neither do those of expired exempt ones.
--- One that expired and may have arrived keeps its place, which counts.
--- An older one of its class that is being sent holds a message up: only its own claim
--- places it. Until when one older than `this` is being sent is noted in the class.
-local function late_ones()
-  local ENOUGH = 300 -- records looked at, if MOST messages are found among them
-  local GLANCE = 4 -- steps of a look at nothing but the state
-  local from = tonumber(call('GET', KEYS[5]) or 0)
-  if from > now then from = 0 end -- a step of the clock put it there
-  local seen = call('ZRANGE', timeline, from, now - ARGV[17] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
-  local late, mark, found, looked, ended = {}, nil, false, 0, false
-  for k = 1, #seen, 2 do
-    if #late == MOST and looked >= ENOUGH then break end
-    looked = looked + 1
-    local other, stands = seen[k], tonumber(seen[k + 1])
-    local m = other == id and this
-    local open = m
-    if not m then
-      local key = records .. string.gsub(other, ':', '/')
-      if ended then -- next to one that ended it is likely that this one did, too
-        spent = spent + GLANCE
-        local s = call('HGET', key, 's')
-        ended = s and s ~= SENDING
+  -- class_of returns the class of a category; false stands for no category.
+  function class_of(category)
+    local name = category or ''
+    if not classes[name] then
+      local rules = rules_in(rule_words, category_words, category)
+      if name == '' or rules.category or rules.exempt then
+        classes[name] = {name = name, rules = rules}
+        begin(classes[name])
+      else
+        classes[name] = class_of(false)
       end
-      local f = {}
-      if not ended then
+    end
+    return classes[name]
+  end
+
+  -- late_ones returns the user's messages that are late and wait for nothing else,
+  -- oldest first, and whether `this` may come after those listed. Their present places
+  -- do not count, as all of them are placed anew; neither do those of expired exempt ones.
+  -- One that expired and may have arrived keeps its place, which counts.
+  -- An older one of its class that is being sent holds a message up: only its own claim
+  -- places it. Until when one older than `this` is being sent is noted in the class.
+  function late_ones()
+    local ENOUGH = 300 -- records looked at, if MOST messages are found among them
+    local GLANCE = 4 -- steps of a look at nothing but the state
+    local from = tonumber(call('GET', KEYS[5]) or 0)
+    if from > now then from = 0 end -- a step of the clock put it there
+    local seen = call('ZRANGE', timeline, from, now - ARGV[17] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
+    local late, mark, found, looked, ended = {}, nil, false, 0, false
+    for k = 1, #seen, 2 do
+      if #late == MOST and looked >= ENOUGH then break end
+      looked = looked + 1
+      local other, stands = seen[k], tonumber(seen[k + 1])
+      local m = other == id and this
+      local open = m
+      if not m then
+        local key = records .. string.gsub(other, ':', '/')
+        if ended then -- next to one that ended it is likely that this one did, too
+          spent = spent + GLANCE
+          local s = call('HGET', key, 's')
+          ended = s and s ~= SENDING
+        end
+        local f = {}
+        if not ended then
+          spent = spent + LOOK
+          f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n')
+        end
+        local is = state_of(f[1], f[2])
+        open = is == PENDING or is == SENDING
+        ended = not open
+        if is == SENDING then
+          local class = class_of(f[8])
+          class.sending = true
+          if stands < at or stands == at and id_at_or_before(other, id) then
+            class.sent_until = math.max(class.sent_until or 0, tonumber(f[10]))
+          end
+        end
+        if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[19]) or stands) then
+          local promise, class = tonumber(f[5]), class_of(f[8])
+          local expires = tonumber(f[4]) or (promise or stands) + ARGV[16]
+          if opted_out(timeline, ARGV[9], f[8]) and not f[6] then
+            excluded[other] = true
+          elseif not class.rules.exempt then
+            m = {id = other, record = key, member = f[2] .. suffix_of(other),
+              generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
+              expires = expires, category = f[8], class = class, beside = f[9], tries = tonumber(f[11] or 0)}
+          elseif now >= expires and not f[6] then
+            excluded[other] = true
+          end
+        end
+      end
+      if m then
+        if not m.doubt or now < m.expires then excluded[other] = true end
+        local waits = m ~= this and m.class.sending -- until its own claim places it
+        if not waits and #late < MOST then
+          late[#late + 1] = m
+          found = found or m == this
+        end
+      end
+      if open and not mark then mark = stands end
+    end
+    local all = #seen < 2 * LOOKED and 2 * looked == #seen
+    if #seen > LOOKED / 4 then
+      mark = mark or tonumber(seen[#seen])
+      if mark > from then call('SET', KEYS[5], mark, 'PX', ARGV[15]) end
+    end
+    -- Much was looked at for nothing: the next call begins behind it.
+    if spent > WORK / 4 and mark > from and #late > 0 then return {}, true end
+    if found then return late, false end
+    if #late == MOST or not all and (#late > 0 or mark > from) then return late, true end
+    -- Its place is gone, as after a restore; or too much lies before it.
+    local i = 1
+    while late[i] and (late[i].at < at or late[i].at == at and id_at_or_before(late[i].id, id)) do i = i + 1 end
+    table.insert(late, i, this)
+    return late, false
+  end
+
+  -- older sorts messages by the times that were promised, then by id.
+  local function older(a, b)
+    local x, y = a.promised or a.at, b.promised or b.at
+    if x ~= y then return x < y end
+    return a.id ~= b.id and id_at_or_before(a.id, b.id)
+  end
+
+  -- add_waiting adds to late messages those of their classes that were promised later, were
+  -- late before and wait for their times, or are on time at them: the older ones go first. A
+  -- message that was tried displaces none.
+  local function add_waiting(late)
+    local first
+    for k = 1, #late do
+      local m = late[k]
+      local class, promise = m.class, m.promised or m.at
+      if m.tries == 0 then
+        class.oldest = math.min(class.oldest or promise, promise)
+        first = math.min(first or promise, promise)
+      end
+    end
+    if not first or #late >= MOST then return end
+    local seen = call('ZRANGE', KEYS[7], first, '+inf', 'BYSCORE', 'LIMIT', 0, 2 * MOST, 'WITHSCORES')
+    for k = 1, #seen, 2 do
+      local other, promise = seen[k], tonumber(seen[k + 1])
+      if #late < MOST and not excluded[other] then
         spent = spent + LOOK
-        f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n')
-      end
-      local is = state_of(f[1], f[2])
-      open = is == PENDING or is == SENDING
-      ended = not open
-      if is == SENDING then
-        local class = class_of(f[8])
-        class.sending = true
-        if stands < at or stands == at and id_at_or_before(other, id) then
-          class.sent_until = math.max(class.sent_until or 0, tonumber(f[10]))
-        end
-      end
-      if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[19]) or stands) then
-        local promise, class = tonumber(f[5]), class_of(f[8])
-        local expires = tonumber(f[4]) or (promise or stands) + ARGV[16]
-        if opted_out(timeline, ARGV[9], f[8]) and not f[6] then
+        local key = records .. string.gsub(other, ':', '/')
+        local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 't')
+        local class, stands = class_of(f[8]), tonumber(f[10])
+        if state_of(f[1], f[2]) == PENDING and f[5] and not f[3] and stands >= now - ARGV[17]
+            and stands >= (tonumber(ARGV[19]) or stands) and promise > (class.oldest or promise)
+            and (f[6] or not opted_out(timeline, ARGV[9], f[8])) then
           excluded[other] = true
-        elseif not class.rules.exempt then
-          m = {id = other, record = key, member = f[2] .. suffix_of(other),
+          late[#late + 1] = {id = other, record = key, member = f[2] .. suffix_of(other),
             generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
-            expires = expires, category = f[8], class = class, beside = f[9], tries = tonumber(f[11] or 0)}
-        elseif now >= expires and not f[6] then
-          excluded[other] = true
+            expires = tonumber(f[4]) or promise + ARGV[16], category = f[8], class = class, beside = f[9],
+            waits = true}
         end
       end
     end
-    if m then
-      if not m.doubt or now < m.expires then excluded[other] = true end
-      local waits = m ~= this and m.class.sending -- until its own claim places it
-      if not waits and #late < MOST then
-        late[#late + 1] = m
-        found = found or m == this
-      end
-    end
-    if open and not mark then mark = stands end
   end
-  local all = #seen < 2 * LOOKED and 2 * looked == #seen
-  if #seen > LOOKED / 4 then
-    mark = mark or tonumber(seen[#seen])
-    if mark > from then call('SET', KEYS[5], mark, 'PX', ARGV[15]) end
-  end
-  -- Much was looked at for nothing: the next call begins behind it.
-  if spent > WORK / 4 and mark > from and #late > 0 then return {}, true end
-  if found then return late, false end
-  if #late == MOST or not all and (#late > 0 or mark > from) then return late, true end
-  -- Its place is gone, as after a restore; or too much lies before it.
-  local i = 1
-  while late[i] and (late[i].at < at or late[i].at == at and id_at_or_before(late[i].id, id)) do i = i + 1 end
-  table.insert(late, i, this)
-  return late, false
-end
 
--- older sorts messages by the times that were promised, then by id.
-local function older(a, b)
-  local x, y = a.promised or a.at, b.promised or b.at
-  if x ~= y then return x < y end
-  return a.id ~= b.id and id_at_or_before(a.id, b.id)
-end
+  local last_waiting
+  do
+    local some_wait -- 1 if any waits, 0 if none
+    local looked_at = {} -- what is known of those in the set, also of those that have ended
 
--- add_waiting adds to late messages those of their classes that were promised later, were
--- late before and wait for their times, or are on time at them: the older ones go first. A
--- message that was tried displaces none.
-local function add_waiting(late)
-  local first
-  for k = 1, #late do
-    local m = late[k]
-    local class, promise = m.class, m.promised or m.at
-    if m.tries == 0 then
-      class.oldest = math.min(class.oldest or promise, promise)
-      first = math.min(first or promise, promise)
-    end
-  end
-  if not first or #late >= MOST then return end
-  local seen = call('ZRANGE', KEYS[7], first, '+inf', 'BYSCORE', 'LIMIT', 0, 2 * MOST, 'WITHSCORES')
-  for k = 1, #seen, 2 do
-    local other, promise = seen[k], tonumber(seen[k + 1])
-    if #late < MOST and not excluded[other] then
-      spent = spent + LOOK
-      local key = records .. string.gsub(other, ':', '/')
-      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 't')
-      local class, stands = class_of(f[8]), tonumber(f[10])
-      if state_of(f[1], f[2]) == PENDING and f[5] and not f[3] and stands >= now - ARGV[17]
-          and stands >= (tonumber(ARGV[19]) or stands) and promise > (class.oldest or promise)
-          and (f[6] or not opted_out(timeline, ARGV[9], f[8])) then
-        excluded[other] = true
-        late[#late + 1] = {id = other, record = key, member = f[2] .. suffix_of(other),
-          generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
-          expires = tonumber(f[4]) or promise + ARGV[16], category = f[8], class = class, beside = f[9],
-          waits = true}
-      end
-    end
-  end
-end
-
-local last_waiting
-do
-  local some_wait -- 1 if any waits, 0 if none
-  local looked_at = {} -- what is known of those in the set, also of those that have ended
-
-  -- last_waiting returns the time of the message of the class of m that was promised last
-  -- before m, was late before and waits for its time, or nil. One that failed and waits for
-  -- its retry holds nothing up.
-  function last_waiting(m)
-    some_wait = some_wait or call('EXISTS', KEYS[7])
-    if some_wait == 0 then return nil end
-    local promise, from, some = m.promised or m.at, 0, 20
-    while from < LOOKED do
-      local seen = call('ZRANGE', KEYS[7], promise, '-inf', 'BYSCORE', 'REV', 'LIMIT', from, some, 'WITHSCORES')
-      for k = 1, #seen, 2 do
-        local other = seen[k]
-        if not excluded[other] and (tonumber(seen[k + 1]) < promise or id_at_or_before(other, m.id)) then
-          local f = looked_at[other]
-          if f then
-            spent = spent + 1
-          else
-            spent = spent + LOOK
-            f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 't', 'a', 'k')
-            looked_at[other] = f
-            f.is = state_of(f[1], f[2])
-            if not f[3] or f.is ~= PENDING and f.is ~= SENDING then
-              f.is = nil
-              ended_since[#ended_since + 1] = other
+    -- last_waiting returns the time of the message of the class of m that was promised last
+    -- before m, was late before and waits for its time, or nil. One that failed and waits for
+    -- its retry holds nothing up.
+    function last_waiting(m)
+      some_wait = some_wait or call('EXISTS', KEYS[7])
+      if some_wait == 0 then return nil end
+      local promise, from, some = m.promised or m.at, 0, 20
+      while from < LOOKED do
+        local seen = call('ZRANGE', KEYS[7], promise, '-inf', 'BYSCORE', 'REV', 'LIMIT', from, some, 'WITHSCORES')
+        for k = 1, #seen, 2 do
+          local other = seen[k]
+          if not excluded[other] and (tonumber(seen[k + 1]) < promise or id_at_or_before(other, m.id)) then
+            local f = looked_at[other]
+            if f then
+              spent = spent + 1
+            else
+              spent = spent + LOOK
+              f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 't', 'a', 'k')
+              looked_at[other] = f
+              f.is = state_of(f[1], f[2])
+              if not f[3] or f.is ~= PENDING and f.is ~= SENDING then
+                f.is = nil
+                ended_since[#ended_since + 1] = other
+              end
+            end
+            if f.is == PENDING and not f[5] and tonumber(f[4]) > now and class_of(f[6]) == m.class then
+              return tonumber(f[4])
             end
           end
-          if f.is == PENDING and not f[5] and tonumber(f[4]) > now and class_of(f[6]) == m.class then
-            return tonumber(f[4])
-          end
+        end
+        if #seen < 2 * some then return nil end
+        from = from + some
+      end
+    end
+  end
+
+  local given = {of = {}} -- times that late messages got, in that order, and their categories
+
+  -- search_in gives a class a search that knows all times given. It returns false if
+  -- another search is too much for this call: all share the steps of one call, and only
+  -- that of message number 1 is always begun.
+  local function search_in(class, number)
+    if spent > WORK and number > 1 then return false end
+    if not class.next_free then
+      local next_free, _, take = new_search(class.rules, 1, class.from, excluded)
+      class.next_free, class.take, class.knows = next_free, take, 0
+    end
+    for k = class.knows + 1, #given do class.take(given[k], given.of[k]) end
+    class.knows = #given
+    return true
+  end
+
+  local function give(m, time)
+    spent = spent + 40 -- for what is written then
+    given[#given + 1], given.of[#given + 1] = time, m.category
+    m.to, m.class.from = time, time
+  end
+
+  -- keep_place lets the place of a message count that may have arrived and is not sent again.
+  -- All are judged anew: the place did not count for those before it.
+  local function keep_place(m, late)
+    m.ends, excluded[m.id] = true, nil
+    given, excluded_times[excluded] = {of = {}}, nil
+    for _, class in pairs(classes) do
+      begin(class)
+      class.rules.lists = nil -- with the counts of natural periods
+    end
+    for k = 1, #late do late[k].to = nil end
+  end
+
+  -- judge sorts late messages and finds times for as many of them as one call can, and returns how many
+  -- it judged. If the first one needs more than one call, it also returns where its
+  -- search continues, and its class, as in the reply.
+  function judge(late)
+    add_waiting(late)
+    table.sort(late, older)
+    local k = 1
+    while k <= #late do
+      local m = late[k]
+      k = k + 1
+      if now < m.expires and not m.ends then
+        local after = last_waiting(m)
+        if after and after > m.class.from then m.class.from, m.class.next_free = after, nil end
+        if not search_in(m.class, k - 1) then return k - 2 end
+        local free, resume, first = m.class.next_free(math.min(m.expires - 1, now + reach))
+        local class = m.class
+        -- What an earlier call found in its way came first. If nothing was in its own way,
+        -- the reason is that of the one before it.
+        if not class.goes_on then class.in_the_way = first or class.in_the_way end
+        if resume and k > 2 then return k - 2 end
+        class.in_the_way = class.in_the_way or first
+        if resume then return 0, resume, (class.in_the_way or '-') .. ' ' .. class.name end
+        class.goes_on, m.rule = false, class.in_the_way
+        if free then
+          give(m, free)
+        elseif m.doubt then
+          keep_place(m, late)
+          k = 1
         end
       end
-      if #seen < 2 * some then return nil end
-      from = from + some
     end
+    return #late
   end
-end
 
-local given = {of = {}} -- times that late messages got, in that order, and their categories
-
--- search_in gives a class a search that knows all times given. It returns false if
--- another search is too much for this call: all share the steps of one call, and only
--- that of message number 1 is always begun.
-local function search_in(class, number)
-  if spent > WORK and number > 1 then return false end
-  if not class.next_free then
-    local next_free, _, take = new_search(class.rules, 1, class.from, excluded)
-    class.next_free, class.take, class.knows = next_free, take, 0
+  -- in_the_way returns the reason why a message is postponed.
+  function in_the_way(m)
+    local rule, rules = m.rule, m.class.rules
+    if not rule then return 'late' end
+    if rule == 0 then return 'late quiet' end
+    local why = 'late ' .. whole(rules.limits[rule]) .. ' ' .. whole(rules.windows[rule])
+    if rule > rules.overall then why = why .. ' ' .. rules.category end
+    return why
   end
-  for k = class.knows + 1, #given do class.take(given[k], given.of[k]) end
-  class.knows = #given
-  return true
-end
-
-local function give(m, time)
-  spent = spent + 40 -- for what is written then
-  given[#given + 1], given.of[#given + 1] = time, m.category
-  m.to, m.class.from = time, time
-end
-
--- keep_place lets the place of a message count that may have arrived and is not sent again.
--- All are judged anew: the place did not count for those before it.
-local function keep_place(m, late)
-  m.ends, excluded[m.id] = true, nil
-  given, excluded_times[excluded] = {of = {}}, nil
-  for _, class in pairs(classes) do
-    begin(class)
-    class.rules.lists = nil -- with the counts of natural periods
-  end
-  for k = 1, #late do late[k].to = nil end
-end
-
--- judge sorts late messages and finds times for as many of them as one call can, and returns how many
--- it judged. If the first one needs more than one call, it also returns where its
--- search continues, and its class, as in the reply.
-local function judge(late)
-  add_waiting(late)
-  table.sort(late, older)
-  local k = 1
-  while k <= #late do
-    local m = late[k]
-    k = k + 1
-    if now < m.expires and not m.ends then
-      local after = last_waiting(m)
-      if after and after > m.class.from then m.class.from, m.class.next_free = after, nil end
-      if not search_in(m.class, k - 1) then return k - 2 end
-      local free, resume, first = m.class.next_free(math.min(m.expires - 1, now + reach))
-      local class = m.class
-      -- What an earlier call found in its way came first. If nothing was in its own way,
-      -- the reason is that of the one before it.
-      if not class.goes_on then class.in_the_way = first or class.in_the_way end
-      if resume and k > 2 then return k - 2 end
-      class.in_the_way = class.in_the_way or first
-      if resume then return 0, resume, (class.in_the_way or '-') .. ' ' .. class.name end
-      class.goes_on, m.rule = false, class.in_the_way
-      if free then
-        give(m, free)
-      elseif m.doubt then
-        keep_place(m, late)
-        k = 1
-      end
-    end
-  end
-  return #late
-end
-
--- in_the_way returns the reason why a message is postponed.
-local function in_the_way(m)
-  local rule, rules = m.rule, m.class.rules
-  if not rule then return 'late' end
-  if rule == 0 then return 'late quiet' end
-  local why = 'late ' .. whole(rules.limits[rule]) .. ' ' .. whole(rules.windows[rule])
-  if rule > rules.overall then why = why .. ' ' .. rules.category end
-  return why
 end

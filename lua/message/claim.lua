@@ -44,6 +44,7 @@
 --          reply; "" to start now
 -- ARGV[22] fair time after the lease of another delivery, ms; 0 for none
 -- ARGV[23] horizon, ms: how long before its time a message is handed over
+-- ARGV[24] whose events are noted, see fragments/event.lua; "" for nobody's
 --
 -- Returns  {SEND, now, send time, promised time or 0, requested time or 0, attempts
 --          with this one, category, content, 1 if taken over from a delivery that
@@ -71,7 +72,7 @@
 --          1,000. Late, also O(k) in those since the late mark and from now until the
 --          last time given: at most LOOKED records and WORK steps of all searches.
 
-if #KEYS ~= 8 or #ARGV ~= 23 then
+if #KEYS ~= 8 or #ARGV ~= 24 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -159,11 +160,13 @@ if rules_until and now > rules_until then return {RULES_OLD, now} end
 --@include category
 --@include places
 --@include watch_others
+--@include event
 local changes = {}
 
 -- finish ends a message without delivery.
 local function finish(m, how, reason)
   call('HSET', m.record, 's', how, 'e', now, 'w', reason)
+  note_event(ARGV[24], m.record, user, m.id, how == DROPPED and 'dropped' or 'uncertain', {'t', m.at, 'w', reason})
   if m.id == id then call('HSET', m.record, 'o', nonce) end
   call('HDEL', m.record, 'a', 'u', 'v', 'l')
   if how == DROPPED then erase_content(m.record) end
@@ -306,6 +309,7 @@ for k = 1, judged do
       remove_entry(m.id, m.member)
       call('ZADD', watch, math.max(now + ARGV[20], m.to - ARGV[23]), new .. suffix_of(m.id))
       changed(m, new, m.to)
+      note_event(ARGV[24], m.record, user, m.id, 'postponed', {'t', m.to, 'p', m.at, 'w', in_the_way(m)})
     end
     put_place(m.record, m.id, m.to, m.beside, false, m.category)
     if m.category then categories[m.category] = true end

@@ -18,6 +18,7 @@
 -- ARGV[15] expiry of a message that has none of its own, ms after its send time
 -- ARGV[16] where the search for a free time continues, Unix ms; "" to start now
 -- ARGV[17] horizon, ms: how long before its time a message is handed over
+-- ARGV[18] whose events are noted, see fragments/event.lua; "" for nobody's
 --
 -- Returns  {ALLOWED, now, send time, requested time, 0, 0, id of an alert's notice, if any}
 --          {NOT_FOUND, now, 0, 0}       the message is no dead letter
@@ -29,7 +30,7 @@
 -- Cost     O(log n + m) in the user's n reservations, m of them from now until the
 --          time found, at most WORK steps a call (fragments/search.lua).
 
-if #KEYS ~= 5 or #ARGV ~= 17 then
+if #KEYS ~= 5 or #ARGV ~= 18 then
   return redis.error_reply('ERR message/revive.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -51,6 +52,7 @@ local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include outlive
 --@include user_alert
 --@include watch
+--@include event
 
 local r = redis.call('HMGET', record, 's', 'g', 't', 'p', 'r', 'x', 'e', 'k', 'z')
 local state, expiry = state_of(r[1], r[2]), tonumber(r[6])
@@ -80,4 +82,6 @@ if state == UNCERTAIN then redis.call('HSET', record, 'q', 1) end
 redis.call('PERSIST', record)
 redis.call('ZREM', dead, ARGV[11])
 add_entry(KEYS[3], KEYS[5], free - ARGV[17], ARGV[14], generation .. ARGV[13])
+local user = string.match(timeline, '^[^}]*}:u:(.*)$')
+note_event(ARGV[18], record, user, id, 'moved', {'t', free, 'p', r[3], 'w', 'retried'})
 return {ALLOWED, now, free, requested, 0, 0, not rules.uncounted and alert_user(free) or nil}

@@ -23,21 +23,22 @@
 -- ARGV[7]  how long a place counts: largest window of the rules and the grace, ms
 -- ARGV[8]  reason why it was not delivered, or the provider's id; "" for none
 -- ARGV[9]  when the delivery began, Unix ms; "" for now
--- ARGV[10] of a retry: new generation
--- ARGV[11] of a retry: not before, Unix ms; not used if the message was not sent
--- ARGV[12] of a retry: delay of the watch entry, ms
--- ARGV[13] of a retry: 1 if the message may have arrived, -1 if it was not sent and the
+-- ARGV[10] whose events are noted, see fragments/event.lua; "" for nobody's
+-- ARGV[11] of a retry: new generation
+-- ARGV[12] of a retry: not before, Unix ms; not used if the message was not sent
+-- ARGV[13] of a retry: delay of the watch entry, ms
+-- ARGV[14] of a retry: 1 if the message may have arrived, -1 if it was not sent and the
 --          attempt does not count, else 0
--- ARGV[14] of a retry: expiry of a message that has none of its own, ms after its
+-- ARGV[15] of a retry: expiry of a message that has none of its own, ms after its
 --          promised time
--- ARGV[15] of a retry: horizon, ms: how long before its time a message is handed over
+-- ARGV[16] of a retry: horizon, ms: how long before its time a message is handed over
 --
 -- Returns  {1, now} recorded, by this call or an earlier one of this delivery;
 --          {0, now} superseded: another delivery has the message, or it ended.
 -- Cost     O(log n) in the user's reservations, the partition's watch list and its
 --          dead letters.
 
-if #KEYS ~= 6 or #ARGV ~= 9 and #ARGV ~= 15 then
+if #KEYS ~= 6 or #ARGV ~= 10 and #ARGV ~= 16 then
   return redis.error_reply('ERR message/settle.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -50,29 +51,30 @@ local outcome, suffix, reason = ARGV[3], ARGV[4], ARGV[8]
 --@include content
 --@include category
 --@include places
+--@include event
 
 local r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x')
 if r[3] ~= ARGV[2] then return {0, now} end
 if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
 
 if outcome == PENDING then
-  local look = now + ARGV[12]
-  redis.call('HSET', record, 'g', ARGV[10], 'w', reason)
+  local look = now + ARGV[13]
+  redis.call('HSET', record, 'g', ARGV[11], 'w', reason)
   redis.call('HDEL', record, 's', 'u', 'v', 'l')
-  if ARGV[13] == '1' then redis.call('HSET', record, 'q', 1) end
-  if ARGV[13] == '-1' then
+  if ARGV[14] == '1' then redis.call('HSET', record, 'q', 1) end
+  if ARGV[14] == '-1' then
     redis.call('HINCRBY', record, 'n', -1)
     if r[9] and not r[8] then -- it was late before: younger ones wait for it again
-      local expires = tonumber(r[10]) or r[9] + ARGV[14]
+      local expires = tonumber(r[10]) or r[9] + ARGV[15]
       redis.call('ZADD', KEYS[6], r[9], ARGV[5])
       if redis.call('PEXPIRETIME', KEYS[6]) < expires then redis.call('PEXPIREAT', KEYS[6], expires) end
     end
   else
-    redis.call('HSET', record, 'a', ARGV[11])
-    look = math.max(look, ARGV[11] - ARGV[15])
+    redis.call('HSET', record, 'a', ARGV[12])
+    look = math.max(look, ARGV[12] - ARGV[16])
   end
   redis.call('ZREM', watch, r[2] .. suffix)
-  redis.call('ZADD', watch, look, ARGV[10] .. suffix)
+  redis.call('ZADD', watch, look, ARGV[11] .. suffix)
   return {1, now}
 end
 
@@ -80,6 +82,12 @@ end
 if outcome == FAILED and r[5] then outcome = UNCERTAIN end
 redis.call('HSET', record, 's', outcome, 'e', outcome == DELIVERED and tonumber(ARGV[9]) or now)
 if reason ~= '' then redis.call('HSET', record, outcome == DELIVERED and 'i' or 'w', reason) end
+if ARGV[10] ~= '' then
+  local is_delivered = outcome == DELIVERED
+  local what = is_delivered and 'delivered' or outcome == FAILED and 'failed' or 'uncertain'
+  note_event(ARGV[10], record, string.match(timeline, '^[^}]*}:u:(.*)$'), ARGV[5], what,
+    {'t', r[4], 'w', not is_delivered and reason, 'v', is_delivered and reason})
+end
 redis.call('HDEL', record, 'a', 'u', 'v', 'l')
 if outcome ~= DELIVERED then redis.call('HDEL', record, 'q') end
 redis.call('ZREM', watch, r[2] .. suffix)

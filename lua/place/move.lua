@@ -29,6 +29,7 @@
 -- ARGV[22] with KEYS[3]: 1 to only judge: nothing is written, and what was charged for
 --          the message does not matter; else ""
 -- ARGV[23] with KEYS[3]: horizon, ms: how long before its time a message is handed over
+-- ARGV[24] with KEYS[3]: whose events are noted, see fragments/event.lua; "" for nobody's
 --
 -- Returns  a decision, see fragments/decision.lua;
 --          {PAST_EXPIRY, now, send time, 0, expiry}: the message expires by then; or
@@ -36,7 +37,7 @@
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
-if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 5 or #ARGV ~= 23) then
+if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 5 or #ARGV ~= 24) then
   return redis.error_reply('ERR place/move.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -64,6 +65,7 @@ local PAST_EXPIRY, MINUTE = 8, 60000
 --@include hold
 --@include user_alert
 --@include watch
+--@include event
 
 local changed = settings_changed(KEYS[2], math.max(asked, now))
 if changed then return changed end
@@ -123,6 +125,7 @@ if record then
   if charge ~= '' then redis.call('HSET', record, 'y', charged_on(charged)) end
   remove_entry(near_list, far_list, former_generation .. ARGV[13])
   add_entry(near_list, far_list, at - ARGV[23], ARGV[14], generation .. ARGV[13])
+  note_event(ARGV[24], record, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'moved', {'t', at, 'p', stands})
 end
 local notice
 if not rules.uncounted then notice = alert_user(at) end

@@ -19,13 +19,14 @@
 --          "" for none
 -- ARGV[9]  with KEYS[2]: send time of the reservation, Unix ms; "" for any time,
 --          allowed only without a charge
+-- ARGV[10] with KEYS[2]: whose events are noted, see fragments/event.lua; "" for nobody's
 --
 -- Returns  {status, now, freed time, 0, flags, 0, ...}, see fragments/decision.lua:
 --          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND, TOO_LATE,
 --          CHANGED or HOLD_OVER.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 5 and #ARGV == 9) then
+if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 5 and #ARGV == 10) then
   return redis.error_reply('ERR place/release.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -40,6 +41,7 @@ local id = ARGV[2]
 --@include category
 --@include places
 --@include watch
+--@include event
 local charge, bounds = ARGV[6] or '', ARGV[7] or ''
 --@include hold
 
@@ -72,6 +74,7 @@ remove_place(id, r[5], r[6])
 note_ended(KEYS[4], record, id, stood, ARGV[5])
 remove_entry(KEYS[3], KEYS[5], r[2] .. ARGV[4])
 redis.call('HSET', record, 's', CANCELLED, 'e', now)
+note_event(ARGV[10], record, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'cancelled', {'t', stood})
 redis.call('HDEL', record, 'a')
 erase_content(record)
 if charge ~= '' then redis.call('HSET', record, 'y', charged_on(r[4])) end

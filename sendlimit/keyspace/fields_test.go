@@ -34,7 +34,7 @@ func TestFieldsAreThoseOfTheScripts(t *testing.T) {
 		return true
 	})
 	documented := regexp.MustCompile(`(?m)^--   ([A-Za-z])  |(?:^|\s{2,})([a-z])  [a-z]`)
-	for kind, fragment := range map[string]string{"Record": "record", "Notice": "outbox"} {
+	for kind, fragment := range map[string]string{"Record": "record", "Notice": "outbox", "Event": "event"} {
 		text, err := os.ReadFile("../../lua/fragments/" + fragment + ".lua")
 		require.NoError(t, err)
 		header, _, _ := strings.Cut(string(text), "\nlocal ")

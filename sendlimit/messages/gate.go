@@ -184,6 +184,9 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 		placed, dropped = append(placed, c.Placed...), append(dropped, c.Dropped...)
 		notices = append(notices, c.Notices...)
 		c.Placed, c.Dropped, c.Notices = placed, dropped, notices
+		if c.Verdict == Dropped || len(c.Placed)+len(c.Dropped) > 0 {
+			g.fixed.Audience.Note(d.User)
+		}
 		if c.Verdict != lookOn {
 			return c, nil
 		}
@@ -250,12 +253,12 @@ func (g *Gate) claimArguments(
 	if g.fixed.SkipUncertain {
 		attempts = 0
 	}
-	args = by.Arguments(judge.Case{Now: now, Reach: g.fixed.Reach, Late: true}, 12)
+	args = by.Arguments(judge.Case{Now: now, Reach: g.fixed.Reach, Late: true}, 15)
 	return keys, append(args,
 		d.Generation, d.Nonce, lease.Milliseconds(), keyspace.WatchMember(d.User, d.ID, d.Generation), d.ID,
 		g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(), g.fixed.Tolerance.Milliseconds(),
 		attempts, drop, g.fixed.LookAfter.Milliseconds(), from, g.fixed.SettleWithin.Milliseconds(),
-		g.fixed.Horizon.Milliseconds())
+		g.fixed.Horizon.Milliseconds(), g.fixed.Audience.Argument())
 }
 
 // changes reads what a claim did to the user's late messages, from element i

@@ -62,6 +62,7 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 	args := []any{
 		script.Milliseconds(now), d.Nonce, outcome, keyspace.WatchSuffix(d.User, d.ID), d.ID,
 		g.fixed.KeepRecords.Milliseconds(), g.rules.Book().Keep.Milliseconds(), reason, script.Milliseconds(s.Began),
+		g.fixed.Audience.Argument(),
 	}
 	if s.Outcome == Retried {
 		arrived := 0
@@ -78,6 +79,7 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Near(d.User), g.keys.DeadLettersOf(d.User),
 		g.keys.Ended(d.User), g.keys.Waiting(d.User),
 	}, args)
+	g.fixed.Audience.Note(d.User)
 	if err != nil {
 		return false, err
 	}

@@ -99,6 +99,7 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 		return c
 	case known.at.Before(m.options.DropDueBefore):
 		known.end(uncertain, reasonRestored, m.now)
+		m.noteEnd(known, "")
 		known.addClaim(d.Nonce)
 		c.Verdict, c.SendAt, c.Reason = messages.Dropped, known.at, known.reason
 		return c
@@ -117,6 +118,7 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 // drop ends the message of a claim.
 func (m *mailbox) drop(known *message, nonce, reason string, c messages.Claim) messages.Claim {
 	known.endUnsent(reason, m.now)
+	m.noteEnd(known, "")
 	known.addClaim(nonce)
 	c.Verdict, c.SendAt, c.Reason = messages.Dropped, known.at, known.reason
 	return c
@@ -187,10 +189,13 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 	switch {
 	case s.Outcome == messages.Delivered:
 		known.end(delivered, "", s.Began)
+		m.noteEnd(known, s.ProviderID)
 	case s.Outcome == messages.Failed && !known.doubt:
 		known.end(failed, s.Reason, m.now)
+		m.noteEnd(known, "")
 	case s.Outcome == messages.Failed, s.Outcome == messages.Uncertain:
 		known.end(uncertain, s.Reason, m.now)
+		m.noteEnd(known, "")
 	default:
 		known.state, known.reason, known.reasons = pending, s.Reason, nil
 		due := m.now

@@ -32,6 +32,7 @@ func (m *mailbox) inspect(t *rapid.T) {
 	m.inspectWatched(t, watched)
 	m.inspectDeadLetters(t, letters)
 	m.inspectTimeline(t)
+	m.inspectEvents(t)
 }
 
 // inspectWatched requires entries of the watch list, each in its own list.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
@@ -272,11 +273,13 @@ func (m *mailbox) postpone(known *message, nonce string, p planned) {
 	known.doubt = known.doubt || known.state == sending
 	known.state, known.reason, known.reasons = pending, "", p.reasons
 	known.renew(postponed(known.generation(), nonce), m.firstLook(moment(p.to)))
+	m.note(known, events.Postponed, known.stood, "")
 }
 
 // dropLate drops a late message.
 func (m *mailbox) dropLate(known, claiming *message, nonce, reason string, c *messages.Claim) {
 	known.endUnsent(reason, m.now)
+	m.noteEnd(known, "")
 	if known != claiming {
 		c.Dropped = append(c.Dropped, messages.Drop{ID: known.id, Reason: known.reason, SendAt: known.at})
 		return

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -47,6 +48,7 @@ func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 		"revive":       m.revive,
 		"policy":       m.changePolicy,
 		"settings":     m.changeSettings,
+		"listen":       m.listen,
 		"time goes":    m.passTime,
 		"workers down": m.stopWorkers,
 		"":             m.inspect,
@@ -67,6 +69,10 @@ type mailbox struct {
 	now      time.Time
 	messages map[string]*message
 	tokens   int // generations and nonces so far
+
+	listened  bool    // whether somebody listens to the messages
+	events    []event // that the present step has to write
+	lastEvent string  // id of the last one that was inspected
 }
 
 // worker is one of several programs on the same store. Each has its own cache of
@@ -255,6 +261,7 @@ func (m *mailbox) move(t *rapid.T, id string) {
 	default:
 		want = m.expectMove(known, r)
 		if want.Allowed && !want.At.Equal(known.at) && !r.Check {
+			stood := known.at
 			known.countMove(m.now)
 			want.Superseded = known.superseded()
 			if known.requested = known.firstRequested(); known.requested.IsZero() {
@@ -265,6 +272,7 @@ func (m *mailbox) move(t *rapid.T, id string) {
 			known.at, known.promised, known.notBefore, known.waits = want.At, time.Time{}, time.Time{}, time.Time{}
 			known.reason, known.reasons = "", nil
 			known.uncounted = m.model.regime(mailboxUser).at(cut(want.At)).uncounted[known.category]
+			m.note(known, events.Moved, stood, "")
 		}
 	}
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
@@ -307,6 +315,7 @@ func (m *mailbox) cancel(t *rapid.T, id string) {
 	default:
 		want.Allowed, want.At, want.Superseded = true, known.at, known.superseded()
 		known.end(cancelled, "", m.now)
+		m.noteEnd(known, "")
 	}
 	got, err := m.timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: mailboxUser, ID: id, Now: m.now})
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -39,7 +40,7 @@ func drawOptions(t *rapid.T, prefix string) mailboxOptions {
 	users, other := rapid.Bool().Draw(t, "settings of users"), p
 	other.Name = "other" // with the same longest window
 	return mailboxOptions{policies: []policy.Policy{p, other}, users: users, Options: sendlimit.Options{
-		Prefix: prefix, Records: true,
+		Prefix: prefix, Records: true, Audience: events.NewAudience(events.Options{}),
 		// The history has its own clock: no record may expire by the server's.
 		KeepRecords: 50 * 365 * 24 * time.Hour,
 		ExpireAfter: rapid.SampledFrom([]time.Duration{sendlimit.DefaultExpireAfter, 40 * time.Minute}).Draw(t, "expire after"),
@@ -168,10 +169,13 @@ func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Dec
 	if known.requested = known.firstRequested(); known.requested.IsZero() {
 		known.requested = known.at
 	}
+	stood := known.at
 	known.doubt = known.state == uncertain
 	known.state, known.at, known.promised = pending, moment(free), time.Time{}
 	known.notBefore, known.waits, known.ended, known.leaseEnd = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	known.attempts, known.holder, known.reason, known.reasons = 0, "", "", nil
+	known.attempts, known.holder, known.reason, known.reasons = 0, "", "retried", nil
+	m.note(known, events.Moved, stood, "")
+	known.reason = ""
 	known.placeless, known.uncounted = false, g.at(free).uncounted[known.category]
 	known.renew(generation, m.firstLook(known.at))
 	known.far = m.isFar(known.at)

@@ -1,0 +1,199 @@
+package messages_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+// heardStory is a story of alice's messages that somebody may listen to.
+type heardStory struct {
+	*story.Messages
+
+	audience *events.Audience
+	dead     *messages.DeadLetters
+}
+
+func tellHeard(t *testing.T, accounts ...string) *heardStory {
+	t.Helper()
+	o := sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), Audience: events.NewAudience(events.Options{Keep: 96 * time.Hour})}
+	s := &heardStory{Messages: story.TellMessages(t, o), audience: o.Audience}
+	listeners, err := events.NewListeners(s.Client, "")
+	require.NoError(t, err)
+	for _, account := range accounts {
+		require.NoError(t, listeners.Listen(t.Context(), account, story.At("18:00")))
+	}
+	listening, err := listeners.Load(t.Context())
+	require.NoError(t, err)
+	s.audience.Set(listening)
+	o.Records = true
+	s.dead, err = messages.NewDeadLetters(s.Client, o)
+	require.NoError(t, err)
+	return s
+}
+
+// charged submits a message that an account is charged for.
+func (s *heardStory) charged(id, when, account string) {
+	s.Helper()
+	hold := &sendlimit.Hold{Account: account, Attempt: keyspace.NewToken(), NotAfter: s.Now.Add(time.Minute)}
+	d := s.Ask(sendlimit.Request{ID: id, At: story.At(when), Record: story.RecordOf("g-"+id, "text"), Hold: hold})
+	require.True(s, d.Allowed, "%+v", d)
+}
+
+// tellAll makes every change to messages that there is. It repeats each call, as a client does
+// that got no answer.
+func (s *heardStory) tellAll() {
+	s.Helper()
+	for i, id := range []string{"sent", "gone", "doubt", "old", "off", "other"} {
+		s.charged(id, story.At("11:00").Add(time.Duration(i)*time.Minute).Format("15:04"), "acme")
+	}
+	s.Until("11:00")
+	deliver := func(id string, settlement messages.Settlement) {
+		s.Helper()
+		generation := s.Field(id, "g")
+		require.Equal(s, messages.Send, s.Claim(id, generation, "n-"+id).Verdict)
+		require.True(s, s.Settle(id, generation, "n-"+id, settlement))
+		require.True(s, s.Settle(id, generation, "n-"+id, settlement))
+	}
+	deliver("sent", messages.Settlement{Outcome: messages.Delivered, ProviderID: "p-1", Began: s.Now})
+	s.Until("11:01")
+	deliver("gone", messages.Settlement{Outcome: messages.Failed, Reason: "refused"})
+	s.Until("11:02")
+	deliver("doubt", messages.Settlement{Outcome: messages.Uncertain, Reason: "no_answer"})
+	hold := &sendlimit.Hold{Account: "acme", Attempt: keyspace.NewToken(), NotAfter: s.Now.Add(time.Minute)}
+	hold.Former = strings.Fields(s.Field("off", "y"))[1]
+	for range 2 {
+		d, err := s.Timeline.Release(s.Context(), sendlimit.ReleaseRequest{User: "alice", ID: "off", Hold: hold, From: story.At("11:04")})
+		require.NoError(s, err)
+		require.True(s, d.Allowed)
+	}
+	hold = &sendlimit.Hold{Account: "acme", Attempt: keyspace.NewToken(), NotAfter: s.Now.Add(time.Minute)}
+	hold.Former = strings.Fields(s.Field("other", "y"))[1]
+	for range 2 {
+		d, err := s.Timeline.Move(s.Context(), sendlimit.MoveRequest{
+			User: "alice", ID: "other", At: story.At("13:00"), Generation: "g-moved", Hold: hold, From: story.At("11:05"),
+		})
+		require.NoError(s, err)
+		require.True(s, d.Allowed)
+	}
+	for range 2 {
+		d, err := s.dead.Retry(s.Context(), messages.RetryRequest{User: "alice", ID: "gone", Generation: "again"})
+		require.NoError(s, err)
+		require.True(s, d.Allowed)
+	}
+	s.Until("11:10")
+	for range 2 {
+		s.Claim("old", s.Field("old", "g"), "n-old") // late, and so is the one tried again
+	}
+	s.Wait(25 * time.Hour)
+	for range 2 {
+		s.Claim("gone", s.Field("gone", "g"), "n-gone-2")
+	}
+}
+
+// noted lists the events in the partition, as "type id account reason".
+func (s *heardStory) noted() []string {
+	s.Helper()
+	key := story.KeysOf(s.Options).PartitionEvents(keyspace.Partition("alice"))
+	entries, err := s.Client.XRange(s.Context(), key, "-", "+").Result()
+	require.NoError(s, err)
+	var noted []string
+	for _, entry := range entries {
+		var words []string
+		for _, name := range []string{"e", "i", "y", "w", "v"} {
+			if text, ok := entry.Values[name].(string); ok {
+				words = append(words, text)
+			}
+		}
+		noted = append(noted, strings.Join(words, " "))
+	}
+	return noted
+}
+
+// If nobody listens, nothing at all is written for it.
+func TestNoEventWithoutAListener(t *testing.T) {
+	t.Parallel()
+	s := tellHeard(t)
+	s.tellAll()
+	require.False(t, slices.ContainsFunc(s.Server.Keys(), func(key string) bool { return strings.Contains(key, "event") }), s.Server.Keys())
+	require.Empty(t, s.audience.Take())
+}
+
+func TestNoEventForAnotherListener(t *testing.T) {
+	t.Parallel()
+	s := tellHeard(t, "acm", "acme2", "cme")
+	s.tellAll()
+	require.Empty(t, s.noted())
+}
+
+func TestEveryChangeIsAnEvent(t *testing.T) {
+	t.Parallel()
+	for _, listens := range [][]string{{"acme"}, {"*"}, {"another", "acme", "third"}} {
+		s := tellHeard(t, listens...)
+		s.tellAll()
+		require.Equal(t, []string{
+			"delivered sent acme p-1", "failed gone acme refused", "uncertain doubt acme no_answer", "cancelled off acme",
+			"moved other acme", "moved gone acme retried", "postponed gone acme late 1 60000", "dropped gone acme expired",
+		}, s.noted())
+		require.Equal(t, []int{keyspace.Partition("alice")}, s.audience.Take())
+		require.Empty(t, s.audience.Take())
+	}
+}
+
+// An event has what the receiver needs to know about the message.
+func TestAnEventHasWhatItsMessageHas(t *testing.T) {
+	t.Parallel()
+	s := tellHeard(t, "acme")
+	s.charged("a", "11:00", "acme")
+	record := story.KeysOf(s.Options).Record("alice", "a")
+	s.Server.HSet(record, "C", "sale", "M", `{"order":`, "N", `"17"`, "O", "}")
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("a", "g-a", "n1").Verdict)
+	require.True(t, s.Settle("a", "g-a", "n1", messages.Settlement{Outcome: messages.Delivered, ProviderID: "p-1", Began: s.Now}))
+	key := story.KeysOf(s.Options).PartitionEvents(keyspace.Partition("alice"))
+	entries, err := s.Client.XRange(t.Context(), key, "-", "+").Result()
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.Equal(t, map[string]any{
+		"e": "delivered", "u": "alice", "i": "a", "y": "acme", "d": ms("11:00"), "t": ms("11:00"), "n": "1", "v": "p-1",
+		"C": "sale", "M": `{"order":"17"}`,
+	}, entries[0].Values)
+	require.Equal(t, 96*time.Hour, s.Server.TTL(key))
+}
+
+// Many accounts are not looked for one by one.
+func TestAScriptGetsFewNames(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	listeners, err := events.NewListeners(client, "")
+	require.NoError(t, err)
+	audience := events.NewAudience(events.Options{})
+	require.Empty(t, audience.Argument())
+	argument := func(accounts int) string {
+		for i := range accounts {
+			require.NoError(t, listeners.Listen(t.Context(), "a"+string(rune('a'+i/10))+string(rune('0'+i%10)), time.Now().Add(time.Hour)))
+		}
+		listening, err := listeners.Load(t.Context())
+		require.NoError(t, err)
+		audience.Set(listening)
+		return audience.Argument()
+	}
+	require.Equal(t, "259200000 aa0 aa1 ", argument(2))
+	require.Len(t, strings.Fields(argument(64)), 1+64)
+	require.Equal(t, "259200000 * ", argument(65))
+	require.NoError(t, client.Del(t.Context(), keyspace.KeysUnder("sl").Listeners()).Err())
+	require.Empty(t, argument(0))
+	var nobody *events.Audience
+	require.Empty(t, nobody.Argument())
+	nobody.Note("alice")
+}

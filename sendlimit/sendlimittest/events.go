@@ -1,0 +1,106 @@
+package sendlimittest
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// The events of CheckMessages: each change of a message that somebody listens to is written
+// once, and nothing else.
+
+// event is an expected event: the fields that the store has.
+type event struct {
+	fields  map[string]string
+	reasons []string // one of these, unless nil
+}
+
+// listen changes who listens. No account was charged for the messages of the history, so only
+// those who listen to all accounts are told of them.
+func (m *mailbox) listen(t *rapid.T) {
+	listeners, err := events.NewListeners(m.client, m.options.Prefix)
+	require.NoError(t, err)
+	now, err := m.client.Time(t.Context()).Result()
+	require.NoError(t, err)
+	for _, account := range []string{keyspace.Everyone, "acme"} {
+		if rapid.Bool().Draw(t, "listens to "+account) {
+			require.NoError(t, listeners.Listen(t.Context(), account, now.Add(time.Hour)))
+		} else {
+			require.NoError(t, listeners.Forget(t.Context(), account))
+		}
+	}
+	listening, err := listeners.Load(t.Context())
+	require.NoError(t, err)
+	m.options.Audience.Set(listening)
+	m.listened = len(listening.Logs("")) > 0
+}
+
+// note adds the event of a change that was made to a message. former is the send time before
+// a move or a postponement, otherwise zero.
+func (m *mailbox) note(known *message, what events.Type, former time.Time, provider string) {
+	if !m.listened {
+		return
+	}
+	e := event{reasons: known.reasons, fields: map[string]string{
+		"e": string(what), "u": mailboxUser, "i": known.id, "d": stored(m.now), "t": stored(known.at),
+		"p": stored(former), "w": known.reason, "v": provider,
+	}}
+	if known.attempts > 0 {
+		e.fields["n"] = strconv.Itoa(known.attempts)
+	}
+	if what == events.Cancelled || what == events.Delivered {
+		e.fields["w"] = ""
+	}
+	m.events = append(m.events, e)
+}
+
+// noteEnd adds the event of a message that ended.
+func (m *mailbox) noteEnd(known *message, provider string) {
+	m.note(known, events.Type(known.state), time.Time{}, provider)
+}
+
+// inspectEvents requires that the last step wrote the expected events, in their order.
+func (m *mailbox) inspectEvents(t *rapid.T) {
+	from := "-"
+	if m.lastEvent != "" {
+		from = "(" + m.lastEvent
+	}
+	key := m.keys.PartitionEvents(keyspace.Partition(mailboxUser))
+	written, err := m.client.XRange(t.Context(), key, from, "+").Result()
+	require.NoError(t, err)
+	require.Len(t, written, len(m.events), "expected %v, found %v", m.events, written)
+	for i, entry := range written {
+		want := m.events[i]
+		if want.reasons != nil {
+			require.Contains(t, want.reasons, entry.Values["w"], "event %v", entry.Values)
+			want.fields["w"] = ""
+			delete(entry.Values, "w")
+		}
+		found := make(map[string]string, len(entry.Values))
+		for name, value := range entry.Values {
+			text, ok := value.(string)
+			require.True(t, ok && text != "", "field %s of %v", name, entry.Values)
+			found[name] = text
+		}
+		for name, value := range want.fields {
+			if value == "" {
+				delete(want.fields, name)
+			}
+		}
+		require.Equal(t, want.fields, found)
+		m.lastEvent = entry.ID
+	}
+	if len(written) > 0 {
+		expires, err := m.client.PTTL(t.Context(), key).Result()
+		require.NoError(t, err)
+		require.Positive(t, expires)
+		require.Equal(t, []int{keyspace.Partition(mailboxUser)}, slices.Compact(m.options.Audience.Take()), "a worker knows where to gather")
+	}
+	m.events = nil
+}
