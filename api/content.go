@@ -25,7 +25,7 @@ func (s *server) look(ctx context.Context, user, id string) (status message.Stat
 	if who.confined() || who.may(accounts.ScopeContent) {
 		return s.reaching(ctx).Status(ctx, user, id)
 	}
-	statuses, err := s.submitter.Statuses(ctx, user, id)
+	statuses, err := s.submitter.Traces(ctx, user, id)
 	if err != nil {
 		return message.Status{}, false, err
 	}

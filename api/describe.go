@@ -155,6 +155,8 @@ func wordsOf(schema, member string) []string {
 		return []string{"accepted", "cancelled", "moved", "retried", "purged", "refused", "invalid", "error"}
 	case "rule":
 		return []string{"1/minute", "5/hour", "10/calendar_day"}
+	case "change":
+		return message.Changes()
 	case "scopes":
 		return []string{"submit", "read", "admin", "content"}
 	case "then":
@@ -238,7 +240,15 @@ func descriptions() map[string]string {
 		"next_try_at":  "When a failed delivery is tried again.",
 		"attempts":     "The number of delivery attempts.",
 		"uncertain":    "Whether an earlier attempt may have arrived.",
+		"history":      "The last changes of the message, its accept and its end among them, at most 16, oldest first; absent in lists. A delivery that is running is no change yet.",
 		"reason":       "Why the message was dropped, given up or postponed, or why it is tried again.",
+
+		"HistoryEntry.at":      "When it changed. A delivered message was delivered when its delivery began.",
+		"HistoryEntry.change":  "What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters.",
+		"HistoryEntry.reason":  "Why; as the reason of a status. One of more than some 20 bytes may be cut.",
+		"HistoryEntry.send_at": "The send time after the change; with retry, when delivery is tried again.",
+		"former_send_at":       "The send time before the change.",
+		"attempt":              "The number of the delivery that failed, was taken over or ended the message.",
 
 		"outcome":             "What was done. With refused, invalid and error nothing was done.",
 		"line":                "The line of a batch, from 1.",

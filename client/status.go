@@ -26,6 +26,25 @@ const (
 	StatusCancelled = message.StatusCancelled
 )
 
+// HistoryEntry is a change of a message: its accept, its end, or one in between.
+type HistoryEntry = message.HistoryEntry
+
+// Values of HistoryEntry.Change. More may be added. A delivery that is running is no change
+// yet.
+const (
+	ChangeAccepted  = message.ChangeAccepted
+	ChangeMoved     = message.ChangeMoved
+	ChangePostponed = message.ChangePostponed // it was late: it went out then, or got a later time
+	ChangeRetry     = message.ChangeRetry     // a delivery failed, and is tried again
+	ChangeTakenOver = message.ChangeTakenOver // a worker died or was cut off while it sent the message; another one took it
+	ChangeRevived   = message.ChangeRevived   // a dead letter was made pending again
+	ChangeDelivered = message.ChangeDelivered // at the time when the delivery began
+	ChangeCancelled = message.ChangeCancelled
+	ChangeDropped   = message.ChangeDropped
+	ChangeFailed    = message.ChangeFailed
+	ChangeUncertain = message.ChangeUncertain
+)
+
 // Status returns what became of a message. The error is ErrNotFound if nothing is known of
 // it.
 func (c *Client) Status(ctx context.Context, user, id string) (Status, error) {

@@ -1,6 +1,7 @@
 package sendlimit_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ func TestReserveWritesPlaceRecordAndWatchEntry(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{
 		"g": "g1", "f": "print", "t": "1795345871500", "x": "1795348800000", "k": "news", "c": "text\x00\xff",
+		"A": strconv.FormatInt(s.Now.UnixMilli(), 10),
 	}, fields)
 	require.Zero(t, s.KeptFor("a:b"), "a message that has not ended never expires")
 	s.Watched("g1/a:b 11:09:11.5")

@@ -61,8 +61,9 @@ func TestAListHasWhatEndedToo(t *testing.T) {
 		require.NoError(s, err)
 		failed := s.status("failed")
 		require.Equal(s, message.Content{Title: "failed"}, failed.Content)
-		failed.Content = message.Content{}
-		require.Equal(s, []message.Status{failed}, statuses, "as the status tells it, without the content")
+		require.Len(s, failed.History, 2)
+		failed.Content, failed.History = message.Content{}, nil
+		require.Equal(s, []message.Status{failed}, statuses, "as the status tells it, without content and history")
 		_, err = s.List(s.Context(), sendlimit.ListRequest{User: "alice", Limit: -1})
 		require.ErrorContains(s, err, `limit "-1" is not allowed`)
 		s.network.cut()

@@ -24,11 +24,12 @@ func (s *story) status(id string) message.Status {
 }
 
 // spells requires that the status of a message to alice is spelled so, apart from its
-// content.
+// content and its history.
 func (s *story) spells(id, want string) {
 	s.Helper()
 	status := s.status(id)
-	status.Content = message.Content{}
+	require.NotEmpty(s, status.History)
+	status.Content, status.History = message.Content{}, nil
 	text, err := json.Marshal(status)
 	require.NoError(s, err)
 	require.Equal(s, want, string(text))
@@ -153,6 +154,13 @@ func TestStatusOfASecondTryThatRuns(t *testing.T) {
 		require.NoError(s, err)
 		s.spells("a", `{"id":"a","user":"alice","status":"sending","send_at":"2000-01-01T00:01:00.000Z","attempts":2,`+
 			`"reason":"timeout","uncertain":true}`)
+		require.Equal(s, []message.HistoryEntry{
+			{At: message.Time{Time: s.at(0)}, Change: message.ChangeAccepted, SendAt: message.Time{Time: s.at(time.Minute)}},
+			{
+				At: message.Time{Time: s.at(time.Minute)}, Change: message.ChangeRetry, SendAt: message.Time{Time: s.at(61 * time.Second)},
+				Attempt: 1, Reason: "timeout",
+			},
+		}, s.status("a").History)
 		require.Equal(s, 1, s.status("a").Failures())
 	})
 }

@@ -254,13 +254,19 @@ func TestExportAUser(t *testing.T) {
 			"ended":[{"id":"cancelled","send_at":"2000-01-01T05:00:00.000Z"}],
 			"timeline":[{"id":"sent","send_at":"2000-01-01T00:00:01.000Z"},{"id":"order:17","send_at":"2000-01-01T02:00:00.000Z"}],
 			"messages":[
-				{"id":"cancelled","user":"alice","status":"cancelled","send_at":"2000-01-01T05:00:00.000Z","ended_at":"2000-01-01T00:00:00.000Z",
-					"metadata":{"k":"`+canary+`"}},
+				{"id":"cancelled","user":"alice","status":"cancelled","send_at":"2000-01-01T05:00:00.000Z","ended_at":"2000-01-01T00:00:00.000Z","metadata":{"k":"`+canary+`"},"history":[
+					{"at":"2000-01-01T00:00:00.000Z","change":"accepted","send_at":"2000-01-01T05:00:00.000Z"},
+					{"at":"2000-01-01T00:00:00.000Z","change":"cancelled"}]},
 				{"id":"order:17","user":"alice","status":"moved","send_at":"2000-01-01T02:00:00.000Z",
 					"requested_at":"2000-01-01T01:00:00.000Z","moved_from":"2000-01-01T01:00:00.000Z","expires_at":"2000-01-01T03:00:00.000Z",
-					"category":"news","campaign":"spring","metadata":{"k":"`+canary+`"},"title":"order:17","body":"`+canary+`","data":{"k":"`+canary+`"}},
+					"category":"news","campaign":"spring","metadata":{"k":"`+canary+`"},"title":"order:17","body":"`+canary+`","data":{"k":"`+canary+`"},"history":[
+						{"at":"2000-01-01T00:00:00.000Z","change":"accepted","send_at":"2000-01-01T01:00:00.000Z"},
+						{"at":"2000-01-01T00:00:00.000Z","change":"moved","former_send_at":"2000-01-01T01:00:00.000Z",
+							"send_at":"2000-01-01T02:00:00.000Z"}]},
 				{"id":"sent","user":"alice","status":"delivered","send_at":"2000-01-01T00:00:01.000Z","attempts":1,
-					"delivered_at":"2000-01-01T00:00:01.000Z","lateness_ms":0,"metadata":{"k":"`+canary+`"}}],
+					"delivered_at":"2000-01-01T00:00:01.000Z","lateness_ms":0,"metadata":{"k":"`+canary+`"},"history":[
+						{"at":"2000-01-01T00:00:00.000Z","change":"accepted","send_at":"2000-01-01T00:00:01.000Z"},
+						{"at":"2000-01-01T00:00:01.000Z","change":"delivered","attempt":1}]}],
 			"watch_list":[{"id":"order:17","generation":"g","look_at":"2000-01-01T02:01:00.000Z"}],
 			"tasks":[{"id":"order:17","generation":"g","state":"scheduled","due":"2000-01-01T02:00:00.000Z"}]}`, string(text))
 		require.False(s, document.Empty())

@@ -24,7 +24,8 @@ func (p *program) statusCommand(ctx context.Context) *cobra.Command {
 		Long: `Show what became of a message: whether it is scheduled, being sent or delivered,
 was postponed or moved, or ended otherwise, and why. A message is remembered for
 7 days after its end, unless the workers are set otherwise. Its title, body and
-data are shown until it has ended; if it failed or is uncertain, they are kept.`,
+data are shown until it has ended; if it failed or is uncertain, they are kept.
+The history has its last changes, at most 16.`,
 		Example: `  enqueue status --user alice order-17
   enqueue status --user alice order-17 --json`,
 		Args: cli.Argument("ID"),
@@ -54,7 +55,11 @@ func (p *program) printStatus(s message.Status) error {
 	if err != nil {
 		return err
 	}
-	return p.printf("%s%s", p.story(style, s), describe(s))
+	history := style.History(s.History)
+	if history != "" {
+		history = "  history\n" + history
+	}
+	return p.printf("%s%s%s", p.story(style, s), describe(s), history)
 }
 
 // contentWidth is the width of a title, a body, or one of the data.

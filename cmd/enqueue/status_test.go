@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,13 @@ func (f *fixture) record(t *testing.T, id string, fields ...any) {
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	require.NoError(t, f.client.HSet(t.Context(), keys.Record("alice", id), fields...).Err())
+}
+
+// story prints the status of a message to alice, without its history.
+func (f *fixture) story(t *testing.T, id string) string {
+	t.Helper()
+	text, _, _ := strings.Cut(f.prints(t, "status", "--user", "alice", id), "  history\n")
+	return text
 }
 
 func unix(clock string) int64 {
@@ -33,24 +41,37 @@ func TestStatus(t *testing.T) {
 	require.Equal(t, `scheduled: message a to alice is to be sent at 2093-11-22 11:11:11 UTC (in 1 day 1 hour)
   expires at 2093-11-22 20:00:00 UTC
   title     Hi
+  history
+    o 2093-11-21 10:00:00 UTC  accepted for 2093-11-22 11:11:11
 `, f.prints(t, "status", "--user", "alice", "a"))
 	require.Equal(t, `scheduled: message a to alice is to be sent at 2093-11-22 12:11:11 CET (in 1 day 1 hour)
   expires at 2093-11-22 21:00:00 CET
   title     Hi
+  history
+    o 2093-11-21 11:00:00 CET  accepted for 2093-11-22 12:11:11
 `, f.prints(t, "status", "--user", "alice", "a", "--tz", "Europe/Berlin"))
 	require.JSONEq(t, `{"id":"a","user":"alice","status":"scheduled","send_at":"2093-11-22T11:11:11.000Z",
-		"expires_at":"2093-11-22T20:00:00.000Z","title":"Hi"}`, f.prints(t, "status", "--user", "alice", "a", "--json"))
+		"expires_at":"2093-11-22T20:00:00.000Z","title":"Hi","history":[
+			{"at":"2093-11-21T10:00:00.000Z","change":"accepted","send_at":"2093-11-22T11:11:11.000Z"}]}`,
+		f.prints(t, "status", "--user", "alice", "a", "--json"))
 
 	f.prints(t, "move", "--user", "alice", "a", "--at", on22("12:00:00"))
 	require.Equal(t, `moved: message a to alice was moved from 2093-11-22 11:11:11 UTC to 2093-11-22 12:00:00 UTC (in 1 day 2 hours)
   requested for 2093-11-22 11:11:11 UTC
   expires at 2093-11-22 20:00:00 UTC
   title     Hi
+  history
+    o 2093-11-21 10:00:00 UTC  accepted for 2093-11-22 11:11:11
+    o 2093-11-21 10:00:00 UTC  moved from 2093-11-22 11:11:11 to 2093-11-22 12:00:00
 `, f.prints(t, "status", "--user", "alice", "a"))
 	f.prints(t, "cancel", "--user", "alice", "a")
 	require.Equal(t, `cancelled: message a to alice was taken back at 2093-11-21 10:00:00 UTC
   moved before, from 2093-11-22 11:11:11 UTC
   requested for 2093-11-22 11:11:11 UTC
+  history
+    o 2093-11-21 10:00:00 UTC  accepted for 2093-11-22 11:11:11
+    o 2093-11-21 10:00:00 UTC  moved from 2093-11-22 11:11:11 to 2093-11-22 12:00:00
+    X 2093-11-21 10:00:00 UTC  cancelled
 `, f.prints(t, "status", "--user", "alice", "a"))
 }
 
@@ -127,8 +148,35 @@ func TestStatusInWords(t *testing.T) {
 		},
 	} {
 		f.record(t, "a", row.fields...)
-		require.Equal(t, row.want+"  title     Hi\n", f.prints(t, "status", "--user", "alice", "a"))
+		require.Equal(t, row.want+"  title     Hi\n", f.story(t, "a"))
 	}
+}
+
+// A history has a line for each change, and dates where they differ.
+func TestStatusShowsTheHistory(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.push(t, "a", "11:11:11")
+	f.record(t, "a", "H", 5,
+		"h0", fmt.Sprintf("p %d 120000 -5000 . late 2 -3 news", unix("11:11:16")),
+		"h1", fmt.Sprintf("r %d 30000 . 1 unavailable", unix("11:13:16")),
+		"h2", fmt.Sprintf("o %d . . 2 .", unix("11:15:00")),
+		"h3", fmt.Sprintf("u %d . . 3 timeout", unix("11:15:02")),
+		"h4", fmt.Sprintf("v %d 86400000 -119000 . .", unix("11:15:15")),
+		"s", "d", "n", 1, "e", unix("11:20:00"))
+	require.Contains(t, f.prints(t, "status", "--user", "alice", "a"), `
+  history
+    o 2093-11-21 10:00:00 UTC  accepted for 2093-11-22 11:11:11
+    o 2093-11-22 11:11:16 UTC  postponed from 11:11:11 to 11:13:16: news 2/calendar_day was in the way
+    o 2093-11-22 11:13:16 UTC  retry (try 1) for 11:13:46: unavailable
+    o 2093-11-22 11:15:00 UTC  taken over (try 2)
+    X 2093-11-22 11:15:02 UTC  uncertain (try 3): timeout
+    o 2093-11-22 11:15:15 UTC  revived from 11:13:16 to 2093-11-23 11:15:15
+    o 2093-11-22 11:20:00 UTC  delivered (try 1)
+`)
+	require.Contains(t, f.prints(t, "status", "--user", "alice", "a", "--json"),
+		`{"at":"2093-11-22T11:11:16.000Z","change":"postponed","reason":"late: news 2/calendar_day was in the way",`+
+			`"send_at":"2093-11-22T11:13:16.000Z","former_send_at":"2093-11-22T11:11:11.000Z"}`)
 }
 
 // What has kept a message from going out is told to the end.
@@ -164,11 +212,14 @@ func TestStatusOfTriesBefore(t *testing.T) {
 		},
 	} {
 		f.record(t, "a", row.fields...)
-		require.Equal(t, row.want+"  title     Hi\n", f.prints(t, "status", "--user", "alice", "a"))
+		require.Equal(t, row.want+"  title     Hi\n", f.story(t, "a"))
 	}
 	require.JSONEq(t, `{"id":"a","user":"alice","status":"delivered","send_at":"2093-11-22T11:11:11.000Z",
 		"promised_at":"2093-11-22T11:10:11.000Z","delivered_at":"2093-11-22T11:11:11.000Z","lateness_ms":60000,
-		"attempts":1,"reason":"late: 1/minute was in the way","uncertain":true,"title":"Hi"}`, f.prints(t, "status", "--user", "alice", "a", "--json"))
+		"attempts":1,"reason":"late: 1/minute was in the way","uncertain":true,"title":"Hi","history":[
+			{"at":"2093-11-21T10:00:00.000Z","change":"accepted","send_at":"2093-11-22T11:10:11.000Z"},
+			{"at":"2093-11-22T11:11:11.000Z","change":"delivered","attempt":1}]}`,
+		f.prints(t, "status", "--user", "alice", "a", "--json"))
 	// A message that was given back, since the answer of its claim came late.
 	f.push(t, "late", "11:30:00")
 	f.record(t, "late", "w", "late", "n", 1, "a", unix("11:30:05"))
@@ -184,9 +235,10 @@ func TestStatusOfWhatIsStillToCome(t *testing.T) {
 	require.Equal(t, `postponed: message late to alice was postponed from 2093-11-22 11:00:00 UTC to 2093-11-22 11:11:11 UTC (in 1 day 1 hour)
   late: 1/minute was in the way
   title     Hi
-`, f.prints(t, "status", "--user", "alice", "late"))
+`, f.story(t, "late"))
 	require.JSONEq(t, `{"id":"late","user":"alice","status":"postponed","send_at":"2093-11-22T11:11:11.000Z",
-		"promised_at":"2093-11-22T11:00:00.000Z","reason":"late: 1/minute was in the way","title":"Hi"}`,
+		"promised_at":"2093-11-22T11:00:00.000Z","reason":"late: 1/minute was in the way","title":"Hi",
+		"history":[{"at":"2093-11-21T10:00:00.000Z","change":"accepted","send_at":"2093-11-22T11:00:00.000Z"}]}`,
 		f.prints(t, "status", "--user", "alice", "late", "--json"))
 
 	f.push(t, "again", "11:20:00")
@@ -194,7 +246,7 @@ func TestStatusOfWhatIsStillToCome(t *testing.T) {
 	require.Equal(t, `scheduled: message again to alice is to be sent at 2093-11-22 11:20:00 UTC (in 1 day 1 hour)
   delivery failed (unavailable) once; the next try is at 2093-11-22 11:21:00 UTC (in 1 day 1 hour)
   title     Hi
-`, f.prints(t, "status", "--user", "alice", "again"))
+`, f.story(t, "again"))
 
 	// A postponed one that failed when its time came.
 	f.record(t, "late", "w", "timeout", "n", 2, "a", unix("11:12:00"))

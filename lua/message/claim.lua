@@ -88,6 +88,7 @@ local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6
 --@include metadata
 --@include opt_out
 --@include fair
+--@include history
 local records = string.sub(record, 1, #record - #id)
 
 local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'b', 'q', 'y',
@@ -106,7 +107,10 @@ end
 local function hold()
   local lease_end = now + ARGV[12]
   call('HSET', record, 's', SENDING, 'o', nonce, 'u', lease_end, 'n', tries + 1)
-  if state == SENDING then call('HSET', record, 'q', 1) end
+  if state == SENDING then
+    call('HSET', record, 'q', 1)
+    note_history(record, 'o', {attempt = tries})
+  end
   if r[14] or r[17] then call('HDEL', record, 'b', 'v', 'l') end
   if promised then call('ZREM', KEYS[7], id, unpack(ended_since)) end
   if call('ZADD', watch, lease_end, member) == 1 then call('ZREM', KEYS[8], member) end
@@ -235,6 +239,7 @@ local function sent_late()
   hold()
   call('ZREM', KEYS[7], id)
   call('HSET', record, 't', now, 'p', promised or at)
+  note_history(record, 'p', {to = now, from = at, reason = 'late'})
   call('HDEL', record, 'm', 'a')
 end
 
@@ -300,8 +305,9 @@ for k = 1, judged do
       sent = true
       sent_late()
     else
-      local new = following(m.generation)
-      call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', in_the_way(m))
+      local new, why = following(m.generation), in_the_way(m)
+      call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', why)
+      note_history(m.record, 'p', {to = m.to, from = m.at, reason = why})
       call('HDEL', m.record, 's', 'a', 'u', 'm', 'b', 'v', 'l')
       call('ZADD', KEYS[7], m.promised or m.at, m.id)
       if m.doubt then call('HSET', m.record, 'q', 1) end

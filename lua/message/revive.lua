@@ -53,8 +53,9 @@ local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include user_alert
 --@include watch
 --@include event
+--@include history
 
-local r = redis.call('HMGET', record, 's', 'g', 't', 'p', 'r', 'x', 'e', 'k', 'z')
+local r = redis.call('HMGET', record, 's', 'g', 't', 'p', 'r', 'x', 'e', 'k', 'z', 'n', 'w')
 local state, expiry = state_of(r[1], r[2]), tonumber(r[6])
 if r[2] == generation then -- the same call, repeated by a client that got no answer
   return {ALLOWED, now, tonumber(r[3]), tonumber(r[5] or 0), 0, 0}
@@ -77,6 +78,8 @@ local requested = tonumber(r[5] or r[4] or r[3])
 put_place(record, id, free, r[9], rules.uncounted, r[8])
 outlive(free, expiry or free + ARGV[15], rules.uncounted and beside or timeline, not rules.uncounted and r[8])
 redis.call('HSET', record, 'g', generation, 't', free, 'r', requested)
+note_history(record, state, {at = died, attempt = tonumber(r[10]), reason = r[11]})
+note_history(record, 'v', {to = free, from = tonumber(r[3])})
 redis.call('HDEL', record, 's', 'p', 'm', 'n', 'a', 'o', 'u', 'e', 'w', 'i', 'b', 'q')
 if state == UNCERTAIN then redis.call('HSET', record, 'q', 1) end
 redis.call('PERSIST', record)

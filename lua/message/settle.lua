@@ -52,8 +52,9 @@ local outcome, suffix, reason = ARGV[3], ARGV[4], ARGV[8]
 --@include category
 --@include places
 --@include event
+--@include history
 
-local r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x')
+local r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x', 'n')
 if r[3] ~= ARGV[2] then return {0, now} end
 if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
 
@@ -71,6 +72,7 @@ if outcome == PENDING then
     end
   else
     redis.call('HSET', record, 'a', ARGV[12])
+    note_history(record, 'r', {to = tonumber(ARGV[12]), attempt = tonumber(r[11]), reason = reason})
     look = math.max(look, ARGV[12] - ARGV[16])
   end
   redis.call('ZREM', watch, r[2] .. suffix)

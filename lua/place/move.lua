@@ -66,6 +66,7 @@ local PAST_EXPIRY, MINUTE = 8, 60000
 --@include user_alert
 --@include watch
 --@include event
+--@include history
 
 local changed = settings_changed(KEYS[2], math.max(asked, now))
 if changed then return changed end
@@ -122,6 +123,7 @@ if record then
   redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested,
     'd', moves_since, 'j', moves + 1)
   redis.call('HDEL', record, 'a', 'p', 'w', 'b')
+  note_history(record, 'm', {to = at, from = stands})
   if charge ~= '' then redis.call('HSET', record, 'y', charged_on(charged)) end
   remove_entry(near_list, far_list, former_generation .. ARGV[13])
   add_entry(near_list, far_list, at - ARGV[23], ARGV[14], generation .. ARGV[13])

@@ -135,7 +135,7 @@ if as_before then
       call('PEXPIREAT', timeline, ARGV[14], 'NX')
     end
     if record then
-      call('HSET', record, unpack(ARGV, 24))
+      call('HSET', record, 'A', now, unpack(ARGV, 24))
       add_entry(KEYS[4], KEYS[5], asked - ARGV[20], ARGV[19], ARGV[21])
     end
     if places then
@@ -217,7 +217,7 @@ if not taken then
   if record then
     local former = redis.call('HMGET', record, 'y', 'k')
     redis.call('DEL', record) -- of a message that gave its id back
-    redis.call('HSET', record, unpack(ARGV, 24))
+    redis.call('HSET', record, 'A', now, unpack(ARGV, 24))
     if former[1] then redis.call('HSET', record, 'y', charged_anew(former[1])) end
     if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
     redis.call('HSET', record, 't', at)

@@ -31,6 +31,8 @@ const (
 	RecordUncounted   = "z"
 	RecordCampaign    = "C"
 	RecordMetadata    = "M"
+	RecordAcceptedAt  = "A"
+	RecordChanges     = "H"
 )
 
 // The fields of a notice. lua/fragments/outbox.lua says more.

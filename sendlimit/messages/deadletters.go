@@ -58,7 +58,7 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 	}
 	var ended *redis.FloatCmd
 	var record *redis.SliceCmd
-	keys, fields := d.keys, storedFields()
+	keys, fields := d.keys, StoredFields()
 	_, err = d.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		ended = pipe.ZScore(ctx, keys.DeadLettersOf(user), keyspace.DeadLetterMember(user, id))
 		record = pipe.HMGet(ctx, keys.Record(user, id), fields...)
@@ -70,7 +70,7 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 	if err != nil {
 		return DeadLetter{}, false, store.Explain(err, doing)
 	}
-	letter, err = storedOf(user, id, script.ReadFields(fields, record.Val()), doing)
+	letter, err = StoredOf(user, id, script.ReadFields(fields, record.Val()), doing)
 	if err != nil || !letter.died(int64(ended.Val())) {
 		return DeadLetter{}, false, err
 	}

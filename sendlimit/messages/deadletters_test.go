@@ -96,6 +96,10 @@ func TestADeadLetterIsShown(t *testing.T) {
 	letter, ok, err := s.dead.Get(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.True(t, ok)
+	want.History = []messages.Change{
+		{At: story.At("00:00"), What: messages.ChangeAccepted, SendAt: story.At("11:11:11")},
+		{At: story.At("11:11:11"), What: messages.ChangeFailed, Attempt: 1, Reason: "gone"},
+	}
 	require.Equal(t, messages.DeadLetter{Standing: want, Content: []byte("text of a")}, letter)
 
 	s.Submit("b", "12:00", "g1", "text")
@@ -125,6 +129,7 @@ func TestRetryTakesTheNextFreeTime(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{
 		"g": "g2", "f": "text of a", "c": "text of a", "t": ms("11:13:00"), "r": ms("11:11:11"),
+		"A": ms("00:00"), "H": "2", "h0": "f " + ms("11:11:11") + " . . 1 gone", "h1": "v " + ms("11:11:20") + " 100000 -9000 . .",
 	}, fields)
 
 	s.Until("11:13:00")

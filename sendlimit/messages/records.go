@@ -117,6 +117,10 @@ type Standing struct {
 	Account     string
 	Hold        string
 	FormerHolds []string
+
+	// History has the last changes, at most MaxHistory, oldest first. It is set where one
+	// message is read: by Trace, Read and DeadLetters.Get.
+	History []Change
 }
 
 // Records reads the state of messages. It is safe for concurrent use.
@@ -140,19 +144,41 @@ func NewRecords(client redis.Cmdable, prefix string) (*Records, error) {
 // *InvalidError, an *UnavailableError, or ErrReply for a record that a newer program
 // wrote.
 func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Standing, error) {
-	const doing = "looking at messages"
-	fields := StandingFields()
+	return readEach(ctx, r, "looking at messages", StandingFields(), StandingOf, user, ids)
+}
+
+// Trace is Look with the histories.
+func (r *Records) Trace(ctx context.Context, user string, ids ...string) ([]Standing, error) {
+	return readEach(ctx, r, "reading histories of messages", append(StandingFields(), historyFields()...), tracedOf, user, ids)
+}
+
+// tracedOf reads the StandingFields and historyFields of a record.
+func tracedOf(user, id string, record *script.Fields, doing string) (Standing, error) {
+	standing, err := StandingOf(user, id, record, doing)
+	if err != nil {
+		return standing, err
+	}
+	standing.History = historyOf(standing, record)
+	return standing, record.Err(doing)
+}
+
+// readEach reads fields of the records of a user's messages, and what they say, in the
+// order of the ids.
+func readEach[T any](
+	ctx context.Context, r *Records, doing string, fields []string,
+	parse func(user, id string, record *script.Fields, doing string) (T, error), user string, ids []string,
+) ([]T, error) {
 	records, err := r.read(ctx, doing, fields, user, ids)
 	if err != nil {
 		return nil, err
 	}
-	standings := make([]Standing, len(ids))
+	found := make([]T, len(ids))
 	for i, id := range ids {
-		if standings[i], err = StandingOf(user, id, records[i], doing); err != nil {
+		if found[i], err = parse(user, id, records[i], doing); err != nil {
 			return nil, err
 		}
 	}
-	return standings, nil
+	return found, nil
 }
 
 // Stored is a message with its content.
@@ -162,29 +188,19 @@ type Stored struct {
 	Content []byte // as in Record; nil once it is erased
 }
 
-// Read is Look with the contents.
+// Read is Trace with the contents.
 func (r *Records) Read(ctx context.Context, user string, ids ...string) ([]Stored, error) {
-	const doing = "reading messages"
-	fields := storedFields()
-	records, err := r.read(ctx, doing, fields, user, ids)
-	if err != nil {
-		return nil, err
-	}
-	stored := make([]Stored, len(ids))
-	for i, id := range ids {
-		if stored[i], err = storedOf(user, id, records[i], doing); err != nil {
-			return nil, err
-		}
-	}
-	return stored, nil
+	return readEach(ctx, r, "reading messages", StoredFields(), StoredOf, user, ids)
 }
 
-// storedFields lists the fields of a record that storedOf reads.
-func storedFields() []string { return append(StandingFields(), keyspace.ContentFields()...) }
+// StoredFields lists the fields of a record that StoredOf reads.
+func StoredFields() []string {
+	return append(append(StandingFields(), historyFields()...), keyspace.ContentFields()...)
+}
 
-// storedOf reads the storedFields of a record.
-func storedOf(user, id string, record *script.Fields, doing string) (Stored, error) {
-	standing, err := StandingOf(user, id, record, doing)
+// StoredOf reads the StoredFields of a record.
+func StoredOf(user, id string, record *script.Fields, doing string) (Stored, error) {
+	standing, err := tracedOf(user, id, record, doing)
 	return Stored{Standing: standing, Content: keyspace.JoinContent(record.Lookup)}, err
 }
 

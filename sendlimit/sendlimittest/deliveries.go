@@ -127,7 +127,10 @@ func (m *mailbox) drop(known *message, nonce, reason string, c messages.Claim) m
 // claimMessage gives a message to a delivery.
 func (m *mailbox) claimMessage(known *message, nonce string) {
 	known.addClaim(nonce)
-	known.doubt = known.doubt || known.state == sending
+	if known.state == sending {
+		known.doubt = true
+		known.note(change{letter: "o", at: m.now, attempt: known.attempts})
+	}
 	known.state, known.began, known.waits = sending, m.now, time.Time{}
 	known.attempts++
 	known.leaseEnd, known.fair = m.now.Add(holdFor), fairTime{}
@@ -203,6 +206,7 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 			known.attempts--
 		} else {
 			known.notBefore, due = s.Retry.At, s.Retry.At
+			known.note(change{letter: "r", at: m.now, to: s.Retry.At, attempt: known.attempts, reasons: []string{s.Reason}})
 		}
 		known.doubt = known.doubt || s.Retry.Uncertain
 		known.renew(s.Retry.Generation, m.firstLook(due))

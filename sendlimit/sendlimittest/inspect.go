@@ -129,6 +129,11 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 	if known.attempts > 0 {
 		fields["n"] = strconv.Itoa(known.attempts)
 	}
+	fields["A"], fields["H"] = stored(known.accepted), ""
+	if len(known.history) > 0 {
+		fields["H"] = strconv.Itoa(len(known.history))
+	}
+	m.inspectHistory(t, known, r)
 	for name, value := range fields {
 		require.Equal(t, value, r[name], "field %s of %+v", name, *known)
 	}

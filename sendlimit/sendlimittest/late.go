@@ -264,12 +264,14 @@ func (m *mailbox) sendLate(known *message, nonce string, now int64, c messages.C
 	known.postponeTo(moment(now), m.regime())
 	c.TakenOver = known.state == sending
 	m.claimMessage(known, nonce)
+	known.note(change{letter: "p", at: m.now, to: known.at, from: known.stood, reasons: []string{"late"}})
 	return m.send(known, c)
 }
 
 // postpone gives a late message another time and generation.
 func (m *mailbox) postpone(known *message, nonce string, p planned) {
 	known.postponeTo(moment(p.to), m.regime())
+	known.note(change{letter: "p", at: m.now, to: known.at, from: known.stood, reasons: p.reasons})
 	known.doubt = known.doubt || known.state == sending
 	known.state, known.reason, known.reasons = pending, "", p.reasons
 	known.renew(postponed(known.generation(), nonce), m.firstLook(moment(p.to)))

@@ -63,6 +63,9 @@ type message struct {
 	lookAt      time.Time // time of the watch entry
 	far         bool      // whether the watch entry is in a far list
 	placeless   bool      // its place was given back
+	accepted    time.Time
+	accept      time.Time // the send time it was accepted for
+	history     []change  // between its accept and its end
 }
 
 func (m *message) generation() string { return m.generations[len(m.generations)-1] }

@@ -63,6 +63,7 @@ type mailbox struct {
 	keys     keyspace.Keys
 	options  mailboxOptions
 	settings *settings.Users
+	records  *messages.Records
 	workers  [2]worker
 
 	model    *Model
@@ -99,6 +100,8 @@ func newMailbox(t *rapid.T, client redis.UniversalClient, o mailboxOptions) *mai
 	m.keys, err = keyspace.NewKeys(o.Prefix)
 	require.NoError(t, err)
 	m.settings, err = settings.NewUsers(client, o.Prefix)
+	require.NoError(t, err)
+	m.records, err = messages.NewRecords(client, o.Prefix)
 	require.NoError(t, err)
 	m.model, err = NewModel(o.policies[0], policy.DefaultReach)
 	require.NoError(t, err)
@@ -217,6 +220,7 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
 				shifted: want.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(want.At)).uncounted[r.Category], content: content, expires: expires, lookAt: m.firstLook(want.At),
 				campaign: campaignOf(id), metadata: metadataOf(content), far: m.isFar(want.At),
+				accepted: moment(cut(m.now)), accept: want.At,
 			}
 		}
 	case known.content != content || known.category != r.Category:
@@ -263,6 +267,7 @@ func (m *mailbox) move(t *rapid.T, id string) {
 		if want.Allowed && !want.At.Equal(known.at) && !r.Check {
 			stood := known.at
 			known.countMove(m.now)
+			known.note(change{letter: "m", at: m.now, to: want.At, from: known.at})
 			want.Superseded = known.superseded()
 			if known.requested = known.firstRequested(); known.requested.IsZero() {
 				known.requested = known.at

@@ -170,6 +170,8 @@ func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Dec
 		known.requested = known.at
 	}
 	stood := known.at
+	known.note(change{letter: known.state.letter(), at: known.ended, attempt: known.attempts, reasons: []string{known.reason}})
+	known.note(change{letter: "v", at: m.now, to: moment(free), from: known.at})
 	known.doubt = known.state == uncertain
 	known.state, known.at, known.promised = pending, moment(free), time.Time{}
 	known.notBefore, known.waits, known.ended, known.leaseEnd = time.Time{}, time.Time{}, time.Time{}, time.Time{}

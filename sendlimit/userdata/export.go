@@ -77,13 +77,9 @@ type Data struct {
 	DryRuns []Data // in the order of their tokens; each without a DryRuns of its own
 }
 
-// Message is where a message stands, with its content as long as that is
+// Message is where a message stands, with its history, and its content as long as that is
 // kept.
-type Message struct {
-	messages.Standing
-
-	Content []byte
-}
+type Message = messages.Stored
 
 // WatchEntry is an entry of the watch list.
 type WatchEntry struct {
@@ -226,16 +222,12 @@ func (u *Users) places(ctx context.Context, key string) ([]keyspace.Reservation,
 }
 
 func (u *Users) message(ctx context.Context, k userKey, user string) (Message, error) {
-	fields := append(messages.StandingFields(), keyspace.ContentFields()...)
+	fields := messages.StoredFields()
 	values, err := u.client.HMGet(ctx, k.key, fields...).Result()
 	if err != nil {
 		return Message{}, err //nolint:wrapcheck // the caller says what was being done
 	}
-	m := Message{}
-	record := script.ReadFields(fields, values)
-	m.Standing, err = messages.StandingOf(user, k.id(), record, "reading a message")
-	m.Content = keyspace.JoinContent(record.Lookup)
-	return m, err
+	return messages.StoredOf(user, k.id(), script.ReadFields(fields, values), "reading a message")
 }
 
 // sort brings what was found in no order into the order that is documented.

@@ -47,6 +47,9 @@ type Status struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// Account is the account that was charged; empty without accounts.
 	Account string `json:"account,omitempty"`
+	// History has the last changes of the message, at most 16, oldest first. It is set where
+	// one message is read.
+	History []HistoryEntry `json:"history,omitempty"`
 
 	// Content is set where one message is read. It is empty in lists, and once the
 	// message ended, except as a dead letter.

@@ -7,7 +7,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Status returns what became of a message, with its content while that is kept. It returns
+// Status returns what became of a message, with its history, and its content while that is kept. It returns
 // ok false if nothing is known of it: it was never accepted, or it ended so long ago that it
 // is forgotten. The error is a *fault.InvalidError or says that the store did not answer.
 func (s *Submitter) Status(ctx context.Context, user, id string) (status message.Status, ok bool, err error) {
@@ -21,10 +21,17 @@ func (s *Submitter) Status(ctx context.Context, user, id string) (status message
 // Statuses returns what became of a user's messages, without their contents, in the order of
 // the ids, in one round trip. The Status of an unknown message is empty.
 func (s *Submitter) Statuses(ctx context.Context, user string, ids ...string) ([]message.Status, error) {
-	return look(ctx, s, s.records.Look, func(m messages.Standing) (message.Status, error) { return StatusOf(m), nil }, user, ids)
+	return look(ctx, s, s.records.Look, withoutContent, user, ids)
 }
 
-// Messages is Statuses with the contents.
+// Traces is Statuses with the histories.
+func (s *Submitter) Traces(ctx context.Context, user string, ids ...string) ([]message.Status, error) {
+	return look(ctx, s, s.records.Trace, withoutContent, user, ids)
+}
+
+func withoutContent(m messages.Standing) (message.Status, error) { return StatusOf(m), nil }
+
+// Messages is Traces with the contents.
 func (s *Submitter) Messages(ctx context.Context, user string, ids ...string) ([]message.Status, error) {
 	return look(ctx, s, s.records.Read, StoredStatus, user, ids)
 }

@@ -22,7 +22,21 @@ func StatusOf(s messages.Standing) message.Status {
 	} else {
 		status.EndedAt = message.Time{Time: s.EndedAt}
 	}
+	for _, c := range s.History {
+		status.History = append(status.History, historyEntryOf(c))
+	}
 	return status
+}
+
+// historyEntryOf returns a change of a message for callers. The words are the same.
+func historyEntryOf(c messages.Change) message.HistoryEntry {
+	return message.HistoryEntry{
+		At: message.Time{Time: c.At}, Change: c.What, SendAt: message.Time{Time: c.SendAt},
+		FormerSendAt: message.Time{Time: c.FormerSendAt}, Attempt: c.Attempt,
+		Reason: reasonOf(messages.Standing{
+			Reason: c.Reason, InTheWay: c.InTheWay, InTheWayCategory: c.InTheWayCategory, InQuietHours: c.InQuietHours,
+		}),
+	}
 }
 
 // StoredStatus returns the status of a message with its content. The error is about a

@@ -1,0 +1,37 @@
+-- history: notes what changes of a message between its accept and its end.
+--
+-- The record's field H counts the changes. The last 16 are in the fields h0 to hf: change
+-- number n, from 0, is in the one that ends with n modulo 16 in hex. A value is
+--
+--   letter at to from attempt reason
+--
+-- "." stands for a part that does not apply. The letter is one of
+--
+--   m  moved
+--   p  postponed, or sent late; the reason is as in the field w
+--   r  a delivery failed, to be tried again at `to`
+--   o  taken over from a delivery that was not settled in time
+--   f  ended as a dead letter that failed; u: one that is uncertain
+--   v  a dead letter made pending again
+--
+-- at is Unix ms. to and from are send times after and before the change, in ms from `at`.
+-- A value has at most 64 bytes, as a longer one would take the record out of the compact
+-- encoding of Redis: a long reason is cut. When a message was accepted, and how it ended,
+-- is in the fields A, s, e, w and i.
+local note_history
+do
+  local KEPT, LONGEST, DIGITS = 16, 64, '0123456789abcdef'
+
+  local function word(number) return number and string.format('%.0f', number) or '.' end
+
+  -- note_history notes a change of the message whose record is under key. The fields of
+  -- change are those of the value, as numbers and Unix ms; `at` is now by default.
+  function note_history(key, letter, change)
+    local at = change.at or now
+    local reason = change.reason ~= '' and change.reason or '.'
+    local digit = (redis.call('HINCRBY', key, 'H', 1) - 1) % KEPT + 1
+    local value = table.concat({letter, word(at), word(change.to and change.to - at),
+      word(change.from and change.from - at), word(change.attempt ~= 0 and change.attempt), reason}, ' ')
+    redis.call('HSET', key, table.concat({'h', string.sub(DIGITS, digit, digit)}), string.sub(value, 1, LONGEST))
+  end
+end
