@@ -5,12 +5,15 @@ import (
 	"context"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/stats"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/announce"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
@@ -90,6 +93,37 @@ func (w *Worker) addAnnouncements(o WorkerOptions) error {
 		Notices: notices, Queue: w.queue, Clock: clock, Deliver: o.Announcer != nil,
 		Kept: notices.Kept(), Forget: w.announcements.Forget, Logger: b.Logger,
 		Reports: &report.Reports{Accounts: contacts.Accounts, Stats: stats, Notices: notices, Done: make(map[string]int64)},
+	}
+	return nil
+}
+
+// addCallbacks adds what posts events to the callbacks of accounts.
+func (w *Worker) addCallbacks(o WorkerOptions) error {
+	if o.Callbacks == nil {
+		return nil
+	}
+	b := w.backend
+	options := events.Options{Prefix: b.Timeline.Prefix}
+	registry, err := accounts.New(b.Client, options.Prefix)
+	if err != nil {
+		return err
+	}
+	listeners, err := events.NewListeners(b.Client, options.Prefix)
+	if err != nil {
+		return err
+	}
+	log, err := events.NewLog(b.Client, options)
+	if err != nil {
+		return err
+	}
+	state, err := events.NewCallbacks(b.Client, options)
+	if err != nil {
+		return err
+	}
+	w.callbacks = &callbacks.Sender{
+		Accounts: registry, Listeners: listeners, Log: log, Callbacks: state, Poster: o.Callbacks, Clock: w.handler.Clock,
+		GiveUp: o.EventsGiveUp, Rate: o.EventsRate, Retries: callbacks.DefaultRetries(),
+		Timeout: o.PushTimeout, Margin: o.SettleMargin, Metrics: b.Metrics, Logger: b.Logger,
 	}
 	return nil
 }

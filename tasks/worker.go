@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/tasks/announce"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -53,6 +54,12 @@ type WorkerOptions struct {
 	Announcer notifier.Announcer
 	// AlertRetries says when and for how long a notice is tried again.
 	AlertRetries retry.Span
+	// Callbacks posts events to the callbacks of accounts; nil posts none. EventsGiveUp is how
+	// long an event is tried; zero means 1 day. EventsRate is the most requests a second to
+	// the callback of an account; zero means 10.
+	Callbacks    callbacks.Poster
+	EventsGiveUp time.Duration
+	EventsRate   int
 	// AnnounceTimeout bounds one try to send a notice. An Announcer has shorter
 	// timeouts of its own. Zero means 1 hour.
 	AnnounceTimeout time.Duration
@@ -68,6 +75,7 @@ type Worker struct {
 	announcements *announce.Announcements
 	relay         *relay.Relay
 	noticeJobs    *announce.NoticeJobs
+	callbacks     *callbacks.Sender // nil for none
 	shutdown      time.Duration
 	relayEvery    time.Duration // between two looks at the watch list
 	sweepEvery    time.Duration // between two looks at notices and charges
@@ -94,6 +102,9 @@ func NewWorker(b *backend.Backend, o WorkerOptions) (*Worker, error) {
 	if err := w.addAnnouncements(o); err != nil {
 		return nil, err
 	}
+	if err := w.addCallbacks(o); err != nil {
+		return nil, err
+	}
 	return w, nil
 }
 
@@ -106,6 +117,8 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	o.RelayEvery = cmp.Or(o.RelayEvery, 5*time.Second)
 	o.SweepEvery = cmp.Or(o.SweepEvery, 6*o.RelayEvery)
 	o.PlacesEvery = cmp.Or(o.PlacesEvery, time.Hour)
+	o.EventsGiveUp = cmp.Or(o.EventsGiveUp, 24*time.Hour)
+	o.EventsRate = cmp.Or(o.EventsRate, 10)
 	o.OnUncertain = cmp.Or(o.OnUncertain, deliver.ResendUncertain)
 	o.Retries = o.Retries.WithDefaults()
 	o.AlertRetries = o.AlertRetries.WithDefaults()
@@ -137,6 +150,10 @@ func (o WorkerOptions) validate() error {
 		return message.NotAllowed("sweep_every", o.SweepEvery.String(), "at least 1 ms")
 	case o.PlacesEvery < time.Millisecond:
 		return message.NotAllowed("places_every", o.PlacesEvery.String(), "at least 1 ms")
+	case o.EventsGiveUp < time.Millisecond:
+		return message.NotAllowed("events_give_up", o.EventsGiveUp.String(), "at least 1 ms")
+	case o.EventsRate < 1:
+		return message.NotAllowed("events_rate", strconv.Itoa(o.EventsRate), "at least 1")
 	case o.ShutdownTimeout <= o.PushTimeout:
 		return message.NotAllowed("shutdown_timeout", o.ShutdownTimeout.String(),
 			"more than push_timeout, %s: a delivery that is cut off is delivered again", o.PushTimeout)
@@ -176,6 +193,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	stopFollowing := w.backend.Follow(ctx)
 	w.handler.Tally.Start()
 	stopNotices := w.noticeJobs.Start(ctx, w.sweepEvery)
+	waitForCallbacks := func() {}
+	if w.callbacks != nil {
+		waitForCallbacks = w.callbacks.Start(ctx, w.stopping, w.ended)
+	}
 	w.backend.Logger.InfoContext(ctx, "delivering", "queue", queue.Name(w.backend.Timeline.Prefix))
 	<-ctx.Done()
 	w.backend.Logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
@@ -191,6 +212,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		stopNotices()
 		server.Finish(timeout.C)
 		close(w.ended)
+		waitForCallbacks()
 		w.handler.Tally.Close()
 		w.timers.Close()
 		stopFollowing()

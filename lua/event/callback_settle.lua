@@ -36,9 +36,11 @@ if not cursor or r[3] ~= ARGV[2] then return {0, now} end
 
 local gone = 0
 if why == '' then
-  if last ~= '' and is_after(last, cursor) then cursor, passed = last, passed + ARGV[6] end
-  redis.call('HSET', state, 's', now)
-  redis.call('HDEL', state, 'a', 'f')
+  if last ~= '' then
+    if is_after(last, cursor) then cursor, passed = last, passed + ARGV[6] end
+    redis.call('HSET', state, 's', now)
+    redis.call('HDEL', state, 'a', 'f')
+  end
 else
   if last ~= '' then
     local start = cursor

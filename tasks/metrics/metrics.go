@@ -3,6 +3,7 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,6 +30,7 @@ type Metrics struct {
 	lost      prometheus.Counter
 	charges   *prometheus.CounterVec
 	notices   noticeMetrics
+	callbacks callbackMetrics
 	scripts   *prometheus.HistogramVec
 	paces     prometheus.Histogram
 	pauses    prometheus.Counter
@@ -73,7 +75,8 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		relays: counter("relayed_total", "Messages that the queue did not have, and that the relay put back."),
 		charges: counters("charges_looked_after_total",
 			"Charges of accounts that were left open, and that the relay settled, by how.", "end"),
-		notices: newNoticeMetrics(),
+		notices:   newNoticeMetrics(),
+		callbacks: newCallbackMetrics(),
 		scripts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "sendlimit_script_duration_seconds",
 			Help:    "Time from the call of a script to its answer; of one in a pipeline, to the end of the pipeline.",
@@ -87,7 +90,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		pauses: counter("pauses_total", "Times that the push target asked for a pause, with 429 and Retry-After."),
 	}
 	var failed []error
-	for _, c := range append(m.notices.collectors(),
+	for _, c := range append(slices.Concat(m.notices.collectors(), m.callbacks.collectors()),
 		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.unread, m.lost, m.handed, m.relays, m.charges, m.scripts,
 		m.paces, m.pauses,
 	) {

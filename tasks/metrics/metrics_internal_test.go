@@ -40,8 +40,24 @@ func TestMetricsCount(t *testing.T) {
 	m.HeldUp(time.Second)
 	m.HeldUp(3 * time.Second)
 	m.Paused()
+	m.EventsPosted(5)
+	m.CallbackFailed("gone")
+	m.EventsDead(2)
+	m.EventsLost(3)
 
 	const want = `
+# HELP sendlimit_callback_dead_events_total Events that were given up, and are dead events now.
+# TYPE sendlimit_callback_dead_events_total counter
+sendlimit_callback_dead_events_total 2
+# HELP sendlimit_callback_events_total Events that callbacks of accounts have accepted.
+# TYPE sendlimit_callback_events_total counter
+sendlimit_callback_events_total 5
+# HELP sendlimit_callback_failures_total Requests to callbacks of accounts that failed, by reason; they are tried again.
+# TYPE sendlimit_callback_failures_total counter
+sendlimit_callback_failures_total{reason="gone"} 1
+# HELP sendlimit_callback_lost_events_total Events that were removed before their callback got them.
+# TYPE sendlimit_callback_lost_events_total counter
+sendlimit_callback_lost_events_total 3
 # HELP sendlimit_delivery_failures_total Attempts to deliver that failed, by reason; final ones are not tried again.
 # TYPE sendlimit_delivery_failures_total counter
 sendlimit_delivery_failures_total{final="false",reason="timeout"} 1
@@ -76,6 +92,8 @@ sendlimit_watch_oldest_overdue_seconds 90
 sendlimit_watch_unreadable 3
 `
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(want),
+		"sendlimit_callback_dead_events_total", "sendlimit_callback_events_total", "sendlimit_callback_failures_total",
+		"sendlimit_callback_lost_events_total",
 		"sendlimit_delivery_failures_total", "sendlimit_dropped_total", "sendlimit_handed_over_total", "sendlimit_postponed_total",
 		"sendlimit_relayed_total", "sendlimit_submits_total", "sendlimit_uncertain_total",
 		"sendlimit_watch_oldest_overdue_seconds", "sendlimit_watch_unreadable"))
@@ -113,6 +131,10 @@ func TestNoMetricsCountNothing(t *testing.T) {
 		m.Unreadable(0)
 		m.HandedOver(1)
 		m.Relayed(1)
+		m.EventsPosted(1)
+		m.CallbackFailed("")
+		m.EventsDead(1)
+		m.EventsLost(1)
 		m.MeasureScripts(nil)
 	})
 }
@@ -134,7 +156,7 @@ func TestEveryMetricIsRegistered(t *testing.T) {
 	require.NoError(t, err)
 	collector := reflect.TypeFor[prometheus.Collector]()
 	registered := 0
-	for _, all := range []reflect.Value{reflect.ValueOf(m).Elem(), reflect.ValueOf(&m.notices).Elem()} {
+	for _, all := range []reflect.Value{reflect.ValueOf(m).Elem(), reflect.ValueOf(&m.notices).Elem(), reflect.ValueOf(&m.callbacks).Elem()} {
 		for i := range all.NumField() {
 			field := all.Field(i)
 			if !field.Type().Implements(collector) {
@@ -149,5 +171,5 @@ func TestEveryMetricIsRegistered(t *testing.T) {
 			registered++
 		}
 	}
-	require.Equal(t, 19, registered)
+	require.Equal(t, 23, registered)
 }

@@ -60,6 +60,18 @@ func OpenNotices(c config.Config, log io.Writer) (notifier.ByContact, error) {
 	return notifier.ByContact{Email: mails, Webhook: posts}, nil
 }
 
+// OpenCallbacks returns what posts events to the callbacks of accounts. The error contains a
+// *notifier.InvalidError for each wrong setting.
+func OpenCallbacks(c config.Config) (*webhook.Callback, error) {
+	posts, err := webhook.NewCallback(webhook.CallbackConfig{
+		AllowInternal: c.EventsAllowInternal, Timeout: c.PushTimeout, Now: time.Now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening the callbacks: %w", err)
+	}
+	return posts, nil
+}
+
 // openEmail returns nil if no mail server is set.
 func openEmail(c config.Config, log io.Writer) (notifier.Announcer, error) {
 	switch target := c.EmailTarget(); target {

@@ -18,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
@@ -122,8 +123,12 @@ func openWork(
 	if err != nil {
 		return nil, nil, errors.Join(err, channels.ClosePush(channel))
 	}
-	release = func() error { return errors.Join(channels.ClosePush(channel), announcer.Close()) }
-	worker, err := newWorker(b, c, channel, announcer, dropDueBefore)
+	posts, err := channels.OpenCallbacks(c)
+	if err != nil {
+		return nil, nil, errors.Join(err, channels.ClosePush(channel), announcer.Close())
+	}
+	release = func() error { return errors.Join(channels.ClosePush(channel), announcer.Close(), posts.Close()) }
+	worker, err := newWorker(b, c, channel, announcer, posts, dropDueBefore)
 	if err != nil {
 		return nil, nil, errors.Join(err, release())
 	}
@@ -142,11 +147,15 @@ func waitForStop(ctx context.Context, c config.Config, logger *slog.Logger) {
 }
 
 func newWorker(
-	b *backend.Backend, c config.Config, channel notifier.Notifier, announcer notifier.Announcer, dropDueBefore time.Time,
+	b *backend.Backend, c config.Config, channel notifier.Notifier, announcer notifier.Announcer, posts callbacks.Poster,
+	dropDueBefore time.Time,
 ) (*tasks.Worker, error) {
 	return tasks.NewWorker(b, tasks.WorkerOptions{
 		Notifier:        channel,
 		Announcer:       announcer,
+		Callbacks:       posts,
+		EventsGiveUp:    c.EventsGiveUp,
+		EventsRate:      c.EventsRate,
 		PushTimeout:     c.PushTimeout,
 		Deliveries:      c.Deliveries,
 		Retries:         retry.Policy{Min: c.RetryMin, Max: c.RetryMax, Attempts: c.MaxAttempts},

@@ -1,0 +1,5 @@
+package callbacks_test
+
+import "github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+
+func newClock() *storeclock.Clock { return storeclock.New() }

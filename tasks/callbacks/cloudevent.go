@@ -1,0 +1,38 @@
+package callbacks
+
+import (
+	"encoding/json"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// EventOf returns an event of the log of an account, or of keyspace.Everyone, as a CloudEvent.
+func EventOf(log string, e events.Event) message.Event {
+	source := "/v1/events"
+	if log != keyspace.Everyone {
+		source = "/v1/accounts/" + log + "/events"
+	}
+	event := message.Event{
+		SpecVersion: "1.0", ID: e.ID, Source: source, Type: message.EventPrefix + string(e.Type),
+		Subject: e.MessageID, Time: message.Time{Time: e.At}, DataContentType: "application/json",
+		Data: message.EventData{
+			Account: e.Account, User: e.User, ID: e.MessageID,
+			SendAt: message.Time{Time: e.SendAt}, FormerSendAt: message.Time{Time: e.FormerSendAt},
+			Reason: e.Reason, Attempt: e.Attempt, ProviderID: e.ProviderID, Campaign: e.Campaign,
+		},
+	}
+	// Metadata of a newer program may have another form: the rest is worth telling.
+	_ = json.Unmarshal(e.Metadata, &event.Data.Metadata)
+	return event
+}
+
+// EventsOf is EventOf for several events.
+func EventsOf(log string, all []events.Event) []message.Event {
+	list := make([]message.Event, len(all))
+	for i, e := range all {
+		list[i] = EventOf(log, e)
+	}
+	return list
+}

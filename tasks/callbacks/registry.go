@@ -1,0 +1,122 @@
+package callbacks
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// Registry sets, removes and describes the callbacks of accounts. It is safe for concurrent
+// use.
+type Registry struct {
+	client    redis.UniversalClient
+	accounts  *accounts.Accounts
+	listeners *events.Listeners
+	callbacks *events.Callbacks
+	rule      contact.Callbacks
+}
+
+// NewRegistry returns the callbacks of a store. The rule says which URLs may be set. The error
+// is a *fault.InvalidError.
+func NewRegistry(client redis.UniversalClient, o events.Options, rule contact.Callbacks) (*Registry, error) {
+	r := &Registry{client: client, rule: rule}
+	var err error
+	if r.accounts, err = accounts.New(client, o.Prefix); err != nil {
+		return nil, err
+	}
+	if r.listeners, err = events.NewListeners(client, o.Prefix); err != nil {
+		return nil, err
+	}
+	r.callbacks, err = events.NewCallbacks(client, o)
+	return r, err
+}
+
+// Set sets the callback URL of an account, see accounts.SetEvents. The callback gets the
+// events from now on; if there was one before, it goes on where that was. The answer has the
+// secret only if it was made. The error is a *fault.NoSuchError or a *fault.InvalidError.
+func (r *Registry) Set(ctx context.Context, account, url, secret string) (message.Callback, error) {
+	if err := r.rule.Check(url); err != nil {
+		return message.Callback{}, err
+	}
+	if _, ok, err := r.accounts.Get(ctx, account); err != nil || !ok {
+		if err == nil {
+			err = fault.NoSuchAccount(account)
+		}
+		return message.Callback{}, err
+	}
+	// First, so that no event between is missed. What follows may fail: it is repeated by the
+	// caller, and the senders listen for every callback there is.
+	if err := r.callbacks.Begin(ctx, account, false); err != nil {
+		return message.Callback{}, err
+	}
+	_, made, err := r.accounts.SetEvents(ctx, account, url, secret)
+	if err != nil {
+		return message.Callback{}, err
+	}
+	now, err := r.client.Time(ctx).Result()
+	if err != nil {
+		return message.Callback{}, store.Explain(err, "setting a callback URL")
+	}
+	if err := r.listeners.Listen(ctx, account, now.Add(r.callbacks.Kept())); err != nil {
+		return message.Callback{}, err
+	}
+	status, err := r.Status(ctx, account)
+	status.Secret = made
+	return status, err
+}
+
+// Remove removes the callback of an account; dead events stay. It does nothing if there is
+// none. The error is a *fault.NoSuchError.
+func (r *Registry) Remove(ctx context.Context, account string) error {
+	if _, err := r.accounts.RemoveEvents(ctx, account); err != nil {
+		return err
+	}
+	return r.callbacks.Forget(ctx, account)
+}
+
+// Rotate gives a callback a new secret, which the answer has, see
+// accounts.RotateEventsSecret.
+func (r *Registry) Rotate(ctx context.Context, account string, overlap time.Duration) (message.Callback, error) {
+	secret, err := r.accounts.RotateEventsSecret(ctx, account, overlap)
+	if err != nil {
+		return message.Callback{}, err
+	}
+	status, err := r.Status(ctx, account)
+	status.Secret = secret
+	return status, err
+}
+
+// Status says how far the callback of an account is. The error is a *fault.NoSuchError if
+// there is no such account, or no callback.
+func (r *Registry) Status(ctx context.Context, account string) (message.Callback, error) {
+	found, ok, err := r.accounts.Get(ctx, account)
+	switch {
+	case err != nil:
+		return message.Callback{}, err
+	case !ok:
+		return message.Callback{}, fault.NoSuchAccount(account)
+	case found.EventsURL == "":
+		return message.Callback{}, accounts.NoCallback(account)
+	}
+	p, err := r.callbacks.Progress(ctx, account)
+	if err != nil {
+		return message.Callback{}, err
+	}
+	status := message.Callback{
+		Account: account, URL: found.EventsURL, Waiting: p.Waiting, Dead: p.Dead, Lost: p.Lost, Attempts: p.Attempts,
+		Failing: message.Time{Time: p.Failing}, SucceededAt: message.Time{Time: p.SucceededAt},
+		FailedAt: message.Time{Time: p.FailedAt}, Reason: p.Reason,
+	}
+	if p.Attempts > 0 {
+		status.NextAt = message.Time{Time: p.NextAt}
+	}
+	return status, nil
+}
