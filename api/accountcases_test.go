@@ -50,7 +50,7 @@ func scopeOf(o operation) accounts.Scope {
 	name := o.method + " " + o.path
 	switch {
 	case slices.Contains([]string{
-		"POST " + messagesPath, "POST " + messagesPath + "/dry-run", "POST " + batchPath, "PATCH " + messagePath, "DELETE " + messagePath,
+		"POST " + messagesPath, "POST " + messagesPath + "/dry-run", "POST " + batchPath, "POST " + checkBatchPath, "PATCH " + messagePath, "DELETE " + messagePath,
 	}, name):
 		return accounts.ScopeSubmit
 	case slices.Contains([]string{
@@ -59,6 +59,8 @@ func scopeOf(o operation) accounts.Scope {
 		return accounts.ScopeRead
 	case strings.HasPrefix(o.path, "/v1/dead-letters"), strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats",
 		strings.HasPrefix(o.path, "/v1/policies"), o.path == settingsPath, o.path == "/v1/users", strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
+		return accounts.ScopeAdmin
+	case o.path == pacePath, strings.HasPrefix(o.path, "/v1/event-limits"):
 		return accounts.ScopeAdmin
 	}
 	return "" // a new operation, of which nobody has said who may do it

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
@@ -24,7 +25,7 @@ import (
 )
 
 // Options configure the API. Submitter, DeadLetters, Policies, Refitter, Users, Accounts,
-// Counters, Stats and Now are required. The zero value of the others suits most programs.
+// Counters, Events, Paces, Stats and Now are required. The zero value of the others suits most programs.
 type Options struct {
 	Submitter   *submit.Submitter
 	DeadLetters *deadletters.Letters
@@ -38,6 +39,10 @@ type Options struct {
 	Accounts *accounts.Accounts
 	Charges  *quota.Charges
 	Counters *counters.Counters
+	// Events are the limits of events, which Counters also keeps to. Paces is how fast
+	// workers call the push target.
+	Events *counters.Events
+	Paces  *rate.Paces
 	// Stats returns the state of the queue and the store. An error is answered like an
 	// error of the store.
 	Stats func(context.Context) (message.Stats, error)
@@ -83,6 +88,8 @@ type server struct {
 	accounts       *accounts.Accounts
 	charges        *quota.Charges
 	counters       *counters.Counters
+	events         *counters.Events
+	paces          *rate.Paces
 	stats          func(context.Context) (message.Stats, error)
 	metrics        http.Handler // nil for none
 	probes         map[string]http.Handler
@@ -98,7 +105,7 @@ type server struct {
 	logins   logins
 	failures failures
 	// arrivals has the streams whose caller is not known yet.
-	requests, arrivals, streams, refits *semaphore.Weighted
+	requests, arrivals, streams, refits, rehearsals *semaphore.Weighted
 
 	shares  shares        // of accounts in streams
 	schemas huma.Registry // of the OpenAPI document
@@ -121,13 +128,13 @@ func New(o Options) (http.Handler, error) {
 	}
 	s := &server{
 		submitter: o.Submitter, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, refitter: o.Refitter,
-		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
+		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, events: o.Events, paces: o.Paces, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},
 		requests: semaphore.NewWeighted(int64(limits.InFlight)), arrivals: semaphore.NewWeighted(int64(limits.InFlight)),
 		streams: semaphore.NewWeighted(int64(limits.Streams)), shares: shares{most: limits.StreamsPerAccount},
-		refits:  semaphore.NewWeighted(mostRefits),
+		refits: semaphore.NewWeighted(mostRefits), rehearsals: semaphore.NewWeighted(mostRehearsals),
 		schemas: newSchemas(),
 	}
 	answers, err := s.router(o.Version)
@@ -151,6 +158,8 @@ func (o Options) check() error {
 		{"accounts", o.Accounts == nil},
 		{"charges", o.Charges == nil},
 		{"counters", o.Counters == nil},
+		{"events", o.Events == nil},
+		{"paces", o.Paces == nil},
 		{"stats", o.Stats == nil},
 		{"now", o.Now == nil},
 	} {

@@ -255,7 +255,7 @@ func TestRequestsOfATierAreLimited(t *testing.T) {
 			kinds["changes_per_minute"] = append(kinds["changes_per_minute"], o)
 		}
 	}
-	require.Len(t, kinds["requests_per_minute"], 3)
+	require.Len(t, kinds["requests_per_minute"], 4)
 	limit := 20
 	for _, all := range kinds {
 		limit = max(limit, len(all)+1)

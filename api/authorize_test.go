@@ -189,7 +189,7 @@ func TestOthersConflictsHaveNoID(t *testing.T) {
 	}
 	post := func(target, body string) request {
 		q := request{method: http.MethodPost, target: target, body: body}
-		if target == batchPath {
+		if target == batchPath || target == checkBatchPath {
 			q.header = http.Header{"Content-Type": {"application/x-ndjson"}}
 		}
 		return q
@@ -197,11 +197,12 @@ func TestOthersConflictsHaveNoID(t *testing.T) {
 	require.Equal(t, http.StatusCreated, r.with(own, post(messagesPath, draft("alice", "secret-id", "11:11:11"))).status)
 	require.Equal(t, http.StatusCreated, r.with(other, post(messagesPath, draft("alice", "theirs", "13:00:00"))).status)
 	for name, q := range map[string]request{
-		"submit":  post(messagesPath, draft("alice", "b", "11:11:12")),
-		"dry run": post(messagesPath+"/dry-run", draft("alice", "b", "11:11:12")),
-		"batch":   post(batchPath, draft("alice", "b", "11:11:12")),
-		"move":    {method: http.MethodPatch, target: "/v1/users/alice/messages/theirs", body: `{"send_at":"` + on22("11:11:12") + `"}`},
-		"usage":   {method: http.MethodGet, target: "/v1/users/alice/usage?at=" + on22("11:00:00")},
+		"submit":             post(messagesPath, draft("alice", "b", "11:11:12")),
+		"dry run":            post(messagesPath+"/dry-run", draft("alice", "b", "11:11:12")),
+		"batch":              post(batchPath, draft("alice", "b", "11:11:12")),
+		"dry run of a batch": post(checkBatchPath, draft("alice", "b", "11:11:12")),
+		"move":               {method: http.MethodPatch, target: "/v1/users/alice/messages/theirs", body: `{"send_at":"` + on22("11:11:12") + `"}`},
+		"usage":              {method: http.MethodGet, target: "/v1/users/alice/usage?at=" + on22("11:00:00")},
 	} {
 		theirs := string(r.with(other, q).body)
 		require.Contains(t, theirs, on22("11:11:11.000"), name)

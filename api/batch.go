@@ -42,13 +42,6 @@ const lingerWithin = time.Second
 var errStopping = errors.New("this server stops")
 
 func (s *server) batchRoute() route {
-	all := s.problems(http.StatusBadRequest, http.StatusRequestTimeout, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
-	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
-		Description: "The outcome of each line in order, one JSON object a line; `line` is its number from 1. " +
-			"An outcome `error` is the last. Its line was not judged: continue with that line.",
-		Headers: headers(web.RequestIDHeader),
-		Content: map[string]*huma.MediaType{ndjson: {Schema: schemaOf[message.Outcome](s)}},
-	}
 	return route{
 		Operation: huma.Operation{
 			OperationID: "submitBatch", Method: http.MethodPost, Path: "/v1/messages/batch", Tags: []string{"messages"},
@@ -66,21 +59,36 @@ func (s *server) batchRoute() route {
 				"If messages have ids, the same batch can be sent again, and each message is accepted once. " +
 				"A batch counts as one request of its account, and each line as one message: a line beyond the quota is " +
 				"refused with quota_exceeded, and the others continue.",
-			Parameters: []*huma.Param{{
-				Name: withoutFreeTimes, In: "query",
-				Description: "true leaves `next_free_at` and `previous_free_at` out of refusals with send_limit, quiet_hours and " +
-					"too_many_places, which makes a batch with many of them faster. A message that shifts has them all the same.",
-				Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
-			}},
+			Parameters: []*huma.Param{withoutFreeTimesParameter()},
 			RequestBody: &huma.RequestBody{
 				Required: true, Content: map[string]*huma.MediaType{
 					ndjson: {Schema: schemaOf[message.Draft](s)}, jsonl: {Schema: schemaOf[message.Draft](s)},
 				},
 			},
-			Responses: all,
+			Responses: s.batchResponses("An outcome `error` is the last. Its line was not judged: continue with that line."),
 		},
 		scope: accounts.ScopeSubmit, handle: s.submitBatch, submits: true, streams: true,
 	}
+}
+
+func withoutFreeTimesParameter() *huma.Param {
+	return &huma.Param{
+		Name: withoutFreeTimes, In: "query",
+		Description: "true leaves `next_free_at` and `previous_free_at` out of refusals with send_limit, quiet_hours and " +
+			"too_many_places, which makes a batch with many of them faster. A message that shifts has them all the same.",
+		Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
+	}
+}
+
+// batchResponses documents the outcomes of lines. ending says what an outcome `error` means.
+func (s *server) batchResponses(ending string) map[string]*huma.Response {
+	all := s.problems(http.StatusBadRequest, http.StatusRequestTimeout, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
+	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
+		Description: "The outcome of each line in order, one JSON object a line; `line` is its number from 1. " + ending,
+		Headers:     headers(web.RequestIDHeader),
+		Content:     map[string]*huma.MediaType{ndjson: {Schema: schemaOf[message.Outcome](s)}},
+	}
+	return all
 }
 
 // submitBatch submits the messages of a request, one a line, and answers with a line for
@@ -91,8 +99,26 @@ func (s *server) batchRoute() route {
 // close its half of the connection, which ends the context. A client that is gone can be
 // neither read from nor written to, and that ends the batch.
 func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
-	query, err := web.ParseQuery(r.URL.RawQuery, []string{withoutFreeTimes})
-	without := false
+	_, without, err := batchQuery(r)
+	if err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	submitter := s.charging(r.Context())
+	s.openBatch(w, r).answer(r.Context(), func(ctx context.Context, m message.Message) (message.Outcome, error) {
+		m.WithoutFreeTimes = without
+		o, err := submitter.Submit(ctx, m)
+		if err != nil {
+			return message.Outcome{}, err
+		}
+		return s.concealed(ctx, o)
+	})
+}
+
+// batchQuery reads the parameters of a batch, and checks its headers. Parameters besides
+// without_free_times are more.
+func batchQuery(r *http.Request, more ...string) (query web.Query, without bool, err error) {
+	query, err = web.ParseQuery(r.URL.RawQuery, append([]string{withoutFreeTimes}, more...))
 	if err == nil {
 		without, err = query.Flag(withoutFreeTimes)
 	}
@@ -102,10 +128,21 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = web.CheckMediaType(r, ndjson, jsonl)
 	}
-	if err != nil {
-		s.writeError(w, r, err)
-		return
-	}
+	return query, without, err
+}
+
+// batch is a batch that is being answered.
+type batch struct {
+	server  *server
+	w       http.ResponseWriter
+	r       *http.Request
+	pace    *linePace
+	lines   *lines
+	answers *answers
+}
+
+// openBatch begins to read a batch. Call answer, or refuse.
+func (s *server) openBatch(w http.ResponseWriter, r *http.Request) *batch {
 	control := http.NewResponseController(w)
 	// Only the writer of HTTP/2 lacks this mode, and does not need it.
 	_ = control.EnableFullDuplex()
@@ -113,25 +150,49 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 		// The unread rest of a request must not be read as the next request.
 		w.Header().Set("Connection", "close")
 	}
-
 	pace := s.newLinePace(r.Context())
-	lines := newLines(r.Body, control, s.now, s.limits.Idle, pace)
-	answers := newAnswers(w, control, s.now, s.limits.Timeout)
-	ctx, stop := context.WithCancelCause(context.WithoutCancel(r.Context()))
-	watched := s.endWhenStopping(ctx, stop, answers)
-	next := func() (bulk.Line, error) { return lines.next(ctx) }
-	judge := func(ctx context.Context, m message.Message) (message.Outcome, error) {
-		m.WithoutFreeTimes = without
-		return s.judgeLine(ctx, m)
+	return &batch{
+		server: s, w: w, r: r, pace: pace,
+		lines:   newLines(r.Body, control, s.now, s.limits.Idle, pace),
+		answers: newAnswers(w, control, s.now, s.limits.Timeout),
 	}
-	err = bulk.Run(ctx, next, judge, answers, bulk.Options{Lanes: batchLanes, Window: batchWindow})
+}
+
+// answer answers each line with what judge says of its message.
+func (b *batch) answer(ctx context.Context, judge bulk.Judge) {
+	s := b.server
+	asked := context.WithoutCancel(ctx)
+	ctx, stop := context.WithCancelCause(asked)
+	watched := s.endWhenStopping(ctx, stop, b.answers)
+	next := func() (bulk.Line, error) { return b.lines.next(ctx) }
+	err := bulk.Run(ctx, next, recovering(judge), b.answers, bulk.Options{Lanes: batchLanes, Window: batchWindow})
 	if errors.Is(err, context.Canceled) {
 		err = errors.Join(err, context.Cause(ctx))
 	}
 	stop(nil)
 	watched()
-	s.endBatch(w, r, lines, answers, err)
-	pace.end(context.WithoutCancel(r.Context())) // no line is being read any more
+	s.endBatch(b.w, b.r, b.lines, b.answers, err)
+	b.pace.end(asked) // no line is being read any more
+}
+
+// refuse answers a batch of which no line is judged.
+func (b *batch) refuse(err error) {
+	b.server.writeError(b.w, b.r, err)
+	_ = http.NewResponseController(b.w).Flush()
+	b.lines.end(lingerWithin)
+}
+
+// recovering returns a judge that runs in goroutines of a batch, so it recovers panics
+// itself.
+func recovering(judge bulk.Judge) bulk.Judge {
+	return func(ctx context.Context, m message.Message) (o message.Outcome, err error) {
+		defer func() {
+			if reason := recover(); reason != nil {
+				o, err = message.Outcome{}, fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
+			}
+		}()
+		return judge(ctx, m)
+	}
 }
 
 // endWhenStopping ends a stream when the server is about to end. Call the returned function
@@ -147,20 +208,6 @@ func (s *server) endWhenStopping(ctx context.Context, stop context.CancelCauseFu
 		}
 	})
 	return watching.Wait
-}
-
-// judgeLine submits a message. It runs in goroutines of the batch, so it recovers panics
-// itself.
-func (s *server) judgeLine(ctx context.Context, m message.Message) (o message.Outcome, err error) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
-		}
-	}()
-	if o, err = s.charging(ctx).Submit(ctx, m); err != nil {
-		return message.Outcome{}, err
-	}
-	return s.concealed(ctx, o)
 }
 
 // endBatch ends the answer. If not every line was judged it says why: in a last line, or in
@@ -209,6 +256,8 @@ func (s *server) whyStopped(ctx context.Context, lines *lines, stopped *bulk.Sto
 	}
 	// Whatever the code, this is not the outcome of a line.
 	o.Outcome, o.Line = message.Errored, stopped.Line
-	o.Detail += fmt.Sprintf(": go on with line %d", stopped.Line)
+	if lines.most == 0 { // a dry run begins anew
+		o.Detail += fmt.Sprintf(": go on with line %d", stopped.Line)
+	}
 	return status, o
 }

@@ -21,10 +21,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -64,7 +66,11 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	require.NoError(t, err)
 	charges, err := quota.New(client, quota.Options{})
 	require.NoError(t, err)
-	counters, err := counters.New(client, "")
+	counting, err := counters.New(client, "")
+	require.NoError(t, err)
+	events, err := counters.NewEvents(client, "")
+	require.NoError(t, err)
+	paces, err := rate.NewPaces(client, "", deliver.PaceTarget)
 	require.NoError(t, err)
 	users, err := settings.NewUsers(client, "")
 	require.NoError(t, err)
@@ -72,7 +78,7 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	require.NoError(t, err)
 	handler, err := api.New(api.Options{
 		Policies: policies, Users: users, Refitter: refitter,
-		Accounts: accounts, Charges: charges, Counters: counters, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
+		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})
 	require.NoError(t, err)
@@ -104,7 +110,13 @@ type batchReply struct {
 // post sends a batch.
 func (b *batches) post(body io.Reader) batchReply {
 	b.Helper()
-	request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, b.server.URL+"/v1/messages/batch", body)
+	return b.postTo(batchPath, body)
+}
+
+// postTo sends lines to a path.
+func (b *batches) postTo(path string, body io.Reader) batchReply {
+	b.Helper()
+	request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, b.server.URL+path, body)
 	require.NoError(b, err)
 	request.Header.Set("Content-Type", "application/x-ndjson")
 	response, err := b.client.Do(request)
@@ -167,10 +179,16 @@ type talk struct {
 // talk begins one with a line and its answer.
 func (b *batches) talk(line string) *talk {
 	b.Helper()
+	return b.talkTo(batchPath, line)
+}
+
+// talkTo is talk with another path.
+func (b *batches) talkTo(path, line string) *talk {
+	b.Helper()
 	body, lines := io.Pipe()
 	b.Cleanup(func() { _ = lines.Close() })
 	go func() { _, _ = io.WriteString(lines, line) }()
-	reply := b.post(body)
+	reply := b.postTo(path, body)
 	t := &talk{batches: b, lines: lines, reply: reply, answers: bufio.NewReader(reply.body)}
 	require.Equal(b, http.StatusOK, reply.status)
 	return t

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 // In a goroutine of its own it would end the process.
 func TestAPanicWhileALineIsJudged(t *testing.T) {
 	t.Parallel()
-	_, err := (&server{}).judgeLine(t.Context(), message.Message{})
-	require.ErrorContains(t, err, "panic: runtime error: invalid memory address")
+	judge := recovering(func(context.Context, message.Message) (message.Outcome, error) { panic("nobody home") })
+	_, err := judge(t.Context(), message.Message{})
+	require.ErrorContains(t, err, "panic: nobody home")
 }

@@ -44,10 +44,14 @@ type lines struct {
 	pace    *linePace
 	ended   atomic.Bool
 
+	before int // lines that are read and are no messages
+	most   int // lines of a dry run; zero for a batch
+
 	mu      sync.Mutex    // held by next while it reads
 	records *input.Reader // nil before the first line
 	broken  error         // why the body can't be read any further
 	left    time.Duration // until the next message has to be there, without what next does not wait
+	count   int           // lines that are read
 	junk    int           // lines in a row that are no JSON objects
 }
 
@@ -90,6 +94,9 @@ func (l *lines) next(ctx context.Context) (line bulk.Line, err error) {
 	if l.junk >= mostJunk {
 		return bulk.Line{}, fault.Wrong("body", "%d lines in a row are no JSON objects: send one message a line, as NDJSON", l.junk)
 	}
+	if l.most > 0 && l.count == l.most {
+		return bulk.Line{}, l.tooMany()
+	}
 	if l.records == nil {
 		if l.records, err = input.NewReader(l, input.NDJSON); err != nil {
 			return bulk.Line{}, ofBody(err)
@@ -99,6 +106,8 @@ func (l *lines) next(ctx context.Context) (line bulk.Line, err error) {
 	if err != nil {
 		return bulk.Line{}, ofBody(err)
 	}
+	record.Line += l.before
+	l.count++
 	if record.Invalid != nil {
 		l.junk++
 		l.left -= l.now().Sub(began) // junk does not keep a batch open
@@ -109,6 +118,14 @@ func (l *lines) next(ctx context.Context) (line bulk.Line, err error) {
 		return bulk.Line{}, err
 	}
 	return small(bulk.LineOf(record, readDraft)), nil
+}
+
+// tooMany returns the error of a dry run with another line, or io.EOF.
+func (l *lines) tooMany() error {
+	if _, err := l.records.Next(); err != nil {
+		return ofBody(err)
+	}
+	return fault.Wrong("body", "a dry run has at most %d lines: run the rest as another one, which does not count these", l.most)
 }
 
 // late says that no message came in time. Call it after next has failed.

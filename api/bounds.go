@@ -6,8 +6,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -25,6 +27,7 @@ const (
 	durationPattern = `[0-9]+d|\+?([0-9.]+([nuµμm]?s|m|h))+`
 	overlapPattern  = `([0-9]+d)?([+-]?([0-9.]+([nuµμm]?s|m|h))+|[+-]?0)?`
 	rulePattern     = `(1000|[1-9][0-9]{0,2})/(calendar_(minute|hour|day|week|month)|minute|hour|day|week|` + durationPattern + `)`
+	ratePattern     = `(100000|[1-9][0-9]{0,4})/(second|minute|hour|day|\+?([0-9.]+([nuµμm]?s|m|h))+)`
 	throttlePattern = `(1000000|[1-9][0-9]{0,5})/(minute|hour)`
 	blackoutPattern = `([0-9]{4}-)?[0-9]{2}-[0-9]{2}(\.\.([0-9]{4}-)?[0-9]{2}-[0-9]{2})?|` + calendarPattern
 	calendarPattern = `[a-z_-][a-z0-9_-]{0,63}`
@@ -46,7 +49,7 @@ func boundsOf(member string) *huma.Schema {
 		return &huma.Schema{Pattern: "now|" + timePattern}
 	case "expires_at", "shift_until":
 		return &huma.Schema{Pattern: timePattern}
-	case "name", "account", "tier", "policy", "category":
+	case "name", "account", "tier", "policy", "category", "event":
 		return &huma.Schema{Pattern: namePattern}
 	case "campaign":
 		return &huma.Schema{Pattern: campaignPattern}
@@ -78,6 +81,10 @@ func boundsOf(member string) *huma.Schema {
 		return &huma.Schema{Pattern: overlapPattern}
 	case "throttle":
 		return &huma.Schema{Pattern: throttlePattern}
+	case whatIfRules:
+		return &huma.Schema{Pattern: "(" + rulePattern + ")(,(" + rulePattern + "))*"}
+	case "rate":
+		return &huma.Schema{Pattern: ratePattern}
 	}
 	return listBoundsOf(member)
 }
@@ -116,6 +123,10 @@ func listBoundsOf(member string) *huma.Schema {
 		return &huma.Schema{Items: scope, MinItems: new(1), UniqueItems: true}
 	case "requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day":
 		return &huma.Schema{Minimum: new(0.0), Maximum: new(float64(accounts.MaxTierLimit))}
+	case "per_minute", "per_hour", "per_day":
+		return &huma.Schema{Minimum: new(0.0), Maximum: new(float64(counters.MaxLimit))}
+	case "burst":
+		return &huma.Schema{Minimum: new(0.0), Maximum: new(float64(rate.MaxCount))}
 	}
 	return nil
 }

@@ -37,6 +37,7 @@ type operation struct {
 const (
 	messagesPath   = "/v1/messages"
 	batchPath      = messagesPath + "/batch"
+	checkBatchPath = batchPath + "/dry-run"
 	messagePath    = "/v1/users/{user}/messages/{id}"
 	deadLetterPath = "/v1/users/{user}/dead-letters/{id}"
 	accountPath    = "/v1/accounts/{account}"
@@ -49,9 +50,12 @@ const (
 	crossOrigin    = "cross-site"
 )
 
+// ofLines reports whether the body is any number of lines.
+func (o operation) ofLines() bool { return o.path == batchPath || o.path == checkBatchPath }
+
 // mediaType is that of the body.
 func (o operation) mediaType() string {
-	if o.path == batchPath {
+	if o.ofLines() {
 		return "application/x-ndjson"
 	}
 	return "application/json"
@@ -70,7 +74,8 @@ func operations() []operation {
 	return []operation{
 		{http.MethodPost, messagesPath, messagesPath, draft, nil},
 		{http.MethodPost, messagesPath + "/dry-run", messagesPath + "/dry-run", draft, nil},
-		{http.MethodPost, batchPath, batchPath, draft, nil},
+		{http.MethodPost, batchPath, batchPath, draft, []string{"without_free_times"}},
+		{http.MethodPost, checkBatchPath, checkBatchPath, draft, []string{"without_free_times", "what_if", "what_if_policy"}},
 		{http.MethodGet, messagePath, aliceA, "", nil},
 		{http.MethodPatch, messagePath, aliceA, `{"send_at":"` + on22("11:11:11") + `"}`, nil},
 		{http.MethodDelete, messagePath, aliceA, "", nil},
@@ -107,13 +112,20 @@ func operations() []operation {
 		{http.MethodPut, settingsPath, aliceSettings, `{"time_zone":"Europe/Berlin"}`, nil},
 		{http.MethodPatch, settingsPath, aliceSettings, `{"blocked":true}`, nil},
 		{http.MethodDelete, settingsPath, aliceSettings, "", nil},
+		{http.MethodGet, "/v1/event-limits", "/v1/event-limits", "", []string{"limit", "cursor"}},
+		{http.MethodGet, eventLimitsPath, readLimits, "", nil},
+		{http.MethodPut, eventLimitsPath, readLimits, `{"per_day":500,"alert_at":[80],"alert_to":"ops@acme.example"}`, nil},
+		{http.MethodDelete, eventLimitsPath, readLimits, "", nil},
+		{http.MethodGet, pacePath, pacePath, "", nil},
+		{http.MethodPut, pacePath, pacePath, `{"rate":"100/second","burst":20}`, nil},
+		{http.MethodDelete, pacePath, pacePath, "", nil},
 		{http.MethodGet, "/v1/stats", "/v1/stats", "", nil},
 	}
 }
 
 // contractCases are those that all operations have alike, and their own.
 func contractCases() []contractCase {
-	cases := slices.Concat(messageCases(), lookCases(), accountCases(), policyCases(), settingsCases())
+	cases := slices.Concat(messageCases(), lookCases(), accountCases(), policyCases(), settingsCases(), operatingCases())
 	for _, o := range operations() {
 		cases = append(cases, hostileCases(o)...)
 	}
@@ -178,7 +190,7 @@ func hostileCases(o operation) []contractCase {
 	add("form", http.StatusUnsupportedMediaType, sent(func(q *request) {
 		q.header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}))
-	if o.path == batchPath { // takes as many lines as there are, and answers what is no JSON in its place
+	if o.ofLines() { // takes as many lines as there are, and answers what is no JSON in its place
 		return cases
 	}
 	add("no JSON", http.StatusBadRequest, sent(func(q *request) { q.body = "{" }))
@@ -334,6 +346,17 @@ func messageCases() []contractCase {
 		{"lines of all kinds", http.MethodPost, batchPath, http.StatusOK, on(booked, request{http.MethodPost, batchPath, strings.Join([]string{
 			draft(free), draft(taken), draft(again), "{", "", `{"user":"bob"}`,
 		}, "\n"), http.Header{"Content-Type": {"application/x-ndjson"}}})},
+
+		{"lines of all kinds", http.MethodPost, checkBatchPath, http.StatusOK, on(booked, request{http.MethodPost, checkBatchPath, strings.Join([]string{
+			draft(free), draft(taken), draft(again), "{", "", `{"user":"bob"}`,
+		}, "\n"), http.Header{"Content-Type": {"application/x-ndjson"}}})},
+		{"other rules", http.MethodPost, checkBatchPath, http.StatusOK, on(booked, request{
+			http.MethodPost, checkBatchPath + "?what_if=1/day&what_if_policy=true", `{"rules":["5/hour"]}` + "\n" + draft(free),
+			http.Header{"Content-Type": {"application/x-ndjson"}},
+		})},
+		{"over quota", http.MethodPost, checkBatchPath, http.StatusOK, overQuota(request{
+			http.MethodPost, checkBatchPath, draft(free), http.Header{"Content-Type": {"application/x-ndjson"}},
+		})},
 
 		{"free", http.MethodPost, dryRun, http.StatusOK, on(booked, post(dryRun, free))},
 		{"replayed", http.MethodPost, dryRun, http.StatusOK, on(booked, post(dryRun, again))},

@@ -109,7 +109,8 @@ func closed(schema, member string) bool {
 func requestSchemas(name string) bool {
 	switch name {
 	case "Draft", "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "TierLimits",
-		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch":
+		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch",
+		"EventLimitsDraft", "PaceDraft":
 		return true
 	}
 	return false
@@ -151,6 +152,8 @@ func wordsOf(schema, member string) []string {
 			return []string{message.PolicyDeleted}
 		case "TierRemoval":
 			return []string{message.TierRemoved}
+		case "EventLimitsRemoval":
+			return []string{message.EventLimitsRemoved}
 		}
 		return []string{"accepted", "cancelled", "moved", "retried", "purged", "refused", "invalid", "error"}
 	case "rule":

@@ -49,7 +49,9 @@
 //     place when its caller is known, and an account has only a share of them (streams.go):
 //     one more receives 429.
 //   - A batch ends that sends no message for Limits.Idle, or only junk. One that is faster
-//     than its account's lines_per_minute waits, but not for ever (linepace.go).
+//     than its account's lines_per_minute waits, but not for ever (linepace.go). A dry run
+//     of a batch copies what it judges on, so its lines and how many run at a time are
+//     bounded (batchcheck.go).
 //   - Policies and users' settings have an ETag. If-Match and If-None-Match make a change
 //     conditional (precondition.go).
 //

@@ -26,10 +26,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -83,7 +85,11 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	require.NoError(tb, err)
 	charges, err := quota.New(r.client, quota.Options{})
 	require.NoError(tb, err)
-	counters, err := counters.New(r.client, "")
+	counting, err := counters.New(r.client, "")
+	require.NoError(tb, err)
+	events, err := counters.NewEvents(r.client, "")
+	require.NoError(tb, err)
+	paces, err := rate.NewPaces(r.client, "", deliver.PaceTarget)
 	require.NoError(tb, err)
 	users, err := settings.NewUsers(r.client, "")
 	require.NoError(tb, err)
@@ -94,7 +100,7 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	tb.Cleanup(func() { require.NoError(tb, refitter.Close()) })
 	r.options = api.Options{
 		Policies: policies, Users: users, Refitter: refitter,
-		Accounts: r.accounts, Charges: charges, Counters: counters, Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
+		Accounts: r.accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	r.serves(options...)

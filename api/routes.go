@@ -45,6 +45,7 @@ func (s *server) routes() []route {
 		s.submitRoute(),
 		s.dryRunRoute(),
 		s.batchRoute(),
+		s.checkBatchRoute(),
 		s.statusRoute(),
 		s.moveRoute(),
 		s.cancelRoute(),
@@ -81,6 +82,13 @@ func (s *server) routes() []route {
 		s.putSettingsRoute(),
 		s.changeSettingsRoute(),
 		s.clearSettingsRoute(),
+		s.listEventLimitsRoute(),
+		s.showEventLimitsRoute(),
+		s.setEventLimitsRoute(),
+		s.removeEventLimitsRoute(),
+		s.showPaceRoute(),
+		s.setPaceRoute(),
+		s.clearPaceRoute(),
 		s.statsRoute(),
 	}
 }

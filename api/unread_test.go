@@ -35,7 +35,7 @@ func TestNoBodyIsReadBeforeTheCallerIsKnown(t *testing.T) {
 		body := &unreadBody{Reader: strings.NewReader("{}")}
 		q := httptest.NewRequestWithContext(t.Context(), o.method, target, body)
 		q.Header.Set("Content-Type", "application/json")
-		if o.path == batchPath {
+		if o.ofLines() {
 			q.Header.Set("Content-Type", "application/x-ndjson")
 		}
 		if key != "" {

@@ -17,9 +17,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
@@ -167,16 +169,24 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("accounts: %w", err), end())
 	}
-	counters, err := counters.New(s.client, prefix)
+	counting, err := counters.New(s.client, prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("counters: %w", err), end())
+	}
+	events, err := counters.NewEvents(s.client, prefix)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("events: %w", err), end())
+	}
+	paces, err := rate.NewPaces(s.client, prefix, deliver.PaceTarget)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("pace: %w", err), end())
 	}
 	charges, err := quota.New(s.client, quota.Options{Prefix: prefix})
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("charges: %w", err), end())
 	}
 	handler, err := api.New(api.Options{
-		Accounts: accounts, Charges: charges, Counters: counters, Submitter: submitter, DeadLetters: letters, Now: time.Now,
+		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, Submitter: submitter, DeadLetters: letters, Now: time.Now,
 		Policies: policies, Users: users, Refitter: refitter,
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"net/url"
 	"sync"
 
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -23,7 +24,7 @@ type BatchOption func(*batch)
 // CodeSendLimit, CodeQuietHours and CodeTooManyPlaces. It makes a batch with many of them
 // faster. A message that shifts has them all the same.
 func WithoutFreeTimes() BatchOption {
-	return func(b *batch) { b.path = "/v1/messages/batch?without_free_times=true" }
+	return func(b *batch) { b.query.Set("without_free_times", "true") }
 }
 
 // SubmitBatch submits any number of messages in one stream. Up to 1,024 wait for their
@@ -40,31 +41,49 @@ func WithoutFreeTimes() BatchOption {
 // caller who leaves the loop early does not learn the outcome of messages under way.
 func (c *Client) SubmitBatch(ctx context.Context, messages iter.Seq[Message], options ...BatchOption) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		b := &batch{client: c, source: startSource(messages), yield: yield, path: "/v1/messages/batch"}
+		b := &batch{client: c, doing: "submitting a batch", path: "/v1/messages/batch", query: url.Values{}}
 		for _, option := range options {
 			option(b)
 		}
-		defer b.source.end() // the loop's body may panic
-		err := b.run(ctx)
-		unsent := b.source.end()
-		if err == nil || b.left {
-			return
-		}
-		yield(Result{}, &BatchError{
-			Unanswered: append(b.waiting.messages(), unsent...), Err: fmt.Errorf("submitting a batch: %w", err),
-		})
+		b.start(ctx, messages, yield)
 	}
+}
+
+// start runs a batch to its end.
+func (b *batch) start(ctx context.Context, messages iter.Seq[Message], yield func(Result, error) bool) {
+	b.source, b.yield = startSource(messages), yield
+	defer b.source.end() // the loop's body may panic
+	err := b.run(ctx)
+	unsent := b.source.end()
+	if err == nil || b.left {
+		return
+	}
+	yield(Result{}, &BatchError{
+		Unanswered: append(b.waiting.messages(), unsent...), Err: fmt.Errorf("%s: %w", b.doing, err),
+	})
 }
 
 // batch is a batch under way. The goroutine that reads the results uses it.
 type batch struct {
 	client  *Client
-	path    string // with its query
+	doing   string // "submitting a batch", for errors
+	path    string
+	query   url.Values
+	first   []byte // a line before the messages; nil for none
+	dryRun  bool   // what was answered is lost with its stream
 	source  *source
 	waiting waiting
 	yield   func(Result, error) bool
 	next    int  // the index of the next result
 	left    bool // the caller has left the loop
+}
+
+// address returns the path of the batch with its query.
+func (b *batch) address() string {
+	if len(b.query) == 0 {
+		return b.path
+	}
+	return b.path + "?" + b.query.Encode()
 }
 
 // run opens one stream after another until every message has its result.
@@ -86,6 +105,9 @@ func (b *batch) run(ctx context.Context) error {
 		failed := b.stream(ctx)
 		if failed == nil || b.left {
 			return nil
+		}
+		if b.dryRun && b.next > 0 {
+			failed.again = false
 		}
 		if failed.again && b.waiting.empty() {
 			continue // not a failure: the API ends a stream that has been idle for long

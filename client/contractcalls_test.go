@@ -47,6 +47,10 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"submitBatch": func(ctx ctx, c c) []any {
 			return all(c.SubmitBatch(ctx, slices.Values([]client.Message{m}), client.WithoutFreeTimes()))
 		},
+		"checkBatch": func(ctx ctx, c c) []any {
+			rules := client.WhatIf{Rules: []string{"1/day"}, Policy: &p}
+			return all(c.DryRunBatch(ctx, slices.Values([]client.Message{m}), rules, client.WithoutFreeTimes()))
+		},
 		"getMessage":    func(ctx ctx, c c) []any { return told(c.Status(ctx, "alice", "a")) },
 		"moveMessage":   func(ctx ctx, c c) []any { return told(c.MoveOrShift(ctx, "alice", "a", day, day)) },
 		"cancelMessage": func(ctx ctx, c c) []any { return told(c.Cancel(ctx, "alice", "a")) },
@@ -111,7 +115,18 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"clearUserSettings":  func(ctx ctx, c c) []any { return told(c.ClearUserSettings(ctx, "alice", both...)) },
 		"getAccountUsage":    func(ctx ctx, c c) []any { return told(c.AccountUsage(ctx, "acme")) },
 		"getOwnUsage":        func(ctx ctx, c c) []any { return told(c.OwnUsage(ctx)) },
-		"getStats":           func(ctx ctx, c c) []any { return told(c.Stats(ctx)) },
+		"listEventLimits":    func(ctx ctx, c c) []any { return all(c.AllEventLimits(ctx, client.PageRequest{PageSize: 1})) },
+		"getEventLimits":     func(ctx ctx, c c) []any { return told(c.EventLimits(ctx, "read")) },
+		"setEventLimits": func(ctx ctx, c c) []any {
+			return told(c.SetEventLimits(ctx, "read", client.NewEventLimits{
+				PerMinute: 1, PerHour: 1, PerDay: 1, TimeZone: "UTC", AlertAt: []int{80}, AlertTo: "a", Custom: true,
+			}))
+		},
+		"removeEventLimits": func(ctx ctx, c c) []any { return told(c.RemoveEventLimits(ctx, "read")) },
+		"getPace":           func(ctx ctx, c c) []any { return told(c.Pace(ctx)) },
+		"setPace":           func(ctx ctx, c c) []any { return told(c.SetPace(ctx, client.NewPace{Rate: "1/second", Burst: 1})) },
+		"clearPace":         func(ctx ctx, c c) []any { return told(c.ClearPace(ctx)) },
+		"getStats":          func(ctx ctx, c c) []any { return told(c.Stats(ctx)) },
 	}
 }
 
@@ -142,12 +157,15 @@ func words(operation string, status int) map[string]any {
 		"RefitProgress.outcome": "progress", "Misfit.outcome": client.MisfitFound, "RefitSummary.outcome": "previewed",
 		"Outcome.outcome": map[string]string{
 			"cancelMessage": "cancelled", "moveMessage": "moved", "retryDeadLetter": "retried", "purgeDeadLetter": "purged",
-			"submitBatch": "invalid", "previewPolicy": "error", "refitPolicy": "error",
+			"submitBatch": "invalid", "checkBatch": "invalid", "previewPolicy": "error", "refitPolicy": "error",
 		}[operation],
 		"Outcome.code": client.CodeRefitRunning, "Problem.code": client.CodeSendLimit, "Problem.outcome": "refused",
 	}
 	if words["Outcome.outcome"] == "" {
 		words["Outcome.outcome"] = "accepted"
+	}
+	if operation == "checkBatch" {
+		words["Outcome.line"] = 2 // the first is a policy
 	}
 	if status == http.StatusUnprocessableEntity {
 		words["Problem.outcome"] = "invalid"

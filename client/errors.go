@@ -11,7 +11,7 @@ import (
 
 // ErrNotFound matches a *Refusal with CodeNotFound in errors.Is: the message is unknown,
 // belongs to another account or is not a dead letter, or there is no such account, key,
-// tier or policy.
+// tier or policy, or the event has no limits.
 var ErrNotFound = errors.New("not found")
 
 // Code says, for machines, why something was not done.

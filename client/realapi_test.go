@@ -21,10 +21,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -81,7 +83,15 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	if err != nil {
 		return nil, err
 	}
-	counters, err := counters.New(r.store, "")
+	counting, err := counters.New(r.store, "")
+	if err != nil {
+		return nil, err
+	}
+	events, err := counters.NewEvents(r.store, "")
+	if err != nil {
+		return nil, err
+	}
+	paces, err := rate.NewPaces(r.store, "", deliver.PaceTarget)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +106,7 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	closing(func() { _ = refitter.Close() })
 	o := api.Options{
 		Policies: policies, Users: users, Refitter: refitter,
-		Accounts: accounts, Charges: charges, Counters: counters, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
+		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
 		Stats: func(context.Context) (message.Stats, error) {
 			return message.Stats{Version: "v1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: 1, OldestOverdueSeconds: 1.5}, nil
 		},

@@ -57,7 +57,7 @@ func (b *batch) stream(ctx context.Context) *failure {
 	}()
 
 	s.expect(true)
-	response, failed := b.client.send(ctx, http.MethodPost, b.path, http.Header{"Content-Type": {typeNDJSON}}, body)
+	response, failed := b.client.send(ctx, http.MethodPost, b.address(), http.Header{"Content-Type": {typeNDJSON}}, body)
 	s.expect(false)
 	if failed != nil {
 		return failed
@@ -91,6 +91,9 @@ func (s *stream) isReading() bool {
 // the source.
 func (s *stream) write(ctx context.Context, to io.Writer, again []entry) error {
 	buffered := bufio.NewWriterSize(to, 32<<10)
+	if _, err := buffered.Write(s.first); err != nil {
+		return fmt.Errorf("send a line: %w", err)
+	}
 	for _, e := range again {
 		if _, err := buffered.Write(e.line); err != nil {
 			return fmt.Errorf("send a line: %w", err)
@@ -160,7 +163,11 @@ func (s *stream) sent(e entry) {
 func (s *stream) read(ctx context.Context, response *http.Response) *failure {
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(make([]byte, 0, 4<<10), mostProblem)
-	for n := 1; s.scan(lines); n++ {
+	n := 1
+	if s.first != nil {
+		n++
+	}
+	for ; s.scan(lines); n++ {
 		var o message.Outcome
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
 			return undocumented(response, fmt.Sprintf("line %d does not have the documented form", n), err)

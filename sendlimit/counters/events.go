@@ -12,6 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/page"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -205,6 +206,25 @@ func (s *Events) List(ctx context.Context) ([]Event, error) {
 		return nil, store.Explain(err, "listing the events")
 	}
 	slices.Sort(names)
+	return s.read(ctx, names)
+}
+
+// Page returns a part of the events that have limits, by name: of the names after a name,
+// "" for the first page, at most limit. Next is the name that the next page comes after,
+// "" if there are no more. A page may have fewer events, or none: limits that were removed
+// leave a name.
+func (s *Events) Page(ctx context.Context, after string, limit int) (events []Event, next string, err error) {
+	names, err := s.client.SMembers(ctx, s.keys.Events()).Result()
+	if err != nil {
+		return nil, "", store.Explain(err, "listing the events")
+	}
+	names, next = page.Of(names, after, limit)
+	events, err = s.read(ctx, names)
+	return events, next, err
+}
+
+// read returns those of the named events that have limits.
+func (s *Events) read(ctx context.Context, names []string) ([]Event, error) {
 	var events []Event
 	for _, name := range names {
 		e, ok, err := s.Get(ctx, name)

@@ -209,3 +209,31 @@ func TestCountersWithoutAStore(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, "5 in 1m30s", counters.Counter{Limit: 5, Window: 90 * time.Second}.String())
 }
+
+// Pages have the events by name. Those whose limits were removed leave a shorter page.
+func TestPagesOfEvents(t *testing.T) {
+	t.Parallel()
+	c := newCounting(t)
+	for _, name := range []string{"c", "a", "b"} {
+		c.set(counters.Event{Name: name, PerDay: 1})
+	}
+	_, err := c.events.Remove(t.Context(), "b")
+	require.NoError(t, err)
+	for _, page := range []struct {
+		after string
+		limit int
+		names []string
+		next  string
+	}{
+		{"", 1, []string{"a"}, "a"}, {"a", 1, []string{}, "b"}, {"b", 1, []string{"c"}, ""}, {"", 3, []string{"a", "c"}, ""}, {"c", 3, []string{}, ""},
+	} {
+		events, next, err := c.events.Page(t.Context(), page.after, page.limit)
+		require.NoError(t, err)
+		names := []string{}
+		for _, e := range events {
+			names = append(names, e.Name)
+		}
+		require.Equal(t, page.names, names, page)
+		require.Equal(t, page.next, next, page)
+	}
+}

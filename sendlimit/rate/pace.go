@@ -76,6 +76,9 @@ func NewPaces(client redis.Cmdable, prefix, target string) (*Paces, error) {
 	return &Paces{client: client, keys: keys, target: target}, nil
 }
 
+// Target returns the name of the target.
+func (s *Paces) Target() string { return s.target }
+
 // Load returns the pace; the zero Pace if there is none. The error is an
 // *UnavailableError.
 func (s *Paces) Load(ctx context.Context) (PaceState, error) {

@@ -14,10 +14,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -58,7 +60,15 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
-	counters, err := counters.New(b.Client, c.Prefix)
+	counting, err := counters.New(b.Client, c.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	events, err := counters.NewEvents(b.Client, c.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	paces, err := rate.NewPaces(b.Client, c.Prefix, deliver.PaceTarget)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +86,7 @@ func newAPIServer(
 	}
 	s.Handler, err = api.New(api.Options{
 		Submitter: s.submitter, DeadLetters: s.deadLetters, Policies: rules, Users: users, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
-		Accounts: accounts, Charges: charges, Counters: counters, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
+		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
 		Metrics: m.handler(logger), Probes: probes(b, c, s.stopping, logger), LoginRefused: m.refusedLogins.Inc,
 		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,
 		Contacts: contact.Rule{AllowInternal: c.AllowInternalWebhooks},

@@ -1,0 +1,248 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+)
+
+// The parameters of a dry run's other rules.
+const (
+	whatIfRules  = "what_if"
+	whatIfPolicy = "what_if_policy"
+)
+
+const (
+	// mostRehearsals is how many dry runs of batches run at a time. Each copies what the
+	// store has of its users.
+	mostRehearsals = 4
+	// mostRehearsed is the largest number of lines of a dry run, which bounds its copies.
+	mostRehearsed = 10_000
+	// endRehearsalWithin bounds how long it may take to remove the copies of a dry run.
+	endRehearsalWithin = 30 * time.Second
+)
+
+func (s *server) checkBatchRoute() route {
+	line := &huma.Schema{AnyOf: []*huma.Schema{schemaOf[message.Draft](s), schemaOf[policy.Document](s)}}
+	return route{
+		Operation: huma.Operation{
+			OperationID: "checkBatch", Method: http.MethodPost, Path: "/v1/messages/batch/dry-run", Tags: []string{"messages"},
+			Summary: "Say what would become of many messages",
+			Description: "Answers each line with the outcome that submitBatch would have, and leaves nothing behind: earlier lines count. " +
+				fmt.Sprintf("A dry run has at most %d lines. ", mostRehearsed) +
+				"`what_if` and `what_if_policy` judge by other rules than the stored ones, and need a key with the scope admin. " +
+				"The settings of single users still apply. Lines, quotas and lines_per_minute are as in submitBatch, but a dry run that " +
+				"stopped can't be continued: run it again.",
+			Parameters: []*huma.Param{
+				withoutFreeTimesParameter(),
+				{
+					Name: whatIfRules, In: "query", Example: "2/calendar_day,1/hour",
+					Description: "Rules with commas between them, at most one of each window. Each replaces the rule of the policy with the same window, " +
+						"or is added to the others.",
+					Schema: parameterSchema(whatIfRules),
+				},
+				{
+					Name: whatIfPolicy, In: "query",
+					Description: "true judges by the policy in the first line of the body, in the form of applyPolicy. It replaces the stored policy of " +
+						"its name (default if it has none), which must exist.",
+					Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
+				},
+			},
+			RequestBody: &huma.RequestBody{
+				Required: true, Content: map[string]*huma.MediaType{ndjson: {Schema: line}, jsonl: {Schema: line}},
+			},
+			Responses: s.batchResponses("An outcome `error` is the last. Its line and those after it were not judged."),
+		},
+		scope: accounts.ScopeSubmit, handle: s.checkBatch, submits: true, streams: true,
+	}
+}
+
+// checkBatch answers the lines of a request as submitBatch does, and takes nothing.
+func (s *server) checkBatch(w http.ResponseWriter, r *http.Request) {
+	query, without, err := batchQuery(r, whatIfRules, whatIfPolicy)
+	var whatIf rules.WhatIf
+	withPolicy := false
+	if err == nil {
+		whatIf.Rules, err = whatIfRulesOf(query)
+	}
+	if err == nil {
+		withPolicy, err = query.Flag(whatIfPolicy)
+	}
+	if err == nil && (withPolicy || len(whatIf.Rules) > 0) && !callerOf(r.Context()).may(accounts.ScopeAdmin) {
+		err = forbidden(accounts.ScopeAdmin)
+	}
+	if err == nil && !s.rehearsals.TryAcquire(1) {
+		err = &refusal{message.Outcome{
+			Outcome: message.Refused, Code: fault.CodeRateLimited, RetryAfterSeconds: retryStreamAfter,
+			Detail: fmt.Sprintf("%d dry runs of batches are under way, and no more are allowed at a time: try again when one has ended", mostRehearsals),
+		}}
+	}
+	if err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	defer s.rehearsals.Release(1)
+	batch := s.openBatch(w, r)
+	batch.lines.most = mostRehearsed
+	if withPolicy {
+		whatIf.Policy, err = batch.lines.policy()
+	}
+	var rehearsal *submit.Rehearsal
+	if err == nil {
+		rehearsal, err = s.charging(r.Context()).RehearseWhatIf(r.Context(), whatIf)
+	}
+	if err != nil {
+		batch.refuse(inParameter(err, withPolicy))
+		return
+	}
+	defer s.endRehearsal(r.Context(), rehearsal)
+	own := new(rehearsed)
+	batch.answer(r.Context(), func(ctx context.Context, m message.Message) (message.Outcome, error) {
+		m.WithoutFreeTimes = without
+		o, err := rehearsal.Submit(ctx, m)
+		if err != nil {
+			return message.Outcome{}, err
+		}
+		return own.concealed(ctx, s, o)
+	})
+}
+
+// endRehearsal removes the copies of a dry run. Those that stay expire.
+func (s *server) endRehearsal(ctx context.Context, rehearsal *submit.Rehearsal) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endRehearsalWithin)
+	defer cancel()
+	if err := rehearsal.Close(ctx); err != nil {
+		s.logger.WarnContext(ctx, "the copies of a dry run stay until they expire", "error", err, "request_id", requestID(ctx))
+	}
+}
+
+// whatIfRulesOf returns the rules that a dry run judges by in place of the stored ones.
+func whatIfRulesOf(q web.Query) ([]policy.Rule, error) {
+	text, given := q[whatIfRules]
+	if !given {
+		return nil, nil
+	}
+	return policy.ParseRules(strings.Split(text, ","), whatIfRules)
+}
+
+// inParameter returns an error about rules that replace others as one about the parameter.
+func inParameter(err error, withPolicy bool) error {
+	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok && (wrong.Field == "what-if" || wrong.Field == "rules" && !withPolicy) {
+		return fault.InField(wrong, whatIfRules)
+	}
+	return err
+}
+
+// policy reads the first line, which is a policy. Call it before next.
+func (l *lines) policy() (*policy.Policy, error) {
+	_ = l.control.SetReadDeadline(l.now().Add(l.idle))
+	buffered := bufio.NewReaderSize(l.body, DefaultBody)
+	text, err := buffered.ReadSlice('\n')
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		return nil, fault.Wrong(whatIfPolicy, "the first line, which is the policy, is too long: it has at most %d bytes", DefaultBody)
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		return nil, l.unread(err)
+	}
+	l.before = 1
+	p, err := policyOfLine(bytes.TrimSpace(text))
+	l.body = buffered
+	return p, err
+}
+
+// unread returns the answer to a first line that did not come.
+func (l *lines) unread(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &web.Error{Status: http.StatusRequestTimeout, Outcome: message.Outcome{
+			Outcome: message.Errored, Code: fault.CodeUnavailable, Detail: l.late(),
+		}}
+	}
+	return web.BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+err.Error()+")")
+}
+
+// policyOfLine reads a policy. The error is a *fault.InvalidError, or several.
+func policyOfLine(text []byte) (*policy.Policy, error) {
+	if err := message.CheckJSON(text, whatIfPolicy); err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil || members == nil {
+		return nil, fault.Wrong(whatIfPolicy, "the first line has to be a policy, as one JSON object")
+	}
+	d, faults, err := message.DecodeMembers[policy.Document](members)
+	if err != nil {
+		return nil, fault.Wrong(whatIfPolicy, "the first line has to be a policy, as one JSON object")
+	}
+	d.Name, d.Version = cmp.Or(d.Name, policy.DefaultName), 0
+	p, err := d.Policy()
+	return &p, faults.With(err)
+}
+
+// messageRef names a message.
+type messageRef struct{ user, id string }
+
+// rehearsed knows the messages that a dry run has accepted. The store does not.
+type rehearsed struct {
+	mu       sync.Mutex
+	accepted map[messageRef]bool
+}
+
+// concealed returns an outcome without the ids of other accounts' messages. The ids of
+// earlier lines stay.
+func (own *rehearsed) concealed(ctx context.Context, s *server, o message.Outcome) (message.Outcome, error) {
+	if o.Outcome == message.Accepted {
+		own.add(messageRef{o.User, o.ID})
+		return o, nil
+	}
+	ids := make([][]string, len(o.Violations))
+	for i, v := range o.Violations {
+		for _, conflict := range v.Conflicts {
+			ids[i] = append(ids[i], conflict.ID)
+		}
+	}
+	o, err := s.concealed(ctx, o)
+	for i, v := range o.Violations {
+		for n := range v.Conflicts {
+			if own.has(messageRef{o.User, ids[i][n]}) {
+				v.Conflicts[n].ID = ids[i][n]
+			}
+		}
+	}
+	return o, err
+}
+
+func (own *rehearsed) add(ref messageRef) {
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	if own.accepted == nil {
+		own.accepted = make(map[messageRef]bool)
+	}
+	own.accepted[ref] = true
+}
+
+func (own *rehearsed) has(ref messageRef) bool {
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	return own.accepted[ref]
+}

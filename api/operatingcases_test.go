@@ -1,0 +1,152 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+const (
+	eventLimitsPath = "/v1/event-limits/{event}"
+	readLimits      = "/v1/event-limits/read"
+	pacePath        = "/v1/pace"
+)
+
+// limitedReads has the event read limited.
+func limitedReads(r *rig) {
+	require.NoError(r, r.options.Events.Set(r.Context(), counters.Event{
+		Name: "read", PerMinute: 1000, PerDay: 500_000, TimeZone: "Europe/Berlin", AlertAt: []int{80, 100}, AlertTo: "ops@acme.example",
+	}))
+}
+
+// paced has a pace and a pause.
+func paced(r *rig) {
+	require.NoError(r, r.options.Paces.Apply(r.Context(), rate.Pace{Rate: rate.Rate{Count: 100, Interval: time.Second}, Burst: 20}))
+	r.store.SetTime(time.Now()) // a pause is of the store's clock, and is told by this one
+	_, err := r.options.Paces.Pause(r.Context(), time.Hour)
+	require.NoError(r, err)
+}
+
+func operatingCases() []contractCase {
+	get := func(target string) request { return request{method: http.MethodGet, target: target} }
+	with := func(method, target, body string) request { return request{method: method, target: target, body: body} }
+	return []contractCase{
+		{"all", http.MethodGet, "/v1/event-limits", http.StatusOK, on(limitedReads, get("/v1/event-limits"))},
+		{"none", http.MethodGet, "/v1/event-limits", http.StatusOK, on(nothing, get("/v1/event-limits"))},
+		{"shown", http.MethodGet, eventLimitsPath, http.StatusOK, on(limitedReads, get(readLimits))},
+		{"none", http.MethodGet, eventLimitsPath, http.StatusNotFound, on(nothing, get(readLimits))},
+		{"set", http.MethodPut, eventLimitsPath, http.StatusOK, on(nothing, with(http.MethodPut, readLimits, `{"per_hour":5}`))},
+		{"replaced", http.MethodPut, eventLimitsPath, http.StatusOK, on(limitedReads, with(http.MethodPut, readLimits,
+			`{"per_minute":1,"per_hour":2,"per_day":3,"time_zone":"UTC","alert_at":[50],"alert_to":"https://acme.example/alerts"}`))},
+		{"no limit", http.MethodPut, eventLimitsPath, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, readLimits, `{}`))},
+		{
+			"not counted here", http.MethodPut, eventLimitsPath, http.StatusUnprocessableEntity,
+			on(nothing, with(http.MethodPut, "/v1/event-limits/login", `{"per_hour":5}`)),
+		},
+		{"custom", http.MethodPut, eventLimitsPath, http.StatusOK, on(nothing, with(http.MethodPut, "/v1/event-limits/login", `{"per_hour":5,"custom":true}`))},
+		{"removed", http.MethodDelete, eventLimitsPath, http.StatusOK, on(limitedReads, with(http.MethodDelete, readLimits, ""))},
+		{"none", http.MethodDelete, eventLimitsPath, http.StatusNotFound, on(nothing, with(http.MethodDelete, readLimits, ""))},
+
+		{"none", http.MethodGet, pacePath, http.StatusOK, on(nothing, get(pacePath))},
+		{"paced and paused", http.MethodGet, pacePath, http.StatusOK, on(paced, get(pacePath))},
+		{"set", http.MethodPut, pacePath, http.StatusOK, on(nothing, with(http.MethodPut, pacePath, `{"rate":"6000/minute"}`))},
+		{"too large a burst", http.MethodPut, pacePath, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, pacePath, `{"rate":"5/second","burst":6}`))},
+		{"cleared", http.MethodDelete, pacePath, http.StatusOK, on(paced, with(http.MethodDelete, pacePath, ""))},
+	}
+}
+
+// The limits that are set are those that requests are counted by, and those that are
+// refused are not.
+func TestLimitsOfEventsTakeEffect(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	put := func(event, body string) reply {
+		return r.send(request{method: http.MethodPut, target: "/v1/event-limits/" + event, body: body})
+	}
+	for event, wrong := range map[string]struct{ body, field, says string }{
+		"read":   {`{"time_zone":"UTC"}`, "event", "give at least one"},
+		"change": {`{"per_day":5,"alert_at":[80]}`, "alert_to", "alert_to is required with alert_at"},
+		"submit": {`{"per_day":5,"alert_at":[80],"alert_to":"https://127.0.0.1/alerts"}`, "alert_to", "127.0.0.1"},
+		"login":  {`{"per_day":5}`, "event", `the events are submit, read, change; set custom for an event that a program of your own counts`},
+		"A":      {`{"per_day":5,"custom":true}`, "event", "1 to 64 of a-z 0-9 _ -"},
+	} {
+		p := r.problem(http.StatusUnprocessableEntity, put(event, wrong.body))
+		require.Equal(t, wrong.field, p.Field, event)
+		require.Contains(t, p.Detail, wrong.says)
+	}
+	require.Empty(t, into[message.EventLimitsList](t, http.StatusOK, r.get("/v1/event-limits")).Events)
+
+	key := r.key("acme", "read")
+	read := request{method: http.MethodGet, target: "/v1/usage"}
+	set := into[message.EventLimits](t, http.StatusOK, put("read", `{"per_day":2}`))
+	require.Equal(t, message.EventLimits{Event: "read", PerDay: 2, TimeZone: "UTC"}, set)
+	for n := range 3 {
+		require.Equal(t, n == 2, r.with(key, read).status == http.StatusTooManyRequests)
+	}
+	removed := into[message.EventLimitsRemoval](t, http.StatusOK, r.send(request{method: http.MethodDelete, target: readLimits}))
+	require.Equal(t, message.EventLimitsRemoval{Outcome: message.EventLimitsRemoved, Event: "read"}, removed)
+	require.Equal(t, http.StatusOK, r.with(key, read).status)
+	p := r.problem(http.StatusNotFound, r.get(readLimits))
+	require.Equal(t, fault.CodeNotFound, p.Code)
+	require.Equal(t, `the event "read" has no limits: setEventLimits gives it some`, p.Detail)
+}
+
+// The pages of the events skip the names that removed limits leave, and none that has
+// limits.
+func TestLimitsOfEventsHavePages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, name := range []string{"c", "a", "e", "b", "d"} {
+		require.NoError(t, r.options.Events.Set(t.Context(), counters.Event{Name: name, PerHour: 1}))
+	}
+	_, err := r.options.Events.Remove(t.Context(), "b")
+	require.NoError(t, err)
+	var names []string
+	for cursor := ""; ; {
+		page := into[message.EventLimitsList](t, http.StatusOK, r.get("/v1/event-limits?limit=2"+cursor))
+		for _, event := range page.Events {
+			names = append(names, event.Event)
+		}
+		if page.NextCursor == "" {
+			break
+		}
+		cursor = "&cursor=" + page.NextCursor
+	}
+	require.Equal(t, []string{"a", "c", "d", "e"}, names)
+}
+
+func TestPaceOverTheAPI(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	paced(r)
+	now := into[message.Pace](t, http.StatusOK, r.get(pacePath))
+	require.True(t, now.PausedUntil.After(time.Now()))
+	now.PausedUntil = nil
+	require.Equal(t, message.Pace{Target: "push", Rate: "100/second", Burst: 20}, now)
+
+	put := func(body string) reply { return r.send(request{method: http.MethodPut, target: pacePath, body: body}) }
+	for body, says := range map[string]string{
+		`{}`:                            `rate "" is not allowed: it takes a rate such as 100/second`,
+		`{"rate":"5/second","burst":6}`: `burst "6" is not allowed: it takes 1 to 5`,
+		`{"rate":"5/second","brust":5}`: `unknown field "brust"`,
+	} {
+		require.Contains(t, r.problem(http.StatusUnprocessableEntity, put(body)).Detail, says)
+	}
+	require.Equal(t, "100/second", into[message.Pace](t, http.StatusOK, r.get(pacePath)).Rate, "a refused one changes nothing")
+	set := into[message.Pace](t, http.StatusOK, put(`{"rate":"5/second"}`))
+	require.NotNil(t, set.PausedUntil, "another pace ends no pause")
+	set.PausedUntil = nil
+	require.Equal(t, message.Pace{Target: "push", Rate: "5/second"}, set)
+	cleared := into[message.Pace](t, http.StatusOK, r.send(request{method: http.MethodDelete, target: pacePath}))
+	require.Equal(t, message.Pace{Target: "push"}, cleared)
+	state, err := r.options.Paces.Load(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, state)
+}

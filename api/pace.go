@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+const pacePath = "/v1/pace"
+
+func (s *server) showPaceRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "getPace", Method: http.MethodGet, Path: pacePath, Tags: []string{"operation"},
+			Summary:     "Get how fast all workers together call the push target",
+			Description: "Also says whether the target has asked for a pause.",
+			Responses:   responses[message.Pace](s, "The pace."),
+		},
+		scope: accounts.ScopeAdmin, do: func(r *http.Request, _ web.Query) (web.Answer, error) { return s.paceNow(r.Context()) },
+	}
+}
+
+func (s *server) setPaceRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "setPace", Method: http.MethodPut, Path: pacePath, Tags: []string{"operation"},
+			Summary: "Set or replace the pace",
+			Description: "No interval, such as a second, has more deliveries than the rate allows. With a burst, at most that many deliveries " +
+				"start at once and the others follow one by one at the rate. Workers follow within 2 seconds, also with messages that wait already. " +
+				"A message that the pace makes late is judged like every late message.",
+			RequestBody: jsonBody[message.PaceDraft](s),
+			Responses:   responses[message.Pace](s, "As it is now.", bodyProblems()...),
+		},
+		scope: accounts.ScopeAdmin, do: s.setPace,
+	}
+}
+
+func (s *server) setPace(r *http.Request, _ web.Query) (web.Answer, error) {
+	var pace rate.Pace
+	_, err := web.ReadBody(s.bodies(), r, func(draft message.PaceDraft) (err error) {
+		pace, err = paceOf(draft)
+		return err
+	})
+	if err == nil {
+		err = s.paces.Apply(r.Context(), pace)
+	}
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return s.paceNow(r.Context())
+}
+
+// paceOf reads a draft. The error is a *fault.InvalidError.
+func paceOf(d message.PaceDraft) (rate.Pace, error) {
+	parsed, err := rate.Parse(d.Rate)
+	if err != nil {
+		return rate.Pace{}, err
+	}
+	pace := rate.Pace{Rate: parsed, Burst: d.Burst}
+	return pace, pace.Validate()
+}
+
+func (s *server) clearPaceRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "clearPace", Method: http.MethodDelete, Path: pacePath, Tags: []string{"operation"},
+			Summary:     "Remove the pace, and end a pause",
+			Description: "Also ends a pause that the target has asked for. A worker that has a pace in its settings sets it again when it starts.",
+			Responses:   responses[message.Pace](s, "As it is now."),
+		},
+		scope: accounts.ScopeAdmin, do: s.clearPace,
+	}
+}
+
+func (s *server) clearPace(r *http.Request, _ web.Query) (web.Answer, error) {
+	if err := errors.Join(s.paces.Apply(r.Context(), rate.Pace{}), s.paces.Resume(r.Context())); err != nil {
+		return web.Answer{}, err
+	}
+	return s.paceNow(r.Context())
+}
+
+// paceNow answers with the pace of the store.
+func (s *server) paceNow(ctx context.Context) (web.Answer, error) {
+	state, err := s.paces.Load(ctx)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	now := message.Pace{Target: s.paces.Target(), Burst: state.Burst}
+	if state.Rate.Count > 0 {
+		now.Rate = state.Rate.String()
+	}
+	if state.PausedUntil.After(s.now()) {
+		now.PausedUntil = &message.Time{Time: state.PausedUntil}
+	}
+	return web.Done(now), nil
+}
