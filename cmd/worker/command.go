@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/pace"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/policy"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/serve"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/stats"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/user"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -51,7 +52,7 @@ func newCommand(p cli.Program) *cobra.Command {
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	serve.Setup(p, root)
-	root.AddCommand(serve.Command(p), check.Command(p), check.PreviewCommand(p))
+	root.AddCommand(serve.Command(p), check.Command(p), check.PreviewCommand(p), stats.Command(p))
 	root.AddCommand(policy.Command(p), pace.Command(p), event.Command(p))
 	root.AddCommand(user.Command(p), deadletters.Command(p))
 	root.AddCommand(account.Command(p), account.TierCommand(p))

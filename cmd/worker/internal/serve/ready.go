@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/stats"
 )
 
 const (
@@ -98,7 +99,7 @@ func unreadyAfter(stopped <-chan struct{}, answers http.Handler) http.Handler {
 func readinessOf(b *backend.Backend, prefix string) func(context.Context) readiness {
 	return func(ctx context.Context) readiness {
 		r := lookReady(ctx, b.Client, prefix, b.Policies.ClockError)
-		if behind, err := oldestOverdue(ctx, b.Client, b.Watch); err == nil && behind > b.Watch.Horizon().Seconds()/2 {
+		if behind, err := stats.OldestOverdue(ctx, b.Client, b.Watch); err == nil && behind > b.Watch.Horizon().Seconds()/2 {
 			r.Checks = append(r.Checks, check{Check: checkHandOver, Status: checkWarning, Detail: fmt.Sprintf(
 				"messages go to the queue %s later than they should, and may be sent late: start more workers,"+
 					" or find out what slows the store down", time.Duration(behind*float64(time.Second)).Round(time.Second))})

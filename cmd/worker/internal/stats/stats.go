@@ -1,0 +1,96 @@
+package stats
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/stats"
+)
+
+// Command returns the command "worker stats".
+func Command(p cli.Program) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "stats",
+		Short: "Show how many messages wait, and how the queue and the store are doing.",
+		Long: "Show how many messages have not ended, what is in the queue, how many were given\n" +
+			"up, how late the schedule is, and how much memory the store uses. The metrics of a\n" +
+			"worker say more.",
+		Example: "  worker stats --json",
+		Args:    cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.Report(asJSON, show(cmd, p, asJSON))
+		},
+	}
+	cmd.Flags().AddFlagSet(cli.StoreFlags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "answer with one line of JSON")
+	return cmd
+}
+
+func show(cmd *cobra.Command, p cli.Program, asJSON bool) error {
+	return store.With(cmd.Context(), p, cmd.Flags(), func(client redis.UniversalClient, settings config.Config) error {
+		now, err := read(cmd.Context(), client, settings.Prefix)
+		if err != nil {
+			return fmt.Errorf("looking at the queue and the store: %w", err)
+		}
+		if asJSON {
+			return p.PrintJSON(now)
+		}
+		return p.Print(describe(now))
+	})
+}
+
+func read(ctx context.Context, client redis.UniversalClient, prefix string) (message.Stats, error) {
+	reader, err := stats.New(client, prefix)
+	if err != nil {
+		return message.Stats{}, fmt.Errorf("opening the store: %w", err)
+	}
+	now, err := reader.Read(ctx)
+	if err != nil {
+		return message.Stats{}, fmt.Errorf("reading: %w", err)
+	}
+	now.Version = cli.Version()
+	return now, nil
+}
+
+// describe returns the stats for a person.
+func describe(s message.Stats) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s to come\n", cli.FormatCount(s.Pending, "message", "messages"))
+	var states []string
+	for _, state := range []string{"scheduled", "pending", "active", "retry", "archived"} {
+		if n := s.Queue[state]; n > 0 {
+			states = append(states, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	fmt.Fprintf(&text, "queue: %s\n", cmp.Or(strings.Join(states, ", "), "empty"))
+	fmt.Fprintf(&text, "given up: %s, %s\n",
+		cli.FormatCount(s.DeadLetters, "message", "messages"), cli.FormatCount(s.FailedAlerts, "alert", "alerts"))
+	if s.OldestOverdueSeconds > 0 {
+		fmt.Fprintf(&text, "the schedule is %.3f seconds behind\n", s.OldestOverdueSeconds)
+	} else {
+		text.WriteString("the schedule is not behind\n")
+	}
+	for _, server := range s.Store {
+		fmt.Fprintf(&text, "%s uses %s of memory%s\n", cmp.Or(server.Server, "the store"), megabytes(server.UsedBytes), limit(server.MaxBytes))
+	}
+	return text.String()
+}
+
+func limit(most int64) string {
+	if most == 0 {
+		return ""
+	}
+	return " of " + megabytes(most)
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
