@@ -49,7 +49,7 @@ func (m *mailbox) note(known *message, what events.Type, former time.Time, provi
 	}
 	e := event{reasons: known.reasons, fields: map[string]string{
 		"e": string(what), "u": mailboxUser, "i": known.id, "d": stored(m.now), "t": stored(known.at),
-		"p": stored(former), "w": known.reason, "v": provider,
+		"p": stored(former), "w": known.reason, "v": provider, "C": known.campaign, "M": known.metadata,
 	}}
 	if known.attempts > 0 {
 		e.fields["n"] = strconv.Itoa(known.attempts)
