@@ -19,6 +19,11 @@ man: ## Write the manual pages of the programs into bin/man
 	go run ./cmd/worker man bin/man
 	go run ./cmd/enqueue man bin/man
 
+.PHONY: clients
+clients: ## Write the generated files of the TypeScript and Python clients
+	@tools/install-packages.sh
+	SENDLIMIT_WRITE_CLIENTS=1 go test -count=1 -run '^TestClientsAreGenerated$$' ./integration
+
 .PHONY: quick
 quick: ## Run the short tests; unchanged packages come from Go's cache
 	@tools/install-packages.sh
@@ -108,4 +113,4 @@ demo: ## Show a worker, 2,000 submits with their refusals, and a few deliveries
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin integration/testdata/openapi/node_modules
+	rm -rf bin integration/testdata/openapi/node_modules clients/typescript/node_modules clients/typescript/dist

@@ -121,27 +121,29 @@ func TestAGeneratedClientHasTypes(t *testing.T) {
 	require.Empty(t, runs(t, "tsc", "--project", config))
 }
 
-// The versions of the tools come from the public registry, whatever machine has noted
-// them.
+// The versions of the tools, and of what builds the TypeScript client, come from the public
+// registry, whatever machine has noted them.
 func TestToolsComeFromTheRegistry(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(toolsFolder, "package-lock.json"))
-	require.NoError(t, err)
-	var lock struct {
-		Packages map[string]struct {
-			Version   string `json:"version"`
-			Resolved  string `json:"resolved"`
-			Integrity string `json:"integrity"`
-		} `json:"packages"`
-	}
-	require.NoError(t, json.Unmarshal(text, &lock))
-	require.NotEmpty(t, lock.Packages)
-	for name, p := range lock.Packages {
-		if name == "" {
-			continue // the folder itself
+	for _, folder := range []string{toolsFolder, "../clients/typescript"} {
+		text, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
+		require.NoError(t, err)
+		var lock struct {
+			Packages map[string]struct {
+				Version   string `json:"version"`
+				Resolved  string `json:"resolved"`
+				Integrity string `json:"integrity"`
+			} `json:"packages"`
 		}
-		require.NotEmpty(t, p.Version, name)
-		require.NotEmpty(t, p.Integrity, name)
-		require.True(t, p.Resolved == "" || strings.HasPrefix(p.Resolved, "https://registry.npmjs.org/"), p.Resolved)
+		require.NoError(t, json.Unmarshal(text, &lock))
+		require.NotEmpty(t, lock.Packages)
+		for name, p := range lock.Packages {
+			if name == "" {
+				continue // the folder itself
+			}
+			require.NotEmpty(t, p.Version, name)
+			require.NotEmpty(t, p.Integrity, name)
+			require.True(t, p.Resolved == "" || strings.HasPrefix(p.Resolved, "https://registry.npmjs.org/"), p.Resolved)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package integration_test
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -24,24 +23,11 @@ func (w *workerProcess) apiAddress(t *testing.T) string {
 	return address
 }
 
-// needCurl skips the test if there is no curl, or fails it if everything must be
-// tested.
-func needCurl(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("curl"); err == nil {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		require.Fail(t, "no curl in PATH")
-	}
-	t.Skip("no curl in PATH")
-}
-
 // A shell sends the README's requests to a worker, and the answers are those of the
 // README.
 func TestReadmeRequests(t *testing.T) {
 	t.Parallel()
-	needCurl(t)
+	needProgram(t, "curl")
 	worker := buildPrograms(t).worker(t, nil)
 	const section = "HTTP API"
 	requests := fenced(t, section, "sh")

@@ -12,6 +12,8 @@ command -v curl >/dev/null || missing+=(curl)
 # The OpenAPI document is tested with tools that npm installs.
 command -v node >/dev/null || missing+=(nodejs)
 command -v npm >/dev/null || missing+=(npm)
+# The types of the Python client are checked.
+command -v mypy >/dev/null || missing+=(mypy)
 # A mail server in a separate process needs the system's own python3.
 /usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null || missing+=(python3-aiosmtpd)
 # The race detector needs a C compiler with its headers.
@@ -22,9 +24,9 @@ fi
 
 if ! command -v apt-get >/dev/null; then
   if command -v brew >/dev/null; then
-    echo "To run every test and check: brew install redis luacheck node"
+    echo "To run every test and check: brew install redis luacheck node mypy"
   else
-    echo "To run every test and check: put redis-server 7.0 or later, a C compiler, luacheck, curl, and Node.js 18.18 or later with npm on the PATH"
+    echo "To run every test and check: put redis-server 7.0 or later, a C compiler, luacheck, curl, Node.js 18.18 or later with npm, and mypy on the PATH"
   fi
   exit 0
 fi

@@ -1,0 +1,11 @@
+// Package generate writes the parts of the clients for other languages that follow from
+// the OpenAPI document: a method for each operation, in TypeScript and Python, and the
+// types of requests and answers in Python. Those in TypeScript are written by
+// openapi-typescript, which reads the schemas that Schemas returns.
+//
+// It knows nothing of the API but the document. What it can't express is an error, so that
+// no operation and no parameter is left out silently.
+//
+// "make clients" writes the files. A test of package api compares them with the present
+// document.
+package generate

@@ -1,0 +1,14 @@
+"""Calls the HTTP API of sendlimit. It needs only Python's standard library."""
+
+from . import types
+from ._batch import BatchResult
+from .cancel import Cancel
+from .client import Client
+from .errors import BatchError, Cancelled, InvalidRequest, Refusal, ResponseError, SendlimitError, Unavailable
+from .pages import Pages
+from .types import Code
+
+__all__ = [
+    "BatchError", "BatchResult", "Cancel", "Cancelled", "Client", "Code", "InvalidRequest", "Pages", "Refusal",
+    "ResponseError", "SendlimitError", "Unavailable", "types",
+]

@@ -1,0 +1,892 @@
+# Written by "make clients" from the OpenAPI document. Do not edit it.
+"""The operations of the API, by the names that the OpenAPI document gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Literal
+
+from . import types as api
+from ._caller import Caller, Request, segment
+from .cancel import Cancel
+from .pages import Pages
+
+
+class Operations(Caller):
+    """Has a method for each operation."""
+
+    def list_accounts(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.Accounts, api.Account]:
+        """List the accounts.
+
+        By name.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/accounts",
+            query={"limit": limit, "cursor": cursor},
+        )
+        return self._pages(request, "accounts", cancel)
+
+    def create_account(
+        self,
+        body: api.AccountDraft,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Account:
+        """Create an account.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            "/v1/accounts",
+            body=body,
+            once=True,
+        )
+        answer: api.Account = self._value(request, cancel)
+        return answer
+
+    def get_account(
+        self,
+        account: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Account:
+        """Get an account.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            f"/v1/accounts/{segment('account', account)}",
+        )
+        answer: api.Account = self._value(request, cancel)
+        return answer
+
+    def change_account(
+        self,
+        account: str,
+        body: api.AccountPatch,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Account:
+        """Change an account.
+
+        Takes effect within a second in every process. Messages that are already charged stay
+        charged.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "PATCH",
+            f"/v1/accounts/{segment('account', account)}",
+            body=body,
+        )
+        answer: api.Account = self._value(request, cancel)
+        return answer
+
+    def add_account_key(
+        self,
+        account: str,
+        body: api.KeyDraft,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.NewKey:
+        """Add an API key to an account.
+
+        The other keys stay valid. rotateAccountKey replaces one. Each request makes a key,
+        repeated ones too.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            f"/v1/accounts/{segment('account', account)}/keys",
+            body=body,
+            once=True,
+        )
+        answer: api.NewKey = self._value(request, cancel)
+        return answer
+
+    def remove_account_key(
+        self,
+        account: str,
+        key: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Account:
+        """Remove an API key.
+
+        The key becomes invalid within a second in every process.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            f"/v1/accounts/{segment('account', account)}/keys/{segment('key', key)}",
+        )
+        answer: api.Account = self._value(request, cancel)
+        return answer
+
+    def rotate_account_key(
+        self,
+        account: str,
+        key: str,
+        body: api.KeyRotation,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.NewKey:
+        """Replace an API key by a new one.
+
+        Makes a key with the same scopes, which does not expire. The old key works for the
+        overlap, unless it expires earlier, so that there is time to install the new one.
+        Each request makes a key, repeated ones too; none lets the old key live longer.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            f"/v1/accounts/{segment('account', account)}/keys/{segment('key', key)}/rotate",
+            body=body,
+            once=True,
+        )
+        answer: api.NewKey = self._value(request, cancel)
+        return answer
+
+    def get_account_usage(
+        self,
+        account: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.AccountUsage:
+        """Get how much of its quota an account has used.
+
+        How many messages of the present hour and day are charged: those that were sent and
+        those still scheduled, by their send times. Messages of later hours and days count
+        there. If the tier limits requests per day, also how many of them are made.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            f"/v1/accounts/{segment('account', account)}/usage",
+        )
+        answer: api.AccountUsage = self._value(request, cancel)
+        return answer
+
+    def list_dead_letters(
+        self,
+        *,
+        user: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.DeadLetters, api.Status]:
+        """List dead letters.
+
+        Without their content, the oldest first.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/dead-letters",
+            query={"user": user, "limit": limit, "cursor": cursor},
+        )
+        return self._pages(request, "dead_letters", cancel)
+
+    def submit_message(
+        self,
+        body: api.Draft,
+        *,
+        idempotency_key: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.Outcome:
+        """Submit a message.
+
+        Accepts a message if its send time is free under the user's rules. An accepted
+        message is sent even if this server ends right after. With an id the request can be
+        repeated, and the message is accepted once. Without an id the server generates one.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "POST",
+            "/v1/messages",
+            body=body,
+            keyed=True,
+            idempotency_key=idempotency_key,
+        )
+        answer: api.Outcome = self._value(request, cancel)
+        return answer
+
+    def check_message(
+        self,
+        body: api.Draft,
+        *,
+        idempotency_key: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.Outcome:
+        """Check whether a message would be accepted.
+
+        Answers like a submit, but stores nothing: another message can take the time a moment
+        later.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "POST",
+            "/v1/messages/dry-run",
+            body=body,
+            keyed=True,
+            idempotency_key=idempotency_key,
+        )
+        answer: api.Outcome = self._value(request, cancel)
+        return answer
+
+    def list_policies(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.Policies, api.Policy]:
+        """List the policies.
+
+        By name.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/policies",
+            query={"limit": limit, "cursor": cursor},
+        )
+        return self._pages(request, "policies", cancel)
+
+    def delete_policy(
+        self,
+        policy: str,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.PolicyDeletion:
+        """Delete a policy.
+
+        Refused for the default policy, and with the code policy_in_use while settings of
+        users name the policy: listUsers with policy= finds them. Its versions are kept for
+        30 days, and rollbackPolicy brings it back.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            f"/v1/policies/{segment('policy', policy)}",
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
+        answer: api.PolicyDeletion = self._value(request, cancel)
+        return answer
+
+    def get_policy(
+        self,
+        policy: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.VersionedPolicy:
+        """Get a policy.
+
+        In the form that applyPolicy accepts. With If-None-Match and the ETag that you have,
+        the answer is 304 until the policy changes.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            f"/v1/policies/{segment('policy', policy)}",
+        )
+        answer: api.VersionedPolicy = self._versioned(request, cancel)
+        return answer
+
+    def apply_policy(
+        self,
+        policy: str,
+        body: api.PolicyDocument,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.VersionedPolicyChange:
+        """Create or replace a policy.
+
+        Takes effect within two seconds in every program. If anything in the policy is wrong,
+        nothing is stored. A field that is left out gets its default, not its old value.
+        Scheduled messages keep their places and are sent as promised: previewPolicy lists
+        those that would not fit, and refitPolicy moves or cancels them. Applying the same
+        policy again changes nothing, whatever version If-Match names.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "PUT",
+            f"/v1/policies/{segment('policy', policy)}",
+            body=body,
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
+        answer: api.VersionedPolicyChange = self._versioned(request, cancel)
+        return answer
+
+    def preview_policy(
+        self,
+        policy: str,
+        body: api.PolicyDocument,
+        *,
+        cancel: Cancel | None = None,
+    ) -> Iterator[api.RefitProgress | api.Misfit | api.RefitSummary]:
+        """List scheduled messages that would not fit a policy.
+
+        The policy is not applied, and nothing is changed. Each message that would not fit is
+        a line. Messages are checked by time: a message fits if it breaks no rule together
+        with the earlier ones that fit. A `progress` line comes first and then every second.
+        The summary is the last line: `previewed` or `refitted`. If the request stops early,
+        the summary covers what was checked, and the last line is a problem's outcome. The
+        request ends with the connection. It uses at most half of the store's time, so only
+        one runs at a time and others are answered with 429.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            f"/v1/policies/{segment('policy', policy)}/preview",
+            body=body,
+        )
+        return self._lines(request, cancel)
+
+    def refit_policy(
+        self,
+        policy: str,
+        *,
+        then: Literal["shift", "cancel"],
+        cancel: Cancel | None = None,
+    ) -> Iterator[api.RefitProgress | api.Misfit | api.RefitSummary]:
+        """Move or cancel scheduled messages that do not fit a policy.
+
+        Uses the stored policy. It can be stopped at any time: the same request for the same
+        version continues where it stopped. It begins two seconds after the first line, when
+        every program follows the policy. Each message that does not fit is a line. A
+        `progress` line comes first and then every second. The summary is the last line:
+        `previewed` or `refitted`. If the request stops early, the summary covers what was
+        checked, and the last line is a problem's outcome. The request ends with the
+        connection. It uses at most half of the store's time, so only one runs at a time and
+        others are answered with 429.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            f"/v1/policies/{segment('policy', policy)}/refit",
+            query={"then": then},
+        )
+        return self._lines(request, cancel)
+
+    def rollback_policy(
+        self,
+        policy: str,
+        body: api.PolicyRollback,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.VersionedPolicyChange:
+        """Store an earlier version of a policy again.
+
+        Stores it under a new version, as applyPolicy would. A deleted policy comes back. If
+        the policy is like that version already, nothing changes.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            f"/v1/policies/{segment('policy', policy)}/rollback",
+            body=body,
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
+        answer: api.VersionedPolicyChange = self._versioned(request, cancel)
+        return answer
+
+    def list_policy_versions(
+        self,
+        policy: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.PolicyVersions:
+        """List the versions of a policy.
+
+        With who stored each, and when. At most 100 are kept; those of a deleted policy, for
+        30 days.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            f"/v1/policies/{segment('policy', policy)}/versions",
+        )
+        answer: api.PolicyVersions = self._value(request, cancel)
+        return answer
+
+    def get_stats(
+        self,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Stats:
+        """Get the state of the queue and the store.
+
+        A part of /metrics, as JSON.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/stats",
+        )
+        answer: api.Stats = self._value(request, cancel)
+        return answer
+
+    def list_tiers(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.Tiers, api.Tier]:
+        """List the tiers.
+
+        By name.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/tiers",
+            query={"limit": limit, "cursor": cursor},
+        )
+        return self._pages(request, "tiers", cancel)
+
+    def remove_tier(
+        self,
+        tier: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.TierRemoval:
+        """Remove a tier.
+
+        Refused while an account has the tier: detail names one, and changeAccount gives it
+        another tier or none. A tier that is in the settings of a worker comes back when that
+        starts.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            f"/v1/tiers/{segment('tier', tier)}",
+        )
+        answer: api.TierRemoval = self._value(request, cancel)
+        return answer
+
+    def get_tier(
+        self,
+        tier: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Tier:
+        """Get a tier.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            f"/v1/tiers/{segment('tier', tier)}",
+        )
+        answer: api.Tier = self._value(request, cancel)
+        return answer
+
+    def set_tier(
+        self,
+        tier: str,
+        body: api.TierLimits,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Tier:
+        """Create or replace a tier.
+
+        Takes effect for all its accounts within a second in every process. Messages that are
+        already charged stay charged. If they are past a threshold of a lower quota, the
+        accounts' contacts are alerted; the thresholds of a higher quota alert anew.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "PUT",
+            f"/v1/tiers/{segment('tier', tier)}",
+            body=body,
+        )
+        answer: api.Tier = self._value(request, cancel)
+        return answer
+
+    def get_own_usage(
+        self,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.AccountUsage:
+        """Get how much of its quota the key's account has used.
+
+        How many messages of the present hour and day are charged: those that were sent and
+        those still scheduled, by their send times. Messages of later hours and days count
+        there. If the tier limits requests per day, also how many of them are made. Without a
+        key there is no account, and the answer is 404.
+
+        Requires the scope read.
+        """
+        request = Request(
+            "GET",
+            "/v1/usage",
+        )
+        answer: api.AccountUsage = self._value(request, cancel)
+        return answer
+
+    def list_users(
+        self,
+        *,
+        blocked: bool | None = None,
+        policy: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.Users, api.ListedUser]:
+        """List users with settings.
+
+        In the order of the store, which is not by name, and is the same each time. Users
+        without settings are not listed.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/users",
+            query={"blocked": blocked, "policy": policy, "limit": limit, "cursor": cursor},
+        )
+        return self._pages(request, "users", cancel)
+
+    def purge_dead_letter(
+        self,
+        user: str,
+        id: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Outcome:
+        """Remove a dead letter.
+
+        Removes its content, its record and its id.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            f"/v1/users/{segment('user', user)}/dead-letters/{segment('id', id)}",
+        )
+        answer: api.Outcome = self._value(request, cancel)
+        return answer
+
+    def get_dead_letter(
+        self,
+        user: str,
+        id: str,
+        *,
+        content: bool | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.Status:
+        """Get a dead letter.
+
+        A key with the scope admin sees title, body and data of other accounts' messages only
+        with the scope content. Each such look is logged.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            f"/v1/users/{segment('user', user)}/dead-letters/{segment('id', id)}",
+            query={"content": content},
+        )
+        answer: api.Status = self._value(request, cancel)
+        return answer
+
+    def retry_dead_letter(
+        self,
+        user: str,
+        id: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Outcome:
+        """Send a dead letter again.
+
+        Schedules it at the next free time of its user, with all its attempts. If that is not
+        possible, it stays a dead letter.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            f"/v1/users/{segment('user', user)}/dead-letters/{segment('id', id)}/retry",
+        )
+        answer: api.Outcome = self._value(request, cancel)
+        return answer
+
+    def list_messages(
+        self,
+        user: str,
+        *,
+        from_: str | datetime | None = None,
+        to: str | datetime | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.Messages, api.Listed]:
+        """List a user's messages.
+
+        By send time, with their statuses. The list has scheduled messages, late ones
+        included, and sent messages as long as a rule can still count them. Cancelled,
+        dropped and failed messages are listed at their planned send time as long as their
+        records are kept. A key without the scope admin lists only the messages of its
+        account.
+
+        Requires the scope read.
+        """
+        request = Request(
+            "GET",
+            f"/v1/users/{segment('user', user)}/messages",
+            query={"from": from_, "to": to, "limit": limit, "cursor": cursor},
+        )
+        return self._pages(request, "messages", cancel)
+
+    def cancel_message(
+        self,
+        user: str,
+        id: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Outcome:
+        """Cancel a message.
+
+        Possible until the message is being sent. This erases its content. Cancelling twice
+        is no error, and sets replayed.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "DELETE",
+            f"/v1/users/{segment('user', user)}/messages/{segment('id', id)}",
+        )
+        answer: api.Outcome = self._value(request, cancel)
+        return answer
+
+    def get_message(
+        self,
+        user: str,
+        id: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Status:
+        """Get a message and its status.
+
+        The status is kept for a while after the message ended, by default 7 days. Title,
+        body and data are shown until the message ends; a dead letter keeps them. A key with
+        the scope admin sees title, body and data of other accounts' messages only with the
+        scope content. Each such look is logged.
+
+        Requires the scope read.
+        """
+        request = Request(
+            "GET",
+            f"/v1/users/{segment('user', user)}/messages/{segment('id', id)}",
+        )
+        answer: api.Status = self._value(request, cancel)
+        return answer
+
+    def move_message(
+        self,
+        user: str,
+        id: str,
+        body: api.MoveDraft,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Outcome:
+        """Move a message to another send time.
+
+        Possible until the message is being sent. If the new time is not free, the message
+        keeps the old one; with on_conflict shift it gets the next free time after the new
+        one.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "PATCH",
+            f"/v1/users/{segment('user', user)}/messages/{segment('id', id)}",
+            body=body,
+        )
+        answer: api.Outcome = self._value(request, cancel)
+        return answer
+
+    def get_next_free(
+        self,
+        user: str,
+        *,
+        from_: str | datetime | None = None,
+        count: int | None = None,
+        category: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.FreeTimes:
+        """Get the next free times of a user.
+
+        Each time counts those before it as taken, so messages at all of them would be
+        accepted.
+
+        Requires the scope read.
+        """
+        request = Request(
+            "GET",
+            f"/v1/users/{segment('user', user)}/next-free",
+            query={"from": from_, "count": count, "category": category},
+        )
+        answer: api.FreeTimes = self._value(request, cancel)
+        return answer
+
+    def clear_user_settings(
+        self,
+        user: str,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.VersionedUserSettings:
+        """Remove a user's settings.
+
+        The user's messages stay as they are.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            f"/v1/users/{segment('user', user)}/settings",
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
+        answer: api.VersionedUserSettings = self._versioned(request, cancel)
+        return answer
+
+    def get_user_settings(
+        self,
+        user: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.VersionedUserSettings:
+        """Get a user's settings, and the rules that apply to the user.
+
+        A user without settings has the rules of the default policy and the ETag "0".
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            f"/v1/users/{segment('user', user)}/settings",
+        )
+        answer: api.VersionedUserSettings = self._versioned(request, cancel)
+        return answer
+
+    def change_user_settings(
+        self,
+        user: str,
+        body: api.SettingsPatch,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.VersionedUserSettings:
+        """Change a user's settings.
+
+        An absent field stays; a null or empty field is removed. Takes effect immediately.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "PATCH",
+            f"/v1/users/{segment('user', user)}/settings",
+            body=body,
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
+        answer: api.VersionedUserSettings = self._versioned(request, cancel)
+        return answer
+
+    def set_user_settings(
+        self,
+        user: str,
+        body: api.SettingsDraft,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.VersionedUserSettings:
+        """Replace a user's settings.
+
+        Replaces all settings. Takes effect immediately.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "PUT",
+            f"/v1/users/{segment('user', user)}/settings",
+            body=body,
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
+        answer: api.VersionedUserSettings = self._versioned(request, cancel)
+        return answer
+
+    def get_usage(
+        self,
+        user: str,
+        *,
+        at: str | datetime | None = None,
+        from_: str | datetime | None = None,
+        to: str | datetime | None = None,
+        category: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.Usage:
+        """See how full a user's rules are, and which times are free.
+
+        For a sliding rule this is the fullest window that contains the time, for a calendar
+        rule the period that contains it. Sent and scheduled messages both count. Quiet hours
+        are not free. Messages of other accounts have no ids. If there are more than 10,000
+        sends, only the first are listed and more is true.
+
+        Requires the scope read.
+        """
+        request = Request(
+            "GET",
+            f"/v1/users/{segment('user', user)}/usage",
+            query={"at": at, "from": from_, "to": to, "category": category},
+        )
+        answer: api.Usage = self._value(request, cancel)
+        return answer

@@ -1,0 +1,55 @@
+"""The client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from . import types as api
+from ._batch import BatchResult, submit_all
+from ._caller import Request
+from ._operations import Operations
+from .cancel import Cancel
+
+
+class Client(Operations):
+    """Calls the API. It is safe for concurrent use.
+
+    Each method has the name of its operation in the OpenAPI document, in Python's style. A
+    call that does not succeed raises a SendlimitError: Refusal, InvalidRequest, Unavailable
+    or ResponseError.
+
+    A request without an answer, or with status 408, 429, 502, 503 or 504, is sent again
+    after a wait that doubles, or the wait that Retry-After asks for. That is safe: a message
+    has its id before it is first sent, so it is never submitted twice. What would be done
+    twice, such as adding a key, is sent again only if the API had no room for it.
+    """
+
+    def __enter__(self) -> Client:
+        return self
+
+    def submit_batch(
+        self,
+        messages: Iterable[api.Draft],
+        *,
+        without_free_times: bool | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[BatchResult]:
+        """Submit any number of messages, and yield the result of each in order.
+
+        It reads up to 500 messages and submits them in one request; then it reads the next
+        ones. Each user's messages are judged in their order. If a request breaks, the
+        messages without an answer are sent again. If the batch ends before its last
+        message, it raises a BatchError.
+
+        A message without an id gets a new one; a batch that may be run again needs ids. Who
+        leaves the loop early does not learn the outcome of messages under way.
+
+        without_free_times leaves the free times out of refusals, which then come faster.
+        """
+        request = Request("POST", "/v1/messages/batch", query={"without_free_times": without_free_times})
+        return submit_all(
+            messages,
+            lambda some: self._stream(replace(request, lines=some), cancel),
+            lambda error, attempt: self._pause(error, attempt, request, cancel),
+        )

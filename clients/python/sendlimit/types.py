@@ -1,0 +1,1292 @@
+# Written by "make clients" from the OpenAPI document. Do not edit it.
+"""The requests and answers of the API: dicts, as they are in JSON.
+
+Answers may get more members, and texts such as a code or a status more values.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal, NotRequired, TypedDict
+
+
+class Account(TypedDict):
+    contact: NotRequired[str]
+    """Where quota alerts go: an e-mail address or an https: URL."""
+    created_at: str
+    """When it was created."""
+    disabled: NotRequired[bool]
+    """Whether its keys are refused. What it has submitted is still sent."""
+    former_time_zone: NotRequired[str]
+    """The time zone before the last change, which counts until time_zone_from."""
+    keys: list[Key]
+    """Its API keys without the secrets, the oldest first."""
+    name: str
+    """1 to 64 of a-z 0-9 _ -"""
+    report_at: NotRequired[str]
+    """The local time of its daily report; absent if it gets none."""
+    tier: NotRequired[str]
+    """Its tier; absent if nothing is limited."""
+    time_zone: str
+    """The IANA time zone of the hours and days of its quota."""
+    time_zone_from: NotRequired[str]
+    """From when the time zone counts: the end of the day that was under way when it was
+    changed.
+    """
+
+
+class AccountDraft(TypedDict):
+    contact: NotRequired[str | None]
+    """Where quota alerts go: an e-mail address or an https: URL."""
+    name: str
+    """1 to 64 of a-z 0-9 _ -"""
+    report_at: NotRequired[str | None]
+    """Local time of a daily report, such as 08:00; by default there is none."""
+    tier: NotRequired[str | None]
+    """The name of an existing tier; by default nothing is limited."""
+    time_zone: NotRequired[str | None]
+    """An IANA time zone, by default UTC."""
+
+
+class AccountPatch(TypedDict):
+    contact: NotRequired[str | None]
+    """An e-mail address or an https: URL."""
+    disabled: NotRequired[bool | None]
+    """Whether its keys are refused."""
+    report_at: NotRequired[str | None]
+    """Local time of a daily report, such as 08:00."""
+    tier: NotRequired[str | None]
+    """The name of an existing tier."""
+    time_zone: NotRequired[str | None]
+    """An IANA time zone. It counts from the end of the present day in the former one."""
+
+
+class AccountUsage(TypedDict):
+    account: str
+    """The account's name."""
+    day: QuotaUsage
+    """The present day, in the account's time zone."""
+    hour: QuotaUsage
+    """The present hour."""
+    now: str
+    """The time that was looked at, by the store's clock."""
+    requests: NotRequired[RequestsUsage]
+    """The requests of the present day; absent if the tier has no limit for them."""
+    tier: NotRequired[str]
+    """Its tier; absent if nothing is limited."""
+
+
+class Accounts(TypedDict):
+    accounts: list[Account]
+    """By name."""
+    next_cursor: NotRequired[str]
+    """The cursor of the next page; absent if there are no more. The next page may be empty."""
+
+
+class Category(TypedDict):
+    blackouts: NotRequired[list[str]]
+    """Dates on which none of its messages are sent, in place of the policy's blackouts."""
+    counts: NotRequired[bool]
+    """Whether its messages count in the policy's rules. Only an exempt category may have false."""
+    exempt: NotRequired[bool]
+    """Whether rules and quiet hours do not apply to its messages."""
+    only: NotRequired[list[str]]
+    """The only hours at which its messages are sent, in place of the policy's only."""
+    quiet_hours: NotRequired[list[str]]
+    """When none of its messages are sent, in place of the policy's quiet_hours."""
+    rules: NotRequired[list[str]]
+    """Rules that count only messages of the category, at most one for each window, in addition
+    to those of the policy.
+    """
+    throttle: NotRequired[str]
+    """How many messages of the category all users of the policy together get in a minute or an
+    hour of UTC, by their send times: 500/minute. Empty for no limit. An exempt category has
+    none.
+    """
+
+
+class CategoryDocument(TypedDict):
+    blackouts: NotRequired[list[str] | None]
+    """Dates on which none of its messages are sent, in place of the policy's blackouts."""
+    counts: NotRequired[bool | None]
+    """Whether its messages count in the policy's rules. Only an exempt category may have false."""
+    exempt: NotRequired[bool | None]
+    """Whether rules and quiet hours do not apply to its messages."""
+    only: NotRequired[list[str] | None]
+    """The only hours at which its messages are sent, in place of the policy's only."""
+    quiet_hours: NotRequired[list[str] | None]
+    """When none of its messages are sent, in place of the policy's quiet_hours."""
+    rules: NotRequired[list[str] | None]
+    """Rules that count only messages of the category, at most one for each window, in addition
+    to those of the policy.
+    """
+    throttle: NotRequired[str | None]
+    """How many messages of the category all users of the policy together get in a minute or an
+    hour of UTC, by their send times: 500/minute. Empty for no limit. An exempt category has
+    none.
+    """
+
+
+class CategoryQuiet(TypedDict):
+    category: str
+    """The category's name."""
+    quiet_hours: list[str]
+    """When none of its messages are sent."""
+
+
+_Change = TypedDict("_Change", {
+    "from": "NotRequired[str]",
+})
+
+
+class Change(_Change):
+    blackouts: NotRequired[list[str]]
+    """The blackout dates then; absent for those of the policy."""
+    categories: NotRequired[dict[str, Category]]
+    """All categories then; absent for those of the policy."""
+    only: NotRequired[list[str]]
+    """The only hours then; absent for those of the policy."""
+    quiet_hours: NotRequired[list[str]]
+    """The quiet hours then; absent for those of the policy."""
+    rules: NotRequired[list[str]]
+    """The rules then; absent for those of the policy."""
+    until: NotRequired[str]
+    """The end of the send times, which is not included; absent for no end."""
+
+
+_ChangeDocument = TypedDict("_ChangeDocument", {
+    "from": "NotRequired[str | None]",
+})
+
+
+class ChangeDocument(_ChangeDocument):
+    blackouts: NotRequired[list[str] | None]
+    """The blackout dates then; absent for those of the policy."""
+    categories: NotRequired[dict[str, CategoryDocument] | None]
+    """All categories then; absent for those of the policy."""
+    only: NotRequired[list[str] | None]
+    """The only hours then; absent for those of the policy."""
+    quiet_hours: NotRequired[list[str] | None]
+    """The quiet hours then; absent for those of the policy."""
+    rules: NotRequired[list[str] | None]
+    """The rules then; absent for those of the policy."""
+    until: NotRequired[str | None]
+    """The end of the send times, which is not included; absent for no end."""
+
+
+class Code(StrEnum):
+    """Why the message was kept."""
+
+    ALREADY_EXISTS = "already_exists"
+    BLOCKED = "blocked"
+    CROSS_ORIGIN = "cross_origin"
+    EXPIRED = "expired"
+    FORBIDDEN = "forbidden"
+    ID_REUSED = "id_reused"
+    IN_PAST = "in_past"
+    INTERNAL = "internal"
+    INVALID_FIELD = "invalid_field"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    NOT_FOUND = "not_found"
+    NOT_IMPLEMENTED = "not_implemented"
+    OPTED_OUT = "opted_out"
+    POLICY_IN_USE = "policy_in_use"
+    QUIET_HOURS = "quiet_hours"
+    QUOTA_EXCEEDED = "quota_exceeded"
+    RATE_LIMITED = "rate_limited"
+    REFIT_RUNNING = "refit_running"
+    SEND_LIMIT = "send_limit"
+    STORE_FULL = "store_full"
+    THROTTLED = "throttled"
+    TOO_FAR_AHEAD = "too_far_ahead"
+    TOO_LATE = "too_late"
+    TOO_MANY_PLACES = "too_many_places"
+    UNAUTHORIZED = "unauthorized"
+    UNAVAILABLE = "unavailable"
+    UNKNOWN_CATEGORY = "unknown_category"
+    VERSION_MISMATCH = "version_mismatch"
+
+
+class Conflict(TypedDict):
+    id: NotRequired[str]
+    """The message's id; absent if it belongs to another account."""
+    send_at: str
+    """The send time."""
+
+
+class DeadLetters(TypedDict):
+    dead_letters: list[Status]
+    """By the time they ended, the oldest first."""
+    next_cursor: NotRequired[str]
+    """The cursor of the next page; absent if there are no more. The next page may be empty."""
+
+
+class Draft(TypedDict):
+    body: NotRequired[str | None]
+    """See title."""
+    campaign: NotRequired[str | None]
+    """1 to 64 of a-z A-Z 0-9 . _ - What the message belongs to, which can be counted, listed,
+    paused, moved and cancelled as a whole.
+    """
+    category: NotRequired[str | None]
+    """1 to 64 of a-z 0-9 _ -"""
+    data: NotRequired[dict[str, str] | None]
+    """Texts by name, for the app that shows the message."""
+    expires_at: NotRequired[str | datetime | None]
+    """RFC 3339: a message that is still not sent then is dropped. By default a day after
+    send_at. At most 31 days after the latest send time that is accepted.
+    """
+    id: NotRequired[str | None]
+    """Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server
+    generates one.
+    """
+    metadata: NotRequired[dict[str, str] | None]
+    """Texts by name, the caller's own: at most 8, with at most 512 bytes of names and texts
+    together. A name is 1 to 64 bytes without control characters. They go to the push target,
+    and stay with the status after the message has ended.
+    """
+    on_conflict: NotRequired[Literal["refuse", "shift", ""] | None]
+    """What to do if send_at is not free: refuse the message, or shift it to the next free time.
+    By default what the user's policy says; with send_at now, shift.
+    """
+    send_at: str | datetime
+    """When it is sent: RFC 3339 with zone, cut to the millisecond. now means as soon as the
+    rules allow.
+    """
+    shift_until: NotRequired[str | datetime | None]
+    """RFC 3339: the last time that a shift may choose. By default a day after send_at. Without
+    on_conflict it applies if the user's policy shifts, and has no effect if the policy
+    refuses. With refuse it is not allowed.
+    """
+    title: NotRequired[str | None]
+    """Title, body and data have at most 4,096 bytes together. Title or body is required."""
+    user: str
+    """The receiver: 1 to 256 bytes of UTF-8 without control characters."""
+
+
+_EffectiveRule = TypedDict("_EffectiveRule", {
+    "from": "Literal[\"policy\", \"user\"]",
+})
+
+
+class EffectiveRule(_EffectiveRule):
+    category: NotRequired[str]
+    """The category whose messages the rule counts; absent if it counts all messages."""
+    replaces: NotRequired[str]
+    """The policy's rule that it replaces; absent of a user's limit that applies beside the
+    policy's rules, since the policy has none of its window.
+    """
+    rule: str
+    """The rule, as in the policy."""
+
+
+class EffectiveRules(TypedDict):
+    changes: NotRequired[list[str]]
+    """What changes for the send times of some dates."""
+    exempt: NotRequired[list[ExemptCategory]]
+    """Categories to which no rule applies."""
+    opt_out: NotRequired[list[str]]
+    """Categories that the user does not want."""
+    policy: str
+    """The name of the policy."""
+    quiet: NotRequired[list[CategoryQuiet]]
+    """When nothing is sent of categories with quiet times of their own."""
+    quiet_hours: list[str]
+    """When nothing is sent, except messages of categories in quiet: hours, allowed hours after
+    the word only, and dates after the word blackout.
+    """
+    quiet_time_zone: str
+    """The time zone of the quiet hours."""
+    rules: list[EffectiveRule]
+    """All rules; those of categories come last."""
+    time_zone: str
+    """The time zone in which calendar rules count."""
+    version: int
+    """The version of the policy."""
+
+
+class ExemptCategory(TypedDict):
+    category: str
+    """The category's name."""
+    counts: bool
+    """Whether its messages count in the policy's rules."""
+
+
+class FreeTime(TypedDict):
+    free_at: str
+    """A time that is free."""
+    user: str
+    """The user's name."""
+
+
+class FreeTimes(TypedDict):
+    times: list[FreeTime]
+    """Fewer than requested if no more are free within the reach."""
+
+
+class HistoryEntry(TypedDict):
+    at: str
+    """When it changed. A delivered message was delivered when its delivery began."""
+    attempt: NotRequired[int]
+    """The number of the delivery that failed, was taken over or ended the message."""
+    change: str
+    """What changed. accepted begins a history, and delivered, cancelled, dropped, failed or
+    uncertain ends it. Between them: moved by a request; postponed as it was late, to now or
+    later; retry of a failed delivery at send_at; taken_over from a worker that died or was
+    cut off; revived from the dead letters.
+
+    accepted, moved, postponed, retry, taken_over, revived, delivered, cancelled, dropped,
+    failed, uncertain.
+    """
+    former_send_at: NotRequired[str]
+    """The send time before the change."""
+    reason: NotRequired[str]
+    """Why; as the reason of a status. One of more than some 20 bytes may be cut."""
+    send_at: NotRequired[str]
+    """The send time after the change; with retry, when delivery is tried again."""
+
+
+class Key(TypedDict):
+    created_at: str
+    """When it was created."""
+    expires_at: NotRequired[str]
+    """When the key expires; absent for never."""
+    id: str
+    """The key's id, which is not secret."""
+    scopes: list[str]
+    """What the key may be used for: submit, read, admin, content."""
+
+
+class KeyDraft(TypedDict):
+    expires_at: NotRequired[str | datetime | None]
+    """RFC 3339: when the key expires; by default never."""
+    scopes: NotRequired[list[Literal["submit", "read", "admin", "content"]] | None]
+    """What the key may be used for: submit, read, admin, content; by default submit and read.
+    content, which needs admin, shows the content of other accounts' messages. Only a key
+    that has it can give it.
+    """
+
+
+class KeyRotation(TypedDict):
+    overlap: NotRequired[str | None]
+    """How long the old key still works, such as 1h or 7d: by default 1d, at most 366d. 0 ends
+    it at once.
+    """
+
+
+class Listed(TypedDict):
+    attempts: NotRequired[int]
+    """The number of delivery attempts."""
+    campaign: NotRequired[str]
+    """Its campaign."""
+    id: str
+    """The message's id."""
+    metadata: NotRequired[dict[str, str]]
+    """Its metadata."""
+    reason: NotRequired[str]
+    """Why the message was dropped, given up or postponed, or why it is tried again."""
+    send_at: str
+    """The send time."""
+    status: NotRequired[str]
+    """What became of the message.
+
+    scheduled, postponed, moved, sending, delivered, dropped, failed, uncertain, cancelled.
+    """
+    user: str
+    """The user's name."""
+
+
+class ListedUser(TypedDict):
+    blocked: NotRequired[bool]
+    """Whether no more messages are accepted for the user."""
+    contact: NotRequired[str]
+    """Who is alerted when a daily rule is full."""
+    limits: NotRequired[list[str]]
+    """Rules that replace the policy's rules with the same windows."""
+    policy: NotRequired[str]
+    """The name of the user's policy; absent for default."""
+    time_zone: NotRequired[str]
+    """The user's IANA time zone."""
+    unreadable: NotRequired[bool]
+    """Only a newer program can read the settings."""
+    user: str
+    """The user's name."""
+
+
+class Messages(TypedDict):
+    messages: list[Listed]
+    """By send time, then id."""
+    next_cursor: NotRequired[str]
+    """The cursor of the next page; absent if there are no more. The next page may be empty."""
+
+
+class Misfit(TypedDict):
+    breaks: str
+    """The rule that the message would break, after the name of the category if it has one; or
+    quiet_hours.
+    """
+    category: NotRequired[str]
+    """Its category."""
+    code: NotRequired[str]
+    """Why the message was kept."""
+    detail: str
+    """A sentence for a person."""
+    id: str
+    """The message's id."""
+    moved_from: NotRequired[str]
+    """The send time that did not fit."""
+    outcome: str
+    """misfit in a preview; otherwise moved, cancelled, kept if nothing could be done, or gone
+    if it was sent, moved or cancelled meanwhile.
+
+    misfit, moved, cancelled, kept, gone.
+    """
+    quiet_hours: NotRequired[QuietHours]
+    """The quiet hours that contain the send time."""
+    send_at: str
+    """The send time; of a moved message, the new one."""
+    user: str
+    """The user's name."""
+
+
+class MoveDraft(TypedDict):
+    on_conflict: NotRequired[Literal["refuse", "shift", ""] | None]
+    """What to do if the new time is not free: refuse, so the message keeps the old one, or
+    shift it to the next free time. By default refuse.
+    """
+    send_at: str | datetime
+    """The new send time: RFC 3339 with zone, or now."""
+    shift_until: NotRequired[str | datetime | None]
+    """RFC 3339: the last time that a shift may choose. By default a day after send_at. Only
+    with on_conflict shift.
+    """
+
+
+class NewKey(TypedDict):
+    created_at: str
+    """When it was created."""
+    expires_at: NotRequired[str]
+    """When the key expires; absent for never."""
+    id: str
+    """The key's id, which is not secret."""
+    key: str
+    """The secret key, which is shown only once."""
+    scopes: list[str]
+    """What the key may be used for: submit, read, admin, content."""
+
+
+class Notice(TypedDict):
+    day: NotRequired[str]
+    """The day that counts, such as 2026-11-22, in time_zone."""
+    event: NotRequired[str]
+    """The event whose limit counts. Only with the kind event_limit."""
+    id: str
+    """The same at every attempt."""
+    key: NotRequired[str]
+    """Whose calls the event counts: the account, for the events of the API. Only with the kind
+    event_limit.
+    """
+    kind: str
+    """account_quota, user_quota, user_quota_digest, daily_report or event_limit.
+
+    account_quota, user_quota, user_quota_digest, daily_report, event_limit.
+    """
+    limit: NotRequired[int]
+    """Messages that the day's quota or rule allows, or calls that the event's limit allows.
+    Only in alerts.
+    """
+    more: NotRequired[int]
+    """Users of a digest beyond users."""
+    policy: NotRequired[str]
+    """The policy of that rule."""
+    report: NotRequired[Report]
+    """Only in a daily report."""
+    rule: NotRequired[str]
+    """The user's daily rule that counts, such as 10/calendar_day; of an event, its limit, such
+    as 100/calendar_hour.
+    """
+    since: NotRequired[str]
+    """When the period of the event's limit began, RFC 3339 in time_zone. Only with the kind
+    event_limit.
+    """
+    subject: str
+    """What it is about: the account or the user; in a digest, the policy; of an event, the
+    event and the key, such as submit/acme.
+    """
+    threshold: NotRequired[int]
+    """The percentage of limit that was reached. Only in alerts."""
+    time_zone: NotRequired[str]
+    """The IANA zone of the day; absent for UTC."""
+    until: NotRequired[str]
+    """When that period ends. Only with the kind event_limit."""
+    used: NotRequired[int]
+    """Messages of that day, or calls of the event, when the threshold was reached. Only in
+    alerts.
+    """
+    users: NotRequired[list[UserQuota]]
+    """The users of a digest."""
+
+
+class Outcome(TypedDict):
+    code: NotRequired[str]
+    """What is wrong, as a word for programs."""
+    detail: NotRequired[str]
+    """A sentence for a person."""
+    field: NotRequired[str]
+    """The field or parameter that is wrong. If several are wrong, this is the first and detail
+    names all.
+    """
+    forgotten: NotRequired[bool]
+    """The message was recorded, but is older than any rule looks back."""
+    id: NotRequired[str]
+    """The message's id."""
+    line: NotRequired[int]
+    """The line of a batch, from 1."""
+    moved_from: NotRequired[str]
+    """The send time before the last move."""
+    next_free_at: NotRequired[str]
+    """The next free time; absent if there is none, or in a batch with without_free_times."""
+    outcome: str
+    """What was done. With refused, invalid and error nothing was done.
+
+    accepted, cancelled, moved, retried, purged, refused, invalid, error.
+    """
+    previous_free_at: NotRequired[str]
+    """The last free time before the requested one that is not in the past; absent if there is
+    none.
+    """
+    quiet_hours: NotRequired[QuietHours]
+    """The quiet hours that contain the send time, with the code quiet_hours."""
+    replayed: NotRequired[bool]
+    """The request is a repetition, and this is the answer to the first one."""
+    requested_at: NotRequired[str]
+    """The send time that was requested, if it differs from send_at."""
+    resets_at: NotRequired[str]
+    """When the quota that is used up starts again."""
+    retry_after_seconds: NotRequired[int]
+    """Seconds until resets_at, if that is the end of the current hour or day; with
+    rate_limited, until the message can be moved again.
+    """
+    send_at: NotRequired[str]
+    """The send time."""
+    shifted: NotRequired[bool]
+    """The message got the next free time instead of the requested one."""
+    user: NotRequired[str]
+    """The user's name."""
+    violations: NotRequired[list[Violation]]
+    """Every rule that the message would break, in the order of the policy."""
+
+
+class Policies(TypedDict):
+    next_cursor: NotRequired[str]
+    """The cursor of the next page; absent if there are no more. The next page may be empty."""
+    policies: list[Policy]
+    """By name."""
+    unreadable: NotRequired[list[str]]
+    """Names of policies of this page that only a newer program can read."""
+
+
+class Policy(TypedDict):
+    alert_at: NotRequired[list[int]]
+    """Percents of a user's daily rule at which an alert is raised, 1 to 100; by default 80 and
+    100, empty is never.
+    """
+    alert_to: NotRequired[str]
+    """Who receives a list of users that reached such a percentage, once an hour: an e-mail
+    address or an https: URL.
+    """
+    blackouts: NotRequired[list[str]]
+    """Dates on which nothing is sent, in the user's time zone: 2027-01-01, 12-25 for every
+    year, 2027-04-02..2027-04-05, or the name of a calendar.
+    """
+    calendars: NotRequired[dict[str, list[str] | None]]
+    """Lists of dates by name, which blackouts can name. A name begins with a letter."""
+    categories: NotRequired[dict[str, Category]]
+    """Rules for messages of a category, by its name."""
+    changes: NotRequired[list[Change]]
+    """Changes for the send times of some dates, at most one to each time."""
+    name: NotRequired[str]
+    """1 to 64 of a-z 0-9 _ - A request may leave it out, since it is in the address."""
+    on_conflict: NotRequired[Literal["refuse", "shift"]]
+    """refuse or shift, for a message without its own on_conflict whose time is not free; by
+    default refuse.
+    """
+    only: NotRequired[list[str]]
+    """The only hours at which anything is sent, in the user's time zone: 09:00-20:00; by
+    default all.
+    """
+    quiet_hours: NotRequired[list[str]]
+    """When nothing is sent, in the user's time zone: 22:00-08:00, or sat,sun 00:00-24:00."""
+    reach: NotRequired[str]
+    """How far ahead a send time may lie: 1s to 366d, such as 30d or 36h; by default as far as
+    the program allows.
+    """
+    rules: list[str]
+    """At least one rule, such as 5/hour or 10/calendar_day, and at most one for each window. A
+    message must fit all.
+    """
+    time_zone: NotRequired[str]
+    """The IANA time zone of calendar rules and quiet hours; by default UTC."""
+    unknown_categories: NotRequired[Literal["refuse", "allow"]]
+    """refuse or allow, for a message of a category that the policy does not name; by default
+    refuse if it names any.
+    """
+    user_time_zone: NotRequired[bool]
+    """Whether calendar rules count in the user's own time zone, if it is set."""
+    version: NotRequired[int]
+    """Differs after each change. Ignored in a request: If-Match names the version to replace."""
+
+
+class PolicyChange(TypedDict):
+    changed: bool
+    """Whether the policy changed. Then its version changed too."""
+    new: Policy
+    """What is stored now."""
+    old: NotRequired[Policy]
+    """What was stored before; absent if there was nothing."""
+
+
+class PolicyDeletion(TypedDict):
+    outcome: str
+    """deleted
+
+    deleted.
+    """
+    policy: str
+    """The name of the policy."""
+
+
+class PolicyDocument(TypedDict):
+    alert_at: NotRequired[list[int] | None]
+    """Percents of a user's daily rule at which an alert is raised, 1 to 100; by default 80 and
+    100, empty is never.
+    """
+    alert_to: NotRequired[str | None]
+    """Who receives a list of users that reached such a percentage, once an hour: an e-mail
+    address or an https: URL.
+    """
+    blackouts: NotRequired[list[str] | None]
+    """Dates on which nothing is sent, in the user's time zone: 2027-01-01, 12-25 for every
+    year, 2027-04-02..2027-04-05, or the name of a calendar.
+    """
+    calendars: NotRequired[dict[str, list[str] | None] | None]
+    """Lists of dates by name, which blackouts can name. A name begins with a letter."""
+    categories: NotRequired[dict[str, CategoryDocument] | None]
+    """Rules for messages of a category, by its name."""
+    changes: NotRequired[list[ChangeDocument] | None]
+    """Changes for the send times of some dates, at most one to each time."""
+    name: NotRequired[str | None]
+    """1 to 64 of a-z 0-9 _ - A request may leave it out, since it is in the address."""
+    on_conflict: NotRequired[Literal["refuse", "shift", ""] | None]
+    """refuse or shift, for a message without its own on_conflict whose time is not free; by
+    default refuse.
+    """
+    only: NotRequired[list[str] | None]
+    """The only hours at which anything is sent, in the user's time zone: 09:00-20:00; by
+    default all.
+    """
+    quiet_hours: NotRequired[list[str] | None]
+    """When nothing is sent, in the user's time zone: 22:00-08:00, or sat,sun 00:00-24:00."""
+    reach: NotRequired[str | None]
+    """How far ahead a send time may lie: 1s to 366d, such as 30d or 36h; by default as far as
+    the program allows.
+    """
+    rules: list[str]
+    """At least one rule, such as 5/hour or 10/calendar_day, and at most one for each window. A
+    message must fit all.
+    """
+    time_zone: NotRequired[str | None]
+    """The IANA time zone of calendar rules and quiet hours; by default UTC."""
+    unknown_categories: NotRequired[Literal["refuse", "allow", ""] | None]
+    """refuse or allow, for a message of a category that the policy does not name; by default
+    refuse if it names any.
+    """
+    user_time_zone: NotRequired[bool | None]
+    """Whether calendar rules count in the user's own time zone, if it is set."""
+    version: NotRequired[int | None]
+    """Differs after each change. Ignored in a request: If-Match names the version to replace."""
+
+
+class PolicyRollback(TypedDict):
+    version: int
+    """The version to store again, of those that listPolicyVersions returns."""
+
+
+class PolicyVersion(TypedDict):
+    at: str
+    """When it was stored."""
+    by: NotRequired[str]
+    """Who stored it: "account" and a name, or the user of a command; absent if that is unknown."""
+    deleted: NotRequired[bool]
+    """The policy was deleted then."""
+    policy: NotRequired[Policy]
+    """What was stored; absent of a deletion, and if only a newer program can read it."""
+    version: int
+    """The version, for rollbackPolicy."""
+
+
+class PolicyVersions(TypedDict):
+    versions: list[PolicyVersion]
+    """The newest first, at most 100."""
+
+
+class Problem(TypedDict):
+    code: NotRequired[str]
+    """What is wrong, as a word for programs."""
+    detail: NotRequired[str]
+    """A sentence for a person."""
+    field: NotRequired[str]
+    """The field or parameter that is wrong. If several are wrong, this is the first and detail
+    names all.
+    """
+    forgotten: NotRequired[bool]
+    """The message was recorded, but is older than any rule looks back."""
+    id: NotRequired[str]
+    """The message's id."""
+    instance: NotRequired[str]
+    """The request's id, as X-Request-Id has it."""
+    line: NotRequired[int]
+    """The line of a batch, from 1."""
+    moved_from: NotRequired[str]
+    """The send time before the last move."""
+    next_free_at: NotRequired[str]
+    """The next free time; absent if there is none, or in a batch with without_free_times."""
+    outcome: str
+    """What was done. With refused, invalid and error nothing was done.
+
+    accepted, cancelled, moved, retried, purged, refused, invalid, error.
+    """
+    previous_free_at: NotRequired[str]
+    """The last free time before the requested one that is not in the past; absent if there is
+    none.
+    """
+    quiet_hours: NotRequired[QuietHours]
+    """The quiet hours that contain the send time, with the code quiet_hours."""
+    replayed: NotRequired[bool]
+    """The request is a repetition, and this is the answer to the first one."""
+    requested_at: NotRequired[str]
+    """The send time that was requested, if it differs from send_at."""
+    resets_at: NotRequired[str]
+    """When the quota that is used up starts again."""
+    retry_after_seconds: NotRequired[int]
+    """Seconds until resets_at, if that is the end of the current hour or day; with
+    rate_limited, until the message can be moved again.
+    """
+    send_at: NotRequired[str]
+    """The send time."""
+    shifted: NotRequired[bool]
+    """The message got the next free time instead of the requested one."""
+    status: int
+    """The HTTP status."""
+    title: str
+    """The kind of problem in a few words."""
+    type: str
+    """Names the kind of problem, by its code: /problems/send_limit."""
+    user: NotRequired[str]
+    """The user's name."""
+    violations: NotRequired[list[Violation]]
+    """Every rule that the message would break, in the order of the policy."""
+
+
+_QuietHours = TypedDict("_QuietHours", {
+    "from": "str",
+})
+
+
+class QuietHours(_QuietHours):
+    hours: str
+    """The quiet hours as in the policy."""
+    time_zone: str
+    """The IANA time zone of the quiet hours."""
+    until: str
+    """The end, which is not included."""
+
+
+_QuotaUsage = TypedDict("_QuotaUsage", {
+    "from": "str",
+})
+
+
+class QuotaUsage(_QuotaUsage):
+    limit: NotRequired[int]
+    """Messages that the tier allows in it; absent if there is no limit."""
+    remaining: NotRequired[int]
+    """Messages left; absent if there is no limit."""
+    until: str
+    """When it ends, and the next one begins with nothing used."""
+    used: int
+    """Messages charged in it so far, by their send times: sent, or still scheduled."""
+
+
+class RefitBaseline(TypedDict):
+    misfit_users: int
+    """Users with messages that do not fit it."""
+    misfits: int
+    """Messages that do not fit it."""
+    misfits_by_rule: dict[str, int]
+    """Messages that do not fit it, by the rule that they would break."""
+    version: int
+    """The version of the stored policy."""
+
+
+class RefitProgress(TypedDict):
+    outcome: Literal["progress"]
+    """progress"""
+    partitions: int
+    """The number of parts of the store."""
+    partitions_done: int
+    """Parts of the store that are done, including those of an earlier run."""
+
+
+class RefitSummary(TypedDict):
+    baseline: NotRequired[RefitBaseline]
+    """The same of the policy that is stored, in a preview of another one."""
+    cancelled: NotRequired[int]
+    """Messages that were cancelled."""
+    first_partition: NotRequired[int]
+    """The part of the store at which it continued after an earlier run, whose figures it
+    includes.
+    """
+    gone: NotRequired[int]
+    """Messages that were sent, moved or cancelled meanwhile."""
+    kept: NotRequired[int]
+    """Messages for which nothing could be done: they are sent as promised."""
+    limit_users: NotRequired[int]
+    """Users with a limit of their own that replaces no rule of the policy, and applies beside
+    its rules.
+    """
+    misfit_users: int
+    """Users with messages that do not fit."""
+    misfits: int
+    """Messages that do not fit."""
+    misfits_by_rule: dict[str, int]
+    """Messages that do not fit, by the rule that they would break."""
+    moved: NotRequired[int]
+    """Messages that were moved."""
+    next_partition: int
+    """The next part of the store. When all are done, the number of parts."""
+    outcome: Literal["previewed", "refitted"]
+    """previewed or refitted. The summary is the last line, or the line before an error."""
+    policy: str
+    """The name of the policy."""
+    reservations: int
+    """Their messages that were checked."""
+    then: NotRequired[Literal["shift", "cancel"]]
+    """What was done: shift or cancel; absent in a preview."""
+    unclear_users: NotRequired[int]
+    """Users that were skipped, since their settings name a policy that does not exist."""
+    users: int
+    """Users of the policy with scheduled messages."""
+    version: NotRequired[int]
+    """The version of the policy; absent in a preview."""
+
+
+class Report(TypedDict):
+    accepted: int
+    """Submits accepted on that day, for whatever day."""
+    cancelled: int
+    """Messages cancelled on that day."""
+    dropped: int
+    """Messages dropped on that day, because they expired."""
+    failed: int
+    """Messages given up on that day, as the provider refused them or they may have arrived.
+    They are dead letters.
+    """
+    late: int
+    """Messages sent after the tolerance, which `sent` includes."""
+    refused: NotRequired[dict[str, int]]
+    """Submits refused on that day, by rule, or by code if it was no rule."""
+    retried: int
+    """Dead letters that wait again since that day."""
+    sent: int
+    """Messages sent on that day, late ones included."""
+    waiting_change: int
+    """How many more messages waited at the end of the day than at its begin, negative if fewer.
+    `accepted` and `retried` together are the sum of `sent`, `dropped`, `failed`, `cancelled`
+    and `waiting_change`.
+    """
+
+
+_RequestUsage = TypedDict("_RequestUsage", {
+    "from": "str",
+})
+
+
+class RequestUsage(_RequestUsage):
+    limit: int
+    """Requests that the tier allows."""
+    remaining: int
+    """Requests left."""
+    until: str
+    """When it ends, and the next one begins with nothing used."""
+    used: int
+    """Requests so far."""
+
+
+class RequestsUsage(TypedDict):
+    change: RequestUsage
+    """All others.
+
+    accepted, moved, postponed, retry, taken_over, revived, delivered, cancelled, dropped,
+    failed, uncertain.
+    """
+    read: RequestUsage
+    """Those that read."""
+    submit: RequestUsage
+    """Those that submit."""
+
+
+_RuleUsage = TypedDict("_RuleUsage", {
+    "from": "str",
+})
+
+
+class RuleUsage(_RuleUsage):
+    category: NotRequired[str]
+    """The category whose messages the rule counts; absent if it counts all messages."""
+    kind: Literal["sliding", "calendar"]
+    """sliding: counts in every window of the length. calendar: counts in natural periods such
+    as days.
+    """
+    limit: int
+    """How many messages it allows in its window."""
+    rule: str
+    """The rule, as in the policy."""
+    until: str
+    """The end, which is not included."""
+    used: int
+    """How many messages are in the window."""
+    window_seconds: NotRequired[int]
+    """The length of a sliding rule's window."""
+
+
+class SettingsDraft(TypedDict):
+    blocked: NotRequired[bool | None]
+    """Whether no more messages are accepted for the user. Accepted ones are still sent."""
+    categories: NotRequired[dict[str, list[str] | None] | None]
+    """Rules of single categories, by name. They replace the category's rules with the same
+    windows, or apply beside them.
+    """
+    contact: NotRequired[str | None]
+    """Where alerts about full daily rules go: an e-mail address or an https: URL."""
+    limits: NotRequired[list[str] | None]
+    """Rules that replace the policy's rules with the same windows: 20/calendar_day replaces
+    10/calendar_day.
+    """
+    opt_out: NotRequired[list[str] | None]
+    """Categories that the user does not want. Their messages are refused, and scheduled ones
+    are dropped at their send time.
+    """
+    policy: NotRequired[str | None]
+    """The name of an existing policy, instead of default."""
+    quiet_hours: NotRequired[list[str] | None]
+    """Quiet hours of the user, beside those of the policy."""
+    time_zone: NotRequired[str | None]
+    """An IANA time zone, for quiet hours, and for calendar rules if the policy says so."""
+
+
+class SettingsPatch(TypedDict):
+    blocked: NotRequired[bool | None]
+    """Whether no more messages are accepted."""
+    categories: NotRequired[dict[str, list[str] | None] | None]
+    """All own rules of categories."""
+    contact: NotRequired[str | None]
+    """An e-mail address or an https: URL."""
+    limits: NotRequired[list[str] | None]
+    """All rules of the user's own."""
+    opt_out: NotRequired[list[str] | None]
+    """All categories that the user does not want."""
+    policy: NotRequired[str | None]
+    """The name of an existing policy."""
+    quiet_hours: NotRequired[list[str] | None]
+    """All quiet hours of the user."""
+    time_zone: NotRequired[str | None]
+    """An IANA time zone."""
+
+
+class Stats(TypedDict):
+    dead_letters: int
+    """Messages that were given up. The number may include a few that no longer are."""
+    failed_alerts: int
+    """Quota alerts and reports that were given up."""
+    oldest_overdue_seconds: float
+    """Seconds since the oldest entry of the schedule is due to go to the queue, or to be looked
+    after; 0 for none. More than half the horizon means that messages may be late.
+    """
+    pending: int
+    """Messages that have not ended, in the schedule and in the queue."""
+    queue: dict[str, int]
+    """Tasks in the queue by state: scheduled, pending, active, retry and archived. A message is
+    in the queue when it is due soon.
+    """
+    store: list[StoreMemory]
+    """The store's servers that report their memory."""
+    version: str
+    """The version of the program that answers."""
+
+
+class Status(TypedDict):
+    account: NotRequired[str]
+    """The account that is charged for the message; absent without accounts."""
+    attempts: NotRequired[int]
+    """The number of delivery attempts."""
+    body: NotRequired[str]
+    """Its body; absent where title is."""
+    campaign: NotRequired[str]
+    """Its campaign."""
+    category: NotRequired[str]
+    """Its category."""
+    data: NotRequired[dict[str, str]]
+    """Its data; absent where title is."""
+    delivered_at: NotRequired[str]
+    """When its delivery began."""
+    ended_at: NotRequired[str]
+    """When the message ended without being delivered."""
+    expires_at: NotRequired[str]
+    """A message that is still not sent then is dropped."""
+    history: NotRequired[list[HistoryEntry]]
+    """The last changes of the message, its accept and its end among them, at most 16, oldest
+    first; absent in lists. A delivery that is running is no change yet.
+    """
+    id: str
+    """The message's id."""
+    lateness_ms: NotRequired[int]
+    """Milliseconds from the promised time to delivered_at."""
+    metadata: NotRequired[dict[str, str]]
+    """Its metadata."""
+    moved_from: NotRequired[str]
+    """The send time before the last move."""
+    next_try_at: NotRequired[str]
+    """When a failed delivery is tried again."""
+    promised_at: NotRequired[str]
+    """The send time before the message was postponed or sent late, if it differs from send_at."""
+    provider_id: NotRequired[str]
+    """The provider's id of the message."""
+    reason: NotRequired[str]
+    """Why the message was dropped, given up or postponed, or why it is tried again."""
+    requested_at: NotRequired[str]
+    """The send time that was requested, if it differs from send_at."""
+    send_at: str
+    """The send time."""
+    shifted: NotRequired[bool]
+    """The message got the next free time instead of the requested one."""
+    status: str
+    """What became of the message.
+
+    scheduled, postponed, moved, sending, delivered, dropped, failed, uncertain, cancelled.
+    """
+    title: NotRequired[str]
+    """Its title; absent in lists, once it is erased, and for a key that may not see it."""
+    uncertain: NotRequired[bool]
+    """Whether an earlier attempt may have arrived."""
+    user: str
+    """The user's name."""
+
+
+class StoreMemory(TypedDict):
+    max_bytes: NotRequired[int]
+    """Its limit; absent if it has none."""
+    server: str
+    """Its address; empty if there is only one server."""
+    used_bytes: int
+    """Memory in use that counts towards the limit."""
+
+
+_Stretch = TypedDict("_Stretch", {
+    "from": "str",
+})
+
+
+class Stretch(_Stretch):
+    until: str
+    """The end, which is not included."""
+
+
+class Tier(TypedDict):
+    alert_at: NotRequired[list[int]]
+    """Percents of messages_per_day at which the account's contact is alerted; by default 80 and
+    100, empty is never.
+    """
+    lines_per_minute: NotRequired[int]
+    """Lines of batches in a minute, over all batches of the account; 0 is no limit. A bucket of
+    as many lines fills evenly, and a batch waits for it.
+    """
+    messages_per_day: NotRequired[int]
+    """Messages to be sent in each natural day of the account's time zone; 0 is no limit."""
+    messages_per_hour: NotRequired[int]
+    """Messages to be sent in each natural hour of the account's time zone; 0 is no limit."""
+    name: str
+    """1 to 64 of a-z 0-9 _ -"""
+    requests_per_day: NotRequired[int]
+    """Requests in each natural day in UTC, in the same three counters; 0 is no limit. If the
+    event that a request counts as has a time zone, the day is that zone's.
+    """
+    requests_per_minute: NotRequired[int]
+    """Requests in each natural minute, in three separate counters: those that submit, those
+    that read, and all others; 0 is no limit.
+    """
+
+
+class TierLimits(TypedDict):
+    alert_at: NotRequired[list[int] | None]
+    """Percents of messages_per_day at which the account's contact is alerted; by default 80 and
+    100, empty is never.
+    """
+    lines_per_minute: NotRequired[int | None]
+    """Lines of batches in a minute, over all batches of the account; 0 is no limit. A bucket of
+    as many lines fills evenly, and a batch waits for it.
+    """
+    messages_per_day: NotRequired[int | None]
+    """Messages to be sent in each natural day of the account's time zone; 0 is no limit."""
+    messages_per_hour: NotRequired[int | None]
+    """Messages to be sent in each natural hour of the account's time zone; 0 is no limit."""
+    requests_per_day: NotRequired[int | None]
+    """Requests in each natural day in UTC, in the same three counters; 0 is no limit. If the
+    event that a request counts as has a time zone, the day is that zone's.
+    """
+    requests_per_minute: NotRequired[int | None]
+    """Requests in each natural minute, in three separate counters: those that submit, those
+    that read, and all others; 0 is no limit.
+    """
+
+
+class TierRemoval(TypedDict):
+    outcome: str
+    """removed
+
+    removed.
+    """
+    tier: str
+    """The name of the tier."""
+
+
+class Tiers(TypedDict):
+    next_cursor: NotRequired[str]
+    """The cursor of the next page; absent if there are no more. The next page may be empty."""
+    tiers: list[Tier]
+    """By name."""
+
+
+_Usage = TypedDict("_Usage", {
+    "from": "str",
+})
+
+
+class Usage(_Usage):
+    at: str
+    """The time that the usage is about."""
+    blocked: NotRequired[bool]
+    """The user is blocked, so no time is free; absent if the user is not blocked."""
+    free: list[Stretch]
+    """Times in which a message would be accepted."""
+    more: NotRequired[bool]
+    """There are more messages than listed in sends."""
+    opted_out: NotRequired[bool]
+    """The user does not want the category, so no time is free; absent if the user wants it."""
+    quiet: NotRequired[list[Stretch]]
+    """Quiet hours in the timeline; absent if there are none."""
+    rules: list[RuleUsage]
+    """How full each rule is."""
+    sends: list[Conflict]
+    """Sent and scheduled messages, by time."""
+    to: str
+    """The end of the timeline, which is not included."""
+    user: str
+    """The user's name."""
+
+
+class UserQuota(TypedDict):
+    day: str
+    """The day that counts, such as 2026-11-22."""
+    limit: int
+    """Messages that the daily rule allows."""
+    threshold: int
+    """The percentage of limit that was reached."""
+    used: int
+    """Messages of that day when the threshold was reached."""
+    user: str
+    """The user's name."""
+
+
+class UserSettings(TypedDict):
+    blocked: bool
+    """Whether no more messages are accepted for the user."""
+    categories: dict[str, list[str] | None]
+    """The user's own rules of categories, by name. They replace the rules of the category with
+    the same windows; others apply beside those.
+    """
+    contact: str
+    """Who is alerted when a daily rule is full; empty for nobody."""
+    effective: EffectiveRules | None
+    """The rules that apply to the user. null if the policy does not exist: then nothing is
+    accepted.
+    """
+    limits: list[str]
+    """Rules that replace the policy's rules with the same windows."""
+    opt_out: list[str]
+    """Categories that the user does not want. Their messages are refused, and scheduled ones
+    are dropped at their send time.
+    """
+    policy: str
+    """The name of the user's policy; empty for default."""
+    quiet_hours: list[str]
+    """The user's own quiet hours, beside those of the policy."""
+    time_zone: str
+    """The user's IANA time zone; empty for the policy's."""
+    user: str
+    """The user's name."""
+
+
+class Users(TypedDict):
+    next_cursor: NotRequired[str]
+    """The cursor of the next page; absent if there are no more. The next page may be empty."""
+    users: list[ListedUser]
+    """In the order of the store, which is the same each time."""
+
+
+_Violation = TypedDict("_Violation", {
+    "from": "NotRequired[str]",
+})
+
+
+class Violation(_Violation):
+    category: NotRequired[str]
+    """The category whose messages the rule counts; absent if it counts all messages."""
+    conflicts: list[Conflict]
+    """Messages in the way, by time, at most 10."""
+    conflicts_total: int
+    """How many messages are in the way."""
+    kind: Literal["sliding", "calendar"]
+    """sliding: counts in every window of the length. calendar: counts in natural periods such
+    as days.
+    """
+    limit: int
+    """How many messages it allows in its window."""
+    rule: str
+    """The rule, as in the policy."""
+    until: NotRequired[str]
+    """The end, which is not included."""
+    window_seconds: NotRequired[int]
+    """The length of a sliding rule's window."""
+
+
+class VersionedPolicy(Policy):
+    """The same with its version."""
+
+    etag: str
+    """The version in quotes, for if_match."""
+
+
+class VersionedPolicyChange(PolicyChange):
+    """The same with its version."""
+
+    etag: str
+    """The version in quotes, for if_match."""
+
+
+class VersionedUserSettings(UserSettings):
+    """The same with its version."""
+
+    etag: str
+    """The version in quotes, for if_match."""

@@ -1,0 +1,482 @@
+// Written by "make clients" from the OpenAPI document. Do not edit it.
+
+import { Caller, segment } from "./caller.js";
+import type { CallOptions, ConditionalOptions, SubmitOptions, Versioned } from "./options.js";
+import type { Pages } from "./pages.js";
+import type * as api from "./schemas.js";
+
+/** The operations of the API, by the names that the OpenAPI document gives them. */
+export abstract class Operations extends Caller {
+  /**
+   * List the accounts.
+   *
+   * By name.
+   *
+   * Requires the scope admin.
+   */
+  listAccounts(query: api.ListAccountsQuery = {}, options: CallOptions = {}): Pages<api.Accounts, api.Account> {
+    return this.pages({ method: "GET", path: `/v1/accounts`, query: { ...query }, member: "accounts" }, options);
+  }
+
+  /**
+   * Create an account.
+   *
+   * Requires the scope admin.
+   */
+  createAccount(body: api.AccountDraft, options: CallOptions = {}): Promise<api.Account> {
+    return this.value({ method: "POST", path: `/v1/accounts`, body, once: true }, options);
+  }
+
+  /**
+   * Get an account.
+   *
+   * Requires the scope admin.
+   */
+  getAccount(account: string, options: CallOptions = {}): Promise<api.Account> {
+    return this.value({ method: "GET", path: `/v1/accounts/${segment("account", account)}` }, options);
+  }
+
+  /**
+   * Change an account.
+   *
+   * Takes effect within a second in every process. Messages that are already charged stay
+   * charged.
+   *
+   * Requires the scope admin.
+   */
+  changeAccount(account: string, body: api.AccountPatch, options: CallOptions = {}): Promise<api.Account> {
+    return this.value({ method: "PATCH", path: `/v1/accounts/${segment("account", account)}`, body }, options);
+  }
+
+  /**
+   * Add an API key to an account.
+   *
+   * The other keys stay valid. rotateAccountKey replaces one. Each request makes a key,
+   * repeated ones too.
+   *
+   * Requires the scope admin.
+   */
+  addAccountKey(account: string, body: api.KeyDraft, options: CallOptions = {}): Promise<api.NewKey> {
+    return this.value({ method: "POST", path: `/v1/accounts/${segment("account", account)}/keys`, body, once: true }, options);
+  }
+
+  /**
+   * Remove an API key.
+   *
+   * The key becomes invalid within a second in every process.
+   *
+   * Requires the scope admin.
+   */
+  removeAccountKey(account: string, key: string, options: CallOptions = {}): Promise<api.Account> {
+    return this.value({ method: "DELETE", path: `/v1/accounts/${segment("account", account)}/keys/${segment("key", key)}` }, options);
+  }
+
+  /**
+   * Replace an API key by a new one.
+   *
+   * Makes a key with the same scopes, which does not expire. The old key works for the overlap,
+   * unless it expires earlier, so that there is time to install the new one. Each request makes
+   * a key, repeated ones too; none lets the old key live longer.
+   *
+   * Requires the scope admin.
+   */
+  rotateAccountKey(account: string, key: string, body: api.KeyRotation, options: CallOptions = {}): Promise<api.NewKey> {
+    return this.value({ method: "POST", path: `/v1/accounts/${segment("account", account)}/keys/${segment("key", key)}/rotate`, body, once: true }, options);
+  }
+
+  /**
+   * Get how much of its quota an account has used.
+   *
+   * How many messages of the present hour and day are charged: those that were sent and those
+   * still scheduled, by their send times. Messages of later hours and days count there. If the
+   * tier limits requests per day, also how many of them are made.
+   *
+   * Requires the scope admin.
+   */
+  getAccountUsage(account: string, options: CallOptions = {}): Promise<api.AccountUsage> {
+    return this.value({ method: "GET", path: `/v1/accounts/${segment("account", account)}/usage` }, options);
+  }
+
+  /**
+   * List dead letters.
+   *
+   * Without their content, the oldest first.
+   *
+   * Requires the scope admin.
+   */
+  listDeadLetters(query: api.ListDeadLettersQuery = {}, options: CallOptions = {}): Pages<api.DeadLetters, api.Status> {
+    return this.pages({ method: "GET", path: `/v1/dead-letters`, query: { ...query }, member: "dead_letters" }, options);
+  }
+
+  /**
+   * Submit a message.
+   *
+   * Accepts a message if its send time is free under the user's rules. An accepted message is
+   * sent even if this server ends right after. With an id the request can be repeated, and the
+   * message is accepted once. Without an id the server generates one.
+   *
+   * Requires the scope submit.
+   */
+  submitMessage(body: api.Draft, options: SubmitOptions = {}): Promise<api.Outcome> {
+    return this.value({ method: "POST", path: `/v1/messages`, body, keyed: true }, options);
+  }
+
+  /**
+   * Check whether a message would be accepted.
+   *
+   * Answers like a submit, but stores nothing: another message can take the time a moment
+   * later.
+   *
+   * Requires the scope submit.
+   */
+  checkMessage(body: api.Draft, options: SubmitOptions = {}): Promise<api.Outcome> {
+    return this.value({ method: "POST", path: `/v1/messages/dry-run`, body, keyed: true }, options);
+  }
+
+  /**
+   * List the policies.
+   *
+   * By name.
+   *
+   * Requires the scope admin.
+   */
+  listPolicies(query: api.ListPoliciesQuery = {}, options: CallOptions = {}): Pages<api.Policies, api.Policy> {
+    return this.pages({ method: "GET", path: `/v1/policies`, query: { ...query }, member: "policies" }, options);
+  }
+
+  /**
+   * Delete a policy.
+   *
+   * Refused for the default policy, and with the code policy_in_use while settings of users
+   * name the policy: listUsers with policy= finds them. Its versions are kept for 30 days, and
+   * rollbackPolicy brings it back.
+   *
+   * Requires the scope admin.
+   */
+  deletePolicy(policy: string, options: ConditionalOptions = {}): Promise<api.PolicyDeletion> {
+    return this.value({ method: "DELETE", path: `/v1/policies/${segment("policy", policy)}` }, options);
+  }
+
+  /**
+   * Get a policy.
+   *
+   * In the form that applyPolicy accepts. With If-None-Match and the ETag that you have, the
+   * answer is 304 until the policy changes.
+   *
+   * Requires the scope admin.
+   */
+  getPolicy(policy: string, options: CallOptions = {}): Promise<api.Policy & Versioned> {
+    return this.versioned({ method: "GET", path: `/v1/policies/${segment("policy", policy)}` }, options);
+  }
+
+  /**
+   * Create or replace a policy.
+   *
+   * Takes effect within two seconds in every program. If anything in the policy is wrong,
+   * nothing is stored. A field that is left out gets its default, not its old value. Scheduled
+   * messages keep their places and are sent as promised: previewPolicy lists those that would
+   * not fit, and refitPolicy moves or cancels them. Applying the same policy again changes
+   * nothing, whatever version If-Match names.
+   *
+   * Requires the scope admin.
+   */
+  applyPolicy(policy: string, body: api.PolicyDocument, options: ConditionalOptions = {}): Promise<api.PolicyChange & Versioned> {
+    return this.versioned({ method: "PUT", path: `/v1/policies/${segment("policy", policy)}`, body }, options);
+  }
+
+  /**
+   * List scheduled messages that would not fit a policy.
+   *
+   * The policy is not applied, and nothing is changed. Each message that would not fit is a
+   * line. Messages are checked by time: a message fits if it breaks no rule together with the
+   * earlier ones that fit. A `progress` line comes first and then every second. The summary is
+   * the last line: `previewed` or `refitted`. If the request stops early, the summary covers
+   * what was checked, and the last line is a problem's outcome. The request ends with the
+   * connection. It uses at most half of the store's time, so only one runs at a time and others
+   * are answered with 429.
+   *
+   * Requires the scope admin.
+   */
+  previewPolicy(policy: string, body: api.PolicyDocument, options: CallOptions = {}): AsyncGenerator<api.RefitProgress | api.Misfit | api.RefitSummary, void, undefined> {
+    return this.lines({ method: "POST", path: `/v1/policies/${segment("policy", policy)}/preview`, body }, options);
+  }
+
+  /**
+   * Move or cancel scheduled messages that do not fit a policy.
+   *
+   * Uses the stored policy. It can be stopped at any time: the same request for the same
+   * version continues where it stopped. It begins two seconds after the first line, when every
+   * program follows the policy. Each message that does not fit is a line. A `progress` line
+   * comes first and then every second. The summary is the last line: `previewed` or `refitted`.
+   * If the request stops early, the summary covers what was checked, and the last line is a
+   * problem's outcome. The request ends with the connection. It uses at most half of the
+   * store's time, so only one runs at a time and others are answered with 429.
+   *
+   * Requires the scope admin.
+   */
+  refitPolicy(policy: string, query: api.RefitPolicyQuery, options: CallOptions = {}): AsyncGenerator<api.RefitProgress | api.Misfit | api.RefitSummary, void, undefined> {
+    return this.lines({ method: "POST", path: `/v1/policies/${segment("policy", policy)}/refit`, query: { ...query } }, options);
+  }
+
+  /**
+   * Store an earlier version of a policy again.
+   *
+   * Stores it under a new version, as applyPolicy would. A deleted policy comes back. If the
+   * policy is like that version already, nothing changes.
+   *
+   * Requires the scope admin.
+   */
+  rollbackPolicy(policy: string, body: api.PolicyRollback, options: ConditionalOptions = {}): Promise<api.PolicyChange & Versioned> {
+    return this.versioned({ method: "POST", path: `/v1/policies/${segment("policy", policy)}/rollback`, body }, options);
+  }
+
+  /**
+   * List the versions of a policy.
+   *
+   * With who stored each, and when. At most 100 are kept; those of a deleted policy, for 30
+   * days.
+   *
+   * Requires the scope admin.
+   */
+  listPolicyVersions(policy: string, options: CallOptions = {}): Promise<api.PolicyVersions> {
+    return this.value({ method: "GET", path: `/v1/policies/${segment("policy", policy)}/versions` }, options);
+  }
+
+  /**
+   * Get the state of the queue and the store.
+   *
+   * A part of /metrics, as JSON.
+   *
+   * Requires the scope admin.
+   */
+  getStats(options: CallOptions = {}): Promise<api.Stats> {
+    return this.value({ method: "GET", path: `/v1/stats` }, options);
+  }
+
+  /**
+   * List the tiers.
+   *
+   * By name.
+   *
+   * Requires the scope admin.
+   */
+  listTiers(query: api.ListTiersQuery = {}, options: CallOptions = {}): Pages<api.Tiers, api.Tier> {
+    return this.pages({ method: "GET", path: `/v1/tiers`, query: { ...query }, member: "tiers" }, options);
+  }
+
+  /**
+   * Remove a tier.
+   *
+   * Refused while an account has the tier: detail names one, and changeAccount gives it another
+   * tier or none. A tier that is in the settings of a worker comes back when that starts.
+   *
+   * Requires the scope admin.
+   */
+  removeTier(tier: string, options: CallOptions = {}): Promise<api.TierRemoval> {
+    return this.value({ method: "DELETE", path: `/v1/tiers/${segment("tier", tier)}` }, options);
+  }
+
+  /**
+   * Get a tier.
+   *
+   * Requires the scope admin.
+   */
+  getTier(tier: string, options: CallOptions = {}): Promise<api.Tier> {
+    return this.value({ method: "GET", path: `/v1/tiers/${segment("tier", tier)}` }, options);
+  }
+
+  /**
+   * Create or replace a tier.
+   *
+   * Takes effect for all its accounts within a second in every process. Messages that are
+   * already charged stay charged. If they are past a threshold of a lower quota, the accounts'
+   * contacts are alerted; the thresholds of a higher quota alert anew.
+   *
+   * Requires the scope admin.
+   */
+  setTier(tier: string, body: api.TierLimits, options: CallOptions = {}): Promise<api.Tier> {
+    return this.value({ method: "PUT", path: `/v1/tiers/${segment("tier", tier)}`, body }, options);
+  }
+
+  /**
+   * Get how much of its quota the key's account has used.
+   *
+   * How many messages of the present hour and day are charged: those that were sent and those
+   * still scheduled, by their send times. Messages of later hours and days count there. If the
+   * tier limits requests per day, also how many of them are made. Without a key there is no
+   * account, and the answer is 404.
+   *
+   * Requires the scope read.
+   */
+  getOwnUsage(options: CallOptions = {}): Promise<api.AccountUsage> {
+    return this.value({ method: "GET", path: `/v1/usage` }, options);
+  }
+
+  /**
+   * List users with settings.
+   *
+   * In the order of the store, which is not by name, and is the same each time. Users without
+   * settings are not listed.
+   *
+   * Requires the scope admin.
+   */
+  listUsers(query: api.ListUsersQuery = {}, options: CallOptions = {}): Pages<api.Users, api.ListedUser> {
+    return this.pages({ method: "GET", path: `/v1/users`, query: { ...query }, member: "users" }, options);
+  }
+
+  /**
+   * Remove a dead letter.
+   *
+   * Removes its content, its record and its id.
+   *
+   * Requires the scope admin.
+   */
+  purgeDeadLetter(user: string, id: string, options: CallOptions = {}): Promise<api.Outcome> {
+    return this.value({ method: "DELETE", path: `/v1/users/${segment("user", user)}/dead-letters/${segment("id", id)}` }, options);
+  }
+
+  /**
+   * Get a dead letter.
+   *
+   * A key with the scope admin sees title, body and data of other accounts' messages only with
+   * the scope content. Each such look is logged.
+   *
+   * Requires the scope admin.
+   */
+  getDeadLetter(user: string, id: string, query: api.GetDeadLetterQuery = {}, options: CallOptions = {}): Promise<api.Status> {
+    return this.value({ method: "GET", path: `/v1/users/${segment("user", user)}/dead-letters/${segment("id", id)}`, query: { ...query } }, options);
+  }
+
+  /**
+   * Send a dead letter again.
+   *
+   * Schedules it at the next free time of its user, with all its attempts. If that is not
+   * possible, it stays a dead letter.
+   *
+   * Requires the scope admin.
+   */
+  retryDeadLetter(user: string, id: string, options: CallOptions = {}): Promise<api.Outcome> {
+    return this.value({ method: "POST", path: `/v1/users/${segment("user", user)}/dead-letters/${segment("id", id)}/retry` }, options);
+  }
+
+  /**
+   * List a user's messages.
+   *
+   * By send time, with their statuses. The list has scheduled messages, late ones included, and
+   * sent messages as long as a rule can still count them. Cancelled, dropped and failed
+   * messages are listed at their planned send time as long as their records are kept. A key
+   * without the scope admin lists only the messages of its account.
+   *
+   * Requires the scope read.
+   */
+  listMessages(user: string, query: api.ListMessagesQuery = {}, options: CallOptions = {}): Pages<api.Messages, api.Listed> {
+    return this.pages({ method: "GET", path: `/v1/users/${segment("user", user)}/messages`, query: { ...query }, member: "messages" }, options);
+  }
+
+  /**
+   * Cancel a message.
+   *
+   * Possible until the message is being sent. This erases its content. Cancelling twice is no
+   * error, and sets replayed.
+   *
+   * Requires the scope submit.
+   */
+  cancelMessage(user: string, id: string, options: CallOptions = {}): Promise<api.Outcome> {
+    return this.value({ method: "DELETE", path: `/v1/users/${segment("user", user)}/messages/${segment("id", id)}` }, options);
+  }
+
+  /**
+   * Get a message and its status.
+   *
+   * The status is kept for a while after the message ended, by default 7 days. Title, body and
+   * data are shown until the message ends; a dead letter keeps them. A key with the scope admin
+   * sees title, body and data of other accounts' messages only with the scope content. Each
+   * such look is logged.
+   *
+   * Requires the scope read.
+   */
+  getMessage(user: string, id: string, options: CallOptions = {}): Promise<api.Status> {
+    return this.value({ method: "GET", path: `/v1/users/${segment("user", user)}/messages/${segment("id", id)}` }, options);
+  }
+
+  /**
+   * Move a message to another send time.
+   *
+   * Possible until the message is being sent. If the new time is not free, the message keeps
+   * the old one; with on_conflict shift it gets the next free time after the new one.
+   *
+   * Requires the scope submit.
+   */
+  moveMessage(user: string, id: string, body: api.MoveDraft, options: CallOptions = {}): Promise<api.Outcome> {
+    return this.value({ method: "PATCH", path: `/v1/users/${segment("user", user)}/messages/${segment("id", id)}`, body }, options);
+  }
+
+  /**
+   * Get the next free times of a user.
+   *
+   * Each time counts those before it as taken, so messages at all of them would be accepted.
+   *
+   * Requires the scope read.
+   */
+  getNextFree(user: string, query: api.GetNextFreeQuery = {}, options: CallOptions = {}): Promise<api.FreeTimes> {
+    return this.value({ method: "GET", path: `/v1/users/${segment("user", user)}/next-free`, query: { ...query } }, options);
+  }
+
+  /**
+   * Remove a user's settings.
+   *
+   * The user's messages stay as they are.
+   *
+   * Requires the scope admin.
+   */
+  clearUserSettings(user: string, options: ConditionalOptions = {}): Promise<api.UserSettings & Versioned> {
+    return this.versioned({ method: "DELETE", path: `/v1/users/${segment("user", user)}/settings` }, options);
+  }
+
+  /**
+   * Get a user's settings, and the rules that apply to the user.
+   *
+   * A user without settings has the rules of the default policy and the ETag "0".
+   *
+   * Requires the scope admin.
+   */
+  getUserSettings(user: string, options: CallOptions = {}): Promise<api.UserSettings & Versioned> {
+    return this.versioned({ method: "GET", path: `/v1/users/${segment("user", user)}/settings` }, options);
+  }
+
+  /**
+   * Change a user's settings.
+   *
+   * An absent field stays; a null or empty field is removed. Takes effect immediately.
+   *
+   * Requires the scope admin.
+   */
+  changeUserSettings(user: string, body: api.SettingsPatch, options: ConditionalOptions = {}): Promise<api.UserSettings & Versioned> {
+    return this.versioned({ method: "PATCH", path: `/v1/users/${segment("user", user)}/settings`, body }, options);
+  }
+
+  /**
+   * Replace a user's settings.
+   *
+   * Replaces all settings. Takes effect immediately.
+   *
+   * Requires the scope admin.
+   */
+  setUserSettings(user: string, body: api.SettingsDraft, options: ConditionalOptions = {}): Promise<api.UserSettings & Versioned> {
+    return this.versioned({ method: "PUT", path: `/v1/users/${segment("user", user)}/settings`, body }, options);
+  }
+
+  /**
+   * See how full a user's rules are, and which times are free.
+   *
+   * For a sliding rule this is the fullest window that contains the time, for a calendar rule
+   * the period that contains it. Sent and scheduled messages both count. Quiet hours are not
+   * free. Messages of other accounts have no ids. If there are more than 10,000 sends, only the
+   * first are listed and more is true.
+   *
+   * Requires the scope read.
+   */
+  getUsage(user: string, query: api.GetUsageQuery = {}, options: CallOptions = {}): Promise<api.Usage> {
+    return this.value({ method: "GET", path: `/v1/users/${segment("user", user)}/usage`, query: { ...query } }, options);
+  }
+}

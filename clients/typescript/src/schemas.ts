@@ -1,0 +1,1581 @@
+// Written by "make clients" from the OpenAPI document. Do not edit it.
+
+export type Open<Words extends string> = Words | (string & {});
+export interface components {
+    schemas: {
+        Account: {
+            /** @description Where quota alerts go: an e-mail address or an https: URL. */
+            contact?: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /** @description Whether its keys are refused. What it has submitted is still sent. */
+            disabled?: boolean;
+            /** @description The time zone before the last change, which counts until time_zone_from. */
+            former_time_zone?: string;
+            /** @description Its API keys without the secrets, the oldest first. */
+            keys: components["schemas"]["Key"][];
+            /** @description 1 to 64 of a-z 0-9 _ - */
+            name: string;
+            /** @description The local time of its daily report; absent if it gets none. */
+            report_at?: string;
+            /** @description Its tier; absent if nothing is limited. */
+            tier?: string;
+            /** @description The IANA time zone of the hours and days of its quota. */
+            time_zone: string;
+            /**
+             * Format: date-time
+             * @description From when the time zone counts: the end of the day that was under way when it was changed.
+             */
+            time_zone_from?: string;
+        };
+        AccountDraft: {
+            /** @description Where quota alerts go: an e-mail address or an https: URL. */
+            contact?: string | null;
+            /** @description 1 to 64 of a-z 0-9 _ - */
+            name: string;
+            /** @description Local time of a daily report, such as 08:00; by default there is none. */
+            report_at?: string | null;
+            /** @description The name of an existing tier; by default nothing is limited. */
+            tier?: string | null;
+            /** @description An IANA time zone, by default UTC. */
+            time_zone?: string | null;
+        };
+        AccountPatch: {
+            /** @description An e-mail address or an https: URL. */
+            contact?: string | null;
+            /** @description Whether its keys are refused. */
+            disabled?: boolean | null;
+            /** @description Local time of a daily report, such as 08:00. */
+            report_at?: string | null;
+            /** @description The name of an existing tier. */
+            tier?: string | null;
+            /** @description An IANA time zone. It counts from the end of the present day in the former one. */
+            time_zone?: string | null;
+        };
+        AccountUsage: {
+            /** @description The account's name. */
+            account: string;
+            /** @description The present day, in the account's time zone. */
+            day: components["schemas"]["QuotaUsage"];
+            /** @description The present hour. */
+            hour: components["schemas"]["QuotaUsage"];
+            /**
+             * Format: date-time
+             * @description The time that was looked at, by the store's clock.
+             */
+            now: string;
+            /** @description The requests of the present day; absent if the tier has no limit for them. */
+            requests?: components["schemas"]["RequestsUsage"];
+            /** @description Its tier; absent if nothing is limited. */
+            tier?: string;
+        };
+        Accounts: {
+            /** @description By name. */
+            accounts: components["schemas"]["Account"][];
+            /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
+            next_cursor?: string;
+        };
+        Category: {
+            /** @description Dates on which none of its messages are sent, in place of the policy's blackouts. */
+            blackouts?: string[];
+            /** @description Whether its messages count in the policy's rules. Only an exempt category may have false. */
+            counts?: boolean;
+            /** @description Whether rules and quiet hours do not apply to its messages. */
+            exempt?: boolean;
+            /** @description The only hours at which its messages are sent, in place of the policy's only. */
+            only?: string[];
+            /** @description When none of its messages are sent, in place of the policy's quiet_hours. */
+            quiet_hours?: string[];
+            /** @description Rules that count only messages of the category, at most one for each window, in addition to those of the policy. */
+            rules?: string[];
+            /** @description How many messages of the category all users of the policy together get in a minute or an hour of UTC, by their send times: 500/minute. Empty for no limit. An exempt category has none. */
+            throttle?: string;
+        };
+        CategoryDocument: {
+            /** @description Dates on which none of its messages are sent, in place of the policy's blackouts. */
+            blackouts?: string[] | null;
+            /** @description Whether its messages count in the policy's rules. Only an exempt category may have false. */
+            counts?: boolean | null;
+            /** @description Whether rules and quiet hours do not apply to its messages. */
+            exempt?: boolean | null;
+            /** @description The only hours at which its messages are sent, in place of the policy's only. */
+            only?: string[] | null;
+            /** @description When none of its messages are sent, in place of the policy's quiet_hours. */
+            quiet_hours?: string[] | null;
+            /** @description Rules that count only messages of the category, at most one for each window, in addition to those of the policy. */
+            rules?: string[] | null;
+            /** @description How many messages of the category all users of the policy together get in a minute or an hour of UTC, by their send times: 500/minute. Empty for no limit. An exempt category has none. */
+            throttle?: string | null;
+        };
+        CategoryQuiet: {
+            /** @description The category's name. */
+            category: string;
+            /** @description When none of its messages are sent. */
+            quiet_hours: string[];
+        };
+        Change: {
+            /** @description The blackout dates then; absent for those of the policy. */
+            blackouts?: string[];
+            /** @description All categories then; absent for those of the policy. */
+            categories?: {
+                [key: string]: components["schemas"]["Category"];
+            };
+            /** @description The first send time: RFC 3339, or a date, which begins at midnight in the policy's time zone; absent for no begin. */
+            from?: string;
+            /** @description The only hours then; absent for those of the policy. */
+            only?: string[];
+            /** @description The quiet hours then; absent for those of the policy. */
+            quiet_hours?: string[];
+            /** @description The rules then; absent for those of the policy. */
+            rules?: string[];
+            /** @description The end of the send times, which is not included; absent for no end. */
+            until?: string;
+        };
+        ChangeDocument: {
+            /** @description The blackout dates then; absent for those of the policy. */
+            blackouts?: string[] | null;
+            /** @description All categories then; absent for those of the policy. */
+            categories?: {
+                [key: string]: components["schemas"]["CategoryDocument"];
+            } | null;
+            /** @description The first send time: RFC 3339, or a date, which begins at midnight in the policy's time zone; absent for no begin. */
+            from?: string | null;
+            /** @description The only hours then; absent for those of the policy. */
+            only?: string[] | null;
+            /** @description The quiet hours then; absent for those of the policy. */
+            quiet_hours?: string[] | null;
+            /** @description The rules then; absent for those of the policy. */
+            rules?: string[] | null;
+            /** @description The end of the send times, which is not included; absent for no end. */
+            until?: string | null;
+        };
+        /** @description Why the message was kept. */
+        Code: Open<"already_exists" | "blocked" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
+        Conflict: {
+            /** @description The message's id; absent if it belongs to another account. */
+            id?: string;
+            /**
+             * Format: date-time
+             * @description The send time.
+             */
+            send_at: string;
+        };
+        DeadLetters: {
+            /** @description By the time they ended, the oldest first. */
+            dead_letters: components["schemas"]["Status"][];
+            /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
+            next_cursor?: string;
+        };
+        Draft: {
+            /** @description See title. */
+            body?: string | null;
+            /** @description 1 to 64 of a-z A-Z 0-9 . _ - What the message belongs to, which can be counted, listed, paused, moved and cancelled as a whole. */
+            campaign?: string | null;
+            /** @description 1 to 64 of a-z 0-9 _ - */
+            category?: string | null;
+            /** @description Texts by name, for the app that shows the message. */
+            data?: {
+                [key: string]: string;
+            } | null;
+            /** @description RFC 3339: a message that is still not sent then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted. */
+            expires_at?: string | Date | null;
+            /** @description Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one. */
+            id?: string | null;
+            /** @description Texts by name, the caller's own: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended. */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift.
+             * @enum {string|null}
+             */
+            on_conflict?: "refuse" | "shift" | "" | null;
+            /** @description When it is sent: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow. */
+            send_at: string | Date;
+            /** @description RFC 3339: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed. */
+            shift_until?: string | Date | null;
+            /** @description Title, body and data have at most 4,096 bytes together. Title or body is required. */
+            title?: string | null;
+            /** @description The receiver: 1 to 256 bytes of UTF-8 without control characters. */
+            user: string;
+        };
+        EffectiveRule: {
+            /** @description The category whose messages the rule counts; absent if it counts all messages. */
+            category?: string;
+            /**
+             * @description policy, or user if it is in the user's settings.
+             * @enum {string}
+             */
+            from: "policy" | "user";
+            /** @description The policy's rule that it replaces; absent of a user's limit that applies beside the policy's rules, since the policy has none of its window. */
+            replaces?: string;
+            /** @description The rule, as in the policy. */
+            rule: string;
+        };
+        EffectiveRules: {
+            /** @description What changes for the send times of some dates. */
+            changes?: string[];
+            /** @description Categories to which no rule applies. */
+            exempt?: components["schemas"]["ExemptCategory"][];
+            /** @description Categories that the user does not want. */
+            opt_out?: string[];
+            /** @description The name of the policy. */
+            policy: string;
+            /** @description When nothing is sent of categories with quiet times of their own. */
+            quiet?: components["schemas"]["CategoryQuiet"][];
+            /** @description When nothing is sent, except messages of categories in quiet: hours, allowed hours after the word only, and dates after the word blackout. */
+            quiet_hours: string[];
+            /** @description The time zone of the quiet hours. */
+            quiet_time_zone: string;
+            /** @description All rules; those of categories come last. */
+            rules: components["schemas"]["EffectiveRule"][];
+            /** @description The time zone in which calendar rules count. */
+            time_zone: string;
+            /**
+             * Format: int64
+             * @description The version of the policy.
+             */
+            version: number;
+        };
+        ExemptCategory: {
+            /** @description The category's name. */
+            category: string;
+            /** @description Whether its messages count in the policy's rules. */
+            counts: boolean;
+        };
+        FreeTime: {
+            /**
+             * Format: date-time
+             * @description A time that is free.
+             */
+            free_at: string;
+            /** @description The user's name. */
+            user: string;
+        };
+        FreeTimes: {
+            /** @description Fewer than requested if no more are free within the reach. */
+            times: components["schemas"]["FreeTime"][];
+        };
+        /** @description The query of getDeadLetter. */
+        GetDeadLetterQuery: {
+            /** @description Shows title, body and data too. Those of another account's message need the scope content. */
+            content?: boolean;
+        };
+        /** @description The query of getNextFree. */
+        GetNextFreeQuery: {
+            /** @description The messages' category, whose rules apply too. */
+            category?: string;
+            /** @description Number of times. */
+            count?: number;
+            /** @description Time to look from; by default now. RFC 3339, or now; a + is written %2B. */
+            from?: string | Date;
+        };
+        /** @description The query of getUsage. */
+        GetUsageQuery: {
+            /** @description Time to look at; by default now. RFC 3339, or now; a + is written %2B. */
+            at?: string | Date;
+            /** @description Includes the rules of this category, and the times that are free for its messages. */
+            category?: string;
+            /** @description First time of the timeline; by default 12 hours before at. RFC 3339, or now; a + is written %2B. */
+            from?: string | Date;
+            /** @description Where the timeline ends, up to 32 days later; by default 12 hours after at. RFC 3339, or now; a + is written %2B. */
+            to?: string | Date;
+        };
+        HistoryEntry: {
+            /**
+             * Format: date-time
+             * @description When it changed. A delivered message was delivered when its delivery began.
+             */
+            at: string;
+            /**
+             * Format: int64
+             * @description The number of the delivery that failed, was taken over or ended the message.
+             */
+            attempt?: number;
+            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters. */
+            change: Open<"accepted" | "moved" | "postponed" | "retry" | "taken_over" | "revived" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
+            /**
+             * Format: date-time
+             * @description The send time before the change.
+             */
+            former_send_at?: string;
+            /** @description Why; as the reason of a status. One of more than some 20 bytes may be cut. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description The send time after the change; with retry, when delivery is tried again.
+             */
+            send_at?: string;
+        };
+        Key: {
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the key expires; absent for never.
+             */
+            expires_at?: string;
+            /** @description The key's id, which is not secret. */
+            id: string;
+            /** @description What the key may be used for: submit, read, admin, content. */
+            scopes: string[];
+        };
+        KeyDraft: {
+            /** @description RFC 3339: when the key expires; by default never. */
+            expires_at?: string | Date | null;
+            /** @description What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows the content of other accounts' messages. Only a key that has it can give it. */
+            scopes?: ("submit" | "read" | "admin" | "content")[] | null;
+        };
+        KeyRotation: {
+            /** @description How long the old key still works, such as 1h or 7d: by default 1d, at most 366d. 0 ends it at once. */
+            overlap?: string | null;
+        };
+        /** @description The query of listAccounts. */
+        ListAccountsQuery: {
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description Accounts a page. */
+            limit?: number;
+        };
+        /** @description The query of listDeadLetters. */
+        ListDeadLettersQuery: {
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description Dead letters a page. */
+            limit?: number;
+            /** @description Only those to this user. */
+            user?: string;
+        };
+        /** @description The query of listMessages. */
+        ListMessagesQuery: {
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description First send time; by default the oldest that is kept. RFC 3339, or now; a + is written %2B. */
+            from?: string | Date;
+            /** @description Messages a page. */
+            limit?: number;
+            /** @description Send time to stop before; by default the end of the list. RFC 3339, or now; a + is written %2B. */
+            to?: string | Date;
+        };
+        /** @description The query of listPolicies. */
+        ListPoliciesQuery: {
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description Policies a page. */
+            limit?: number;
+        };
+        /** @description The query of listTiers. */
+        ListTiersQuery: {
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description Tiers a page. */
+            limit?: number;
+        };
+        /** @description The query of listUsers. */
+        ListUsersQuery: {
+            /** @description Only blocked users. */
+            blocked?: boolean;
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description Users a page. */
+            limit?: number;
+            /** @description Only users whose settings name this policy. */
+            policy?: string;
+        };
+        Listed: {
+            /**
+             * Format: int64
+             * @description The number of delivery attempts.
+             */
+            attempts?: number;
+            /** @description Its campaign. */
+            campaign?: string;
+            /** @description The message's id. */
+            id: string;
+            /** @description Its metadata. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Why the message was dropped, given up or postponed, or why it is tried again. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description The send time.
+             */
+            send_at: string;
+            /** @description What became of the message. */
+            status?: Open<"scheduled" | "postponed" | "moved" | "sending" | "delivered" | "dropped" | "failed" | "uncertain" | "cancelled">;
+            /** @description The user's name. */
+            user: string;
+        };
+        ListedUser: {
+            /** @description Whether no more messages are accepted for the user. */
+            blocked?: boolean;
+            /** @description Who is alerted when a daily rule is full. */
+            contact?: string;
+            /** @description Rules that replace the policy's rules with the same windows. */
+            limits?: string[];
+            /** @description The name of the user's policy; absent for default. */
+            policy?: string;
+            /** @description The user's IANA time zone. */
+            time_zone?: string;
+            /** @description Only a newer program can read the settings. */
+            unreadable?: boolean;
+            /** @description The user's name. */
+            user: string;
+        };
+        Messages: {
+            /** @description By send time, then id. */
+            messages: components["schemas"]["Listed"][];
+            /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
+            next_cursor?: string;
+        };
+        Misfit: {
+            /** @description The rule that the message would break, after the name of the category if it has one; or quiet_hours. */
+            breaks: string;
+            /** @description Its category. */
+            category?: string;
+            /** @description Why the message was kept. */
+            code?: components["schemas"]["Code"];
+            /** @description A sentence for a person. */
+            detail: string;
+            /** @description The message's id. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description The send time that did not fit.
+             */
+            moved_from?: string;
+            /** @description misfit in a preview; otherwise moved, cancelled, kept if nothing could be done, or gone if it was sent, moved or cancelled meanwhile. */
+            outcome: Open<"misfit" | "moved" | "cancelled" | "kept" | "gone">;
+            /** @description The quiet hours that contain the send time. */
+            quiet_hours?: components["schemas"]["QuietHours"];
+            /**
+             * Format: date-time
+             * @description The send time; of a moved message, the new one.
+             */
+            send_at: string;
+            /** @description The user's name. */
+            user: string;
+        };
+        MoveDraft: {
+            /**
+             * @description What to do if the new time is not free: refuse, so the message keeps the old one, or shift it to the next free time. By default refuse.
+             * @enum {string|null}
+             */
+            on_conflict?: "refuse" | "shift" | "" | null;
+            /** @description The new send time: RFC 3339 with zone, or now. */
+            send_at: string | Date;
+            /** @description RFC 3339: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift. */
+            shift_until?: string | Date | null;
+        };
+        NewKey: {
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the key expires; absent for never.
+             */
+            expires_at?: string;
+            /** @description The key's id, which is not secret. */
+            id: string;
+            /** @description The secret key, which is shown only once. */
+            key: string;
+            /** @description What the key may be used for: submit, read, admin, content. */
+            scopes: string[];
+        };
+        Notice: {
+            /** @description The day that counts, such as 2026-11-22, in time_zone. */
+            day?: string;
+            /** @description The event whose limit counts. Only with the kind event_limit. */
+            event?: string;
+            /** @description The same at every attempt. */
+            id: string;
+            /** @description Whose calls the event counts: the account, for the events of the API. Only with the kind event_limit. */
+            key?: string;
+            /** @description account_quota, user_quota, user_quota_digest, daily_report or event_limit. */
+            kind: Open<"account_quota" | "user_quota" | "user_quota_digest" | "daily_report" | "event_limit">;
+            /**
+             * Format: int64
+             * @description Messages that the day's quota or rule allows, or calls that the event's limit allows. Only in alerts.
+             */
+            limit?: number;
+            /**
+             * Format: int64
+             * @description Users of a digest beyond users.
+             */
+            more?: number;
+            /** @description The policy of that rule. */
+            policy?: string;
+            /** @description Only in a daily report. */
+            report?: components["schemas"]["Report"];
+            /** @description The user's daily rule that counts, such as 10/calendar_day; of an event, its limit, such as 100/calendar_hour. */
+            rule?: string;
+            /** @description When the period of the event's limit began, RFC 3339 in time_zone. Only with the kind event_limit. */
+            since?: string;
+            /** @description What it is about: the account or the user; in a digest, the policy; of an event, the event and the key, such as submit/acme. */
+            subject: string;
+            /**
+             * Format: int64
+             * @description The percentage of limit that was reached. Only in alerts.
+             */
+            threshold?: number;
+            /** @description The IANA zone of the day; absent for UTC. */
+            time_zone?: string;
+            /** @description When that period ends. Only with the kind event_limit. */
+            until?: string;
+            /**
+             * Format: int64
+             * @description Messages of that day, or calls of the event, when the threshold was reached. Only in alerts.
+             */
+            used?: number;
+            /** @description The users of a digest. */
+            users?: components["schemas"]["UserQuota"][];
+        };
+        Outcome: {
+            /** @description What is wrong, as a word for programs. */
+            code?: components["schemas"]["Code"];
+            /** @description A sentence for a person. */
+            detail?: string;
+            /** @description The field or parameter that is wrong. If several are wrong, this is the first and detail names all. */
+            field?: string;
+            /** @description The message was recorded, but is older than any rule looks back. */
+            forgotten?: boolean;
+            /** @description The message's id. */
+            id?: string;
+            /**
+             * Format: int64
+             * @description The line of a batch, from 1.
+             */
+            line?: number;
+            /**
+             * Format: date-time
+             * @description The send time before the last move.
+             */
+            moved_from?: string;
+            /**
+             * Format: date-time
+             * @description The next free time; absent if there is none, or in a batch with without_free_times.
+             */
+            next_free_at?: string;
+            /** @description What was done. With refused, invalid and error nothing was done. */
+            outcome: Open<"accepted" | "cancelled" | "moved" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            /**
+             * Format: date-time
+             * @description The last free time before the requested one that is not in the past; absent if there is none.
+             */
+            previous_free_at?: string;
+            /** @description The quiet hours that contain the send time, with the code quiet_hours. */
+            quiet_hours?: components["schemas"]["QuietHours"];
+            /** @description The request is a repetition, and this is the answer to the first one. */
+            replayed?: boolean;
+            /**
+             * Format: date-time
+             * @description The send time that was requested, if it differs from send_at.
+             */
+            requested_at?: string;
+            /**
+             * Format: date-time
+             * @description When the quota that is used up starts again.
+             */
+            resets_at?: string;
+            /**
+             * Format: int64
+             * @description Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved again.
+             */
+            retry_after_seconds?: number;
+            /**
+             * Format: date-time
+             * @description The send time.
+             */
+            send_at?: string;
+            /** @description The message got the next free time instead of the requested one. */
+            shifted?: boolean;
+            /** @description The user's name. */
+            user?: string;
+            /** @description Every rule that the message would break, in the order of the policy. */
+            violations?: components["schemas"]["Violation"][];
+        };
+        Policies: {
+            /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
+            next_cursor?: string;
+            /** @description By name. */
+            policies: components["schemas"]["Policy"][];
+            /** @description Names of policies of this page that only a newer program can read. */
+            unreadable?: string[];
+        };
+        Policy: {
+            /** @description Percents of a user's daily rule at which an alert is raised, 1 to 100; by default 80 and 100, empty is never. */
+            alert_at?: number[];
+            /** @description Who receives a list of users that reached such a percentage, once an hour: an e-mail address or an https: URL. */
+            alert_to?: string;
+            /** @description Dates on which nothing is sent, in the user's time zone: 2027-01-01, 12-25 for every year, 2027-04-02..2027-04-05, or the name of a calendar. */
+            blackouts?: string[];
+            /** @description Lists of dates by name, which blackouts can name. A name begins with a letter. */
+            calendars?: {
+                [key: string]: string[] | null;
+            };
+            /** @description Rules for messages of a category, by its name. */
+            categories?: {
+                [key: string]: components["schemas"]["Category"];
+            };
+            /** @description Changes for the send times of some dates, at most one to each time. */
+            changes?: components["schemas"]["Change"][];
+            /** @description 1 to 64 of a-z 0-9 _ - A request may leave it out, since it is in the address. */
+            name?: string;
+            /**
+             * @description refuse or shift, for a message without its own on_conflict whose time is not free; by default refuse.
+             * @enum {string}
+             */
+            on_conflict?: "refuse" | "shift";
+            /** @description The only hours at which anything is sent, in the user's time zone: 09:00-20:00; by default all. */
+            only?: string[];
+            /** @description When nothing is sent, in the user's time zone: 22:00-08:00, or sat,sun 00:00-24:00. */
+            quiet_hours?: string[];
+            /** @description How far ahead a send time may lie: 1s to 366d, such as 30d or 36h; by default as far as the program allows. */
+            reach?: string;
+            /** @description At least one rule, such as 5/hour or 10/calendar_day, and at most one for each window. A message must fit all. */
+            rules: string[];
+            /** @description The IANA time zone of calendar rules and quiet hours; by default UTC. */
+            time_zone?: string;
+            /**
+             * @description refuse or allow, for a message of a category that the policy does not name; by default refuse if it names any.
+             * @enum {string}
+             */
+            unknown_categories?: "refuse" | "allow";
+            /** @description Whether calendar rules count in the user's own time zone, if it is set. */
+            user_time_zone?: boolean;
+            /**
+             * Format: int64
+             * @description Differs after each change. Ignored in a request: If-Match names the version to replace.
+             */
+            version?: number;
+        };
+        PolicyChange: {
+            /** @description Whether the policy changed. Then its version changed too. */
+            changed: boolean;
+            /** @description What is stored now. */
+            new: components["schemas"]["Policy"];
+            /** @description What was stored before; absent if there was nothing. */
+            old?: components["schemas"]["Policy"];
+        };
+        PolicyDeletion: {
+            /** @description deleted */
+            outcome: Open<"deleted">;
+            /** @description The name of the policy. */
+            policy: string;
+        };
+        PolicyDocument: {
+            /** @description Percents of a user's daily rule at which an alert is raised, 1 to 100; by default 80 and 100, empty is never. */
+            alert_at?: number[] | null;
+            /** @description Who receives a list of users that reached such a percentage, once an hour: an e-mail address or an https: URL. */
+            alert_to?: string | null;
+            /** @description Dates on which nothing is sent, in the user's time zone: 2027-01-01, 12-25 for every year, 2027-04-02..2027-04-05, or the name of a calendar. */
+            blackouts?: string[] | null;
+            /** @description Lists of dates by name, which blackouts can name. A name begins with a letter. */
+            calendars?: {
+                [key: string]: string[] | null;
+            } | null;
+            /** @description Rules for messages of a category, by its name. */
+            categories?: {
+                [key: string]: components["schemas"]["CategoryDocument"];
+            } | null;
+            /** @description Changes for the send times of some dates, at most one to each time. */
+            changes?: components["schemas"]["ChangeDocument"][] | null;
+            /** @description 1 to 64 of a-z 0-9 _ - A request may leave it out, since it is in the address. */
+            name?: string | null;
+            /**
+             * @description refuse or shift, for a message without its own on_conflict whose time is not free; by default refuse.
+             * @enum {string|null}
+             */
+            on_conflict?: "refuse" | "shift" | "" | null;
+            /** @description The only hours at which anything is sent, in the user's time zone: 09:00-20:00; by default all. */
+            only?: string[] | null;
+            /** @description When nothing is sent, in the user's time zone: 22:00-08:00, or sat,sun 00:00-24:00. */
+            quiet_hours?: string[] | null;
+            /** @description How far ahead a send time may lie: 1s to 366d, such as 30d or 36h; by default as far as the program allows. */
+            reach?: string | null;
+            /** @description At least one rule, such as 5/hour or 10/calendar_day, and at most one for each window. A message must fit all. */
+            rules: string[];
+            /** @description The IANA time zone of calendar rules and quiet hours; by default UTC. */
+            time_zone?: string | null;
+            /**
+             * @description refuse or allow, for a message of a category that the policy does not name; by default refuse if it names any.
+             * @enum {string|null}
+             */
+            unknown_categories?: "refuse" | "allow" | "" | null;
+            /** @description Whether calendar rules count in the user's own time zone, if it is set. */
+            user_time_zone?: boolean | null;
+            /**
+             * Format: int64
+             * @description Differs after each change. Ignored in a request: If-Match names the version to replace.
+             */
+            version?: number | null;
+        };
+        PolicyRollback: {
+            /**
+             * Format: int64
+             * @description The version to store again, of those that listPolicyVersions returns.
+             */
+            version: number;
+        };
+        PolicyVersion: {
+            /**
+             * Format: date-time
+             * @description When it was stored.
+             */
+            at: string;
+            /** @description Who stored it: "account" and a name, or the user of a command; absent if that is unknown. */
+            by?: string;
+            /** @description The policy was deleted then. */
+            deleted?: boolean;
+            /** @description What was stored; absent of a deletion, and if only a newer program can read it. */
+            policy?: components["schemas"]["Policy"];
+            /**
+             * Format: int64
+             * @description The version, for rollbackPolicy.
+             */
+            version: number;
+        };
+        PolicyVersions: {
+            /** @description The newest first, at most 100. */
+            versions: components["schemas"]["PolicyVersion"][];
+        };
+        Problem: {
+            /** @description What is wrong, as a word for programs. */
+            code?: components["schemas"]["Code"];
+            /** @description A sentence for a person. */
+            detail?: string;
+            /** @description The field or parameter that is wrong. If several are wrong, this is the first and detail names all. */
+            field?: string;
+            /** @description The message was recorded, but is older than any rule looks back. */
+            forgotten?: boolean;
+            /** @description The message's id. */
+            id?: string;
+            /** @description The request's id, as X-Request-Id has it. */
+            instance?: string;
+            /**
+             * Format: int64
+             * @description The line of a batch, from 1.
+             */
+            line?: number;
+            /**
+             * Format: date-time
+             * @description The send time before the last move.
+             */
+            moved_from?: string;
+            /**
+             * Format: date-time
+             * @description The next free time; absent if there is none, or in a batch with without_free_times.
+             */
+            next_free_at?: string;
+            /** @description What was done. With refused, invalid and error nothing was done. */
+            outcome: Open<"accepted" | "cancelled" | "moved" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            /**
+             * Format: date-time
+             * @description The last free time before the requested one that is not in the past; absent if there is none.
+             */
+            previous_free_at?: string;
+            /** @description The quiet hours that contain the send time, with the code quiet_hours. */
+            quiet_hours?: components["schemas"]["QuietHours"];
+            /** @description The request is a repetition, and this is the answer to the first one. */
+            replayed?: boolean;
+            /**
+             * Format: date-time
+             * @description The send time that was requested, if it differs from send_at.
+             */
+            requested_at?: string;
+            /**
+             * Format: date-time
+             * @description When the quota that is used up starts again.
+             */
+            resets_at?: string;
+            /**
+             * Format: int64
+             * @description Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved again.
+             */
+            retry_after_seconds?: number;
+            /**
+             * Format: date-time
+             * @description The send time.
+             */
+            send_at?: string;
+            /** @description The message got the next free time instead of the requested one. */
+            shifted?: boolean;
+            /**
+             * Format: int64
+             * @description The HTTP status.
+             */
+            status: number;
+            /** @description The kind of problem in a few words. */
+            title: string;
+            /** @description Names the kind of problem, by its code: /problems/send_limit. */
+            type: string;
+            /** @description The user's name. */
+            user?: string;
+            /** @description Every rule that the message would break, in the order of the policy. */
+            violations?: components["schemas"]["Violation"][];
+        };
+        QuietHours: {
+            /**
+             * Format: date-time
+             * @description The begin.
+             */
+            from: string;
+            /** @description The quiet hours as in the policy. */
+            hours: string;
+            /** @description The IANA time zone of the quiet hours. */
+            time_zone: string;
+            /**
+             * Format: date-time
+             * @description The end, which is not included.
+             */
+            until: string;
+        };
+        QuotaUsage: {
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description Messages that the tier allows in it; absent if there is no limit.
+             */
+            limit?: number;
+            /**
+             * Format: int64
+             * @description Messages left; absent if there is no limit.
+             */
+            remaining?: number;
+            /**
+             * Format: date-time
+             * @description When it ends, and the next one begins with nothing used.
+             */
+            until: string;
+            /**
+             * Format: int64
+             * @description Messages charged in it so far, by their send times: sent, or still scheduled.
+             */
+            used: number;
+        };
+        RefitBaseline: {
+            /**
+             * Format: int64
+             * @description Users with messages that do not fit it.
+             */
+            misfit_users: number;
+            /**
+             * Format: int64
+             * @description Messages that do not fit it.
+             */
+            misfits: number;
+            /** @description Messages that do not fit it, by the rule that they would break. */
+            misfits_by_rule: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description The version of the stored policy.
+             */
+            version: number;
+        };
+        /** @description The query of refitPolicy. */
+        RefitPolicyQuery: {
+            /**
+             * @description shift moves each message to its next free time before it expires. cancel cancels it.
+             * @enum {string}
+             */
+            then: "shift" | "cancel";
+        };
+        RefitProgress: {
+            /**
+             * @description progress
+             * @enum {string}
+             */
+            outcome: "progress";
+            /**
+             * Format: int64
+             * @description The number of parts of the store.
+             */
+            partitions: number;
+            /**
+             * Format: int64
+             * @description Parts of the store that are done, including those of an earlier run.
+             */
+            partitions_done: number;
+        };
+        RefitSummary: {
+            /** @description The same of the policy that is stored, in a preview of another one. */
+            baseline?: components["schemas"]["RefitBaseline"];
+            /**
+             * Format: int64
+             * @description Messages that were cancelled.
+             */
+            cancelled?: number;
+            /**
+             * Format: int64
+             * @description The part of the store at which it continued after an earlier run, whose figures it includes.
+             */
+            first_partition?: number;
+            /**
+             * Format: int64
+             * @description Messages that were sent, moved or cancelled meanwhile.
+             */
+            gone?: number;
+            /**
+             * Format: int64
+             * @description Messages for which nothing could be done: they are sent as promised.
+             */
+            kept?: number;
+            /**
+             * Format: int64
+             * @description Users with a limit of their own that replaces no rule of the policy, and applies beside its rules.
+             */
+            limit_users?: number;
+            /**
+             * Format: int64
+             * @description Users with messages that do not fit.
+             */
+            misfit_users: number;
+            /**
+             * Format: int64
+             * @description Messages that do not fit.
+             */
+            misfits: number;
+            /** @description Messages that do not fit, by the rule that they would break. */
+            misfits_by_rule: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description Messages that were moved.
+             */
+            moved?: number;
+            /**
+             * Format: int64
+             * @description The next part of the store. When all are done, the number of parts.
+             */
+            next_partition: number;
+            /**
+             * @description previewed or refitted. The summary is the last line, or the line before an error.
+             * @enum {string}
+             */
+            outcome: "previewed" | "refitted";
+            /** @description The name of the policy. */
+            policy: string;
+            /**
+             * Format: int64
+             * @description Their messages that were checked.
+             */
+            reservations: number;
+            /**
+             * @description What was done: shift or cancel; absent in a preview.
+             * @enum {string}
+             */
+            then?: "shift" | "cancel";
+            /**
+             * Format: int64
+             * @description Users that were skipped, since their settings name a policy that does not exist.
+             */
+            unclear_users?: number;
+            /**
+             * Format: int64
+             * @description Users of the policy with scheduled messages.
+             */
+            users: number;
+            /**
+             * Format: int64
+             * @description The version of the policy; absent in a preview.
+             */
+            version?: number;
+        };
+        Report: {
+            /**
+             * Format: int64
+             * @description Submits accepted on that day, for whatever day.
+             */
+            accepted: number;
+            /**
+             * Format: int64
+             * @description Messages cancelled on that day.
+             */
+            cancelled: number;
+            /**
+             * Format: int64
+             * @description Messages dropped on that day, because they expired.
+             */
+            dropped: number;
+            /**
+             * Format: int64
+             * @description Messages given up on that day, as the provider refused them or they may have arrived. They are dead letters.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Messages sent after the tolerance, which `sent` includes.
+             */
+            late: number;
+            /** @description Submits refused on that day, by rule, or by code if it was no rule. */
+            refused?: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description Dead letters that wait again since that day.
+             */
+            retried: number;
+            /**
+             * Format: int64
+             * @description Messages sent on that day, late ones included.
+             */
+            sent: number;
+            /**
+             * Format: int64
+             * @description How many more messages waited at the end of the day than at its begin, negative if fewer. `accepted` and `retried` together are the sum of `sent`, `dropped`, `failed`, `cancelled` and `waiting_change`.
+             */
+            waiting_change: number;
+        };
+        RequestUsage: {
+            /**
+             * Format: date-time
+             * @description When the day began.
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description Requests that the tier allows.
+             */
+            limit: number;
+            /**
+             * Format: int64
+             * @description Requests left.
+             */
+            remaining: number;
+            /**
+             * Format: date-time
+             * @description When it ends, and the next one begins with nothing used.
+             */
+            until: string;
+            /**
+             * Format: int64
+             * @description Requests so far.
+             */
+            used: number;
+        };
+        RequestsUsage: {
+            /** @description All others. */
+            change: Open<"accepted" | "moved" | "postponed" | "retry" | "taken_over" | "revived" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
+            /** @description Those that read. */
+            read: components["schemas"]["RequestUsage"];
+            /** @description Those that submit. */
+            submit: components["schemas"]["RequestUsage"];
+        };
+        RuleUsage: {
+            /** @description The category whose messages the rule counts; absent if it counts all messages. */
+            category?: string;
+            /**
+             * Format: date-time
+             * @description The begin.
+             */
+            from: string;
+            /**
+             * @description sliding: counts in every window of the length. calendar: counts in natural periods such as days.
+             * @enum {string}
+             */
+            kind: "sliding" | "calendar";
+            /**
+             * Format: int64
+             * @description How many messages it allows in its window.
+             */
+            limit: number;
+            /** @description The rule, as in the policy. */
+            rule: string;
+            /**
+             * Format: date-time
+             * @description The end, which is not included.
+             */
+            until: string;
+            /**
+             * Format: int64
+             * @description How many messages are in the window.
+             */
+            used: number;
+            /**
+             * Format: int64
+             * @description The length of a sliding rule's window.
+             */
+            window_seconds?: number;
+        };
+        SettingsDraft: {
+            /** @description Whether no more messages are accepted for the user. Accepted ones are still sent. */
+            blocked?: boolean | null;
+            /** @description Rules of single categories, by name. They replace the category's rules with the same windows, or apply beside them. */
+            categories?: {
+                [key: string]: string[] | null;
+            } | null;
+            /** @description Where alerts about full daily rules go: an e-mail address or an https: URL. */
+            contact?: string | null;
+            /** @description Rules that replace the policy's rules with the same windows: 20/calendar_day replaces 10/calendar_day. */
+            limits?: string[] | null;
+            /** @description Categories that the user does not want. Their messages are refused, and scheduled ones are dropped at their send time. */
+            opt_out?: string[] | null;
+            /** @description The name of an existing policy, instead of default. */
+            policy?: string | null;
+            /** @description Quiet hours of the user, beside those of the policy. */
+            quiet_hours?: string[] | null;
+            /** @description An IANA time zone, for quiet hours, and for calendar rules if the policy says so. */
+            time_zone?: string | null;
+        };
+        SettingsPatch: {
+            /** @description Whether no more messages are accepted. */
+            blocked?: boolean | null;
+            /** @description All own rules of categories. */
+            categories?: {
+                [key: string]: string[] | null;
+            } | null;
+            /** @description An e-mail address or an https: URL. */
+            contact?: string | null;
+            /** @description All rules of the user's own. */
+            limits?: string[] | null;
+            /** @description All categories that the user does not want. */
+            opt_out?: string[] | null;
+            /** @description The name of an existing policy. */
+            policy?: string | null;
+            /** @description All quiet hours of the user. */
+            quiet_hours?: string[] | null;
+            /** @description An IANA time zone. */
+            time_zone?: string | null;
+        };
+        Stats: {
+            /**
+             * Format: int64
+             * @description Messages that were given up. The number may include a few that no longer are.
+             */
+            dead_letters: number;
+            /**
+             * Format: int64
+             * @description Quota alerts and reports that were given up.
+             */
+            failed_alerts: number;
+            /**
+             * Format: double
+             * @description Seconds since the oldest entry of the schedule is due to go to the queue, or to be looked after; 0 for none. More than half the horizon means that messages may be late.
+             */
+            oldest_overdue_seconds: number;
+            /**
+             * Format: int64
+             * @description Messages that have not ended, in the schedule and in the queue.
+             */
+            pending: number;
+            /** @description Tasks in the queue by state: scheduled, pending, active, retry and archived. A message is in the queue when it is due soon. */
+            queue: {
+                [key: string]: number;
+            };
+            /** @description The store's servers that report their memory. */
+            store: components["schemas"]["StoreMemory"][];
+            /** @description The version of the program that answers. */
+            version: string;
+        };
+        Status: {
+            /** @description The account that is charged for the message; absent without accounts. */
+            account?: string;
+            /**
+             * Format: int64
+             * @description The number of delivery attempts.
+             */
+            attempts?: number;
+            /** @description Its body; absent where title is. */
+            body?: string;
+            /** @description Its campaign. */
+            campaign?: string;
+            /** @description Its category. */
+            category?: string;
+            /** @description Its data; absent where title is. */
+            data?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: date-time
+             * @description When its delivery began.
+             */
+            delivered_at?: string;
+            /**
+             * Format: date-time
+             * @description When the message ended without being delivered.
+             */
+            ended_at?: string;
+            /**
+             * Format: date-time
+             * @description A message that is still not sent then is dropped.
+             */
+            expires_at?: string;
+            /** @description The last changes of the message, its accept and its end among them, at most 16, oldest first; absent in lists. A delivery that is running is no change yet. */
+            history?: components["schemas"]["HistoryEntry"][];
+            /** @description The message's id. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Milliseconds from the promised time to delivered_at.
+             */
+            lateness_ms?: number;
+            /** @description Its metadata. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: date-time
+             * @description The send time before the last move.
+             */
+            moved_from?: string;
+            /**
+             * Format: date-time
+             * @description When a failed delivery is tried again.
+             */
+            next_try_at?: string;
+            /**
+             * Format: date-time
+             * @description The send time before the message was postponed or sent late, if it differs from send_at.
+             */
+            promised_at?: string;
+            /** @description The provider's id of the message. */
+            provider_id?: string;
+            /** @description Why the message was dropped, given up or postponed, or why it is tried again. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description The send time that was requested, if it differs from send_at.
+             */
+            requested_at?: string;
+            /**
+             * Format: date-time
+             * @description The send time.
+             */
+            send_at: string;
+            /** @description The message got the next free time instead of the requested one. */
+            shifted?: boolean;
+            /** @description What became of the message. */
+            status: Open<"scheduled" | "postponed" | "moved" | "sending" | "delivered" | "dropped" | "failed" | "uncertain" | "cancelled">;
+            /** @description Its title; absent in lists, once it is erased, and for a key that may not see it. */
+            title?: string;
+            /** @description Whether an earlier attempt may have arrived. */
+            uncertain?: boolean;
+            /** @description The user's name. */
+            user: string;
+        };
+        StoreMemory: {
+            /**
+             * Format: int64
+             * @description Its limit; absent if it has none.
+             */
+            max_bytes?: number;
+            /** @description Its address; empty if there is only one server. */
+            server: string;
+            /**
+             * Format: int64
+             * @description Memory in use that counts towards the limit.
+             */
+            used_bytes: number;
+        };
+        Stretch: {
+            /**
+             * Format: date-time
+             * @description The begin.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The end, which is not included.
+             */
+            until: string;
+        };
+        /** @description The query of submitBatch. */
+        SubmitBatchQuery: {
+            /** @description true leaves `next_free_at` and `previous_free_at` out of refusals with send_limit, quiet_hours and too_many_places, which makes a batch with many of them faster. A message that shifts has them all the same. */
+            without_free_times?: boolean;
+        };
+        Tier: {
+            /** @description Percents of messages_per_day at which the account's contact is alerted; by default 80 and 100, empty is never. */
+            alert_at?: number[];
+            /**
+             * Format: int64
+             * @description Lines of batches in a minute, over all batches of the account; 0 is no limit. A bucket of as many lines fills evenly, and a batch waits for it.
+             */
+            lines_per_minute?: number;
+            /**
+             * Format: int64
+             * @description Messages to be sent in each natural day of the account's time zone; 0 is no limit.
+             */
+            messages_per_day?: number;
+            /**
+             * Format: int64
+             * @description Messages to be sent in each natural hour of the account's time zone; 0 is no limit.
+             */
+            messages_per_hour?: number;
+            /** @description 1 to 64 of a-z 0-9 _ - */
+            name: string;
+            /**
+             * Format: int64
+             * @description Requests in each natural day in UTC, in the same three counters; 0 is no limit. If the event that a request counts as has a time zone, the day is that zone's.
+             */
+            requests_per_day?: number;
+            /**
+             * Format: int64
+             * @description Requests in each natural minute, in three separate counters: those that submit, those that read, and all others; 0 is no limit.
+             */
+            requests_per_minute?: number;
+        };
+        TierLimits: {
+            /** @description Percents of messages_per_day at which the account's contact is alerted; by default 80 and 100, empty is never. */
+            alert_at?: number[] | null;
+            /**
+             * Format: int64
+             * @description Lines of batches in a minute, over all batches of the account; 0 is no limit. A bucket of as many lines fills evenly, and a batch waits for it.
+             */
+            lines_per_minute?: number | null;
+            /**
+             * Format: int64
+             * @description Messages to be sent in each natural day of the account's time zone; 0 is no limit.
+             */
+            messages_per_day?: number | null;
+            /**
+             * Format: int64
+             * @description Messages to be sent in each natural hour of the account's time zone; 0 is no limit.
+             */
+            messages_per_hour?: number | null;
+            /**
+             * Format: int64
+             * @description Requests in each natural day in UTC, in the same three counters; 0 is no limit. If the event that a request counts as has a time zone, the day is that zone's.
+             */
+            requests_per_day?: number | null;
+            /**
+             * Format: int64
+             * @description Requests in each natural minute, in three separate counters: those that submit, those that read, and all others; 0 is no limit.
+             */
+            requests_per_minute?: number | null;
+        };
+        TierRemoval: {
+            /** @description removed */
+            outcome: Open<"removed">;
+            /** @description The name of the tier. */
+            tier: string;
+        };
+        Tiers: {
+            /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
+            next_cursor?: string;
+            /** @description By name. */
+            tiers: components["schemas"]["Tier"][];
+        };
+        Usage: {
+            /**
+             * Format: date-time
+             * @description The time that the usage is about.
+             */
+            at: string;
+            /** @description The user is blocked, so no time is free; absent if the user is not blocked. */
+            blocked?: boolean;
+            /** @description Times in which a message would be accepted. */
+            free: components["schemas"]["Stretch"][];
+            /**
+             * Format: date-time
+             * @description The begin.
+             */
+            from: string;
+            /** @description There are more messages than listed in sends. */
+            more?: boolean;
+            /** @description The user does not want the category, so no time is free; absent if the user wants it. */
+            opted_out?: boolean;
+            /** @description Quiet hours in the timeline; absent if there are none. */
+            quiet?: components["schemas"]["Stretch"][];
+            /** @description How full each rule is. */
+            rules: components["schemas"]["RuleUsage"][];
+            /** @description Sent and scheduled messages, by time. */
+            sends: components["schemas"]["Conflict"][];
+            /**
+             * Format: date-time
+             * @description The end of the timeline, which is not included.
+             */
+            to: string;
+            /** @description The user's name. */
+            user: string;
+        };
+        UserQuota: {
+            /** @description The day that counts, such as 2026-11-22. */
+            day: string;
+            /**
+             * Format: int64
+             * @description Messages that the daily rule allows.
+             */
+            limit: number;
+            /**
+             * Format: int64
+             * @description The percentage of limit that was reached.
+             */
+            threshold: number;
+            /**
+             * Format: int64
+             * @description Messages of that day when the threshold was reached.
+             */
+            used: number;
+            /** @description The user's name. */
+            user: string;
+        };
+        UserSettings: {
+            /** @description Whether no more messages are accepted for the user. */
+            blocked: boolean;
+            /** @description The user's own rules of categories, by name. They replace the rules of the category with the same windows; others apply beside those. */
+            categories: {
+                [key: string]: string[] | null;
+            };
+            /** @description Who is alerted when a daily rule is full; empty for nobody. */
+            contact: string;
+            /** @description The rules that apply to the user. null if the policy does not exist: then nothing is accepted. */
+            effective: components["schemas"]["EffectiveRules"] | null;
+            /** @description Rules that replace the policy's rules with the same windows. */
+            limits: string[];
+            /** @description Categories that the user does not want. Their messages are refused, and scheduled ones are dropped at their send time. */
+            opt_out: string[];
+            /** @description The name of the user's policy; empty for default. */
+            policy: string;
+            /** @description The user's own quiet hours, beside those of the policy. */
+            quiet_hours: string[];
+            /** @description The user's IANA time zone; empty for the policy's. */
+            time_zone: string;
+            /** @description The user's name. */
+            user: string;
+        };
+        Users: {
+            /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
+            next_cursor?: string;
+            /** @description In the order of the store, which is the same each time. */
+            users: components["schemas"]["ListedUser"][];
+        };
+        Violation: {
+            /** @description The category whose messages the rule counts; absent if it counts all messages. */
+            category?: string;
+            /** @description Messages in the way, by time, at most 10. */
+            conflicts: components["schemas"]["Conflict"][];
+            /**
+             * Format: int64
+             * @description How many messages are in the way.
+             */
+            conflicts_total: number;
+            /**
+             * Format: date-time
+             * @description The begin.
+             */
+            from?: string;
+            /**
+             * @description sliding: counts in every window of the length. calendar: counts in natural periods such as days.
+             * @enum {string}
+             */
+            kind: "sliding" | "calendar";
+            /**
+             * Format: int64
+             * @description How many messages it allows in its window.
+             */
+            limit: number;
+            /** @description The rule, as in the policy. */
+            rule: string;
+            /**
+             * Format: date-time
+             * @description The end, which is not included.
+             */
+            until?: string;
+            /**
+             * Format: int64
+             * @description The length of a sliding rule's window.
+             */
+            window_seconds?: number;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type Account = components['schemas']['Account'];
+export type AccountDraft = components['schemas']['AccountDraft'];
+export type AccountPatch = components['schemas']['AccountPatch'];
+export type AccountUsage = components['schemas']['AccountUsage'];
+export type Accounts = components['schemas']['Accounts'];
+export type Category = components['schemas']['Category'];
+export type CategoryDocument = components['schemas']['CategoryDocument'];
+export type CategoryQuiet = components['schemas']['CategoryQuiet'];
+export type Change = components['schemas']['Change'];
+export type ChangeDocument = components['schemas']['ChangeDocument'];
+export type Code = components['schemas']['Code'];
+export type Conflict = components['schemas']['Conflict'];
+export type DeadLetters = components['schemas']['DeadLetters'];
+export type Draft = components['schemas']['Draft'];
+export type EffectiveRule = components['schemas']['EffectiveRule'];
+export type EffectiveRules = components['schemas']['EffectiveRules'];
+export type ExemptCategory = components['schemas']['ExemptCategory'];
+export type FreeTime = components['schemas']['FreeTime'];
+export type FreeTimes = components['schemas']['FreeTimes'];
+export type GetDeadLetterQuery = components['schemas']['GetDeadLetterQuery'];
+export type GetNextFreeQuery = components['schemas']['GetNextFreeQuery'];
+export type GetUsageQuery = components['schemas']['GetUsageQuery'];
+export type HistoryEntry = components['schemas']['HistoryEntry'];
+export type Key = components['schemas']['Key'];
+export type KeyDraft = components['schemas']['KeyDraft'];
+export type KeyRotation = components['schemas']['KeyRotation'];
+export type ListAccountsQuery = components['schemas']['ListAccountsQuery'];
+export type ListDeadLettersQuery = components['schemas']['ListDeadLettersQuery'];
+export type ListMessagesQuery = components['schemas']['ListMessagesQuery'];
+export type ListPoliciesQuery = components['schemas']['ListPoliciesQuery'];
+export type ListTiersQuery = components['schemas']['ListTiersQuery'];
+export type ListUsersQuery = components['schemas']['ListUsersQuery'];
+export type Listed = components['schemas']['Listed'];
+export type ListedUser = components['schemas']['ListedUser'];
+export type Messages = components['schemas']['Messages'];
+export type Misfit = components['schemas']['Misfit'];
+export type MoveDraft = components['schemas']['MoveDraft'];
+export type NewKey = components['schemas']['NewKey'];
+export type Notice = components['schemas']['Notice'];
+export type Outcome = components['schemas']['Outcome'];
+export type Policies = components['schemas']['Policies'];
+export type Policy = components['schemas']['Policy'];
+export type PolicyChange = components['schemas']['PolicyChange'];
+export type PolicyDeletion = components['schemas']['PolicyDeletion'];
+export type PolicyDocument = components['schemas']['PolicyDocument'];
+export type PolicyRollback = components['schemas']['PolicyRollback'];
+export type PolicyVersion = components['schemas']['PolicyVersion'];
+export type PolicyVersions = components['schemas']['PolicyVersions'];
+export type Problem = components['schemas']['Problem'];
+export type QuietHours = components['schemas']['QuietHours'];
+export type QuotaUsage = components['schemas']['QuotaUsage'];
+export type RefitBaseline = components['schemas']['RefitBaseline'];
+export type RefitPolicyQuery = components['schemas']['RefitPolicyQuery'];
+export type RefitProgress = components['schemas']['RefitProgress'];
+export type RefitSummary = components['schemas']['RefitSummary'];
+export type Report = components['schemas']['Report'];
+export type RequestUsage = components['schemas']['RequestUsage'];
+export type RequestsUsage = components['schemas']['RequestsUsage'];
+export type RuleUsage = components['schemas']['RuleUsage'];
+export type SettingsDraft = components['schemas']['SettingsDraft'];
+export type SettingsPatch = components['schemas']['SettingsPatch'];
+export type Stats = components['schemas']['Stats'];
+export type Status = components['schemas']['Status'];
+export type StoreMemory = components['schemas']['StoreMemory'];
+export type Stretch = components['schemas']['Stretch'];
+export type SubmitBatchQuery = components['schemas']['SubmitBatchQuery'];
+export type Tier = components['schemas']['Tier'];
+export type TierLimits = components['schemas']['TierLimits'];
+export type TierRemoval = components['schemas']['TierRemoval'];
+export type Tiers = components['schemas']['Tiers'];
+export type Usage = components['schemas']['Usage'];
+export type UserQuota = components['schemas']['UserQuota'];
+export type UserSettings = components['schemas']['UserSettings'];
+export type Users = components['schemas']['Users'];
+export type Violation = components['schemas']['Violation'];

@@ -1,0 +1,145 @@
+package integration_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/clients/generate"
+)
+
+// The folders of the clients for other languages.
+const (
+	typescriptFolder = "../clients/typescript"
+	pythonFolder     = "../clients/python"
+)
+
+// writeClients makes TestClientsAreGenerated write the files that it compares.
+const writeClients = "SENDLIMIT_WRITE_CLIENTS"
+
+// The generated files of the clients are what the present document gives.
+func TestClientsAreGenerated(t *testing.T) {
+	t.Parallel()
+	document := documentOf(t, buildPrograms(t).worker(t, nil).apiAddress(t))
+	files, err := generate.Files(document)
+	require.NoError(t, err)
+	files["typescript/src/schemas.ts"] = typescriptSchemas(t, document)
+	for file, text := range files {
+		path := filepath.Join("../clients", file)
+		if os.Getenv(writeClients) != "" {
+			require.NoError(t, os.WriteFile(path, text, 0o644)) //nolint:gosec // everybody reads source code
+			continue
+		}
+		present, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, string(present), string(text), "%s is not what the OpenAPI document gives: make clients writes it", file)
+	}
+}
+
+// The tests of the TypeScript client pass on a real worker.
+func TestTypeScriptClient(t *testing.T) {
+	t.Parallel()
+	p := buildPrograms(t)
+	installTypeScript(t)
+	clientTest(t, typescriptFolder, nil, "node_modules/.bin/tsc")
+	tests, err := filepath.Glob(typescriptFolder + "/test/*.test.ts")
+	require.NoError(t, err)
+	arguments := []string{"--test"}
+	for _, test := range tests {
+		arguments = append(arguments, "dist/test/"+strings.TrimSuffix(filepath.Base(test), ".ts")+".js")
+	}
+	clientTest(t, typescriptFolder, []string{"SENDLIMIT_URL=http://" + p.worker(t, nil).apiAddress(t)}, "node", arguments...)
+}
+
+// The tests of the Python client pass on a real worker, and its types are right.
+func TestPythonClient(t *testing.T) {
+	t.Parallel()
+	p := buildPrograms(t)
+	python := needProgram(t, "/usr/bin/python3", "python3")
+	environ := []string{"SENDLIMIT_URL=http://" + p.worker(t, nil).apiAddress(t), "PYTHONDONTWRITEBYTECODE=1"}
+	clientTest(t, pythonFolder, environ, python, "-W", "error", "-m", "unittest", "discover", "--top-level-directory", ".", "--start-directory", "tests")
+}
+
+// The Python client has the types that it says.
+func TestTypesOfThePythonClient(t *testing.T) {
+	t.Parallel()
+	buildPrograms(t) // a long test
+	clientTest(t, pythonFolder, nil, needProgram(t, "mypy"), "--no-incremental", "--cache-dir", os.DevNull)
+}
+
+// documentOf returns the OpenAPI document of an API.
+func documentOf(t *testing.T, address string) []byte {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/openapi.json", http.NoBody)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	document, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return document
+}
+
+// typescriptSchemas returns the types that openapi-typescript makes of a document.
+func typescriptSchemas(t *testing.T, document []byte) []byte {
+	t.Helper()
+	schemas, err := generate.Schemas(document)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "schemas.json")
+	require.NoError(t, os.WriteFile(file, schemas, 0o600))
+	installTypeScript(t)
+	return clientTest(t, typescriptFolder, nil, "node", "generate.mjs", file)
+}
+
+// installTypeScript installs what builds the TypeScript client, at the versions of its
+// package-lock.json, if they are not installed yet.
+func installTypeScript(t *testing.T) {
+	t.Helper()
+	programsFolder.Lock() // once at a time
+	defer programsFolder.Unlock()
+	lock, err := os.ReadFile(filepath.Join(typescriptFolder, "package-lock.json"))
+	require.NoError(t, err)
+	stamp := filepath.Join(typescriptFolder, "node_modules", ".installed.json")
+	if had, err := os.ReadFile(stamp); err == nil && string(had) == string(lock) {
+		return
+	}
+	clientTest(t, typescriptFolder, nil, needProgram(t, "npm"), "ci", "--prefer-offline", "--fetch-timeout=20000", "--fetch-retries=5")
+	require.NoError(t, os.WriteFile(stamp, lock, 0o600))
+}
+
+// clientTest runs a program in the folder of a client, and returns what it prints.
+func clientTest(t *testing.T, folder string, environ []string, name string, arguments ...string) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	var problems strings.Builder
+	command := exec.CommandContext(ctx, name, arguments...)
+	command.Dir, command.WaitDelay = folder, time.Second
+	command.Env = append(os.Environ(), environ...)
+	command.Stderr = &problems
+	out, err := command.Output()
+	require.NoError(t, err, "%s %s\n%s%s", name, strings.Join(arguments, " "), out, problems.String())
+	return out
+}
+
+// needProgram returns the first of some programs that is installed. Without any it skips
+// the test, or fails it if everything must be tested.
+func needProgram(t *testing.T, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	require.NotEqual(t, "true", os.Getenv("CI"), "no %s in PATH", names[0])
+	t.Skipf("no %s in PATH", names[0])
+	return ""
+}
