@@ -68,6 +68,9 @@ var Revive = script("message/revive")
 // letter, it removes only the entry.
 var Purge = script("message/purge")
 
+// Forget removes an entry of the index of messages whose message is gone.
+var Forget = script("message/forget")
+
 // Hold charges an account, or a throttle, for messages that are about to be accepted,
 // moved or cancelled.
 var Hold = script("charge/hold")
@@ -200,7 +203,7 @@ var DeadRetry = script("event/dead_retry")
 func All() []*redis.Script {
 	return []*redis.Script{
 		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Rehearse, FreeLost,
-		Claim, Settle, LookTurn, BringNear, HandOver, Renew, Revive, Purge,
+		Claim, Settle, LookTurn, BringNear, HandOver, Renew, Revive, Purge, Forget,
 		Hold, SettleHold, HoldLook, Requote,
 		AccountFind, AccountChange, AccountRemoveTier, StatsAdd,
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,

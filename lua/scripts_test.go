@@ -134,6 +134,8 @@ func (s script) counts(keys, args int) bool {
 		case p.open && (strings.HasPrefix(p.text, "for each hold its attempt") ||
 			strings.HasPrefix(p.text, "for each event its id")): // pairs, at least one
 			return args >= allowed+2 && (args-allowed)%2 == 0
+		case p.open && strings.Contains(p.text, "further fields"): // pairs
+			return args >= allowed && (args-allowed)%2 == 0
 		case p.open: // pairs, of which three come first
 			return args >= allowed+6 && (args-allowed)%2 == 0
 		case strings.HasPrefix(p.text, "of a retry: "), strings.HasPrefix(p.text, "of an alert: "):

@@ -9,6 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // SentRequest describes a past send that another system made.
@@ -110,6 +111,9 @@ func (t *Timeline) recordCall(r SentRequest, scope *judge.Scope, by judge.UserRu
 	if scope.Uncounted {
 		beside = 1
 	}
-	args = append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), beside)
-	return append(keys, t.keys.Record(r.User, r.ID)), r.Record.appendOwn(args)
+	args = append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), beside,
+		keyspace.IndexMember(r.User, r.ID), t.scoreOfID(r.ID), t.scoreOfCampaign(r.Record.Campaign, nil))
+	partition, shard := keyspace.Partition(r.User), keyspace.IndexShard(r.ID)
+	return append(keys, t.keys.Record(r.User, r.ID), t.keys.IDs(partition, shard), t.keys.Campaigns(partition, shard)),
+		r.Record.appendOwn(args)
 }

@@ -168,7 +168,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 		counted = ""
 	}
 	args = append(args, t.delays.lookAfter, t.delays.horizon,
-		keyspace.WatchMember(r.User, r.ID, rec.Generation), expires, counted,
+		keyspace.WatchMember(r.User, r.ID, rec.Generation), expires, counted, t.scoreOfID(r.ID), t.scoreOfCampaign(rec.Campaign, r.Hold),
 		keyspace.RecordGeneration, rec.Generation, keyspace.RecordFingerprint, rec.Fingerprint, keyspace.RecordSendAt, sendAt)
 	if !rec.ExpiresAt.IsZero() {
 		args = append(args, keyspace.RecordExpiresAt, expires)
@@ -183,7 +183,30 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	if r.Hold != nil {
 		args = append(args, keyspace.RecordCharge, r.Hold.charge())
 	}
-	return append(keys, t.keys.Record(r.User, r.ID), t.keys.Near(r.User), t.keys.Far(r.User, r.ID)), args
+	partition, shard := keyspace.Partition(r.User), keyspace.IndexShard(r.ID)
+	return append(keys, t.keys.Record(r.User, r.ID), t.keys.NearOf(partition), t.keys.FarOf(partition, shard),
+		t.keys.IDs(partition, shard), t.keys.Campaigns(partition, shard)), args
+}
+
+// scoreOfID returns the score of a message in the index of the ids, "" if it has no entry.
+// Copies of a dry run have none.
+func (t *Timeline) scoreOfID(id string) any {
+	if t.options.WithoutIndex || t.copyOf != nil {
+		return ""
+	}
+	return keyspace.IDScore(id)
+}
+
+// scoreOfCampaign is scoreOfID for the index of the campaigns.
+func (t *Timeline) scoreOfCampaign(campaign string, charged *Hold) any {
+	if campaign == "" || t.copyOf != nil {
+		return ""
+	}
+	account := ""
+	if charged != nil {
+		account = charged.Account
+	}
+	return keyspace.CampaignScore(account, campaign)
 }
 
 // expiry returns when the message of a request expires at the latest, Unix ms; 0

@@ -69,6 +69,9 @@ type Options struct {
 	// Records keeps a record and a watch entry beside each place, for delivery through
 	// a Gate. Policies with categories need it: only messages with a record have one.
 	Records bool
+	// WithoutIndex keeps no index of the messages by their ids: they cannot be found without
+	// their user. Messages with a campaign are found by it all the same.
+	WithoutIndex bool
 	// KeepRecords is how long a record outlives its message; zero means
 	// DefaultKeepRecords.
 	KeepRecords time.Duration

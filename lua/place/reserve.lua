@@ -10,6 +10,8 @@
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
 -- KEYS[4]  near list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
 -- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, the same); with KEYS[3]
+-- KEYS[6]  index of the ids, shard of the message, see fragments/found.lua (ZSET); with KEYS[3]
+-- KEYS[7]  index of the campaigns, the same shard (ZSET); with KEYS[3]
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] message id
 -- ARGV[11] send time, Unix ms; "" for now
@@ -30,7 +32,9 @@
 -- ARGV[22] with KEYS[3]: when the message expires, Unix ms; or with a "+", ms after
 --          its send time
 -- ARGV[23] with KEYS[3]: category that counts the place; "" for none
--- ARGV[24..] with KEYS[3]: fields and values of the record: first "g", "f" and "t",
+-- ARGV[24] with KEYS[3]: score in KEYS[6]; "" to leave it out
+-- ARGV[25] with KEYS[3]: score in KEYS[7]; "" without a campaign
+-- ARGV[26..] with KEYS[3]: fields and values of the record: first "g", "f" and "t",
 --          in this order; "y" last
 --
 -- Returns  only now, Unix ms: the requested place was taken; or
@@ -41,7 +45,7 @@
 --          reservations between, at most WORK steps a call (fragments/search.lua). A
 --          rule of a category costs what it would if there were no others.
 
-if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 5 or #ARGV < 29 or #ARGV % 2 == 0) then
+if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 7 or #ARGV < 31 or #ARGV % 2 == 0) then
   return redis.error_reply('ERR place/reserve.lua: wrong number of keys or arguments')
 end
 
@@ -81,6 +85,7 @@ if not (as_before and record) then
 --@include moving
 end
 --@include watch
+--@include found
 if as_before then
   local near = call('ZRANGE', timeline, ARGV[12], '+inf', 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
   local free, outlived, sized, few, later = true, false, 0, true, near[1]
@@ -135,8 +140,9 @@ if as_before then
       call('PEXPIREAT', timeline, ARGV[14], 'NX')
     end
     if record then
-      call('HSET', record, 'A', now, unpack(ARGV, 24))
+      call('HSET', record, 'A', now, unpack(ARGV, 26))
       add_entry(KEYS[4], KEYS[5], asked - ARGV[20], ARGV[19], ARGV[21])
+      add_found(KEYS[6], KEYS[7], ARGV[21], ARGV[24], ARGV[25])
     end
     if places then
       call('ZADD', places, ARGV[11], id)
@@ -182,7 +188,7 @@ local search_from = tonumber(string.match(bounds, '%S+$') or '')
 local at, requested, shifted = asked, nil, false
 if not taken then
   local answer = settings_changed(KEYS[2], resume_at or math.max(search_from or 0, asked, now))
-    or known(asked, until_at, ARGV[25], ARGV[27], attempt_in(charge))
+    or known(asked, until_at, ARGV[27], ARGV[29], attempt_in(charge))
     or out_of_reach(asked) or expires_late(record and tonumber(string.match(ARGV[22], '^%d+$') or ''), asked)
   if answer then return answer end
 
@@ -215,15 +221,17 @@ if not taken then
   local after = record and tonumber(string.match(ARGV[22], '^%+(.+)$') or '')
   outlive(at, record and (after and at + after or tonumber(ARGV[22])), nil, category)
   if record then
-    local former = redis.call('HMGET', record, 'y', 'k')
+    local former = redis.call('HMGET', record, 'y', 'k', 'C')
     redis.call('DEL', record) -- of a message that gave its id back
-    redis.call('HSET', record, 'A', now, unpack(ARGV, 24))
+    redis.call('HSET', record, 'A', now, unpack(ARGV, 26))
     if former[1] then redis.call('HSET', record, 'y', charged_anew(former[1])) end
     if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
     redis.call('HSET', record, 't', at)
     if requested then redis.call('HSET', record, 'r', requested) end
     if shifted then redis.call('HSET', record, 'h', 1) end
     add_entry(KEYS[4], KEYS[5], at - ARGV[20], ARGV[19], ARGV[21])
+    if former[3] then remove_found(KEYS[7], ARGV[21]) end
+    add_found(KEYS[6], KEYS[7], ARGV[21], ARGV[24], ARGV[25])
   end
   local copies_stay = string.match(ARGV[1], '^~(%d+)$')
   for k = 1, copies_stay and #KEYS or 0 do

@@ -40,6 +40,8 @@ const DefaultPrefix = "sl"
 //	                           when to look, Unix ms
 //	sl:{p0042}:far:<0 to f>    ZSET  the far lists: those that are handed over later, in the same form; see
 //	                           lua/fragments/watch.lua. Near and far lists together are the watch list
+//	sl:{p0042}:ids:<0 to f>    ZSET  the records by id: index member -> hash of the id, see IndexMember and IDScore
+//	sl:{p0042}:camps:<0 to f>  ZSET  those with a campaign by account and campaign, in the same form, see CampaignScore
 //	sl:{p0042}:dead            ZSET  the dead letters: dead-letter member -> when it ended, Unix ms
 //	sl:{p0042}:l:<user>        STRING  the late mark: what stands before it in the timeline has ended, Unix ms
 //	sl:{p0042}:w:<user>        ZSET  messages that were late and wait for a later time: message id -> when it was promised, Unix ms
@@ -75,6 +77,7 @@ const DefaultPrefix = "sl"
 //	sl:looked                  STRING  when the next look at the watch lists may be; expires soon after
 //	sl:brought                 STRING  when somebody may look at the far lists again; expires soon after
 //	sl:swept                   STRING  that somebody looked for lost messages; expires when it is time again
+//	sl:indexswept              STRING  that somebody looked for stale entries of the index; expires when it is time again
 //	sl:meta                    HASH  the version of this layout
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
 //	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period.

@@ -14,10 +14,13 @@ func (k Keys) NearOf(partition int) string { return k.Partitions[partition] + "w
 const FarLists = 16
 
 // Far returns the key of the far list of a message: FNV-1a 32 of the id, modulo FarLists.
-func (k Keys) Far(user, id string) string {
+func (k Keys) Far(user, id string) string { return k.FarOf(Partition(user), farList(id)) }
+
+// farList is the far list of an id, and the shard of the index.
+func farList(id string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id)) // a hash never fails
-	return k.FarOf(Partition(user), int(h.Sum32()%FarLists))
+	return int(h.Sum32() % FarLists)
 }
 
 // FarOf returns the key of a far list of a partition; list is 0 to FarLists - 1.

@@ -360,12 +360,16 @@ func TestPurgeSparesWhatEndedLater(t *testing.T) {
 	t.Parallel()
 	s := newDeadStory(t, "1/minute")
 	s.fail("a", "11:11:11")
-	keys := []string{story.KeysOf(s.Options).Record("alice", "a"), story.KeysOf(s.Options).DeadLettersOf("alice")}
+	all, partition, shard := story.KeysOf(s.Options), keyspace.Partition("alice"), keyspace.IndexShard("a")
+	keys := []string{
+		all.Record("alice", "a"), all.DeadLetters(partition), all.IDs(partition, shard), all.Campaigns(partition, shard),
+	}
 	for _, row := range []struct {
 		before    string
 		forgotten int64
 	}{{"11:11:11", 0}, {"11:11:11.001", 1}} {
-		reply, err := lua.Purge.Run(t.Context(), s.Client, keys, keyspace.DeadLetterMember("alice", "a"), ms(row.before)).Slice()
+		reply, err := lua.Purge.Run(t.Context(), s.Client, keys, keyspace.DeadLetterMember("alice", "a"), ms(row.before),
+			keyspace.IndexMember("alice", "a")).Slice()
 		require.NoError(t, err)
 		require.Equal(t, []any{row.forgotten}, reply)
 	}

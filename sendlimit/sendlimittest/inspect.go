@@ -33,6 +33,7 @@ func (m *mailbox) inspect(t *rapid.T) {
 	m.inspectDeadLetters(t, letters)
 	m.inspectTimeline(t)
 	m.inspectEvents(t)
+	m.inspectIndex(t)
 }
 
 // inspectWatched requires entries of the watch list, each in its own list.

@@ -46,6 +46,7 @@ func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 		"hand over":    m.handOver,
 		"relay":        m.relay,
 		"revive":       m.revive,
+		"find":         m.find,
 		"policy":       m.changePolicy,
 		"settings":     m.changeSettings,
 		"listen":       m.listen,
@@ -176,11 +177,6 @@ var historyContents = []string{ //nolint:gochecknoglobals // a constant table
 	"text", "other text", strings.Repeat("o", 64), strings.Repeat("p", 150), strings.Repeat("q", 512), strings.Repeat("r", 513),
 }
 
-// campaignOf returns the campaign of the messages with an id.
-func campaignOf(id string) string {
-	return map[string]string{"c": "spring", "a:b": "spring", "a": "Fall.2_b-"}[id]
-}
-
 // metadataOf returns the metadata of a message with a content: none, or as long.
 func metadataOf(content string) string {
 	if content == "text" {
@@ -189,10 +185,13 @@ func metadataOf(content string) string {
 	return strings.Repeat("m", len(content))
 }
 
+var historyCampaigns = []string{"", "", "Spring.26", "autumn_2-"} //nolint:gochecknoglobals // a constant table
+
 func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 	generation := m.newToken("g")
 	r := sendlimit.Request{User: mailboxUser, ID: id, At: at, Shift: rapid.IntRange(0, 3).Draw(t, "shift") > 0, Now: m.now}
 	content := rapid.SampledFrom(historyContents).Draw(t, "content")
+	campaign := rapid.SampledFrom(historyCampaigns).Draw(t, "campaign")
 	r.Category = rapid.SampledFrom(historyCategories).Draw(t, "category")
 	var expires time.Time
 	if after := rapid.SampledFrom([]time.Duration{0, 0, 90 * time.Second, time.Hour, 30 * time.Hour}).Draw(t, "expires"); after > 0 {
@@ -219,11 +218,11 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 			m.messages[id] = &message{
 				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
 				shifted: want.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(want.At)).uncounted[r.Category], content: content, expires: expires, lookAt: m.firstLook(want.At),
-				campaign: campaignOf(id), metadata: metadataOf(content), far: m.isFar(want.At),
+				campaign: campaign, metadata: metadataOf(content), far: m.isFar(want.At),
 				accepted: moment(cut(m.now)), accept: want.At,
 			}
 		}
-	case known.content != content || known.category != r.Category:
+	case known.content != content || known.category != r.Category || known.campaign != campaign:
 		want = sendlimit.Decision{Code: fault.CodeIDReused, At: r.At, Now: m.now}
 	default:
 		want = sendlimit.Decision{
@@ -231,8 +230,8 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 		}
 	}
 	r.Record = &sendlimit.Record{
-		Generation: generation, Category: r.Category, Fingerprint: r.Category + content, ExpiresAt: expires, Content: []byte(content),
-		Campaign: campaignOf(id), Metadata: []byte(metadataOf(content)),
+		Generation: generation, Category: r.Category, Fingerprint: r.Category + "/" + campaign + "/" + content, ExpiresAt: expires,
+		Content: []byte(content), Campaign: campaign, Metadata: []byte(metadataOf(content)),
 	}
 	for range rapid.IntRange(1, 2).Draw(t, "calls") { // clients repeat calls without an answer
 		got, err := m.timeline.Reserve(t.Context(), r)

@@ -50,6 +50,8 @@ func (k keyKind) entryOf(user string) func(member string) bool {
 		switch k {
 		case watchKey, farKey:
 			of, _, _, _ = keyspace.ParseWatchMember(member)
+		case idsKey, campaignsKey:
+			of, _, _ = keyspace.ParseIndexMember(member)
 		case deadLettersKey:
 			of, _, _ = keyspace.ParseDeadLetterMember(member)
 		case noticesKey, deadNoticesKey:

@@ -195,7 +195,7 @@ func (u *Users) read(ctx context.Context, k userKey, into *Data) (err error) {
 	case gatheredKey:
 		err = u.gathered(ctx, k, into)
 	case categoryKey, waitingKey: // what they have is in the timeline and the records too
-	case copiesKey, indexKey: // say only what else there is
+	case copiesKey, indexKey, idsKey, campaignsKey: // say only what else there is
 	}
 	return store.Explain(err, doing)
 }

@@ -42,6 +42,8 @@ const (
 
 	watchKey       keyKind = "watch"
 	farKey         keyKind = "far"
+	idsKey         keyKind = "ids"
+	campaignsKey   keyKind = "camps"
 	deadLettersKey keyKind = "dead"
 	copiesKey      keyKind = "copies"
 	noticesKey     keyKind = "notices"
@@ -53,7 +55,7 @@ const (
 // shared says that the key is the partition's: other users are in it, too.
 func (k keyKind) shared() bool {
 	switch k {
-	case watchKey, farKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey, indexKey:
+	case watchKey, farKey, idsKey, campaignsKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey, indexKey:
 		return true
 	case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey, categoryKey, recordKey, flagKey, noticeKey:
 	}
@@ -97,7 +99,7 @@ func (u userKeys) parse(key string) (found userKey, ok bool) {
 	switch found.kind {
 	case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey:
 		return found, owner == u.user
-	case farKey:
+	case farKey, idsKey, campaignsKey:
 		return found, true
 	case categoryKey:
 		category, of, _ := strings.Cut(owner, ":")

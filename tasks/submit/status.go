@@ -11,7 +11,7 @@ import (
 // StatusOf returns the status of a message for callers.
 func StatusOf(s messages.Standing) message.Status {
 	status := message.Status{
-		ID: s.ID, User: s.User, Status: statusWord(s), SendAt: message.Time{Time: s.SendAt}, RequestedAt: message.Time{Time: s.RequestedAt},
+		ID: s.ID, User: s.User, Status: s.Status(), SendAt: message.Time{Time: s.SendAt}, RequestedAt: message.Time{Time: s.RequestedAt},
 		PromisedAt: message.Time{Time: s.Promised}, MovedFrom: message.Time{Time: s.MovedFrom}, Shifted: s.Shifted, ExpiresAt: message.Time{Time: s.ExpiresAt},
 		ProviderID: s.ProviderID, NextTryAt: message.Time{Time: s.NotBefore}, Attempts: s.Attempts, Category: s.Category,
 		Reason: reasonOf(s), Uncertain: s.Uncertain, Account: s.Account, Campaign: s.Campaign, Metadata: message.DecodeMetadata(s.Metadata),
@@ -49,34 +49,6 @@ func StoredStatus(s messages.Stored) (message.Status, error) {
 	var err error
 	status.Content, err = message.DecodeContent(s.Content)
 	return status, err
-}
-
-func statusWord(s messages.Standing) string {
-	switch s.State {
-	case messages.StatePending:
-		switch {
-		case !s.Promised.IsZero():
-			return message.StatusPostponed
-		case !s.MovedFrom.IsZero():
-			return message.StatusMoved
-		default:
-			return message.StatusScheduled
-		}
-	case messages.StateSending:
-		return message.StatusSending
-	case messages.StateDelivered:
-		return message.StatusDelivered
-	case messages.StateCancelled:
-		return message.StatusCancelled
-	case messages.StateDropped:
-		return message.StatusDropped
-	case messages.StateFailed:
-		return message.StatusFailed
-	case messages.StateUncertain:
-		return message.StatusUncertain
-	case messages.StateUnknown:
-	}
-	return ""
 }
 
 func reasonOf(s messages.Standing) string {

@@ -1,0 +1,95 @@
+package find_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/find"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+)
+
+func TestASweepRemovesWhatIsStale(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	s := newStock(t, client, sendlimit.Options{})
+	for n := range 40 {
+		s.submit(what{user: userOf(n), id: "m", campaign: "c"})
+	}
+	for n := range 20 {
+		s.lose(userOf(n), "m")
+	}
+	// Submitted anew without a campaign: the entry of the former message is stale, though
+	// there is a record.
+	s.submit(what{user: userOf(0), id: "m", after: time.Hour})
+	require.Equal(t, 2, s.entries(userOf(0), "m"))
+	newer := s.keys.IDs(0, 0) // of a program that this one does not know
+	require.NoError(t, client.ZAdd(t.Context(), newer, redis.Z{Score: 1, Member: "?"}).Err())
+	removed, err := s.index.Sweep(t.Context(), atOnce)
+	require.NoError(t, err)
+	require.Equal(t, 1+19*2, removed)
+	require.Equal(t, 1, s.entries(userOf(0), "m"))
+	for n := 1; n < 40; n++ {
+		require.Equal(t, map[bool]int{true: 0, false: 2}[n < 20], s.entries(userOf(n), "m"), userOf(n))
+	}
+	require.Equal(t, int64(1), client.ZCard(t.Context(), newer).Val(), "it stays")
+	removed, err = s.index.Sweep(t.Context(), atOnce)
+	require.NoError(t, err)
+	require.Zero(t, removed)
+}
+
+func TestReadersRemoveStaleEntriesThatTheyMeet(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	s := newStock(t, client, sendlimit.Options{})
+	for _, user := range []string{"alice", "bob"} {
+		s.submit(what{user: user, id: "m", campaign: "c"})
+		s.lose(user, "m")
+	}
+	require.Empty(t, s.all(find.Filter{User: "alice"}, 10, nil))
+	require.Equal(t, 1, s.entries("alice", "m"), "of the campaign")
+	require.Equal(t, 2, s.entries("bob", "m"))
+	require.Empty(t, s.all(find.Filter{Campaign: "c"}, 10, nil))
+	require.Equal(t, 0, s.entries("alice", "m"))
+	require.Equal(t, 1, s.entries("bob", "m"))
+}
+
+// The message is accepted anew between the look at its record and the removal of its entry.
+func TestForgetSparesAMessageThatCameBack(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	s := newStock(t, client, sendlimit.Options{})
+	s.submit(what{user: "alice", id: "m", campaign: "c"})
+	partition, shard := keyspace.Partition("alice"), keyspace.IndexShard("m")
+	for key, field := range map[string]string{
+		s.keys.IDs(partition, shard): keyspace.RecordGeneration, s.keys.Campaigns(partition, shard): keyspace.RecordCampaign,
+	} {
+		reply, err := lua.Forget.Run(t.Context(), client, []string{s.keys.Record("alice", "m"), key}, field,
+			keyspace.IndexMember("alice", "m")).Slice()
+		require.NoError(t, err)
+		require.Equal(t, []any{int64(0)}, reply)
+	}
+	require.Equal(t, 2, s.entries("alice", "m"))
+}
+
+func TestOneOfSeveralGetsTheTurnToSweep(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	s := newStock(t, client, sendlimit.Options{})
+	turn := func() bool {
+		mine, err := s.index.Turn(t.Context(), time.Hour)
+		require.NoError(t, err)
+		return mine
+	}
+	require.True(t, turn())
+	require.False(t, turn())
+	require.NoError(t, s.index.GiveBack(t.Context()))
+	require.True(t, turn())
+	server.FastForward(time.Hour)
+	require.True(t, turn())
+}

@@ -1,0 +1,169 @@
+package find
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// place is a place in the order of the entries: behind an entry of a list, or before the first
+// one.
+type place struct {
+	List   int    `json:"l"`
+	Score  int64  `json:"s,omitempty"`
+	Member string `json:"m,omitempty"` // "" before the first entry
+}
+
+// entry is an entry of a list, and the message that it is about.
+type entry struct {
+	place
+
+	user, id string // "" if a newer program wrote the member
+}
+
+// walk goes through lists.
+type walk struct {
+	client redis.Cmdable
+	of     lists
+	at     place // where the next read begins
+	// together is how many lists the next read begins at once, each how many entries it
+	// reads of each.
+	together, each int
+	looked         int // entries and lists read
+}
+
+// The sizes of reads. A first read is small, since a page often needs no more. Later ones
+// adapt to the length of the lists: they read about wanted entries.
+const (
+	firstTogether = 4
+	mostTogether  = 512
+	fewestEach    = 128
+	mostEach      = 2048
+	wanted        = 4096
+)
+
+func newWalk(client redis.Cmdable, of lists, from place) *walk {
+	return &walk{client: client, of: of, at: from, together: firstTogether, each: fewestEach}
+}
+
+// ended reports whether the walk is at the end of the last list.
+func (w *walk) ended() bool { return w.at.List >= w.of.count() }
+
+// next returns the entries that follow, in order; none does not mean that the walk has ended.
+func (w *walk) next(ctx context.Context) ([]entry, error) {
+	if w.at.Member != "" {
+		return w.goOn(ctx)
+	}
+	first := w.at.List
+	reads := make([]*redis.ZSliceCmd, min(w.together, w.of.count()-first))
+	_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i := range reads {
+			reads[i] = pipe.ZRangeArgsWithScores(ctx, w.span(first+i, w.of.first, w.each))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, store.Explain(err, walking)
+	}
+	var entries []entry
+	longest := 0
+	for i, read := range reads {
+		found := read.Val()
+		entries = appendEntries(entries, first+i, found)
+		longest = max(longest, len(found))
+		w.at = place{List: first + i + 1}
+		if len(found) == w.each { // there may be more: what was read of later lists is read again
+			w.at = entries[len(entries)-1].place
+			break
+		}
+	}
+	w.looked += len(entries) + len(reads)
+	average := len(entries) / len(reads)
+	w.together = min(max(wanted/(average+1), 1), 4*w.together, mostTogether)
+	w.each = min(max(2*longest, fewestEach), mostEach)
+	return entries, nil
+}
+
+const walking = "reading the index of messages"
+
+func (w *walk) span(list int, from int64, count int) redis.ZRangeArgs {
+	return redis.ZRangeArgs{Key: w.of.key(list), Start: from, Stop: w.of.last, ByScore: true, Count: int64(count)}
+}
+
+// goOn reads on behind an entry. If the entry is still there it reads from its rank on: many
+// entries may have the same score.
+func (w *walk) goOn(ctx context.Context) ([]entry, error) {
+	key, from := w.of.key(w.at.List), w.at
+	rank, err := w.client.ZRank(ctx, key, from.Member).Result()
+	if errors.Is(err, redis.Nil) {
+		return w.goOnByScore(ctx)
+	}
+	if err != nil {
+		return nil, store.Explain(err, walking)
+	}
+	found, err := w.client.ZRangeWithScores(ctx, key, rank, rank+mostEach).Result()
+	if err != nil {
+		return nil, store.Explain(err, walking)
+	}
+	entries := appendEntries(nil, from.List, found)
+	if len(entries) == 0 || entries[0].place != from { // the list has changed between the two calls
+		return w.goOnByScore(ctx)
+	}
+	w.continues(entries, len(found) > mostEach)
+	entries = entries[1:]
+	for i, e := range entries {
+		if e.Score > w.of.last {
+			w.at = place{List: from.List + 1}
+			return entries[:i], nil
+		}
+	}
+	return entries, nil
+}
+
+// goOnByScore reads on behind an entry that is no longer there.
+func (w *walk) goOnByScore(ctx context.Context) ([]entry, error) {
+	from := w.at
+	for size := mostEach; ; size *= 2 {
+		found, err := w.client.ZRangeArgsWithScores(ctx, w.span(from.List, from.Score, size)).Result()
+		if err != nil {
+			return nil, store.Explain(err, walking)
+		}
+		entries := appendEntries(nil, from.List, found)
+		for len(entries) > 0 && !entries[0].after(from) {
+			entries = entries[1:]
+		}
+		if more := len(found) == size; !more || len(entries) > 0 {
+			w.continues(entries, more)
+			return entries, nil
+		}
+	}
+}
+
+// continues sets where the next read begins, after one of a single list.
+func (w *walk) continues(read []entry, more bool) {
+	w.looked += len(read) + 1
+	w.at = place{List: w.at.List + 1}
+	if more {
+		w.at = read[len(read)-1].place
+	}
+}
+
+// after reports whether an entry comes after a place in its list. Members are in the order of
+// their bytes.
+func (e entry) after(p place) bool {
+	return e.Score > p.Score || e.Score == p.Score && e.Member > p.Member
+}
+
+func appendEntries(entries []entry, list int, found []redis.Z) []entry {
+	for _, z := range found {
+		member, _ := z.Member.(string) // no other type comes back
+		e := entry{place: place{List: list, Score: int64(z.Score), Member: member}}
+		e.user, e.id, _ = keyspace.ParseIndexMember(member)
+		entries = append(entries, e)
+	}
+	return entries
+}

@@ -1,0 +1,52 @@
+package keyspace_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// A score must never change: stored entries would not be found any more. The hashes of "a"
+// and "foobar" are published test vectors of FNV-1a 64: af63dc4c8601ec8c and 85944171f73967e8.
+func TestScoresOfTheIndexArePinned(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, int64(0xaf63dc4c8601e), keyspace.IDScore("a"))
+	require.Equal(t, int64(0x85944171f7396), keyspace.IDScore("foobar"))
+	require.Equal(t, int64(0x2bd8f71)<<26+0x2165105, keyspace.CampaignScore("foobar", "a"))
+	require.Equal(t, int64(0x2bd8f71)<<26+0x32fca73, keyspace.CampaignScore("", "a"), "no account")
+	first, last := keyspace.CampaignScores("a")
+	require.Equal(t, int64(0x2bd8f71)<<26, first)
+	require.Equal(t, int64(0x2bd8f72)<<26-1, last)
+	require.Equal(t, int64(1)<<52-1, int64(keyspace.MaxIndexScore))
+}
+
+func TestKeysOfTheIndex(t *testing.T) {
+	t.Parallel()
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	require.Equal(t, "sl:{p0042}:ids:0", keys.IDs(42, 0))
+	require.Equal(t, "sl:{p0042}:camps:f", keys.Campaigns(42, keyspace.IndexShards-1))
+	for _, id := range []string{"a", "0f8fad5b-d9cb-469f-a165-70867728950e"} {
+		require.Equal(t, keys.Far("alice", id), keys.FarOf(keyspace.Partition("alice"), keyspace.IndexShard(id)))
+	}
+}
+
+func TestMembersOfTheIndexReadBack(t *testing.T) {
+	t.Parallel()
+	for _, user := range append([]string{newUUID(), "~" + newUUID()}, hostileUsers...) {
+		for _, id := range []string{"a", "a:b", strings.Repeat("Z", keyspace.MaxID), newUUID()} {
+			gotUser, gotID, ok := keyspace.ParseIndexMember(keyspace.IndexMember(user, id))
+			require.True(t, ok)
+			require.Equal(t, []string{user, id}, []string{gotUser, gotID})
+		}
+	}
+	for _, member := range []string{"", "a/alice", "/", "/a", "//alice", "/a/", "x/a/alice"} {
+		_, _, ok := keyspace.ParseIndexMember(member)
+		require.False(t, ok, "%q", member)
+	}
+	// With 128 entries of 64 bytes, Redis keeps a sorted set compact.
+	require.Len(t, keyspace.IndexMember(newUUID(), newUUID()), 47)
+}
