@@ -1,0 +1,170 @@
+package integration_test
+
+import (
+	"reflect"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/stats"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
+)
+
+// libraryTypes are the types that do what the product does, by the name that the rows have
+// them under. Those that begin with another type's method, such as a Rehearsal, are its.
+func libraryTypes() map[string]reflect.Type {
+	return map[string]reflect.Type{
+		"Submitter": reflect.TypeFor[*submit.Submitter](), "Letters": reflect.TypeFor[*deadletters.Letters](),
+		"Refitter": reflect.TypeFor[*refit.Refitter](), "Policies": reflect.TypeFor[*settings.Policies](),
+		"Users": reflect.TypeFor[*settings.Users](), "Accounts": reflect.TypeFor[*accounts.Accounts](),
+		"UserData": reflect.TypeFor[*userdata.Users](), "Events": reflect.TypeFor[*counters.Events](),
+		"Paces": reflect.TypeFor[*rate.Paces](), "Stats": reflect.TypeFor[*stats.Reader](),
+	}
+}
+
+// surface is a thing that the product can do, and what does it on each surface; several
+// names have ", " between them. Where nothing does, but has the reason by the surface:
+// library, command, api or client.
+type surface struct {
+	what                          string
+	library, command, api, client string
+	but                           map[string]string
+}
+
+// inBoth is a reason that the API and its client have in common.
+func inBoth(why string) map[string]string { return map[string]string{"api": why, "client": why} }
+
+// surfaces lists everything that the product can do.
+func surfaces() []surface {
+	return []surface{
+		// Messages.
+		{"submit a message", "Submitter.Submit", "enqueue push", "submitMessage", "Submit", nil},
+		{"try a message", "Submitter.Check", "enqueue push --dry-run", "checkMessage", "DryRun", nil},
+		{"submit many messages", "Submitter.Submit", "enqueue bulk", "submitBatch", "SubmitBatch", nil},
+		{"try many messages", "Submitter.Rehearse", "enqueue bulk --dry-run", "checkBatch", "DryRunBatch", nil},
+		{"try many messages under other rules", "Submitter.RehearseWhatIf", "enqueue bulk --what-if, enqueue bulk --what-if-policy", "checkBatch", "DryRunBatch", nil},
+		{
+			"count what another system sent", "Submitter.RecordSent", "enqueue bulk --record-sent", "", "",
+			inBoth("it is done once, by the operator who moves from another system, beside that system's files"),
+		},
+		{"look at a message", "Submitter.Status, Submitter.Statuses, Submitter.Traces", "enqueue status", "getMessage", "Status", nil},
+		{"move a message", "Submitter.Move, Submitter.MoveTo", "enqueue move", "moveMessage", "Move, MoveOrShift", nil},
+		{"cancel a message", "Submitter.Cancel", "enqueue cancel", "cancelMessage", "Cancel", nil},
+		{"list a user's messages", "Submitter.List, Submitter.Messages", "enqueue list", "listMessages", "List", nil},
+		{"show how full a user's rules are", "Submitter.Usage", "enqueue usage", "getUsage", "Usage", nil},
+		{"find free times", "Submitter.NextFree", "enqueue next-free", "getNextFree", "NextFree", nil},
+
+		// Dead letters.
+		{"list dead letters", "Letters.List", "worker dead-letters list", "listDeadLetters", "DeadLetters", nil},
+		{"look at a dead letter", "Letters.Get", "worker dead-letters show", "getDeadLetter", "DeadLetter", nil},
+		{"send a dead letter again", "Letters.Retry", "worker dead-letters retry", "retryDeadLetter", "RetryDeadLetter", nil},
+		{"remove a dead letter", "Letters.Purge", "worker dead-letters purge", "purgeDeadLetter", "PurgeDeadLetter", nil},
+		{
+			"remove old dead letters", "Letters.PurgeBefore", "worker dead-letters purge --older-than", "", "",
+			inBoth("a caller lists them by their time, and removes each"),
+		},
+		{
+			"look after failed alerts and reports", "Letters.Notices, Letters.Notice, Letters.RetryNotice, Letters.PurgeNotice, Letters.PurgeNoticesBefore",
+			"worker dead-letters list --alerts, worker dead-letters show --alert, worker dead-letters retry --alert, worker dead-letters purge --alert", "", "",
+			inBoth("an alert that can't be delivered is about the operator's mail server or contacts, and is mended beside it"),
+		},
+
+		// Accounts.
+		{"list accounts", "Accounts.List, Accounts.Page", "worker account list", "listAccounts", "Accounts", nil},
+		{"create an account", "Accounts.Create", "worker account create", "createAccount", "CreateAccount", nil},
+		{"look at an account", "Accounts.Get", "worker account show", "getAccount", "Account", nil},
+		{"change an account", "Accounts.Set", "worker account set, worker account enable, worker account disable", "changeAccount", "ChangeAccount", nil},
+		{"show what an account has used", "Submitter.AccountUsage", "worker account show", "getAccountUsage", "AccountUsage", nil},
+		{
+			"show what the caller's account has used", "Submitter.AccountUsage", "", "getOwnUsage", "OwnUsage",
+			map[string]string{"command": "the programs work on the store, without a key: worker account show names the account"},
+		},
+		{"add a key", "Accounts.AddKey", "worker account add-key", "addAccountKey", "AddAPIKey", nil},
+		{"rotate a key", "Accounts.RotateKey", "worker account rotate-key", "rotateAccountKey", "RotateAPIKey", nil},
+		{"remove a key", "Accounts.RemoveKey", "worker account remove-key", "removeAccountKey", "RemoveAPIKey", nil},
+		{"list tiers", "Accounts.ListTiers, Accounts.PageTiers", "worker tier list", "listTiers", "Tiers", nil},
+		{"look at a tier", "Accounts.GetTier", "worker tier show", "getTier", "Tier", nil},
+		{"set a tier", "Accounts.SetTier", "worker tier set", "setTier", "SetTier", nil},
+		{"remove a tier", "Accounts.RemoveTier", "worker tier remove", "removeTier", "RemoveTier", nil},
+
+		// Policies.
+		{"list policies", "Policies.All, Policies.Page", "worker policy list", "listPolicies", "Policies", nil},
+		{"look at a policy", "Policies.Named, Policies.Load", "worker policy show", "getPolicy", "Policy", nil},
+		{"apply a policy", "Policies.Apply, Policies.Replace", "worker policy apply", "applyPolicy", "ApplyPolicy", nil},
+		{"delete a policy", "Policies.Delete", "worker policy delete", "deletePolicy", "DeletePolicy", nil},
+		{"list a policy's versions", "Policies.Versions", "worker policy versions", "listPolicyVersions", "PolicyVersions", nil},
+		{"store an earlier version again", "Policies.Rollback", "worker policy rollback", "rollbackPolicy", "RollbackPolicy", nil},
+		{"list what would not fit a policy", "Refitter.Preview", "worker policy apply --preview", "previewPolicy", "PreviewPolicy", nil},
+		{"make messages fit a policy", "Refitter.Run", "worker policy apply --then", "refitPolicy", "RefitPolicy", nil},
+
+		// Users.
+		{"list users with settings", "Users.List", "worker user list", "listUsers", "Users", nil},
+		{"look at a user's settings", "Users.Get", "worker user show", "getUserSettings", "UserSettings", nil},
+		{"replace a user's settings", "Users.Set", "worker user set", "setUserSettings", "SetUserSettings", nil},
+		{"change a user's settings", "Users.Update", "worker user set", "changeUserSettings", "ChangeUserSettings", nil},
+		{"remove a user's settings", "Users.Clear", "worker user clear", "clearUserSettings", "ClearUserSettings", nil},
+		{"export a user", "UserData.Export", "worker user export", "", "", inBoth("it looks at every key of the store")},
+		{"erase a user", "UserData.Erase", "worker user erase", "", "", inBoth("it looks at every key of the store")},
+
+		// The operation.
+		{"list the limits of events", "Events.List, Events.Page", "worker event list", "listEventLimits", "AllEventLimits", nil},
+		{"look at the limits of an event", "Events.Get", "worker event show", "getEventLimits", "EventLimits", nil},
+		{"set the limits of an event", "Events.Set", "worker event set", "setEventLimits", "SetEventLimits", nil},
+		{"remove the limits of an event", "Events.Remove", "worker event remove", "removeEventLimits", "RemoveEventLimits", nil},
+		{"look at the pace", "Paces.Load", "worker pace show", "getPace", "Pace", nil},
+		{"set the pace", "Paces.Apply", "worker pace set", "setPace", "SetPace", nil},
+		{"remove the pace and a pause", "Paces.Apply, Paces.Resume", "worker pace clear", "clearPace", "ClearPace", nil},
+		{"show the state of the queue and the store", "Stats.Read", "worker stats", "getStats", "Stats", nil},
+	}
+}
+
+// besideOperations are methods of the library that are parts of an operation, or are for
+// programs: each with what it is for.
+func besideOperations() map[string]string {
+	return map[string]string{
+		"Submitter.For":          "the same for an account, which has a key on the other surfaces",
+		"Submitter.MoveFrom":     "a move on condition, which a refit uses",
+		"Submitter.CancelFrom":   "a cancel on condition, which a refit uses",
+		"Submitter.CheckAccount": "says early that an account can't submit: the first line of a file",
+		"Submitter.Announce":     "hands over an alert that a count has raised",
+		"Submitter.Timeline":     "the timeline below, for programs of one's own",
+		"Submitter.Close":        "ends the program's part",
+
+		"Letters.Count": "is in the stats", "Letters.CountNotices": "is in the stats",
+		"Letters.Now": "the store's clock, to say how old a letter is", "Letters.Close": "ends the program's part",
+		"Refitter.Close": "ends the program's part",
+
+		"Policies.Changed": "how programs follow a change",
+		"Policies.By":      "says who makes a change",
+		"Policies.Seed":    "the settings of a worker, in an empty store",
+		"Policies.Version": "one of Versions, for a rollback",
+
+		"Accounts.Resolve": "an account with its tier, for a charge", "Accounts.Authenticate": "the account of a key",
+		"Accounts.HasUsableKey": "whether the API can ask for keys", "Accounts.Seed": "the settings of a worker, in an empty store",
+		"Accounts.SeedTier": "the settings of a worker, in an empty store",
+
+		"Accounts.SetEvents": "the callback of an account, which nothing but programs can set", "Accounts.RemoveEvents": "as SetEvents",
+		"Accounts.RotateEventsSecret": "as SetEvents", "Accounts.Callback": "as SetEvents", "Accounts.WithCallback": "the accounts to post events to",
+
+		"Paces.Seed": "the settings of a worker, in an empty store", "Paces.Pause": "what a target asks for, with Retry-After",
+		"Paces.Target": "the name of the target",
+	}
+}
+
+// operatorsOnly are commands about the machine that they run on.
+func operatorsOnly() map[string]string {
+	return map[string]string{
+		"worker run":           "is the worker",
+		"worker check":         "looks at the settings and the servers of the machine that it runs on",
+		"worker email-preview": "shows a mail in the terminal of who changes the texts",
+	}
+}
+
+// notCalls are methods of the client that call nothing.
+func notCalls() map[string]string {
+	return map[string]string{"CloseIdleConnections": "is about connections"}
+}
