@@ -42,6 +42,7 @@ type operation struct {
 func written() map[string]string {
 	return map[string]string{
 		"submitBatch": "it sends the messages that the API did not answer again",
+		"checkBatch":  "its answer belongs to the messages, and a policy may come before them",
 	}
 }
 
@@ -51,7 +52,6 @@ func repeatables() map[string]string {
 	return map[string]string{
 		"submitMessage":   "the message has its id before it is first sent",
 		"checkMessage":    "nothing is stored",
-		"submitBatch":     "each message has its id",
 		"rollbackPolicy":  "it stores the same policy again",
 		"previewPolicy":   "nothing is changed",
 		"refitPolicy":     "what was moved fits",

@@ -204,6 +204,88 @@ class Operations(Caller):
         )
         return self._pages(request, "dead_letters", cancel)
 
+    def list_event_limits(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.EventLimitsList, api.EventLimits]:
+        """List the events that have limits.
+
+        By name.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/event-limits",
+            query={"limit": limit, "cursor": cursor},
+        )
+        return self._pages(request, "events", cancel)
+
+    def remove_event_limits(
+        self,
+        event: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.EventLimitsRemoval:
+        """Remove the limits and alerts of an event.
+
+        The event may then happen any number of times, beside the limits of tiers.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            f"/v1/event-limits/{segment('event', event)}",
+        )
+        answer: api.EventLimitsRemoval = self._value(request, cancel)
+        return answer
+
+    def get_event_limits(
+        self,
+        event: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.EventLimits:
+        """Get the limits of an event.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            f"/v1/event-limits/{segment('event', event)}",
+        )
+        answer: api.EventLimits = self._value(request, cancel)
+        return answer
+
+    def set_event_limits(
+        self,
+        event: str,
+        body: api.EventLimitsDraft,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.EventLimits:
+        """Set or replace the limits and alerts of an event.
+
+        Says how often the event may happen for each key. This API counts the requests of
+        each account as these events, beside the limits of its tier: `submit` counts requests
+        that submit: a message, a dry run, or a batch; `read` counts requests that read
+        (GET); `change` counts all other requests, such as moves and cancels. Another event
+        needs `custom`. Takes effect with the next request; what is counted stays counted.
+        Each percent of `alert_at` alerts once for each key and period.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "PUT",
+            f"/v1/event-limits/{segment('event', event)}",
+            body=body,
+        )
+        answer: api.EventLimits = self._value(request, cancel)
+        return answer
+
     def submit_message(
         self,
         body: api.Draft,
@@ -251,6 +333,66 @@ class Operations(Caller):
             idempotency_key=idempotency_key,
         )
         answer: api.Outcome = self._value(request, cancel)
+        return answer
+
+    def clear_pace(
+        self,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Pace:
+        """Remove the pace, and end a pause.
+
+        Also ends a pause that the target has asked for. A worker that has a pace in its
+        settings sets it again when it starts.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            "/v1/pace",
+        )
+        answer: api.Pace = self._value(request, cancel)
+        return answer
+
+    def get_pace(
+        self,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Pace:
+        """Get how fast all workers together call the push target.
+
+        Also says whether the target has asked for a pause.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/pace",
+        )
+        answer: api.Pace = self._value(request, cancel)
+        return answer
+
+    def set_pace(
+        self,
+        body: api.PaceDraft,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Pace:
+        """Set or replace the pace.
+
+        No interval, such as a second, has more deliveries than the rate allows. With a
+        burst, at most that many deliveries start at once and the others follow one by one at
+        the rate. Workers follow within 2 seconds, also with messages that wait already. A
+        message that the pace makes late is judged like every late message.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "PUT",
+            "/v1/pace",
+            body=body,
+        )
+        answer: api.Pace = self._value(request, cancel)
         return answer
 
     def list_policies(

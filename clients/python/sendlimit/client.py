@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from . import types as api
-from ._batch import BatchResult, submit_all
+from ._batch import BatchResult, check_all, submit_all
 from ._caller import Request
 from ._operations import Operations
 from .cancel import Cancel
@@ -51,5 +51,40 @@ class Client(Operations):
         return submit_all(
             messages,
             lambda some: self._stream(replace(request, lines=some), cancel),
+            lambda error, attempt: self._pause(error, attempt, request, cancel),
+        )
+
+    def check_batch(
+        self,
+        messages: Iterable[api.Draft],
+        *,
+        without_free_times: bool | None = None,
+        what_if: str | None = None,
+        what_if_policy: api.PolicyDocument | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[BatchResult]:
+        """Say what would become of the messages of a batch, and take nothing.
+
+        Earlier messages count. A dry run has at most 1,000 messages. what_if has rules that
+        replace those of the policy, with commas between them. what_if_policy replaces the
+        stored policy of its name, "default" if it has none. Both require the scope admin.
+
+        Results come as submit_batch yields them. A dry run that breaks after its first
+        result is not sent again: what it had judged is lost, and it raises a BatchError.
+        """
+        first: list[object] = [] if what_if_policy is None else [what_if_policy]
+        request = Request(
+            "POST",
+            "/v1/messages/batch/dry-run",
+            query={
+                "without_free_times": without_free_times,
+                "what_if": what_if,
+                "what_if_policy": True if first else None,
+            },
+        )
+        return check_all(
+            messages,
+            len(first),
+            lambda some: self._stream(replace(request, lines=[*first, *some]), cancel),
             lambda error, attempt: self._pause(error, attempt, request, cancel),
         )

@@ -306,6 +306,61 @@ class EffectiveRules(TypedDict):
     """The version of the policy."""
 
 
+class EventLimits(TypedDict):
+    alert_at: NotRequired[list[int]]
+    """Percents of the limit of the longest period that alert; absent if there are no alerts."""
+    alert_to: NotRequired[str]
+    """Where the alerts go; absent if there are none."""
+    event: str
+    """The name of the event."""
+    per_day: NotRequired[int]
+    """How often in a natural day; absent if there is no limit."""
+    per_hour: NotRequired[int]
+    """How often in a natural hour; absent if there is no limit."""
+    per_minute: NotRequired[int]
+    """How often in a natural minute; absent if there is no limit."""
+    time_zone: str
+    """The IANA time zone of the hours and days."""
+
+
+class EventLimitsDraft(TypedDict):
+    alert_at: NotRequired[list[int] | None]
+    """Percents of the limit of the longest period at which alert_to is alerted, ascending. Goes
+    together with alert_to.
+    """
+    alert_to: NotRequired[str | None]
+    """Where the alerts go: an e-mail address or an https: URL."""
+    custom: NotRequired[bool | None]
+    """Accepts an event that this API does not count, for a program that counts it. By default
+    such a name is refused.
+    """
+    per_day: NotRequired[int | None]
+    """How often in a natural day; absent for no limit. At least one limit is required."""
+    per_hour: NotRequired[int | None]
+    """How often in a natural hour; absent for no limit."""
+    per_minute: NotRequired[int | None]
+    """How often in a natural minute; absent for no limit."""
+    time_zone: NotRequired[str | None]
+    """The IANA time zone of the hours and days. By default UTC."""
+
+
+class EventLimitsList(TypedDict):
+    events: list[EventLimits]
+    """By name."""
+    next_cursor: NotRequired[str]
+    """The cursor of the next page; absent if there are no more. The next page may be empty."""
+
+
+class EventLimitsRemoval(TypedDict):
+    event: str
+    """The name of the event."""
+    outcome: str
+    """removed
+
+    removed.
+    """
+
+
 class ExemptCategory(TypedDict):
     category: str
     """The category's name."""
@@ -576,6 +631,30 @@ class Outcome(TypedDict):
     """The user's name."""
     violations: NotRequired[list[Violation]]
     """Every rule that the message would break, in the order of the policy."""
+
+
+class Pace(TypedDict):
+    burst: NotRequired[int]
+    """Deliveries that may start at once; absent if all that the rate allows may."""
+    paused_until: NotRequired[str]
+    """The end of the pause that the target has asked for; absent if it is not paused."""
+    rate: NotRequired[str]
+    """Deliveries in an interval; absent if there is no pace, so that deliveries go as fast as
+    they can.
+    """
+    target: str
+    """The target: push."""
+
+
+class PaceDraft(TypedDict):
+    burst: NotRequired[int | None]
+    """Deliveries that may start at once, at most those of the rate. By default all that the
+    rate allows.
+    """
+    rate: str
+    """Deliveries in an interval, such as 100/second, 6000/minute or 20/500ms: 1 to 100,000 in 1
+    ms to 31 days.
+    """
 
 
 class Policies(TypedDict):

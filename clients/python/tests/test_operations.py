@@ -33,7 +33,7 @@ class OperationsTest(ScriptedTest):
         given: list[object] = []
         more: dict[str, object] = {}
         query: dict[str, str] = {}
-        if name == "submit_batch":
+        if name in ("submit_batch", "check_batch"):
             given = [[MESSAGE]]
         elif "requestBody" in operation:
             given = [{"title": "Hi"}]
@@ -44,7 +44,9 @@ class OperationsTest(ScriptedTest):
             elif parameter["in"] == "query":
                 kind = {"integer": 7, "boolean": True}.get(schema.get("type", ""), f"a {key}")
                 value = schema.get("enum", [kind])[0]
-                more["from_" if key == "from" else key] = value
+                # The document of a policy is a line of the body, and the parameter says so.
+                given_value = {"rules": ["1/day"]} if key == "what_if_policy" else value
+                more["from_" if key == "from" else key] = given_value
                 query[key] = "true" if value is True else str(value)
             else:
                 more[key.lower().replace("-", "_")] = '"7"'

@@ -71,6 +71,17 @@ class RealTest(unittest.TestCase):
         for one in results[300:]:
             self.assertTrue(isinstance(one.error, Refusal) and len(one.error.violations) == 1 and one.error.next_free_at, one)
 
+    def test_a_dry_run_takes_nothing_and_judges_by_other_rules(self) -> None:
+        api = self.operator
+        drafts: list[Draft] = [{"user": "fay", "send_at": later(seconds), "title": "Hi"} for seconds in (0, 30, 60)]
+        for results, accepted in (
+            (api.check_batch(drafts), [True, False, True]),
+            (api.check_batch(drafts, what_if="3/minute"), [True, True, True]),
+            (api.check_batch(drafts, what_if_policy={"rules": ["1/hour"]}), [True, False, False]),
+        ):
+            self.assertEqual([one.accepted is not None for one in results], accepted)
+        self.assertEqual(list(api.list_messages("fay")), [])
+
     def test_a_list_is_read_page_by_page(self) -> None:
         api = self.operator
         for n in range(5):

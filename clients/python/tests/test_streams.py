@@ -83,6 +83,20 @@ class StreamsTest(ScriptedTest):
         self.assertEqual([len(ids(asked)) for asked in server.asked], [500, 500, 200])
         self.assertEqual(server.asked[0].path, "/v1/messages/batch?without_free_times=true")
 
+    def test_a_dry_run_is_sent_again_until_its_first_result_and_has_a_bound(self) -> None:
+        def script(answer: Answering, n: int) -> None:
+            answer.lines([accepted(1)]) if n else answer.reply(503, UNAVAILABLE)
+
+        client, server = self.scripted(script)
+        results = client.check_batch([MESSAGE, MESSAGE])
+        self.assertEqual(next(results).index, 0)
+        with self.assertRaises(BatchError) as caught:
+            next(results)
+        self.assertEqual((len(caught.exception.unanswered), len(server.asked)), (1, 2))
+        with self.assertRaises(InvalidRequest):
+            next(client.check_batch([MESSAGE] * 1001))
+        self.assertEqual(len(server.asked), 2)
+
     def test_an_empty_batch_asks_nothing(self) -> None:
         client, server = self.scripted(lambda answer, n: answer.accept())
         self.assertEqual(list(client.submit_batch([])), [])

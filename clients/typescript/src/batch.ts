@@ -6,6 +6,12 @@ import type { Draft, Outcome } from "./schemas.js";
 /** How many messages a request has at most. */
 export const mostLines = 500;
 
+/**
+ * How many messages a dry run has at most. The API reads as many before an answer is read,
+ * which not every fetch does while it sends.
+ */
+export const mostChecked = 1000;
+
 /** A message with its id. */
 export type Identified = Draft & { id: string };
 
@@ -27,18 +33,16 @@ export async function* submitAll(
   messages: Iterable<Draft> | AsyncIterable<Draft>, send: Send, pause: Pause,
 ): AsyncGenerator<BatchResult, void, undefined> {
   let index = 0;
-  for await (const some of groups(messages)) {
+  for await (const some of groups(messages, mostLines)) {
     let open = some;
     for (let attempt = 1; open.length > 0; attempt++) {
       let answered = 0;
       try {
-        for await (const line of send(open)) {
-          const result = resultOf(index, open[answered], line, answered + 1);
+        for await (const result of resultsOf(open, index, 0, send)) {
           index++;
           answered++;
           yield result;
         }
-        if (answered < open.length) throw new Unavailable("the API ended its answers before the last message");
         open = [];
       } catch (error) {
         if (answered > 0) attempt = 1;
@@ -53,11 +57,60 @@ export async function* submitAll(
   }
 }
 
-async function* groups(messages: Iterable<Draft> | AsyncIterable<Draft>): AsyncGenerator<Identified[], void, undefined> {
+/**
+ * Judges messages in one request, and yields the results in order. It is sent again until the
+ * first result: after that, what was judged is lost.
+ *
+ * @param before How many lines come before the messages.
+ */
+export async function* checkAll(
+  messages: Iterable<Draft> | AsyncIterable<Draft>, before: number, send: Send, pause: Pause,
+): AsyncGenerator<BatchResult, void, undefined> {
+  const all: Identified[] = [];
+  for await (const some of groups(messages, mostChecked + 1)) {
+    if (some.length > mostChecked) {
+      throw new InvalidRequest(`messages has more than ${mostChecked}: check fewer at a time`, "messages");
+    }
+    all.push(...some);
+  }
+  for (let attempt = 1; all.length > 0; attempt++) {
+    let answered = 0;
+    try {
+      for await (const result of resultsOf(all, 0, before, send)) {
+        answered++;
+        yield result;
+      }
+      return;
+    } catch (error) {
+      try {
+        if (answered > 0) throw error;
+        await pause(error, attempt);
+      } catch (last) {
+        throw new BatchError(all.slice(answered), last);
+      }
+    }
+  }
+}
+
+/** Sends messages once, and yields their results, which begin with an index. */
+async function* resultsOf(
+  messages: Identified[], index: number, before: number, send: Send,
+): AsyncGenerator<BatchResult, void, undefined> {
+  let answered = 0;
+  for await (const line of send(messages)) {
+    yield resultOf(index + answered, messages[answered], line, before + answered + 1);
+    answered++;
+  }
+  if (answered < messages.length) throw new Unavailable("the API ended its answers before the last message");
+}
+
+async function* groups(
+  messages: Iterable<Draft> | AsyncIterable<Draft>, most: number,
+): AsyncGenerator<Identified[], void, undefined> {
   let some: Identified[] = [];
   for await (const message of messages) {
     some.push({ ...message, id: message.id || newId() });
-    if (some.length === mostLines) {
+    if (some.length === most) {
       yield some;
       some = [];
     }

@@ -1,7 +1,13 @@
-import { type BatchResult, submitAll } from "./batch.js";
+import { type BatchResult, checkAll, submitAll } from "./batch.js";
 import { Operations } from "./operations.js";
 import type { CallOptions } from "./options.js";
-import type { Draft, SubmitBatchQuery } from "./schemas.js";
+import type { CheckBatchQuery, Draft, PolicyDocument, SubmitBatchQuery } from "./schemas.js";
+
+/** What a dry run of a batch judges by. */
+export type WhatIf = Omit<CheckBatchQuery, "what_if_policy"> & {
+  /** Replaces the stored policy of its name, "default" if it has none. Requires the scope admin. */
+  what_if_policy?: PolicyDocument;
+};
 
 /**
  * Calls the API. Each method has the name of its operation in the OpenAPI document.
@@ -31,6 +37,29 @@ export class Sendlimit extends Operations {
     return submitAll(
       messages,
       (some) => this.stream({ ...request, lines: some }, options),
+      (error, attempt) => this.pause(error, attempt, request, options),
+    );
+  }
+
+  /**
+   * Says what would become of the messages of a batch, and takes nothing: earlier messages
+   * count. A dry run has at most 1,000 messages.
+   *
+   * Results come as submitBatch yields them. A dry run that breaks after its first result is
+   * not sent again: what it had judged is lost, and it throws a BatchError.
+   */
+  checkBatch(
+    messages: Iterable<Draft> | AsyncIterable<Draft>, whatIf: WhatIf = {}, options: CallOptions = {},
+  ): AsyncGenerator<BatchResult, void, undefined> {
+    const { what_if_policy: policy, ...query } = whatIf;
+    const request = {
+      method: "POST", path: "/v1/messages/batch/dry-run", query: policy ? { ...query, what_if_policy: true } : query,
+    };
+    const first = policy ? [policy] : [];
+    return checkAll(
+      messages,
+      first.length,
+      (all) => this.stream({ ...request, lines: [...first, ...all] }, options),
       (error, attempt) => this.pause(error, attempt, request, options),
     );
   }

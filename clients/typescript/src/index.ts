@@ -1,5 +1,5 @@
 export type { BatchResult, Identified } from "./batch.js";
-export { Sendlimit } from "./client.js";
+export { Sendlimit, type WhatIf } from "./client.js";
 export { BatchError, InvalidRequest, Refusal, ResponseError, SendlimitError, Unavailable } from "./errors.js";
 export type { CallOptions, ConditionalOptions, Options, SubmitOptions, Versioned } from "./options.js";
 export type { Pages } from "./pages.js";

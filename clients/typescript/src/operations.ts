@@ -109,6 +109,53 @@ export abstract class Operations extends Caller {
   }
 
   /**
+   * List the events that have limits.
+   *
+   * By name.
+   *
+   * Requires the scope admin.
+   */
+  listEventLimits(query: api.ListEventLimitsQuery = {}, options: CallOptions = {}): Pages<api.EventLimitsList, api.EventLimits> {
+    return this.pages({ method: "GET", path: `/v1/event-limits`, query: { ...query }, member: "events" }, options);
+  }
+
+  /**
+   * Remove the limits and alerts of an event.
+   *
+   * The event may then happen any number of times, beside the limits of tiers.
+   *
+   * Requires the scope admin.
+   */
+  removeEventLimits(event: string, options: CallOptions = {}): Promise<api.EventLimitsRemoval> {
+    return this.value({ method: "DELETE", path: `/v1/event-limits/${segment("event", event)}` }, options);
+  }
+
+  /**
+   * Get the limits of an event.
+   *
+   * Requires the scope admin.
+   */
+  getEventLimits(event: string, options: CallOptions = {}): Promise<api.EventLimits> {
+    return this.value({ method: "GET", path: `/v1/event-limits/${segment("event", event)}` }, options);
+  }
+
+  /**
+   * Set or replace the limits and alerts of an event.
+   *
+   * Says how often the event may happen for each key. This API counts the requests of each
+   * account as these events, beside the limits of its tier: `submit` counts requests that
+   * submit: a message, a dry run, or a batch; `read` counts requests that read (GET); `change`
+   * counts all other requests, such as moves and cancels. Another event needs `custom`. Takes
+   * effect with the next request; what is counted stays counted. Each percent of `alert_at`
+   * alerts once for each key and period.
+   *
+   * Requires the scope admin.
+   */
+  setEventLimits(event: string, body: api.EventLimitsDraft, options: CallOptions = {}): Promise<api.EventLimits> {
+    return this.value({ method: "PUT", path: `/v1/event-limits/${segment("event", event)}`, body }, options);
+  }
+
+  /**
    * Submit a message.
    *
    * Accepts a message if its send time is free under the user's rules. An accepted message is
@@ -131,6 +178,43 @@ export abstract class Operations extends Caller {
    */
   checkMessage(body: api.Draft, options: SubmitOptions = {}): Promise<api.Outcome> {
     return this.value({ method: "POST", path: `/v1/messages/dry-run`, body, keyed: true }, options);
+  }
+
+  /**
+   * Remove the pace, and end a pause.
+   *
+   * Also ends a pause that the target has asked for. A worker that has a pace in its settings
+   * sets it again when it starts.
+   *
+   * Requires the scope admin.
+   */
+  clearPace(options: CallOptions = {}): Promise<api.Pace> {
+    return this.value({ method: "DELETE", path: `/v1/pace` }, options);
+  }
+
+  /**
+   * Get how fast all workers together call the push target.
+   *
+   * Also says whether the target has asked for a pause.
+   *
+   * Requires the scope admin.
+   */
+  getPace(options: CallOptions = {}): Promise<api.Pace> {
+    return this.value({ method: "GET", path: `/v1/pace` }, options);
+  }
+
+  /**
+   * Set or replace the pace.
+   *
+   * No interval, such as a second, has more deliveries than the rate allows. With a burst, at
+   * most that many deliveries start at once and the others follow one by one at the rate.
+   * Workers follow within 2 seconds, also with messages that wait already. A message that the
+   * pace makes late is judged like every late message.
+   *
+   * Requires the scope admin.
+   */
+  setPace(body: api.PaceDraft, options: CallOptions = {}): Promise<api.Pace> {
+    return this.value({ method: "PUT", path: `/v1/pace`, body }, options);
   }
 
   /**

@@ -152,6 +152,15 @@ export interface components {
             /** @description The end of the send times, which is not included; absent for no end. */
             until?: string | null;
         };
+        /** @description The query of checkBatch. */
+        CheckBatchQuery: {
+            /** @description Rules with commas between them, at most one of each window. Each replaces the rule of the policy with the same window, or is added to the others. */
+            what_if?: string;
+            /** @description true judges by the policy in the first line of the body, in the form of applyPolicy. It replaces the stored policy of its name (default if it has none), which must exist. */
+            what_if_policy?: boolean;
+            /** @description true leaves `next_free_at` and `previous_free_at` out of refusals with send_limit, quiet_hours and too_many_places, which makes a batch with many of them faster. A message that shifts has them all the same. */
+            without_free_times?: boolean;
+        };
         /** @description Why the message was kept. */
         Code: Open<"already_exists" | "blocked" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
         Conflict: {
@@ -239,6 +248,68 @@ export interface components {
              * @description The version of the policy.
              */
             version: number;
+        };
+        EventLimits: {
+            /** @description Percents of the limit of the longest period that alert; absent if there are no alerts. */
+            alert_at?: number[];
+            /** @description Where the alerts go; absent if there are none. */
+            alert_to?: string;
+            /** @description The name of the event. */
+            event: string;
+            /**
+             * Format: int64
+             * @description How often in a natural day; absent if there is no limit.
+             */
+            per_day?: number;
+            /**
+             * Format: int64
+             * @description How often in a natural hour; absent if there is no limit.
+             */
+            per_hour?: number;
+            /**
+             * Format: int64
+             * @description How often in a natural minute; absent if there is no limit.
+             */
+            per_minute?: number;
+            /** @description The IANA time zone of the hours and days. */
+            time_zone: string;
+        };
+        EventLimitsDraft: {
+            /** @description Percents of the limit of the longest period at which alert_to is alerted, ascending. Goes together with alert_to. */
+            alert_at?: number[] | null;
+            /** @description Where the alerts go: an e-mail address or an https: URL. */
+            alert_to?: string | null;
+            /** @description Accepts an event that this API does not count, for a program that counts it. By default such a name is refused. */
+            custom?: boolean | null;
+            /**
+             * Format: int64
+             * @description How often in a natural day; absent for no limit. At least one limit is required.
+             */
+            per_day?: number | null;
+            /**
+             * Format: int64
+             * @description How often in a natural hour; absent for no limit.
+             */
+            per_hour?: number | null;
+            /**
+             * Format: int64
+             * @description How often in a natural minute; absent for no limit.
+             */
+            per_minute?: number | null;
+            /** @description The IANA time zone of the hours and days. By default UTC. */
+            time_zone?: string | null;
+        };
+        EventLimitsList: {
+            /** @description By name. */
+            events: components["schemas"]["EventLimits"][];
+            /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
+            next_cursor?: string;
+        };
+        EventLimitsRemoval: {
+            /** @description The name of the event. */
+            event: string;
+            /** @description removed */
+            outcome: Open<"removed">;
         };
         ExemptCategory: {
             /** @description The category's name. */
@@ -351,6 +422,13 @@ export interface components {
             limit?: number;
             /** @description Only those to this user. */
             user?: string;
+        };
+        /** @description The query of listEventLimits. */
+        ListEventLimitsQuery: {
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description Events a page. */
+            limit?: number;
         };
         /** @description The query of listMessages. */
         ListMessagesQuery: {
@@ -604,6 +682,31 @@ export interface components {
             user?: string;
             /** @description Every rule that the message would break, in the order of the policy. */
             violations?: components["schemas"]["Violation"][];
+        };
+        Pace: {
+            /**
+             * Format: int64
+             * @description Deliveries that may start at once; absent if all that the rate allows may.
+             */
+            burst?: number;
+            /**
+             * Format: date-time
+             * @description The end of the pause that the target has asked for; absent if it is not paused.
+             */
+            paused_until?: string;
+            /** @description Deliveries in an interval; absent if there is no pace, so that deliveries go as fast as they can. */
+            rate?: string;
+            /** @description The target: push. */
+            target: string;
+        };
+        PaceDraft: {
+            /**
+             * Format: int64
+             * @description Deliveries that may start at once, at most those of the rate. By default all that the rate allows.
+             */
+            burst?: number | null;
+            /** @description Deliveries in an interval, such as 100/second, 6000/minute or 20/500ms: 1 to 100,000 in 1 ms to 31 days. */
+            rate: string;
         };
         Policies: {
             /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
@@ -1514,12 +1617,17 @@ export type CategoryDocument = components['schemas']['CategoryDocument'];
 export type CategoryQuiet = components['schemas']['CategoryQuiet'];
 export type Change = components['schemas']['Change'];
 export type ChangeDocument = components['schemas']['ChangeDocument'];
+export type CheckBatchQuery = components['schemas']['CheckBatchQuery'];
 export type Code = components['schemas']['Code'];
 export type Conflict = components['schemas']['Conflict'];
 export type DeadLetters = components['schemas']['DeadLetters'];
 export type Draft = components['schemas']['Draft'];
 export type EffectiveRule = components['schemas']['EffectiveRule'];
 export type EffectiveRules = components['schemas']['EffectiveRules'];
+export type EventLimits = components['schemas']['EventLimits'];
+export type EventLimitsDraft = components['schemas']['EventLimitsDraft'];
+export type EventLimitsList = components['schemas']['EventLimitsList'];
+export type EventLimitsRemoval = components['schemas']['EventLimitsRemoval'];
 export type ExemptCategory = components['schemas']['ExemptCategory'];
 export type FreeTime = components['schemas']['FreeTime'];
 export type FreeTimes = components['schemas']['FreeTimes'];
@@ -1532,6 +1640,7 @@ export type KeyDraft = components['schemas']['KeyDraft'];
 export type KeyRotation = components['schemas']['KeyRotation'];
 export type ListAccountsQuery = components['schemas']['ListAccountsQuery'];
 export type ListDeadLettersQuery = components['schemas']['ListDeadLettersQuery'];
+export type ListEventLimitsQuery = components['schemas']['ListEventLimitsQuery'];
 export type ListMessagesQuery = components['schemas']['ListMessagesQuery'];
 export type ListPoliciesQuery = components['schemas']['ListPoliciesQuery'];
 export type ListTiersQuery = components['schemas']['ListTiersQuery'];
@@ -1544,6 +1653,8 @@ export type MoveDraft = components['schemas']['MoveDraft'];
 export type NewKey = components['schemas']['NewKey'];
 export type Notice = components['schemas']['Notice'];
 export type Outcome = components['schemas']['Outcome'];
+export type Pace = components['schemas']['Pace'];
+export type PaceDraft = components['schemas']['PaceDraft'];
 export type Policies = components['schemas']['Policies'];
 export type Policy = components['schemas']['Policy'];
 export type PolicyChange = components['schemas']['PolicyChange'];

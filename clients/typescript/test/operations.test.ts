@@ -43,9 +43,10 @@ test("every operation of the document has a method, which sends every parameter"
         one.schema.enum?.[0] ?? { integer: 7, boolean: true }[one.schema.type ?? ""] ?? `a ${one.name}`;
       const query = Object.fromEntries(named("query").map((one) => [one.name, value(one)]));
       const given: unknown[] = named("path").map((one) => `a ${one.name}`);
-      if (id === "submitBatch") given.push([message]);
+      if (id === "submitBatch" || id === "checkBatch") given.push([message]);
       else if (requestBody) given.push({ title: "Hi" });
-      if (named("query").length > 0) given.push(query);
+      // The document of a policy is a line of the body, and the parameter says so.
+      if (named("query").length > 0) given.push(id === "checkBatch" ? { ...query, what_if_policy: { rules: ["1/day"] } } : query);
       given.push({ ifMatch: '"7"', ifNoneMatch: "*", idempotencyKey: "order-17" });
 
       const call = methods[id];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Draft, InvalidRequest, Refusal, ResponseError, Sendlimit } from "../src/index.js";
+import { type Draft, InvalidRequest, Refusal, ResponseError, Sendlimit, type WhatIf } from "../src/index.js";
 import { apiUrl } from "./server.js";
 
 const operator = new Sendlimit(apiUrl());
@@ -56,6 +56,15 @@ test("a batch of more than one request is judged in order", async () => {
     if (index < 300) assert.equal(accepted?.id, message.id);
     else assert.ok(error instanceof Refusal && error.violations.length === 1 && error.nextFreeAt);
   }
+});
+
+test("a dry run takes nothing, and judges by other rules", async () => {
+  const drafts = [0, 30, 60].map((seconds): Draft => ({ user: "fay", send_at: later(seconds), title: "Hi" }));
+  const accepted = async (whatIf: WhatIf) => (await all(operator.checkBatch(drafts, whatIf))).map((one) => one.accepted !== undefined);
+  assert.deepEqual(await accepted({}), [true, false, true]);
+  assert.deepEqual(await accepted({ what_if: "3/minute" }), [true, true, true]);
+  assert.deepEqual(await accepted({ what_if_policy: { rules: ["1/hour"] } }), [true, false, false]);
+  assert.deepEqual(await all(operator.listMessages("fay")), []);
 });
 
 test("a list is read page by page", async () => {

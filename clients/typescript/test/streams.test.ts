@@ -72,6 +72,22 @@ test("a batch reads its messages as it goes, also from an async source", async (
   assert.equal(asked[0]?.url, "/v1/messages/batch?without_free_times=true");
 });
 
+test("a dry run is sent again until its first result, and has a bound", async (t) => {
+  const { client, asked } = await scripted(t, (response, n) => {
+    if (n === 0) reply(response, 503, unavailable);
+    else lines(response, [accepted(1)]).end();
+  });
+  const results: BatchResult[] = [];
+  await assert.rejects(async () => {
+    for await (const one of client.checkBatch([message, message])) results.push(one);
+  }, (error) => error instanceof BatchError && error.unanswered.length === 1);
+  assert.deepEqual([results.length, asked.length], [1, 2]);
+
+  const many = Array.from({ length: 1001 }, () => message);
+  await assert.rejects(all(client.checkBatch(many)), (error) => error instanceof InvalidRequest && error.field === "messages");
+  assert.equal(asked.length, 2);
+});
+
 test("an empty batch asks nothing", async (t) => {
   const { client, asked } = await scripted(t, (response) => response.end());
   assert.deepEqual(await all(client.submitBatch([])), []);
