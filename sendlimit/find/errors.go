@@ -7,7 +7,7 @@ const CodeIndexOff fault.Code = "index_off"
 
 // ErrIndexOff is returned when messages are looked for that only the index of the ids finds,
 // and it is off.
-var ErrIndexOff error = indexOffError{} //nolint:gochecknoglobals // a sentinel
+var ErrIndexOff error = indexOffError{}
 
 type indexOffError struct{}
 

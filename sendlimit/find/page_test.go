@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -85,7 +86,7 @@ func TestPagesStayRightWhileMessagesChange(t *testing.T) {
 	s := newStock(t, client, sendlimit.Options{})
 	seed := rand.Uint64()
 	t.Log("seed", seed)
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // no secret
+	random := rand.New(rand.NewPCG(seed, 0))
 	var stay, lost []what
 	for n := range 300 {
 		w := what{user: userOf(n % 7), id: fmt.Sprint("m", n), campaign: "c", account: "acme", after: time.Duration(n) * time.Minute}
@@ -231,7 +232,7 @@ func TestPagesRefuse(t *testing.T) {
 	require.EqualError(t, err, "until is not after from")
 	for _, limit := range []int{-1, 0, 1001} {
 		_, err = s.index.Page(t.Context(), find.Filter{}, "", limit)
-		require.Equal(t, "1 to 1000", story.Invalid(t, err, "limit", fmt.Sprint(limit)))
+		require.Equal(t, "1 to 1000", story.Invalid(t, err, "limit", strconv.Itoa(limit)))
 	}
 
 	page, err := s.index.Page(t.Context(), find.Filter{Campaign: "c"}, "", 1)

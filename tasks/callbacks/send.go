@@ -102,7 +102,7 @@ func (s *Sender) givenUp(ctx context.Context, turn events.Turn) (last string, co
 	if stepped || turn.Attempts == 0 || turn.Now.Sub(turn.Failing) < s.GiveUp {
 		return "", 0
 	}
-	until := uint64(turn.Now.Add(-s.GiveUp).UnixMilli()) //nolint:gosec // after 1970
+	until := uint64(turn.Now.Add(-s.GiveUp).UnixMilli())
 	waiting, err := s.Log.Read(ctx, turn.Account, turn.Cursor, events.MaxRead)
 	if err != nil {
 		return "", 0 // the next failure finds them

@@ -119,7 +119,7 @@ func (r *rig) sends(change ...func(*callbacks.Sender)) (stop func()) {
 	s := &callbacks.Sender{
 		Accounts: r.accounts, Log: r.log, Poster: posts, Clock: newClock(), GiveUp: time.Hour, Rate: 1000,
 		Retries: retry.Policy{Min: time.Millisecond, Max: 2 * time.Millisecond, Attempts: 1},
-		Timeout: 5 * time.Second, Margin: time.Second, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Timeout: 5 * time.Second, Margin: time.Second, Logger: slog.New(slog.DiscardHandler),
 	}
 	s.Listeners, err = events.NewListeners(r.client, "")
 	require.NoError(r, err)
