@@ -34,6 +34,7 @@ type HistoryEntry = message.HistoryEntry
 const (
 	ChangeAccepted  = message.ChangeAccepted
 	ChangeMoved     = message.ChangeMoved
+	ChangeChanged   = message.ChangeChanged   // content, metadata or expires_at; Reason says which
 	ChangePostponed = message.ChangePostponed // it was late: it went out then, or got a later time
 	ChangeRetry     = message.ChangeRetry     // a delivery failed, and is tried again
 	ChangeTakenOver = message.ChangeTakenOver // a worker died or was cut off while it sent the message; another one took it

@@ -64,6 +64,9 @@ var Renew = script("message/renew")
 // Revive makes a dead letter pending again, or says why not.
 var Revive = script("message/revive")
 
+// Edit changes content, metadata and expiry of a pending message.
+var Edit = script("message/edit")
+
 // Purge removes a dead letter with its record. If the message is no longer a dead
 // letter, it removes only the entry.
 var Purge = script("message/purge")
@@ -203,7 +206,7 @@ var DeadRetry = script("event/dead_retry")
 func All() []*redis.Script {
 	return []*redis.Script{
 		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Rehearse, FreeLost,
-		Claim, Settle, LookTurn, BringNear, HandOver, Renew, Revive, Purge, Forget,
+		Claim, Settle, LookTurn, BringNear, HandOver, Renew, Revive, Edit, Purge, Forget,
 		Hold, SettleHold, HoldLook, Requote,
 		AccountFind, AccountChange, AccountRemoveTier, StatsAdd,
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,

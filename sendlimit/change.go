@@ -45,16 +45,23 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		recorded = append(recorded, r.Hold.changeArguments(r.From)...)
 	} else if r.Generation != "" {
 		return Decision{}, &fault.InvalidError{Field: "generation", Value: r.Generation, Want: "none: this timeline keeps places only"}
+	} else if r.Edit != nil {
+		return Decision{}, &fault.InvalidError{Field: "edit", Value: r.ID, Want: "none: this timeline keeps places only"}
 	} else if r.Check {
 		return Decision{}, &fault.InvalidError{Field: "check", Value: "true", Want: "false: this timeline keeps places only"}
 	}
+	edit, err := r.Edit.arguments()
+	if err != nil {
+		return Decision{}, err
+	}
 	call := judge.Call{Client: t.client, Script: lua.Move, Doing: doing, User: r.User, At: func(judge.UserRules) time.Time { return cmp.Or(r.At, r.Now) }}
 	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
-		args := by.Arguments(t.about(r.Now, r.At, nil), 5+len(recorded))
+		args := by.Arguments(t.about(r.Now, r.At, nil), 7+len(recorded)+len(edit))
 		args = append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)
 		if len(recorded) > 0 {
 			args = append(args, by.Rules.Throttled(r.Hold.throttle()), r.most(t.options), r.onlyJudge(),
 				t.options.Horizon.Milliseconds(), t.audience().Argument())
+			args = append(args, edit...)
 		}
 		return keys, args
 	})

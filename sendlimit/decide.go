@@ -140,6 +140,8 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 		d.Code = fault.CodeOutsideHold
 	case judge.StatusChanged:
 		d.Code = fault.CodeChanged
+	case judge.StatusEdited:
+		d.Code = fault.CodeEdited
 	default:
 		return Decision{}, script.ReplyError(in.Doing, fmt.Sprintf("status %d", status))
 	}

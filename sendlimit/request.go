@@ -61,6 +61,9 @@ type MoveRequest struct {
 	// Check asks what Move would answer, and changes nothing. What was charged for the
 	// reservation does not matter then. It needs a timeline with records.
 	Check bool
+	// Edit is made together with the move, also if the message has its new send time
+	// already; nil for none. It needs a timeline with records.
+	Edit *Edit
 	// Unlimited makes the move even if the message was moved Options.MovesPerMinute times.
 	Unlimited bool
 	Now       time.Time // as in Request

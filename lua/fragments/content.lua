@@ -17,3 +17,11 @@ end
 local function erase_content(record)
   redis.call('HDEL', record, 'c', '1', '2', '3', '4', '5', '6', '7')
 end
+
+-- write_anew writes a record anew that has no long value any more: a hash that had one
+-- keeps its larger encoding. The record must not have an expiry.
+local function write_anew(record)
+  local fields = redis.call('HGETALL', record)
+  redis.call('DEL', record)
+  redis.call('HSET', record, unpack(fields))
+end

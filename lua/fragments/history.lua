@@ -8,6 +8,7 @@
 -- "." stands for a part that does not apply. The letter is one of
 --
 --   m  moved
+--   c  content, metadata or expiry changed; the reason says which
 --   p  postponed, or sent late; the reason is as in the field w
 --   r  a delivery failed, to be tried again at `to`
 --   o  taken over from a delivery that was not settled in time

@@ -95,15 +95,9 @@ if outcome ~= DELIVERED then redis.call('HDEL', record, 'q') end
 redis.call('ZREM', watch, r[2] .. suffix)
 local kept = tonumber(ARGV[6])
 if outcome == DELIVERED then
-  -- A hash that had a long value keeps its larger encoding. It is written anew, since
-  -- every message has one.
   local long = redis.call('HSTRLEN', record, 'c') > 64
   erase_content(record)
-  if long then
-    local fields = redis.call('HGETALL', record)
-    redis.call('DEL', record)
-    redis.call('HSET', record, unpack(fields))
-  end
+  if long then write_anew(record) end
 else
   -- A dead letter keeps its content, since it can be sent after all.
   redis.call('ZADD', dead, now, table.concat({ARGV[5], '/', string.match(timeline, '^[^}]*}:u:(.*)$')}))

@@ -30,20 +30,23 @@
 --          the message does not matter; else ""
 -- ARGV[23] with KEYS[3]: horizon, ms: how long before its time a message is handed over
 -- ARGV[24] with KEYS[3]: whose events are noted, see fragments/event.lua; "" for nobody's
+-- ARGV[25..] with KEYS[3]: an edit that is made together with the move, see
+--          fragments/edit.lua; optional
 --
 -- Returns  a decision, see fragments/decision.lua;
 --          {PAST_EXPIRY, now, send time, 0, expiry}: the message expires by then; or
 --          {MOVED_OFTEN, now, send time, 0, when it may be moved again}; or
+--          {EDITED, now, send time, 0}: it is not what the edit was made for; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
-if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 5 or #ARGV ~= 24) then
+if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 5 or #ARGV ~= 24 and (#ARGV < 28 or #ARGV % 2 == 1)) then
   return redis.error_reply('ERR place/move.lua: wrong number of keys or arguments')
 end
 --@include moving
 
 local timeline, record, near_list, far_list = KEYS[1], KEYS[3], KEYS[4], KEYS[5]
-local id = ARGV[10]
+local id, given = ARGV[10], {unpack(ARGV, 25)}
 --@include clock
 --@include judging
 local asked = tonumber(ARGV[11]) or now
@@ -67,6 +70,9 @@ local PAST_EXPIRY, MINUTE = 8, 60000
 --@include watch
 --@include event
 --@include history
+--@include content
+--@include metadata
+--@include edit
 
 local changed = settings_changed(KEYS[2], math.max(asked, now))
 if changed then return changed end
@@ -75,7 +81,7 @@ local generation = ARGV[12]
 local stands, first_requested, former_generation, former_due, expiry, charged, category, was_beside
 local moves, moves_since = 0, now
 if record then
-  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z', 'a', 'd', 'j')
+  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z', 'a', 'd', 'j', 'H')
   local state = state_of(r[1], r[2])
   stands = tonumber(r[3])
   -- The same call, repeated by a client that got no answer.
@@ -91,6 +97,8 @@ if record then
   if not only_judge and category and string.find(ARGV[20], ' ' .. category .. ' ', 1, true) then
     return {CHANGED, now, stands, 0}
   end
+  if not fits(r[2], r[14]) then return {EDITED, now, stands, 0} end
+  expiry = edited(expiry)
   if r[12] and now - r[12] < MINUTE then moves_since, moves = tonumber(r[12]), tonumber(r[13]) end
 else
   stands = tonumber(redis.call('ZSCORE', timeline, id) or -1)
@@ -102,9 +110,19 @@ if asked ~= stands then
   local answer = out_of_reach(asked)
   if answer then return answer end
   if asked < now then at, requested = now, asked end
-  if expiry and at >= expiry then return {PAST_EXPIRY, now, at, 0, expiry} end
 end
-if at == stands then return {ALLOWED, now, at, requested or 0, 0, stands} end
+if expiry and at >= expiry and (asked ~= stands or edits('expires_at')) then
+  return {PAST_EXPIRY, now, at, 0, expiry}
+end
+local too_late = edits('expires_at') and expires_late(expiry, at)
+if too_late then return too_late end
+if at == stands then
+  if edit and not only_judge then
+    make_edit(record)
+    outlive(at, expiry or at + ARGV[15], was_beside and beside or timeline, not was_beside and category)
+  end
+  return {ALLOWED, now, at, requested or 0, 0, stands}
+end
 if moves >= (most_moves or math.huge) then return {MOVED_OFTEN, now, at, 0, moves_since + MINUTE} end
 
 if blocked then return {BLOCKED, now, at, requested or 0} end
@@ -124,6 +142,7 @@ if record then
     'd', moves_since, 'j', moves + 1)
   redis.call('HDEL', record, 'a', 'p', 'w', 'b')
   note_history(record, 'm', {to = at, from = stands})
+  make_edit(record)
   if charge ~= '' then redis.call('HSET', record, 'y', charged_on(charged)) end
   remove_entry(near_list, far_list, former_generation .. ARGV[13])
   add_entry(near_list, far_list, at - ARGV[23], ARGV[14], generation .. ARGV[13])

@@ -41,11 +41,12 @@ const (
 	CodeForbidden     Code = "forbidden"      // the API key does not have the scope
 	CodeInternal      Code = "internal"       // an error of the program itself
 
-	// Codes of a change with a hold that has to be asked for again. Callers of the
-	// API never see them.
+	// Codes of a change that has to be asked for again, with another hold or for what the
+	// message is now. Callers of the API never see them.
 	CodeHoldOver    Code = "hold_over"    // it came after Hold.NotAfter
 	CodeOutsideHold Code = "outside_hold" // its place would be at or after Hold.Until
 	CodeChanged     Code = "changed"      // the reservation is not as Hold.Former and From say
+	CodeEdited      Code = "edited"       // the message is not as Edit.Of says
 )
 
 // CodeInvalidField is the code of every InvalidError.

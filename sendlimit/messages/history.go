@@ -35,6 +35,7 @@ type Change struct {
 const (
 	ChangeAccepted  = "accepted"
 	ChangeMoved     = "moved"
+	ChangeChanged   = "changed"    // content, metadata or expires_at; the reason says which
 	ChangePostponed = "postponed"  // it was late: it goes out now, or later if the rules have no room
 	ChangeRetry     = "retry"      // a delivery failed, to be tried again at SendAt
 	ChangeTakenOver = "taken_over" // a delivery was not settled in time; another one began
@@ -56,6 +57,8 @@ func changeWord(letter string) string {
 	switch letter {
 	case "m":
 		return ChangeMoved
+	case "c":
+		return ChangeChanged
 	case "p":
 		return ChangePostponed
 	case "r":

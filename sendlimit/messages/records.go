@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
@@ -191,6 +192,27 @@ type Stored struct {
 // Read is Trace with the contents.
 func (r *Records) Read(ctx context.Context, user string, ids ...string) ([]Stored, error) {
 	return readEach(ctx, r, "reading messages", StoredFields(), StoredOf, user, ids)
+}
+
+// Versioned reads a message with its content, for an Edit. The Version is that of an edit
+// which is made for the message as it was read.
+func (r *Records) Versioned(ctx context.Context, user, id string) (Stored, sendlimit.Version, error) {
+	type versioned struct {
+		Stored
+
+		of sendlimit.Version
+	}
+	parse := func(user, id string, record *script.Fields, doing string) (versioned, error) {
+		stored, err := StoredOf(user, id, record, doing)
+		return versioned{stored, sendlimit.Version{
+			Generation: record.Text(keyspace.RecordGeneration), Changes: int(record.Int(keyspace.RecordChanges)),
+		}}, err
+	}
+	found, err := readEach(ctx, r, "reading a message to change", StoredFields(), parse, user, []string{id})
+	if err != nil {
+		return Stored{}, sendlimit.Version{}, err
+	}
+	return found[0].Stored, found[0].of, nil
 }
 
 // StoredFields lists the fields of a record that StoredOf reads.

@@ -65,6 +65,7 @@ type message struct {
 	placeless   bool      // its place was given back
 	accepted    time.Time
 	accept      time.Time // the send time it was accepted for
+	print       string    // its fingerprint, of what it was accepted with
 	history     []change  // between its accept and its end
 }
 

@@ -219,10 +219,10 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
 				shifted: want.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(want.At)).uncounted[r.Category], content: content, expires: expires, lookAt: m.firstLook(want.At),
 				campaign: campaign, metadata: metadataOf(content), far: m.isFar(want.At),
-				accepted: moment(cut(m.now)), accept: want.At,
+				accepted: moment(cut(m.now)), accept: want.At, print: r.Category + content,
 			}
 		}
-	case known.content != content || known.category != r.Category || known.campaign != campaign:
+	case known.print != r.Category+content || known.campaign != campaign:
 		want = sendlimit.Decision{Code: fault.CodeIDReused, At: r.At, Now: m.now}
 	default:
 		want = sendlimit.Decision{
@@ -247,6 +247,10 @@ func (m *mailbox) change(t *rapid.T) {
 		m.cancel(t, id)
 		return
 	}
+	if rapid.IntRange(0, 2).Draw(t, "edit only") == 0 {
+		m.edit(t, id)
+		return
+	}
 	m.move(t, id)
 }
 
@@ -255,15 +259,23 @@ func (m *mailbox) move(t *rapid.T, id string) {
 	r.Check = rapid.IntRange(0, 5).Draw(t, "check only") == 5
 	r.Unlimited = rapid.IntRange(0, 5).Draw(t, "unlimited") == 5
 	known := m.messages[id]
+	if rapid.IntRange(0, 2).Draw(t, "with an edit") == 0 {
+		edit := m.drawEdit(t, known, r.At)
+		r.Edit = &edit
+	}
 	var want sendlimit.Decision
+	edited := false // without a move
 	switch {
 	case known.isFree():
 		want = sendlimit.Decision{Code: fault.CodeNotFound, Now: m.now}
 	case known.state != pending:
 		want = sendlimit.Decision{Code: fault.CodeTooLate, At: known.at, Now: m.now}
+	case !known.fits(r.Edit):
+		want = sendlimit.Decision{Code: fault.CodeEdited, At: known.at, Now: m.now}
 	default:
 		want = m.expectMove(known, r)
-		if want.Allowed && !want.At.Equal(known.at) && !r.Check {
+		stays := want.At.Equal(known.at)
+		if want.Allowed && !stays && !r.Check {
 			stood := known.at
 			known.countMove(m.now)
 			known.note(change{letter: "m", at: m.now, to: want.At, from: known.at})
@@ -278,12 +290,19 @@ func (m *mailbox) move(t *rapid.T, id string) {
 			known.uncounted = m.model.regime(mailboxUser).at(cut(want.At)).uncounted[known.category]
 			m.note(known, events.Moved, stood, "")
 		}
+		if want.Allowed && !r.Check {
+			made := m.apply(known, r.Edit)
+			edited = made && stays
+		}
 	}
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
 		got, err := m.timeline.Move(t.Context(), r)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%+v", r)
 		want.Superseded = sendlimit.Superseded{} // only the first call supersedes
+		if edited {                              // who repeats it has to read the message again
+			want = sendlimit.Decision{Code: fault.CodeEdited, At: known.at, Now: m.now}
+		}
 	}
 }
 
@@ -295,8 +314,16 @@ func (m *mailbox) expectMove(known *message, r sendlimit.MoveRequest) sendlimit.
 	}
 	reach := time.Duration(m.regime().reach) * time.Millisecond
 	inReach := !r.At.Before(m.now.Add(-policy.Grace)) && !r.At.After(m.now.Add(reach))
-	if inReach && !r.At.Equal(known.at) && !known.expires.IsZero() && !at.Before(known.expires) {
-		return sendlimit.Decision{Code: fault.CodePastExpiry, At: at, ExpiresAt: known.expires, Now: m.now}
+	stays, expires := r.At.Equal(known.at), known.expiresAfter(r.Edit)
+	newExpiry := edits(r.Edit, sendlimit.EditExpiresAt)
+	if stays {
+		at = known.at
+	}
+	if (inReach && !stays || stays && newExpiry) && !expires.IsZero() && !at.Before(expires) {
+		return sendlimit.Decision{Code: fault.CodePastExpiry, At: at, ExpiresAt: expires, Now: m.now}
+	}
+	if latest := m.now.Add(reach + sendlimit.ExpiryBeyondReach); (inReach || stays) && newExpiry && expires.After(latest) {
+		return sendlimit.Decision{Code: fault.CodeInvalidField, At: at, Latest: latest, Now: m.now}
 	}
 	changes := inReach && !at.Equal(known.at) && !r.At.Equal(known.at)
 	if minute := known.movesSince.Add(time.Minute); changes && !r.Unlimited && known.movesIn(m.now) >= m.options.MovesPerMinute {

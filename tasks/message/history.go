@@ -19,6 +19,7 @@ type HistoryEntry struct {
 const (
 	ChangeAccepted  = "accepted"
 	ChangeMoved     = "moved"
+	ChangeChanged   = "changed"    // content, metadata or expires_at; Reason says which
 	ChangePostponed = "postponed"  // it was late: it went out then, or got a later time
 	ChangeRetry     = "retry"      // a delivery failed, and is tried again
 	ChangeTakenOver = "taken_over" // a worker died or was cut off while it sent the message; another one took it
@@ -33,7 +34,7 @@ const (
 // Changes lists the values of HistoryEntry.Change.
 func Changes() []string {
 	return []string{
-		ChangeAccepted, ChangeMoved, ChangePostponed, ChangeRetry, ChangeTakenOver, ChangeRevived,
+		ChangeAccepted, ChangeMoved, ChangeChanged, ChangePostponed, ChangeRetry, ChangeTakenOver, ChangeRevived,
 		ChangeDelivered, ChangeCancelled, ChangeDropped, ChangeFailed, ChangeUncertain,
 	}
 }

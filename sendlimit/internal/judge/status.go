@@ -28,4 +28,5 @@ const (
 	StatusTooManyPlaces
 	StatusMovedOften // see lua/place/move.lua
 	StatusExpiresLate
+	StatusEdited // see lua/fragments/edit.lua
 )

@@ -1,0 +1,42 @@
+-- edit: changes content, metadata and expiry of a message.
+--
+-- An edit is the last arguments of a script, the local `given`:
+--
+--   generation   of the record for which the edit was made, its field g
+--   changes      the same, its field H; 0 without one
+--   what         what it changes: "content", "metadata", "expires_at", the first ones first,
+--                joined by ", "; "" for nothing
+--   expiry       the new one, Unix ms; "" for none of its own
+--   field, value, ...  of the new content and metadata
+--
+-- The fingerprint stays: a repeated submit is the repetition of the first one.
+local EDITED = 22
+local edit = given[1] and {generation = given[1], changes = given[2], what = given[3], expiry = tonumber(given[4])}
+
+local function edits(what) return edit and string.find(edit.what, what, 1, true) ~= nil end
+
+-- fits reports whether the record with the fields g and h is the one for which the edit was
+-- made. Without an edit, every record is.
+local function fits(g, h)
+  return not edit or g == edit.generation and (h or '0') == edit.changes
+end
+
+-- edited returns the expiry of a message after the edit.
+local function edited(expiry)
+  if edits('expires_at') then return edit.expiry end
+  return expiry
+end
+
+-- make_edit makes the edit.
+local function make_edit(record)
+  if not edit or edit.what == '' then return end
+  local long = edits('content') and redis.call('HSTRLEN', record, 'c') > 64
+  if edits('content') then erase_content(record) end
+  if edits('metadata') then erase_metadata(record) end
+  if edits('expires_at') then
+    if edit.expiry then redis.call('HSET', record, 'x', edit.expiry) else redis.call('HDEL', record, 'x') end
+  end
+  if #given > 4 then redis.call('HSET', record, unpack(given, 5)) end
+  note_history(record, 'c', {reason = edit.what})
+  if long and redis.call('HSTRLEN', record, 'c') <= 64 then write_anew(record) end
+end
