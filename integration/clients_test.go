@@ -32,16 +32,14 @@ func TestClientsAreGenerated(t *testing.T) {
 	files, err := generate.Files(document)
 	require.NoError(t, err)
 	files["typescript/src/schemas.ts"] = typescriptSchemas(t, document)
-	for file, text := range files {
-		path := filepath.Join("../clients", file)
-		if os.Getenv(writeClients) != "" {
-			require.NoError(t, os.WriteFile(path, text, 0o644)) //nolint:gosec // everybody reads source code
-			continue
+	if os.Getenv(writeClients) != "" {
+		for file, text := range files {
+			require.NoError(t, os.WriteFile(filepath.Join("../clients", file), text, 0o644)) //nolint:gosec // everybody reads source code
 		}
-		present, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, string(present), string(text), "%s is not what the OpenAPI document gives: make clients writes it", file)
 	}
+	outdated, err := generate.Outdated("../clients", files)
+	require.NoError(t, err)
+	require.Empty(t, outdated, "make clients writes these files of the folder clients from the OpenAPI document")
 }
 
 // The tests of the TypeScript client pass on a real worker.

@@ -172,7 +172,7 @@ func (d *document) nameCodes() {
 		}
 		if d.Components.Schemas[codeSchema] == nil {
 			words := slices.Sorted(slices.Values(code.Words))
-			d.Components.Schemas[codeSchema] = &schema{Type: "string", Description: code.Description, Words: words}
+			d.Components.Schemas[codeSchema] = &schema{Type: "string", Description: "What is wrong. More may be added.", Words: words}
 		}
 		*code = schema{Ref: schemasPath + codeSchema, Description: code.Description}
 	}

@@ -1,5 +1,14 @@
 package generate
 
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
 // Files returns the files that follow from an OpenAPI document, by their paths in the
 // folder of the clients.
 func Files(openAPI []byte) (map[string][]byte, error) {
@@ -16,4 +25,19 @@ func Files(openAPI []byte) (map[string][]byte, error) {
 		files[path] = text
 	}
 	return files, nil
+}
+
+// Outdated returns which of these files differ from those in a folder.
+func Outdated(folder string, files map[string][]byte) ([]string, error) {
+	var outdated []string
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		present, err := os.ReadFile(filepath.Join(folder, path))
+		if err != nil {
+			return nil, fmt.Errorf("compare the clients: %w", err)
+		}
+		if !bytes.Equal(present, files[path]) {
+			outdated = append(outdated, path)
+		}
+	}
+	return outdated, nil
 }

@@ -52,7 +52,7 @@ func TestAMethodHasWhatItsOperationHas(t *testing.T) {
 	require.Contains(t, methods, "once=True")
 
 	types := string(files["python/sendlimit/types.py"])
-	require.Contains(t, types, "class Code(StrEnum):\n    \"\"\"Why.\"\"\"\n\n    CLOSED = \"closed\"\n    TOO_SMALL = \"too_small\"\n")
+	require.Contains(t, types, "class Code(StrEnum):\n    \"\"\"What is wrong. More may be added.\"\"\"\n\n    CLOSED = \"closed\"\n    TOO_SMALL = \"too_small\"\n")
 	require.Contains(t, types, "_Room = TypedDict(\"_Room\", {\n    \"from\": \"str\",\n})\n\n\nclass Room(_Room):\n")
 	require.Contains(t, types, "    code: NotRequired[str]\n    \"\"\"Why.\"\"\"\n    names: NotRequired[dict[str, list[str]]]\n    size: NotRequired[int | None]\n")
 

@@ -176,7 +176,7 @@ class ChangeDocument(_ChangeDocument):
 
 
 class Code(StrEnum):
-    """Why the message was kept."""
+    """What is wrong. More may be added."""
 
     ALREADY_EXISTS = "already_exists"
     BLOCKED = "blocked"
@@ -391,8 +391,8 @@ class HistoryEntry(TypedDict):
     later; retry of a failed delivery at send_at; taken_over from a worker that died or was
     cut off; revived from the dead letters.
 
-    accepted, moved, postponed, retry, taken_over, revived, delivered, cancelled, dropped,
-    failed, uncertain.
+    accepted, moved, changed, postponed, retry, taken_over, revived, delivered, cancelled,
+    dropped, failed, uncertain.
     """
     former_send_at: NotRequired[str]
     """The send time before the change."""
@@ -1007,8 +1007,8 @@ class RequestsUsage(TypedDict):
     change: RequestUsage
     """All others.
 
-    accepted, moved, postponed, retry, taken_over, revived, delivered, cancelled, dropped,
-    failed, uncertain.
+    accepted, moved, changed, postponed, retry, taken_over, revived, delivered, cancelled,
+    dropped, failed, uncertain.
     """
     read: RequestUsage
     """Those that read."""

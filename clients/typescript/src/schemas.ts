@@ -161,7 +161,7 @@ export interface components {
             /** @description true leaves `next_free_at` and `previous_free_at` out of refusals with send_limit, quiet_hours and too_many_places, which makes a batch with many of them faster. A message that shifts has them all the same. */
             without_free_times?: boolean;
         };
-        /** @description Why the message was kept. */
+        /** @description What is wrong. More may be added. */
         Code: Open<"already_exists" | "blocked" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
         Conflict: {
             /** @description The message's id; absent if it belongs to another account. */
@@ -367,7 +367,7 @@ export interface components {
              */
             attempt?: number;
             /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters. */
-            change: Open<"accepted" | "moved" | "postponed" | "retry" | "taken_over" | "revived" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
+            change: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /**
              * Format: date-time
              * @description The send time before the change.
@@ -1177,7 +1177,7 @@ export interface components {
         };
         RequestsUsage: {
             /** @description All others. */
-            change: Open<"accepted" | "moved" | "postponed" | "retry" | "taken_over" | "revived" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
+            change: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /** @description Those that read. */
             read: components["schemas"]["RequestUsage"];
             /** @description Those that submit. */
