@@ -78,6 +78,9 @@ type Config struct {
 
 	// EventsAllowInternal allows callback URLs that are http or at internal addresses.
 	EventsAllowInternal bool
+	// EventsKeep is how long an event of a message is kept, EventsMost how many of an account.
+	EventsKeep time.Duration
+	EventsMost int
 	// EventsGiveUp is how long an event is tried at a callback.
 	EventsGiveUp time.Duration
 	// EventsRate is the most requests a second to the callback of an account.

@@ -44,6 +44,8 @@ func defaults() config.Config {
 		AlertRetryMin:   5 * time.Second,
 		AlertRetryMax:   time.Hour,
 		AlertRetryFor:   72 * time.Hour,
+		EventsKeep:      72 * time.Hour,
+		EventsMost:      100_000,
 		EventsGiveUp:    24 * time.Hour,
 		EventsRate:      10,
 		ShutdownTimeout: 30 * time.Second,
@@ -61,7 +63,7 @@ var keys = []string{ //nolint:gochecknoglobals // a constant table
 	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "deliver", "push_url", "push_secret", "push_timeout",
 	"email_url", "smtp_password", "email_from", "email_tls", "email_templates", "alert_secret", "allow_internal_webhooks",
 	"alert_retry_min", "alert_retry_max", "alert_retry_for",
-	"events_allow_internal", "events_give_up", "events_rate",
+	"events_keep", "events_most", "events_allow_internal", "events_give_up", "events_rate",
 	"policy.time_zone", "policy.user_time_zone", "policy.rules", "policy.quiet_hours", "policy.only", "policy.blackouts", "policy.reach", "policy.on_conflict",
 	"policy.alert_at", "policy.alert_to", "policy.unknown_categories", "pace.rate", "pace.burst", "reach", "places_per_day", "expire_after", "keep_records",
 	"horizon", "moves_per_minute",
@@ -211,6 +213,8 @@ func other() map[string]struct {
 
 		"allow_internal_webhooks": {"true", func(c config.Config) any { return c.AllowInternalWebhooks }, true},
 
+		"events_keep":           {"2h", func(c config.Config) any { return c.EventsKeep }, 2 * time.Hour},
+		"events_most":           {"500", func(c config.Config) any { return c.EventsMost }, 500},
 		"events_allow_internal": {"true", func(c config.Config) any { return c.EventsAllowInternal }, true},
 		"events_give_up":        {"2h", func(c config.Config) any { return c.EventsGiveUp }, 2 * time.Hour},
 		"events_rate":           {"1000", func(c config.Config) any { return c.EventsRate }, 1000},

@@ -91,6 +91,8 @@ func (c Config) LogValue() slog.Value {
 		slog.String("email_templates", c.EmailTemplates),
 		slog.Bool("alerts_signed", c.AlertSecret != ""),
 		slog.Bool("allow_internal_webhooks", c.AllowInternalWebhooks),
+		slog.Duration("events_keep", c.EventsKeep),
+		slog.Int("events_most", c.EventsMost),
 		slog.Bool("events_allow_internal", c.EventsAllowInternal),
 		slog.Duration("events_give_up", c.EventsGiveUp),
 		slog.Int("events_rate", c.EventsRate),

@@ -135,7 +135,9 @@ func TestCrashProcess(t *testing.T) {
 	require.NoError(t, err)
 	var steps crashPlan
 	require.NoError(t, json.Unmarshal(plan, &steps))
-	submitter, err := submit.New(taskstest.Open(t, client, crashBackend(config.Prefix)), submit.Options{
+	b := taskstest.Open(t, client, crashBackend(config.Prefix))
+	require.NoError(t, b.Listen.Load(ctx))
+	submitter, err := submit.New(b, submit.Options{
 		Batch: config.Batch,
 	})
 	require.NoError(t, err)

@@ -63,6 +63,7 @@ func newCrashRound(
 	r.tolerate(sendlimit.DefaultTolerance)
 	r.openMailServer()
 	r.openAccount()
+	r.listen()
 	return r
 }
 
@@ -116,7 +117,7 @@ func (r *crashRound) look() int {
 	}
 	r.require(faults)
 	subjects := append(crashContacts(), crashAccount, r.history.policy.Name)
-	return pending + r.store.held(r.T) + r.store.waiting(r.T, subjects...)
+	return pending + r.ungathered() + r.store.held(r.T) + r.store.waiting(r.T, subjects...)
 }
 
 // judge compares what happened with what the submitters were told.
@@ -126,6 +127,7 @@ func (r *crashRound) judge() {
 	r.history.events = readJournal(r.T, r.base.Journal)
 	r.history.requests = r.receiver.Requests()
 	r.require(append(r.history.faults(r.T), r.noticeFaults()...))
+	r.require(r.eventFaults())
 	r.store.requireCharges(r.T, r.history.users)
 	r.store.remove(r.T, r.base.Prefix+":*")
 	r.store.remove(r.T, "asynq:{"+queue.Name(r.base.Prefix)+"}:*")

@@ -49,7 +49,7 @@ var Claim = script("message/claim")
 // Settle records the outcome of a delivery.
 var Settle = script("message/settle")
 
-// LookTurn lets one of several workers look at the watch lists.
+// LookTurn lets one of several workers look at all partitions.
 var LookTurn = script("message/look_turn")
 
 // BringNear moves entries of far lists to the near list of the watch list.

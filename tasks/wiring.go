@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
+	"github.com/sendlimit/sendlimiter/tasks/listen"
 	"github.com/sendlimit/sendlimiter/tasks/relay"
 	"github.com/sendlimit/sendlimiter/tasks/report"
 )
@@ -59,6 +60,11 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 		Memory:  func(ctx context.Context) ([]store.Memory, error) { return store.ReadMemory(ctx, b.Client) },
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
+	gatherer, err := events.NewGatherer(b.Client, b.Events)
+	if err != nil {
+		return err
+	}
+	w.gathering = &listen.Gathering{Gatherer: gatherer, Audience: b.Timeline.Audience, Metrics: b.Metrics, Logger: b.Logger}
 	return nil
 }
 
@@ -103,7 +109,7 @@ func (w *Worker) addCallbacks(o WorkerOptions) error {
 		return nil
 	}
 	b := w.backend
-	options := events.Options{Prefix: b.Timeline.Prefix}
+	options := b.Events
 	registry, err := accounts.New(b.Client, options.Prefix)
 	if err != nil {
 		return err

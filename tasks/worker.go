@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
+	"github.com/sendlimit/sendlimiter/tasks/listen"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/relay"
@@ -39,7 +40,7 @@ type WorkerOptions struct {
 	// after which other workers take it over; zero means 10 s.
 	SettleMargin time.Duration
 	// RelayEvery is about how often the worker looks for messages that the queue may
-	// not have; zero means 5 s.
+	// not have, and for events that other programs wrote; zero means 5 s.
 	RelayEvery time.Duration
 	// SweepEvery is the same for notices and charges, which only a crash or an outage
 	// of the store leaves behind; zero means six times RelayEvery.
@@ -74,10 +75,11 @@ type Worker struct {
 	handler       *deliver.Handler
 	announcements *announce.Announcements
 	relay         *relay.Relay
+	gathering     *listen.Gathering
 	noticeJobs    *announce.NoticeJobs
 	callbacks     *callbacks.Sender // nil for none
 	shutdown      time.Duration
-	relayEvery    time.Duration // between two looks at the watch list
+	relayEvery    time.Duration // between two looks at the watch list, and at events
 	sweepEvery    time.Duration // between two looks at notices and charges
 	placesEvery   time.Duration // between two looks for places without a record
 	stopping      chan struct{} // closed when no new work is to begin
@@ -172,6 +174,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err := w.handler.Policies.Refresh(ctx); err != nil {
 		return unlessStopped(ctx, err)
 	}
+	if err := w.backend.Listen.Load(ctx); err != nil {
+		return unlessStopped(ctx, err)
+	}
 	w.learnClock(ctx)
 	stopPacer, err := w.handler.Pacer.Follow(ctx, func(ctx context.Context) error {
 		return w.queue.WakeWaiting(ctx, deliver.ErrPaced)
@@ -190,6 +195,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	stopRelay := w.relay.Start(ctx, w.relayEvery, w.sweepEvery, w.placesEvery)
+	stopGathering := w.gathering.Start(ctx, w.relayEvery)
 	stopFollowing := w.backend.Follow(ctx)
 	w.handler.Tally.Start()
 	stopNotices := w.noticeJobs.Start(ctx, w.sweepEvery)
@@ -215,6 +221,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		waitForCallbacks()
 		w.handler.Tally.Close()
 		w.timers.Close()
+		stopGathering()
 		stopFollowing()
 		stopPacer()
 		w.batches.Wait()

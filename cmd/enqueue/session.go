@@ -82,6 +82,9 @@ func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 	if err := redisstore.CheckLayout(ctx, s.client, c.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
+	if err := b.Listen.Load(ctx); err != nil {
+		return err //nolint:wrapcheck // it says what was being done
+	}
 	if c.Account == "" {
 		return nil
 	}

@@ -1,4 +1,4 @@
--- message/look_turn.lua: lets one of several workers look at the watch lists.
+-- message/look_turn.lua: lets one of several workers look at all partitions.
 --
 -- A look that finds nothing costs something for each partition. So it is made about as
 -- often by many workers as by one. Who takes longer than its turn is joined by another.

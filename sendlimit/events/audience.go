@@ -18,12 +18,13 @@ type Audience struct {
 
 	mu      sync.Mutex
 	changed map[int]struct{} // partitions
+	noted   chan struct{}
 }
 
 // NewAudience returns an audience of nobody. The options are those of the Log.
 func NewAudience(o Options) *Audience {
 	keep := strconv.FormatInt(o.WithDefaults().Keep.Milliseconds(), 10)
-	return &Audience{keep: keep, changed: make(map[int]struct{})}
+	return &Audience{keep: keep, changed: make(map[int]struct{}), noted: make(chan struct{}, 1)}
 }
 
 // mostNamed is how many accounts a script gets by name: it looks through all of them.
@@ -64,7 +65,14 @@ func (a *Audience) Note(user string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.changed[keyspace.Partition(user)] = struct{}{}
+	select {
+	case a.noted <- struct{}{}:
+	default:
+	}
 }
+
+// Noted receives after a Note, once for all since the last receive.
+func (a *Audience) Noted() <-chan struct{} { return a.noted }
 
 // Take returns the partitions that were noted since the last call, ascending.
 func (a *Audience) Take() []int {

@@ -59,6 +59,12 @@ func (l *Listeners) Forget(ctx context.Context, account string) error {
 
 // Load returns who listens now, by the server's clock.
 func (l *Listeners) Load(ctx context.Context) (Listening, error) {
+	listening, _, err := l.load(ctx)
+	return listening, err
+}
+
+// load is Load with the time by the server's clock.
+func (l *Listeners) load(ctx context.Context) (Listening, time.Time, error) {
 	const doing = "asking who listens to events"
 	var clock *redis.TimeCmd
 	var known *redis.MapStringStringCmd
@@ -67,15 +73,15 @@ func (l *Listeners) Load(ctx context.Context) (Listening, error) {
 		return nil
 	})
 	if err != nil {
-		return Listening{}, store.Explain(err, doing)
+		return Listening{}, time.Time{}, store.Explain(err, doing)
 	}
-	now, listening := clock.Val().UnixMilli(), Listening{}
+	now, listening := clock.Val(), Listening{}
 	for account, text := range known.Val() {
 		until, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return Listening{}, script.ReplyError(doing, "until "+strconv.Quote(text))
+			return Listening{}, time.Time{}, script.ReplyError(doing, "until "+strconv.Quote(text))
 		}
-		if until <= now {
+		if until <= now.UnixMilli() {
 			continue
 		}
 		if account == keyspace.Everyone {
@@ -85,7 +91,7 @@ func (l *Listeners) Load(ctx context.Context) (Listening, error) {
 		}
 	}
 	slices.Sort(listening.accounts)
-	return listening, nil
+	return listening, now, nil
 }
 
 // Listening says whose events somebody listens to. The zero value means nobody's.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -79,7 +80,6 @@ func NewLog(client redis.Cmdable, o Options) (*Log, error) {
 // appended of its partition is skipped: it was appended before. Append returns how many
 // events are new. The log gives each another ID.
 func (l *Log) Append(ctx context.Context, account string, partition int, events []Event) (int, error) {
-	const doing = "appending events"
 	if err := checkAccount(account); err != nil {
 		return 0, err
 	}
@@ -88,27 +88,45 @@ func (l *Log) Append(ctx context.Context, account string, partition int, events 
 			Field: "partition", Value: strconv.Itoa(partition), Want: fmt.Sprintf("0 to %d", keyspace.Partitions-1),
 		}
 	}
-	if len(events) == 0 {
-		return 0, nil
-	}
-	args := []any{"", partition, l.options.Most, l.options.Keep.Milliseconds()}
-	for _, e := range events {
+	sources := make([]source, len(events))
+	for i, e := range events {
 		if _, _, ok := ParseID(e.ID); !ok {
 			return 0, &fault.InvalidError{Field: "id", Value: e.ID, Want: `that of a stream's entry, such as "1732000000000-0"`}
 		}
-		fields, err := json.Marshal(e.fields())
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", doing, err)
+		sources[i] = source{partition, e.ID, e.fields()}
+	}
+	return l.append(ctx, account, sources)
+}
+
+// appendedAtOnce is how many events one call of the script appends: fewer than a millisecond
+// of the store's time.
+const appendedAtOnce = 100
+
+// append appends events of partitions to those of an account, and returns how many are new.
+// Those of each partition are in order.
+func (l *Log) append(ctx context.Context, account string, events []source) (appended int, failed error) {
+	const doing = "appending events"
+	keys := []string{l.keys.AccountEvents(account), l.keys.AccountGathered(account)}
+	for some := range slices.Chunk(events, appendedAtOnce) {
+		args := []any{"", l.options.Most, l.options.Keep.Milliseconds()}
+		for _, e := range some {
+			fields, err := json.Marshal(e.fields)
+			if err != nil {
+				return appended, fmt.Errorf("%s: %w", doing, err)
+			}
+			args = append(args, e.String(), fields)
 		}
-		args = append(args, e.ID, fields)
+		answer, err := script.Run(ctx, l.client, lua.EventAppend, doing, keys, args)
+		if err != nil {
+			return appended, err
+		}
+		in := script.Read(answer, doing)
+		appended += int(in.Int(0))
+		if in.Err != nil {
+			return appended, in.Err
+		}
 	}
-	answer, err := script.Run(ctx, l.client, lua.EventAppend, doing,
-		[]string{l.keys.AccountEvents(account), l.keys.AccountGathered(account)}, args)
-	if err != nil {
-		return 0, err
-	}
-	in := script.Read(answer, doing)
-	return int(in.Int(0)), in.Err
+	return appended, nil
 }
 
 // Read returns the events of an account after an id, oldest first, at most n of them, which

@@ -8,8 +8,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/internal/outage"
+	"github.com/sendlimit/sendlimiter/tasks/listen"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
@@ -31,9 +33,11 @@ type Options struct {
 	// Horizon is how long before its time a message is handed over to the queue; zero means
 	// sendlimit.DefaultHorizon. LookAfter and OverdueAfter are as in sendlimit.Options.
 	Horizon, LookAfter, OverdueAfter time.Duration
-	Polling                          queue.Polling    // how often workers ask the queue for work
-	Metrics                          *metrics.Metrics // nil means none
-	Logger                           *slog.Logger     // nil means none
+	// Events says how long events of messages are kept, and how many; its prefix is ignored.
+	Events  events.Options
+	Polling queue.Polling    // how often workers ask the queue for work
+	Metrics *metrics.Metrics // nil means none
+	Logger  *slog.Logger     // nil means none
 }
 
 // Backend is a store with its queue, opened for the parts of a program. It needs no
@@ -44,6 +48,8 @@ type Backend struct {
 	Policies *rules.Policies   // the rules in Timeline
 	Queue    *queue.Queue
 	Watch    *messages.WatchList
+	Events   events.Options   // complete, of every events.Log and the like
+	Listen   *listen.Follower // of the audience in Timeline
 	Metrics  *metrics.Metrics // nil for none
 	Logger   *slog.Logger     // warns once of an outage of the store
 
@@ -66,7 +72,14 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	logs := o.Events.WithDefaults()
+	logs.Prefix = o.Prefix
+	follower, err := listen.NewFollower(client, logs, logger)
+	if err != nil {
+		return nil, err
+	}
 	b := &Backend{
+		Events: logs, Listen: follower,
 		Client: client, Policies: policies, Queue: q,
 		Metrics: o.Metrics, Logger: logger, outages: outages,
 		Timeline: sendlimit.Options{
@@ -74,6 +87,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 			Reach: o.Reach, PlacesPerDay: o.PlacesPerDay, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
 			MovesPerMinute: o.MovesPerMinute,
 			Horizon:        o.Horizon, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
+			Audience: follower.Audience,
 		},
 	}
 	if b.Watch, err = messages.NewWatchList(client, b.Timeline); err != nil {
@@ -82,11 +96,12 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	return b, nil
 }
 
-// Follow follows the policies and logs the end of outages until the returned function is
-// called. Programs that run for long need it.
+// Follow follows the policies and who listens to events, and logs the end of outages, until
+// the returned function is called. Programs that run for long need it.
 func (b *Backend) Follow(ctx context.Context) (stop func()) {
-	stopPolicies, stopOutages := b.Policies.Follow(ctx), b.outages.Follow(ctx)
+	stopPolicies, stopOutages, stopListening := b.Policies.Follow(ctx), b.outages.Follow(ctx), b.Listen.Follow(ctx)
 	return func() {
+		stopListening()
 		stopPolicies()
 		stopOutages()
 	}

@@ -31,6 +31,7 @@ type Metrics struct {
 	charges   *prometheus.CounterVec
 	notices   noticeMetrics
 	callbacks callbackMetrics
+	events    eventMetrics
 	scripts   *prometheus.HistogramVec
 	paces     prometheus.Histogram
 	pauses    prometheus.Counter
@@ -77,6 +78,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			"Charges of accounts that were left open, and that the relay settled, by how.", "end"),
 		notices:   newNoticeMetrics(),
 		callbacks: newCallbackMetrics(),
+		events:    newEventMetrics(),
 		scripts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "sendlimit_script_duration_seconds",
 			Help:    "Time from the call of a script to its answer; of one in a pipeline, to the end of the pipeline.",
@@ -90,7 +92,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		pauses: counter("pauses_total", "Times that the push target asked for a pause, with 429 and Retry-After."),
 	}
 	var failed []error
-	for _, c := range append(slices.Concat(m.notices.collectors(), m.callbacks.collectors()),
+	for _, c := range append(slices.Concat(m.notices.collectors(), m.callbacks.collectors(), m.events.collectors()),
 		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.unread, m.lost, m.handed, m.relays, m.charges, m.scripts,
 		m.paces, m.pauses,
 	) {

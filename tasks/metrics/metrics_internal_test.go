@@ -40,6 +40,8 @@ func TestMetricsCount(t *testing.T) {
 	m.HeldUp(time.Second)
 	m.HeldUp(3 * time.Second)
 	m.Paused()
+	m.EventsGathered(5)
+	m.EventsWaited(1500 * time.Millisecond)
 	m.EventsPosted(5)
 	m.CallbackFailed("gone")
 	m.EventsDead(2)
@@ -65,6 +67,12 @@ sendlimit_delivery_failures_total{final="true",reason="gone"} 1
 # HELP sendlimit_dropped_total Messages that ended unsent, by reason.
 # TYPE sendlimit_dropped_total counter
 sendlimit_dropped_total{reason="expired"} 1
+# HELP sendlimit_events_gathered_total Events of messages that the logs of accounts got.
+# TYPE sendlimit_events_gathered_total counter
+sendlimit_events_gathered_total 5
+# HELP sendlimit_events_waited_seconds How long the oldest event had waited to be gathered, at the last round over all partitions; 0 for none.
+# TYPE sendlimit_events_waited_seconds gauge
+sendlimit_events_waited_seconds 1.5
 # HELP sendlimit_handed_over_total Messages that were due soon, and that the queue got from the watch list.
 # TYPE sendlimit_handed_over_total counter
 sendlimit_handed_over_total 9

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -12,6 +13,7 @@ func BackendOptions(c config.Config) backend.Options {
 	return backend.Options{
 		Prefix: c.Prefix, Reach: c.Reach, PlacesPerDay: c.PlacesPerDay, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
 		Horizon: c.Horizon, MovesPerMinute: c.MovesPerMinute,
+		Events: events.Options{Keep: c.EventsKeep, Most: c.EventsMost},
 	}
 }
 

@@ -52,7 +52,7 @@ func (o *refitOptions) check() (message.RefitAction, error) {
 func (c *commands) previewPolicy(
 	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy,
 ) error {
-	return withRefitter(client, settings, func(r *refit.Refitter) error {
+	return withRefitter(ctx, client, settings, func(r *refit.Refitter) error {
 		view := newRefitView(c.Program, c.asJSON)
 		summary, err := r.Preview(ctx, policy, view.watcher())
 		return view.end(summary, err)
@@ -67,17 +67,20 @@ func (c *commands) refitPolicy(
 	if action == message.RefitKeep {
 		return nil
 	}
-	return withRefitter(client, settings, func(r *refit.Refitter) error {
+	return withRefitter(ctx, client, settings, func(r *refit.Refitter) error {
 		view := newRefitView(c.Program, c.asJSON)
 		summary, err := r.Run(ctx, policy, action, view.watcher())
 		return view.end(summary, err)
 	})
 }
 
-func withRefitter(client redis.UniversalClient, c config.Config, do func(*refit.Refitter) error) (err error) {
+func withRefitter(ctx context.Context, client redis.UniversalClient, c config.Config, do func(*refit.Refitter) error) (err error) {
 	b, err := backend.Open(client, store.BackendOptions(c))
 	if err != nil {
 		return fmt.Errorf("opening the store: %w", err)
+	}
+	if err := b.Listen.Load(ctx); err != nil {
+		return err //nolint:wrapcheck // it says what was being done
 	}
 	r, err := refit.New(b, refit.Options{Options: store.SubmitterOptions(c)})
 	if err != nil {

@@ -78,6 +78,9 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	if err != nil {
 		return err
 	}
+	if err := b.Listen.Load(ctx); err != nil {
+		return err
+	}
 	if err := measured.watchClock(b); err != nil {
 		return err
 	}

@@ -168,6 +168,9 @@ func (c commands) withUsers(cmd *cobra.Command, do func(context.Context, *userda
 		if err != nil {
 			return fmt.Errorf("opening the store: %w", err)
 		}
+		if err := b.Listen.Load(cmd.Context()); err != nil {
+			return err //nolint:wrapcheck // it says what was being done
+		}
 		users, err := userdata.New(b)
 		if err != nil {
 			return fmt.Errorf("opening the users: %w", err)

@@ -1,0 +1,76 @@
+package listen
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+)
+
+const (
+	// followEvery is how often a Follower asks who listens.
+	followEvery = time.Second
+	// followWithin is how long the store may take to answer.
+	followWithin = time.Second
+)
+
+// Follower tells the scripts of a program who listens. It is safe for concurrent use.
+type Follower struct {
+	Audience *events.Audience // of everything that changes messages in the program
+
+	listeners *events.Listeners
+	logger    *slog.Logger
+}
+
+// NewFollower returns a follower that knows of nobody yet. The options are those of the
+// events.Log. The error is an *InvalidError.
+func NewFollower(client redis.Cmdable, o events.Options, logger *slog.Logger) (*Follower, error) {
+	if err := o.WithDefaults().Validate(); err != nil {
+		return nil, err
+	}
+	listeners, err := events.NewListeners(client, o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Follower{Audience: events.NewAudience(o), listeners: listeners, logger: logger}, nil
+}
+
+// Load asks who listens now.
+func (f *Follower) Load(ctx context.Context) error {
+	listening, err := f.listeners.Load(ctx)
+	if err != nil {
+		return fmt.Errorf("following who listens to events: %w", err)
+	}
+	f.Audience.Set(listening)
+	return nil
+}
+
+// Follow asks once a second until the returned function is called. While the store does not
+// answer, those known stay.
+func (f *Follower) Follow(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var following sync.WaitGroup
+	following.Go(func() {
+		for storeclock.Sleep(ctx, nil, followEvery) {
+			if err := f.look(ctx); err != nil && ctx.Err() == nil {
+				f.logger.DebugContext(ctx, "could not ask who listens to events: going on with those known", "error", err)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		following.Wait()
+	}
+}
+
+func (f *Follower) look(ctx context.Context) error {
+	ctx, done := context.WithTimeout(ctx, followWithin)
+	defer done()
+	return f.Load(ctx)
+}

@@ -1,0 +1,122 @@
+package listen
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
+)
+
+const (
+	// gatherAfter is how long after a change of this process its events are gathered: those
+	// of other changes meanwhile come along.
+	gatherAfter = 200 * time.Millisecond
+	// lastWithin bounds the last gathering of a worker that stops.
+	lastWithin = time.Second
+)
+
+// Gathering gathers events in the background of a worker.
+type Gathering struct {
+	Gatherer *events.Gatherer
+	Audience *events.Audience
+	Metrics  *metrics.Metrics
+	Logger   *slog.Logger
+}
+
+// Start gathers the events of this process soon after they were written, and about every
+// `every` those of all partitions, until the returned function is called. That function
+// gathers a last time what this process wrote.
+func (g *Gathering) Start(ctx context.Context, every time.Duration) (stop func()) {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var left []int // partitions that were not gathered to their end
+	var following sync.WaitGroup
+	following.Go(func() {
+		for {
+			if len(left) == 0 {
+				select {
+				case <-own.Done():
+					return
+				case <-g.Audience.Noted():
+				}
+			}
+			if !storeclock.Sleep(own, nil, gatherAfter) {
+				return
+			}
+			left = g.gatherOwn(own, left)
+		}
+	})
+	stopRounds := jobs.Start(ctx, g.Logger, jobs.Job{
+		Every: every, Soon: true, Failed: "could not gather all events: the next round does",
+		Run: func(ctx context.Context) error { return g.round(ctx, every) },
+	})
+	return func() {
+		stopRounds()
+		cancel()
+		following.Wait()
+		last, done := context.WithTimeout(context.WithoutCancel(ctx), lastWithin)
+		defer done()
+		for left = g.gatherOwn(last, left); len(left) > 0 && last.Err() == nil; {
+			left = g.gatherOwn(last, left)
+		}
+	}
+}
+
+// gatherOwn gathers once from the partitions that this process changed, and from others. It
+// returns those that it has to gather from again.
+func (g *Gathering) gatherOwn(ctx context.Context, others []int) (left []int) {
+	partitions := append(g.Audience.Take(), others...)
+	if len(partitions) == 0 {
+		return nil
+	}
+	found, err := g.Gatherer.Gather(ctx, partitions)
+	g.tell(ctx, found)
+	if err != nil {
+		if ctx.Err() == nil {
+			g.Logger.DebugContext(ctx, "could not gather all events: trying again", "error", err)
+		}
+		return partitions
+	}
+	return found.More
+}
+
+// round gathers from all partitions, if somebody listens and no other worker did so lately.
+func (g *Gathering) round(ctx context.Context, every time.Duration) error {
+	if g.Audience.Argument() == "" {
+		g.Metrics.EventsWaited(0)
+		return nil
+	}
+	// A turn is shorter than the least time between two runs. Where the turns are kept may be
+	// away, while others answer.
+	if mine, err := g.Gatherer.Turn(ctx, max(every*2/5, time.Millisecond)); err == nil && !mine {
+		return nil
+	}
+	partitions := make([]int, keyspace.Partitions)
+	for i := range partitions {
+		partitions[i] = i
+	}
+	waited := time.Duration(0)
+	for len(partitions) > 0 {
+		found, err := g.Gatherer.Gather(ctx, partitions)
+		g.tell(ctx, found)
+		if err != nil {
+			return err //nolint:wrapcheck // jobs says what was being done
+		}
+		waited, partitions = max(waited, found.Waited), found.More
+	}
+	g.Metrics.EventsWaited(waited)
+	return nil
+}
+
+// tell counts what was gathered.
+func (g *Gathering) tell(ctx context.Context, found events.Gathered) {
+	g.Metrics.EventsGathered(found.Appended)
+	if found.Unreadable > 0 {
+		g.Logger.WarnContext(ctx, "left out events that this program can't read", "events", found.Unreadable)
+	}
+}
