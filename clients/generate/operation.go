@@ -43,6 +43,7 @@ func written() map[string]string {
 	return map[string]string{
 		"submitBatch": "it sends the messages that the API did not answer again",
 		"checkBatch":  "its answer belongs to the messages, and a policy may come before them",
+		"followEvents": "it is opened again behind the last event, and has an answer of another form with follow=false",
 	}
 }
 
