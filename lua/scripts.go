@@ -49,6 +49,9 @@ var Claim = script("message/claim")
 // Settle records the outcome of a delivery.
 var Settle = script("message/settle")
 
+// Resume lets a message of a resumed campaign be claimed again.
+var Resume = script("message/resume")
+
 // LookTurn lets one of several workers look at all partitions.
 var LookTurn = script("message/look_turn")
 
@@ -152,6 +155,9 @@ var TokensLook = script("rate/tokens_look")
 // Pause pauses a target for a while, unless it is paused for longer already.
 var Pause = script("rate/pause")
 
+// CampaignPause pauses a campaign.
+var CampaignPause = script("setting/campaign_pause")
+
 // PolicyApply stores a policy in place of the one with its name, under the next
 // version.
 var PolicyApply = script("setting/policy_apply")
@@ -206,14 +212,14 @@ var DeadRetry = script("event/dead_retry")
 func All() []*redis.Script {
 	return []*redis.Script{
 		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Rehearse, FreeLost,
-		Claim, Settle, LookTurn, BringNear, HandOver, Renew, Revive, Edit, Purge, Forget,
+		Claim, Settle, LookTurn, BringNear, HandOver, Renew, Revive, Edit, Purge, Resume, Forget,
 		Hold, SettleHold, HoldLook, Requote,
 		AccountFind, AccountChange, AccountRemoveTier, StatsAdd,
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,
 		Count, GiveBack, CountLook,
 		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
 		PolicyApply, PolicyMark, PolicyDelete, PolicyChanging, PolicyChanged, SettingsChange, SettingsClear,
-		Refit, RefitTurn,
+		CampaignPause, Refit, RefitTurn,
 		EventAppend, EventListen,
 		CallbackBegin, CallbackTake, CallbackSettle, DeadRetry,
 	}

@@ -11,6 +11,7 @@
 -- when their tasks run, and count at their present places until then. One that has
 -- expired does not count: its task will drop it, and a younger message must not get
 -- the place that becomes free then. The same holds for one that the user does not want.
+-- One of a paused campaign is not judged, keeps its place, and holds nothing up.
 --
 -- Needs the locals of message/claim.lua, such as the message `this`, and fragments/overdue.lua.
 
@@ -80,7 +81,7 @@ do -- the embedded store bounds the locals of a script
         local f = {}
         if not ended then
           spent = spent + LOOK
-          f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n')
+          f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n', 'C')
         end
         local is = state_of(f[1], f[2])
         open = is == PENDING or is == SENDING
@@ -97,7 +98,7 @@ do -- the embedded store bounds the locals of a script
           local expires = tonumber(f[4]) or (promise or stands) + ARGV[16]
           if opted_out(timeline, ARGV[9], f[8]) and not f[6] then
             excluded[other] = true
-          elseif not class.rules.exempt then
+          elseif not class.rules.exempt and not (now < expires and is_paused(f[12], f[7])) then
             m = {id = other, record = key, member = f[2] .. suffix_of(other),
               generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
               expires = expires, category = f[8], class = class, beside = f[9], tries = tonumber(f[11] or 0)}
@@ -159,15 +160,17 @@ do -- the embedded store bounds the locals of a script
       if #late < MOST and not excluded[other] then
         spent = spent + LOOK
         local key = records .. string.gsub(other, ':', '/')
-        local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 't')
+        local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 't', 'C')
         local class, stands = class_of(f[8]), tonumber(f[10])
+        local expires = tonumber(f[4]) or promise + ARGV[16]
         if state_of(f[1], f[2]) == PENDING and f[5] and not f[3] and stands >= now - ARGV[17]
             and stands >= (tonumber(ARGV[19]) or stands) and promise > (class.oldest or promise)
-            and (f[6] or not opted_out(timeline, ARGV[9], f[8])) then
+            and (f[6] or not opted_out(timeline, ARGV[9], f[8]))
+            and not (now < expires and is_paused(f[11], f[7])) then
           excluded[other] = true
           late[#late + 1] = {id = other, record = key, member = f[2] .. suffix_of(other),
             generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
-            expires = tonumber(f[4]) or promise + ARGV[16], category = f[8], class = class, beside = f[9],
+            expires = expires, category = f[8], class = class, beside = f[9],
             waits = true}
         end
       end
@@ -196,7 +199,7 @@ do -- the embedded store bounds the locals of a script
               spent = spent + 1
             else
               spent = spent + LOOK
-              f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 't', 'a', 'k')
+              f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 't', 'a', 'k', 'C', 'y')
               looked_at[other] = f
               f.is = state_of(f[1], f[2])
               if not f[3] or f.is ~= PENDING and f.is ~= SENDING then
@@ -205,7 +208,7 @@ do -- the embedded store bounds the locals of a script
               end
             end
             if f.is == PENDING and not f[5] and tonumber(f[4]) > now and class_of(f[6]) == m.class then
-              return tonumber(f[4])
+              if not is_paused(f[7], f[8]) then return tonumber(f[4]) end
             end
           end
         end

@@ -10,7 +10,7 @@ local ended_since = {} -- ids in KEYS[7] of messages that do not wait any more
 
 -- overdue_before returns the categories of messages that were promised earlier, were late
 -- before and are late again, false for no category; nil if there are none. One that was
--- tried holds nothing up. Nor does one that its claim will drop.
+-- tried, or is paused, holds nothing up. Nor does one that its claim will drop.
 local function overdue_before()
   local seen = call('ZRANGE', KEYS[7], '-inf', promised, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
   local ids, found = {}, nil
@@ -23,13 +23,13 @@ local function overdue_before()
   for k = 1, #ids do
     local other, stands = ids[k], tonumber(places[k])
     if not stands or stands < now - ARGV[17] then
-      local f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 'a', 'n', 'x', 'k', 'q')
+      local f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 'a', 'n', 'x', 'k', 'q', 'C', 'y')
       local is = state_of(f[1], f[2])
       if not f[3] or is ~= PENDING and is ~= SENDING then
         ended_since[#ended_since + 1] = other
       elseif is == PENDING and stands and stands >= (tonumber(ARGV[19]) or stands) and not f[4]
           and tonumber(f[5] or 0) == 0 and now < (tonumber(f[6]) or f[3] + ARGV[16])
-          and (f[8] or not opted_out(timeline, ARGV[9], f[7])) then
+          and (f[8] or not opted_out(timeline, ARGV[9], f[7])) and not is_paused(f[9], f[10]) then
         found = found or {}
         found[#found + 1] = f[7]
       end

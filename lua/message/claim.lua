@@ -16,7 +16,8 @@
 -- the older one has a task, which places the rest. The same holds if an older one of
 -- its class is being sent, until that is settled or taken over. One that failed and
 -- waits for its retry holds nothing up. A message of an exempt category goes out at
--- once.
+-- once. One of a paused campaign waits at its place, which counts, until it expires or the
+-- campaign is resumed, see message/resume.lua. It holds nothing up.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -45,6 +46,7 @@
 -- ARGV[22] fair time after the lease of another delivery, ms; 0 for none
 -- ARGV[23] horizon, ms: how long before its time a message is handed over
 -- ARGV[24] whose events are noted, see fragments/event.lua; "" for nobody's
+-- ARGV[25] paused campaigns, " account/campaign account/campaign "; "" for none
 --
 -- Returns  {SEND, now, send time, promised time or 0, requested time or 0, attempts
 --          with this one, category, content, 1 if taken over from a delivery that
@@ -56,6 +58,7 @@
 --          {EARLY, now, due}           not yet due
 --          {DROP, now, send time, reason, account, notices, changes ...}
 --          {POSTPONED, now, notices, changes ...}
+--          {PAUSED, now, until}        it waits under a new generation: the watch list has it
 --          {LOOK_ON, now, where the search continues or 0, what was first in the way
 --          ("-" for nothing, a number as in fragments/search.lua) and its class,
 --          notices, changes ...}: ask again
@@ -72,7 +75,7 @@
 --          1,000. Late, also O(k) in those since the late mark and from now until the
 --          last time given: at most LOOKED records and WORK steps of all searches.
 
-if #KEYS ~= 8 or #ARGV ~= 24 then
+if #KEYS ~= 8 or #ARGV ~= 25 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -80,12 +83,13 @@ end
 local call = redis.call
 local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]
 local id, generation, nonce, member = ARGV[14], ARGV[10], ARGV[11], ARGV[13]
-local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6
+local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6, 7
 --@include clock
 --@include record
 --@include ended
 --@include content
 --@include metadata
+--@include paused
 --@include opt_out
 --@include fair
 --@include history
@@ -116,6 +120,7 @@ local function hold()
   if call('ZADD', watch, lease_end, member) == 1 then call('ZREM', KEYS[8], member) end
 end
 
+local paused = is_paused(r[26], r[16])
 local unwanted = r[10] and r[2] == generation and opted_out(timeline, ARGV[9], r[10])
 local overdue -- what overdue_before returned
 if r[2] == generation then
@@ -123,7 +128,7 @@ if r[2] == generation then
     -- The common case: it does not depend on the user's other messages.
     local due = tonumber(r[7] or at)
     if now < due then return {EARLY, now, due} end
-    if now <= at + ARGV[17] and not unwanted and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
+    if now <= at + ARGV[17] and not unwanted and not paused and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
         and at >= (tonumber(ARGV[19]) or at) then
       overdue = promised and tries == 0 and overdue_before()
       if not overdue then
@@ -151,6 +156,7 @@ end
 
 if r[2] ~= generation then
   if state == PENDING and r[2] == following(generation) then
+    if r[13] == 'paused' then return {PAUSED, now, tonumber(r[7] or at)} end
     return {POSTPONED, now, notices, id, r[2], at, promised or at, account_of(r[16])}
   end
   return {STALE, now}
@@ -217,14 +223,25 @@ if at < (tonumber(ARGV[19]) or at) then
 end
 if now >= this.expires then return {DROP, now, at, drop(this, 'expired'), account_of(r[16]), notices} end
 if unwanted then return {DROP, now, at, drop(this, 'opted_out'), account_of(r[16]), notices} end
+if paused then -- it waits as for a retry, at most for an hour: a program may die that resumes it
+  local until_at, new = math.min(now + 3600000, this.expires), following(generation)
+  call('HSET', record, 'g', new, 'a', until_at, 'w', 'paused')
+  if this.doubt then call('HSET', record, 'q', 1) end
+  call('HDEL', record, 's', 'u', 'b', 'v', 'l', 'o') -- no former delivery settles it
+  remove_entry(id, member)
+  call('ZADD', watch, math.max(now + ARGV[20], until_at - ARGV[23]), new .. suffix_of(id))
+  return {PAUSED, now, until_at}
+end
 if now <= at + ARGV[17] and not overdue then
   hold()
   return send(tries + 1)
 end
 
 --@include settings
-local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)), now)
-if others then return others end
+do
+  local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)), now)
+  if others then return others end
+end
 during_from, during_till = -math.huge, math.huge -- late messages are judged by the rules of now
 
 --@include policy

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
@@ -57,11 +58,12 @@ const (
 	Early                    // it is not due before Claim.Until
 	Dropped                  // it ended without delivery, see Claim.Reason
 	Postponed                // late, and the rules have no room now: it is among Claim.Placed
+	Paused                   // its campaign is paused: it is asked for again at Claim.Until
 
 	lookOn // call the script again
 )
 
-var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed"} //nolint:gochecknoglobals // a constant table
+var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed", "paused"} //nolint:gochecknoglobals // a constant table
 
 // String returns the verdict as logs and metrics show it.
 func (v Verdict) String() string {
@@ -86,12 +88,15 @@ type Delivery struct {
 	ID         string
 	Generation string
 	Nonce      string // made for this try, see keyspace.NewToken
+	// Paused is for Claim: the campaigns whose messages are not to be sent. It may be
+	// somewhat old, see campaigns.Lag.
+	Paused campaigns.Set
 }
 
 // Claim is the gate's answer.
 type Claim struct {
 	Verdict Verdict
-	Until   time.Time // of Busy and Early
+	Until   time.Time // of Busy, Early and Paused
 	// Fair is set with Busy in Options.SettleWithin after another delivery's lease: the
 	// message may be taken over after a few looks, one at each Until.
 	Fair bool
@@ -154,6 +159,10 @@ type Drop struct {
 // being sent is overtaken. One that failed holds nothing up until its retry. A message of an
 // exempt category goes out at once. The reach of a policy does not bound late messages.
 //
+// A message of a campaign in Delivery.Paused waits, unless it has expired: no attempt counts,
+// and its place counts for all others. It holds nothing up. The watch list brings it back in
+// an hour, at its expiry if that is earlier, or with campaigns.Pauses.ResumeMessage.
+//
 // For a late message of a user whose settings name a policy that Options.Rules does
 // not have, the error is an *UnavailableError, see sendlimit.ErrUnknownPolicy.
 func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time) (Claim, error) {
@@ -212,7 +221,7 @@ func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchC
 		c.changes(in, 12)
 	case Busy:
 		c.Until, c.Fair = in.Time(2), in.Int(3) == 1
-	case Early:
+	case Early, Paused:
 		c.Until = in.Time(2)
 	case Dropped:
 		c.SendAt, c.Reason = in.Time(2), in.String(3)
@@ -258,7 +267,7 @@ func (g *Gate) claimArguments(
 		d.Generation, d.Nonce, lease.Milliseconds(), keyspace.WatchMember(d.User, d.ID, d.Generation), d.ID,
 		g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(), g.fixed.Tolerance.Milliseconds(),
 		attempts, drop, g.fixed.LookAfter.Milliseconds(), from, g.fixed.SettleWithin.Milliseconds(),
-		g.fixed.Horizon.Milliseconds(), g.fixed.Audience.Argument())
+		g.fixed.Horizon.Milliseconds(), g.fixed.Audience.Argument(), d.Paused.Argument())
 }
 
 // changes reads what a claim did to the user's late messages, from element i

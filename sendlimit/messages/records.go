@@ -66,6 +66,9 @@ func (s State) String() string {
 // passed. Standing.InTheWay and Standing.InQuietHours say what was in the way.
 const ReasonLate = "late"
 
+// ReasonPaused is the Reason of a message that waits because its campaign is paused.
+const ReasonPaused = "paused"
+
 // lateQuiet is the reason that lua/message/claim.lua stores for a message that quiet
 // hours postponed.
 const lateQuiet = ReasonLate + " quiet"
@@ -85,7 +88,7 @@ type Standing struct {
 	RequestedAt time.Time
 	Shifted     bool      // a shift chose the send time
 	MovedFrom   time.Time // the send time before the last move
-	NotBefore   time.Time // when a pending message that failed is tried again
+	NotBefore   time.Time // when a pending message that failed is tried again, or one of a paused campaign looked at
 	ExpiresAt   time.Time // what the caller set
 
 	// EndedAt is when the message ended; if delivered, when its delivery began,

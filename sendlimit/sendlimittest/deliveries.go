@@ -21,7 +21,7 @@ func (m *mailbox) drawDelivery(t *rapid.T, id string, workers ...int) messages.D
 	if known == nil {
 		return d
 	}
-	d.Generation = known.generation()
+	d.Generation, d.Paused = known.generation(), m.loadPaused(t)
 	if rapid.IntRange(0, 5).Draw(t, "old task") == 5 {
 		d.Generation = rapid.SampledFrom(known.generations).Draw(t, "generation")
 	}
@@ -73,6 +73,9 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 	}
 	repeated := known.holder == d.Nonce
 	switch {
+	case known.postponedBy(d) && known.reason == messages.ReasonPaused:
+		c.Verdict, c.Until = messages.Paused, known.notBefore
+		return c
 	case known.postponedBy(d):
 		c.Verdict, c.Placed = messages.Postponed, []messages.Placement{known.placement()}
 		return c
@@ -107,6 +110,8 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 		return m.drop(known, d.Nonce, reasonExpired, c)
 	case slices.Contains(m.regime().optOut, known.category):
 		return m.drop(known, d.Nonce, reasonOptedOut, c)
+	case m.isHeld(known):
+		return m.hold(known, d, c)
 	case m.now.After(known.at.Add(m.options.Tolerance)), m.olderIsOverdue(known):
 		return m.expectLateClaim(known, d.Nonce, c)
 	}

@@ -167,7 +167,8 @@ func (m *mailbox) displaced(late []*message) []*message {
 		at, ok := oldest[g.class(known.category)]
 		unwanted := slices.Contains(g.optOut, known.category) && !known.doubt
 		onTime := !m.now.After(known.at.Add(m.options.Tolerance)) && !known.at.Before(m.options.DropDueBefore)
-		if ok && m.wasPostponed(known) && onTime && !slices.Contains(late, known) && !unwanted && known.firstPromised().After(at) {
+		if ok && m.wasPostponed(known) && onTime && !slices.Contains(late, known) && !unwanted && !m.isHeld(known) &&
+			known.firstPromised().After(at) {
 			waiting = append(waiting, known)
 		}
 	}
@@ -181,7 +182,7 @@ func (m *mailbox) lastWaiting(late *message, placed []*message) int64 {
 	g := m.regime()
 	var last *message
 	for _, known := range m.messages {
-		if m.waitsForPlace(known) && !slices.Contains(placed, known) && g.class(known.category) == g.class(late.category) &&
+		if m.waitsForPlace(known) && !m.isHeld(known) && !slices.Contains(placed, known) && g.class(known.category) == g.class(late.category) &&
 			byPromise(known, late) < 0 && (last == nil || byPromise(last, known) < 0) {
 			last = known
 		}
@@ -203,7 +204,7 @@ func (m *mailbox) olderIsOverdue(younger *message) bool {
 	for _, known := range m.messages {
 		gone := !m.now.Before(known.expiry(m.options.ExpireAfter)) || slices.Contains(g.optOut, known.category) && !known.doubt
 		if m.isLate(known) && !known.promised.IsZero() && known.notBefore.IsZero() && known.attempts == 0 && !known.uncounted &&
-			!gone && known != younger && byPromise(known, younger) < 0 && g.class(known.category) == g.class(younger.category) {
+			!gone && !m.isHeld(known) && known != younger && byPromise(known, younger) < 0 && g.class(known.category) == g.class(younger.category) {
 			return true
 		}
 	}
@@ -230,7 +231,7 @@ func (m *mailbox) candidates(claiming *message) []*message {
 // isLate reports whether a message is late and waits for nothing else.
 func (m *mailbox) isLate(known *message) bool {
 	waits := known.state == pending && !m.now.Before(known.due()) && !known.at.Before(m.options.DropDueBefore)
-	return waits && known.at.Add(m.options.Tolerance).Before(m.now)
+	return waits && !m.isHeld(known) && known.at.Add(m.options.Tolerance).Before(m.now)
 }
 
 // carryOut gives late messages their planned places. It reports whether the

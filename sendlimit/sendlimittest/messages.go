@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
@@ -47,6 +48,7 @@ func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 		"relay":        m.relay,
 		"revive":       m.revive,
 		"find":         m.find,
+		"pause":        m.pause,
 		"policy":       m.changePolicy,
 		"settings":     m.changeSettings,
 		"listen":       m.listen,
@@ -65,12 +67,14 @@ type mailbox struct {
 	options  mailboxOptions
 	settings *settings.Users
 	records  *messages.Records
+	pauses   *campaigns.Pauses
 	workers  [2]worker
 
 	model    *Model
 	now      time.Time
 	messages map[string]*message
-	tokens   int // generations and nonces so far
+	tokens   int             // generations and nonces so far
+	paused   map[string]bool // campaigns
 
 	listened  bool    // whether somebody listens to the messages
 	events    []event // that the present step has to write
@@ -93,7 +97,7 @@ const (
 )
 
 func newMailbox(t *rapid.T, client redis.UniversalClient, o mailboxOptions) *mailbox {
-	m := &mailbox{client: client, now: drawStart(t), messages: make(map[string]*message), options: o}
+	m := &mailbox{client: client, now: drawStart(t), messages: make(map[string]*message), paused: make(map[string]bool), options: o}
 	if rapid.IntRange(0, 4).Draw(t, "restored") == 4 {
 		m.options.DropDueBefore = m.now.Add(time.Hour)
 	}
@@ -103,6 +107,8 @@ func newMailbox(t *rapid.T, client redis.UniversalClient, o mailboxOptions) *mai
 	m.settings, err = settings.NewUsers(client, o.Prefix)
 	require.NoError(t, err)
 	m.records, err = messages.NewRecords(client, o.Prefix)
+	require.NoError(t, err)
+	m.pauses, err = campaigns.New(client, o.Prefix)
 	require.NoError(t, err)
 	m.model, err = NewModel(o.policies[0], policy.DefaultReach)
 	require.NoError(t, err)

@@ -1,0 +1,81 @@
+package sendlimittest
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+)
+
+// Paused campaigns in CheckMessages.
+
+// pausedFor is after how long a message of a paused campaign is looked at again.
+const pausedFor = time.Hour
+
+// pause pauses a campaign, or resumes it with some or all of its messages.
+func (m *mailbox) pause(t *rapid.T) {
+	name := rapid.SampledFrom([]string{"spring", "Fall.2_b-"}).Draw(t, "campaign")
+	c := campaigns.Campaign{Name: name}
+	if !m.paused[name] {
+		for range rapid.IntRange(1, 2).Draw(t, "calls") {
+			since, err := m.pauses.Pause(t.Context(), c, m.now)
+			require.NoError(t, err)
+			require.Equal(t, m.now.Truncate(time.Millisecond), since)
+		}
+		m.paused[name] = true
+		return
+	}
+	was, err := m.pauses.Resume(t.Context(), c)
+	require.NoError(t, err)
+	require.True(t, was)
+	delete(m.paused, name)
+	for _, id := range slices.Sorted(maps.Keys(m.messages)) {
+		if campaignOf(id) != name || rapid.IntRange(0, 4).Draw(t, "dies before") == 4 {
+			continue
+		}
+		known := m.messages[id]
+		generation, waits := m.newToken("g"), known.state == pending && known.reason == messages.ReasonPaused
+		if waits {
+			known.renew(generation, moment(cut(m.now)))
+			known.reason, known.notBefore = "", time.Time{}
+		}
+		for range rapid.IntRange(1, 2).Draw(t, "calls") {
+			resumed, err := m.pauses.ResumeMessage(t.Context(), mailboxUser, id, generation, m.now)
+			require.NoError(t, err)
+			require.Equal(t, waits, resumed, id)
+		}
+	}
+}
+
+// loadPaused returns the paused campaigns as the store has them.
+func (m *mailbox) loadPaused(t *rapid.T) campaigns.Set {
+	set, err := m.pauses.Load(t.Context())
+	require.NoError(t, err)
+	return set
+}
+
+// isHeld reports whether a message that has not expired is of a paused campaign.
+func (m *mailbox) isHeld(known *message) bool {
+	return m.paused[known.campaign] && m.now.Before(known.expiry(m.options.ExpireAfter))
+}
+
+// hold lets a claimed message wait for its campaign.
+func (m *mailbox) hold(known *message, d messages.Delivery, c messages.Claim) messages.Claim {
+	known.doubt = known.doubt || known.state == sending
+	known.state, known.reason, known.reasons = pending, messages.ReasonPaused, nil
+	known.notBefore, known.waits = moment(cut(m.now)).Add(pausedFor), time.Time{}
+	if expires := moment(cut(known.expiry(m.options.ExpireAfter))); expires.Before(known.notBefore) {
+		known.notBefore = expires
+	}
+	known.renew(postponed(known.generation(), d.Nonce), m.firstLook(known.notBefore))
+	known.far = false
+	known.addClaim(d.Nonce)
+	known.holder = "" // no delivery holds it
+	c.Verdict, c.Until = messages.Paused, known.notBefore
+	return c
+}
