@@ -38,6 +38,10 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
+	pauses, err := deliver.NewPauses(b.Client, b.Timeline.Prefix, clock, b.Logger)
+	if err != nil {
+		return err
+	}
 	charges, err := quota.New(b.Client, quota.Options{Prefix: b.Timeline.Prefix, LookAfter: b.Timeline.LookAfter})
 	if err != nil {
 		return err
@@ -50,6 +54,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	w.timers = w.queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
 		Policies: b.Policies, Gate: gate, Queue: w.queue, Timers: w.timers, Clock: clock, Notifier: o.Notifier, Pacer: pacer,
+		Pauses:  pauses,
 		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
 		Slots:     make(chan struct{}, o.Deliveries), Stopping: w.stopping, Ended: w.ended,

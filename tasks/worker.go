@@ -184,6 +184,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
+	stopPauses, err := w.handler.Pauses.Follow(ctx)
+	if err != nil {
+		stopPacer()
+		return unlessStopped(ctx, err)
+	}
 	w.timers.Start()
 	server, err := w.queue.Serve(queue.ServerOptions{
 		Deliver: w.handler.Handle, Announce: w.announcements.Handle,
@@ -191,6 +196,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	})
 	if err != nil {
 		w.timers.Close()
+		stopPauses()
 		stopPacer()
 		return err
 	}
@@ -223,6 +229,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.timers.Close()
 		stopGathering()
 		stopFollowing()
+		stopPauses()
 		stopPacer()
 		w.batches.Wait()
 	}()

@@ -33,6 +33,10 @@ func (p *program) before(style picture.Style, s message.Status) string {
 	switch {
 	case !s.EndedAt.IsZero():
 		return "" // it was cancelled
+	case s.Reason == messages.ReasonPaused && s.DeliveredAt.IsZero():
+		return "it waits at its place, since its campaign is paused"
+	case s.Reason == messages.ReasonPaused:
+		return joined(tries, "it had waited for its campaign")
 	case late && !s.NextTryAt.IsZero():
 		return "it was late when its turn came, and is judged anew " + next
 	case late && s.Status == message.StatusPostponed:

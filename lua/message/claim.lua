@@ -227,6 +227,7 @@ if paused then -- it waits as for a retry, at most for an hour: a program may di
   local until_at, new = math.min(now + 3600000, this.expires), following(generation)
   call('HSET', record, 'g', new, 'a', until_at, 'w', 'paused')
   if this.doubt then call('HSET', record, 'q', 1) end
+  if state == SENDING then note_history(record, 'o', {attempt = tries}) end
   call('HDEL', record, 's', 'u', 'b', 'v', 'l', 'o') -- no former delivery settles it
   remove_entry(id, member)
   call('ZADD', watch, math.max(now + ARGV[20], until_at - ARGV[23]), new .. suffix_of(id))

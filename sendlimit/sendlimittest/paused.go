@@ -66,7 +66,10 @@ func (m *mailbox) isHeld(known *message) bool {
 
 // hold lets a claimed message wait for its campaign.
 func (m *mailbox) hold(known *message, d messages.Delivery, c messages.Claim) messages.Claim {
-	known.doubt = known.doubt || known.state == sending
+	if known.state == sending {
+		known.doubt = true
+		known.note(change{letter: "o", at: m.now, attempt: known.attempts})
+	}
 	known.state, known.reason, known.reasons = pending, messages.ReasonPaused, nil
 	known.notBefore, known.waits = moment(cut(m.now)).Add(pausedFor), time.Time{}
 	if expires := moment(cut(known.expiry(m.options.ExpireAfter))); expires.Before(known.notBefore) {

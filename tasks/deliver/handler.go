@@ -31,6 +31,7 @@ type Handler struct {
 	Queue       *queue.Queue
 	Timers      *queue.Timers
 	Pacer       *Pacer
+	Pauses      *Pauses
 	Clock       *storeclock.Clock
 	Notifier    notifier.Notifier
 	Retries     retry.Policy
@@ -252,6 +253,7 @@ func (h *Handler) deliver(
 	if err := h.Policies.RefreshOrLastKnown(ctx); err != nil {
 		return messages.Claim{}, err
 	}
+	d.Paused = h.Pauses.current(ctx)
 	claim, took, err := h.claim(ctx, d)
 	if store.NotSent(err) {
 		return messages.Claim{}, fmt.Errorf("%w: %w", errAway, err)
@@ -286,7 +288,7 @@ func (h *Handler) deliver(
 		h.Logger.DebugContext(ctx, "a task is stale", "id", d.ID)
 	case messages.Dropped:
 		h.countDrop(ctx, claim.Account, claim.Reason, claim.Now, claim.SendAt)
-	case messages.Early, messages.Postponed:
+	case messages.Early, messages.Postponed, messages.Paused:
 	}
 	return claim, nil
 }

@@ -25,6 +25,9 @@ func StatusOf(s messages.Standing) message.Status {
 	for _, c := range s.History {
 		status.History = append(status.History, historyEntryOf(c))
 	}
+	if s.State == messages.StatePending && s.Reason == messages.ReasonPaused {
+		status.NextTryAt = message.Time{} // it is only looked at then
+	}
 	return status
 }
 

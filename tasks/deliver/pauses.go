@@ -1,0 +1,114 @@
+package deliver
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+)
+
+const (
+	// lookAtPauses is how often a worker looks for paused campaigns.
+	lookAtPauses = time.Second
+	// pausesHold is how old the paused campaigns may be that a claim gets, with its own time
+	// less than campaigns.Lag. It also is after how long a look in vain is repeated.
+	pausesHold = 3 * time.Second
+	// pausesWithin is how long a claim waits for a look.
+	pausesWithin = 500 * time.Millisecond
+)
+
+// Pauses follows which campaigns are paused.
+type Pauses struct {
+	store  *campaigns.Pauses
+	clock  *storeclock.Clock
+	logger *slog.Logger
+
+	turn chan struct{} // held by the goroutine that asks the store
+
+	mu   sync.Mutex
+	set  campaigns.Set
+	seen time.Time // when the last look began, or the last one in vain ended, by the local clock
+}
+
+// NewPauses returns the pauses in the store under a prefix. The error is a
+// *fault.InvalidError.
+func NewPauses(client redis.UniversalClient, prefix string, c *storeclock.Clock, logger *slog.Logger) (*Pauses, error) {
+	store, err := campaigns.New(client, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Pauses{store: store, clock: c, logger: logger, turn: make(chan struct{}, 1)}, nil
+}
+
+// Follow loads the paused campaigns now, and then once a second until the returned function
+// is called. It returns an error if the first load fails.
+func (p *Pauses) Follow(ctx context.Context) (stop func(), err error) {
+	if err := p.look(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var following sync.WaitGroup
+	following.Go(func() {
+		for storeclock.Sleep(ctx, nil, lookAtPauses) {
+			if err := p.look(ctx); err != nil && ctx.Err() == nil {
+				p.logger.DebugContext(ctx, "could not look for paused campaigns", "error", err)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		following.Wait()
+	}, nil
+}
+
+// look loads the paused campaigns.
+func (p *Pauses) look(ctx context.Context) error {
+	began := p.clock.Local()
+	set, err := p.store.Load(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if began.After(p.seen) {
+		p.set, p.seen = set, began
+	}
+	return nil
+}
+
+// known returns the paused campaigns, and whether they are young.
+func (p *Pauses) known() (campaigns.Set, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.set, p.clock.Local().Sub(p.seen) < pausesHold
+}
+
+// current returns the paused campaigns. If nobody has looked for a while, as the process stood
+// still, it looks. If the store does not answer, it returns the last known ones: while the
+// node is away that has them, nobody pauses another.
+func (p *Pauses) current(ctx context.Context) campaigns.Set {
+	set, young := p.known()
+	if young {
+		return set
+	}
+	p.turn <- struct{}{}
+	defer func() { <-p.turn }()
+	if set, young = p.known(); young {
+		return set
+	}
+	ctx, done := context.WithTimeout(ctx, pausesWithin)
+	defer done()
+	if err := p.look(ctx); err != nil {
+		p.logger.DebugContext(ctx, "could not look for paused campaigns: using the last known", "error", err)
+		p.mu.Lock()
+		p.seen = p.clock.Local()
+		p.mu.Unlock()
+	}
+	set, _ = p.known()
+	return set
+}
