@@ -29,6 +29,7 @@ const (
 	CodeIDReused        = fault.CodeIDReused        // the id belongs to another message
 	CodeTooLate         = fault.CodeTooLate         // the message is being sent, or was sent
 	CodeExpired         = fault.CodeExpired         // the dead letter has expired
+	CodeCampaignRunning = fault.CodeCampaignRunning // another program moves the campaign right now
 	CodeRefitRunning    = fault.CodeRefitRunning    // somebody else refits the policy right now
 	CodePolicyInUse     = fault.CodePolicyInUse     // users have the policy
 	CodeVersionMismatch = fault.CodeVersionMismatch // it was changed: see Condition

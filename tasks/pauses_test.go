@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -22,18 +22,18 @@ func inCampaign(campaign string, m message.Message) message.Message {
 // After it is resumed, late rules hold.
 func TestPausedCampaign(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.work()
 		pauses, err := campaigns.New(s.client, "")
 		require.NoError(s, err)
 		spring := campaigns.Campaign{Name: "spring"}
 		expires := inCampaign("spring", s.message("expires", 90*time.Second))
-		expires.ExpiresAt = s.at(10 * time.Minute)
+		expires.ExpiresAt = s.at(5 * time.Minute)
 		s.accepted(inCampaign("spring", s.message("a", 30*time.Second)), expires, inCampaign("fall", s.message("other", 150*time.Second)),
-			s.message("none", 210*time.Second), inCampaign("spring", s.message("far", 3*time.Hour)))
+			s.message("none", 210*time.Second))
 		_, err = pauses.Pause(s.Context(), spring, time.Time{})
 		require.NoError(s, err)
-		s.until(20 * time.Minute)
+		s.until(6 * time.Minute)
 		s.delivered("other +2m30s", "none +3m30s")
 		status := s.status("a")
 		require.Equal(s, message.StatusScheduled, status.Status)
@@ -41,25 +41,18 @@ func TestPausedCampaign(t *testing.T) {
 		require.Equal(s, s.at(30*time.Second), status.SendAt.Time, "it keeps its place")
 		require.Zero(s, status.NextTryAt)
 		require.Zero(s, status.Attempts)
-		require.Equal(s, "expired", s.status("expires").Reason)
+		require.Equal(s, messages.ReasonExpired, s.status("expires").Reason)
 
-		// Nobody resumes it in the store alone: the hourly look finds the message.
-		_, err = pauses.Resume(s.Context(), spring)
+		// It is judged as late: another message takes the present minute.
+		works, err := campaign.New(s.backend)
 		require.NoError(s, err)
-		s.until(62 * time.Minute)
-		s.delivered("other +2m30s", "none +3m30s", "a +1h0m30s")
-
-		_, err = pauses.Pause(s.Context(), spring, time.Time{})
+		s.accepted(s.message("in-the-way", 6*time.Minute+5*time.Second))
+		summary, err := works.Resume(s.Context(), spring, campaign.Watcher{})
 		require.NoError(s, err)
-		s.until(3*time.Hour + time.Minute)
-		s.delivered("other +2m30s", "none +3m30s", "a +1h0m30s")
-		_, err = pauses.Resume(s.Context(), spring)
-		require.NoError(s, err)
-		s.until(3*time.Hour + time.Minute + campaigns.Lag)
-		resumed, err := pauses.ResumeMessage(s.Context(), "alice", "far", keyspace.NewToken(), time.Time{})
-		require.NoError(s, err)
-		require.True(s, resumed)
-		s.until(3*time.Hour + time.Minute + campaigns.Lag + 10*time.Second)
-		s.delivered("other +2m30s", "none +3m30s", "a +1h0m30s", "far +3h1m4s")
-	})
+		require.Equal(s, message.CampaignSummary{
+			Outcome: message.CampaignResumed, Campaign: "spring", Messages: 2, Done: 1, RefusedBy: map[string]int{}, Complete: true,
+		}, summary)
+		s.until(8 * time.Minute)
+		s.delivered("other +2m30s", "none +3m30s", "in-the-way +6m5s", "a +7m5s")
+	}, "1/minute")
 }

@@ -175,6 +175,9 @@ func InField(err error, field string) error {
 // CodePolicyInUse is the code of the deletion of a policy that settings of users name.
 const CodePolicyInUse Code = "policy_in_use"
 
+// CodeCampaignRunning is the code of a move of a campaign while another program moves it.
+const CodeCampaignRunning Code = "campaign_running"
+
 // CodeRefitRunning is the code of a refit while another one of the same policy
 // runs.
 const CodeRefitRunning Code = "refit_running"

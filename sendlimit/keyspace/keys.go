@@ -71,6 +71,7 @@ const DefaultPrefix = "sl"
 //	sl:{sl:policy:<name>}:versions  LIST  its versions, the newest first, see lua/fragments/versions.lua
 //	sl:{sl:policy:<name>}:deletion  STRING  that it is being deleted or was, see lua/setting/policy_mark.lua
 //	sl:refit:<name>            HASH  how far it is gone through what does not fit a policy, see lua/refit/refit_turn.lua
+//	sl:campaign:<account>/<campaign>  HASH  how far its messages are moved, see lua/refit/refit_turn.lua; expires
 //	sl:paused                  HASH  the paused campaigns: account/campaign -> since when, Unix ms
 //	sl:policies                SET  the names of the policies
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
@@ -296,6 +297,9 @@ func (k Keys) Policies() string { return k.prefix + ":policies" }
 
 // Paused returns the key of the paused campaigns.
 func (k Keys) Paused() string { return k.prefix + ":paused" }
+
+// CampaignTurn returns the key of the turn of working on a campaign.
+func (k Keys) CampaignTurn(campaign string) string { return k.prefix + ":campaign:" + campaign }
 
 // Meta returns the key of the layout's version.
 func (k Keys) Meta() string { return k.prefix + ":meta" }

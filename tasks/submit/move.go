@@ -169,3 +169,21 @@ func endedBy(s message.Status) string {
 		return "was given up (" + s.Reason + ")"
 	}
 }
+
+// CheckMove returns what Move would answer, without quotas and throttles. It writes nothing.
+func (s *Submitter) CheckMove(ctx context.Context, user, id string, at time.Time) (message.Outcome, error) {
+	timeline, err := s.Timeline(ctx)
+	if err != nil {
+		return message.Outcome{}, err
+	}
+	d, owned := notFound(), false
+	if owned, err = s.ownsMessage(ctx, user, id); err == nil && owned {
+		d, err = timeline.Move(ctx, sendlimit.MoveRequest{
+			User: user, ID: id, At: at, Check: true, Unlimited: true, Generation: keyspace.NewToken(),
+		})
+	}
+	if err != nil {
+		return message.InvalidOr(err, user, id)
+	}
+	return outcomeOf(d, message.Moved, user, id), nil
+}

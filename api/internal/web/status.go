@@ -53,6 +53,7 @@ func Kinds() []Kind {
 		{fault.CodeTooLate, http.StatusConflict, "The message can no longer be changed"},
 		{fault.CodeExpired, http.StatusConflict, "The message has expired"},
 		{fault.CodePolicyInUse, http.StatusConflict, "Users have the policy"},
+		{fault.CodeCampaignRunning, http.StatusConflict, "The campaign is being moved"},
 		{fault.CodeRefitRunning, http.StatusConflict, "A refit of the policy is running"},
 		{fault.CodeExists, http.StatusConflict, "It exists already"},
 		{fault.CodeVersionMismatch, http.StatusPreconditionFailed, "It is at another version"},

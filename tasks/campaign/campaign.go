@@ -1,0 +1,229 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/find"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+)
+
+// Campaign names a campaign of an account, "" without accounts.
+type Campaign = campaigns.Campaign
+
+// Campaigns works on the messages of campaigns. It is safe for concurrent use.
+type Campaigns struct {
+	index   *find.Index
+	pauses  *campaigns.Pauses
+	records *messages.Records
+	clock   *storeclock.Clock
+}
+
+// New returns the campaigns of a backend. The error is a *fault.InvalidError.
+func New(b *backend.Backend) (*Campaigns, error) {
+	index, err := find.NewIndex(b.Client, b.Timeline)
+	if err != nil {
+		return nil, err
+	}
+	pauses, err := campaigns.New(b.Client, b.Timeline.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	records, err := messages.NewRecords(b.Client, b.Timeline.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Campaigns{index: index, pauses: pauses, records: records, clock: storeclock.New()}, nil
+}
+
+// Watcher receives the progress. Either function may be nil.
+type Watcher struct {
+	// Refused is called for each message that keeps its place. Its error ends the run.
+	Refused func(message.Outcome) error
+	// Progress is called with how many messages were looked at, those of an earlier run
+	// included: first, and after each page.
+	Progress func(done, total int)
+}
+
+func (w Watcher) refused(o message.Outcome) error {
+	if w.Refused == nil {
+		return nil
+	}
+	return w.Refused(o)
+}
+
+func (w Watcher) progress(done, total int) {
+	if w.Progress != nil {
+		w.Progress(done, total)
+	}
+}
+
+// onPage is how many messages are read, and worked on, at a time.
+const onPage = 50
+
+// longestRest bounds the rest after a page.
+const longestRest = time.Second
+
+// each calls do with the messages of a campaign, page by page from a cursor on, and rests
+// after each page for as long as it took. next is the cursor of the page behind it.
+func (c *Campaigns) each(
+	ctx context.Context, of Campaign, cursor string, size int, do func(found []messages.Standing, next string) error,
+) error {
+	filter := find.Filter{Account: of.Account, Campaign: of.Name}
+	for {
+		began := c.clock.Local()
+		page, err := c.index.Page(ctx, filter, cursor, size)
+		if err != nil {
+			return err
+		}
+		if err := do(ofAccount(page.Messages, of), page.Next); err != nil {
+			return err
+		}
+		if cursor = page.Next; cursor == "" {
+			return nil
+		}
+		if !storeclock.Sleep(ctx, nil, min(c.clock.Local().Sub(began), longestRest)) {
+			return fmt.Errorf("resting: %w", ctx.Err())
+		}
+	}
+}
+
+// ofAccount leaves out messages of other accounts, which a filter without an account has.
+func ofAccount(found []messages.Standing, of Campaign) []messages.Standing {
+	own := found[:0:0]
+	for _, s := range found {
+		if s.Account == of.Account {
+			own = append(own, s)
+		}
+	}
+	return own
+}
+
+// Count counts the messages of a campaign by their statuses.
+func (c *Campaigns) Count(ctx context.Context, of Campaign) (message.CampaignStatus, error) {
+	status := message.CampaignStatus{Campaign: of.Name, Account: of.Account, Statuses: map[string]int{}}
+	since, err := c.pauses.Since(ctx, of)
+	if err != nil {
+		return status, err
+	}
+	status.PausedSince = message.Time{Time: since}
+	err = c.each(ctx, of, "", find.MaxPage, func(found []messages.Standing, _ string) error {
+		for _, s := range found {
+			status.Messages++
+			status.Statuses[submit.StatusOf(s).Status]++
+		}
+		return nil
+	})
+	return status, err
+}
+
+// List calls do with the status of each message of a campaign, in no order that means
+// anything. An error of do ends it.
+func (c *Campaigns) List(ctx context.Context, of Campaign, do func(message.Status) error) error {
+	return c.each(ctx, of, "", find.MaxPage, func(found []messages.Standing, _ string) error {
+		for _, s := range found {
+			if err := do(submit.StatusOf(s)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Pause pauses a campaign, and counts its messages. It takes effect within campaigns.Lag.
+// Messages that are being sent are not stopped.
+func (c *Campaigns) Pause(ctx context.Context, of Campaign) (message.CampaignStatus, error) {
+	if _, err := c.pauses.Pause(ctx, of, time.Time{}); err != nil {
+		return message.CampaignStatus{}, err
+	}
+	return c.Count(ctx, of)
+}
+
+// Resume ends the pause of a campaign, and lets its messages that wait be sent, as late ones
+// are. It begins with them after campaigns.Lag. It can be called again at any time. Of a run
+// that was stopped, each message is sent after an hour at the latest.
+func (c *Campaigns) Resume(ctx context.Context, of Campaign, w Watcher) (message.CampaignSummary, error) {
+	r := c.newRun(message.CampaignResumed, of, w)
+	if _, err := c.pauses.Resume(ctx, of); err != nil {
+		return r.summary, err
+	}
+	if err := r.count(ctx); err != nil {
+		return r.summary, err
+	}
+	if !storeclock.Sleep(ctx, nil, campaigns.Lag) {
+		return r.summary, fmt.Errorf("waiting until every worker has seen it: %w", ctx.Err())
+	}
+	return r.all(ctx, func(s messages.Standing) error {
+		if s.State != messages.StatePending || s.Reason != messages.ReasonPaused {
+			return nil
+		}
+		resumed, err := c.pauses.ResumeMessage(ctx, s.User, s.ID, keyspace.NewToken(), time.Time{})
+		if resumed {
+			r.summary.Done++
+		}
+		return err
+	})
+}
+
+// Cancel cancels the messages of a campaign that are not sent yet. It can be stopped, and
+// called again.
+func (c *Campaigns) Cancel(ctx context.Context, by *submit.Submitter, of Campaign, w Watcher) (message.CampaignSummary, error) {
+	r := c.newRun(message.CampaignCancelled, of, w)
+	if err := r.count(ctx); err != nil {
+		return r.summary, err
+	}
+	return r.all(ctx, func(s messages.Standing) error {
+		if s.State != messages.StatePending {
+			return nil
+		}
+		o, err := by.Cancel(ctx, s.User, s.ID)
+		if err != nil {
+			return err
+		}
+		return r.tell(o)
+	})
+}
+
+// Preview says what Move would do, message by message: each is judged as if it alone were
+// moved. It writes nothing.
+func (c *Campaigns) Preview(
+	ctx context.Context, s *submit.Submitter, of Campaign, by time.Duration, w Watcher,
+) (message.CampaignSummary, error) {
+	r := c.newRun(message.CampaignPreviewed, of, w)
+	r.summary.By = by.String()
+	if err := message.CheckCampaignMove(by); err != nil {
+		return r.summary, err
+	}
+	if err := r.count(ctx); err != nil {
+		return r.summary, err
+	}
+	return r.all(ctx, func(found messages.Standing) error {
+		if found.State != messages.StatePending {
+			return nil
+		}
+		o, err := s.CheckMove(ctx, found.User, found.ID, found.SendAt.Add(by))
+		if err != nil {
+			return err
+		}
+		return r.tell(o)
+	})
+}
+
+// RunningError is returned if another program moves the campaign.
+type RunningError struct{ Campaign string }
+
+// Error names the campaign.
+func (e *RunningError) Error() string {
+	return fmt.Sprintf("campaign %q is being moved by another program right now: wait for that to end, or stop it and try again", e.Campaign)
+}
+
+// Code returns fault.CodeCampaignRunning.
+func (e *RunningError) Code() fault.Code { return fault.CodeCampaignRunning }

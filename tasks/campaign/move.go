@@ -1,0 +1,261 @@
+package campaign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
+	"github.com/sendlimit/sendlimiter/sendlimit/find"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+)
+
+// How long a turn lasts unless it is kept, and how often to keep it. After a run was killed,
+// the next run waits for turnLasts before it goes on.
+const (
+	turnLasts = 10 * time.Second
+	turnKept  = 3 * time.Second
+)
+
+// notes are what a move leaves in the store for whoever goes on with it.
+type notes struct {
+	Summary message.CampaignSummary `json:"summary"`           // before Plan
+	Cursor  string                  `json:"cursor,omitempty"`  // of the page behind Plan
+	Looked  int                     `json:"looked"`            // messages of the page of Plan
+	Plan    []planned               `json:"plan,omitempty"`    // what is about to be moved, in order
+	Ended   bool                    `json:"ended,omitempty"`   // there is no page behind Plan
+	Planned bool                    `json:"planned,omitempty"` // there is a Plan, perhaps empty
+}
+
+// planned is a message that is about to be moved.
+type planned struct {
+	User string `json:"u"`
+	ID   string `json:"i"`
+	From int64  `json:"f"` // Unix ms
+}
+
+func (p planned) from() time.Time { return time.UnixMilli(p.From).UTC() }
+
+// move is one call of Campaigns.Move.
+type move struct {
+	*run
+
+	submitter *submit.Submitter
+	by        time.Duration
+	turn      *campaigns.Turn
+	notes     notes
+	kept      time.Time // when the turn was last kept
+	goesOn    bool      // with the plan of an earlier run
+}
+
+// Move moves the messages of a campaign that are not sent yet by a length of time. Those that
+// are refused keep their places. It can be stopped or killed at any time: another call with
+// the same length, by any program, goes on where it was, and moves no message twice. The error
+// is a *RunningError if another program moves the campaign.
+func (c *Campaigns) Move(
+	ctx context.Context, s *submit.Submitter, of Campaign, by time.Duration, w Watcher,
+) (message.CampaignSummary, error) {
+	m := &move{run: c.newRun(message.CampaignMoved, of, w), submitter: s, by: by}
+	m.summary.By = by.String()
+	if err := message.CheckCampaignMove(by); err != nil {
+		return m.summary, err
+	}
+	var err error
+	if m.turn, err = c.pauses.NewTurn(of, "move "+by.String()); err != nil {
+		return m.summary, err
+	}
+	if err := m.take(ctx); err != nil {
+		return m.summary, err
+	}
+	err = m.count(ctx)
+	for err == nil && !m.summary.Complete {
+		err = m.page(ctx)
+	}
+	if err != nil {
+		return m.summary, errors.Join(err, m.giveBack(ctx))
+	}
+	return m.summary, m.turn.Done(ctx)
+}
+
+// take takes the turn, and goes on where the last one ended. It waits once for a held turn to
+// end: a killed run does not keep its turn, a running one does.
+func (m *move) take(ctx context.Context) error {
+	for waited := false; ; waited = true {
+		text, taken, wait, err := m.turn.Take(ctx, turnLasts)
+		switch {
+		case err != nil:
+			return err
+		case taken:
+			m.kept = m.clock.Local()
+			var earlier notes
+			if text != "" && json.Unmarshal([]byte(text), &earlier) == nil {
+				m.notes, m.goesOn, m.summary = earlier, true, earlier.Summary
+				m.summary.Continued = true
+			}
+			if m.summary.RefusedBy == nil {
+				m.summary.RefusedBy = map[string]int{}
+			}
+			return nil
+		case waited:
+			return &RunningError{Campaign: m.of.Name}
+		}
+		const margin = 50 * time.Millisecond
+		if !storeclock.Sleep(ctx, nil, min(wait, turnLasts)+margin) {
+			return fmt.Errorf("waiting for an earlier run to end: %w", ctx.Err())
+		}
+	}
+}
+
+// page moves what is planned, or else plans a page first.
+func (m *move) page(ctx context.Context) error {
+	began := m.clock.Local()
+	if !m.notes.Planned {
+		if err := m.plan(ctx); err != nil {
+			return err
+		}
+	}
+	for _, p := range m.notes.Plan {
+		if err := m.one(ctx, p); err != nil {
+			return err
+		}
+	}
+	m.summary.Messages += m.notes.Looked
+	m.total = max(m.total, m.summary.Messages)
+	m.watcher.progress(m.summary.Messages, m.total)
+	m.summary.Complete = m.notes.Ended
+	m.notes, m.goesOn = notes{Cursor: m.notes.Cursor, Summary: m.snapshot()}, false
+	if m.summary.Complete {
+		return nil
+	}
+	if err := m.keep(ctx, true); err != nil {
+		return err
+	}
+	if !storeclock.Sleep(ctx, nil, min(m.clock.Local().Sub(began), longestRest)) {
+		return fmt.Errorf("resting: %w", ctx.Err())
+	}
+	return nil
+}
+
+// plan reads the next page, and notes in the store what is to be moved of it.
+func (m *move) plan(ctx context.Context) error {
+	found, err := m.index.Page(ctx, find.Filter{Account: m.of.Account, Campaign: m.of.Name}, m.notes.Cursor, onPage)
+	if err != nil {
+		return err
+	}
+	m.notes = notes{Cursor: found.Next, Ended: found.Next == "", Planned: true, Summary: m.snapshot()}
+	for _, s := range ofAccount(found.Messages, m.of) {
+		m.notes.Looked++
+		all, err := m.ofUser(ctx, s.User)
+		if err != nil {
+			return err
+		}
+		if len(all) > 0 && all[0].ID == s.ID { // else they were, or will be, moved with the first
+			m.notes.Plan = append(m.notes.Plan, m.inOrder(all)...)
+		}
+	}
+	return m.keep(ctx, true)
+}
+
+// snapshot returns the summary for the notes, which the run does not change.
+func (m *move) snapshot() message.CampaignSummary {
+	s := m.summary
+	s.RefusedBy = make(map[string]int, len(m.summary.RefusedBy))
+	for why, n := range m.summary.RefusedBy {
+		s.RefusedBy[why] = n
+	}
+	return s
+}
+
+// ofUser returns all messages of the campaign to a user, in the order of the index.
+func (m *move) ofUser(ctx context.Context, user string) (all []messages.Standing, err error) {
+	filter, cursor := find.Filter{Account: m.of.Account, Campaign: m.of.Name, User: user}, ""
+	for {
+		page, err := m.index.Page(ctx, filter, cursor, find.MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ofAccount(page.Messages, m.of)...)
+		if cursor = page.Next; cursor == "" {
+			return all, nil
+		}
+	}
+}
+
+// inOrder returns the messages that can be moved so that none is in the way of the next.
+func (m *move) inOrder(all []messages.Standing) []planned {
+	all = slices.DeleteFunc(all, func(s messages.Standing) bool { return s.State != messages.StatePending })
+	slices.SortFunc(all, func(a, b messages.Standing) int {
+		if m.by > 0 {
+			a, b = b, a
+		}
+		return a.SendAt.Compare(b.SendAt)
+	})
+	plan := make([]planned, len(all))
+	for i, s := range all {
+		plan[i] = planned{s.User, s.ID, s.SendAt.UnixMilli()}
+	}
+	return plan
+}
+
+// one moves a message, unless an earlier run did.
+func (m *move) one(ctx context.Context, p planned) error {
+	if err := m.keep(ctx, false); err != nil {
+		return err
+	}
+	to := p.from().Add(m.by)
+	if m.goesOn {
+		found, err := m.records.Look(ctx, p.User, p.ID)
+		if err != nil {
+			return err
+		}
+		if found[0].MovedFrom.Equal(p.from()) && found[0].SendAt.Equal(to) {
+			m.summary.Done++
+			return nil
+		}
+	}
+	o, err := m.submitter.MoveFrom(ctx, p.User, p.ID, p.from(), to)
+	if err != nil {
+		return err
+	}
+	return m.tell(o)
+}
+
+// keep keeps the turn with the notes, if now is set or turnKept has passed.
+func (m *move) keep(ctx context.Context, now bool) error {
+	local := m.clock.Local()
+	if !now && local.Sub(m.kept) < turnKept {
+		return nil
+	}
+	kept, err := m.turn.Keep(ctx, m.text(), turnLasts)
+	if err != nil {
+		return err
+	}
+	if !kept {
+		return &RunningError{Campaign: m.of.Name}
+	}
+	m.kept = local
+	return nil
+}
+
+func (m *move) text() string {
+	text, _ := json.Marshal(m.notes) // can't fail for these types
+	return string(text)
+}
+
+// giveBack gives the turn back, so that the next run can begin at once. If that fails, the
+// next run waits a little.
+func (m *move) giveBack(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_, err := m.turn.Keep(ctx, m.text(), 0)
+	if !isInvalid(err) {
+		return nil // the run ended with this error, or the next run will report it
+	}
+	return err
+}

@@ -1,0 +1,83 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/find"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+)
+
+// run is one call that works on all messages of a campaign.
+type run struct {
+	*Campaigns
+
+	of      Campaign
+	watcher Watcher
+	summary message.CampaignSummary
+	total   int
+}
+
+func (c *Campaigns) newRun(outcome string, of Campaign, w Watcher) *run {
+	return &run{Campaigns: c, of: of, watcher: w, summary: message.CampaignSummary{
+		Outcome: outcome, Campaign: of.Name, Account: of.Account, RefusedBy: map[string]int{},
+	}}
+}
+
+// count counts the messages, for the progress. It also finds a campaign that can't exist.
+func (r *run) count(ctx context.Context) error {
+	if _, err := r.pauses.Since(ctx, r.of); err != nil {
+		return err
+	}
+	err := r.each(ctx, r.of, "", find.MaxPage, func(found []messages.Standing, _ string) error {
+		r.total += len(found)
+		return nil
+	})
+	r.watcher.progress(r.summary.Messages, r.total)
+	return err
+}
+
+// all calls do with each message. Messages that were accepted meanwhile count in the total.
+func (r *run) all(ctx context.Context, do func(messages.Standing) error) (message.CampaignSummary, error) {
+	err := r.each(ctx, r.of, "", onPage, func(found []messages.Standing, _ string) error {
+		for _, s := range found {
+			if err := do(s); err != nil {
+				return err
+			}
+			r.summary.Messages++
+		}
+		r.total = max(r.total, r.summary.Messages)
+		r.watcher.progress(r.summary.Messages, r.total)
+		return nil
+	})
+	r.summary.Complete = err == nil
+	return r.summary, err
+}
+
+// tell counts what became of a message, and tells the watcher of a refusal.
+func (r *run) tell(o message.Outcome) error {
+	switch {
+	case o.OK():
+		r.summary.Done++
+	case o.Code == fault.CodeTooLate, o.Code == fault.CodeNotFound, o.Code == submit.CodeElsewhere:
+		r.summary.Gone++
+	default:
+		r.summary.Refused++
+		why := o.RefusedBy()
+		if why == "" {
+			why = string(o.Code)
+		}
+		r.summary.RefusedBy[why]++
+		return r.watcher.refused(o)
+	}
+	return nil
+}
+
+// isInvalid reports whether an error is about the request, so that to repeat it is no use.
+func isInvalid(err error) bool {
+	_, invalid := errors.AsType[*fault.InvalidError](err)
+	return invalid
+}
