@@ -44,7 +44,7 @@ func TestPausedCampaign(t *testing.T) {
 		require.Equal(s, messages.ReasonExpired, s.status("expires").Reason)
 
 		// It is judged as late: another message takes the present minute.
-		works, err := campaign.New(s.backend)
+		works, err := campaign.New(s.campaignBackend())
 		require.NoError(s, err)
 		s.accepted(s.message("in-the-way", 6*time.Minute+5*time.Second))
 		summary, err := works.Resume(s.Context(), spring, campaign.Watcher{})

@@ -25,6 +25,8 @@ type session struct {
 	submitter *submit.Submitter
 	timeline  *sendlimit.Timeline // of the submitter
 	prefix    string              // of all keys
+	backend   *backend.Backend
+	account   string // "" without one
 }
 
 // manner is how a session sends its commands.
@@ -71,6 +73,7 @@ func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 	if err != nil {
 		return fmt.Errorf("opening the store: %w", err)
 	}
+	s.backend, s.account = b, c.Account
 	options := store.SubmitterOptions(c)
 	options.Batch = m == inBatches
 	if s.submitter, err = submit.New(b, options); err != nil {

@@ -19,7 +19,7 @@ const pausedFor = time.Hour
 
 // pause pauses a campaign, or resumes it with some or all of its messages.
 func (m *mailbox) pause(t *rapid.T) {
-	name := rapid.SampledFrom([]string{"spring", "Fall.2_b-"}).Draw(t, "campaign")
+	name := rapid.SampledFrom(historyCampaigns[2:]).Draw(t, "campaign")
 	c := campaigns.Campaign{Name: name}
 	if !m.paused[name] {
 		for range rapid.IntRange(1, 2).Draw(t, "calls") {
@@ -35,7 +35,7 @@ func (m *mailbox) pause(t *rapid.T) {
 	require.True(t, was)
 	delete(m.paused, name)
 	for _, id := range slices.Sorted(maps.Keys(m.messages)) {
-		if campaignOf(id) != name || rapid.IntRange(0, 4).Draw(t, "dies before") == 4 {
+		if m.messages[id].campaign != name || rapid.IntRange(0, 4).Draw(t, "dies before") == 4 {
 			continue
 		}
 		known := m.messages[id]

@@ -1,0 +1,149 @@
+package tasks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// campaignBackend opens a backend on the story's store.
+func (s *story) campaignBackend() *backend.Backend {
+	b, err := backend.Open(s.client, s.shared)
+	require.NoError(s, err)
+	return b
+}
+
+func (s *story) campaigns() *campaign.Campaigns {
+	works, err := campaign.New(s.campaignBackend())
+	require.NoError(s, err)
+	return works
+}
+
+var errKilled = errors.New("killed")
+
+// killing fails every call once so many moves were made, as if the process had died.
+type killing struct{ left int }
+
+func (k *killing) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (k *killing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if k.left <= 0 {
+			return errKilled
+		}
+		return next(ctx, cmds)
+	}
+}
+
+func (k *killing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if k.left <= 0 {
+			return errKilled
+		}
+		k.left--
+		return next(ctx, cmd)
+	}
+}
+
+// A move that dies anywhere goes on, and moves each message once. Messages of a user do not get
+// in each other's way; others keep their places.
+func TestMoveOfACampaignGoesOn(t *testing.T) {
+	t.Parallel()
+	for calls := 6; calls < 90; calls += 7 {
+		tell(t, func(s *story) {
+			for i := range 3 {
+				for user := range 4 {
+					m := inCampaign("spring", s.message(fmt.Sprintf("m%d", i), time.Duration(10+i)*time.Minute))
+					m.User = fmt.Sprintf("user-%d", user)
+					s.accepted(m)
+				}
+			}
+			s.accepted(inCampaign("fall", s.message("other", 20*time.Minute)))
+			inTheWay := s.message("in-the-way", 13*time.Minute)
+			inTheWay.User = "user-3"
+			s.accepted(inTheWay)
+			of := campaign.Campaign{Name: "spring"}
+
+			preview, err := s.campaigns().Preview(s.Context(), s.Submitter, of, time.Minute, campaign.Watcher{})
+			require.NoError(s, err)
+			require.Equal(s, 12, preview.Done+preview.Refused)
+
+			client := s.newClient()
+			dying, err := backend.Open(client, s.shared)
+			require.NoError(s, err)
+			works, err := campaign.New(dying)
+			require.NoError(s, err)
+			client.AddHook(&killing{left: calls})
+			_, err = works.Move(s.Context(), s.Submitter, of, time.Minute, campaign.Watcher{})
+			if err == nil {
+				return // it was done before
+			}
+			var refused []message.Outcome
+			got, err := s.campaigns().Move(s.Context(), s.Submitter, of, time.Minute, campaign.Watcher{
+				Refused: func(o message.Outcome) error {
+					refused = append(refused, o)
+					return nil
+				},
+			})
+			require.NoError(s, err)
+			require.True(s, got.Complete)
+			require.Equal(s, 12, got.Messages)
+			require.Equal(s, 9, got.Done, "the last of user-3 keeps its place, and so do those behind it")
+			require.Equal(s, map[string]int{"1/minute": 3}, got.RefusedBy)
+			for i := range 3 {
+				for user := range 4 {
+					status, _, err := s.Status(s.Context(), fmt.Sprintf("user-%d", user), fmt.Sprintf("m%d", i))
+					require.NoError(s, err)
+					after := time.Duration(11+i) * time.Minute
+					if user == 3 {
+						after -= time.Minute
+					}
+					require.Equal(s, s.at(after), status.SendAt.Time)
+				}
+			}
+			require.Equal(s, s.at(20*time.Minute), s.status("other").SendAt.Time)
+		}, "1/minute")
+	}
+}
+
+func TestCountAndCancelACampaign(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(inCampaign("spring", s.message("a", 10*time.Minute)), inCampaign("spring", s.message("b", 11*time.Minute)),
+			inCampaign("fall", s.message("c", 12*time.Minute)))
+		s.cancelled("b")
+		of := campaign.Campaign{Name: "spring"}
+		status, err := s.campaigns().Pause(s.Context(), of)
+		require.NoError(s, err)
+		require.Equal(s, message.CampaignStatus{
+			Campaign: "spring", PausedSince: message.Time{Time: s.at(0)}, Messages: 2,
+			Statuses: map[string]int{message.StatusScheduled: 1, message.StatusCancelled: 1},
+		}, status)
+		for _, done := range []int{1, 0} {
+			got, err := s.campaigns().Cancel(s.Context(), s.Submitter, of, campaign.Watcher{})
+			require.NoError(s, err)
+			require.Equal(s, message.CampaignSummary{
+				Outcome: message.CampaignCancelled, Campaign: "spring", Messages: 2, Done: done, RefusedBy: map[string]int{}, Complete: true,
+			}, got)
+		}
+		require.Equal(s, message.StatusScheduled, s.status("c").Status)
+
+		_, err = s.campaigns().Count(s.Context(), campaign.Campaign{Name: "a b"})
+		var wrong *fault.InvalidError
+		require.ErrorAs(s, err, &wrong)
+		require.Equal(s, "campaign", wrong.Field)
+		_, err = s.campaigns().Move(s.Context(), s.Submitter, of, 0, campaign.Watcher{})
+		require.ErrorAs(s, err, &wrong)
+		require.Equal(s, "by", wrong.Field)
+	})
+}
