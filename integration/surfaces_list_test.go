@@ -7,6 +7,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/stats"
@@ -22,7 +23,7 @@ func libraryTypes() map[string]reflect.Type {
 		"Refitter": reflect.TypeFor[*refit.Refitter](), "Policies": reflect.TypeFor[*settings.Policies](),
 		"Users": reflect.TypeFor[*settings.Users](), "Accounts": reflect.TypeFor[*accounts.Accounts](),
 		"UserData": reflect.TypeFor[*userdata.Users](), "Events": reflect.TypeFor[*counters.Events](),
-		"Paces": reflect.TypeFor[*rate.Paces](), "Stats": reflect.TypeFor[*stats.Reader](),
+		"Campaigns": reflect.TypeFor[*campaign.Campaigns](), "Paces": reflect.TypeFor[*rate.Paces](), "Stats": reflect.TypeFor[*stats.Reader](),
 	}
 }
 
@@ -37,6 +38,9 @@ type surface struct {
 
 // inBoth is a reason that the API and its client have in common.
 func inBoth(why string) map[string]string { return map[string]string{"api": why, "client": why} }
+
+// onTheStore is why the API does not work on campaigns.
+const onTheStore = "it goes through all messages of a campaign, which takes long: an operator does it on the store"
 
 // surfaces lists everything that the product can do.
 func surfaces() []surface {
@@ -57,6 +61,15 @@ func surfaces() []surface {
 		{"list a user's messages", "Submitter.List, Submitter.Messages", "enqueue list", "listMessages", "List", nil},
 		{"show how full a user's rules are", "Submitter.Usage", "enqueue usage", "getUsage", "Usage", nil},
 		{"find free times", "Submitter.NextFree", "enqueue next-free", "getNextFree", "NextFree", nil},
+
+		// Campaigns.
+		{"count a campaign", "Campaigns.Count", "enqueue campaign count", "", "", inBoth(onTheStore)},
+		{"list a campaign", "Campaigns.List", "enqueue campaign list", "", "", inBoth(onTheStore)},
+		{"pause a campaign", "Campaigns.Pause", "enqueue campaign pause", "", "", inBoth(onTheStore)},
+		{"resume a campaign", "Campaigns.Resume", "enqueue campaign resume", "", "", inBoth(onTheStore)},
+		{"cancel a campaign", "Campaigns.Cancel", "enqueue campaign cancel", "", "", inBoth(onTheStore)},
+		{"move a campaign", "Campaigns.Move", "enqueue campaign move", "", "", inBoth(onTheStore)},
+		{"try the move of a campaign", "Campaigns.Preview", "enqueue campaign move --preview", "", "", inBoth(onTheStore)},
 
 		// Dead letters.
 		{"list dead letters", "Letters.List", "worker dead-letters list", "listDeadLetters", "DeadLetters", nil},
@@ -128,6 +141,7 @@ func besideOperations() map[string]string {
 	return map[string]string{
 		"Submitter.For":          "the same for an account, which has a key on the other surfaces",
 		"Submitter.MoveFrom":     "a move on condition, which a refit uses",
+		"Submitter.CheckMove":    "a move that only judges, for the preview of a campaign's move",
 		"Submitter.CancelFrom":   "a cancel on condition, which a refit uses",
 		"Submitter.CheckAccount": "says early that an account can't submit: the first line of a file",
 		"Submitter.Announce":     "hands over an alert that a count has raised",
