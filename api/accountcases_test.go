@@ -60,7 +60,7 @@ func scopeOf(o operation) accounts.Scope {
 	case strings.HasPrefix(o.path, "/v1/dead-letters"), strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats",
 		strings.HasPrefix(o.path, "/v1/policies"), o.path == settingsPath, o.path == "/v1/users", strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
 		return accounts.ScopeAdmin
-	case o.path == pacePath, strings.HasPrefix(o.path, "/v1/event-limits"):
+	case o.path == userPath, o.path == exportPath, o.path == pacePath, strings.HasPrefix(o.path, "/v1/event-limits"):
 		return accounts.ScopeAdmin
 	}
 	return "" // a new operation, of which nobody has said who may do it

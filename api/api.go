@@ -22,10 +22,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // Options configure the API. Submitter, DeadLetters, Policies, Refitter, Users, Accounts,
-// Counters, Events, Paces, Stats and Now are required. The zero value of the others suits most programs.
+// Counters, Events, Paces, UserData, Stats and Now are required. The zero value of the others suits most programs.
 type Options struct {
 	Submitter   *submit.Submitter
 	DeadLetters *deadletters.Letters
@@ -43,6 +44,8 @@ type Options struct {
 	// workers call the push target.
 	Events *counters.Events
 	Paces  *rate.Paces
+	// UserData exports and erases users.
+	UserData *userdata.Users
 	// Stats returns the state of the queue and the store. An error is answered like an
 	// error of the store.
 	Stats func(context.Context) (message.Stats, error)
@@ -90,6 +93,7 @@ type server struct {
 	counters       *counters.Counters
 	events         *counters.Events
 	paces          *rate.Paces
+	userData       *userdata.Users
 	stats          func(context.Context) (message.Stats, error)
 	metrics        http.Handler // nil for none
 	probes         map[string]http.Handler
@@ -105,7 +109,7 @@ type server struct {
 	logins   logins
 	failures failures
 	// arrivals has the streams whose caller is not known yet.
-	requests, arrivals, streams, refits, rehearsals *semaphore.Weighted
+	requests, arrivals, streams, refits, rehearsals, scans *semaphore.Weighted
 
 	shares  shares        // of accounts in streams
 	schemas huma.Registry // of the OpenAPI document
@@ -128,13 +132,13 @@ func New(o Options) (http.Handler, error) {
 	}
 	s := &server{
 		submitter: o.Submitter, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, refitter: o.Refitter,
-		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, events: o.Events, paces: o.Paces, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
+		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},
 		requests: semaphore.NewWeighted(int64(limits.InFlight)), arrivals: semaphore.NewWeighted(int64(limits.InFlight)),
 		streams: semaphore.NewWeighted(int64(limits.Streams)), shares: shares{most: limits.StreamsPerAccount},
-		refits: semaphore.NewWeighted(mostRefits), rehearsals: semaphore.NewWeighted(mostRehearsals),
+		refits: semaphore.NewWeighted(mostRefits), rehearsals: semaphore.NewWeighted(mostRehearsals), scans: semaphore.NewWeighted(mostScans),
 		schemas: newSchemas(),
 	}
 	answers, err := s.router(o.Version)
@@ -160,6 +164,7 @@ func (o Options) check() error {
 		{"counters", o.Counters == nil},
 		{"events", o.Events == nil},
 		{"paces", o.Paces == nil},
+		{"user_data", o.UserData == nil},
 		{"stats", o.Stats == nil},
 		{"now", o.Now == nil},
 	} {

@@ -31,6 +31,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // batches is a server that batches are sent to.
@@ -72,13 +73,15 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	require.NoError(t, err)
 	paces, err := rate.NewPaces(client, "", deliver.PaceTarget)
 	require.NoError(t, err)
+	userData, err := userdata.New(taskstest.Open(t, client, backend.Options{}))
+	require.NoError(t, err)
 	users, err := settings.NewUsers(client, "")
 	require.NoError(t, err)
 	refitter, err := refit.New(taskstest.Open(t, client, backend.Options{}), refit.Options{})
 	require.NoError(t, err)
 	handler, err := api.New(api.Options{
 		Policies: policies, Users: users, Refitter: refitter,
-		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
+		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})
 	require.NoError(t, err)

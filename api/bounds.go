@@ -77,7 +77,7 @@ func boundsOf(member string) *huma.Schema {
 		return &huma.Schema{Pattern: clockPattern}
 	case "reach":
 		return &huma.Schema{Pattern: durationPattern}
-	case "overlap":
+	case "overlap", "wait":
 		return &huma.Schema{Pattern: overlapPattern}
 	case "throttle":
 		return &huma.Schema{Pattern: throttlePattern}

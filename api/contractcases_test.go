@@ -112,6 +112,8 @@ func operations() []operation {
 		{http.MethodPut, settingsPath, aliceSettings, `{"time_zone":"Europe/Berlin"}`, nil},
 		{http.MethodPatch, settingsPath, aliceSettings, `{"blocked":true}`, nil},
 		{http.MethodDelete, settingsPath, aliceSettings, "", nil},
+		{http.MethodGet, exportPath, "/v1/users/alice/export", "", nil},
+		{http.MethodDelete, userPath, "/v1/users/alice?wait=0s", "", []string{"wait"}},
 		{http.MethodGet, "/v1/event-limits", "/v1/event-limits", "", []string{"limit", "cursor"}},
 		{http.MethodGet, eventLimitsPath, readLimits, "", nil},
 		{http.MethodPut, eventLimitsPath, readLimits, `{"per_day":500,"alert_at":[80],"alert_to":"ops@acme.example"}`, nil},
@@ -125,7 +127,7 @@ func operations() []operation {
 
 // contractCases are those that all operations have alike, and their own.
 func contractCases() []contractCase {
-	cases := slices.Concat(messageCases(), lookCases(), accountCases(), policyCases(), settingsCases(), operatingCases())
+	cases := slices.Concat(messageCases(), lookCases(), accountCases(), policyCases(), settingsCases(), operatingCases(), userDataCases())
 	for _, o := range operations() {
 		cases = append(cases, hostileCases(o)...)
 	}

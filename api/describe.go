@@ -3,6 +3,7 @@ package api
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -99,7 +100,7 @@ func closed(schema, member string) bool {
 	case "from":
 		return schema == "EffectiveRule"
 	case "outcome":
-		return schema == "RefitSummary" || schema == "RefitProgress"
+		return schema == "RefitSummary" || schema == "RefitProgress" || strings.HasPrefix(schema, "User")
 	}
 	return false
 }
@@ -154,6 +155,14 @@ func wordsOf(schema, member string) []string {
 			return []string{message.TierRemoved}
 		case "EventLimitsRemoval":
 			return []string{message.EventLimitsRemoved}
+		case "UserProgress":
+			return []string{message.UserProgressing}
+		case "UserEntry":
+			return []string{message.UserEntryFound}
+		case "UserExport":
+			return []string{message.UserExported}
+		case "UserErasure":
+			return []string{message.UserErased}
 		}
 		return []string{"accepted", "cancelled", "moved", "retried", "purged", "refused", "invalid", "error"}
 	case "rule":

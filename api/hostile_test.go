@@ -139,7 +139,7 @@ func FuzzOperations(f *testing.F) {
 		o := all[uint(operation)%uint(len(all))]
 		path := strings.NewReplacer(
 			"{user}", encode(user), "{id}", encode(id), "{account}", encode(user), "{key}", encode(id), "{tier}", encode(user),
-			"{policy}", encode(user),
+			"{policy}", encode(user), "{event}", encode(user),
 		).Replace(o.path)
 		q := httptest.NewRequestWithContext(t.Context(), o.method, path, strings.NewReader(body))
 		q.URL.RawQuery = query

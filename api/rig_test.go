@@ -36,6 +36,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // now is the time on the store's clock and on this one.
@@ -91,6 +92,8 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	require.NoError(tb, err)
 	paces, err := rate.NewPaces(r.client, "", deliver.PaceTarget)
 	require.NoError(tb, err)
+	userData, err := userdata.New(b)
+	require.NoError(tb, err)
 	users, err := settings.NewUsers(r.client, "")
 	require.NoError(tb, err)
 	refitter, err := refit.New(b, refit.Options{
@@ -100,7 +103,7 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	tb.Cleanup(func() { require.NoError(tb, refitter.Close()) })
 	r.options = api.Options{
 		Policies: policies, Users: users, Refitter: refitter,
-		Accounts: r.accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
+		Accounts: r.accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	r.serves(options...)

@@ -82,6 +82,8 @@ func (s *server) routes() []route {
 		s.putSettingsRoute(),
 		s.changeSettingsRoute(),
 		s.clearSettingsRoute(),
+		s.exportUserRoute(),
+		s.eraseUserRoute(),
 		s.listEventLimitsRoute(),
 		s.showEventLimitsRoute(),
 		s.setEventLimitsRoute(),

@@ -26,6 +26,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 const (
@@ -177,6 +178,10 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("events: %w", err), end())
 	}
+	userData, err := userdata.New(opened)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("data of users: %w", err), end())
+	}
 	paces, err := rate.NewPaces(s.client, prefix, deliver.PaceTarget)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("pace: %w", err), end())
@@ -186,7 +191,7 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 		return nil, nil, errors.Join(fmt.Errorf("charges: %w", err), end())
 	}
 	handler, err := api.New(api.Options{
-		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, Submitter: submitter, DeadLetters: letters, Now: time.Now,
+		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Now: time.Now,
 		Policies: policies, Users: users, Refitter: refitter,
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})

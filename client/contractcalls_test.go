@@ -115,6 +115,8 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"clearUserSettings":  func(ctx ctx, c c) []any { return told(c.ClearUserSettings(ctx, "alice", both...)) },
 		"getAccountUsage":    func(ctx ctx, c c) []any { return told(c.AccountUsage(ctx, "acme")) },
 		"getOwnUsage":        func(ctx ctx, c c) []any { return told(c.OwnUsage(ctx)) },
+		"exportUser":         func(ctx ctx, c c) []any { return all(c.ExportUser(ctx, "alice")) },
+		"eraseUser":          func(ctx ctx, c c) []any { return all(c.EraseUser(ctx, "alice", time.Second)) },
 		"listEventLimits":    func(ctx ctx, c c) []any { return all(c.AllEventLimits(ctx, client.PageRequest{PageSize: 1})) },
 		"getEventLimits":     func(ctx ctx, c c) []any { return told(c.EventLimits(ctx, "read")) },
 		"setEventLimits": func(ctx ctx, c c) []any {
@@ -154,10 +156,11 @@ func listed[T any](t *testing.T, sequence iter.Seq2[T, error]) []T {
 // words are what an answer says in members that the client goes by.
 func words(operation string, status int) map[string]any {
 	words := map[string]any{
+		"UserProgress.outcome": "progress", "UserEntry.outcome": "entry", "UserExport.outcome": "exported", "UserErasure.outcome": "erased",
 		"RefitProgress.outcome": "progress", "Misfit.outcome": client.MisfitFound, "RefitSummary.outcome": "previewed",
 		"Outcome.outcome": map[string]string{
 			"cancelMessage": "cancelled", "moveMessage": "moved", "retryDeadLetter": "retried", "purgeDeadLetter": "purged",
-			"submitBatch": "invalid", "checkBatch": "invalid", "previewPolicy": "error", "refitPolicy": "error",
+			"submitBatch": "invalid", "checkBatch": "invalid", "previewPolicy": "error", "exportUser": "error", "eraseUser": "error", "refitPolicy": "error",
 		}[operation],
 		"Outcome.code": client.CodeRefitRunning, "Problem.code": client.CodeSendLimit, "Problem.outcome": "refused",
 	}

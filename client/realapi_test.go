@@ -31,6 +31,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // realAPI is the API on the embedded store, whose clock stands at now.
@@ -95,6 +96,10 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	if err != nil {
 		return nil, err
 	}
+	userData, err := userdata.New(b)
+	if err != nil {
+		return nil, err
+	}
 	users, err := settings.NewUsers(r.store, "")
 	if err != nil {
 		return nil, err
@@ -106,7 +111,7 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	closing(func() { _ = refitter.Close() })
 	o := api.Options{
 		Policies: policies, Users: users, Refitter: refitter,
-		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
+		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
 		Stats: func(context.Context) (message.Stats, error) {
 			return message.Stats{Version: "v1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: 1, OldestOverdueSeconds: 1.5}, nil
 		},

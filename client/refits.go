@@ -2,7 +2,7 @@ package client
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
 	"iter"
 	"net/http"
 
@@ -85,17 +85,20 @@ func (c *Client) RefitPolicy(ctx context.Context, name string, then RefitAction)
 	}
 }
 
-// refit yields the events of a preview or a refit. It is retried until the first event.
+// refit yields the events of a preview or a refit.
 func (c *Client) refit(ctx context.Context, what call, yield func(RefitEvent, error) bool) {
-	r := &refit{client: c, yield: yield}
-	err := c.repeat(ctx, func(ctx context.Context) *failure {
-		failed := r.stream(ctx, what)
-		if failed != nil && r.begun {
-			failed.again = false
+	yieldEvents(ctx, c, what, yield, func(outcome string, line []byte) (event RefitEvent, summary bool, err error) {
+		switch outcome {
+		case message.RefitProgressing:
+			err = json.Unmarshal(line, &event.Progress)
+		case message.Previewed, message.Refitted:
+			summary = true
+			err = json.Unmarshal(line, &event.Summary)
+		case MisfitFound, MisfitMoved, MisfitCancelled, MisfitKept, MisfitGone:
+			err = json.Unmarshal(line, &event.Misfit)
+		default:
+			err = errUnknownKind
 		}
-		return failed
+		return event, summary, err
 	})
-	if err != nil {
-		yield(RefitEvent{}, fmt.Errorf("%s: %w", what.doing, err))
-	}
 }

@@ -120,8 +120,8 @@ func surfaces() []surface {
 		{"replace a user's settings", "Users.Set", "worker user set", "setUserSettings", "SetUserSettings", nil},
 		{"change a user's settings", "Users.Update", "worker user set", "changeUserSettings", "ChangeUserSettings", nil},
 		{"remove a user's settings", "Users.Clear", "worker user clear", "clearUserSettings", "ClearUserSettings", nil},
-		{"export a user", "UserData.Export", "worker user export", "", "", inBoth("it looks at every key of the store")},
-		{"erase a user", "UserData.Erase", "worker user erase", "", "", inBoth("it looks at every key of the store")},
+		{"export a user", "UserData.Export", "worker user export", "exportUser", "ExportUser", nil},
+		{"erase a user", "UserData.Erase", "worker user erase", "eraseUser", "EraseUser", nil},
 
 		// The operation.
 		{"list the limits of events", "Events.List, Events.Page", "worker event list", "listEventLimits", "AllEventLimits", nil},

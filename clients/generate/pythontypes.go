@@ -187,6 +187,9 @@ func (s *schema) pythonTypeOf(name, prefix string) (string, error) {
 		if values == nil {
 			return "", errors.New("its values have no type")
 		}
+		if values.Ref == "" && values.Type == nil && len(values.AnyOf) == 0 {
+			return "dict[str, object]", nil // of any type
+		}
 		written, err := pythonType(values, prefix)
 		return "dict[str, " + written + "]", err
 	}

@@ -149,7 +149,7 @@ class Caller:
             try:
                 for line in self._stream(request, cancel):
                     begun = True
-                    whole = line.get("outcome") in ("previewed", "refitted")
+                    whole = line.get("outcome") in ("previewed", "refitted", "exported", "erased")
                     yield line
                 if not whole:
                     raise Unavailable("the answer ended before its summary")

@@ -731,6 +731,31 @@ class Operations(Caller):
         )
         return self._pages(request, "users", cancel)
 
+    def erase_user(
+        self,
+        user: str,
+        *,
+        wait: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[api.UserProgress | api.UserErasure]:
+        """Cancel a user's messages, and remove everything that is stored about the user.
+
+        This can't be undone. Erasing again is safe. Stop submitting for the user first: a
+        message that is accepted meanwhile may stay. It goes on if the connection ends.
+        Backups keep what is in them. The summary `erased` is the last line. It looks at
+        every key of the user's server, so only one export or erasure runs at a time and
+        others are answered with 429. A `progress` line comes every second. If it stops
+        early, the last line is a problem's outcome.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            f"/v1/users/{segment('user', user)}",
+            query={"wait": wait},
+        )
+        return self._lines(request, cancel)
+
     def purge_dead_letter(
         self,
         user: str,
@@ -794,6 +819,32 @@ class Operations(Caller):
         )
         answer: api.Outcome = self._value(request, cancel)
         return answer
+
+    def export_user(
+        self,
+        user: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> Iterator[api.UserProgress | api.UserEntry | api.UserExport]:
+        """Export everything that is stored about a user.
+
+        Each entry of what `worker user export` prints is a line: of the timeline, the
+        messages (also those that ended), the settings, alerts, dead letters, the watch list,
+        the queue, and what dry runs have left. The summary `exported` is the last line. The
+        request ends with the connection. It looks at every key of the user's server, so only
+        one export or erasure runs at a time and others are answered with 429. A `progress`
+        line comes every second. If it stops early, the last line is a problem's outcome.
+
+        A key with the scope admin sees title, body and data of other accounts' messages only
+        with the scope content. Each such look is logged. Each export is logged, too.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            f"/v1/users/{segment('user', user)}/export",
+        )
+        return self._lines(request, cancel)
 
     def list_messages(
         self,

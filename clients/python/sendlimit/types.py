@@ -1275,6 +1275,62 @@ class Usage(_Usage):
     """The user's name."""
 
 
+class UserEntry(TypedDict):
+    dry_run: NotRequired[str]
+    """The token of the dry run whose copy this is, which did not live to remove it; absent for
+    what is real.
+    """
+    entry: dict[str, object]
+    """The entry, as in that list."""
+    list: str
+    """Which list the entry belongs to: what worker user export prints has a member of this
+    name.
+    """
+    outcome: Literal["entry"]
+    """entry"""
+
+
+class UserErasure(TypedDict):
+    cancelled: int
+    """Of these, those that were not sent yet."""
+    entries: int
+    """Entries that were removed from lists which users share."""
+    keys: int
+    """Keys that were removed from the store."""
+    messages: int
+    """Messages that had a record."""
+    outcome: Literal["erased"]
+    """erased"""
+    running: int
+    """Tasks that a worker has in hand, or had when it died: until they end, the queue has the
+    user's name. Erase again in a few minutes if there are any.
+    """
+    tasks: int
+    """Tasks that were removed from the queue."""
+    user: str
+    """The user's name."""
+
+
+class UserExport(TypedDict):
+    entries: int
+    """How many entries the lines before have."""
+    exported_at: str
+    """When it was read, by the clock of this server."""
+    outcome: Literal["exported"]
+    """exported"""
+    user: str
+    """The user's name."""
+
+
+class UserProgress(TypedDict):
+    done: int
+    """Keys of the store that were looked at."""
+    outcome: Literal["progress"]
+    """progress"""
+    total: int
+    """Keys that are looked at in all, about."""
+
+
 class UserQuota(TypedDict):
     day: str
     """The day that counts, such as 2026-11-22."""

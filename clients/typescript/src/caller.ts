@@ -81,7 +81,7 @@ export abstract class Caller {
       try {
         for await (const line of this.stream(request, options)) {
           begun = true;
-          whole = line.outcome === "previewed" || line.outcome === "refitted";
+          whole = ["previewed", "refitted", "exported", "erased"].includes(line.outcome);
           yield line as T;
         }
         if (!whole) throw new Unavailable("the answer ended before its summary");

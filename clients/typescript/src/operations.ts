@@ -409,6 +409,22 @@ export abstract class Operations extends Caller {
   }
 
   /**
+   * Cancel a user's messages, and remove everything that is stored about the user.
+   *
+   * This can't be undone. Erasing again is safe. Stop submitting for the user first: a message
+   * that is accepted meanwhile may stay. It goes on if the connection ends. Backups keep what
+   * is in them. The summary `erased` is the last line. It looks at every key of the user's
+   * server, so only one export or erasure runs at a time and others are answered with 429. A
+   * `progress` line comes every second. If it stops early, the last line is a problem's
+   * outcome.
+   *
+   * Requires the scope admin.
+   */
+  eraseUser(user: string, query: api.EraseUserQuery = {}, options: CallOptions = {}): AsyncGenerator<api.UserProgress | api.UserErasure, void, undefined> {
+    return this.lines({ method: "DELETE", path: `/v1/users/${segment("user", user)}`, query: { ...query } }, options);
+  }
+
+  /**
    * Remove a dead letter.
    *
    * Removes its content, its record and its id.
@@ -441,6 +457,25 @@ export abstract class Operations extends Caller {
    */
   retryDeadLetter(user: string, id: string, options: CallOptions = {}): Promise<api.Outcome> {
     return this.value({ method: "POST", path: `/v1/users/${segment("user", user)}/dead-letters/${segment("id", id)}/retry` }, options);
+  }
+
+  /**
+   * Export everything that is stored about a user.
+   *
+   * Each entry of what `worker user export` prints is a line: of the timeline, the messages
+   * (also those that ended), the settings, alerts, dead letters, the watch list, the queue, and
+   * what dry runs have left. The summary `exported` is the last line. The request ends with the
+   * connection. It looks at every key of the user's server, so only one export or erasure runs
+   * at a time and others are answered with 429. A `progress` line comes every second. If it
+   * stops early, the last line is a problem's outcome.
+   *
+   * A key with the scope admin sees title, body and data of other accounts' messages only with
+   * the scope content. Each such look is logged. Each export is logged, too.
+   *
+   * Requires the scope admin.
+   */
+  exportUser(user: string, options: CallOptions = {}): AsyncGenerator<api.UserProgress | api.UserEntry | api.UserExport, void, undefined> {
+    return this.lines({ method: "GET", path: `/v1/users/${segment("user", user)}/export` }, options);
   }
 
   /**

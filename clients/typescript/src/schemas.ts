@@ -249,6 +249,11 @@ export interface components {
              */
             version: number;
         };
+        /** @description The query of eraseUser. */
+        EraseUserQuery: {
+            /** @description How long to wait for messages that are being delivered, at most 10m. By default 1m. */
+            wait?: string;
+        };
         EventLimits: {
             /** @description Percents of the limit of the longest period that alert; absent if there are no alerts. */
             alert_at?: number[];
@@ -1511,6 +1516,96 @@ export interface components {
             /** @description The user's name. */
             user: string;
         };
+        UserEntry: {
+            /** @description The token of the dry run whose copy this is, which did not live to remove it; absent for what is real. */
+            dry_run?: string;
+            /** @description The entry, as in that list. */
+            entry: {
+                [key: string]: unknown;
+            };
+            /** @description Which list the entry belongs to: what worker user export prints has a member of this name. */
+            list: string;
+            /**
+             * @description entry
+             * @enum {string}
+             */
+            outcome: "entry";
+        };
+        UserErasure: {
+            /**
+             * Format: int64
+             * @description Of these, those that were not sent yet.
+             */
+            cancelled: number;
+            /**
+             * Format: int64
+             * @description Entries that were removed from lists which users share.
+             */
+            entries: number;
+            /**
+             * Format: int64
+             * @description Keys that were removed from the store.
+             */
+            keys: number;
+            /**
+             * Format: int64
+             * @description Messages that had a record.
+             */
+            messages: number;
+            /**
+             * @description erased
+             * @enum {string}
+             */
+            outcome: "erased";
+            /**
+             * Format: int64
+             * @description Tasks that a worker has in hand, or had when it died: until they end, the queue has the user's name. Erase again in a few minutes if there are any.
+             */
+            running: number;
+            /**
+             * Format: int64
+             * @description Tasks that were removed from the queue.
+             */
+            tasks: number;
+            /** @description The user's name. */
+            user: string;
+        };
+        UserExport: {
+            /**
+             * Format: int64
+             * @description How many entries the lines before have.
+             */
+            entries: number;
+            /**
+             * Format: date-time
+             * @description When it was read, by the clock of this server.
+             */
+            exported_at: string;
+            /**
+             * @description exported
+             * @enum {string}
+             */
+            outcome: "exported";
+            /** @description The user's name. */
+            user: string;
+        };
+        UserProgress: {
+            /**
+             * Format: int64
+             * @description Keys of the store that were looked at.
+             */
+            done: number;
+            /**
+             * @description progress
+             * @enum {string}
+             */
+            outcome: "progress";
+            /**
+             * Format: int64
+             * @description Keys that are looked at in all, about.
+             */
+            total: number;
+        };
         UserQuota: {
             /** @description The day that counts, such as 2026-11-22. */
             day: string;
@@ -1624,6 +1719,7 @@ export type DeadLetters = components['schemas']['DeadLetters'];
 export type Draft = components['schemas']['Draft'];
 export type EffectiveRule = components['schemas']['EffectiveRule'];
 export type EffectiveRules = components['schemas']['EffectiveRules'];
+export type EraseUserQuery = components['schemas']['EraseUserQuery'];
 export type EventLimits = components['schemas']['EventLimits'];
 export type EventLimitsDraft = components['schemas']['EventLimitsDraft'];
 export type EventLimitsList = components['schemas']['EventLimitsList'];
@@ -1686,6 +1782,10 @@ export type TierLimits = components['schemas']['TierLimits'];
 export type TierRemoval = components['schemas']['TierRemoval'];
 export type Tiers = components['schemas']['Tiers'];
 export type Usage = components['schemas']['Usage'];
+export type UserEntry = components['schemas']['UserEntry'];
+export type UserErasure = components['schemas']['UserErasure'];
+export type UserExport = components['schemas']['UserExport'];
+export type UserProgress = components['schemas']['UserProgress'];
 export type UserQuota = components['schemas']['UserQuota'];
 export type UserSettings = components['schemas']['UserSettings'];
 export type Users = components['schemas']['Users'];

@@ -23,6 +23,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // apiServer is the API with its parts.
@@ -72,6 +73,10 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
+	userData, err := userdata.New(b)
+	if err != nil {
+		return nil, err
+	}
 	rules, err := settings.NewPolicies(b.Client, c.Prefix)
 	if err != nil {
 		return nil, err
@@ -86,7 +91,7 @@ func newAPIServer(
 	}
 	s.Handler, err = api.New(api.Options{
 		Submitter: s.submitter, DeadLetters: s.deadLetters, Policies: rules, Users: users, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
-		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
+		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
 		Metrics: m.handler(logger), Probes: probes(b, c, s.stopping, logger), LoginRefused: m.refusedLogins.Inc,
 		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,
 		Contacts: contact.Rule{AllowInternal: c.AllowInternalWebhooks},

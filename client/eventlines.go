@@ -12,17 +12,41 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// refit is a preview or a refit under way.
-type refit struct {
+// eventLines is an answer of lines under way, each of which is an event.
+type eventLines[E any] struct {
 	client *Client
-	yield  func(RefitEvent, error) bool
+	yield  func(E, error) bool
+	// decode decodes a line with an outcome. It reports whether the line is the summary.
+	// The error is errUnknownKind for an outcome that it does not know.
+	decode func(outcome string, line []byte) (event E, summary bool, err error)
 	begun  bool // an event was yielded
 	whole  bool // the summary was yielded
 }
 
+var errUnknownKind = errors.New("unknown kind of line")
+
+// yieldEvents makes a call and yields the events of its answer. It is retried until the
+// first event.
+func yieldEvents[E any](
+	ctx context.Context, c *Client, what call, yield func(E, error) bool, decode func(string, []byte) (E, bool, error),
+) {
+	e := &eventLines[E]{client: c, yield: yield, decode: decode}
+	err := c.repeat(ctx, func(ctx context.Context) *failure {
+		failed := e.stream(ctx, what)
+		if failed != nil && e.begun {
+			failed.again = false
+		}
+		return failed
+	})
+	if err != nil {
+		var none E
+		yield(none, fmt.Errorf("%s: %w", what.doing, err))
+	}
+}
+
 // stream yields the lines of one answer. It returns nil at the end and when the caller
 // has left the loop.
-func (r *refit) stream(ctx context.Context, what call) *failure {
+func (r *eventLines[E]) stream(ctx context.Context, what call) *failure {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	patience := time.AfterFunc(r.client.timeout, func() { cancel(errStalled) })
@@ -39,7 +63,7 @@ func (r *refit) stream(ctx context.Context, what call) *failure {
 }
 
 // read yields each line. The timer runs only while it waits for the API.
-func (r *refit) read(ctx context.Context, response *http.Response, patience *time.Timer) *failure {
+func (r *eventLines[E]) read(ctx context.Context, response *http.Response, patience *time.Timer) *failure {
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(make([]byte, 0, 4<<10), mostProblem)
 	for n := 1; lines.Scan(); n++ {
@@ -67,30 +91,25 @@ func (r *refit) read(ctx context.Context, response *http.Response, patience *tim
 }
 
 // event decodes the n-th line.
-func (r *refit) event(response *http.Response, n int, line []byte) (RefitEvent, *failure) {
+func (r *eventLines[E]) event(response *http.Response, n int, line []byte) (E, *failure) {
 	var kind struct {
 		Outcome string `json:"outcome"`
 	}
 	err := json.Unmarshal(line, &kind)
-	var event RefitEvent
+	var event E
 	if r.whole && kind.Outcome != message.Errored {
 		return event, undocumented(response, fmt.Sprintf("line %d comes after the summary", n), err)
 	}
-	switch kind.Outcome {
-	case message.Errored:
+	if kind.Outcome == message.Errored {
 		var o message.Outcome
 		if err = json.Unmarshal(line, &o); err == nil {
 			return event, endOf(o)
 		}
-	case message.RefitProgressing:
-		err = json.Unmarshal(line, &event.Progress)
-	case message.Previewed, message.Refitted:
-		r.whole = true
-		err = json.Unmarshal(line, &event.Summary)
-	case MisfitFound, MisfitMoved, MisfitCancelled, MisfitKept, MisfitGone:
-		err = json.Unmarshal(line, &event.Misfit)
-	default:
-		return event, undocumented(response, fmt.Sprintf("line %d is of no known kind", n), err)
+	} else if err == nil {
+		event, r.whole, err = r.decode(kind.Outcome, line)
+	}
+	if errors.Is(err, errUnknownKind) {
+		return event, undocumented(response, fmt.Sprintf("line %d is of no known kind", n), nil)
 	}
 	if err != nil {
 		return event, undocumented(response, fmt.Sprintf("line %d does not have the documented form", n), err)
@@ -98,10 +117,10 @@ func (r *refit) event(response *http.Response, n int, line []byte) (RefitEvent, 
 	return event, nil
 }
 
-// endOf returns the failure of a preview or a refit that ended with an error.
+// endOf returns the failure of an answer of lines that ended with an error.
 func endOf(o message.Outcome) *failure {
 	switch o.Code {
-	case CodeRefitRunning, CodeVersionMismatch:
+	case CodeRefitRunning, CodeVersionMismatch, CodeNotFound:
 		return &failure{err: refusalOf(o)}
 	case CodeInvalidField:
 		return &failure{err: invalidOf(o)}

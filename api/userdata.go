@@ -1,0 +1,241 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
+)
+
+const (
+	userPath = "/v1/users/{user}"
+	// mostScans is how many exports and erasures run at a time. Each looks at every key of
+	// a server.
+	mostScans = 1
+	// usualWait and longestWaitForSends are how long an erasure waits for messages that are
+	// being delivered.
+	usualWait           = time.Minute
+	longestWaitForSends = 10 * time.Minute
+)
+
+// scanLines documents the lines of both.
+const scanLines = "It looks at every key of the user's server, so only one export or erasure runs at a time and others are answered with 429. " +
+	"A `progress` line comes every second. If it stops early, the last line is a problem's outcome."
+
+// scanResponses documents the lines of an export or an erasure.
+func (s *server) scanResponses(lines []*huma.Schema, problems ...int) map[string]*huma.Response {
+	all := s.problems(problems...)
+	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
+		Description: "One JSON object a line; `outcome` says which kind it is.",
+		Headers:     headers(web.RequestIDHeader),
+		Content:     map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: append(lines, schemaOf[message.Outcome](s))}}},
+	}
+	return all
+}
+
+func (s *server) exportUserRoute() route {
+	lines := []*huma.Schema{schemaOf[message.UserProgress](s), schemaOf[message.UserEntry](s), schemaOf[message.UserExport](s)}
+	return route{
+		Operation: huma.Operation{
+			OperationID: "exportUser", Method: http.MethodGet, Path: userPath + "/export", Tags: []string{"users"},
+			Summary: "Export everything that is stored about a user",
+			Description: "Each entry of what `worker user export` prints is a line: of the timeline, the messages (also those that ended), the settings, " +
+				"alerts, dead letters, the watch list, the queue, and what dry runs have left. The summary `exported` is the last line. The request " +
+				"ends with the connection. " + scanLines + "\n\n" + operatorsContent + " Each export is logged, too.",
+			Parameters: []*huma.Param{userParameter()},
+			Responses:  s.scanResponses(lines, http.StatusNotFound),
+		},
+		scope: accounts.ScopeAdmin, handle: s.exportUser, streams: true, attended: true,
+	}
+}
+
+func (s *server) exportUser(w http.ResponseWriter, r *http.Request) {
+	if _, err := web.ParseQuery(r.URL.RawQuery, nil); err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	user, at := r.PathValue("user"), s.now()
+	s.scan(w, r, true, func(ctx context.Context, progress func(done, total int64)) ([]any, error) {
+		document, err := s.userData.Export(ctx, user, progress)
+		if err != nil {
+			return nil, err
+		}
+		if document.Empty() {
+			return nil, &refusal{message.Outcome{
+				Outcome: message.Refused, Code: fault.CodeNotFound, User: user, Detail: "nothing is stored about " + fault.Clip(user),
+			}}
+		}
+		who := callerOf(ctx)
+		shown := document.Conceal(who.sees)
+		entries, err := document.Entries()
+		if err != nil {
+			return nil, err
+		}
+		if !who.keyless {
+			s.logger.InfoContext(ctx, "data of a user exported", "account", who.account(), "key", who.identity.Key.ID,
+				"user", user, "messages", len(document.Messages), "contents", shown, "request_id", requestID(ctx))
+		}
+		lines := make([]any, len(entries), len(entries)+1)
+		for i, entry := range entries {
+			lines[i] = entry
+		}
+		return append(lines, message.UserExport{
+			Outcome: message.UserExported, User: user, ExportedAt: message.Time{Time: at}, Entries: len(entries),
+		}), nil
+	})
+}
+
+func (s *server) eraseUserRoute() route {
+	lines := []*huma.Schema{schemaOf[message.UserProgress](s), schemaOf[message.UserErasure](s)}
+	return route{
+		Operation: huma.Operation{
+			OperationID: "eraseUser", Method: http.MethodDelete, Path: userPath, Tags: []string{"users"},
+			Summary: "Cancel a user's messages, and remove everything that is stored about the user",
+			Description: "This can't be undone. Erasing again is safe. Stop submitting for the user first: a message that is accepted meanwhile may stay. " +
+				"It goes on if the connection ends. Backups keep what is in them. The summary `erased` is the last line. " + scanLines,
+			Parameters: []*huma.Param{userParameter(), {
+				Name: "wait", In: "query", Example: "90s",
+				Description: "How long to wait for messages that are being delivered, at most 10m. By default 1m.",
+				Schema:      parameterSchema("wait"),
+			}},
+			Responses: s.scanResponses(lines),
+		},
+		scope: accounts.ScopeAdmin, handle: s.eraseUser, streams: true,
+	}
+}
+
+func (s *server) eraseUser(w http.ResponseWriter, r *http.Request) {
+	q, err := web.ParseQuery(r.URL.RawQuery, []string{"wait"})
+	wait := usualWait
+	if text, given := q["wait"]; err == nil && given {
+		wait, err = calendar.ParseDuration(text)
+		if err != nil || wait < 0 || wait > longestWaitForSends {
+			err = &fault.InvalidError{Field: "wait", Value: text, Want: "a length of time such as 90s, 0s not to wait, at most 10m"}
+		}
+	}
+	if err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	user := r.PathValue("user")
+	s.scan(w, r, false, func(ctx context.Context, progress func(done, total int64)) ([]any, error) {
+		e, err := s.userData.Erase(ctx, user, wait, progress)
+		if err != nil {
+			return nil, err
+		}
+		if who := callerOf(ctx); !who.keyless {
+			s.logger.InfoContext(ctx, "user erased", "account", who.account(), "key", who.identity.Key.ID,
+				"messages", e.Messages, "running", e.Running, "request_id", requestID(ctx))
+		}
+		return []any{erasureOf(e)}, nil
+	})
+}
+
+func erasureOf(e userdata.Erasure) message.UserErasure {
+	return message.UserErasure{
+		Outcome: message.UserErased, User: e.User, Messages: e.Messages, Cancelled: e.Cancelled,
+		Tasks: e.Tasks, Keys: e.Keys, Entries: e.Entries, Running: e.Running,
+	}
+}
+
+// scan answers with the lines that run returns, and with its progress until then. An
+// attended one ends when its client goes.
+func (s *server) scan(
+	w http.ResponseWriter, r *http.Request, attended bool,
+	run func(ctx context.Context, progress func(done, total int64)) ([]any, error),
+) {
+	if !s.scans.TryAcquire(1) {
+		web.WriteProblem(w, message.Outcome{
+			Outcome: message.Refused, Code: fault.CodeRateLimited,
+			Detail: "a user is being exported or erased, and one is at a time: try again when that has ended",
+		})
+		return
+	}
+	defer s.scans.Release(1)
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // one that passes would look like the end of the connection
+	ctx, stop := context.WithCancelCause(r.Context())
+	answers := newAnswers(w, control, s.now, s.limits.Timeout)
+	watched := s.endWhenStopping(ctx, stop, answers)
+	told := new(scanProgress)
+	ended := told.every(progressEvery, func(p message.UserProgress) {
+		if err := errors.Join(answers.line(p), answers.Flush()); err != nil && attended {
+			stop(err)
+		}
+	})
+	lines, err := run(ctx, told.note)
+	ended()
+	if err != nil {
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	for i := 0; i < len(lines) && err == nil; i++ {
+		err = answers.line(lines[i])
+	}
+	stop(nil)
+	watched()
+	s.endScan(w, r, answers, err)
+}
+
+// endScan ends the answer. If the scan stopped early it says why: in a last line, or in the
+// status if there is no line yet.
+func (s *server) endScan(w http.ResponseWriter, r *http.Request, answers *answers, err error) {
+	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
+		return
+	}
+	if errors.Is(err, errStopping) {
+		err = &fault.UnavailableError{Detail: errStopping.Error()}
+	}
+	if err != nil && !answers.begun() {
+		s.writeError(w, r, err)
+		return
+	}
+	if err != nil {
+		last := s.outcomeOf(r.Context(), err)
+		last.Outcome = message.Errored
+		_ = answers.line(last) // a client that is gone needs no answer
+	}
+	_ = answers.Flush()
+}
+
+// scanProgress is how far a scan is.
+type scanProgress struct{ done, total atomic.Int64 }
+
+func (p *scanProgress) note(done, total int64) {
+	p.done.Store(done)
+	p.total.Store(total)
+}
+
+// every calls tell again and again, until the returned function is called, which waits for
+// the last call.
+func (p *scanProgress) every(pause time.Duration, tell func(message.UserProgress)) (end func()) {
+	var telling sync.WaitGroup
+	ended := make(chan struct{})
+	telling.Go(func() {
+		ticker := time.NewTicker(pause)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-ticker.C:
+				tell(message.UserProgress{Outcome: message.UserProgressing, Done: p.done.Load(), Total: p.total.Load()})
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		telling.Wait()
+	}
+}
