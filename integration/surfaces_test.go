@@ -25,11 +25,11 @@ func TestEverySurfaceDoesTheSame(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
 	pages := manualOf(t, p)
-	real := map[string][]string{
+	present := map[string][]string{
 		"library": libraryMethods(), "command": slices.Collect(maps.Keys(pages)), "api": operationsOf(t, p), "client": methodsOf(reflect.TypeFor[*client.Client]()),
 	}
 	listed := make(map[string]map[string]bool)
-	for surface := range real {
+	for surface := range present {
 		listed[surface] = make(map[string]bool)
 	}
 	for _, row := range surfaces() {
@@ -52,7 +52,7 @@ func TestEverySurfaceDoesTheSame(t *testing.T) {
 			listed[surface][name] = true
 		}
 	}
-	for surface, names := range real {
+	for surface, names := range present {
 		delete(listed[surface], "")
 		var news []string
 		for _, name := range names {

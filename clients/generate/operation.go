@@ -41,8 +41,8 @@ type operation struct {
 // written are the operations that each client has its own code for, with the reason.
 func written() map[string]string {
 	return map[string]string{
-		"submitBatch": "it sends the messages that the API did not answer again",
-		"checkBatch":  "its answer belongs to the messages, and a policy may come before them",
+		"submitBatch":  "it sends the messages that the API did not answer again",
+		"checkBatch":   "its answer belongs to the messages, and a policy may come before them",
 		"followEvents": "it is opened again behind the last event, and has an answer of another form with follow=false",
 	}
 }

@@ -78,7 +78,7 @@ func (d *Document) Conceal(sees func(message.Status) bool) (shown int) {
 		m := &d.Messages[i]
 		switch {
 		case !sees(m.Status):
-			m.Title, m.Body, m.Data, m.Status.Content = "", "", nil, message.Content{}
+			m.Title, m.Body, m.Data, m.Content = "", "", nil, message.Content{}
 		case m.Title != "" || m.Body != "" || len(m.Data) > 0:
 			shown++
 		}
