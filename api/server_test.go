@@ -72,7 +72,7 @@ func TestAddressesThatAreNone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, target := range []string{
-		"/", "/v1", "/v1/", "/v1/messages/", "/v1/nothing", "/v1/users/alice", "/v1/users//messages", "/v1//stats", "/v1/./stats",
+		"/", "/v1", "/v1/", "/v1/messages/", "/v1/nothing", "/v1/users/alice/nothing", "/v1/users//messages", "/v1//stats", "/v1/./stats",
 		"/v1/users/../messages", "/v1%2Fstats", "/healthz", "/problems/nothing",
 	} {
 		p := r.problem(http.StatusNotFound, r.get(target))

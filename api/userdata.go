@@ -24,6 +24,9 @@ const (
 	// mostScans is how many exports and erasures run at a time. Each looks at every key of
 	// a server.
 	mostScans = 1
+	// scanProgressEvery is the time between two progress lines. A scan of a small store has
+	// none.
+	scanProgressEvery = 5 * time.Second
 	// usualWait and longestWaitForSends are how long an erasure waits for messages that are
 	// being delivered.
 	usualWait           = time.Minute
@@ -32,7 +35,7 @@ const (
 
 // scanLines documents the lines of both.
 const scanLines = "It looks at every key of the user's server, so only one export or erasure runs at a time and others are answered with 429. " +
-	"A `progress` line comes every second. If it stops early, the last line is a problem's outcome."
+	"A `progress` line comes now and then. If it stops early, the last line is a problem's outcome."
 
 // scanResponses documents the lines of an export or an erasure.
 func (s *server) scanResponses(lines []*huma.Schema, problems ...int) map[string]*huma.Response {
@@ -170,7 +173,7 @@ func (s *server) scan(
 	answers := newAnswers(w, control, s.now, s.limits.Timeout)
 	watched := s.endWhenStopping(ctx, stop, answers)
 	told := new(scanProgress)
-	ended := told.every(progressEvery, func(p message.UserProgress) {
+	ended := told.every(scanProgressEvery, func(p message.UserProgress) {
 		if err := errors.Join(answers.line(p), answers.Flush()); err != nil && attended {
 			stop(err)
 		}

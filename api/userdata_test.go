@@ -35,7 +35,7 @@ func (r *rig) exported(key, user string) []message.UserEntry {
 	r.Helper()
 	got := r.with(key, request{method: http.MethodGet, target: "/v1/users/" + user + "/export"})
 	require.Equal(r, http.StatusOK, got.status, string(got.body))
-	lines := strings.Split(strings.TrimSpace(string(got.body)), "\n")
+	lines := withoutProgress(got)
 	var summary message.UserExport
 	require.NoError(r, json.Unmarshal([]byte(lines[len(lines)-1]), &summary))
 	require.Equal(r, message.UserExported, summary.Outcome)
@@ -46,6 +46,13 @@ func (r *rig) exported(key, user string) []message.UserEntry {
 		require.Equal(r, message.UserEntryFound, entries[i].Outcome)
 	}
 	return entries
+}
+
+// withoutProgress returns the lines of an answer that tell no progress, which those of a
+// slow machine do.
+func withoutProgress(got reply) []string {
+	lines := strings.Split(strings.TrimSpace(string(got.body)), "\n")
+	return slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, `{"outcome":"progress"`) })
 }
 
 // An operator is shown contents only with the scope content, or of the own account's
@@ -96,15 +103,23 @@ func TestAUserIsErasedOverTheAPI(t *testing.T) {
 	require.Equal(t, http.StatusCreated, submit("alice").status)
 	require.Equal(t, http.StatusCreated, submit("bob").status)
 	erase := request{method: http.MethodDelete, target: "/v1/users/alice?wait=0s"}
-	done := into[message.UserErasure](t, http.StatusOK, r.with(key, erase))
+	erased := func() (done message.UserErasure) {
+		t.Helper()
+		got := r.with(key, erase)
+		require.Equal(t, http.StatusOK, got.status, string(got.body))
+		lines := withoutProgress(got)
+		require.Len(t, lines, 1)
+		require.NoError(t, json.Unmarshal([]byte(lines[0]), &done))
+		return done
+	}
+	done := erased()
 	require.Equal(t, []any{message.UserErased, "alice", 1, 1, 0}, []any{done.Outcome, done.User, done.Messages, done.Cancelled, done.Running})
 	require.NotContains(t, r.store.Dump(), "alice")
 	require.NotEmpty(t, r.exported(key, "bob"))
 
 	p := r.problem(http.StatusNotFound, r.with(key, request{method: http.MethodGet, target: "/v1/users/alice/export"}))
 	require.Equal(t, []any{fault.CodeNotFound, "alice"}, []any{p.Code, p.User})
-	again := into[message.UserErasure](t, http.StatusOK, r.with(key, erase))
-	require.Equal(t, message.UserErasure{Outcome: message.UserErased, User: "alice"}, again)
+	require.Equal(t, message.UserErasure{Outcome: message.UserErased, User: "alice"}, erased(), "erasing again is safe")
 	require.Equal(t, http.StatusForbidden, r.with(r.key("reader", accounts.ScopeRead), erase).status)
 	for _, wait := range []string{"11m", "-1s", "soon", ""} {
 		p := r.problem(http.StatusUnprocessableEntity, r.with(key, request{method: http.MethodDelete, target: "/v1/users/bob?wait=" + wait}))

@@ -415,7 +415,7 @@ export abstract class Operations extends Caller {
    * that is accepted meanwhile may stay. It goes on if the connection ends. Backups keep what
    * is in them. The summary `erased` is the last line. It looks at every key of the user's
    * server, so only one export or erasure runs at a time and others are answered with 429. A
-   * `progress` line comes every second. If it stops early, the last line is a problem's
+   * `progress` line comes now and then. If it stops early, the last line is a problem's
    * outcome.
    *
    * Requires the scope admin.
@@ -466,7 +466,7 @@ export abstract class Operations extends Caller {
    * (also those that ended), the settings, alerts, dead letters, the watch list, the queue, and
    * what dry runs have left. The summary `exported` is the last line. The request ends with the
    * connection. It looks at every key of the user's server, so only one export or erasure runs
-   * at a time and others are answered with 429. A `progress` line comes every second. If it
+   * at a time and others are answered with 429. A `progress` line comes now and then. If it
    * stops early, the last line is a problem's outcome.
    *
    * A key with the scope admin sees title, body and data of other accounts' messages only with
