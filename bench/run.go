@@ -31,6 +31,7 @@ func measurements() []measurement {
 		{[]string{"delivery"}, measureDelivery},
 		{[]string{"early", "lateness", "lateness-pending"}, measureLateness},
 		{[]string{"memory-pending"}, measurePending},
+		{[]string{"memory-index", "memory-campaign", "redis-index"}, measureIndex},
 		{[]string{"memory-place", "memory-record", "memory-ended"}, measureMemory},
 		// What Redis spends on it.
 		{[]string{"redis-place", "redis-record", "redis-record-three", "reserve-rate", "refusal"}, measureReserve},

@@ -100,6 +100,7 @@ type Config struct {
 
 	Horizon        time.Duration // how long before its send time a message goes to the queue
 	MovesPerMinute int           // how often a message can be moved in a minute
+	Index          bool          // whether messages can be found without their user
 
 	// StoreFullAt is the percentage of maxmemory at which the store accepts no more
 	// messages.

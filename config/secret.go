@@ -103,6 +103,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Duration("keep_records", c.KeepRecords),
 		slog.Duration("horizon", c.Horizon),
 		slog.Int("moves_per_minute", c.MovesPerMinute),
+		slog.Bool("index", c.Index),
 		slog.Int("store_full_at_percent", c.StoreFullAt),
 		slog.Int("wait_replicas", c.WaitReplicas),
 		slog.Duration("wait_replicas_timeout", c.WaitReplicasTimeout),

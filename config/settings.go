@@ -28,6 +28,7 @@ type written struct {
 	KeepRecords         string        `env:"KEEP_RECORDS"`
 	Horizon             string        `env:"HORIZON"`
 	MovesPerMinute      string        `env:"MOVES_PER_MINUTE"`
+	Index               string        `env:"INDEX"`
 	StoreFullAt         string        `env:"STORE_FULL_AT"`
 	WaitReplicas        string        `env:"WAIT_REPLICAS"`
 	WaitReplicasTimeout string        `env:"WAIT_REPLICAS_TIMEOUT"`
@@ -180,6 +181,11 @@ func settings(w *written, c *Config) []*setting {
 			key: "moves_per_minute", written: &w.MovesPerMinute, standard: "10", kind: "number",
 			help:   "how often a message can be moved in a minute",
 			accept: number(&c.MovesPerMinute, 1, 1000),
+		},
+		{
+			key: "index", written: &w.Index, standard: "true", kind: "bool",
+			help:   "keep an index of messages, to find them without their user",
+			accept: boolean(&c.Index),
 		},
 		{
 			key: "store_full_at", written: &w.StoreFullAt, standard: "85%", kind: "percentage",

@@ -7,6 +7,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
@@ -50,6 +51,10 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
+	index, err := find.NewIndex(b.Client, b.Timeline)
+	if err != nil {
+		return err
+	}
 	w.queue = b.Queue.ByClock(clock)
 	w.timers = w.queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
@@ -61,7 +66,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
 	w.relay = &relay.Relay{
-		Watch: b.Watch, Charges: charges, Places: places, Queue: w.queue, Timers: w.timers, Clock: clock, Learn: w.learnClock,
+		Watch: b.Watch, Charges: charges, Places: places, Index: index, Queue: w.queue, Timers: w.timers, Clock: clock, Learn: w.learnClock,
 		Memory:  func(ctx context.Context) ([]store.Memory, error) { return store.ReadMemory(ctx, b.Client) },
 		Metrics: b.Metrics, Logger: b.Logger,
 	}

@@ -46,7 +46,8 @@ type WorkerOptions struct {
 	// of the store leaves behind; zero means six times RelayEvery.
 	SweepEvery time.Duration
 	// PlacesEvery is about how often one of the workers looks for places whose messages
-	// have no record, and frees them; zero means 1 hour. It looks at all keys of the store.
+	// have no record, and frees them, and for stale entries of the index of messages; zero
+	// means 1 hour. It looks at all keys of the store, and at the whole index.
 	PlacesEvery time.Duration
 	// Announcer sends alerts and reports to contacts. If nil, they wait until some
 	// worker has one. A notice has the same lease as a message, and a try renews it:

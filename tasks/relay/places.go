@@ -36,7 +36,7 @@ func (r *Relay) throttle(ctx context.Context, batch func() error) error {
 		return err
 	}
 	if !storeclock.Sleep(ctx, nil, min(4*r.Clock.Local().Sub(began), longestRest)) {
-		return fmt.Errorf("looking for lost messages: %w", ctx.Err())
+		return fmt.Errorf("looking through the store: %w", ctx.Err())
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
@@ -28,6 +29,7 @@ type Relay struct {
 	Watch   *messages.WatchList
 	Charges *quota.Charges
 	Places  *messages.LostPlaces
+	Index   *find.Index
 	Queue   *queue.Queue
 	Timers  *queue.Timers
 	Clock   *storeclock.Clock
@@ -41,7 +43,7 @@ type Relay struct {
 	behind     bool // whether hand-over was behind at the last pass
 }
 
-// Start looks at the watch list, the charges and the places at these intervals, until the
+// Start looks at the watch list, the charges, and the places and the index at these intervals, until the
 // returned function is called. That function waits for running passes to end.
 func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery, placesEvery time.Duration) func() {
 	return jobs.Start(ctx, r.Logger, jobs.Job{
@@ -74,6 +76,9 @@ func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery, placesEvery
 			}
 			return r.freeLostPlaces(ctx, placesEvery/2)
 		},
+	}, jobs.Job{
+		Every: placesEvery, Failed: "could not look for stale entries of the index of messages: a later pass does",
+		Run: func(ctx context.Context) error { return r.sweepIndex(ctx, placesEvery/2) },
 	})
 }
 
