@@ -54,7 +54,7 @@ func scopeOf(o operation) accounts.Scope {
 	}, name):
 		return accounts.ScopeSubmit
 	case slices.Contains([]string{
-		"GET " + messagePath, "GET /v1/users/{user}/messages", "GET /v1/users/{user}/usage", "GET /v1/users/{user}/next-free", "GET /v1/usage",
+		"GET " + messagesPath, "GET " + foundPath, "GET " + messagePath, "GET /v1/users/{user}/messages", "GET /v1/users/{user}/usage", "GET /v1/users/{user}/next-free", "GET /v1/usage",
 	}, name):
 		return accounts.ScopeRead
 	case strings.HasPrefix(o.path, "/v1/dead-letters"), strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats",

@@ -38,6 +38,7 @@ const (
 	messagesPath   = "/v1/messages"
 	batchPath      = messagesPath + "/batch"
 	checkBatchPath = batchPath + "/dry-run"
+	foundPath      = messagesPath + "/{id}"
 	messagePath    = "/v1/users/{user}/messages/{id}"
 	deadLetterPath = "/v1/users/{user}/dead-letters/{id}"
 	accountPath    = "/v1/accounts/{account}"
@@ -76,6 +77,10 @@ func operations() []operation {
 		{http.MethodPost, messagesPath + "/dry-run", messagesPath + "/dry-run", draft, nil},
 		{http.MethodPost, batchPath, batchPath, draft, []string{"without_free_times"}},
 		{http.MethodPost, checkBatchPath, checkBatchPath, draft, []string{"without_free_times", "what_if", "what_if_policy"}},
+		{http.MethodGet, foundPath, messagesPath + "/a", "", []string{"limit", "cursor"}},
+		{http.MethodGet, messagesPath, messagesPath, "", []string{
+			"campaign", "category", "status", "from", "until", "user", "user_prefix", "account", "limit", "cursor",
+		}},
 		{http.MethodGet, messagePath, aliceA, "", nil},
 		{http.MethodPatch, messagePath, aliceA, `{"send_at":"` + on22("11:11:11") + `"}`, nil},
 		{http.MethodDelete, messagePath, aliceA, "", nil},
@@ -392,6 +397,12 @@ func lookCases() []contractCase {
 	const user = "/v1/users/{user}"
 	get := func(target string) request { return request{method: http.MethodGet, target: target} }
 	return []contractCase{
+		{"found", http.MethodGet, foundPath, http.StatusOK, on(booked, get(messagesPath+"/a"))},
+		{"none", http.MethodGet, foundPath, http.StatusNotFound, on(nothing, get(messagesPath+"/a"))},
+		{"index off", http.MethodGet, foundPath, http.StatusConflict, on(unindexed, get(messagesPath+"/a"))},
+		{"none", http.MethodGet, messagesPath, http.StatusOK, on(nothing, get(messagesPath))},
+		{"a page", http.MethodGet, messagesPath, http.StatusOK, on(booked, get(messagesPath+"?user_prefix=al&limit=1"))},
+		{"index off", http.MethodGet, messagesPath, http.StatusConflict, on(unindexed, get(messagesPath))},
 		{"none", http.MethodGet, user + "/messages", http.StatusOK, on(nothing, get("/v1/users/alice/messages"))},
 		{"a page", http.MethodGet, user + "/messages", http.StatusOK, on(booked, get("/v1/users/alice/messages?limit=1"))},
 		{"usage", http.MethodGet, user + "/usage", http.StatusOK, on(booked, get("/v1/users/alice/usage?at="+on22("11:00:00")))},

@@ -298,7 +298,8 @@ func descriptions() map[string]string {
 		"Usage.sends":              "Sent and scheduled messages, by time.",
 		"Usage.quiet":              "Quiet hours in the timeline; absent if there are none.",
 		"Usage.more":               "There are more messages than listed in sends.",
-		"Messages.messages":        "By send time, then id.",
+		"Messages.messages":        "Those of one user by send time, then id; those of all users in no particular order.",
+		"Found.messages":           "One for each user that has the id, in no particular order.",
 		"FreeTime.free_at":         "A time that is free.",
 		"DeadLetters.dead_letters": "By the time they ended, the oldest first.",
 	}

@@ -46,6 +46,8 @@ func (s *server) routes() []route {
 		s.dryRunRoute(),
 		s.batchRoute(),
 		s.checkBatchRoute(),
+		s.findRoute(),
+		s.findAllRoute(),
 		s.statusRoute(),
 		s.moveRoute(),
 		s.cancelRoute(),

@@ -79,10 +79,10 @@ func TestAddressesThatAreNone(t *testing.T) {
 		require.Equal(t, fault.CodeNotFound, p.Code, target)
 	}
 	for _, wrong := range []struct{ method, target, allow string }{
-		{http.MethodGet, "/v1/messages", "POST"},
+		{http.MethodPut, "/v1/messages", "GET, HEAD, POST"},
 		{http.MethodPut, "/v1/users/alice/messages/a", "DELETE, GET, HEAD, PATCH"},
 		{http.MethodPost, "/v1/stats", "GET, HEAD"},
-		{http.MethodOptions, "/v1/messages/batch", "POST"},
+		{http.MethodOptions, "/v1/messages/batch", "GET, HEAD, POST"},
 		{http.MethodDelete, "/docs", "GET, HEAD"},
 	} {
 		got := r.send(request{method: wrong.method, target: wrong.target})

@@ -51,6 +51,13 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 			rules := client.WhatIf{Rules: []string{"1/day"}, Policy: &p}
 			return all(c.DryRunBatch(ctx, slices.Values([]client.Message{m}), rules, client.WithoutFreeTimes()))
 		},
+		"findMessage": func(ctx ctx, c c) []any { return all(c.FindMessage(ctx, "a", client.PageRequest{PageSize: 1})) },
+		"findMessages": func(ctx ctx, c c) []any {
+			return all(c.Messages(ctx, client.MessagesRequest{
+				Campaign: "c", Category: "c", Status: client.StatusMoved, From: day, Until: day, User: "alice", UserPrefix: "a", Account: "acme",
+				PageSize: 1,
+			}))
+		},
 		"getMessage":    func(ctx ctx, c c) []any { return told(c.Status(ctx, "alice", "a")) },
 		"moveMessage":   func(ctx ctx, c c) []any { return told(c.MoveOrShift(ctx, "alice", "a", day, day)) },
 		"cancelMessage": func(ctx ctx, c c) []any { return told(c.Cancel(ctx, "alice", "a")) },

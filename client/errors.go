@@ -32,6 +32,7 @@ const (
 	CodeCampaignRunning = fault.CodeCampaignRunning // another program moves the campaign right now
 	CodeRefitRunning    = fault.CodeRefitRunning    // somebody else refits the policy right now
 	CodePolicyInUse     = fault.CodePolicyInUse     // users have the policy
+	CodeIndexOff        = fault.CodeIndexOff        // the server keeps no index of all messages
 	CodeVersionMismatch = fault.CodeVersionMismatch // it was changed: see Condition
 	CodeRateLimited     = fault.CodeRateLimited     // too many requests at a time
 	CodeQuotaExceeded   = fault.CodeQuotaExceeded   // too many messages in the account's hour or day

@@ -178,6 +178,9 @@ const CodePolicyInUse Code = "policy_in_use"
 // CodeCampaignRunning is the code of a move of a campaign while another program moves it.
 const CodeCampaignRunning Code = "campaign_running"
 
+// CodeIndexOff is the code of a search for messages that only the index finds, while it is off.
+const CodeIndexOff Code = "index_off"
+
 // CodeRefitRunning is the code of a refit while another one of the same policy
 // runs.
 const CodeRefitRunning Code = "refit_running"

@@ -2,9 +2,6 @@ package find
 
 import "github.com/sendlimit/sendlimiter/sendlimit/fault"
 
-// CodeIndexOff is the code of ErrIndexOff.
-const CodeIndexOff fault.Code = "index_off"
-
 // ErrIndexOff is returned when messages are looked for that only the index of the ids finds,
 // and it is off.
 var ErrIndexOff error = indexOffError{}
@@ -13,8 +10,8 @@ type indexOffError struct{}
 
 // Error says what to do.
 func (indexOffError) Error() string {
-	return "there is no index of all messages: name the user or the campaign, or set index: true, which indexes new messages"
+	return "there is no index of all messages: name the campaign, ask with the user, or set index: true, which indexes new messages"
 }
 
-// Code returns CodeIndexOff.
-func (indexOffError) Code() fault.Code { return CodeIndexOff }
+// Code returns fault.CodeIndexOff.
+func (indexOffError) Code() fault.Code { return fault.CodeIndexOff }

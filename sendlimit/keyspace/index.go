@@ -35,12 +35,15 @@ func (k Keys) indexShard(list string, partition, shard int) string {
 // IndexSwept returns the key that says that somebody looked for stale entries of the index.
 func (k Keys) IndexSwept() string { return k.prefix + ":indexswept" }
 
-// IDScore returns the score of a message among the ids: the upper 52 bits of FNV-1a 64 of
-// the id. A float64 has each such number.
+// A score has 31 bits: Redis keeps such a number in 6 bytes of a compact list, a longer one in
+// 10. Some messages have the same score as others. Who reads them looks at the record anyway.
+
+// IDScore returns the score of a message among the ids: the upper 31 bits of FNV-1a 64 of
+// the id.
 func IDScore(id string) int64 { return int64(hash64(id) >> (64 - scoreBits)) }
 
-// CampaignScore returns the score of a message among the campaigns: the upper 26 bits of
-// FNV-1a 64 of the campaign, then those of the account, which is "" for none.
+// CampaignScore returns the score of a message among the campaigns: the upper 16 bits of
+// FNV-1a 64 of the campaign, then the upper 15 of that of the account, which is "" for none.
 func CampaignScore(account, campaign string) int64 {
 	first, _ := CampaignScores(campaign)
 	return first + int64(hash64(account)>>(64-accountBits))
@@ -57,8 +60,8 @@ func CampaignScores(campaign string) (first, last int64) {
 const MaxIndexScore = 1<<scoreBits - 1
 
 const (
-	scoreBits   = 52
-	accountBits = 26
+	scoreBits   = 31
+	accountBits = 15
 )
 
 func hash64(text string) uint64 {

@@ -13,14 +13,14 @@ import (
 // and "foobar" are published test vectors of FNV-1a 64: af63dc4c8601ec8c and 85944171f73967e8.
 func TestScoresOfTheIndexArePinned(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, int64(0xaf63dc4c8601e), keyspace.IDScore("a"))
-	require.Equal(t, int64(0x85944171f7396), keyspace.IDScore("foobar"))
-	require.Equal(t, int64(0x2bd8f71)<<26+0x2165105, keyspace.CampaignScore("foobar", "a"))
-	require.Equal(t, int64(0x2bd8f71)<<26+0x32fca73, keyspace.CampaignScore("", "a"), "no account")
+	require.Equal(t, int64(0xaf63dc4c>>1), keyspace.IDScore("a"))
+	require.Equal(t, int64(0x85944171>>1), keyspace.IDScore("foobar"))
+	require.Equal(t, int64(0xaf63)<<15+0x8594>>1, keyspace.CampaignScore("foobar", "a"))
+	require.Equal(t, int64(0xaf63)<<15+0xcbf2>>1, keyspace.CampaignScore("", "a"), "no account")
 	first, last := keyspace.CampaignScores("a")
-	require.Equal(t, int64(0x2bd8f71)<<26, first)
-	require.Equal(t, int64(0x2bd8f72)<<26-1, last)
-	require.Equal(t, int64(1)<<52-1, int64(keyspace.MaxIndexScore))
+	require.Equal(t, int64(0xaf63)<<15, first)
+	require.Equal(t, int64(0xaf64)<<15-1, last)
+	require.Equal(t, int64(1)<<31-1, int64(keyspace.MaxIndexScore))
 }
 
 func TestKeysOfTheIndex(t *testing.T) {

@@ -32,6 +32,12 @@ type Messages struct {
 	NextCursor string   `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 
+// Found is a page of the messages with an id, of all users.
+type Found struct {
+	Messages   []Status `json:"messages"`
+	NextCursor string   `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
+}
+
 // DeadLetters is a page of messages that were given up, without their contents.
 type DeadLetters struct {
 	DeadLetters []Status `json:"dead_letters"`

@@ -70,6 +70,14 @@ const (
 	StatusCancelled = "cancelled"
 )
 
+// NotFound returns the outcome for an id that no known message has.
+func NotFound(id string) Outcome {
+	return Outcome{
+		Outcome: Refused, Code: fault.CodeNotFound, ID: id,
+		Detail: fmt.Sprintf("nothing is known of a message %s: it was never accepted, or ended too long ago", id),
+	}
+}
+
 // NoStatus returns the outcome for a message of which nothing is known.
 func NoStatus(user, id string) Outcome {
 	return Outcome{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
@@ -52,6 +53,7 @@ type Submitter struct {
 	Policies *rules.Policies
 	timeline *sendlimit.Timeline // under the rules of Policies, see Timeline
 	records  *messages.Records
+	index    *find.Index
 	keys     keyspace.Keys
 	options  sendlimit.Options     // of the timeline
 	commands redis.UniversalClient // the client of the timeline
@@ -107,6 +109,9 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 		return nil, err
 	}
 	if s.records, err = messages.NewRecords(b.Client, b.Timeline.Prefix); err != nil {
+		return nil, err
+	}
+	if s.index, err = find.NewIndex(b.Client, b.Timeline); err != nil {
 		return nil, err
 	}
 	if s.charger, err = newCharger(commands, b.Timeline, s.clock, s.Announce, b.Logger); err != nil {

@@ -40,7 +40,7 @@ func (q Query) Cursor(users bool) (Cursor, error) {
 	var c Cursor
 	known := decodeCursor(text, &c) && c.Milliseconds > 0 && c.Milliseconds <= lastMillisecond && keyspace.ValidID(c.ID)
 	if !known || users != keyspace.ValidUser(c.User) {
-		return Cursor{}, unknownCursor(text)
+		return Cursor{}, UnknownCursor(text)
 	}
 	return c, nil
 }
@@ -67,7 +67,7 @@ func (q Query) NameCursor() (string, error) {
 	}
 	var c nameCursor
 	if !decodeCursor(text, &c) || !keyspace.ValidName(c.Name) {
-		return "", unknownCursor(text)
+		return "", UnknownCursor(text)
 	}
 	return c.Name, nil
 }
@@ -94,7 +94,7 @@ func (q Query) UserCursor() (string, error) {
 	}
 	var c userCursor
 	if !decodeCursor(text, &c) || !keyspace.ValidUser(c.User) {
-		return "", unknownCursor(text)
+		return "", UnknownCursor(text)
 	}
 	return c.User, nil
 }
@@ -104,6 +104,7 @@ func decodeCursor(text string, into any) bool {
 	return err == nil && json.Unmarshal(decoded, into) == nil
 }
 
-func unknownCursor(text string) error {
+// UnknownCursor returns the error for a cursor that no page has.
+func UnknownCursor(text string) error {
 	return &fault.InvalidError{Field: "cursor", Value: text, Want: "the next_cursor of a page of the same list, as it is"}
 }

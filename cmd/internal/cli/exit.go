@@ -26,7 +26,8 @@ func StatusOf(code fault.Code) int {
 		return StatusInvalid
 	case fault.CodeSendLimit, fault.CodeTooManyPlaces, fault.CodeIDReused, fault.CodeTooLate, fault.CodeExpired,
 		fault.CodeRateLimited, fault.CodeQuotaExceeded, fault.CodeThrottled, fault.CodeQuietHours, fault.CodeBlocked, fault.CodeOptedOut,
-		fault.CodeVersionMismatch, fault.CodeRefitRunning, fault.CodeCampaignRunning, fault.CodeExists, fault.CodePolicyInUse:
+		fault.CodeVersionMismatch, fault.CodeRefitRunning, fault.CodeCampaignRunning, fault.CodeExists, fault.CodePolicyInUse,
+		fault.CodeIndexOff:
 		return StatusRefused
 	case fault.CodeNotFound:
 		return StatusNotFound
