@@ -58,6 +58,12 @@ func surfaces() []surface {
 		{"look at a message", "Submitter.Status, Submitter.Statuses, Submitter.Traces", "enqueue status", "getMessage", "Status", nil},
 		{"move a message", "Submitter.Move, Submitter.MoveTo", "enqueue move", "moveMessage", "Move, MoveOrShift", nil},
 		{"cancel a message", "Submitter.Cancel", "enqueue cancel", "cancelMessage", "Cancel", nil},
+		{"find messages by their id", "Submitter.Find", "enqueue find", "findMessage", "FindMessage", nil},
+		{
+			"list messages of all users", "Submitter.Find",
+			"enqueue find --campaign, enqueue find --category, enqueue find --status, enqueue find --user-prefix, enqueue find --from, enqueue find --until",
+			"findMessages", "Messages", nil,
+		},
 		{"list a user's messages", "Submitter.List, Submitter.Messages", "enqueue list", "listMessages", "List", nil},
 		{"show how full a user's rules are", "Submitter.Usage", "enqueue usage", "getUsage", "Usage", nil},
 		{"find free times", "Submitter.NextFree", "enqueue next-free", "getNextFree", "NextFree", nil},
