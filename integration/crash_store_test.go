@@ -34,6 +34,7 @@ type userState struct {
 	records map[string]map[string]string // by id
 	places  map[string]int64             // send times by id, Unix ms
 	watched map[string]int64             // when to look, Unix ms, by watch member
+	indexed map[string]int64             // scores in the index of the ids, of all users of the partition, by member
 	dead    map[string]int64             // when they ended, Unix ms, by dead-letter member
 }
 
@@ -53,7 +54,7 @@ func (s crashStore) state(t *testing.T, user string, ids []string) userState {
 	t.Helper()
 	var now *redis.TimeCmd
 	var places, dead *redis.ZSliceCmd
-	var lists []*redis.ZSliceCmd
+	var lists, index []*redis.ZSliceCmd
 	records := make([]*redis.MapStringStringCmd, len(ids))
 	_, err := s.client.TxPipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		now = pipe.Time(t.Context())
@@ -62,6 +63,9 @@ func (s crashStore) state(t *testing.T, user string, ids []string) userState {
 			lists = append(lists, pipe.ZRangeWithScores(t.Context(), list, 0, -1))
 		}
 		dead = pipe.ZRangeWithScores(t.Context(), s.keys.DeadLettersOf(user), 0, -1)
+		for shard := range keyspace.IndexShards {
+			index = append(index, pipe.ZRangeWithScores(t.Context(), s.keys.IDs(keyspace.Partition(user), shard), 0, -1))
+		}
 		for i, id := range ids {
 			records[i] = pipe.HGetAll(t.Context(), s.keys.Record(user, id))
 		}
@@ -72,8 +76,12 @@ func (s crashStore) state(t *testing.T, user string, ids []string) userState {
 	for _, list := range lists {
 		maps.Copy(watched, scoresOf(list.Val()))
 	}
+	indexed := make(map[string]int64)
+	for _, shard := range index {
+		maps.Copy(indexed, scoresOf(shard.Val()))
+	}
 	u := userState{
-		user: user, now: now.Val(), records: make(map[string]map[string]string),
+		user: user, indexed: indexed, now: now.Val(), records: make(map[string]map[string]string),
 		places: scoresOf(places.Val()), watched: watched, dead: scoresOf(dead.Val()),
 	}
 	for i, id := range ids {
@@ -150,6 +158,16 @@ func (u userState) faults(t *testing.T) []string {
 			if placed && at != u.number(t, id, "t") {
 				fault(id, "has its place at %d", at)
 			}
+		}
+	}
+	for id := range u.records {
+		if score, ok := u.indexed[keyspace.IndexMember(u.user, id)]; !ok || score != keyspace.IDScore(id) {
+			fault(id, "is not in the index")
+		}
+	}
+	for member := range u.indexed {
+		if user, id, ok := keyspace.ParseIndexMember(member); !ok || user == u.user && u.records[id] == nil {
+			fault(id, "is in the index and has no record")
 		}
 	}
 	for id := range u.places {
