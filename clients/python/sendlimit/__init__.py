@@ -2,6 +2,7 @@
 
 from . import types
 from ._batch import BatchResult
+from ._events import CloudEvent, EventPage, Followed
 from .cancel import Cancel
 from .client import Client
 from .errors import BatchError, Cancelled, InvalidRequest, Refusal, ResponseError, SendlimitError, Unavailable
@@ -9,6 +10,6 @@ from .pages import Pages
 from .types import Code
 
 __all__ = [
-    "BatchError", "BatchResult", "Cancel", "Cancelled", "Client", "Code", "InvalidRequest", "Pages", "Refusal",
+    "BatchError", "BatchResult", "Cancel", "Cancelled", "Client", "CloudEvent", "Code", "EventPage", "Followed", "InvalidRequest", "Pages", "Refusal",
     "ResponseError", "SendlimitError", "Unavailable", "types",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import ssl
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +14,8 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from . import _problems as problems
+from ._events import THREE_HEARTBEATS, ServerSent
+from ._events import parse as parse_server_sent
 from ._ids import new_id
 from ._retry import wait_before
 from ._transport import Answer, Transport
@@ -52,7 +55,7 @@ class Request:
 
     def content(self) -> tuple[dict[str, str], bytes | None]:
         """Return the headers and the body."""
-        headers = {"Accept": "application/json, application/x-ndjson, application/problem+json"}
+        headers = {"Accept": "application/json, application/x-ndjson, text/event-stream, application/problem+json"}
         key = self.idempotency_key
         if self.keyed and not key and not (isinstance(self.body, dict) and self.body.get("id")):
             key = new_id()  # the same for every try
@@ -149,7 +152,8 @@ class Caller:
             try:
                 for line in self._stream(request, cancel):
                     begun = True
-                    whole = line.get("outcome") in ("previewed", "refitted", "exported", "erased")
+                    last = "previewed|refitted|exported|erased|campaign_.*"
+                    whole = bool(re.fullmatch(last, line.get("outcome", "")))
                     yield line
                 if not whole:
                     raise Unavailable("the answer ended before its summary")
@@ -166,7 +170,7 @@ class Caller:
         with closing(self._send(request, request.target(), headers, body, cancel)) as answer:
             if not answer.is_type("application/x-ndjson"):
                 raise problems.undocumented("it is not application/x-ndjson", answer)
-            for n, text in enumerate(_lines_of(answer), 1):
+            for n, text in enumerate(filter(bytes.strip, _lines_of(answer)), 1):
                 line = problems.parse(text, f"line {n}", answer)
                 error = problems.error_of(line)
                 if error:
@@ -174,12 +178,35 @@ class Caller:
                 yield line
                 answer.restart()
 
-    def _pause(self, error: SendlimitError, attempt: int, request: Request, cancel: Cancel | None) -> None:
-        """Wait until the next try. It raises the error if there is none."""
-        seconds = wait_before(error, attempt, request.once, self._attempts, self._max_retry_after)
+    def _server_sent(self, request: Request, cancel: Cancel | None) -> Iterator[ServerSent]:
+        """Send a request once, and yield the server-sent events of its answer."""
+        headers, body = request.content()
+        timeout = max(self._timeout, THREE_HEARTBEATS)
+        with closing(self._send(request, request.target(), headers, body, cancel, timeout)) as answer:
+            if not answer.is_type("text/event-stream"):
+                raise problems.undocumented("it is not text/event-stream", answer)
+            for sent in parse_server_sent(_lines_of(answer)):
+                yield sent
+                answer.restart()
+
+    def _pause(
+        self,
+        error: SendlimitError,
+        attempt: int,
+        request: Request,
+        cancel: Cancel | None,
+        begun: bool = False,
+        least: float = 0,
+    ) -> None:
+        """Wait until the next try. It raises the error if there is none.
+
+        What has begun goes on for as long as it takes. least is the shortest wait.
+        """
+        attempts = math.inf if begun and self._attempts > 1 else self._attempts
+        seconds = wait_before(error, attempt, request.once, attempts, self._max_retry_after)
         if seconds is None:
             raise error
-        self._wait(seconds, cancel)
+        self._wait(max(seconds, least), cancel)
         if cancel and cancel.cancelled:
             raise Cancelled("the call was cancelled") from error
 
@@ -199,14 +226,20 @@ class Caller:
                 attempt += 1
 
     def _send(
-        self, request: Request, target: str, headers: dict[str, str], body: bytes | None, cancel: Cancel | None
+        self,
+        request: Request,
+        target: str,
+        headers: dict[str, str],
+        body: bytes | None,
+        cancel: Cancel | None,
+        timeout: float | None = None,
     ) -> Answer:
         """Send a request once. It returns the answer if that is a success, and raises otherwise."""
         if cancel and cancel.cancelled:
             raise Cancelled("the call was cancelled")
         answer = self._transport.send(
             request.method, target, {**headers, **self._authorize()}, body,
-            timeout=self._timeout, fresh=request.once, cancel=cancel,
+            timeout=timeout or self._timeout, fresh=request.once, cancel=cancel,
         )
         if answer.status in (200, 201):
             return answer
@@ -249,13 +282,13 @@ def _spelled(value: object) -> str:
 
 
 def _lines_of(answer: Answer) -> Iterator[bytes]:
-    """Yield the lines of a body that are not blank."""
+    """Yield the lines of a body."""
     rest = b""
     for piece in answer.pieces():
         *lines, rest = (rest + piece).split(b"\n")
-        yield from (line for line in lines if line.strip())
+        yield from lines
         if len(rest) > _LONGEST_LINE:
             raise problems.undocumented(f"a line has more than {_LONGEST_LINE} bytes", answer)
         answer.restart()
-    if rest.strip():
+    if rest:
         yield rest

@@ -14,7 +14,7 @@ _LONGEST_RETRY_AFTER = 365 * 24 * 3600.0
 
 
 def wait_before(
-    error: SendlimitError, attempt: int, once: bool, attempts: int, max_retry_after: float
+    error: SendlimitError, attempt: int, once: bool, attempts: float, max_retry_after: float
 ) -> float | None:
     """Return the seconds before the next try; None if a retry is of no use.
 
@@ -33,7 +33,7 @@ def _backoff(attempt: int) -> float:
     Half of it is random, so that callers who failed together do not retry together. It is
     added to Retry-After for the same reason.
     """
-    whole: float = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (attempt - 1))
+    whole: float = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** min(attempt - 1, 9))
     return whole / 2 + random.random() * whole / 2
 
 

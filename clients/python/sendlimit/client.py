@@ -8,6 +8,7 @@ from dataclasses import replace
 from . import types as api
 from ._batch import BatchResult, check_all, submit_all
 from ._caller import Request
+from ._events import EventPage, Followed, follow
 from ._operations import Operations
 from .cancel import Cancel
 
@@ -88,3 +89,38 @@ class Client(Operations):
             lambda some: self._stream(replace(request, lines=[*first, *some]), cancel),
             lambda error, attempt: self._pause(error, attempt, request, cancel),
         )
+
+    def follow_events(
+        self, *, account: str | None = None, after: str | None = None, cancel: Cancel | None = None
+    ) -> Iterator[Followed]:
+        """Follow what becomes of messages, from now on or behind the event with the id in after.
+
+        It ends only with an error, or when the loop is left.
+
+        A stream that breaks is opened again behind the last event, for as long as it takes.
+        A gap says that events may be missing. Each event comes at least once, those of a
+        message in the order of its changes. To go on later, keep the id of the last event
+        that you have handled.
+        """
+        request = Request("GET", "/v1/events")
+        return follow(
+            after,
+            lambda after: self._server_sent(replace(request, query={"account": account, "after": after}), cancel),
+            lambda error, attempt, begun, least: self._pause(error, attempt, request, cancel, begun, least),
+        )
+
+    def read_events(
+        self,
+        *,
+        account: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+        cancel: Cancel | None = None,
+    ) -> EventPage:
+        """Read a page of events behind the one with the id in after.
+
+        By default it begins with the oldest one that is kept.
+        """
+        query = {"account": account, "after": after, "limit": limit, "follow": False}
+        answer: EventPage = self._value(Request("GET", "/v1/events", query=query), cancel)
+        return answer

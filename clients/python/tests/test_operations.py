@@ -37,7 +37,11 @@ class OperationsTest(ScriptedTest):
             given = [[MESSAGE]]
         elif "requestBody" in operation:
             given = [{"title": "Hi"}]
-        for parameter in reversed(operation.get("parameters", [])):
+        parameters = operation.get("parameters", [])
+        if name == "follow_events":
+            # read_events sends the first two; a stream is resumed with the parameter after.
+            parameters = [one for one in parameters if one["name"] not in ("follow", "limit", "Last-Event-Id")]
+        for parameter in reversed(parameters):
             key, schema = parameter["name"], parameter["schema"]
             if parameter["in"] == "path":
                 given.insert(0, f"a {key}")
@@ -60,6 +64,6 @@ class OperationsTest(ScriptedTest):
         self.assertEqual((asked.method, url.path), (verb.upper(), re.sub(r"\{(\w+)\}", r"a%20\1", path)))
         self.assertEqual(dict(parse_qsl(url.query)), query)
         self.assertEqual(bool(asked.body), "requestBody" in operation)
-        for parameter in operation.get("parameters", []):
+        for parameter in parameters:
             if parameter["in"] == "header":
                 self.assertEqual(asked.headers.get(parameter["name"].lower()), '"7"')

@@ -25,7 +25,7 @@ export async function readText(response: Response, most: number): Promise<string
   return text + decoder.decode();
 }
 
-/** Yields the lines of a body that are not blank. The time runs only while it waits for the API. */
+/** Yields the lines of a body. The time runs only while it waits for the API. */
 export async function* readLines(response: Response, patience: Patience): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -33,7 +33,7 @@ export async function* readLines(response: Response, patience: Patience): AsyncG
     const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\r?\n/);
     rest = lines.pop() ?? "";
     patience.pause();
-    for (const line of lines) if (line !== "") yield line;
+    yield* lines;
     if (rest.length > longestLine) throw undocumented(response, `a line has more than ${longestLine} characters`);
     patience.restart();
   }

@@ -7,6 +7,7 @@ import { Patience } from "./patience.js";
 import { errorOf, problemOf } from "./problems.js";
 import { sleep, waitBefore } from "./retry.js";
 import type { Outcome } from "./schemas.js";
+import { parseServerSent, type ServerSent, threeHeartbeatsMs } from "./serversent.js";
 
 /** A request that can be repeated. */
 export interface Request {
@@ -81,7 +82,7 @@ export abstract class Caller {
       try {
         for await (const line of this.stream(request, options)) {
           begun = true;
-          whole = ["previewed", "refitted", "exported", "erased"].includes(line.outcome);
+          whole = /^(previewed|refitted|exported|erased|campaign_.*)$/.test(line.outcome);
           yield line as T;
         }
         if (!whole) throw new Unavailable("the answer ended before its summary");
@@ -102,6 +103,7 @@ export abstract class Caller {
       if (!is(response, "application/x-ndjson")) throw undocumented(response, "it is not application/x-ndjson");
       let n = 0;
       for await (const text of readLines(response, patience)) {
+        if (text === "") continue;
         const line = parse(response, text, `line ${++n}`) as Outcome;
         const error = errorOf(line);
         if (error) throw error;
@@ -114,12 +116,36 @@ export abstract class Caller {
     }
   }
 
-  /** Waits until the next try. It throws the error if there is none. */
-  protected async pause(error: unknown, attempt: number, request: Request, { signal }: CallOptions): Promise<void> {
+  /** Sends a request once, and yields the server-sent events of its answer. */
+  protected async *serverSent(request: Request, options: CallOptions): AsyncGenerator<ServerSent, void, undefined> {
+    const prepared = this.#prepare(request, options);
+    const patience = new Patience(Math.max(this.#settings.timeoutMs, threeHeartbeatsMs), options.signal);
+    try {
+      const response = await this.#send(prepared, patience);
+      if (!is(response, "text/event-stream")) throw undocumented(response, "it is not text/event-stream");
+      yield* parseServerSent(readLines(response, patience));
+    } catch (error) {
+      throw this.#unreachable(error, patience, options);
+    } finally {
+      patience.end();
+    }
+  }
+
+  /**
+   * Waits until the next try. It throws the error if there is none.
+   *
+   * @param begun What is done has begun, and goes on for as long as it takes.
+   * @param leastMs The shortest wait.
+   */
+  protected async pause(
+    error: unknown, attempt: number, request: Request, { signal }: CallOptions, begun = false, leastMs = 0,
+  ): Promise<void> {
     signal?.throwIfAborted();
-    const ms = waitBefore(error, attempt, request.once ?? false, this.#settings);
+    const { attempts } = this.#settings;
+    const settings = { ...this.#settings, attempts: begun && attempts > 1 ? Infinity : attempts };
+    const ms = waitBefore(error, attempt, request.once ?? false, settings);
     if (ms === undefined) throw error;
-    await this.wait(ms, signal);
+    await this.wait(Math.max(ms, leastMs), signal);
   }
 
   async #answer<T>(request: Request, options: CallOptions): Promise<{ answer: T; response: Response }> {
@@ -142,7 +168,7 @@ export abstract class Caller {
   /** Makes the HTTP request of a call. It is the same for every try. */
   #prepare(request: Request, options: AnyOptions): { url: string; init: RequestInit } {
     const headers = this.#headers();
-    headers.set("Accept", "application/json, application/x-ndjson, application/problem+json");
+    headers.set("Accept", "application/json, application/x-ndjson, text/event-stream, application/problem+json");
     const given = request.body as { id?: string | null } | undefined;
     const key = options.idempotencyKey ?? (request.keyed && !given?.id ? newId() : undefined);
     for (const [name, value] of [

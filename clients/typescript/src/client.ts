@@ -1,4 +1,5 @@
 import { type BatchResult, checkAll, submitAll } from "./batch.js";
+import { type EventPage, type Followed, follow, type Following } from "./events.js";
 import { Operations } from "./operations.js";
 import type { CallOptions } from "./options.js";
 import type { CheckBatchQuery, Draft, PolicyDocument, SubmitBatchQuery } from "./schemas.js";
@@ -62,5 +63,29 @@ export class Sendlimit extends Operations {
       (all) => this.stream({ ...request, lines: [...first, ...all] }, options),
       (error, attempt) => this.pause(error, attempt, request, options),
     );
+  }
+
+  /**
+   * Follows what becomes of messages, from now on or behind the event with the id in after.
+   * It ends only with an error, or when the loop is left.
+   *
+   * A stream that breaks is opened again behind the last event, for as long as it takes. A gap
+   * says that events may be missing. Each event comes at least once, those of a message in the
+   * order of its changes. To go on later, keep the id of the last event that you have handled.
+   */
+  followEvents(
+    query: Following = {}, options: CallOptions = {},
+  ): AsyncGenerator<Followed, void, undefined> {
+    const request = { method: "GET", path: "/v1/events" };
+    return follow(
+      query.after,
+      (after) => this.serverSent({ ...request, query: { ...query, after } }, options),
+      (error, attempt, begun, leastMs) => this.pause(error, attempt, request, options, begun, leastMs),
+    );
+  }
+
+  /** Reads a page of events behind the one with the id in after, by default from the oldest one kept. */
+  readEvents(query: Following & { limit?: number } = {}, options: CallOptions = {}): Promise<EventPage> {
+    return this.value({ method: "GET", path: "/v1/events", query: { ...query, follow: false } }, options);
   }
 }

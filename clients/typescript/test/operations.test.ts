@@ -41,7 +41,14 @@ test("every operation of the document has a method, which sends every parameter"
       const named = (where: string) => parameters.filter((one) => one.in === where);
       const value = (one: { name: string; schema: { type?: string; enum?: unknown[] } }) =>
         one.schema.enum?.[0] ?? { integer: 7, boolean: true }[one.schema.type ?? ""] ?? `a ${one.name}`;
-      const query = Object.fromEntries(named("query").map((one) => [one.name, value(one)]));
+      const headers = new Set(named("header").map((one) => one.name));
+      const query: Record<string, unknown> = Object.fromEntries(named("query").map((one) => [one.name, value(one)]));
+      if (id === "followEvents") {
+        // readEvents sends the first two; a stream is resumed with the parameter after.
+        delete query["follow"];
+        delete query["limit"];
+        headers.delete("Last-Event-Id");
+      }
       const given: unknown[] = named("path").map((one) => `a ${one.name}`);
       if (id === "submitBatch" || id === "checkBatch") given.push([message]);
       else if (requestBody) given.push({ title: "Hi" });
@@ -59,8 +66,8 @@ test("every operation of the document has a method, which sends every parameter"
       assert.equal(url.pathname, path.replace(/\{(\w+)\}/g, "a%20$1"), id);
       assert.deepEqual(Object.fromEntries(url.searchParams), Object.fromEntries(Object.entries(query).map(([n, v]) => [n, String(v)])), id);
       assert.equal(typeof init.body === "string", requestBody !== undefined, id);
-      const headers = new Headers(init.headers);
-      for (const { name } of named("header")) assert.ok(headers.has(name), `${id} does not send ${name}`);
+      const has = new Headers(init.headers);
+      for (const name of headers) assert.ok(has.has(name), `${id} does not send ${name}`);
     }
   }
   assert.ok(operations >= 40, String(operations));
