@@ -123,7 +123,7 @@ class RetryTest(ScriptedTest):
                 done.wait(20)
                 answer.cut()
 
-            client, server = self.scripted(script, timeout=0.05, attempts=2)
+            client, server = self.scripted(script, timeout=0.5, attempts=2)
             with self.assertRaisesRegex(Unavailable, "timed out"):
                 client.get_stats()
             self.assertEqual(len(server.asked), 2)

@@ -112,7 +112,7 @@ class StreamsTest(ScriptedTest):
             done.wait(20)
             answer.cut()
 
-        client, _ = self.scripted(script, timeout=0.05, attempts=1)
+        client, _ = self.scripted(script, timeout=1, attempts=1)
         lines = client.refit_policy("vip", then="shift")
         self.assertEqual(next(lines)["outcome"], "progress")
         with self.assertRaisesRegex(Unavailable, "timed out"):

@@ -86,8 +86,8 @@ test("a try that takes too long is given up", async (t) => {
   for (const begin of [false, true]) {
     const { client, asked } = await scripted(t, (response) => {
       if (begin) response.writeHead(200, { "Content-Type": "application/json" }).write("{");
-    }, { timeoutMs: 30, attempts: 2 });
-    await assert.rejects(client.getStats(), (error) => error instanceof Unavailable && /no answer within 30 ms/.test(error.message));
+    }, { timeoutMs: 500, attempts: 2 });
+    await assert.rejects(client.getStats(), (error) => error instanceof Unavailable && /no answer within 500 ms/.test(error.message));
     assert.equal(asked.length, 2);
   }
 });
