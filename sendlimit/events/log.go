@@ -151,7 +151,7 @@ func (l *Log) Read(ctx context.Context, account, after string, n int) ([]Event, 
 	if err != nil {
 		return nil, store.Explain(err, doing)
 	}
-	return eventsOf(entries, doing)
+	return Parse(entries, doing)
 }
 
 // Latest returns the id of the last event of an account, "" without one.
@@ -169,7 +169,9 @@ func (l *Log) Latest(ctx context.Context, account string) (string, error) {
 	return entries[0].ID, nil
 }
 
-func eventsOf(entries []redis.XMessage, doing string) ([]Event, error) {
+// Parse reads entries of a stream of events. doing says what for, in the error, which is an
+// ErrReply.
+func Parse(entries []redis.XMessage, doing string) ([]Event, error) {
 	events := make([]Event, len(entries))
 	for i, entry := range entries {
 		var err error

@@ -30,6 +30,9 @@ func (u *Users) Erase(ctx context.Context, user string, progress Progress) (Eras
 	}
 	var erased Erased
 	var own []string
+	if erased.Entries, err = u.eraseEvents(ctx, user, recordsAmong(keys)); err != nil {
+		return erased, err
+	}
 	for _, k := range keys {
 		if k.kind == recordKey && k.run == "" {
 			erased.Messages++
@@ -79,9 +82,11 @@ func anyOf(texts []string) []any {
 	return all
 }
 
+// together is how many keys one round trip reads or removes.
+const together = 500
+
 // unlink removes keys of one partition, and returns how many there were.
 func (u *Users) unlink(ctx context.Context, keys []string) (int, error) {
-	const together = 500
 	removed := 0
 	for len(keys) > 0 {
 		n := min(together, len(keys))

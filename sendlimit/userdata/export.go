@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -74,6 +75,8 @@ type Data struct {
 	FailedNotices map[string]time.Time // by id: when it ended
 	Gathered      []GatheredAlert      // what others are to be told of, the oldest first
 
+	Events []events.Event // what became of the messages, by time; without ids
+
 	DryRuns []Data // in the order of their tokens; each without a DryRuns of its own
 }
 
@@ -92,7 +95,7 @@ type WatchEntry struct {
 func (d Data) Empty() bool {
 	return len(d.Places)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
 		len(d.Ended)+len(d.DeadLetters)+len(d.Watched)+len(d.DryRuns)+
-		len(d.Alerts)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
+		len(d.Events)+len(d.Alerts)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
 
 // Messages lists the ids of all messages of a user that have a record, those
@@ -145,6 +148,9 @@ func (u *Users) Export(ctx context.Context, user string, progress Progress) (Dat
 		if err := u.read(ctx, k, runs[k.run]); err != nil {
 			return Data{}, err
 		}
+	}
+	if runs[""].Events, err = u.exportEvents(ctx, user, recordsAmong(keys)); err != nil {
+		return Data{}, err
 	}
 	whole := *runs[""]
 	delete(runs, "")

@@ -61,6 +61,9 @@ type Document struct {
 	Alerts   []Alert         `json:"alerts,omitempty"`
 	Gathered []GatheredAlert `json:"gathered,omitempty"`
 
+	// Events are what became of the messages while somebody listened, as long as they are kept.
+	Events []Event `json:"events,omitempty"`
+
 	DryRuns []Document `json:"dry_runs,omitempty"` // left by dry runs that died
 }
 
@@ -99,7 +102,7 @@ type TaskEntry struct {
 func (d Document) Empty() bool {
 	return len(d.Timeline)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
 		len(d.Ended)+len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns)+
-		len(d.Alerts)+len(d.Gathered) == 0 && d.LateMark.IsZero()
+		len(d.Events)+len(d.Alerts)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
 
 // Export reads all data of a user.
@@ -126,6 +129,7 @@ func documentOf(data userdata.Data) (Document, error) {
 		User: data.User, DryRun: data.DryRun, Timeline: placesOf(data.Places), Messages: []Message{},
 		Settings: data.Settings, LateMark: message.Time{Time: data.LateMark},
 		Alerted: alertedDaysOf(data.Alerted), Alerts: alertsOf(data), Gathered: gatheredOf(data.Gathered),
+		Events: eventsOf(data.Events),
 	}
 	if len(data.Uncounted) > 0 {
 		d.Uncounted = placesOf(data.Uncounted)
