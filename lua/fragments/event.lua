@@ -27,25 +27,28 @@ do
   -- names and values of the fields d, t, p, w and v.
   function note_event(listening, record, user, id, what, details)
     if listening == '' then return end
-    local r = redis.call('HMGET', record, 'y', 'n', 'C', 'M', 'N', 'O', 'P', 'Q', 'R', 'S', 'T')
+    local r = redis.call('HMGET', record, 'y', 'n', 'C', 'M')
     local account = account_of(r[1])
     if not string.find(listening, ' * ', 1, true)
         and not string.find(listening, table.concat({' ', account, ' '}), 1, true) then
       return
     end
-    local event = {'e', what, 'u', user, 'i', id, 'd', now}
-    local function add(name, value)
-      if value and value ~= '' then event[#event + 1], event[#event + 2] = name, value end
+    local event = {'e', what, 'u', user, 'i', id, 'd', now, 'y', account}
+    local size = account == '' and 8 or 10
+    for k = 1, #details, 2 do
+      if details[k + 1] and details[k + 1] ~= '' then
+        event[size + 1], event[size + 2], size = details[k], details[k + 1], size + 2
+      end
     end
-    for k = 1, #details, 2 do add(details[k], details[k + 1]) end
-    add('y', account)
-    add('n', r[2] ~= '0' and r[2])
-    add('C', r[3])
-    local metadata = {}
-    for k = 4, 11 do metadata[#metadata + 1] = r[k] or nil end
-    add('M', table.concat(metadata))
+    if r[2] and r[2] ~= '0' then event[size + 1], event[size + 2], size = 'n', r[2], size + 2 end
+    if r[3] then event[size + 1], event[size + 2], size = 'C', r[3], size + 2 end
+    if r[4] then
+      local metadata = redis.call('HMGET', record, 'M', 'N', 'O', 'P', 'Q', 'R', 'S', 'T')
+      for k = 1, 8 do metadata[k] = metadata[k] or '' end
+      event[size + 1], event[size + 2], size = 'M', table.concat(metadata), size + 2
+    end
     local events = table.concat({string.match(record, '^[^}]*}:'), 'events'})
-    redis.call('XADD', events, 'MAXLEN', '~', MOST, '*', unpack(event))
+    redis.call('XADD', events, 'MAXLEN', '~', MOST, '*', unpack(event, 1, size))
     redis.call('PEXPIRE', events, string.match(listening, '^%d+'))
   end
 end
