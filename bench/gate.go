@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // measureGate compares the Redis time of Claim and Settle of a message on time with
-// that of the Reserve that took its place.
+// that of the Reserve that took its place, and that of Settle with and without somebody who
+// listens to events.
 func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -19,7 +22,7 @@ func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 
-	each := 1 + (2*size.slices*size.reserves+size.users-1)/size.users
+	each := 1 + (4*size.slices*size.reserves+size.users-1)/size.users
 	times := newSchedule(size.users, each)
 	if err := s.fill(ctx, times, size.users, true); err != nil {
 		return nil, err
@@ -31,6 +34,10 @@ func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 	gate, err := messages.NewGate(s.client, sendlimit.Options{Prefix: "sr", Records: true})
 	if err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
+	}
+	heardGate, err := openHeardGate(ctx, s)
+	if err != nil {
+		return nil, err
 	}
 	to := &turns{schedule: times, taken: size.users}
 	var sent []sendlimit.Request // of the last slice of reserve
@@ -44,7 +51,19 @@ func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 	settled := just(func(int) operation {
 		return func(ctx context.Context, i int) error { return settle(ctx, gate, sent[i]) }
 	})
-	if err := s.interleave(ctx, size.slices, size.reserves, reserved, claimed, settled); err != nil {
+	var heard []sendlimit.Request
+	again := just(func(n int) operation {
+		heard = withRecords(to.take(n))
+		return func(ctx context.Context, i int) error { return reserve(ctx, timelines.records, heard[i]) }
+	})
+	heardClaims := just(func(int) operation {
+		return func(ctx context.Context, i int) error { return claim(ctx, heardGate, heard[i]) }
+	})
+	heardSettlements := just(func(int) operation {
+		return func(ctx context.Context, i int) error { return settle(ctx, heardGate, heard[i]) }
+	})
+	err = s.interleave(ctx, size.slices, size.reserves, reserved, claimed, settled, again, heardClaims, heardSettlements)
+	if err != nil {
 		return nil, err
 	}
 	return []row{
@@ -52,7 +71,31 @@ func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 			"Claim "+claimed.timing(), "Reserve "+reserved.timing()),
 		state("settle", "Redis time of Settle, delivered / Reserve with record and watch entry",
 			fmt.Sprintf("%.2f ×", settled.timeOver(reserved)), "Settle "+settled.timing()),
+		state("settle-heard", "Redis time of Settle, delivered, while somebody listens to events / while nobody does",
+			fmt.Sprintf("%.2f ×", heardSettlements.timeOver(settled)), "Settle "+heardSettlements.timing()),
 	}, nil
+}
+
+// openHeardGate returns the gate of messages that somebody listens to.
+func openHeardGate(ctx context.Context, s *store) (*messages.Gate, error) {
+	listeners, err := events.NewListeners(s.client, "sr")
+	if err != nil {
+		return nil, fmt.Errorf("listeners: %w", err)
+	}
+	if err := listeners.Listen(ctx, keyspace.Everyone, time.Now().Add(time.Hour)); err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	listening, err := listeners.Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listening: %w", err)
+	}
+	audience := events.NewAudience(events.Options{})
+	audience.Set(listening)
+	gate, err := messages.NewGate(s.client, sendlimit.Options{Prefix: "sr", Records: true, Audience: audience})
+	if err != nil {
+		return nil, fmt.Errorf("gate: %w", err)
+	}
+	return gate, nil
 }
 
 // deliveryOf returns the delivery for the task of a reserved message.

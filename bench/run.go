@@ -42,7 +42,7 @@ func measurements() []measurement {
 		{[]string{"heavy"}, measureHeavy},
 		{[]string{"category-week", "category-window"}, measureCategories},
 		{[]string{"policies"}, measurePolicies},
-		{[]string{"claim", "settle"}, measureGate},
+		{[]string{"claim", "settle", "settle-heard"}, measureGate},
 		{[]string{"relay"}, measureRelay},
 		{[]string{"backlog"}, measureBacklog},
 	}

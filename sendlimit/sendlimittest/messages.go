@@ -280,9 +280,8 @@ func (m *mailbox) move(t *rapid.T, id string) {
 		want = sendlimit.Decision{Code: fault.CodeEdited, At: known.at, Now: m.now}
 	default:
 		want = m.expectMove(known, r)
-		stays := want.At.Equal(known.at)
+		stays, stood := want.At.Equal(known.at), known.at
 		if want.Allowed && !stays && !r.Check {
-			stood := known.at
 			known.countMove(m.now)
 			known.note(change{letter: "m", at: m.now, to: want.At, from: known.at})
 			want.Superseded = known.superseded()
@@ -294,11 +293,13 @@ func (m *mailbox) move(t *rapid.T, id string) {
 			known.at, known.promised, known.notBefore, known.waits = want.At, time.Time{}, time.Time{}, time.Time{}
 			known.reason, known.reasons = "", nil
 			known.uncounted = m.model.regime(mailboxUser).at(cut(want.At)).uncounted[known.category]
-			m.note(known, events.Moved, stood, "")
 		}
 		if want.Allowed && !r.Check {
 			made := m.apply(known, r.Edit)
 			edited = made && stays
+		}
+		if want.Allowed && !stays && !r.Check { // with the metadata that it has now
+			m.note(known, events.Moved, stood, "")
 		}
 	}
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
