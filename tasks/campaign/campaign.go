@@ -72,19 +72,17 @@ const onPage = 50
 // longestRest bounds the rest after a page.
 const longestRest = time.Second
 
-// each calls do with the messages of a campaign, page by page from a cursor on, and rests
-// after each page for as long as it took. next is the cursor of the page behind it.
-func (c *Campaigns) each(
-	ctx context.Context, of Campaign, cursor string, size int, do func(found []messages.Standing, next string) error,
-) error {
-	filter := find.Filter{Account: of.Account, Campaign: of.Name}
+// each calls do with the messages of a campaign, page by page, and rests after each page for
+// as long as it took.
+func (c *Campaigns) each(ctx context.Context, of Campaign, size int, do func(found []messages.Standing) error) error {
+	filter, cursor := find.Filter{Account: of.Account, Campaign: of.Name}, ""
 	for {
 		began := c.clock.Local()
 		page, err := c.index.Page(ctx, filter, cursor, size)
 		if err != nil {
 			return err
 		}
-		if err := do(ofAccount(page.Messages, of), page.Next); err != nil {
+		if err := do(ofAccount(page.Messages, of)); err != nil {
 			return err
 		}
 		if cursor = page.Next; cursor == "" {
@@ -115,7 +113,7 @@ func (c *Campaigns) Count(ctx context.Context, of Campaign) (message.CampaignSta
 		return status, err
 	}
 	status.PausedSince = message.Time{Time: since}
-	err = c.each(ctx, of, "", find.MaxPage, func(found []messages.Standing, _ string) error {
+	err = c.each(ctx, of, find.MaxPage, func(found []messages.Standing) error {
 		for _, s := range found {
 			status.Messages++
 			status.Statuses[submit.StatusOf(s).Status]++
@@ -128,7 +126,7 @@ func (c *Campaigns) Count(ctx context.Context, of Campaign) (message.CampaignSta
 // List calls do with the status of each message of a campaign, in no order that means
 // anything. An error of do ends it.
 func (c *Campaigns) List(ctx context.Context, of Campaign, do func(message.Status) error) error {
-	return c.each(ctx, of, "", find.MaxPage, func(found []messages.Standing, _ string) error {
+	return c.each(ctx, of, find.MaxPage, func(found []messages.Standing) error {
 		for _, s := range found {
 			if err := do(submit.StatusOf(s)); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -165,10 +166,7 @@ func (m *move) plan(ctx context.Context) error {
 // snapshot returns the summary for the notes, which the run does not change.
 func (m *move) snapshot() message.CampaignSummary {
 	s := m.summary
-	s.RefusedBy = make(map[string]int, len(m.summary.RefusedBy))
-	for why, n := range m.summary.RefusedBy {
-		s.RefusedBy[why] = n
-	}
+	s.RefusedBy = maps.Clone(m.summary.RefusedBy)
 	return s
 }
 
