@@ -21,7 +21,7 @@ func describe(schemas huma.Registry) {
 			schema.AdditionalProperties = nil
 		}
 		for member, property := range schema.Properties {
-			property.Nullable = false
+			property.Nullable = clearable(name, member)
 			if property.Description == "" {
 				property.Description = descriptionOf(name, member)
 			}
@@ -35,6 +35,11 @@ func describe(schemas huma.Registry) {
 	settings["effective"] = &huma.Schema{
 		AnyOf: []*huma.Schema{{Ref: settings["effective"].Ref}, {Type: "null"}}, Description: settings["effective"].Description,
 	}
+}
+
+// clearable reports whether a member of a request takes null, which removes what it names.
+func clearable(schema, member string) bool {
+	return schema == "MoveDraft" && slices.Contains([]string{"title", "body", "data", "metadata", "expires_at"}, member)
 }
 
 // The schemas of a category of a policy.
@@ -164,7 +169,7 @@ func wordsOf(schema, member string) []string {
 		case "UserErasure":
 			return []string{message.UserErased}
 		}
-		return []string{"accepted", "cancelled", "moved", "retried", "purged", "refused", "invalid", "error"}
+		return []string{"accepted", "cancelled", "moved", "changed", "retried", "purged", "refused", "invalid", "error"}
 	case "rule":
 		return []string{"1/minute", "5/hour", "10/calendar_day"}
 	case "change":
@@ -222,7 +227,12 @@ func descriptions() map[string]string {
 		"Draft.on_conflict": "What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift.",
 		"Draft.shift_until": "RFC 3339: the last time that a shift may choose. By default a day after send_at. " +
 			"Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed.",
-		"MoveDraft.send_at":     "The new send time: RFC 3339 with zone, or now.",
+		"MoveDraft.send_at":     "The new send time: RFC 3339 with zone, or now. Required unless there is something else to change.",
+		"MoveDraft.title":       "The new title; null for none. Title, body and data have at most 4,096 bytes together. Title or body must remain.",
+		"MoveDraft.body":        "The new body; null for none.",
+		"MoveDraft.data":        "Entries of data to set, or with null to remove; null instead of an object removes all.",
+		"MoveDraft.metadata":    "Entries of metadata to set, or with null to remove; null instead of an object removes all.",
+		"MoveDraft.expires_at":  "RFC 3339, after the send time: a message that is still not sent then is dropped. null for a day after send_at.",
 		"MoveDraft.on_conflict": "What to do if the new time is not free: refuse, so the message keeps the old one, or shift it to the next free time. By default refuse.",
 		"MoveDraft.shift_until": "RFC 3339: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift.",
 
@@ -256,7 +266,7 @@ func descriptions() map[string]string {
 		"reason":       "Why the message was dropped, given up or postponed, or why it is tried again.",
 
 		"HistoryEntry.at":      "When it changed. A delivered message was delivered when its delivery began.",
-		"HistoryEntry.change":  "What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters.",
+		"HistoryEntry.change":  "What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters.",
 		"HistoryEntry.reason":  "Why; as the reason of a status. One of more than some 20 bytes may be cut.",
 		"HistoryEntry.send_at": "The send time after the change; with retry, when delivery is tried again.",
 		"former_send_at":       "The send time before the change.",

@@ -43,12 +43,15 @@ func (s *server) moveRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "moveMessage", Method: http.MethodPatch, Path: messagePattern, Tags: []string{"messages"},
-			Summary: "Move a message to another send time",
-			Description: "Possible until the message is being sent. If the new time is not free, the message keeps the old one; " +
-				"with on_conflict shift it gets the next free time after the new one.",
+			Summary: "Move a message to another send time, or change what it says",
+			Description: "Possible until the message is being sent. The body is a JSON merge patch (RFC 7396): what is absent stays " +
+				"as it is, and null removes it, also single entries of data and metadata. With send_at the message moves. If the new " +
+				"time is not free, the message stays as it is; with on_conflict shift it gets the next free time after the new one. " +
+				"Without send_at it keeps its place, which costs no quota and is judged by no rule. A submit with its id that is the " +
+				"same as the first one is still answered as its repetition.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			RequestBody: jsonBody[message.MoveDraft](s),
-			Responses:   responses[message.Outcome](s, "Moved.", bodyProblems(http.StatusNotFound, http.StatusConflict)...),
+			Responses:   responses[message.Outcome](s, "Moved or changed.", bodyProblems(http.StatusNotFound, http.StatusConflict)...),
 		},
 		scope: accounts.ScopeSubmit, do: s.move,
 	}
@@ -63,11 +66,11 @@ func (s *server) move(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	to, err := draft.Move(message.ParseTime)
+	patch, err := draft.Patch(message.ParseTime)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	o, err := s.reaching(r.Context()).MoveTo(r.Context(), r.PathValue("user"), r.PathValue("id"), to)
+	o, err := s.reaching(r.Context()).Change(r.Context(), r.PathValue("user"), r.PathValue("id"), patch)
 	if err != nil {
 		return web.Answer{}, err
 	}

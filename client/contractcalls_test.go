@@ -59,7 +59,15 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 			}))
 		},
 		"getMessage":    func(ctx ctx, c c) []any { return told(c.Status(ctx, "alice", "a")) },
-		"moveMessage":   func(ctx ctx, c c) []any { return told(c.MoveOrShift(ctx, "alice", "a", day, day)) },
+		"getMessage": func(ctx ctx, c c) []any { return told(c.Status(ctx, "alice", "a")) },
+		"moveMessage": func(ctx ctx, c c) []any {
+			at, text := day, "text"
+			entries := map[string]*string{"kept": &text, "removed": nil}
+			return told(c.Change(ctx, "alice", "a", client.MessageChange{
+				SendAt: &at, OnConflict: client.OnConflictShift, ShiftUntil: day, Title: &text, Body: &text,
+				Data: entries, Metadata: entries, ExpiresAt: &at,
+			}))
+		},
 		"cancelMessage": func(ctx ctx, c c) []any { return told(c.Cancel(ctx, "alice", "a")) },
 		"listMessages": func(ctx ctx, c c) []any {
 			return all(c.List(ctx, client.ListRequest{User: "alice", From: day, To: day, PageSize: 1}))

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -44,27 +43,13 @@ func (c *Client) Cancel(ctx context.Context, user, id string) (Cancelled, error)
 // Move changes the send time of a message, until it is being sent; a zero time means
 // now. If the new time is refused, the message keeps the old one.
 func (c *Client) Move(ctx context.Context, user, id string, at time.Time) (Moved, error) {
-	return c.move(ctx, user, id, message.MoveDraft{SendAt: spellSendAt(at, at.IsZero())})
+	return c.Change(ctx, user, id, MessageChange{SendAt: &at})
 }
 
 // MoveOrShift is Move that takes the next free time, up to and including until, if the new
 // one is not free. A zero until means the API's default.
 func (c *Client) MoveOrShift(ctx context.Context, user, id string, at, until time.Time) (Moved, error) {
-	return c.move(ctx, user, id, message.MoveDraft{
-		SendAt: spellSendAt(at, at.IsZero()), OnConflict: OnConflictShift, ShiftUntil: spell(until),
-	})
-}
-
-func (c *Client) move(ctx context.Context, user, id string, draft message.MoveDraft) (Moved, error) {
-	const doing = "moving a message"
-	body, err := json.Marshal(draft)
-	if err != nil {
-		return Moved{}, fmt.Errorf("%s: %w", doing, err)
-	}
-	o, err := c.callMessage(ctx, call{doing: doing, method: http.MethodPatch, body: body}, user, id, message.Moved)
-	return Moved{
-		ID: o.ID, User: o.User, SendAt: o.SendAt.Time, MovedFrom: o.MovedFrom.Time, RequestedAt: o.RequestedAt.Time, Shifted: o.Shifted,
-	}, err
+	return c.Change(ctx, user, id, MessageChange{SendAt: &at, OnConflict: OnConflictShift, ShiftUntil: until})
 }
 
 // callMessage makes a call about a user's message.

@@ -17,11 +17,11 @@ type Accepted struct {
 	Replayed    bool      // the same message was accepted before
 }
 
-// Moved is the result of a move.
+// Moved is the result of a move or a change.
 type Moved struct {
 	ID, User    string
 	SendAt      time.Time
-	MovedFrom   time.Time
+	MovedFrom   time.Time // zero if it keeps its place
 	RequestedAt time.Time // the time asked for, if SendAt differs; otherwise zero
 	Shifted     bool      // SendAt is the next free time after RequestedAt
 }

@@ -57,6 +57,7 @@ func surfaces() []surface {
 		},
 		{"look at a message", "Submitter.Status, Submitter.Statuses, Submitter.Traces", "enqueue status", "getMessage", "Status", nil},
 		{"move a message", "Submitter.Move, Submitter.MoveTo", "enqueue move", "moveMessage", "Move, MoveOrShift", nil},
+		{"change what a message says", "Submitter.Change", "enqueue change", "moveMessage", "Change", nil},
 		{"cancel a message", "Submitter.Cancel", "enqueue cancel", "cancelMessage", "Cancel", nil},
 		{"find messages by their id", "Submitter.Find", "enqueue find", "findMessage", "FindMessage", nil},
 		{

@@ -86,6 +86,8 @@ func (p *program) sentence(s picture.Style, a answer) string {
 			return fmt.Sprintf("%s %s to %s was cancelled before\n", done("cancelled"), a.ID, a.User)
 		}
 		return fmt.Sprintf("%s %s to %s\n", done("cancelled"), a.ID, a.User)
+	case message.Changed:
+		return fmt.Sprintf("%s %s to %s, which stays at %s\n", done("changed"), a.ID, a.User, s.Time(a.SendAt.Time))
 	case message.Moved:
 		if a.SendAt.Equal(a.MovedFrom.Time) {
 			return fmt.Sprintf("%s %s to %s is at %s already\n", done("moved"), a.ID, a.User, s.Time(a.SendAt.Time))

@@ -127,7 +127,8 @@ func unknownField(field, thereAre string) *fault.InvalidError {
 // checkMember checks that a value has a type. In a map of texts or of structs it checks
 // each of them.
 func (f *Faults) checkMember(field string, text json.RawMessage, of reflect.Type) {
-	if of.Kind() != reflect.Map || of.Elem().Kind() != reflect.Struct && of.Elem().Kind() != reflect.String {
+	nullable := of.Kind() == reflect.Map && of.Elem().Kind() == reflect.Pointer
+	if of.Kind() != reflect.Map || of.Elem().Kind() != reflect.Struct && of.Elem().Kind() != reflect.String && !nullable {
 		f.checkValue(field, text, of, of)
 		return
 	}
@@ -138,6 +139,10 @@ func (f *Faults) checkMember(field string, text json.RawMessage, of reflect.Type
 	_ = json.Unmarshal(text, &given) // can't fail after checkValue; null has no members
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		inside := fault.Clip(field + "." + name)
+		if nullable {
+			f.checkValue(inside, given[name], of.Elem(), of.Elem())
+			continue
+		}
 		if of.Elem().Kind() == reflect.String {
 			if string(given[name]) == "null" { // which would read as ""
 				f.addUnread(fault.Wrong(inside, "%s is null: it has to be %s", printable(inside), jsonKind(of.Elem())))

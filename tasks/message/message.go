@@ -76,7 +76,7 @@ func (m Message) Validate() error {
 	var wrong fault.InvalidErrors
 	m.validateNames(&wrong)
 	if m.Title == "" && m.Body == "" {
-		wrong.Add(fault.Wrong("title", "title or body is required: a message has at least one of them"))
+		wrong.Add(missingText())
 	}
 	m.validateContent(&wrong)
 	m.validateTimes(&wrong)

@@ -64,6 +64,7 @@ const (
 	Invalid   = "invalid"
 	Cancelled = "cancelled"
 	Moved     = "moved"
+	Changed   = "changed" // it keeps its send time
 	Errored   = "error"
 	Retried   = "retried" // a dead letter is sent after all, at SendAt
 	Purged    = "purged"  // a dead letter is forgotten
@@ -116,7 +117,7 @@ type Conflict struct {
 
 // OK reports whether the request was accepted, cancelled, moved or recorded.
 func (o Outcome) OK() bool {
-	return o.Outcome == Accepted || o.Outcome == Cancelled || o.Outcome == Moved || o.Outcome == Recorded
+	return o.Outcome == Accepted || o.Outcome == Cancelled || o.Outcome == Moved || o.Outcome == Changed || o.Outcome == Recorded
 }
 
 // RefusedBy returns the name of the first rule that the message would break; "" if it

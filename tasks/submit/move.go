@@ -58,6 +58,9 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 	if err != nil {
 		return message.InvalidOr(err, user, id)
 	}
+	if d.Code == fault.CodeInvalidField && !d.Latest.IsZero() {
+		return message.InvalidOr(expiresLate(r.Edit.ExpiresAt, d.Latest), user, id)
+	}
 	o := outcomeOf(d, message.Moved, user, id)
 	explainThrottle(&o, changed.category, changed.refused, changed.payer)
 	return o, s.explainEnded(ctx, &o)
@@ -98,11 +101,19 @@ func (s *Submitter) MoveTo(ctx context.Context, user, id string, m message.Move)
 	if err := m.Validate(); err != nil {
 		return message.InvalidOr(err, user, id)
 	}
+	return s.moveTo(ctx, user, id, m, nil)
+}
+
+// moveTo is MoveTo of a valid move, with an edit that is made together with it, nil for none.
+func (s *Submitter) moveTo(ctx context.Context, user, id string, m message.Move, edit *sendlimit.Edit) (message.Outcome, error) {
+	move := func(at time.Time) (message.Outcome, error) {
+		return s.move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: at, Edit: edit})
+	}
 	wanted := m.At
 	if m.Now {
 		wanted = time.Time{}
 	}
-	refused, err := s.Move(ctx, user, id, wanted)
+	refused, err := move(wanted)
 	if m.OnConflict != message.OnConflictShift || err != nil || !placeRefused(refused) {
 		return refused, err
 	}
@@ -115,7 +126,7 @@ func (s *Submitter) MoveTo(ctx context.Context, user, id string, m message.Move)
 		if refused.NextFreeAt.IsZero() || next.After(until) {
 			return refused, nil
 		}
-		o, err := s.Move(ctx, user, id, next)
+		o, err := move(next)
 		switch {
 		case err != nil:
 			return o, err

@@ -1,0 +1,89 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// MessageChange is what to change of a message. What is nil stays as it is.
+type MessageChange struct {
+	SendAt     *time.Time // a zero time means now
+	OnConflict string     // OnConflictShift or OnConflictRefuse, the default; with SendAt
+	ShiftUntil time.Time  // zero means the API's default; with OnConflictShift
+
+	Title, Body *string // "" removes it; one of them must remain
+	// Data and Metadata have entries to set; one that is nil is removed. ClearData and
+	// ClearMetadata remove all, and then take no entries.
+	Data, Metadata           map[string]*string
+	ClearData, ClearMetadata bool
+	ExpiresAt                *time.Time // a zero time means the default
+}
+
+// MarshalJSON writes the change as the API reads it: a JSON merge patch.
+func (c MessageChange) MarshalJSON() ([]byte, error) {
+	patch := make(map[string]any)
+	if c.SendAt != nil {
+		patch["send_at"] = spellSendAt(*c.SendAt, c.SendAt.IsZero())
+	}
+	if c.OnConflict != "" {
+		patch["on_conflict"] = c.OnConflict
+	}
+	if !c.ShiftUntil.IsZero() {
+		patch["shift_until"] = spell(c.ShiftUntil)
+	}
+	for name, text := range map[string]*string{"title": c.Title, "body": c.Body} {
+		if text != nil {
+			patch[name] = orNull(*text)
+		}
+	}
+	if c.ExpiresAt != nil {
+		patch["expires_at"] = orNull(spell(*c.ExpiresAt))
+	}
+	for name, entries := range map[string]map[string]*string{"data": c.Data, "metadata": c.Metadata} {
+		if len(entries) > 0 {
+			patch[name] = entries
+		}
+	}
+	if c.ClearData {
+		patch["data"] = nil
+	}
+	if c.ClearMetadata {
+		patch["metadata"] = nil
+	}
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("encode the change: %w", err)
+	}
+	return text, nil
+}
+
+// orNull returns a text, or null for an empty one.
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// Change moves a message, changes what it says and when it expires, or all at once, until it
+// is being sent. If the new time is refused, nothing is changed. Without SendAt the message
+// keeps its place, and MovedFrom is zero.
+func (c *Client) Change(ctx context.Context, user, id string, change MessageChange) (Moved, error) {
+	doing, success := "changing a message", message.Changed
+	if change.SendAt != nil {
+		doing, success = "moving a message", message.Moved
+	}
+	body, err := json.Marshal(change)
+	if err != nil {
+		return Moved{}, fmt.Errorf("%s: %w", doing, err)
+	}
+	o, err := c.callMessage(ctx, call{doing: doing, method: http.MethodPatch, body: body}, user, id, success)
+	return Moved{
+		ID: o.ID, User: o.User, SendAt: o.SendAt.Time, MovedFrom: o.MovedFrom.Time, RequestedAt: o.RequestedAt.Time, Shifted: o.Shifted,
+	}, err
+}

@@ -1,0 +1,122 @@
+package submit
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// editTries bounds how often a message may change between reading it and changing it.
+const editTries = 5
+
+// Change moves a message, changes what it says and when it expires, or all at once, until it
+// is being sent. A change without a move costs nothing and is judged by no rule. If the move
+// is refused, nothing is changed. To change what is so already is no error.
+//
+// A repeated submit with the message as it was first is still the same message, and is
+// answered as a replay. One with the message as it is now is another one.
+func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch) (message.Outcome, error) {
+	if p.Move != nil && p.Edit.None() {
+		return s.MoveTo(ctx, user, id, *p.Move)
+	}
+	if err := p.Validate(); err != nil {
+		return message.InvalidOr(err, user, id)
+	}
+	for range editTries {
+		stored, of, err := s.records.Versioned(ctx, user, id)
+		if err != nil {
+			return message.InvalidOr(err, user, id)
+		}
+		if !s.owns(stored.Account) || stored.State == messages.StateUnknown {
+			return outcomeOf(notFound(), message.Changed, user, id), nil
+		}
+		edit, err := editOf(stored, of, p.Edit)
+		if err != nil {
+			return message.InvalidOr(err, user, id)
+		}
+		var o message.Outcome
+		if p.Move == nil || !p.Move.Now && p.Move.At.UnixMilli() == stored.SendAt.UnixMilli() {
+			o, err = s.edit(ctx, user, id, edit, p.Move != nil)
+		} else {
+			o, err = s.moveTo(ctx, user, id, *p.Move, &edit)
+			if o.Outcome == message.Moved && o.SendAt.Equal(o.MovedFrom.Time) {
+				o.Code = fault.CodeEdited // it was moved there meanwhile, by whoever knows nothing of the edit
+			}
+		}
+		if err != nil || o.Code != fault.CodeEdited {
+			return o, err
+		}
+	}
+	return message.Outcome{}, errContended("changing a message")
+}
+
+// editOf returns the edit that makes a message what a caller wants; one that changes nothing
+// if the message is so, or is not pending. The error is a *fault.InvalidError or
+// fault.InvalidErrors about what the caller wants.
+func editOf(m messages.Stored, of sendlimit.Version, wanted message.Edit) (sendlimit.Edit, error) {
+	edit := sendlimit.Edit{Of: of}
+	if m.State != messages.StatePending {
+		return edit, nil
+	}
+	status, err := StoredStatus(m)
+	if err != nil {
+		return edit, err
+	}
+	content, metadata, err := wanted.Of(status.Content, status.Metadata)
+	if err != nil {
+		return edit, err
+	}
+	if edit.Content, err = message.EncodeContent(message.Message{Title: content.Title, Body: content.Body, Data: content.Data}); err != nil {
+		return edit, err
+	}
+	if edit.Metadata, err = message.EncodeMetadata(metadata); err != nil {
+		return edit, err
+	}
+	if !bytes.Equal(edit.Content, m.Content) {
+		edit.What = append(edit.What, sendlimit.EditContent)
+	}
+	if !bytes.Equal(edit.Metadata, m.Metadata) {
+		edit.What = append(edit.What, sendlimit.EditMetadata)
+	}
+	if wanted.ExpiresAt != nil && !wanted.ExpiresAt.Equal(m.ExpiresAt) {
+		edit.What, edit.ExpiresAt = append(edit.What, sendlimit.EditExpiresAt), *wanted.ExpiresAt
+	}
+	return edit, nil
+}
+
+// edit changes a message that keeps its place. moves reports whether the caller named that
+// place, as the time to move to.
+func (s *Submitter) edit(ctx context.Context, user, id string, edit sendlimit.Edit, moves bool) (message.Outcome, error) {
+	timeline, err := s.Timeline(ctx)
+	if err != nil {
+		return message.Outcome{}, err
+	}
+	if full := s.capacity.refusal(ctx); full != nil && len(edit.What) > 0 {
+		return message.Outcome{}, full
+	}
+	var d sendlimit.Decision
+	err = s.replicas.secure(ctx, timeline, user, func(t *sendlimit.Timeline) (bool, error) {
+		var err error
+		d, err = t.Edit(ctx, sendlimit.EditRequest{User: user, ID: id, Edit: edit})
+		return d.Allowed, err
+	})
+	switch {
+	case err != nil:
+		return message.InvalidOr(err, user, id)
+	case !d.Latest.IsZero():
+		return message.InvalidOr(expiresLate(edit.ExpiresAt, d.Latest), user, id)
+	case !d.ExpiresAt.IsZero():
+		return message.InvalidOr(fault.Wrong("expires_at", "expires_at, %s, is not after send_at, %s",
+			edit.ExpiresAt.UTC().Format(time.RFC3339Nano), d.At.Format(time.RFC3339Nano)), user, id)
+	}
+	o := outcomeOf(d, message.Changed, user, id)
+	if d.Allowed && moves {
+		o.Outcome, o.MovedFrom = message.Moved, o.SendAt
+	}
+	return o, s.explainEnded(ctx, &o)
+}
