@@ -381,7 +381,10 @@ func messageCases() []contractCase {
 		{"unknown", http.MethodPatch, messagePath, http.StatusNotFound, on(nothing, request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
 		{"no time", http.MethodPatch, messagePath, http.StatusUnprocessableEntity, on(nothing, request{http.MethodPatch, aliceA, `{}`, nil})},
 		{"unknown field", http.MethodPatch, messagePath, http.StatusUnprocessableEntity, on(nothing, request{
-			http.MethodPatch, aliceA, `{"title":"x",` + free + `}`, nil,
+			http.MethodPatch, aliceA, `{"text":"x",` + free + `}`, nil,
+		})},
+		{"changed", http.MethodPatch, messagePath, http.StatusOK, on(booked, request{
+			http.MethodPatch, aliceA, `{"title":null,"body":"x","data":{"k":"v","l":null},"metadata":null,"expires_at":null}`, nil,
 		})},
 
 		{"cancelled", http.MethodDelete, messagePath, http.StatusOK, on(booked, request{method: http.MethodDelete, target: aliceA})},

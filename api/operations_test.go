@@ -48,6 +48,10 @@ func TestUsersOfAnyNameSurviveThePath(t *testing.T) {
 		require.Equal(t, user, into[message.FreeTimes](t, http.StatusOK, r.get(all+"/next-free")).Times[0].User)
 		moved := r.send(request{http.MethodPatch, at, `{"send_at":"` + on22("12:00:00") + `"}`, nil})
 		require.Equal(t, user, into[message.Outcome](t, http.StatusOK, moved).User)
+		changed := r.send(request{http.MethodPatch, at, `{"title":"New","data":{"k":"v"}}`, nil})
+		require.Equal(t, message.Changed, into[message.Outcome](t, http.StatusOK, changed).Outcome)
+		status = into[message.Status](t, http.StatusOK, r.get(at))
+		require.Equal(t, []string{"New", "v"}, []string{status.Title, status.Data["k"]})
 		cancelled := r.send(request{method: http.MethodDelete, target: at})
 		require.Equal(t, message.Cancelled, into[message.Outcome](t, http.StatusOK, cancelled).Outcome)
 	}

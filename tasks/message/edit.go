@@ -45,9 +45,9 @@ func (e Edit) Of(c Content, metadata map[string]string) (Content, map[string]str
 }
 
 // merged returns entries with some set or removed. It changes neither map.
-func merged(entries map[string]string, changes map[string]*string, clear bool) map[string]string {
+func merged(entries map[string]string, changes map[string]*string, removeAll bool) map[string]string {
 	all := make(map[string]string, len(entries)+len(changes))
-	if !clear {
+	if !removeAll {
 		maps.Copy(all, entries)
 	}
 	for key, value := range changes {
