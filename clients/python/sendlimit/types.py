@@ -387,9 +387,10 @@ class HistoryEntry(TypedDict):
     """The number of the delivery that failed, was taken over or ended the message."""
     change: str
     """What changed. accepted begins a history, and delivered, cancelled, dropped, failed or
-    uncertain ends it. Between them: moved by a request; postponed as it was late, to now or
-    later; retry of a failed delivery at send_at; taken_over from a worker that died or was
-    cut off; revived from the dead letters.
+    uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a
+    request; postponed as it was late, to now or later; retry of a failed delivery at
+    send_at; taken_over from a worker that died or was cut off; revived from the dead
+    letters.
 
     accepted, moved, changed, postponed, retry, taken_over, revived, delivered, cancelled,
     dropped, failed, uncertain.
@@ -506,15 +507,33 @@ class Misfit(TypedDict):
 
 
 class MoveDraft(TypedDict):
+    body: NotRequired[str | None]
+    """The new body; null for none."""
+    data: NotRequired[dict[str, str] | None]
+    """Entries of data to set, or with null to remove; null instead of an object removes all."""
+    expires_at: NotRequired[str | datetime | None]
+    """RFC 3339, after the send time: a message that is still not sent then is dropped. null for
+    a day after send_at.
+    """
+    metadata: NotRequired[dict[str, str] | None]
+    """Entries of metadata to set, or with null to remove; null instead of an object removes
+    all.
+    """
     on_conflict: NotRequired[Literal["refuse", "shift", ""] | None]
     """What to do if the new time is not free: refuse, so the message keeps the old one, or
     shift it to the next free time. By default refuse.
     """
-    send_at: str | datetime
-    """The new send time: RFC 3339 with zone, or now."""
+    send_at: NotRequired[str | datetime | None]
+    """The new send time: RFC 3339 with zone, or now. Required unless there is something else to
+    change.
+    """
     shift_until: NotRequired[str | datetime | None]
     """RFC 3339: the last time that a shift may choose. By default a day after send_at. Only
     with on_conflict shift.
+    """
+    title: NotRequired[str | None]
+    """The new title; null for none. Title, body and data have at most 4,096 bytes together.
+    Title or body must remain.
     """
 
 
@@ -605,7 +624,7 @@ class Outcome(TypedDict):
     outcome: str
     """What was done. With refused, invalid and error nothing was done.
 
-    accepted, cancelled, moved, retried, purged, refused, invalid, error.
+    accepted, cancelled, moved, changed, retried, purged, refused, invalid, error.
     """
     previous_free_at: NotRequired[str]
     """The last free time before the requested one that is not in the past; absent if there is
@@ -834,7 +853,7 @@ class Problem(TypedDict):
     outcome: str
     """What was done. With refused, invalid and error nothing was done.
 
-    accepted, cancelled, moved, retried, purged, refused, invalid, error.
+    accepted, cancelled, moved, changed, retried, purged, refused, invalid, error.
     """
     previous_free_at: NotRequired[str]
     """The last free time before the requested one that is not in the past; absent if there is

@@ -519,10 +519,14 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Move a message to another send time.
+   * Move a message to another send time, or change what it says.
    *
-   * Possible until the message is being sent. If the new time is not free, the message keeps
-   * the old one; with on_conflict shift it gets the next free time after the new one.
+   * Possible until the message is being sent. The body is a JSON merge patch (RFC 7396): what
+   * is absent stays as it is, and null removes it, also single entries of data and metadata.
+   * With send_at the message moves. If the new time is not free, the message stays as it is;
+   * with on_conflict shift it gets the next free time after the new one. Without send_at it
+   * keeps its place, which costs no quota and is judged by no rule. A submit with its id that
+   * is the same as the first one is still answered as its repetition.
    *
    * Requires the scope submit.
    */

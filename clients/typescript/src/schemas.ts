@@ -371,7 +371,7 @@ export interface components {
              * @description The number of the delivery that failed, was taken over or ended the message.
              */
             attempt?: number;
-            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters. */
+            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters. */
             change: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /**
              * Format: date-time
@@ -548,15 +548,29 @@ export interface components {
             user: string;
         };
         MoveDraft: {
+            /** @description The new body; null for none. */
+            body?: string | null;
+            /** @description Entries of data to set, or with null to remove; null instead of an object removes all. */
+            data?: {
+                [key: string]: string;
+            } | null;
+            /** @description RFC 3339, after the send time: a message that is still not sent then is dropped. null for a day after send_at. */
+            expires_at?: string | Date | null;
+            /** @description Entries of metadata to set, or with null to remove; null instead of an object removes all. */
+            metadata?: {
+                [key: string]: string;
+            } | null;
             /**
              * @description What to do if the new time is not free: refuse, so the message keeps the old one, or shift it to the next free time. By default refuse.
              * @enum {string|null}
              */
             on_conflict?: "refuse" | "shift" | "" | null;
-            /** @description The new send time: RFC 3339 with zone, or now. */
-            send_at: string | Date;
+            /** @description The new send time: RFC 3339 with zone, or now. Required unless there is something else to change. */
+            send_at?: string | Date | null;
             /** @description RFC 3339: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift. */
             shift_until?: string | Date | null;
+            /** @description The new title; null for none. Title, body and data have at most 4,096 bytes together. Title or body must remain. */
+            title?: string | null;
         };
         NewKey: {
             /**
@@ -651,7 +665,7 @@ export interface components {
              */
             next_free_at?: string;
             /** @description What was done. With refused, invalid and error nothing was done. */
-            outcome: Open<"accepted" | "cancelled" | "moved" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /**
              * Format: date-time
              * @description The last free time before the requested one that is not in the past; absent if there is none.
@@ -887,7 +901,7 @@ export interface components {
              */
             next_free_at?: string;
             /** @description What was done. With refused, invalid and error nothing was done. */
-            outcome: Open<"accepted" | "cancelled" | "moved" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /**
              * Format: date-time
              * @description The last free time before the requested one that is not in the past; absent if there is none.
