@@ -58,7 +58,6 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 				PageSize: 1,
 			}))
 		},
-		"getMessage":    func(ctx ctx, c c) []any { return told(c.Status(ctx, "alice", "a")) },
 		"getMessage": func(ctx ctx, c c) []any { return told(c.Status(ctx, "alice", "a")) },
 		"moveMessage": func(ctx ctx, c c) []any {
 			at, text := day, "text"
