@@ -22,7 +22,7 @@ const (
 func AccountOf(a accounts.Account) message.Account {
 	account := message.Account{
 		Name: a.Name, Tier: a.Tier, Contact: a.Contact, TimeZone: a.TimeZone, ReportAt: a.ReportAt,
-		Disabled: a.Disabled, CreatedAt: message.Time{Time: a.CreatedAt}, Keys: make([]message.APIKey, len(a.Keys)),
+		EventsURL: a.EventsURL, Disabled: a.Disabled, CreatedAt: message.Time{Time: a.CreatedAt}, Keys: make([]message.APIKey, len(a.Keys)),
 	}
 	if account.TimeZone == "" {
 		account.TimeZone = "UTC"

@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -26,7 +27,7 @@ import (
 )
 
 // Options configure the API. Submitter, DeadLetters, Policies, Refitter, Users, Accounts,
-// Counters, Events, Paces, UserData, Stats and Now are required. The zero value of the others suits most programs.
+// Counters, Events, Paces, UserData, Callbacks, Stats and Now are required. The zero value of the others suits most programs.
 type Options struct {
 	Submitter   *submit.Submitter
 	DeadLetters *deadletters.Letters
@@ -46,6 +47,8 @@ type Options struct {
 	Paces  *rate.Paces
 	// UserData exports and erases users.
 	UserData *userdata.Users
+	// Callbacks are the events of accounts, and where they are posted.
+	Callbacks *callbacks.Registry
 	// Stats returns the state of the queue and the store. An error is answered like an
 	// error of the store.
 	Stats func(context.Context) (message.Stats, error)
@@ -91,6 +94,7 @@ type server struct {
 	accounts       *accounts.Accounts
 	charges        *quota.Charges
 	counters       *counters.Counters
+	callbacks      *callbacks.Registry
 	events         *counters.Events
 	paces          *rate.Paces
 	userData       *userdata.Users
@@ -109,10 +113,12 @@ type server struct {
 	logins   logins
 	failures failures
 	// arrivals has the streams whose caller is not known yet.
-	requests, arrivals, streams, refits, rehearsals, scans *semaphore.Weighted
+	requests, arrivals, streams, refits, rehearsals, scans, followers *semaphore.Weighted
 
-	shares  shares        // of accounts in streams
-	schemas huma.Registry // of the OpenAPI document
+	feeds     feeds         // of those who follow events
+	shares    shares        // of accounts in streams
+	following shares        // of accounts in followers
+	schemas   huma.Registry // of the OpenAPI document
 }
 
 // New returns the handler of all requests to the API. The error is a *fault.InvalidError.
@@ -132,13 +138,15 @@ func New(o Options) (http.Handler, error) {
 	}
 	s := &server{
 		submitter: o.Submitter, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, refitter: o.Refitter,
-		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
+		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, callbacks: o.Callbacks, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},
 		requests: semaphore.NewWeighted(int64(limits.InFlight)), arrivals: semaphore.NewWeighted(int64(limits.InFlight)),
 		streams: semaphore.NewWeighted(int64(limits.Streams)), shares: shares{most: limits.StreamsPerAccount},
 		refits: semaphore.NewWeighted(mostRefits), rehearsals: semaphore.NewWeighted(mostRehearsals), scans: semaphore.NewWeighted(mostScans),
+		followers: semaphore.NewWeighted(int64(limits.Followers)), following: shares{most: limits.FollowersPerAccount},
+		feeds:   feeds{callbacks: o.Callbacks},
 		schemas: newSchemas(),
 	}
 	answers, err := s.router(o.Version)
@@ -162,6 +170,7 @@ func (o Options) check() error {
 		{"accounts", o.Accounts == nil},
 		{"charges", o.Charges == nil},
 		{"counters", o.Counters == nil},
+		{"callbacks", o.Callbacks == nil},
 		{"events", o.Events == nil},
 		{"paces", o.Paces == nil},
 		{"user_data", o.UserData == nil},

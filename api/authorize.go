@@ -21,7 +21,10 @@ func (s *server) authorized(rt route) http.HandlerFunc {
 	if !rt.monitors {
 		next = s.limited(next, rt)
 	}
-	if rt.streams {
+	switch {
+	case rt.follows:
+		next = s.followed(next)
+	case rt.streams:
 		next = s.streamed(next)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -19,12 +19,15 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -79,8 +82,11 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	require.NoError(t, err)
 	refitter, err := refit.New(taskstest.Open(t, client, backend.Options{}), refit.Options{})
 	require.NoError(t, err)
+	accountEvents, err := callbacks.NewRegistry(client, logs.Options{}, contact.Callbacks{})
+	require.NoError(t, err)
 	handler, err := api.New(api.Options{
-		Policies: policies, Users: users, Refitter: refitter,
+		Callbacks: accountEvents,
+		Policies:  policies, Users: users, Refitter: refitter,
 		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})

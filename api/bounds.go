@@ -23,6 +23,8 @@ const (
 	metadataPattern = `[^\x00-\x1f\x7f-\x9f]+`
 	userPattern     = `[^\x00-\x1f\x7f-\x9f]+`
 	contactPattern  = `[hH][tT][tT][pP][sS]:[!-~]+|[!-~]+@[!-~]+`
+	callbackURL     = `https?://[!-~]+`
+	secretPattern   = `whsec_[A-Za-z0-9+/]+={0,2}`
 	zonePattern     = `[A-Za-z0-9._+/-]+`
 	durationPattern = `[0-9]+d|\+?([0-9.]+([nuµμm]?s|m|h))+`
 	overlapPattern  = `([0-9]+d)?([+-]?([0-9.]+([nuµμm]?s|m|h))+|[+-]?0)?`
@@ -71,6 +73,10 @@ func boundsOf(member string) *huma.Schema {
 		return &huma.Schema{Enum: []any{string(policy.RefuseUnknown), string(policy.AllowUnknown)}}
 	case "contact", "alert_to":
 		return &huma.Schema{Pattern: contactPattern, MaxLength: new(policy.MaxContact)}
+	case "url":
+		return &huma.Schema{Pattern: callbackURL, MaxLength: new(accounts.MaxEventsURL)}
+	case "secret":
+		return &huma.Schema{Pattern: secretPattern}
 	case "time_zone":
 		return &huma.Schema{Pattern: zonePattern}
 	case "report_at":

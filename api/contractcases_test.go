@@ -43,6 +43,9 @@ const (
 	deadLetterPath = "/v1/users/{user}/dead-letters/{id}"
 	accountPath    = "/v1/accounts/{account}"
 	rotatePath     = accountPath + "/keys/{key}/rotate"
+	callbackPath   = accountPath + "/callback"
+	acmeCallback   = "/v1/accounts/acme/callback"
+	deadEventsPath = "/v1/dead-events"
 	tierPath       = "/v1/tiers/{tier}"
 	policyPath     = "/v1/policies/{policy}"
 	settingsPath   = "/v1/users/{user}/settings"
@@ -126,13 +129,21 @@ func operations() []operation {
 		{http.MethodGet, pacePath, pacePath, "", nil},
 		{http.MethodPut, pacePath, pacePath, `{"rate":"100/second","burst":20}`, nil},
 		{http.MethodDelete, pacePath, pacePath, "", nil},
+		{http.MethodGet, "/v1/events", "/v1/events?follow=false", "", []string{"account", "after", "follow", "limit"}},
+		{http.MethodGet, callbackPath, acmeCallback, "", nil},
+		{http.MethodPut, callbackPath, acmeCallback, `{"url":"https://example.com/events"}`, nil},
+		{http.MethodDelete, callbackPath, acmeCallback, "", nil},
+		{http.MethodPost, callbackPath + "/rotate", acmeCallback + "/rotate", `{"overlap":"1h"}`, nil},
+		{http.MethodGet, deadEventsPath, deadEventsPath + "?account=acme", "", []string{"account", "limit", "cursor"}},
+		{http.MethodPost, deadEventsPath + "/retry", deadEventsPath + "/retry?account=acme", "", []string{"account", "id", "limit"}},
+		{http.MethodDelete, deadEventsPath, deadEventsPath + "?account=acme", "", []string{"account", "id"}},
 		{http.MethodGet, "/v1/stats", "/v1/stats", "", nil},
 	}
 }
 
 // contractCases are those that all operations have alike, and their own.
 func contractCases() []contractCase {
-	cases := slices.Concat(messageCases(), lookCases(), accountCases(), policyCases(), settingsCases(), operatingCases(), userDataCases())
+	cases := slices.Concat(messageCases(), lookCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases())
 	for _, o := range operations() {
 		cases = append(cases, hostileCases(o)...)
 	}

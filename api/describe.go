@@ -114,7 +114,7 @@ func closed(schema, member string) bool {
 // is an error.
 func requestSchemas(name string) bool {
 	switch name {
-	case "Draft", "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "TierLimits",
+	case "Draft", "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
 		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch",
 		"EventLimitsDraft", "PaceDraft":
 		return true

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/http"
@@ -23,7 +24,10 @@ type Limits struct {
 	// StreamsPerAccount is how many of them an account may have. All callers without a
 	// key are one account. Zero means a quarter of Streams, at least one.
 	StreamsPerAccount int
-	Idle              time.Duration // how long a batch may take to send its next line; zero means Timeout
+	// Followers is how many streams of events there may be at a time, and FollowersPerAccount
+	// how many of one account.
+	Followers, FollowersPerAccount int
+	Idle                           time.Duration // how long a batch may take to send its next line; zero means Timeout
 }
 
 // The default limits.
@@ -32,6 +36,9 @@ const (
 	DefaultInFlight = 256
 	DefaultStreams  = 32
 	DefaultTimeout  = 30 * time.Second
+
+	DefaultFollowers           = 512
+	DefaultFollowersPerAccount = 16
 )
 
 func (l Limits) withDefaults() (Limits, error) {
@@ -43,6 +50,8 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"in_flight", int64(l.InFlight)},
 		{"streams", int64(l.Streams)},
 		{"streams_per_account", int64(l.StreamsPerAccount)},
+		{"followers", int64(l.Followers)},
+		{"followers_per_account", int64(l.FollowersPerAccount)},
 		{"idle", int64(l.Idle)},
 		{"timeout", int64(l.Timeout)},
 	} {
@@ -64,6 +73,8 @@ func (l Limits) withDefaults() (Limits, error) {
 	if l.StreamsPerAccount == 0 {
 		l.StreamsPerAccount = max(l.Streams/4, 1)
 	}
+	l.Followers = cmp.Or(l.Followers, DefaultFollowers)
+	l.FollowersPerAccount = cmp.Or(l.FollowersPerAccount, DefaultFollowersPerAccount)
 	if l.Timeout == 0 {
 		l.Timeout = DefaultTimeout
 	}

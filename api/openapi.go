@@ -75,6 +75,7 @@ func (s *server) document(version string, routes []route) document {
 			{Name: "policies", Description: "The rules for users' messages. Every program follows a change within two seconds."},
 			{Name: "dead letters", Description: "Messages that were given up."},
 			{Name: "accounts", Description: "Who submits messages: accounts, their API keys and tiers."},
+			{Name: "events", Description: "What becomes of messages after they were accepted: followed as a stream, or posted to an account's callback."},
 			{Name: "operation", Description: "The state of the queue and the store."},
 		},
 		Components: &huma.Components{Schemas: s.schemas, SecuritySchemes: map[string]*huma.SecurityScheme{

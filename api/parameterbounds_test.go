@@ -76,7 +76,15 @@ func withParameter(o operation, name, in, value string) string {
 		}
 		path = strings.Join(given, "/")
 	} else {
-		query = name + "=" + url.QueryEscape(value)
+		switch {
+		case o.path == "/v1/events" && name != "follow": // whose stream would not end
+			query = "follow=false&"
+		case strings.HasPrefix(o.path, deadEventsPath) && name != "account":
+			query = "account=acme&"
+		default:
+			query = ""
+		}
+		query += name + "=" + url.QueryEscape(value)
 	}
 	return strings.TrimSuffix(path+"?"+query, "?")
 }

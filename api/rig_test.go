@@ -22,6 +22,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -30,6 +31,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -101,8 +104,11 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, refitter.Close()) })
+	accountEvents, err := callbacks.NewRegistry(r.client, logs.Options{}, contact.Callbacks{})
+	require.NoError(tb, err)
 	r.options = api.Options{
-		Policies: policies, Users: users, Refitter: refitter,
+		Callbacks: accountEvents,
+		Policies:  policies, Users: users, Refitter: refitter,
 		Accounts: r.accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

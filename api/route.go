@@ -27,6 +27,9 @@ type route struct {
 	// attended is set for a stream that is useful only to its caller. It ends when the
 	// client closes the connection or its half of it.
 	attended bool
+	// follows is set for a stream of events. It counts towards Limits.Followers in place of
+	// Limits.Streams.
+	follows bool
 	// monitors is set for a request that monitors this process. It counts towards no
 	// limit, and is answered while the store is away.
 	monitors bool

@@ -93,6 +93,14 @@ func (s *server) routes() []route {
 		s.showPaceRoute(),
 		s.setPaceRoute(),
 		s.clearPaceRoute(),
+		s.followEventsRoute(),
+		s.showCallbackRoute(),
+		s.setCallbackRoute(),
+		s.removeCallbackRoute(),
+		s.rotateCallbackRoute(),
+		s.listDeadEventsRoute(),
+		s.retryDeadEventsRoute(),
+		s.purgeDeadEventsRoute(),
 		s.statsRoute(),
 	}
 }

@@ -32,6 +32,43 @@ func (s *server) streamed(next http.Handler) http.Handler {
 	})
 }
 
+// followed is streamed for streams of events. A page of events counts as any other request.
+func (s *server) followed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		here := &exchangeOf(r.Context()).place
+		err := error(nil)
+		if r.URL.Query().Get("follow") == "false" {
+			err = here.moveTo(s.requests, s.limits.InFlight, "requests")
+		} else {
+			account := callerOf(r.Context()).account()
+			if !s.following.take(account) {
+				s.writeError(w, r, s.noFollower(r.Context()))
+				return
+			}
+			defer s.following.leave(account)
+			err = here.moveTo(s.followers, s.limits.Followers, "streams of events")
+		}
+		if err != nil {
+			s.writeError(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// noFollower returns the error for a caller whose account follows as many streams as it may.
+func (s *server) noFollower(ctx context.Context) error {
+	whose := "the account follows"
+	if callerOf(ctx).keyless {
+		whose = "requests without a key follow"
+	}
+	return &refusal{message.Outcome{
+		Outcome: message.Refused, Code: fault.CodeRateLimited, RetryAfterSeconds: retryStreamAfter,
+		Detail: fmt.Sprintf("%s %d streams of events, and no more are allowed at a time: try again when one has ended",
+			whose, s.following.most),
+	}}
+}
+
 // noShare returns the error for a caller whose account has as many streams as it may have.
 func (s *server) noShare(ctx context.Context) error {
 	whose := "the account has"

@@ -6,6 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/notifier/notice"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // webhooks documents what workers post to contacts that are https: URLs.
@@ -15,7 +16,7 @@ func (s *server) webhooks() map[string]*huma.PathItem {
 			Name: name, In: "header", Description: description, Required: required, Schema: &huma.Schema{Type: huma.TypeString},
 		}
 	}
-	return map[string]*huma.PathItem{"notice": {Post: &huma.Operation{
+	return map[string]*huma.PathItem{"events": s.eventsWebhook(header), "notice": {Post: &huma.Operation{
 		OperationID: "notice", Method: http.MethodPost, Tags: []string{"accounts"},
 		Security: []map[string][]string{}, // the receiver needs no key
 		Summary:  "An alert, a digest or a daily report for a contact",
@@ -36,6 +37,41 @@ func (s *server) webhooks() map[string]*huma.PathItem {
 		},
 	}}}
 }
+
+// eventsWebhook documents what workers post to the callbacks of accounts.
+func (s *server) eventsWebhook(header func(name, description string, required bool) *huma.Param) *huma.PathItem {
+	most := &huma.Schema{Type: huma.TypeArray, Items: schemaOf[message.Event](s), MinItems: new(1), MaxItems: new(mostPosted)}
+	return &huma.PathItem{Post: &huma.Operation{
+		OperationID: "events", Method: http.MethodPost, Tags: []string{"events"},
+		Security: []map[string][]string{}, // the receiver needs no key
+		Summary:  "What became of an account's messages",
+		Description: "A worker posts this to the callback of an account: up to 100 CloudEvents, the oldest first. A request that is not " +
+			"answered with 2xx is repeated until it is, later each time, from 1 second to 10 minutes apart, and then the next events " +
+			"follow; what was tried for events_give_up is a dead event. Each event comes at least once, and those of a message come in the " +
+			"order of its changes: skip an event whose `id` you have had. Redirects are not followed. An answer should come within seconds.\n\n" +
+			"To verify it, take the HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, with a full stop between them, under the key " +
+			"that is the base64 after `whsec_`, and compare it, in base64, with what follows `v1,` in `webhook-signature`, as the libraries of " +
+			"Standard Webhooks do. Refuse a timestamp that is more than five minutes away.",
+		Parameters: []*huma.Param{
+			header("webhook-id", "The same at every attempt with the same events.", true),
+			header("webhook-timestamp", "When this attempt was made, in Unix seconds.", true),
+			header("webhook-signature", `"v1," and an HMAC-SHA256 in base64; while the secret is rotated there are two, with a space between them.`, true),
+			header("Idempotency-Key", "The same as webhook-id.", true),
+		},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{eventBatch: {Schema: most}}},
+		Responses: map[string]*huma.Response{
+			"2XX": {Description: "The events are accepted. The body is ignored."},
+			"4XX": {Description: "Tried again, after Retry-After if that comes with 408, 425 or 429, up to an hour."},
+			"5XX": {Description: "Tried again, after Retry-After if there is one, up to an hour."},
+		},
+	}}
+}
+
+// eventBatch is the media type of a batch of CloudEvents.
+const eventBatch = "application/cloudevents-batch+json"
+
+// mostPosted is how many events a request to a callback has at most.
+const mostPosted = 100
 
 // noticeSchema is the name of the schema of notices.
 const noticeSchema = "Notice"

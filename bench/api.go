@@ -16,10 +16,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -190,8 +193,13 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("charges: %w", err), end())
 	}
+	accountEvents, err := callbacks.NewRegistry(s.client, logs.Options{Prefix: prefix}, contact.Callbacks{})
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("events: %w", err), end())
+	}
 	handler, err := api.New(api.Options{
-		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Now: time.Now,
+		Callbacks: accountEvents,
+		Accounts:  accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Now: time.Now,
 		Policies: policies, Users: users, Refitter: refitter,
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})

@@ -126,7 +126,7 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 		return nil, &failure{err: fmt.Errorf("make the request: %w", bare(err))}
 	}
 	request.Header = header
-	request.Header.Set("Accept", typeJSON+", "+typeNDJSON+", "+typeProblem)
+	request.Header.Set("Accept", typeJSON+", "+typeNDJSON+", "+typeEvents+", "+typeProblem)
 	c.authorize(request.Header)
 	response, err := c.http.Do(request)
 	if err != nil {

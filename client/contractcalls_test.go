@@ -142,7 +142,19 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"getPace":           func(ctx ctx, c c) []any { return told(c.Pace(ctx)) },
 		"setPace":           func(ctx ctx, c c) []any { return told(c.SetPace(ctx, client.NewPace{Rate: "1/second", Burst: 1})) },
 		"clearPace":         func(ctx ctx, c c) []any { return told(c.ClearPace(ctx)) },
-		"getStats":          func(ctx ctx, c c) []any { return told(c.Stats(ctx)) },
+		"followEvents": func(ctx ctx, c c) []any {
+			return all(c.Events(ctx, client.EventsRequest{Account: "acme", After: "1-0", PageSize: 1}))
+		},
+		"getCallback": func(ctx ctx, c c) []any { return told(c.Callback(ctx, "acme")) },
+		"setCallback": func(ctx ctx, c c) []any {
+			return told(c.SetCallback(ctx, "acme", client.NewCallback{URL: "https://example.org", Secret: "s"}))
+		},
+		"removeCallback":       func(ctx ctx, c c) []any { return told(c.RemoveCallback(ctx, "acme")) },
+		"rotateCallbackSecret": func(ctx ctx, c c) []any { return told(c.RotateCallbackSecret(ctx, "acme", time.Hour)) },
+		"listDeadEvents":       func(ctx ctx, c c) []any { return all(c.DeadEvents(ctx, "acme", client.PageRequest{PageSize: 1})) },
+		"retryDeadEvents":      func(ctx ctx, c c) []any { return told(c.RetryDeadEvents(ctx, "acme", "1-0", 1)) },
+		"purgeDeadEvents":      func(ctx ctx, c c) []any { return told(c.PurgeDeadEvents(ctx, "acme", "1-0")) },
+		"getStats":             func(ctx ctx, c c) []any { return told(c.Stats(ctx)) },
 	}
 }
 

@@ -19,12 +19,15 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -109,8 +112,13 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 		return nil, err
 	}
 	closing(func() { _ = refitter.Close() })
+	accountEvents, err := callbacks.NewRegistry(r.store, logs.Options{}, contact.Callbacks{})
+	if err != nil {
+		return nil, err
+	}
 	o := api.Options{
-		Policies: policies, Users: users, Refitter: refitter,
+		Callbacks: accountEvents,
+		Policies:  policies, Users: users, Refitter: refitter,
 		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
 		Stats: func(context.Context) (message.Stats, error) {
 			return message.Stats{Version: "v1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: 1, OldestOverdueSeconds: 1.5}, nil

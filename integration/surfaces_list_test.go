@@ -7,6 +7,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
@@ -24,6 +25,7 @@ func libraryTypes() map[string]reflect.Type {
 		"Users": reflect.TypeFor[*settings.Users](), "Accounts": reflect.TypeFor[*accounts.Accounts](),
 		"UserData": reflect.TypeFor[*userdata.Users](), "Events": reflect.TypeFor[*counters.Events](),
 		"Campaigns": reflect.TypeFor[*campaign.Campaigns](), "Paces": reflect.TypeFor[*rate.Paces](), "Stats": reflect.TypeFor[*stats.Reader](),
+		"Callbacks": reflect.TypeFor[*callbacks.Registry](),
 	}
 }
 
@@ -130,6 +132,16 @@ func surfaces() []surface {
 		{"export a user", "UserData.Export", "worker user export", "exportUser", "ExportUser", nil},
 		{"erase a user", "UserData.Erase", "worker user erase", "eraseUser", "EraseUser", nil},
 
+		// Events.
+		{"follow events", "Callbacks.Log", "enqueue events", "followEvents", "Events, FollowEvents", nil},
+		{"look at a callback", "Callbacks.Status", "worker account show", "getCallback", "Callback", nil},
+		{"set a callback", "Callbacks.Set", "worker account set --events", "setCallback", "SetCallback", nil},
+		{"remove a callback", "Callbacks.Remove", "worker account set --events", "removeCallback", "RemoveCallback", nil},
+		{"rotate the secret of a callback", "Callbacks.Rotate", "worker account rotate-events-secret", "rotateCallbackSecret", "RotateCallbackSecret", nil},
+		{"list dead events", "Callbacks.DeadEvents", "worker account events list", "listDeadEvents", "DeadEvents", nil},
+		{"post dead events again", "Callbacks.RetryDead", "worker account events retry", "retryDeadEvents", "RetryDeadEvents", nil},
+		{"remove dead events", "Callbacks.PurgeDead", "worker account events purge", "purgeDeadEvents", "PurgeDeadEvents", nil},
+
 		// The operation.
 		{"list the limits of events", "Events.List, Events.Page", "worker event list", "listEventLimits", "AllEventLimits", nil},
 		{"look at the limits of an event", "Events.Get", "worker event show", "getEventLimits", "EventLimits", nil},
@@ -168,8 +180,10 @@ func besideOperations() map[string]string {
 		"Accounts.HasUsableKey": "whether the API can ask for keys", "Accounts.Seed": "the settings of a worker, in an empty store",
 		"Accounts.SeedTier": "the settings of a worker, in an empty store",
 
-		"Accounts.SetEvents": "the callback of an account, which nothing but programs can set", "Accounts.RemoveEvents": "as SetEvents",
-		"Accounts.RotateEventsSecret": "as SetEvents", "Accounts.Callback": "as SetEvents", "Accounts.WithCallback": "the accounts to post events to",
+		"Accounts.SetEvents": "is in Callbacks.Set", "Accounts.RemoveEvents": "is in Callbacks.Remove",
+		"Accounts.RotateEventsSecret": "is in Callbacks.Rotate", "Accounts.Callback": "where to post events, and signed by what",
+		"Accounts.WithCallback": "the accounts to post events to",
+		"Callbacks.Check":       "is in Callbacks.Set", "Callbacks.Listen": "makes programs write events; who follows them calls it",
 
 		"Paces.Seed": "the settings of a worker, in an empty store", "Paces.Pause": "what a target asks for, with Retry-After",
 		"Paces.Target": "the name of the target",

@@ -64,8 +64,9 @@ func redactURL(text string) string {
 	return target.Scheme + "://" + target.Host + "/…"
 }
 
-// validSecret checks a secret that signs callbacks. The error does not show it.
-func validSecret(secret string) error {
+// ValidEventsSecret checks a secret that signs callbacks. The error is an *InvalidError, which
+// does not show it.
+func ValidEventsSecret(secret string) error {
 	encoded, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	if !ok || err != nil || len(key) < leastSecret || len(key) > mostSecret {
@@ -96,7 +97,7 @@ func (a *Accounts) SetEvents(ctx context.Context, name, target, secret string) (
 	var wrong fault.InvalidErrors
 	wrong.Add(ValidEventsURL(target))
 	if secret != "" {
-		wrong.Add(validSecret(secret))
+		wrong.Add(ValidEventsSecret(secret))
 	}
 	if err := wrong.Err(); err != nil {
 		return Account{}, "", err

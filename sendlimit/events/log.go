@@ -134,14 +134,8 @@ func (l *Log) append(ctx context.Context, account string, events []source) (appe
 // account reads those of all accounts. It takes one round trip.
 func (l *Log) Read(ctx context.Context, account, after string, n int) ([]Event, error) {
 	const doing = "reading events"
-	if err := checkAccount(account); err != nil {
+	if err := checkRead(account, after, n); err != nil {
 		return nil, err
-	}
-	if err := checkID(after); err != nil {
-		return nil, err
-	}
-	if n < 1 || n > MaxRead {
-		return nil, &fault.InvalidError{Field: "limit", Value: strconv.Itoa(n), Want: fmt.Sprintf("1 to %d", MaxRead)}
 	}
 	from := "-"
 	if after != "" {
@@ -152,6 +146,53 @@ func (l *Log) Read(ctx context.Context, account, after string, n int) ([]Event, 
 		return nil, store.Explain(err, doing)
 	}
 	return Parse(entries, doing)
+}
+
+// checkRead checks the arguments of Read.
+func checkRead(account, after string, n int) error {
+	if err := checkAccount(account); err != nil {
+		return err
+	}
+	if n < 1 || n > MaxRead {
+		return &fault.InvalidError{Field: "limit", Value: strconv.Itoa(n), Want: fmt.Sprintf("1 to %d", MaxRead)}
+	}
+	return checkID(after)
+}
+
+// ReadOn is Read that also reports whether the event with the id is kept no more, or never
+// was: then events after it may be missing. An id after the last event is no place to read on
+// from, and reads from the oldest one kept.
+func (l *Log) ReadOn(ctx context.Context, account, after string, n int) (_ []Event, gap bool, err error) {
+	if after == "" {
+		read, err := l.Read(ctx, account, "", n)
+		return read, false, err
+	}
+	const doing = "reading events"
+	if err := checkRead(account, after, n); err != nil {
+		return nil, false, err
+	}
+	var entries, last *redis.XMessageSliceCmd
+	_, err = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		key := l.keys.AccountEvents(account)
+		entries = pipe.XRangeN(ctx, key, after, "+", int64(n)+1)
+		last = pipe.XRevRangeN(ctx, key, "+", "-", 1)
+		return nil
+	})
+	if err != nil {
+		return nil, false, store.Explain(err, doing)
+	}
+	found := entries.Val()
+	switch {
+	case len(found) > 0 && found[0].ID == after:
+		found = found[1:]
+	case len(last.Val()) > 0 && Compare(after, last.Val()[0].ID) > 0:
+		read, err := l.Read(ctx, account, "", n)
+		return read, true, err
+	default:
+		gap, found = true, found[:min(len(found), n)]
+	}
+	read, err := Parse(found, doing)
+	return read, gap, err
 }
 
 // Latest returns the id of the last event of an account, "" without one.

@@ -9,7 +9,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -21,6 +20,7 @@ type Registry struct {
 	accounts  *accounts.Accounts
 	listeners *events.Listeners
 	callbacks *events.Callbacks
+	log       *events.Log
 	rule      contact.Callbacks
 }
 
@@ -35,8 +35,13 @@ func NewRegistry(client redis.UniversalClient, o events.Options, rule contact.Ca
 	if r.listeners, err = events.NewListeners(client, o.Prefix); err != nil {
 		return nil, err
 	}
-	r.callbacks, err = events.NewCallbacks(client, o)
-	return r, err
+	if r.log, err = events.NewLog(client, o); err != nil {
+		return nil, err
+	}
+	if r.callbacks, err = events.NewCallbacks(client, o); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // Set sets the callback URL of an account, see accounts.SetEvents. The callback gets the
@@ -61,11 +66,7 @@ func (r *Registry) Set(ctx context.Context, account, url, secret string) (messag
 	if err != nil {
 		return message.Callback{}, err
 	}
-	now, err := r.client.Time(ctx).Result()
-	if err != nil {
-		return message.Callback{}, store.Explain(err, "setting a callback URL")
-	}
-	if err := r.listeners.Listen(ctx, account, now.Add(r.callbacks.Kept())); err != nil {
+	if err := r.Listen(ctx, account); err != nil {
 		return message.Callback{}, err
 	}
 	status, err := r.Status(ctx, account)

@@ -10,6 +10,7 @@ type Account struct {
 	FormerTimeZone string   `json:"former_time_zone,omitempty" doc:"The time zone before the last change, which counts until time_zone_from."`
 	TimeZoneFrom   *Time    `json:"time_zone_from,omitempty" doc:"From when the time zone counts: the end of the day that was under way when it was changed."`
 	ReportAt       string   `json:"report_at,omitempty" doc:"The local time of its daily report; absent if it gets none."`
+	EventsURL      string   `json:"events_url,omitempty" doc:"Where its events are posted; absent for nowhere."`
 	Disabled       bool     `json:"disabled,omitempty" doc:"Whether its keys are refused. What it has submitted is still sent."`
 	CreatedAt      Time     `json:"created_at" doc:"When it was created."`
 	Keys           []APIKey `json:"keys" doc:"Its API keys without the secrets, the oldest first."`

@@ -64,3 +64,28 @@ type CallbackDraft struct {
 type SecretRotation struct {
 	Overlap string `json:"overlap,omitempty" doc:"How long the old secret signs too, such as 1h or 7d: by default 1d, at most 366d. 0 ends it at once."`
 }
+
+// DeadEvent is an event that a callback did not accept for too long.
+type DeadEvent struct {
+	ID     string `json:"id" doc:"Its id among the dead events."`
+	Event  Event  `json:"event" doc:"The event."`
+	Reason string `json:"reason" doc:"Why the last request failed."`
+	DeadAt Time   `json:"dead_at" doc:"When it was given up."`
+}
+
+// DeadEvents is a page of dead events.
+type DeadEvents struct {
+	DeadEvents []DeadEvent `json:"dead_events" doc:"The oldest first."`
+	NextCursor string      `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
+}
+
+// DeadEventsRetry is the answer to dead events that were retried.
+type DeadEventsRetry struct {
+	Retried int `json:"retried" doc:"How many are posted again."`
+	Left    int `json:"left" doc:"How many dead events there still are."`
+}
+
+// DeadEventsPurge is the answer to dead events that were removed.
+type DeadEventsPurge struct {
+	Purged int `json:"purged" doc:"How many were removed."`
+}

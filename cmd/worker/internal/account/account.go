@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -13,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 )
 
@@ -23,6 +25,8 @@ type commands struct {
 	asJSON   bool
 	charges  *quota.Charges
 	contacts contact.Rule
+
+	callbacks *callbacks.Registry
 }
 
 // Command returns the group "worker account".
@@ -44,6 +48,7 @@ func Command(p cli.Program) *cobra.Command {
 	group.AddCommand(
 		a.createCommand(), a.listCommand(), a.showCommand(), a.setCommand(),
 		a.addKeyCommand(), a.rotateKeyCommand(), a.removeKeyCommand(),
+		a.rotateSecretCommand(), a.eventsCommand(),
 		a.ableCommand("disable", true, "Reject an account's keys; messages it has submitted are still sent."),
 		a.ableCommand("enable", false, "Accept an account's keys again."),
 	)
@@ -68,6 +73,9 @@ func (a *commands) command(
 					return fmt.Errorf("opening the charges: %w", err)
 				}
 				a.contacts = contact.Rule{AllowInternal: c.AllowInternalWebhooks}
+				if a.callbacks, err = openCallbacks(client, c); err != nil {
+					return err
+				}
 				return do(ctx, accounts, cmd.Flags(), args)
 			}))
 		},
@@ -123,6 +131,7 @@ func (a *commands) createCommand() *cobra.Command {
 
 func (a *commands) setCommand() *cobra.Command {
 	var f accountFlags
+	var eventsURL string
 	set := a.command("set NAME", "Change an account as the flags say, and show it.", cli.Argument("NAME"),
 		func(ctx context.Context, directory *accounts.Accounts, flags *pflag.FlagSet, args []string) error {
 			var change accounts.Change
@@ -138,8 +147,8 @@ func (a *commands) setCommand() *cobra.Command {
 					*field.into, given = field.value, true
 				}
 			}
-			if !given {
-				return &cli.UsageError{Detail: "say what to change: --tier, --contact, --time-zone or --report-at; '' takes one away"}
+			if !given && !flags.Changed("events") {
+				return &cli.UsageError{Detail: "say what to change: --tier, --contact, --time-zone, --report-at or --events; '' takes one away"}
 			}
 			if err := a.contacts.Check("contact", f.contact); err != nil {
 				return fmt.Errorf("changing the account: %w", err)
@@ -148,10 +157,22 @@ func (a *commands) setCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("changing the account: %w", err)
 			}
-			return a.printAccount(account)
+			if !flags.Changed("events") {
+				return a.printAccount(account)
+			}
+			secret, err := a.setEvents(ctx, account.Name, eventsURL)
+			if err != nil {
+				return err
+			}
+			if account, _, err = directory.Get(ctx, account.Name); err != nil {
+				return fmt.Errorf("looking at the account: %w", err)
+			}
+			return errors.Join(a.printAccount(account), a.tellSecret(account.Name, secret))
 		})
 	f.register(set.Flags())
-	set.Example = "  worker account set acme --tier business\n  worker account set acme --report-at ''"
+	set.Flags().StringVar(&eventsURL, "events", "", "`URL` that what becomes of its messages is posted to; none removes it")
+	set.Example = "  worker account set acme --tier business\n  worker account set acme --report-at ''\n" +
+		"  worker account set acme --events https://acme.example/events"
 	return set
 }
 

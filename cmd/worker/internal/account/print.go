@@ -85,7 +85,19 @@ func (a *commands) showCommand() *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("looking at the requests: %w", err)
 				}
-				return a.printWithUsage(account, balance, requests)
+				var callback *message.Callback
+				if account.EventsURL != "" {
+					registry, err := openCallbacks(client, c)
+					if err != nil {
+						return err
+					}
+					status, err := registry.Status(ctx, account.Name)
+					if err != nil {
+						return fmt.Errorf("looking at the callback: %w", err)
+					}
+					callback = &status
+				}
+				return a.printWithUsage(account, balance, requests, callback)
 			}))
 		},
 	}
@@ -96,13 +108,15 @@ type accountWithUsage struct {
 	message.Account
 
 	Usage message.AccountUsage `json:"usage"`
+	// Callback is nil if the account has none.
+	Callback *message.Callback `json:"callback,omitempty"`
 }
 
-func (a *commands) printWithUsage(account accounts.Account, b quota.Balance, requests *message.RequestsUsage) error {
+func (a *commands) printWithUsage(account accounts.Account, b quota.Balance, requests *message.RequestsUsage, callback *message.Callback) error {
 	if a.asJSON {
 		usage := submit.AccountUsageOf(account, b)
 		usage.Requests = requests
-		return a.PrintJSON(accountWithUsage{api.AccountOf(account), usage})
+		return a.PrintJSON(accountWithUsage{api.AccountOf(account), usage, callback})
 	}
 	zone, err := account.LocationAt(b.Now)
 	if err != nil {
@@ -126,6 +140,9 @@ func (a *commands) printWithUsage(account accounts.Account, b quota.Balance, req
 				of.kind, of.Used, of.Remaining, of.Limit, cli.FormatTime(of.Until.Time, zone))
 		}
 	}
+	if callback != nil {
+		used.WriteString(callbackText(*callback))
+	}
 	return a.Print(accountText(account) + used.String())
 }
 
@@ -143,9 +160,9 @@ func accountText(account accounts.Account) string {
 	if !account.ZoneFrom.IsZero() {
 		zone += fmt.Sprintf(" from %s, before that %s", cli.FormatTime(account.ZoneFrom, time.UTC), cmp.Or(account.FormerZone, "UTC"))
 	}
-	fmt.Fprintf(&s, "name: %s\ntier: %s\ncontact: %s\ntime_zone: %s\nreport_at: %s\nstate: %s\ncreated_at: %s\n",
+	fmt.Fprintf(&s, "name: %s\ntier: %s\ncontact: %s\ntime_zone: %s\nreport_at: %s\nevents_url: %s\nstate: %s\ncreated_at: %s\n",
 		account.Name, cmp.Or(account.Tier, "none"), cmp.Or(account.Contact, "none"), zone,
-		cmp.Or(account.ReportAt, "never"), stateOf(account), cli.FormatTime(account.CreatedAt, time.UTC))
+		cmp.Or(account.ReportAt, "never"), cmp.Or(account.EventsURL, "none"), stateOf(account), cli.FormatTime(account.CreatedAt, time.UTC))
 	if len(account.Keys) == 0 {
 		s.WriteString("keys: none\n")
 	} else {

@@ -1,0 +1,278 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+const (
+	eventsPath = "/v1/events"
+	// eventStream is the media type of server-sent events.
+	eventStream = "text/event-stream"
+	// lastEventID is the header with which a client resumes a stream.
+	lastEventID = "Last-Event-Id"
+
+	eventIDPattern = `[0-9]{1,20}-[0-9]{1,20}`
+	// fromOldest stands for the begin of what is kept, in place of an id.
+	fromOldest = "0"
+
+	heartbeatEvery = 15 * time.Second
+	listenEvery    = time.Hour
+	// eventsAtOnce is how many events are read and written at a time.
+	eventsAtOnce = 100
+	// rereadAfter is how long a stream waits after the store did not answer.
+	rereadAfter = time.Second
+)
+
+func (s *server) followEventsRoute() route {
+	all := responses[message.Events](s, "With follow=false a page of events in JSON. Otherwise server-sent events, for as long as the client "+
+		"stays: `id` is the event's id, `event` its type and `data` the CloudEvent in one line. An event `gap` says that events may be "+
+		"missing before the next one, as those after the id to resume from are not kept any more. A comment comes every "+
+		heartbeatEvery.String()+".")
+	all[strconv.Itoa(http.StatusOK)].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	return route{
+		Operation: huma.Operation{
+			OperationID: "followEvents", Method: http.MethodGet, Path: eventsPath, Tags: []string{"events"},
+			Summary: "Follow the events of an account",
+			Description: "What becomes of messages after they were accepted: delivered, postponed, dropped, failed, uncertain, moved, " +
+				"cancelled. A key with admin, and a request without a key, gets the events of all accounts, or those of the account that it " +
+				"names; any other key only those of its own. Events are written from two seconds after the first request on, and kept for " +
+				"a time that the operator sets, by default three days; asking again within it keeps them being written.\n\n" +
+				"Send the id of the last event in the header `Last-Event-ID`, as browsers do, or as `after`, which comes first, and the stream goes on behind it. Each event " +
+				"is delivered at least once, those of a message in the order of its changes.",
+			Parameters: []*huma.Param{
+				ofAccount("The account; by default the key's own, and for a key with admin all. Another one needs the scope admin."),
+				{
+					Name: "after", In: "query", Example: "1795305600000-0",
+					Description: "The id of the event to go on behind; 0 for all that are kept. By default a stream begins with the events from now on, and a page with the oldest one kept.",
+					Schema:      &huma.Schema{Type: huma.TypeString, Pattern: whole(fromOldest + "|" + eventIDPattern)},
+				},
+				{
+					Name: "follow", In: "query", Description: "false answers with a page in JSON.",
+					Schema: &huma.Schema{Type: huma.TypeBoolean, Default: true},
+				},
+				countParameter("limit", "Events a page, with follow=false.", usualPage, events.MaxRead),
+			},
+			Responses: all,
+		},
+		scope: accounts.ScopeRead, handle: s.followEvents, streams: true, attended: true, follows: true,
+	}
+}
+
+// following is what a request for events asks for.
+type following struct {
+	log    string // the account, or keyspace.Everyone
+	after  string // the id to go on behind; "" for the default
+	follow bool
+	limit  int
+}
+
+func followingOf(r *http.Request) (following, error) {
+	q, err := web.ParseQuery(r.URL.RawQuery, []string{"account", "after", "follow", "limit"})
+	if err != nil {
+		return following{}, err
+	}
+	f := following{after: q["after"]}
+	if f.log, err = whoseEvents(r.Context(), q); err != nil {
+		return following{}, err
+	}
+	if _, named := q["account"]; !named && !callerOf(r.Context()).confined() {
+		f.log = keyspace.Everyone
+	}
+	f.follow = true
+	if _, given := q["follow"]; given {
+		if f.follow, err = q.Flag("follow"); err != nil {
+			return following{}, err
+		}
+	}
+	if f.limit, err = q.Count("limit", usualPage, events.MaxRead); err != nil {
+		return following{}, err
+	}
+	field := "after"
+	if _, given := q["after"]; !given {
+		f.after, field = r.Header.Get(lastEventID), "Last-Event-ID"
+	}
+	if _, _, ok := events.ParseID(f.after); !ok && f.after != "" && f.after != fromOldest {
+		return following{}, &fault.InvalidError{
+			Field: field, Value: f.after, Want: `the id of an event such as "1795305600000-0", or 0 for all that are kept`,
+		}
+	}
+	return f, nil
+}
+
+func (s *server) followEvents(w http.ResponseWriter, r *http.Request) {
+	f, err := followingOf(r)
+	if err == nil {
+		err = s.callbacks.Listen(r.Context(), f.log)
+	}
+	if err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	if !f.follow {
+		s.answerEvents(w, r, f)
+		return
+	}
+	feed := s.feeds.join(f.log)
+	defer s.feeds.leave(f.log)
+	at, err := s.startOf(r.Context(), f)
+	if err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	s.stream(w, r, f.log, at, feed)
+}
+
+// answerEvents answers with a page.
+func (s *server) answerEvents(w http.ResponseWriter, r *http.Request, f following) {
+	ctx, cancel := context.WithTimeout(r.Context(), s.limits.Timeout)
+	defer cancel()
+	_ = http.NewResponseController(w).SetWriteDeadline(s.now().Add(s.limits.Timeout + lastAnswerWithin))
+	if f.after == fromOldest {
+		f.after = ""
+	}
+	list, gap, err := s.callbacks.Log().ReadOn(ctx, f.log, f.after, f.limit)
+	if err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	page := message.Events{Events: callbacks.EventsOf(f.log, list), Gap: gap, Next: f.after}
+	if len(list) > 0 {
+		page.Next = list[len(list)-1].ID
+	}
+	web.Done(page).WriteUnlessKnown(w, r)
+}
+
+// position is how far a stream is.
+type position struct {
+	id    string // of the last event written, or the one to go on behind
+	check bool   // events behind it may be missing
+}
+
+// startOf returns where a stream begins.
+func (s *server) startOf(ctx context.Context, f following) (position, error) {
+	switch f.after {
+	case fromOldest:
+		return position{}, nil
+	case "":
+		latest, err := s.callbacks.Log().Latest(ctx, f.log)
+		return position{id: latest}, err
+	}
+	return position{id: f.after, check: true}, nil
+}
+
+// stream writes events until the client leaves or the server stops.
+func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at position, feed *feed) {
+	ctx := r.Context()
+	out := &eventWriter{w: w, control: http.NewResponseController(w), now: s.now, timeout: s.limits.Timeout}
+	heartbeat, listen, reread := time.NewTicker(heartbeatEvery), time.NewTicker(listenEvery), time.NewTimer(rereadAfter)
+	defer heartbeat.Stop()
+	defer listen.Stop()
+	defer reread.Stop()
+	_ = out.control.SetReadDeadline(time.Time{}) // only a client that leaves ends the request
+	out.begin(at.id)
+	for {
+		changed := feed.changes()
+		more, err := s.writeNext(ctx, out, log, &at)
+		if _, gone := errors.AsType[*answerError](err); gone {
+			return
+		}
+		if err != nil {
+			reread.Reset(rereadAfter) // the store is away: no change tells when it is back
+		} else if more && ctx.Err() == nil {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-reread.C:
+		case <-heartbeat.C:
+			if out.write([]byte(": still here\n\n")) != nil {
+				return
+			}
+		case <-listen.C:
+			_ = s.callbacks.Listen(ctx, log) // the next hour is early enough
+		case <-s.stopping:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// writeNext writes the next events. It reports whether there may be more.
+func (s *server) writeNext(ctx context.Context, out *eventWriter, log string, at *position) (more bool, err error) {
+	list, gap, err := s.callbacks.Log().ReadOn(ctx, log, at.id, eventsAtOnce)
+	if err != nil {
+		return false, err
+	}
+	var text bytes.Buffer
+	if gap && at.check {
+		text.WriteString("event: gap\ndata: {\"after\":\"" + at.id + "\"}\n\n")
+	}
+	for _, e := range list {
+		data, err := json.Marshal(callbacks.EventOf(log, e))
+		if err != nil {
+			return false, err //nolint:wrapcheck // never: it has only texts and times
+		}
+		text.WriteString("id: " + e.ID + "\nevent: " + message.EventPrefix + string(e.Type) + "\ndata: ")
+		text.Write(data)
+		text.WriteString("\n\n")
+		at.id = e.ID
+	}
+	// A reader that keeps up misses nothing. One that is behind may be overtaken.
+	at.check = len(list) == eventsAtOnce
+	if text.Len() == 0 {
+		return false, nil
+	}
+	return at.check, out.write(text.Bytes())
+}
+
+// eventWriter writes server-sent events, each within a timeout: a client that reads too slowly
+// is cut off, and resumes.
+type eventWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	now     func() time.Time
+	timeout time.Duration
+}
+
+// begin writes the headers and the id to resume from, which a client notes although it comes
+// without an event.
+func (o *eventWriter) begin(id string) {
+	h := o.w.Header()
+	h.Set("Content-Type", eventStream)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Accel-Buffering", "no") // for proxies that collect answers
+	o.w.WriteHeader(http.StatusOK)
+	if id == "" {
+		id = fromOldest
+	}
+	_ = o.write([]byte("retry: 1000\nid: " + id + "\n\n")) // the next write fails too
+}
+
+func (o *eventWriter) write(text []byte) error {
+	_ = o.control.SetWriteDeadline(o.now().Add(o.timeout))
+	if _, err := o.w.Write(text); err != nil {
+		return &answerError{err}
+	}
+	if err := o.control.Flush(); err != nil {
+		return &answerError{err}
+	}
+	return nil
+}

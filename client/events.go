@@ -1,0 +1,194 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// Event is what became of a message, as a CloudEvent.
+type Event = message.Event
+
+// EventsRequest selects events.
+type EventsRequest struct {
+	// Account is the account; "" is that of the key, and for a key with admin all of them.
+	Account string
+	// After is the id of the event to go on behind; "0" begins with the oldest one kept. ""
+	// is the same for Events; FollowEvents then begins with the events from now on.
+	After    string
+	PageSize int // of Events: as in PageRequest
+}
+
+// ErrEventsMissing is yielded by Events and FollowEvents, with a zero Event, where events may
+// be missing: those after the id to go on behind are not kept any more. The events after it
+// follow.
+var ErrEventsMissing = errors.New("events may be missing here: the one to go on behind is not kept any more")
+
+const (
+	eventsPath = "/v1/events"
+	// typeEvents is the media type of server-sent events.
+	typeEvents = "text/event-stream"
+	// heartbeat is more than the time between two comments of a stream: a connection without
+	// any for that long is dead.
+	heartbeat = 40 * time.Second
+)
+
+func (r EventsRequest) query() url.Values { return values("account", r.Account, "after", r.After) }
+
+// Events yields the events that are kept, the oldest first, and ends with the last one. Other
+// errors than ErrEventsMissing are the last thing that it yields.
+func (c *Client) Events(ctx context.Context, r EventsRequest) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		what := call{doing: "listing events", method: http.MethodGet, path: eventsPath, query: r.query()}
+		what.query.Set("follow", "false")
+		if r.PageSize != 0 {
+			what.query.Set("limit", count(r.PageSize))
+		}
+		for {
+			var page message.Events
+			if err := c.do(ctx, what, &page); err != nil {
+				yield(Event{}, err)
+				return
+			}
+			if page.Gap && !yield(Event{}, ErrEventsMissing) {
+				return
+			}
+			for _, e := range page.Events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if len(page.Events) == 0 || page.Next == what.query.Get("after") {
+				return
+			}
+			what.query.Set("after", page.Next)
+		}
+	}
+}
+
+// FollowEvents yields events as they happen, until ctx ends or the caller leaves the loop. It
+// goes on behind the last event after a connection broke, however often, and yields each event
+// at least once. Other errors than ErrEventsMissing are the last thing that it yields: it gives
+// up only what no other try would change, and when ctx ends.
+func (c *Client) FollowEvents(ctx context.Context, r EventsRequest) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		f := &follower{client: c, request: r, yield: yield}
+		for failures := 1; ; failures++ {
+			progressed, failed := f.stream(ctx)
+			if f.left {
+				return
+			}
+			if progressed {
+				failures = 1
+			}
+			if failed != nil && !failed.again {
+				yield(Event{}, fmt.Errorf("following events: %w", failed.err))
+				return
+			}
+			wait := backoff(failures)
+			if failed != nil {
+				wait = max(wait, failed.after)
+			}
+			timer := time.NewTimer(wait)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+				yield(Event{}, fmt.Errorf("following events: %w", ctx.Err()))
+				return
+			}
+		}
+	}
+}
+
+// follower follows events over several connections.
+type follower struct {
+	client  *Client
+	request EventsRequest
+	yield   func(Event, error) bool
+	left    bool // the caller has left the loop
+}
+
+// stream reads one connection to its end. progressed reports whether the API answered.
+func (f *follower) stream(ctx context.Context) (progressed bool, failed *failure) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	patience := time.AfterFunc(f.client.timeout, func() { cancel(errStalled) })
+	defer patience.Stop()
+	path := eventsPath
+	if query := f.request.query(); len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	response, failed := f.client.send(ctx, http.MethodGet, path, http.Header{}, http.NoBody)
+	if failed != nil {
+		return false, failed
+	}
+	defer response.Body.Close()
+	if !is(response, typeEvents) {
+		return false, undocumented(response, "it is not "+typeEvents, nil)
+	}
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(make([]byte, 0, 4<<10), mostProblem)
+	var id, kind string
+	var data []byte
+	for lines.Scan() {
+		patience.Reset(max(heartbeat, f.client.timeout))
+		field, value, _ := bytes.Cut(lines.Bytes(), []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(field) {
+		case "id":
+			id = string(value)
+		case "event":
+			kind = string(value)
+		case "data":
+			data = append(data[:0], value...)
+		case "":
+			if len(lines.Bytes()) > 0 { // a comment
+				continue
+			}
+			patience.Stop() // while the caller works
+			if failed := f.dispatch(response, id, kind, data); failed != nil || f.left {
+				return true, failed
+			}
+			patience.Reset(max(heartbeat, f.client.timeout))
+			kind, data = "", data[:0]
+		}
+	}
+	err := lines.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		return true, undocumented(response, fmt.Sprintf("a line has more than %d bytes", mostProblem), nil)
+	}
+	if err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return true, f.client.unreachable(ctx, err)
+}
+
+// dispatch yields an event, and notes where to go on.
+func (f *follower) dispatch(response *http.Response, id, kind string, data []byte) *failure {
+	switch {
+	case len(data) == 0:
+	case kind == "gap":
+		f.left = !f.yield(Event{}, ErrEventsMissing)
+	default:
+		var e Event
+		if err := json.Unmarshal(data, &e); err != nil {
+			return undocumented(response, "an event does not have the documented form", err)
+		}
+		f.left = !f.yield(e, nil)
+	}
+	if id != "" {
+		f.request.After = id
+	}
+	return nil
+}
