@@ -94,6 +94,90 @@ class Operations(Caller):
         answer: api.Account = self._value(request, cancel)
         return answer
 
+    def remove_callback(
+        self,
+        account: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Account:
+        """Post an account's events no longer.
+
+        Removes the URL and its secret. Dead events stay.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            f"/v1/accounts/{segment('account', account)}/callback",
+        )
+        answer: api.Account = self._value(request, cancel)
+        return answer
+
+    def get_callback(
+        self,
+        account: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Callback:
+        """Get where an account's events are posted, and how far that is.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            f"/v1/accounts/{segment('account', account)}/callback",
+        )
+        answer: api.Callback = self._value(request, cancel)
+        return answer
+
+    def set_callback(
+        self,
+        account: str,
+        body: api.CallbackDraft,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Callback:
+        """Set where an account's events are posted.
+
+        Workers post what becomes of the account's messages to the URL, in signed batches of
+        CloudEvents: see the webhook `events`. The first one begins with the events from now
+        on; another URL goes on where the former one was. The answer to the request that
+        makes the secret has it.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "PUT",
+            f"/v1/accounts/{segment('account', account)}/callback",
+            body=body,
+        )
+        answer: api.Callback = self._value(request, cancel)
+        return answer
+
+    def rotate_callback_secret(
+        self,
+        account: str,
+        body: api.SecretRotation,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Callback:
+        """Replace the secret of a callback by a new one.
+
+        For the overlap both secrets sign, so that there is time to install the new one:
+        `webhook-signature` has two signatures then. Each request makes a secret, repeated
+        ones too.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            f"/v1/accounts/{segment('account', account)}/callback/rotate",
+            body=body,
+            once=True,
+        )
+        answer: api.Callback = self._value(request, cancel)
+        return answer
+
     def add_account_key(
         self,
         account: str,
@@ -181,6 +265,73 @@ class Operations(Caller):
             f"/v1/accounts/{segment('account', account)}/usage",
         )
         answer: api.AccountUsage = self._value(request, cancel)
+        return answer
+
+    def purge_dead_events(
+        self,
+        *,
+        account: str | None = None,
+        id: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.DeadEventsPurge:
+        """Remove dead events.
+
+        Removes the one with the id, or else all of the account.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "DELETE",
+            "/v1/dead-events",
+            query={"account": account, "id": id},
+        )
+        answer: api.DeadEventsPurge = self._value(request, cancel)
+        return answer
+
+    def list_dead_events(
+        self,
+        *,
+        account: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.DeadEvents, api.DeadEvent]:
+        """List the dead events of an account.
+
+        Those that its callback did not accept for too long, the oldest first.
+
+        Requires the scope read.
+        """
+        request = Request(
+            "GET",
+            "/v1/dead-events",
+            query={"account": account, "limit": limit, "cursor": cursor},
+        )
+        return self._pages(request, "dead_events", cancel)
+
+    def retry_dead_events(
+        self,
+        *,
+        account: str | None = None,
+        id: str | None = None,
+        limit: int | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.DeadEventsRetry:
+        """Post dead events again.
+
+        Appends dead events to the events of the account, under new ids: the one with the id,
+        or else the oldest ones. So those who follow the account's events see them again,
+        too. `left` says how many dead events there still are.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "POST",
+            "/v1/dead-events/retry",
+            query={"account": account, "id": id, "limit": limit},
+            once=True,
+        )
+        answer: api.DeadEventsRetry = self._value(request, cancel)
         return answer
 
     def list_dead_letters(
@@ -286,6 +437,41 @@ class Operations(Caller):
         answer: api.EventLimits = self._value(request, cancel)
         return answer
 
+    def find_messages(
+        self,
+        *,
+        campaign: str | None = None,
+        category: str | None = None,
+        status: Literal["scheduled", "postponed", "moved", "sending", "delivered", "dropped", "failed", "uncertain", "cancelled"] | None = None,
+        from_: str | datetime | None = None,
+        until: str | datetime | None = None,
+        user: str | None = None,
+        user_prefix: str | None = None,
+        account: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.Messages, api.Listed]:
+        """List messages of all users.
+
+        Those to which all the given parameters apply, in no particular order. A key without
+        the scope admin finds only the messages of its account. Pages stay right while
+        messages are submitted, moved, sent and cancelled: a message that is known from the
+        first page to the last is listed once. A page looks at about 20,000 messages, so that
+        it may be short, or empty though more follow: go on until there is no next_cursor.
+        Give the same parameters with a cursor. With the setting index: false the answer is
+        index_off. Messages that were accepted while it was false are not found. A campaign
+        is listed all the same.
+
+        Requires the scope read.
+        """
+        request = Request(
+            "GET",
+            "/v1/messages",
+            query={"campaign": campaign, "category": category, "status": status, "from": from_, "until": until, "user": user, "user_prefix": user_prefix, "account": account, "limit": limit, "cursor": cursor},
+        )
+        return self._pages(request, "messages", cancel)
+
     def submit_message(
         self,
         body: api.Draft,
@@ -334,6 +520,32 @@ class Operations(Caller):
         )
         answer: api.Outcome = self._value(request, cancel)
         return answer
+
+    def find_message(
+        self,
+        id: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.Found, api.Status]:
+        """Find messages by their id, whoever the users are.
+
+        Ids are unique for each user: if several users have the id, all are listed, in no
+        particular order. A key without the scope admin finds only the messages of its
+        account. A key with the scope admin sees title, body and data of other accounts'
+        messages only with the scope content. Each such look is logged. With the setting
+        index: false the answer is index_off. Messages that were accepted while it was false
+        are not found.
+
+        Requires the scope read.
+        """
+        request = Request(
+            "GET",
+            f"/v1/messages/{segment('id', id)}",
+            query={"limit": limit, "cursor": cursor},
+        )
+        return self._pages(request, "messages", cancel)
 
     def clear_pace(
         self,

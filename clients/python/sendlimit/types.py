@@ -18,6 +18,8 @@ class Account(TypedDict):
     """When it was created."""
     disabled: NotRequired[bool]
     """Whether its keys are refused. What it has submitted is still sent."""
+    events_url: NotRequired[str]
+    """Where its events are posted; absent for nowhere."""
     former_time_zone: NotRequired[str]
     """The time zone before the last change, which counts until time_zone_from."""
     keys: list[Key]
@@ -82,6 +84,48 @@ class Accounts(TypedDict):
     """By name."""
     next_cursor: NotRequired[str]
     """The cursor of the next page; absent if there are no more. The next page may be empty."""
+
+
+class Callback(TypedDict):
+    account: str
+    """The account's name."""
+    attempts: NotRequired[int]
+    """Requests that failed since the last success."""
+    dead: int
+    """Dead events: those that the callback did not accept for too long."""
+    failing_since: NotRequired[str]
+    """Since when requests fail; absent if the last one succeeded."""
+    last_failure: NotRequired[str]
+    """Why that one failed, such as unavailable, timeout, rejected, gone, or misaddressed for an
+    internal address.
+    """
+    last_failure_at: NotRequired[str]
+    """When a request last failed; absent for never."""
+    last_success_at: NotRequired[str]
+    """When a request last succeeded; absent for never."""
+    lost: NotRequired[int]
+    """Events that were removed before they were posted, as too many waited or they were too
+    old.
+    """
+    next_try_at: NotRequired[str]
+    """When the next request is made; absent unless requests fail."""
+    secret: NotRequired[str]
+    """The secret that signs, which is shown only once: in the answer to the request that made
+    it.
+    """
+    url: str
+    """Where its events are posted."""
+    waiting: int
+    """Events that are not posted yet."""
+
+
+class CallbackDraft(TypedDict):
+    secret: NotRequired[str | None]
+    """The secret that signs: whsec_ and 24 to 64 bytes in base64. By default the present one
+    stays, and the first one is made.
+    """
+    url: str
+    """An https URL with a host, without user, password and fragment."""
 
 
 class Category(TypedDict):
@@ -180,11 +224,13 @@ class Code(StrEnum):
 
     ALREADY_EXISTS = "already_exists"
     BLOCKED = "blocked"
+    CAMPAIGN_RUNNING = "campaign_running"
     CROSS_ORIGIN = "cross_origin"
     EXPIRED = "expired"
     FORBIDDEN = "forbidden"
     ID_REUSED = "id_reused"
     IN_PAST = "in_past"
+    INDEX_OFF = "index_off"
     INTERNAL = "internal"
     INVALID_FIELD = "invalid_field"
     METHOD_NOT_ALLOWED = "method_not_allowed"
@@ -213,6 +259,36 @@ class Conflict(TypedDict):
     """The message's id; absent if it belongs to another account."""
     send_at: str
     """The send time."""
+
+
+class DeadEvent(TypedDict):
+    dead_at: str
+    """When it was given up."""
+    event: Event
+    """The event."""
+    id: str
+    """Its id among the dead events."""
+    reason: str
+    """Why the last request failed."""
+
+
+class DeadEvents(TypedDict):
+    dead_events: list[DeadEvent]
+    """The oldest first."""
+    next_cursor: NotRequired[str]
+    """The cursor of the next page; absent if there are no more. The next page may be empty."""
+
+
+class DeadEventsPurge(TypedDict):
+    purged: int
+    """How many were removed."""
+
+
+class DeadEventsRetry(TypedDict):
+    left: int
+    """How many dead events there still are."""
+    retried: int
+    """How many are posted again."""
 
 
 class DeadLetters(TypedDict):
@@ -306,6 +382,52 @@ class EffectiveRules(TypedDict):
     """The version of the policy."""
 
 
+class Event(TypedDict):
+    data: EventData
+    """The message."""
+    datacontenttype: str
+    """application/json"""
+    id: str
+    """The event's id, unique in its source. Later events have greater ones."""
+    source: str
+    """The stream that it is from: /v1/accounts/acme/events, or /v1/events for those of all
+    accounts.
+    """
+    specversion: str
+    """1.0, the version of CloudEvents."""
+    subject: str
+    """The message's id."""
+    time: str
+    """When it happened."""
+    type: str
+    """sendlimit.message. and what happened: delivered, postponed, dropped, failed, uncertain,
+    moved or cancelled.
+    """
+
+
+class EventData(TypedDict):
+    account: NotRequired[str]
+    """The account that was charged for the message; absent without accounts."""
+    attempt: NotRequired[int]
+    """The number of delivery attempts."""
+    campaign: NotRequired[str]
+    """Its campaign."""
+    former_send_at: NotRequired[str]
+    """The send time before; only if the message was moved or postponed."""
+    id: str
+    """The message's id."""
+    metadata: NotRequired[dict[str, str]]
+    """Its metadata."""
+    provider_id: NotRequired[str]
+    """The provider's id of the message."""
+    reason: NotRequired[str]
+    """Why the message was dropped, given up or postponed."""
+    send_at: NotRequired[str]
+    """The present or last send time."""
+    user: str
+    """The user's name."""
+
+
 class EventLimits(TypedDict):
     alert_at: NotRequired[list[int]]
     """Percents of the limit of the longest period that alert; absent if there are no alerts."""
@@ -361,11 +483,27 @@ class EventLimitsRemoval(TypedDict):
     """
 
 
+class Events(TypedDict):
+    events: list[Event]
+    """The oldest first."""
+    gap: NotRequired[bool]
+    """The event to read after is kept no more, so events after it may be missing."""
+    next: NotRequired[str]
+    """The id to read on after; absent if there is no event at all."""
+
+
 class ExemptCategory(TypedDict):
     category: str
     """The category's name."""
     counts: bool
     """Whether its messages count in the policy's rules."""
+
+
+class Found(TypedDict):
+    messages: list[Status]
+    """One for each user that has the id, in no particular order."""
+    next_cursor: NotRequired[str]
+    """The cursor of the next page; absent if there are no more. The next page may be empty."""
 
 
 class FreeTime(TypedDict):
@@ -472,7 +610,7 @@ class ListedUser(TypedDict):
 
 class Messages(TypedDict):
     messages: list[Listed]
-    """By send time, then id."""
+    """Those of one user by send time, then id; those of all users in no particular order."""
     next_cursor: NotRequired[str]
     """The cursor of the next page; absent if there are no more. The next page may be empty."""
 
@@ -1057,6 +1195,13 @@ class RuleUsage(_RuleUsage):
     """How many messages are in the window."""
     window_seconds: NotRequired[int]
     """The length of a sliding rule's window."""
+
+
+class SecretRotation(TypedDict):
+    overlap: NotRequired[str | None]
+    """How long the old secret signs too, such as 1h or 7d: by default 1d, at most 366d. 0 ends
+    it at once.
+    """
 
 
 class SettingsDraft(TypedDict):

@@ -49,6 +49,53 @@ export abstract class Operations extends Caller {
   }
 
   /**
+   * Post an account's events no longer.
+   *
+   * Removes the URL and its secret. Dead events stay.
+   *
+   * Requires the scope admin.
+   */
+  removeCallback(account: string, options: CallOptions = {}): Promise<api.Account> {
+    return this.value({ method: "DELETE", path: `/v1/accounts/${segment("account", account)}/callback` }, options);
+  }
+
+  /**
+   * Get where an account's events are posted, and how far that is.
+   *
+   * Requires the scope admin.
+   */
+  getCallback(account: string, options: CallOptions = {}): Promise<api.Callback> {
+    return this.value({ method: "GET", path: `/v1/accounts/${segment("account", account)}/callback` }, options);
+  }
+
+  /**
+   * Set where an account's events are posted.
+   *
+   * Workers post what becomes of the account's messages to the URL, in signed batches of
+   * CloudEvents: see the webhook `events`. The first one begins with the events from now on;
+   * another URL goes on where the former one was. The answer to the request that makes the
+   * secret has it.
+   *
+   * Requires the scope admin.
+   */
+  setCallback(account: string, body: api.CallbackDraft, options: CallOptions = {}): Promise<api.Callback> {
+    return this.value({ method: "PUT", path: `/v1/accounts/${segment("account", account)}/callback`, body }, options);
+  }
+
+  /**
+   * Replace the secret of a callback by a new one.
+   *
+   * For the overlap both secrets sign, so that there is time to install the new one:
+   * `webhook-signature` has two signatures then. Each request makes a secret, repeated ones
+   * too.
+   *
+   * Requires the scope admin.
+   */
+  rotateCallbackSecret(account: string, body: api.SecretRotation, options: CallOptions = {}): Promise<api.Callback> {
+    return this.value({ method: "POST", path: `/v1/accounts/${segment("account", account)}/callback/rotate`, body, once: true }, options);
+  }
+
+  /**
    * Add an API key to an account.
    *
    * The other keys stay valid. rotateAccountKey replaces one. Each request makes a key,
@@ -95,6 +142,41 @@ export abstract class Operations extends Caller {
    */
   getAccountUsage(account: string, options: CallOptions = {}): Promise<api.AccountUsage> {
     return this.value({ method: "GET", path: `/v1/accounts/${segment("account", account)}/usage` }, options);
+  }
+
+  /**
+   * Remove dead events.
+   *
+   * Removes the one with the id, or else all of the account.
+   *
+   * Requires the scope submit.
+   */
+  purgeDeadEvents(query: api.PurgeDeadEventsQuery = {}, options: CallOptions = {}): Promise<api.DeadEventsPurge> {
+    return this.value({ method: "DELETE", path: `/v1/dead-events`, query: { ...query } }, options);
+  }
+
+  /**
+   * List the dead events of an account.
+   *
+   * Those that its callback did not accept for too long, the oldest first.
+   *
+   * Requires the scope read.
+   */
+  listDeadEvents(query: api.ListDeadEventsQuery = {}, options: CallOptions = {}): Pages<api.DeadEvents, api.DeadEvent> {
+    return this.pages({ method: "GET", path: `/v1/dead-events`, query: { ...query }, member: "dead_events" }, options);
+  }
+
+  /**
+   * Post dead events again.
+   *
+   * Appends dead events to the events of the account, under new ids: the one with the id, or
+   * else the oldest ones. So those who follow the account's events see them again, too. `left`
+   * says how many dead events there still are.
+   *
+   * Requires the scope submit.
+   */
+  retryDeadEvents(query: api.RetryDeadEventsQuery = {}, options: CallOptions = {}): Promise<api.DeadEventsRetry> {
+    return this.value({ method: "POST", path: `/v1/dead-events/retry`, query: { ...query }, once: true }, options);
   }
 
   /**
@@ -156,6 +238,23 @@ export abstract class Operations extends Caller {
   }
 
   /**
+   * List messages of all users.
+   *
+   * Those to which all the given parameters apply, in no particular order. A key without the
+   * scope admin finds only the messages of its account. Pages stay right while messages are
+   * submitted, moved, sent and cancelled: a message that is known from the first page to the
+   * last is listed once. A page looks at about 20,000 messages, so that it may be short, or
+   * empty though more follow: go on until there is no next_cursor. Give the same parameters
+   * with a cursor. With the setting index: false the answer is index_off. Messages that were
+   * accepted while it was false are not found. A campaign is listed all the same.
+   *
+   * Requires the scope read.
+   */
+  findMessages(query: api.FindMessagesQuery = {}, options: CallOptions = {}): Pages<api.Messages, api.Listed> {
+    return this.pages({ method: "GET", path: `/v1/messages`, query: { ...query }, member: "messages" }, options);
+  }
+
+  /**
    * Submit a message.
    *
    * Accepts a message if its send time is free under the user's rules. An accepted message is
@@ -178,6 +277,21 @@ export abstract class Operations extends Caller {
    */
   checkMessage(body: api.Draft, options: SubmitOptions = {}): Promise<api.Outcome> {
     return this.value({ method: "POST", path: `/v1/messages/dry-run`, body, keyed: true }, options);
+  }
+
+  /**
+   * Find messages by their id, whoever the users are.
+   *
+   * Ids are unique for each user: if several users have the id, all are listed, in no
+   * particular order. A key without the scope admin finds only the messages of its account. A
+   * key with the scope admin sees title, body and data of other accounts' messages only with
+   * the scope content. Each such look is logged. With the setting index: false the answer is
+   * index_off. Messages that were accepted while it was false are not found.
+   *
+   * Requires the scope read.
+   */
+  findMessage(id: string, query: api.FindMessageQuery = {}, options: CallOptions = {}): Pages<api.Found, api.Status> {
+    return this.pages({ method: "GET", path: `/v1/messages/${segment("id", id)}`, query: { ...query }, member: "messages" }, options);
   }
 
   /**

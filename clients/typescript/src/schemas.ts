@@ -13,6 +13,8 @@ export interface components {
             created_at: string;
             /** @description Whether its keys are refused. What it has submitted is still sent. */
             disabled?: boolean;
+            /** @description Where its events are posted; absent for nowhere. */
+            events_url?: string;
             /** @description The time zone before the last change, which counts until time_zone_from. */
             former_time_zone?: string;
             /** @description Its API keys without the secrets, the oldest first. */
@@ -77,6 +79,62 @@ export interface components {
             accounts: components["schemas"]["Account"][];
             /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
             next_cursor?: string;
+        };
+        Callback: {
+            /** @description The account's name. */
+            account: string;
+            /**
+             * Format: int64
+             * @description Requests that failed since the last success.
+             */
+            attempts?: number;
+            /**
+             * Format: int64
+             * @description Dead events: those that the callback did not accept for too long.
+             */
+            dead: number;
+            /**
+             * Format: date-time
+             * @description Since when requests fail; absent if the last one succeeded.
+             */
+            failing_since?: string;
+            /** @description Why that one failed, such as unavailable, timeout, rejected, gone, or misaddressed for an internal address. */
+            last_failure?: string;
+            /**
+             * Format: date-time
+             * @description When a request last failed; absent for never.
+             */
+            last_failure_at?: string;
+            /**
+             * Format: date-time
+             * @description When a request last succeeded; absent for never.
+             */
+            last_success_at?: string;
+            /**
+             * Format: int64
+             * @description Events that were removed before they were posted, as too many waited or they were too old.
+             */
+            lost?: number;
+            /**
+             * Format: date-time
+             * @description When the next request is made; absent unless requests fail.
+             */
+            next_try_at?: string;
+            /** @description The secret that signs, which is shown only once: in the answer to the request that made it. */
+            secret?: string;
+            /** @description Where its events are posted. */
+            url: string;
+            /**
+             * Format: int64
+             * @description Events that are not posted yet.
+             */
+            waiting: number;
+        };
+        CallbackDraft: {
+            /** @description The secret that signs: whsec_ and 24 to 64 bytes in base64. By default the present one stays, and the first one is made. */
+            secret?: string | null;
+            /** @description An https URL with a host, without user, password and fragment. */
+            url: string;
         };
         Category: {
             /** @description Dates on which none of its messages are sent, in place of the policy's blackouts. */
@@ -162,7 +220,7 @@ export interface components {
             without_free_times?: boolean;
         };
         /** @description What is wrong. More may be added. */
-        Code: Open<"already_exists" | "blocked" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
+        Code: Open<"already_exists" | "blocked" | "campaign_running" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
         Conflict: {
             /** @description The message's id; absent if it belongs to another account. */
             id?: string;
@@ -171,6 +229,44 @@ export interface components {
              * @description The send time.
              */
             send_at: string;
+        };
+        DeadEvent: {
+            /**
+             * Format: date-time
+             * @description When it was given up.
+             */
+            dead_at: string;
+            /** @description The event. */
+            event: components["schemas"]["Event"];
+            /** @description Its id among the dead events. */
+            id: string;
+            /** @description Why the last request failed. */
+            reason: string;
+        };
+        DeadEvents: {
+            /** @description The oldest first. */
+            dead_events: components["schemas"]["DeadEvent"][];
+            /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
+            next_cursor?: string;
+        };
+        DeadEventsPurge: {
+            /**
+             * Format: int64
+             * @description How many were removed.
+             */
+            purged: number;
+        };
+        DeadEventsRetry: {
+            /**
+             * Format: int64
+             * @description How many dead events there still are.
+             */
+            left: number;
+            /**
+             * Format: int64
+             * @description How many are posted again.
+             */
+            retried: number;
         };
         DeadLetters: {
             /** @description By the time they ended, the oldest first. */
@@ -254,6 +350,60 @@ export interface components {
             /** @description How long to wait for messages that are being delivered, at most 10m. By default 1m. */
             wait?: string;
         };
+        Event: {
+            /** @description The message. */
+            data: components["schemas"]["EventData"];
+            /** @description application/json */
+            datacontenttype: string;
+            /** @description The event's id, unique in its source. Later events have greater ones. */
+            id: string;
+            /** @description The stream that it is from: /v1/accounts/acme/events, or /v1/events for those of all accounts. */
+            source: string;
+            /** @description 1.0, the version of CloudEvents. */
+            specversion: string;
+            /** @description The message's id. */
+            subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            time: string;
+            /** @description sendlimit.message. and what happened: delivered, postponed, dropped, failed, uncertain, moved or cancelled. */
+            type: string;
+        };
+        EventData: {
+            /** @description The account that was charged for the message; absent without accounts. */
+            account?: string;
+            /**
+             * Format: int64
+             * @description The number of delivery attempts.
+             */
+            attempt?: number;
+            /** @description Its campaign. */
+            campaign?: string;
+            /**
+             * Format: date-time
+             * @description The send time before; only if the message was moved or postponed.
+             */
+            former_send_at?: string;
+            /** @description The message's id. */
+            id: string;
+            /** @description Its metadata. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description The provider's id of the message. */
+            provider_id?: string;
+            /** @description Why the message was dropped, given up or postponed. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description The present or last send time.
+             */
+            send_at?: string;
+            /** @description The user's name. */
+            user: string;
+        };
         EventLimits: {
             /** @description Percents of the limit of the longest period that alert; absent if there are no alerts. */
             alert_at?: number[];
@@ -316,11 +466,69 @@ export interface components {
             /** @description removed */
             outcome: Open<"removed">;
         };
+        Events: {
+            /** @description The oldest first. */
+            events: components["schemas"]["Event"][];
+            /** @description The event to read after is kept no more, so events after it may be missing. */
+            gap?: boolean;
+            /** @description The id to read on after; absent if there is no event at all. */
+            next?: string;
+        };
         ExemptCategory: {
             /** @description The category's name. */
             category: string;
             /** @description Whether its messages count in the policy's rules. */
             counts: boolean;
+        };
+        /** @description The query of findMessage. */
+        FindMessageQuery: {
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description Messages a page. */
+            limit?: number;
+        };
+        /** @description The query of findMessages. */
+        FindMessagesQuery: {
+            /** @description Only those of this account. */
+            account?: string;
+            /** @description Only those of this campaign. */
+            campaign?: string;
+            /** @description Only those of this category. */
+            category?: string;
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description First send time. RFC 3339, or now; a + is written %2B. */
+            from?: string | Date;
+            /** @description Messages a page. */
+            limit?: number;
+            /**
+             * @description Only those with this status.
+             * @enum {string}
+             */
+            status?: "scheduled" | "postponed" | "moved" | "sending" | "delivered" | "dropped" | "failed" | "uncertain" | "cancelled";
+            /** @description Send time to stop before. RFC 3339, or now; a + is written %2B. */
+            until?: string | Date;
+            /** @description Only those to this user. */
+            user?: string;
+            /** @description Only those to users whose names begin so. Not with user. */
+            user_prefix?: string;
+        };
+        /** @description The query of followEvents. */
+        FollowEventsQuery: {
+            /** @description The account; by default the key's own, and for a key with admin all. Another one needs the scope admin. */
+            account?: string;
+            /** @description The id of the event to go on behind; 0 for all that are kept. By default a stream begins with the events from now on, and a page with the oldest one kept. */
+            after?: string;
+            /** @description false answers with a page in JSON. */
+            follow?: boolean;
+            /** @description Events a page, with follow=false. */
+            limit?: number;
+        };
+        Found: {
+            /** @description One for each user that has the id, in no particular order. */
+            messages: components["schemas"]["Status"][];
+            /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
+            next_cursor?: string;
         };
         FreeTime: {
             /**
@@ -419,6 +627,15 @@ export interface components {
             /** @description Accounts a page. */
             limit?: number;
         };
+        /** @description The query of listDeadEvents. */
+        ListDeadEventsQuery: {
+            /** @description The account; by default the key's own. Another one needs the scope admin. */
+            account?: string;
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description Dead events a page. */
+            limit?: number;
+        };
         /** @description The query of listDeadLetters. */
         ListDeadLettersQuery: {
             /** @description The next_cursor of the page before. */
@@ -514,7 +731,7 @@ export interface components {
             user: string;
         };
         Messages: {
-            /** @description By send time, then id. */
+            /** @description Those of one user by send time, then id; those of all users in no particular order. */
             messages: components["schemas"]["Listed"][];
             /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
             next_cursor?: string;
@@ -947,6 +1164,13 @@ export interface components {
             /** @description Every rule that the message would break, in the order of the policy. */
             violations?: components["schemas"]["Violation"][];
         };
+        /** @description The query of purgeDeadEvents. */
+        PurgeDeadEventsQuery: {
+            /** @description The account; by default the key's own. Another one needs the scope admin. */
+            account?: string;
+            /** @description The only dead event to remove, by its id among the dead events. */
+            id?: string;
+        };
         QuietHours: {
             /**
              * Format: date-time
@@ -1202,6 +1426,15 @@ export interface components {
             /** @description Those that submit. */
             submit: components["schemas"]["RequestUsage"];
         };
+        /** @description The query of retryDeadEvents. */
+        RetryDeadEventsQuery: {
+            /** @description The account; by default the key's own. Another one needs the scope admin. */
+            account?: string;
+            /** @description The only dead event to retry, by its id among the dead events. */
+            id?: string;
+            /** @description How many are retried at most. */
+            limit?: number;
+        };
         RuleUsage: {
             /** @description The category whose messages the rule counts; absent if it counts all messages. */
             category?: string;
@@ -1237,6 +1470,10 @@ export interface components {
              * @description The length of a sliding rule's window.
              */
             window_seconds?: number;
+        };
+        SecretRotation: {
+            /** @description How long the old secret signs too, such as 1h or 7d: by default 1d, at most 366d. 0 ends it at once. */
+            overlap?: string | null;
         };
         SettingsDraft: {
             /** @description Whether no more messages are accepted for the user. Accepted ones are still sent. */
@@ -1721,6 +1958,8 @@ export type AccountDraft = components['schemas']['AccountDraft'];
 export type AccountPatch = components['schemas']['AccountPatch'];
 export type AccountUsage = components['schemas']['AccountUsage'];
 export type Accounts = components['schemas']['Accounts'];
+export type Callback = components['schemas']['Callback'];
+export type CallbackDraft = components['schemas']['CallbackDraft'];
 export type Category = components['schemas']['Category'];
 export type CategoryDocument = components['schemas']['CategoryDocument'];
 export type CategoryQuiet = components['schemas']['CategoryQuiet'];
@@ -1729,16 +1968,27 @@ export type ChangeDocument = components['schemas']['ChangeDocument'];
 export type CheckBatchQuery = components['schemas']['CheckBatchQuery'];
 export type Code = components['schemas']['Code'];
 export type Conflict = components['schemas']['Conflict'];
+export type DeadEvent = components['schemas']['DeadEvent'];
+export type DeadEvents = components['schemas']['DeadEvents'];
+export type DeadEventsPurge = components['schemas']['DeadEventsPurge'];
+export type DeadEventsRetry = components['schemas']['DeadEventsRetry'];
 export type DeadLetters = components['schemas']['DeadLetters'];
 export type Draft = components['schemas']['Draft'];
 export type EffectiveRule = components['schemas']['EffectiveRule'];
 export type EffectiveRules = components['schemas']['EffectiveRules'];
 export type EraseUserQuery = components['schemas']['EraseUserQuery'];
+export type Event = components['schemas']['Event'];
+export type EventData = components['schemas']['EventData'];
 export type EventLimits = components['schemas']['EventLimits'];
 export type EventLimitsDraft = components['schemas']['EventLimitsDraft'];
 export type EventLimitsList = components['schemas']['EventLimitsList'];
 export type EventLimitsRemoval = components['schemas']['EventLimitsRemoval'];
+export type Events = components['schemas']['Events'];
 export type ExemptCategory = components['schemas']['ExemptCategory'];
+export type FindMessageQuery = components['schemas']['FindMessageQuery'];
+export type FindMessagesQuery = components['schemas']['FindMessagesQuery'];
+export type FollowEventsQuery = components['schemas']['FollowEventsQuery'];
+export type Found = components['schemas']['Found'];
 export type FreeTime = components['schemas']['FreeTime'];
 export type FreeTimes = components['schemas']['FreeTimes'];
 export type GetDeadLetterQuery = components['schemas']['GetDeadLetterQuery'];
@@ -1749,6 +1999,7 @@ export type Key = components['schemas']['Key'];
 export type KeyDraft = components['schemas']['KeyDraft'];
 export type KeyRotation = components['schemas']['KeyRotation'];
 export type ListAccountsQuery = components['schemas']['ListAccountsQuery'];
+export type ListDeadEventsQuery = components['schemas']['ListDeadEventsQuery'];
 export type ListDeadLettersQuery = components['schemas']['ListDeadLettersQuery'];
 export type ListEventLimitsQuery = components['schemas']['ListEventLimitsQuery'];
 export type ListMessagesQuery = components['schemas']['ListMessagesQuery'];
@@ -1774,6 +2025,7 @@ export type PolicyRollback = components['schemas']['PolicyRollback'];
 export type PolicyVersion = components['schemas']['PolicyVersion'];
 export type PolicyVersions = components['schemas']['PolicyVersions'];
 export type Problem = components['schemas']['Problem'];
+export type PurgeDeadEventsQuery = components['schemas']['PurgeDeadEventsQuery'];
 export type QuietHours = components['schemas']['QuietHours'];
 export type QuotaUsage = components['schemas']['QuotaUsage'];
 export type RefitBaseline = components['schemas']['RefitBaseline'];
@@ -1783,7 +2035,9 @@ export type RefitSummary = components['schemas']['RefitSummary'];
 export type Report = components['schemas']['Report'];
 export type RequestUsage = components['schemas']['RequestUsage'];
 export type RequestsUsage = components['schemas']['RequestsUsage'];
+export type RetryDeadEventsQuery = components['schemas']['RetryDeadEventsQuery'];
 export type RuleUsage = components['schemas']['RuleUsage'];
+export type SecretRotation = components['schemas']['SecretRotation'];
 export type SettingsDraft = components['schemas']['SettingsDraft'];
 export type SettingsPatch = components['schemas']['SettingsPatch'];
 export type Stats = components['schemas']['Stats'];
