@@ -134,6 +134,10 @@ func (s script) counts(keys, args int) bool {
 		case p.open && (strings.HasPrefix(p.text, "for each hold its attempt") ||
 			strings.HasPrefix(p.text, "for each event its id")): // pairs, at least one
 			return args >= allowed+2 && (args-allowed)%2 == 0
+		case p.open && strings.HasPrefix(p.text, "the edit, "): // its four first ones, and pairs
+			return args >= allowed+4 && (args-allowed)%2 == 0
+		case p.open && strings.Contains(p.text, "an edit that is made together with the move"): // or none
+			return args == allowed || args >= allowed+4 && (args-allowed)%2 == 0
 		case p.open && strings.Contains(p.text, "further fields"): // pairs
 			return args >= allowed && (args-allowed)%2 == 0
 		case p.open: // pairs, of which three come first
@@ -239,6 +243,8 @@ func TestNoScriptRunsInASlotThatMoves(t *testing.T) {
 		"setting/policy_changing": "it has only one key, and writes before it removes",
 		"refit/refit_turn":        "it has only one key, and removes it last",
 		"message/look_turn":       "it has only one key, and writes once",
+		"event/listen":            "it has only one key, and writes before it removes",
+		"setting/campaign_pause":  "it has only one key, and writes once",
 	}
 	begins := regexp.MustCompile(`wrong number of keys or arguments'\)\s+end\s+`)
 	for _, s := range scripts(t) {

@@ -60,7 +60,7 @@ func TestPitfall43ATaskOfTheFirstVersion(t *testing.T) {
 
 		e, err := s.users().Erase(s.Context(), user, time.Minute, nil)
 		require.NoError(s, err)
-		require.Equal(s, userdata.Erasure{User: user, Messages: 1, Keys: 2}, e)
+		require.Equal(s, userdata.Erasure{User: user, Messages: 1, Keys: 2, Entries: 1}, e)
 	})
 }
 

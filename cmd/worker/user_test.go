@@ -73,7 +73,7 @@ func TestUserErase(t *testing.T) {
 	client, environ := storeOfAlice(t)
 	text, err := command(t, environ, "", "user", "erase", "alice", "--yes")
 	require.NoError(t, err)
-	require.Equal(t, "erased alice: 2 messages, 1 of them still to come, 3 keys and 0 entries of the store,"+
+	require.Equal(t, "erased alice: 2 messages, 1 of them still to come, 3 keys and 2 entries of the store,"+
 		" 1 task of the queue\n", text)
 	left, err := client.Keys(t.Context(), "*alice*").Result()
 	require.NoError(t, err)

@@ -13,18 +13,16 @@
 if #KEYS ~= 1 or #ARGV ~= 3 then
   return redis.error_reply('ERR event/listen.lua: wrong number of keys or arguments')
 end
---@include moving
-
 --@include clock
 local listeners, account, till = KEYS[1], ARGV[2], tonumber(ARGV[3])
 local known, over, latest = redis.call('HGETALL', listeners), {}, till
 for k = 1, #known, 2 do
   local ends = tonumber(known[k + 1])
   if known[k] == account then till = math.max(till, ends) end
-  if ends <= now then over[#over + 1] = known[k] end
+  if ends <= now and known[k] ~= account then over[#over + 1] = known[k] end
   latest = math.max(latest, ends)
 end
-if #over > 0 then redis.call('HDEL', listeners, unpack(over)) end
 redis.call('HSET', listeners, account, till)
+if #over > 0 then redis.call('HDEL', listeners, unpack(over)) end
 redis.call('PEXPIREAT', listeners, latest)
 return {till}

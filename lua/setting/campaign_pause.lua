@@ -11,8 +11,6 @@
 if #KEYS ~= 1 or #ARGV ~= 3 then
   return redis.error_reply('ERR setting/campaign_pause.lua: wrong number of keys or arguments')
 end
---@include moving
-
 --@include clock
 local since = redis.call('HGET', KEYS[1], ARGV[2])
 if since then return {1, tonumber(since)} end

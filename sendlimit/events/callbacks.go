@@ -63,11 +63,20 @@ var ErrNoCallback = errors.New("the account has no state of a callback")
 // Begin makes the state of an account's callback, unless there is one. The callback gets the
 // events from now on; with kept, all that are kept.
 func (c *Callbacks) Begin(ctx context.Context, account string, kept bool) error {
-	const doing = "beginning a callback"
-	from := "new"
 	if kept {
-		from = "kept"
+		return c.begin(ctx, account, "kept")
 	}
+	return c.begin(ctx, account, "new")
+}
+
+// Replace makes the state of a new callback, also if there is one. A worker that does not know
+// yet that the former callback was removed may have made it.
+func (c *Callbacks) Replace(ctx context.Context, account string) error {
+	return c.begin(ctx, account, "anew")
+}
+
+func (c *Callbacks) begin(ctx context.Context, account, from string) error {
+	const doing = "beginning a callback"
 	answer, err := c.run(ctx, lua.CallbackBegin, doing, account, from, stateKept.Milliseconds())
 	if err != nil {
 		return err

@@ -75,7 +75,7 @@ func (m *mailbox) fill(t *rapid.T, messages int) {
 		m.messages[id] = &message{
 			id: id, state: pending, generations: []string{generation}, at: d.At, requested: d.RequestedAt,
 			shifted: d.Shifted, category: r.Record.Category, content: "text", expires: r.Record.ExpiresAt, lookAt: m.firstLook(d.At),
-			far: m.isFar(d.At),
+			far: m.isFar(d.At), accepted: moment(cut(m.now)), accept: d.At, print: r.Record.Category + "text",
 		}
 		at = d.At
 	}

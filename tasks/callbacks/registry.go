@@ -51,15 +51,20 @@ func (r *Registry) Set(ctx context.Context, account, url, secret string) (messag
 	if err := r.rule.Check(url); err != nil {
 		return message.Callback{}, err
 	}
-	if _, ok, err := r.accounts.Get(ctx, account); err != nil || !ok {
-		if err == nil {
-			err = fault.NoSuchAccount(account)
-		}
+	found, ok, err := r.accounts.Get(ctx, account)
+	if err == nil && !ok {
+		err = fault.NoSuchAccount(account)
+	}
+	if err != nil {
 		return message.Callback{}, err
 	}
 	// First, so that no event between is missed. What follows may fail: it is repeated by the
 	// caller, and the senders listen for every callback there is.
-	if err := r.callbacks.Begin(ctx, account, false); err != nil {
+	begin := func() error { return r.callbacks.Begin(ctx, account, false) }
+	if found.EventsURL == "" {
+		begin = func() error { return r.callbacks.Replace(ctx, account) }
+	}
+	if err := begin(); err != nil {
 		return message.Callback{}, err
 	}
 	_, made, err := r.accounts.SetEvents(ctx, account, url, secret)
