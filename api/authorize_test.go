@@ -69,6 +69,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	refused := []int{http.StatusUnauthorized, http.StatusForbidden}
 	for i, o := range operations() {
 		what, q := o.method+" "+o.path, o.request().from(fmt.Sprintf("192.0.2.%d", i))
+		q.target = strings.ReplaceAll(q.target, "?account=acme", "?account=own-"+strconv.Itoa(i)) // the key's own
 		nobody := r.send(q)
 		require.Equal(t, fault.CodeUnauthorized, r.problem(http.StatusUnauthorized, nobody).Code, what)
 		require.Equal(t, `Bearer realm="sendlimit"`, nobody.header.Get("WWW-Authenticate"))

@@ -23,7 +23,7 @@ const (
 	metadataPattern = `[^\x00-\x1f\x7f-\x9f]+`
 	userPattern     = `[^\x00-\x1f\x7f-\x9f]+`
 	contactPattern  = `[hH][tT][tT][pP][sS]:[!-~]+|[!-~]+@[!-~]+`
-	callbackURL     = `https?://[!-~]+`
+	callbackURL     = `[hH][tT][tT][pP][sS]?://[!-~]+`
 	secretPattern   = `whsec_[A-Za-z0-9+/]+={0,2}`
 	zonePattern     = `[A-Za-z0-9._+/-]+`
 	durationPattern = `[0-9]+d|\+?([0-9.]+([nuµμm]?s|m|h))+`

@@ -54,6 +54,16 @@ func whoseDeadEvents(ctx context.Context, q web.Query) (string, error) {
 	return account, err
 }
 
+// deadEventOf returns the id of the only dead event that is meant; "" for all. An empty one is
+// refused: it would mean all.
+func deadEventOf(q web.Query) (string, error) {
+	id, given := q["id"]
+	if _, _, ok := events.ParseID(id); given && !ok {
+		return "", &fault.InvalidError{Field: "id", Value: id, Want: `the id of a dead event such as "1795305600000-0"`}
+	}
+	return id, nil
+}
+
 func (s *server) listDeadEventsRoute() route {
 	return route{
 		Operation: huma.Operation{
@@ -118,7 +128,11 @@ func (s *server) retryDeadEvents(r *http.Request, q web.Query) (web.Answer, erro
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return done(s.callbacks.RetryDead(r.Context(), account, q["id"], limit))
+	id, err := deadEventOf(q)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return done(s.callbacks.RetryDead(r.Context(), account, id, limit))
 }
 
 func (s *server) purgeDeadEventsRoute() route {
@@ -142,5 +156,9 @@ func (s *server) purgeDeadEvents(r *http.Request, q web.Query) (web.Answer, erro
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return done(s.callbacks.PurgeDead(r.Context(), account, q["id"]))
+	id, err := deadEventOf(q)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return done(s.callbacks.PurgeDead(r.Context(), account, id))
 }

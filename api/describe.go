@@ -28,6 +28,9 @@ func describe(schemas huma.Registry) {
 			if request {
 				bind(property, member, slices.Contains(schema.Required, member))
 			}
+			if entry, some := property.AdditionalProperties.(*huma.Schema); some && clearable(name, member) {
+				entry.Nullable = true // null removes the entry
+			}
 			addWords(property, name, member, request)
 		}
 	}

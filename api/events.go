@@ -104,10 +104,12 @@ func followingOf(r *http.Request) (following, error) {
 		return following{}, err
 	}
 	field := "after"
-	if _, given := q["after"]; !given {
+	_, given := q["after"]
+	if !given {
 		f.after, field = r.Header.Get(lastEventID), "Last-Event-ID"
+		given = f.after != ""
 	}
-	if _, _, ok := events.ParseID(f.after); !ok && f.after != "" && f.after != fromOldest {
+	if _, _, ok := events.ParseID(f.after); given && !ok && f.after != fromOldest {
 		return following{}, &fault.InvalidError{
 			Field: field, Value: f.after, Want: `the id of an event such as "1795305600000-0", or 0 for all that are kept`,
 		}

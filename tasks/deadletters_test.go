@@ -196,7 +196,7 @@ func TestDeadLettersAreListedInPages(t *testing.T) {
 		require.NoError(s, err)
 		require.Len(s, rest, 1)
 		last := s.status("c")
-		last.Content = message.Content{} // a list has no contents
+		last.Content, last.History = message.Content{}, nil // which a list does not have
 		require.Equal(s, last, rest[0])
 	})
 }

@@ -647,13 +647,13 @@ class Misfit(TypedDict):
 class MoveDraft(TypedDict):
     body: NotRequired[str | None]
     """The new body; null for none."""
-    data: NotRequired[dict[str, str] | None]
+    data: NotRequired[dict[str, str | None] | None]
     """Entries of data to set, or with null to remove; null instead of an object removes all."""
     expires_at: NotRequired[str | datetime | None]
     """RFC 3339, after the send time: a message that is still not sent then is dropped. null for
     a day after send_at.
     """
-    metadata: NotRequired[dict[str, str] | None]
+    metadata: NotRequired[dict[str, str | None] | None]
     """Entries of metadata to set, or with null to remove; null instead of an object removes
     all.
     """

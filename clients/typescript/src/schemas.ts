@@ -769,13 +769,13 @@ export interface components {
             body?: string | null;
             /** @description Entries of data to set, or with null to remove; null instead of an object removes all. */
             data?: {
-                [key: string]: string;
+                [key: string]: string | null;
             } | null;
             /** @description RFC 3339, after the send time: a message that is still not sent then is dropped. null for a day after send_at. */
             expires_at?: string | Date | null;
             /** @description Entries of metadata to set, or with null to remove; null instead of an object removes all. */
             metadata?: {
-                [key: string]: string;
+                [key: string]: string | null;
             } | null;
             /**
              * @description What to do if the new time is not free: refuse, so the message keeps the old one, or shift it to the next free time. By default refuse.

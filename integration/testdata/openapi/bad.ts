@@ -35,8 +35,8 @@ export async function wrong(): Promise<void> {
   await client.POST("/v1/messages/dry-run", { body: {} });
   // @ts-expect-error There is no id in the path.
   await client.GET("/v1/users/{user}/messages/{id}", { params: { path: user } });
-  // @ts-expect-error There is no new time.
-  await client.PATCH("/v1/users/{user}/messages/{id}", { params: { path }, body: {} });
+  // @ts-expect-error The new time is a number.
+  await client.PATCH("/v1/users/{user}/messages/{id}", { params: { path }, body: { send_at: 17 } });
   // @ts-expect-error The limit is a text.
   await client.GET("/v1/users/{user}/messages", { params: { path: user, query: { limit: "all" } } });
   // @ts-expect-error There is no such parameter.
