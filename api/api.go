@@ -18,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -26,10 +27,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
-// Options configure the API. Submitter, DeadLetters, Policies, Refitter, Users, Accounts,
+// Options configure the API. Submitter, Campaigns, DeadLetters, Policies, Refitter, Users, Accounts,
 // Counters, Events, Paces, UserData, Callbacks, Stats and Now are required. The zero value of the others suits most programs.
 type Options struct {
 	Submitter   *submit.Submitter
+	Campaigns   *campaign.Campaigns // works on all messages of a campaign
 	DeadLetters *deadletters.Letters
 	// Policies and Users are the stored policies and users' settings. Refitter finds
 	// scheduled messages that do not fit a policy.
@@ -87,6 +89,7 @@ type Options struct {
 // server answers the operations.
 type server struct {
 	submitter      *submit.Submitter
+	campaigns      *campaign.Campaigns
 	deadLetters    *deadletters.Letters
 	policies       *settings.Policies
 	users          *settings.Users
@@ -113,7 +116,7 @@ type server struct {
 	logins   logins
 	failures failures
 	// arrivals has the streams whose caller is not known yet.
-	requests, arrivals, streams, refits, rehearsals, scans, followers *semaphore.Weighted
+	requests, arrivals, streams, refits, rehearsals, scans, followers, campaignRuns, campaignCounts *semaphore.Weighted
 
 	feeds     feeds         // of those who follow events
 	shares    shares        // of accounts in streams
@@ -137,7 +140,7 @@ func New(o Options) (http.Handler, error) {
 		o.LoginRefused = func() {}
 	}
 	s := &server{
-		submitter: o.Submitter, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, refitter: o.Refitter,
+		submitter: o.Submitter, campaigns: o.Campaigns, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, refitter: o.Refitter,
 		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, callbacks: o.Callbacks, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
@@ -146,6 +149,7 @@ func New(o Options) (http.Handler, error) {
 		streams: semaphore.NewWeighted(int64(limits.Streams)), shares: shares{most: limits.StreamsPerAccount},
 		refits: semaphore.NewWeighted(mostRefits), rehearsals: semaphore.NewWeighted(mostRehearsals), scans: semaphore.NewWeighted(mostScans),
 		followers: semaphore.NewWeighted(int64(limits.Followers)), following: shares{most: limits.FollowersPerAccount},
+		campaignRuns: semaphore.NewWeighted(mostCampaignRuns), campaignCounts: semaphore.NewWeighted(mostCampaignCounts),
 		feeds:   feeds{callbacks: o.Callbacks},
 		schemas: newSchemas(),
 	}
@@ -163,6 +167,7 @@ func (o Options) check() error {
 		missing bool
 	}{
 		{"submitter", o.Submitter == nil},
+		{"campaigns", o.Campaigns == nil},
 		{"dead_letters", o.DeadLetters == nil},
 		{"policies", o.Policies == nil},
 		{"users", o.Users == nil},

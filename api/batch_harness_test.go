@@ -27,6 +27,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -84,9 +85,11 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	require.NoError(t, err)
 	accountEvents, err := callbacks.NewRegistry(client, logs.Options{}, contact.Callbacks{})
 	require.NoError(t, err)
+	campaigns, err := campaign.New(taskstest.Open(t, client, backend.Options{}))
+	require.NoError(t, err)
 	handler, err := api.New(api.Options{
 		Callbacks: accountEvents,
-		Policies:  policies, Users: users, Refitter: refitter,
+		Policies:  policies, Users: users, Refitter: refitter, Campaigns: campaigns,
 		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})

@@ -27,6 +27,7 @@ const (
 	secretPattern   = `whsec_[A-Za-z0-9+/]+={0,2}`
 	zonePattern     = `[A-Za-z0-9._+/-]+`
 	durationPattern = `[0-9]+d|\+?([0-9.]+([nuµμm]?s|m|h))+`
+	movePattern     = `[+-]?([0-9.]+([nuµμm]?s|m|h))+`
 	overlapPattern  = `([0-9]+d)?([+-]?([0-9.]+([nuµμm]?s|m|h))+|[+-]?0)?`
 	rulePattern     = `(1000|[1-9][0-9]{0,2})/(calendar_(minute|hour|day|week|month)|minute|hour|day|week|` + durationPattern + `)`
 	ratePattern     = `(100000|[1-9][0-9]{0,4})/(second|minute|hour|day|\+?([0-9.]+([nuµμm]?s|m|h))+)`
@@ -85,6 +86,8 @@ func boundsOf(member string) *huma.Schema {
 		return &huma.Schema{Pattern: durationPattern}
 	case "overlap", "wait":
 		return &huma.Schema{Pattern: overlapPattern}
+	case "by":
+		return &huma.Schema{Pattern: movePattern}
 	case "throttle":
 		return &huma.Schema{Pattern: throttlePattern}
 	case whatIfRules:

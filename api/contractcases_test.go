@@ -46,6 +46,8 @@ const (
 	callbackPath   = accountPath + "/callback"
 	acmeCallback   = "/v1/accounts/acme/callback"
 	deadEventsPath = "/v1/dead-events"
+	campaignPath   = "/v1/campaigns/{campaign}"
+	springPath     = "/v1/campaigns/spring"
 	tierPath       = "/v1/tiers/{tier}"
 	policyPath     = "/v1/policies/{policy}"
 	settingsPath   = "/v1/users/{user}/settings"
@@ -90,6 +92,11 @@ func operations() []operation {
 		{http.MethodGet, "/v1/users/{user}/messages", "/v1/users/alice/messages", "", []string{"from", "to", "limit", "cursor"}},
 		{http.MethodGet, "/v1/users/{user}/usage", "/v1/users/alice/usage", "", []string{"at", "from", "to", "category"}},
 		{http.MethodGet, "/v1/users/{user}/next-free", "/v1/users/alice/next-free", "", []string{"from", "count", "category"}},
+		{http.MethodGet, campaignPath, springPath, "", []string{"account"}},
+		{http.MethodPost, campaignPath + "/pause", springPath + "/pause", "", []string{"account"}},
+		{http.MethodPost, campaignPath + "/resume", springPath + "/resume", "", []string{"account"}},
+		{http.MethodPost, campaignPath + "/cancel", springPath + "/cancel", "", []string{"account"}},
+		{http.MethodPost, campaignPath + "/move", springPath + "/move", `{"by":"1h","preview":true}`, []string{"account"}},
 		{http.MethodGet, "/v1/dead-letters", "/v1/dead-letters", "", []string{"user", "limit", "cursor"}},
 		{http.MethodGet, deadLetterPath, aliceADead, "", []string{"content"}},
 		{http.MethodDelete, deadLetterPath, aliceADead, "", nil},
@@ -143,7 +150,7 @@ func operations() []operation {
 
 // contractCases are those that all operations have alike, and their own.
 func contractCases() []contractCase {
-	cases := slices.Concat(messageCases(), lookCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases())
+	cases := slices.Concat(messageCases(), lookCases(), campaignCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases())
 	for _, o := range operations() {
 		cases = append(cases, hostileCases(o)...)
 	}

@@ -15,7 +15,7 @@ import (
 
 const deadEventsPath = "/v1/dead-events"
 
-// ofAccount documents the parameter that whoseEvents reads.
+// ofAccount documents the parameter that accountMeant reads.
 func ofAccount(description string) *huma.Param {
 	return &huma.Param{
 		Name: "account", In: "query", Example: "acme", Description: description, Schema: parameterSchema("account"),
@@ -29,9 +29,9 @@ func deadEventID(description string) *huma.Param {
 	}
 }
 
-// whoseEvents returns the account whose events a request is about: the one that it names, or
-// the caller's own, which may be "". A confined caller reaches only the own ones.
-func whoseEvents(ctx context.Context, q web.Query) (string, error) {
+// accountMeant returns the account that a request is about: the one that it names, or the
+// caller's own, which may be "". A confined caller reaches only its own.
+func accountMeant(ctx context.Context, q web.Query) (string, error) {
 	own := callerOf(ctx).account()
 	account, given := q["account"]
 	switch {
@@ -45,9 +45,9 @@ func whoseEvents(ctx context.Context, q web.Query) (string, error) {
 	return account, nil
 }
 
-// whoseDeadEvents is whoseEvents for what only one account has.
+// whoseDeadEvents is accountMeant for what only one account has.
 func whoseDeadEvents(ctx context.Context, q web.Query) (string, error) {
-	account, err := whoseEvents(ctx, q)
+	account, err := accountMeant(ctx, q)
 	if err == nil && account == "" {
 		err = fault.Wrong("account", "the request has no API key, so it has no account: name one with ?account=")
 	}

@@ -108,7 +108,7 @@ func closed(schema, member string) bool {
 	case "from":
 		return schema == "EffectiveRule"
 	case "outcome":
-		return schema == "RefitSummary" || schema == "RefitProgress" || strings.HasPrefix(schema, "User")
+		return schema == "RefitSummary" || schema == "RefitProgress" || strings.HasPrefix(schema, "User") || strings.HasPrefix(schema, "Campaign")
 	}
 	return false
 }
@@ -119,7 +119,7 @@ func requestSchemas(name string) bool {
 	switch name {
 	case "Draft", "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
 		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch",
-		"EventLimitsDraft", "PaceDraft":
+		"EventLimitsDraft", "PaceDraft", "CampaignMoveDraft":
 		return true
 	}
 	return false
@@ -157,6 +157,10 @@ func wordsOf(schema, member string) []string {
 			return []string{message.Previewed, message.Refitted}
 		case "RefitProgress":
 			return []string{message.RefitProgressing}
+		case "CampaignSummary":
+			return []string{message.CampaignCancelled, message.CampaignMoved, message.CampaignPreviewed, message.CampaignResumed}
+		case "CampaignProgress":
+			return []string{message.CampaignProgressing}
 		case "PolicyDeletion":
 			return []string{message.PolicyDeleted}
 		case "TierRemoval":
@@ -205,6 +209,7 @@ func descriptionOf(schema, member string) string {
 	all := descriptions()
 	maps.Copy(all, policyDescriptions())
 	maps.Copy(all, noticeDescriptions())
+	maps.Copy(all, campaignDescriptions())
 	if said, some := all[schema+"."+member]; some {
 		return said
 	}

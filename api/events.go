@@ -88,7 +88,7 @@ func followingOf(r *http.Request) (following, error) {
 		return following{}, err
 	}
 	f := following{after: q["after"]}
-	if f.log, err = whoseEvents(r.Context(), q); err != nil {
+	if f.log, err = accountMeant(r.Context(), q); err != nil {
 		return following{}, err
 	}
 	if _, named := q["account"]; !named && !callerOf(r.Context()).confined() {

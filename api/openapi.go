@@ -70,6 +70,7 @@ func (s *server) document(version string, routes []route) document {
 		Servers: []*huma.Server{{URL: "/", Description: "The server that this document comes from."}},
 		Tags: []*huma.Tag{
 			{Name: "messages", Description: "Submit, move and cancel messages, and see their statuses."},
+			{Name: "campaigns", Description: "Count, pause, resume, cancel and move all messages of a campaign."},
 			{Name: "users", Description: "A user's messages, settings and free times. A user's name is one segment of the path: " +
 				"percent-encoded, / as `%2F`, and a name that is only dots as `%2E`."},
 			{Name: "policies", Description: "The rules for users' messages. Every program follows a change within two seconds."},

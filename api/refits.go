@@ -137,9 +137,9 @@ func (s *server) streamRefit(
 	s.endRefit(w, r, lines.answers, summary, err)
 }
 
-// endRefit answers with the summary. If the refit stopped early, it also says why: in a last
+// endRefit answers with the summary of a refit, or of work on a campaign. If it stopped early, it also says why: in a last
 // line, or in the status if there is no line yet.
-func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answers, summary message.RefitSummary, err error) {
+func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answers, summary any, err error) {
 	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
 		return
 	}

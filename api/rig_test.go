@@ -32,6 +32,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -106,9 +107,11 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	tb.Cleanup(func() { require.NoError(tb, refitter.Close()) })
 	accountEvents, err := callbacks.NewRegistry(r.client, logs.Options{}, contact.Callbacks{})
 	require.NoError(tb, err)
+	campaigns, err := campaign.New(b)
+	require.NoError(tb, err)
 	r.options = api.Options{
 		Callbacks: accountEvents,
-		Policies:  policies, Users: users, Refitter: refitter,
+		Policies:  policies, Users: users, Refitter: refitter, Campaigns: campaigns,
 		Accounts: r.accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

@@ -312,6 +312,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	good := newRig(t).options
 	for field, spoil := range map[string]func(*api.Options){
 		"submitter":           func(o *api.Options) { o.Submitter = nil },
+		"campaigns":           func(o *api.Options) { o.Campaigns = nil },
 		"dead_letters":        func(o *api.Options) { o.DeadLetters = nil },
 		"policies":            func(o *api.Options) { o.Policies = nil },
 		"users":               func(o *api.Options) { o.Users = nil },

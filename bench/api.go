@@ -22,6 +22,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -197,10 +198,14 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("events: %w", err), end())
 	}
+	campaigns, err := campaign.New(opened)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("campaigns: %w", err), end())
+	}
 	handler, err := api.New(api.Options{
 		Callbacks: accountEvents,
 		Accounts:  accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Now: time.Now,
-		Policies: policies, Users: users, Refitter: refitter,
+		Policies: policies, Users: users, Refitter: refitter, Campaigns: campaigns,
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})
 	if err != nil {

@@ -38,6 +38,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		Contact: &text, Policy: &text, Limits: []string{}, TimeZone: &text, Blocked: &yes,
 		Categories: map[string][]string{}, OptOut: []string{}, QuietHours: []string{},
 	}
+	campaign := client.CampaignName{Name: "c", Account: "acme"}
 	both := []client.Condition{client.IfVersion("1"), client.IfNone()}
 	type ctx = context.Context
 	type c = *client.Client
@@ -120,8 +121,13 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"listUsers": func(ctx ctx, c c) []any {
 			return all(c.Users(ctx, client.UsersRequest{Blocked: true, Policy: "vip", PageSize: 1}))
 		},
-		"previewPolicy": func(ctx ctx, c c) []any { return all(c.PreviewPolicy(ctx, p)) },
-		"refitPolicy":   func(ctx ctx, c c) []any { return all(c.RefitPolicy(ctx, "vip", client.RefitShift)) },
+		"countCampaign":  func(ctx ctx, c c) []any { return told(c.Campaign(ctx, campaign)) },
+		"pauseCampaign":  func(ctx ctx, c c) []any { return told(c.PauseCampaign(ctx, campaign)) },
+		"resumeCampaign": func(ctx ctx, c c) []any { return all(c.ResumeCampaign(ctx, campaign)) },
+		"cancelCampaign": func(ctx ctx, c c) []any { return all(c.CancelCampaign(ctx, campaign)) },
+		"moveCampaign":   func(ctx ctx, c c) []any { return all(c.PreviewCampaignMove(ctx, campaign, time.Hour)) },
+		"previewPolicy":  func(ctx ctx, c c) []any { return all(c.PreviewPolicy(ctx, p)) },
+		"refitPolicy":    func(ctx ctx, c c) []any { return all(c.RefitPolicy(ctx, "vip", client.RefitShift)) },
 
 		"getUserSettings":    func(ctx ctx, c c) []any { return told(c.UserSettings(ctx, "alice")) },
 		"setUserSettings":    func(ctx ctx, c c) []any { return told(c.SetUserSettings(ctx, "alice", s, both...)) },
@@ -183,10 +189,12 @@ func listed[T any](t *testing.T, sequence iter.Seq2[T, error]) []T {
 func words(operation string, status int) map[string]any {
 	words := map[string]any{
 		"UserProgress.outcome": "progress", "UserEntry.outcome": "entry", "UserExport.outcome": "exported", "UserErasure.outcome": "erased",
+		"CampaignProgress.outcome": "progress", "CampaignSummary.outcome": "campaign_moved",
 		"RefitProgress.outcome": "progress", "Misfit.outcome": client.MisfitFound, "RefitSummary.outcome": "previewed",
 		"Outcome.outcome": map[string]string{
 			"cancelMessage": "cancelled", "moveMessage": "moved", "retryDeadLetter": "retried", "purgeDeadLetter": "purged",
 			"submitBatch": "invalid", "checkBatch": "invalid", "previewPolicy": "error", "exportUser": "error", "eraseUser": "error", "refitPolicy": "error",
+			"resumeCampaign": "error", "cancelCampaign": "error", "moveCampaign": "error",
 		}[operation],
 		"Outcome.code": client.CodeRefitRunning, "Problem.code": client.CodeSendLimit, "Problem.outcome": "refused",
 	}

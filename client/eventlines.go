@@ -26,14 +26,14 @@ type eventLines[E any] struct {
 var errUnknownKind = errors.New("unknown kind of line")
 
 // yieldEvents makes a call and yields the events of its answer. It is retried until the
-// first event.
+// first event, unless it is to be sent once.
 func yieldEvents[E any](
 	ctx context.Context, c *Client, what call, yield func(E, error) bool, decode func(string, []byte) (E, bool, error),
 ) {
 	e := &eventLines[E]{client: c, yield: yield, decode: decode}
 	err := c.repeat(ctx, func(ctx context.Context) *failure {
 		failed := e.stream(ctx, what)
-		if failed != nil && e.begun {
+		if failed != nil && (e.begun || what.once) {
 			failed.again = false
 		}
 		return failed
@@ -120,7 +120,7 @@ func (r *eventLines[E]) event(response *http.Response, n int, line []byte) (E, *
 // endOf returns the failure of an answer of lines that ended with an error.
 func endOf(o message.Outcome) *failure {
 	switch o.Code {
-	case CodeRefitRunning, CodeVersionMismatch, CodeNotFound:
+	case CodeRefitRunning, CodeCampaignRunning, CodeVersionMismatch, CodeNotFound:
 		return &failure{err: refusalOf(o)}
 	case CodeInvalidField:
 		return &failure{err: invalidOf(o)}

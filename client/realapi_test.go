@@ -27,6 +27,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -116,9 +117,13 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	if err != nil {
 		return nil, err
 	}
+	campaigns, err := campaign.New(b)
+	if err != nil {
+		return nil, err
+	}
 	o := api.Options{
 		Callbacks: accountEvents,
-		Policies:  policies, Users: users, Refitter: refitter,
+		Policies:  policies, Users: users, Refitter: refitter, Campaigns: campaigns,
 		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
 		Stats: func(context.Context) (message.Stats, error) {
 			return message.Stats{Version: "v1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: 1, OldestOverdueSeconds: 1.5}, nil

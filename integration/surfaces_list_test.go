@@ -41,9 +41,6 @@ type surface struct {
 // inBoth is a reason that the API and its client have in common.
 func inBoth(why string) map[string]string { return map[string]string{"api": why, "client": why} }
 
-// onTheStore is why the API does not work on campaigns.
-const onTheStore = "it goes through all messages of a campaign, which takes long: an operator does it on the store"
-
 // surfaces lists everything that the product can do.
 func surfaces() []surface {
 	return []surface{
@@ -72,13 +69,13 @@ func surfaces() []surface {
 		{"find free times", "Submitter.NextFree", "enqueue next-free", "getNextFree", "NextFree", nil},
 
 		// Campaigns.
-		{"count a campaign", "Campaigns.Count", "enqueue campaign count", "", "", inBoth(onTheStore)},
-		{"list a campaign", "Campaigns.List", "enqueue campaign list", "", "", inBoth(onTheStore)},
-		{"pause a campaign", "Campaigns.Pause", "enqueue campaign pause", "", "", inBoth(onTheStore)},
-		{"resume a campaign", "Campaigns.Resume", "enqueue campaign resume", "", "", inBoth(onTheStore)},
-		{"cancel a campaign", "Campaigns.Cancel", "enqueue campaign cancel", "", "", inBoth(onTheStore)},
-		{"move a campaign", "Campaigns.Move", "enqueue campaign move", "", "", inBoth(onTheStore)},
-		{"try the move of a campaign", "Campaigns.Preview", "enqueue campaign move --preview", "", "", inBoth(onTheStore)},
+		{"count a campaign", "Campaigns.Count", "enqueue campaign count", "countCampaign", "Campaign", nil},
+		{"list a campaign", "Campaigns.List", "enqueue campaign list", "findMessages", "Messages", nil},
+		{"pause a campaign", "Campaigns.Pause", "enqueue campaign pause", "pauseCampaign", "PauseCampaign", nil},
+		{"resume a campaign", "Campaigns.Resume", "enqueue campaign resume", "resumeCampaign", "ResumeCampaign", nil},
+		{"cancel a campaign", "Campaigns.Cancel", "enqueue campaign cancel", "cancelCampaign", "CancelCampaign", nil},
+		{"move a campaign", "Campaigns.Move", "enqueue campaign move", "moveCampaign", "MoveCampaign", nil},
+		{"try the move of a campaign", "Campaigns.Preview", "enqueue campaign move --preview", "moveCampaign", "PreviewCampaignMove", nil},
 
 		// Dead letters.
 		{"list dead letters", "Letters.List", "worker dead-letters list", "listDeadLetters", "DeadLetters", nil},

@@ -48,6 +48,21 @@ type CampaignSummary struct {
 	Complete bool `json:"complete"`
 }
 
+// CampaignMoveDraft is the request to move the messages of a campaign.
+type CampaignMoveDraft struct {
+	By      string `json:"by"`
+	Preview bool   `json:"preview,omitempty"`
+}
+
+// Length returns the length of time by which to move. The error is a *fault.InvalidError.
+func (d CampaignMoveDraft) Length() (time.Duration, error) {
+	by, err := time.ParseDuration(d.By)
+	if err != nil {
+		return 0, NotAllowed("by", d.By, wantCampaignMove, MaxCampaignMove)
+	}
+	return by, CheckCampaignMove(by)
+}
+
 // MaxCampaignMove is the longest time by which a campaign is moved.
 const MaxCampaignMove = 366 * 24 * time.Hour
 
@@ -55,7 +70,9 @@ const MaxCampaignMove = 366 * 24 * time.Hour
 // moved.
 func CheckCampaignMove(by time.Duration) error {
 	if by == 0 || by.Abs() > MaxCampaignMove || by%time.Millisecond != 0 {
-		return NotAllowed("by", by.String(), "a length of time such as 1h or -30m, of whole milliseconds, at most %s", MaxCampaignMove)
+		return NotAllowed("by", by.String(), wantCampaignMove, MaxCampaignMove)
 	}
 	return nil
 }
+
+const wantCampaignMove = "a length of time such as 1h or -30m, of whole milliseconds, at most %s"

@@ -18,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -95,9 +96,13 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
+	campaigns, err := campaign.New(b)
+	if err != nil {
+		return nil, err
+	}
 	s.Handler, err = api.New(api.Options{
 		Callbacks: accountEvents,
-		Submitter: s.submitter, DeadLetters: s.deadLetters, Policies: rules, Users: users, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
+		Submitter: s.submitter, Campaigns: campaigns, DeadLetters: s.deadLetters, Policies: rules, Users: users, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
 		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
 		Metrics: m.handler(logger), Probes: probes(b, c, s.stopping, logger), LoginRefused: m.refusedLogins.Inc,
 		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,

@@ -1,0 +1,128 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// inSpring has alice get a and b of the campaign spring, an hour apart.
+func inSpring(r *rig) {
+	r.accepted(`{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi","campaign":"spring"}`)
+	r.accepted(`{"user":"alice","id":"b","send_at":"` + on22("12:11:11") + `","title":"Hi","campaign":"spring"}`)
+}
+
+// movingSpring has somebody else move the campaign.
+func movingSpring(r *rig) {
+	inSpring(r)
+	pauses, err := campaigns.New(r.client, "")
+	require.NoError(r, err)
+	turn, err := pauses.NewTurn(campaigns.Campaign{Name: "spring"}, "move 1h0m0s")
+	require.NoError(r, err)
+	_, taken, _, err := turn.Take(r.Context(), 100*time.Millisecond) // for ever, on the store's clock
+	require.NoError(r, err)
+	require.True(r, taken)
+}
+
+func campaignCases() []contractCase {
+	post := func(below, body string) request {
+		return request{method: http.MethodPost, target: springPath + below, body: body}
+	}
+	return []contractCase{
+		{"counted", http.MethodGet, campaignPath, http.StatusOK, on(inSpring, request{method: http.MethodGet, target: springPath})},
+		{"paused", http.MethodPost, campaignPath + "/pause", http.StatusOK, on(inSpring, post("/pause", ""))},
+		{"resumed", http.MethodPost, campaignPath + "/resume", http.StatusOK, on(inSpring, post("/resume", ""))},
+		{"cancelled", http.MethodPost, campaignPath + "/cancel", http.StatusOK, on(inSpring, post("/cancel", ""))},
+		{"previewed", http.MethodPost, campaignPath + "/move", http.StatusOK, on(inSpring, post("/move", `{"by":"1h","preview":true}`))},
+		{"moved", http.MethodPost, campaignPath + "/move", http.StatusOK, on(inSpring, post("/move", `{"by":"1h"}`))},
+		{"too far", http.MethodPost, campaignPath + "/move", http.StatusUnprocessableEntity, on(inSpring, post("/move", `{"by":"8785h"}`))},
+		{"running", http.MethodPost, campaignPath + "/move", http.StatusConflict, on(movingSpring, post("/move", `{"by":"1h"}`))},
+	}
+}
+
+// worked returns the ids of the refused messages, and the summary, of work on a campaign.
+func (r *rig) worked(got reply) (refused []string, summary message.CampaignSummary) {
+	r.Helper()
+	require.Equal(r, http.StatusOK, got.status, string(got.body))
+	require.Equal(r, "application/x-ndjson", got.header.Get("Content-Type"))
+	lines := bytes.Split(bytes.TrimSpace(got.body), []byte("\n"))
+	for i, line := range lines {
+		var o message.Outcome
+		require.NoError(r, json.Unmarshal(line, &o))
+		switch {
+		case i == len(lines)-1:
+			require.NoError(r, json.Unmarshal(line, &summary))
+		case o.Outcome == message.Refused:
+			refused = append(refused, o.ID)
+		default:
+			require.Equal(r, message.CampaignProgressing, o.Outcome)
+		}
+	}
+	require.True(r, summary.Complete)
+	return refused, summary
+}
+
+// An account counts, pauses, moves and cancels its campaign. Another one sees nothing of it.
+func TestCampaigns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	own := r.key("own", accounts.ScopeSubmit, accounts.ScopeRead)
+	other := r.key("other", accounts.ScopeSubmit, accounts.ScopeRead)
+	operator := r.key("operator", accounts.ScopeAdmin)
+	as := func(secret, method, target, body string) reply {
+		return r.with(secret, request{method: method, target: target, body: body})
+	}
+	for id, at := range map[string]string{"a": on22("11:11:11"), "b": on22("12:11:11")} {
+		got := as(own, http.MethodPost, "/v1/messages", `{"user":"alice","id":"`+id+`","send_at":"`+at+`","title":"Hi","campaign":"spring"}`)
+		require.Equal(t, http.StatusCreated, got.status, string(got.body))
+	}
+	count := func(secret, query string) message.CampaignStatus {
+		t.Helper()
+		return into[message.CampaignStatus](r, http.StatusOK, as(secret, http.MethodGet, springPath+query, ""))
+	}
+	move := func(secret, body string) ([]string, message.CampaignSummary) {
+		t.Helper()
+		return r.worked(as(secret, http.MethodPost, springPath+"/move", body))
+	}
+	require.Equal(t, map[string]int{"scheduled": 2}, count(own, "").Statuses)
+	require.Equal(t, 2, count(operator, "?account=own").Messages)
+	require.Zero(t, count(operator, "").Messages, "the operator's own account has none")
+
+	paused := into[message.CampaignStatus](r, http.StatusOK, as(own, http.MethodPost, springPath+"/pause", ""))
+	require.False(t, paused.PausedSince.IsZero())
+	require.Equal(t, paused, count(own, ""))
+	_, summary := r.worked(as(own, http.MethodPost, springPath+"/resume", ""))
+	require.Equal(t, message.CampaignResumed, summary.Outcome)
+	require.True(t, count(own, "").PausedSince.IsZero())
+
+	require.Zero(t, count(other, "").Messages)
+	_, summary = r.worked(as(other, http.MethodPost, springPath+"/cancel", ""))
+	require.Zero(t, summary.Messages)
+	require.Equal(t, fault.CodeForbidden, r.problem(http.StatusForbidden, as(other, http.MethodPost, springPath+"/cancel?account=own", "")).Code)
+	require.Equal(t, "campaign", r.problem(http.StatusUnprocessableEntity, as(own, http.MethodGet, "/v1/campaigns/a%20b", "")).Field)
+
+	refused, summary := move(own, `{"by":"1h","preview":true}`)
+	require.Equal(t, []string{"a"}, refused, "b is in its way")
+	require.Equal(t, message.CampaignPreviewed, summary.Outcome)
+	require.Equal(t, 1, summary.Done)
+	refused, summary = move(own, `{"by":"1h"}`)
+	require.Empty(t, refused)
+	require.Equal(t, message.CampaignMoved, summary.Outcome)
+	require.Equal(t, 2, summary.Done)
+	status := into[message.Status](r, http.StatusOK, as(own, http.MethodGet, aliceA, ""))
+	require.Equal(t, on22("12:11:11"), status.SendAt.UTC().Format(time.RFC3339))
+
+	_, summary = r.worked(as(own, http.MethodPost, springPath+"/cancel", ""))
+	require.Equal(t, message.CampaignCancelled, summary.Outcome)
+	require.Equal(t, 2, summary.Done)
+	require.Equal(t, map[string]int{"cancelled": 2}, count(own, "").Statuses)
+}
