@@ -267,6 +267,143 @@ class Operations(Caller):
         answer: api.AccountUsage = self._value(request, cancel)
         return answer
 
+    def count_campaign(
+        self,
+        campaign: str,
+        *,
+        account: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.CampaignStatus:
+        """Count the messages of a campaign.
+
+        By their statuses, as long as their records are kept; an unknown campaign has none.
+        GET /v1/messages?campaign= lists them. Counting takes longer the more messages there
+        are. If it takes longer than a request may, the answer is unavailable. Two are
+        counted at a time; others are answered with 429.
+
+        Requires the scope read.
+        """
+        request = Request(
+            "GET",
+            f"/v1/campaigns/{segment('campaign', campaign)}",
+            query={"account": account},
+        )
+        answer: api.CampaignStatus = self._value(request, cancel)
+        return answer
+
+    def cancel_campaign(
+        self,
+        campaign: str,
+        *,
+        account: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[api.CampaignProgress | api.CampaignSummary]:
+        """Cancel the messages of a campaign.
+
+        All that are not sent yet, which erases their contents. The same request goes on
+        after one that stopped early. The summary is `campaign_cancelled`. A `progress` line
+        comes once the messages are counted, and then at most every second. Each message that
+        is refused is a line. The summary is the last line. If the request stops early, the
+        summary covers what was done, and the last line is a problem's outcome. The request
+        ends with the connection. Two work on campaigns at a time; others are answered with
+        429.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "POST",
+            f"/v1/campaigns/{segment('campaign', campaign)}/cancel",
+            query={"account": account},
+            once=True,
+        )
+        return self._lines(request, cancel)
+
+    def move_campaign(
+        self,
+        campaign: str,
+        body: api.CampaignMoveDraft,
+        *,
+        account: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[api.CampaignProgress | api.CampaignSummary]:
+        """Move the messages of a campaign by a length of time.
+
+        All that are not sent yet. A message whose new time is refused keeps its place, and
+        is a line. With preview nothing is changed: each message is judged as if it alone
+        were moved. After a request that stopped early, the same request goes on, and moves
+        no message twice. After one that ended, it moves the campaign again. While another
+        request moves the campaign the answer is campaign_running. The summary is
+        `campaign_moved` or `campaign_previewed`. A `progress` line comes once the messages
+        are counted, and then at most every second. Each message that is refused is a line.
+        The summary is the last line. If the request stops early, the summary covers what was
+        done, and the last line is a problem's outcome. The request ends with the connection.
+        Two work on campaigns at a time; others are answered with 429.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "POST",
+            f"/v1/campaigns/{segment('campaign', campaign)}/move",
+            body=body,
+            query={"account": account},
+            once=True,
+        )
+        return self._lines(request, cancel)
+
+    def pause_campaign(
+        self,
+        campaign: str,
+        *,
+        account: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.CampaignStatus:
+        """Pause a campaign.
+
+        Its messages keep their places, which count for others, and are not delivered. Within
+        4 seconds every worker follows; what is being sent is sent. A message that expires
+        meanwhile is dropped. Pausing twice is no error. Counting takes longer the more
+        messages there are. If it takes longer than a request may, the answer is unavailable,
+        and the campaign is paused all the same. At most 200 campaigns are paused at a time.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "POST",
+            f"/v1/campaigns/{segment('campaign', campaign)}/pause",
+            query={"account": account},
+            once=True,
+        )
+        answer: api.CampaignStatus = self._value(request, cancel)
+        return answer
+
+    def resume_campaign(
+        self,
+        campaign: str,
+        *,
+        account: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[api.CampaignProgress | api.CampaignSummary]:
+        """Resume a paused campaign.
+
+        Messages whose time has passed are judged as late ones: each gets the next free time
+        under the rules. It takes 4 seconds, until every worker knows. Of a request that
+        stopped early, each message is looked at within an hour. The summary is
+        `campaign_resumed`. A `progress` line comes once the messages are counted, and then
+        at most every second. Each message that is refused is a line. The summary is the last
+        line. If the request stops early, the summary covers what was done, and the last line
+        is a problem's outcome. The request ends with the connection. Two work on campaigns
+        at a time; others are answered with 429.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "POST",
+            f"/v1/campaigns/{segment('campaign', campaign)}/resume",
+            query={"account": account},
+            once=True,
+        )
+        return self._lines(request, cancel)
+
     def purge_dead_events(
         self,
         *,

@@ -128,6 +128,64 @@ class CallbackDraft(TypedDict):
     """An https URL with a host, without user, password and fragment."""
 
 
+class CampaignMoveDraft(TypedDict):
+    by: str
+    """By how long: 1h, 90m or -30m. A negative length moves to earlier times. At most 8784h, of
+    whole milliseconds.
+    """
+    preview: NotRequired[bool | None]
+    """Only say what the outcome would be."""
+
+
+class CampaignProgress(TypedDict):
+    messages: int
+    """How many messages the campaign has."""
+    messages_done: int
+    """How many messages were looked at, those of an earlier request included."""
+    outcome: Literal["progress"]
+    """What was done. With refused, invalid and error nothing was done."""
+
+
+class CampaignStatus(TypedDict):
+    account: NotRequired[str]
+    """The account whose campaign it is; absent without accounts."""
+    campaign: str
+    """The campaign's name."""
+    messages: int
+    """How many messages it has."""
+    paused_since: NotRequired[str]
+    """Since when it is paused; absent if it is not."""
+    statuses: dict[str, int]
+    """How many of them have each status; a status that none has is absent."""
+
+
+class CampaignSummary(TypedDict):
+    account: NotRequired[str]
+    """The account whose campaign it is; absent without accounts."""
+    by: NotRequired[str]
+    """The length of time of a move."""
+    campaign: str
+    """The campaign's name."""
+    complete: bool
+    """False if it stopped early: the same request goes on."""
+    continued: NotRequired[bool]
+    """It went on with an earlier request, whose messages are counted too."""
+    done: int
+    """How many were cancelled, moved or resumed, or with preview could be moved."""
+    gone: int
+    """How many were sent, moved or cancelled by somebody else meanwhile."""
+    messages: int
+    """How many messages were looked at."""
+    outcome: Literal["campaign_cancelled", "campaign_moved", "campaign_previewed", "campaign_resumed"]
+    """What was done. With refused, invalid and error nothing was done."""
+    refused: int
+    """How many were refused, and keep their places."""
+    refused_by: NotRequired[dict[str, int]]
+    """The refused messages counted by the rule that they would break, or else by the code of
+    the refusal.
+    """
+
+
 class Category(TypedDict):
     blackouts: NotRequired[list[str]]
     """Dates on which none of its messages are sent, in place of the policy's blackouts."""

@@ -145,6 +145,88 @@ export abstract class Operations extends Caller {
   }
 
   /**
+   * Count the messages of a campaign.
+   *
+   * By their statuses, as long as their records are kept; an unknown campaign has none. GET
+   * /v1/messages?campaign= lists them. Counting takes longer the more messages there are. If it
+   * takes longer than a request may, the answer is unavailable. Two are counted at a time;
+   * others are answered with 429.
+   *
+   * Requires the scope read.
+   */
+  countCampaign(campaign: string, query: api.CountCampaignQuery = {}, options: CallOptions = {}): Promise<api.CampaignStatus> {
+    return this.value({ method: "GET", path: `/v1/campaigns/${segment("campaign", campaign)}`, query: { ...query } }, options);
+  }
+
+  /**
+   * Cancel the messages of a campaign.
+   *
+   * All that are not sent yet, which erases their contents. The same request goes on after one
+   * that stopped early. The summary is `campaign_cancelled`. A `progress` line comes once the
+   * messages are counted, and then at most every second. Each message that is refused is a
+   * line. The summary is the last line. If the request stops early, the summary covers what was
+   * done, and the last line is a problem's outcome. The request ends with the connection. Two
+   * work on campaigns at a time; others are answered with 429.
+   *
+   * Requires the scope submit.
+   */
+  cancelCampaign(campaign: string, query: api.CancelCampaignQuery = {}, options: CallOptions = {}): AsyncGenerator<api.CampaignProgress | api.CampaignSummary, void, undefined> {
+    return this.lines({ method: "POST", path: `/v1/campaigns/${segment("campaign", campaign)}/cancel`, query: { ...query }, once: true }, options);
+  }
+
+  /**
+   * Move the messages of a campaign by a length of time.
+   *
+   * All that are not sent yet. A message whose new time is refused keeps its place, and is a
+   * line. With preview nothing is changed: each message is judged as if it alone were moved.
+   * After a request that stopped early, the same request goes on, and moves no message twice.
+   * After one that ended, it moves the campaign again. While another request moves the campaign
+   * the answer is campaign_running. The summary is `campaign_moved` or `campaign_previewed`. A
+   * `progress` line comes once the messages are counted, and then at most every second. Each
+   * message that is refused is a line. The summary is the last line. If the request stops
+   * early, the summary covers what was done, and the last line is a problem's outcome. The
+   * request ends with the connection. Two work on campaigns at a time; others are answered with
+   * 429.
+   *
+   * Requires the scope submit.
+   */
+  moveCampaign(campaign: string, body: api.CampaignMoveDraft, query: api.MoveCampaignQuery = {}, options: CallOptions = {}): AsyncGenerator<api.CampaignProgress | api.CampaignSummary, void, undefined> {
+    return this.lines({ method: "POST", path: `/v1/campaigns/${segment("campaign", campaign)}/move`, body, query: { ...query }, once: true }, options);
+  }
+
+  /**
+   * Pause a campaign.
+   *
+   * Its messages keep their places, which count for others, and are not delivered. Within 4
+   * seconds every worker follows; what is being sent is sent. A message that expires meanwhile
+   * is dropped. Pausing twice is no error. Counting takes longer the more messages there are.
+   * If it takes longer than a request may, the answer is unavailable, and the campaign is
+   * paused all the same. At most 200 campaigns are paused at a time.
+   *
+   * Requires the scope submit.
+   */
+  pauseCampaign(campaign: string, query: api.PauseCampaignQuery = {}, options: CallOptions = {}): Promise<api.CampaignStatus> {
+    return this.value({ method: "POST", path: `/v1/campaigns/${segment("campaign", campaign)}/pause`, query: { ...query }, once: true }, options);
+  }
+
+  /**
+   * Resume a paused campaign.
+   *
+   * Messages whose time has passed are judged as late ones: each gets the next free time under
+   * the rules. It takes 4 seconds, until every worker knows. Of a request that stopped early,
+   * each message is looked at within an hour. The summary is `campaign_resumed`. A `progress`
+   * line comes once the messages are counted, and then at most every second. Each message that
+   * is refused is a line. The summary is the last line. If the request stops early, the summary
+   * covers what was done, and the last line is a problem's outcome. The request ends with the
+   * connection. Two work on campaigns at a time; others are answered with 429.
+   *
+   * Requires the scope submit.
+   */
+  resumeCampaign(campaign: string, query: api.ResumeCampaignQuery = {}, options: CallOptions = {}): AsyncGenerator<api.CampaignProgress | api.CampaignSummary, void, undefined> {
+    return this.lines({ method: "POST", path: `/v1/campaigns/${segment("campaign", campaign)}/resume`, query: { ...query }, once: true }, options);
+  }
+
+  /**
    * Remove dead events.
    *
    * Removes the one with the id, or else all of the account.

@@ -136,6 +136,95 @@ export interface components {
             /** @description An https URL with a host, without user, password and fragment. */
             url: string;
         };
+        CampaignMoveDraft: {
+            /** @description By how long: 1h, 90m or -30m. A negative length moves to earlier times. At most 8784h, of whole milliseconds. */
+            by: string;
+            /** @description Only say what the outcome would be. */
+            preview?: boolean | null;
+        };
+        CampaignProgress: {
+            /**
+             * Format: int64
+             * @description How many messages the campaign has.
+             */
+            messages: number;
+            /**
+             * Format: int64
+             * @description How many messages were looked at, those of an earlier request included.
+             */
+            messages_done: number;
+            /**
+             * @description What was done. With refused, invalid and error nothing was done.
+             * @enum {string}
+             */
+            outcome: "progress";
+        };
+        CampaignStatus: {
+            /** @description The account whose campaign it is; absent without accounts. */
+            account?: string;
+            /** @description The campaign's name. */
+            campaign: string;
+            /**
+             * Format: int64
+             * @description How many messages it has.
+             */
+            messages: number;
+            /**
+             * Format: date-time
+             * @description Since when it is paused; absent if it is not.
+             */
+            paused_since?: string;
+            /** @description How many of them have each status; a status that none has is absent. */
+            statuses: {
+                [key: string]: number;
+            };
+        };
+        CampaignSummary: {
+            /** @description The account whose campaign it is; absent without accounts. */
+            account?: string;
+            /** @description The length of time of a move. */
+            by?: string;
+            /** @description The campaign's name. */
+            campaign: string;
+            /** @description False if it stopped early: the same request goes on. */
+            complete: boolean;
+            /** @description It went on with an earlier request, whose messages are counted too. */
+            continued?: boolean;
+            /**
+             * Format: int64
+             * @description How many were cancelled, moved or resumed, or with preview could be moved.
+             */
+            done: number;
+            /**
+             * Format: int64
+             * @description How many were sent, moved or cancelled by somebody else meanwhile.
+             */
+            gone: number;
+            /**
+             * Format: int64
+             * @description How many messages were looked at.
+             */
+            messages: number;
+            /**
+             * @description What was done. With refused, invalid and error nothing was done.
+             * @enum {string}
+             */
+            outcome: "campaign_cancelled" | "campaign_moved" | "campaign_previewed" | "campaign_resumed";
+            /**
+             * Format: int64
+             * @description How many were refused, and keep their places.
+             */
+            refused: number;
+            /** @description The refused messages counted by the rule that they would break, or else by the code of the refusal. */
+            refused_by?: {
+                [key: string]: number;
+            };
+        };
+        /** @description The query of cancelCampaign. */
+        CancelCampaignQuery: {
+            /** @description The account whose campaign it is; by default the key's own. Another one needs the scope admin. */
+            account?: string;
+        };
         Category: {
             /** @description Dates on which none of its messages are sent, in place of the policy's blackouts. */
             blackouts?: string[];
@@ -229,6 +318,11 @@ export interface components {
              * @description The send time.
              */
             send_at: string;
+        };
+        /** @description The query of countCampaign. */
+        CountCampaignQuery: {
+            /** @description The account whose campaign it is; by default the key's own. Another one needs the scope admin. */
+            account?: string;
         };
         DeadEvent: {
             /**
@@ -764,6 +858,11 @@ export interface components {
             /** @description The user's name. */
             user: string;
         };
+        /** @description The query of moveCampaign. */
+        MoveCampaignQuery: {
+            /** @description The account whose campaign it is; by default the key's own. Another one needs the scope admin. */
+            account?: string;
+        };
         MoveDraft: {
             /** @description The new body; null for none. */
             body?: string | null;
@@ -943,6 +1042,11 @@ export interface components {
             burst?: number | null;
             /** @description Deliveries in an interval, such as 100/second, 6000/minute or 20/500ms: 1 to 100,000 in 1 ms to 31 days. */
             rate: string;
+        };
+        /** @description The query of pauseCampaign. */
+        PauseCampaignQuery: {
+            /** @description The account whose campaign it is; by default the key's own. Another one needs the scope admin. */
+            account?: string;
         };
         Policies: {
             /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
@@ -1425,6 +1529,11 @@ export interface components {
             read: components["schemas"]["RequestUsage"];
             /** @description Those that submit. */
             submit: components["schemas"]["RequestUsage"];
+        };
+        /** @description The query of resumeCampaign. */
+        ResumeCampaignQuery: {
+            /** @description The account whose campaign it is; by default the key's own. Another one needs the scope admin. */
+            account?: string;
         };
         /** @description The query of retryDeadEvents. */
         RetryDeadEventsQuery: {
@@ -1960,6 +2069,11 @@ export type AccountUsage = components['schemas']['AccountUsage'];
 export type Accounts = components['schemas']['Accounts'];
 export type Callback = components['schemas']['Callback'];
 export type CallbackDraft = components['schemas']['CallbackDraft'];
+export type CampaignMoveDraft = components['schemas']['CampaignMoveDraft'];
+export type CampaignProgress = components['schemas']['CampaignProgress'];
+export type CampaignStatus = components['schemas']['CampaignStatus'];
+export type CampaignSummary = components['schemas']['CampaignSummary'];
+export type CancelCampaignQuery = components['schemas']['CancelCampaignQuery'];
 export type Category = components['schemas']['Category'];
 export type CategoryDocument = components['schemas']['CategoryDocument'];
 export type CategoryQuiet = components['schemas']['CategoryQuiet'];
@@ -1968,6 +2082,7 @@ export type ChangeDocument = components['schemas']['ChangeDocument'];
 export type CheckBatchQuery = components['schemas']['CheckBatchQuery'];
 export type Code = components['schemas']['Code'];
 export type Conflict = components['schemas']['Conflict'];
+export type CountCampaignQuery = components['schemas']['CountCampaignQuery'];
 export type DeadEvent = components['schemas']['DeadEvent'];
 export type DeadEvents = components['schemas']['DeadEvents'];
 export type DeadEventsPurge = components['schemas']['DeadEventsPurge'];
@@ -2010,12 +2125,14 @@ export type Listed = components['schemas']['Listed'];
 export type ListedUser = components['schemas']['ListedUser'];
 export type Messages = components['schemas']['Messages'];
 export type Misfit = components['schemas']['Misfit'];
+export type MoveCampaignQuery = components['schemas']['MoveCampaignQuery'];
 export type MoveDraft = components['schemas']['MoveDraft'];
 export type NewKey = components['schemas']['NewKey'];
 export type Notice = components['schemas']['Notice'];
 export type Outcome = components['schemas']['Outcome'];
 export type Pace = components['schemas']['Pace'];
 export type PaceDraft = components['schemas']['PaceDraft'];
+export type PauseCampaignQuery = components['schemas']['PauseCampaignQuery'];
 export type Policies = components['schemas']['Policies'];
 export type Policy = components['schemas']['Policy'];
 export type PolicyChange = components['schemas']['PolicyChange'];
@@ -2035,6 +2152,7 @@ export type RefitSummary = components['schemas']['RefitSummary'];
 export type Report = components['schemas']['Report'];
 export type RequestUsage = components['schemas']['RequestUsage'];
 export type RequestsUsage = components['schemas']['RequestsUsage'];
+export type ResumeCampaignQuery = components['schemas']['ResumeCampaignQuery'];
 export type RetryDeadEventsQuery = components['schemas']['RetryDeadEventsQuery'];
 export type RuleUsage = components['schemas']['RuleUsage'];
 export type SecretRotation = components['schemas']['SecretRotation'];
