@@ -66,7 +66,7 @@ func (s *server) campaignWork(
 		lines := &campaignStream{server: s, answers: newAnswers(w, control, s.now, s.limits.Timeout), stop: stop}
 		watched := s.endWhenStopping(ctx, stop, lines.answers)
 		summary, err := work(ctx, of, campaign.Watcher{
-			Refused:  func(o message.Outcome) error { return lines.refused(r.Context(), o) },
+			Refused:  func(o message.Outcome) error { return lines.refused(ctx, o) },
 			Progress: lines.progress,
 		})
 		if err != nil {

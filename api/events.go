@@ -130,7 +130,7 @@ func (s *server) followEvents(w http.ResponseWriter, r *http.Request) {
 		s.answerEvents(w, r, f)
 		return
 	}
-	feed := s.feeds.join(f.log)
+	feed := s.feeds.join(f.log) //nolint:contextcheck // it outlives this request, if others follow it
 	defer s.feeds.leave(f.log)
 	at, err := s.startOf(r.Context(), f)
 	if err != nil {

@@ -50,7 +50,7 @@ func (r *rig) follows(t *testing.T, key, query, last string) *sse {
 	if last != "" {
 		request.Header.Set("Last-Event-ID", last)
 	}
-	answer, err := r.http.Do(request)
+	answer, err := r.http.Do(request) //nolint:bodyclose // closed where it is read
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	require.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))

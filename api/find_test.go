@@ -34,7 +34,8 @@ func TestMessagesAreFoundWithoutTheirUsers(t *testing.T) {
 	acme, other := r.key("acme", accounts.ScopeSubmit, accounts.ScopeRead), r.key("other", accounts.ScopeSubmit, accounts.ScopeRead)
 	admin, all := r.key("operator", accounts.ScopeAdmin), r.key("auditor", accounts.ScopeAdmin, accounts.ScopeContent)
 	for i, m := range []struct{ key, user, id, more string }{
-		{acme, "alice", "same", `,"campaign":"spring"`}, {other, "bob", "same", `,"campaign":"spring"`},
+		{acme, "alice", "same", `,"campaign":"spring"`},
+		{other, "bob", "same", `,"campaign":"spring"`},
 		{acme, "alina", "own", `,"category":"news"`},
 	} {
 		got := r.with(m.key, request{method: http.MethodPost, target: messagesPath, body: fmt.Sprintf(

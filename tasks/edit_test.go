@@ -25,11 +25,11 @@ func (s *story) edited(id string, p message.Patch) message.Outcome {
 	return o
 }
 
-// words returns what changed of a message, one word a change.
-func (s *story) words(id string) string {
+// words returns what changed of message a, one word a change.
+func (s *story) words() string {
 	s.Helper()
 	var words []string
-	for _, c := range s.status(id).History {
+	for _, c := range s.status("a").History {
 		words = append(words, strings.TrimSpace(c.Change+" "+c.Reason))
 	}
 	return strings.Join(words, "; ")
@@ -54,7 +54,7 @@ func TestAChangedMessageGoesOutAsItIsNow(t *testing.T) {
 		require.Equal(s, message.Content{Title: "new", Data: map[string]string{"l": "x"}}, status.Content)
 		require.Equal(s, map[string]string{"order": "x"}, status.Metadata)
 		require.Equal(s, s.edited("a", p), o, "as after a lost answer")
-		require.Equal(s, "accepted; changed content, metadata", s.words("a"))
+		require.Equal(s, "accepted; changed content, metadata", s.words())
 
 		require.True(s, s.submit(m).Replayed, "a repeated submit is that of the message as it was")
 		m.Title, m.Data, m.Metadata = "new", map[string]string{"l": "x"}, map[string]string{"order": "x"}
@@ -82,7 +82,7 @@ func TestAChangeTogetherWithAMove(t *testing.T) {
 		require.True(s, o.Shifted)
 		require.Equal(s, s.at(2*time.Hour+10*time.Second), o.SendAt.Time)
 		require.Equal(s, "new", s.status("a").Title)
-		require.Equal(s, "accepted; moved; changed content", s.words("a"))
+		require.Equal(s, "accepted; moved; changed content", s.words())
 
 		// To the time that it has, it moves nowhere, and still changes.
 		other := "other"
@@ -91,7 +91,7 @@ func TestAChangeTogetherWithAMove(t *testing.T) {
 		require.Equal(s, message.Moved, o.Outcome)
 		require.Equal(s, o.SendAt, o.MovedFrom)
 		require.Equal(s, "other", s.status("a").Title)
-		require.Equal(s, "accepted; moved; changed content; changed content", s.words("a"))
+		require.Equal(s, "accepted; moved; changed content; changed content", s.words())
 	}, "1/10s")
 }
 
@@ -120,7 +120,7 @@ func TestPitfall48ChangeWithoutAReply(t *testing.T) {
 			require.Equal(s, row.done, o.Outcome)
 			require.NoError(s, submitter.Close())
 		}
-		require.Equal(s, "accepted; changed content; moved; changed content", s.words("a"))
+		require.Equal(s, "accepted; changed content; moved; changed content", s.words())
 		require.Equal(s, message.Content{Title: "new", Body: "text"}, s.status("a").Content)
 		require.Equal(s, s.at(2*time.Hour), s.status("a").SendAt.Time)
 	})
@@ -167,7 +167,7 @@ func TestAChangedExpiry(t *testing.T) {
 		require.Equal(s, s.at(40*24*time.Hour), s.status("a").ExpiresAt.Time)
 		require.Equal(s, message.Changed, expires(time.Time{}).Outcome)
 		require.True(s, s.status("a").ExpiresAt.IsZero())
-		require.Equal(s, "accepted; changed expires_at; changed expires_at", s.words("a"))
+		require.Equal(s, "accepted; changed expires_at; changed expires_at", s.words())
 	})
 }
 

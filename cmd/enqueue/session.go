@@ -86,7 +86,7 @@ func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
 	if err := b.Listen.Load(ctx); err != nil {
-		return err //nolint:wrapcheck // it says what was being done
+		return err
 	}
 	if c.Account == "" {
 		return nil

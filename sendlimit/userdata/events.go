@@ -130,7 +130,7 @@ func (u *Users) exportEvents(ctx context.Context, user string, records []string)
 					found = append(found, e)
 				}
 			}
-			return err //nolint:wrapcheck // it says what was being done
+			return err
 		})
 		if err != nil {
 			return nil, err

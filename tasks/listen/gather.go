@@ -105,7 +105,7 @@ func (g *Gathering) round(ctx context.Context, every time.Duration) error {
 		found, err := g.Gatherer.Gather(ctx, partitions)
 		g.tell(ctx, found)
 		if err != nil {
-			return err //nolint:wrapcheck // jobs says what was being done
+			return err
 		}
 		waited, partitions = max(waited, found.Waited), found.More
 	}

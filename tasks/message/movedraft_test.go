@@ -80,11 +80,13 @@ func TestAnEditOfAMessage(t *testing.T) {
 		"texts":   {message.Edit{Title: &empty, Body: &more}, message.Content{Body: "more", Data: was.Data}, metadata},
 		"entries": {
 			message.Edit{Data: map[string]*string{"k": nil, "l": &more, "none": nil}, Metadata: map[string]*string{"x": &empty}},
-			message.Content{Title: "a", Body: "b", Data: map[string]string{"l": "more"}}, map[string]string{"m": "n", "x": ""},
+			message.Content{Title: "a", Body: "b", Data: map[string]string{"l": "more"}},
+			map[string]string{"m": "n", "x": ""},
 		},
 		"all entries": {
 			message.Edit{ClearData: true, Data: map[string]*string{"k": &more}, Metadata: map[string]*string{"m": nil}},
-			message.Content{Title: "a", Body: "b", Data: map[string]string{"k": "more"}}, nil,
+			message.Content{Title: "a", Body: "b", Data: map[string]string{"k": "more"}},
+			nil,
 		},
 	} {
 		content, kept, err := row.edit.Of(was, metadata)

@@ -66,7 +66,7 @@ func (d *commands) open(cmd *cobra.Command, do func(context.Context) error) (err
 			return fmt.Errorf("opening the store: %w", err)
 		}
 		if err := b.Listen.Load(cmd.Context()); err != nil {
-			return err //nolint:wrapcheck // it says what was being done
+			return err
 		}
 		if d.Letters, err = deadletters.New(b); err != nil {
 			return fmt.Errorf("opening the dead letters: %w", err)

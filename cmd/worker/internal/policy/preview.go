@@ -80,7 +80,7 @@ func withRefitter(ctx context.Context, client redis.UniversalClient, c config.Co
 		return fmt.Errorf("opening the store: %w", err)
 	}
 	if err := b.Listen.Load(ctx); err != nil {
-		return err //nolint:wrapcheck // it says what was being done
+		return err
 	}
 	r, err := refit.New(b, refit.Options{Options: store.SubmitterOptions(c)})
 	if err != nil {

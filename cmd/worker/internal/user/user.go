@@ -169,7 +169,7 @@ func (c commands) withUsers(cmd *cobra.Command, do func(context.Context, *userda
 			return fmt.Errorf("opening the store: %w", err)
 		}
 		if err := b.Listen.Load(cmd.Context()); err != nil {
-			return err //nolint:wrapcheck // it says what was being done
+			return err
 		}
 		users, err := userdata.New(b)
 		if err != nil {
