@@ -248,7 +248,8 @@ func TestRequestsOfATierAreLimited(t *testing.T) {
 	kinds := map[string][]operation{}
 	for _, o := range operations() {
 		switch {
-		case o.method == http.MethodPost && scopeOf(o) == accounts.ScopeSubmit && !strings.HasPrefix(o.path, deadEventsPath):
+		case o.method == http.MethodPost && scopeOf(o) == accounts.ScopeSubmit &&
+			!strings.HasPrefix(o.path, deadEventsPath) && !strings.HasPrefix(o.path, campaignPath):
 			kinds["requests_per_minute"] = append(kinds["requests_per_minute"], o)
 		case o.method == http.MethodGet:
 			kinds["reads_per_minute"] = append(kinds["reads_per_minute"], o)
