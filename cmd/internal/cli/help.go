@@ -71,7 +71,7 @@ func usageFunc(width int) func(*cobra.Command) error {
 		writeUsage(&text, c, width)
 		writeFlags(&text, c, width)
 		if c.HasAvailableSubCommands() {
-			fmt.Fprintf(&text, "\nUse \"%s [command] --help\" for more information about a command.\n", c.CommandPath())
+			fmt.Fprintf(&text, "\nUse \"%s [command] --help\" for more about a command.\n", c.CommandPath())
 		}
 		if _, err := io.WriteString(c.OutOrStderr(), text.String()); err != nil {
 			return fmt.Errorf("printing the usage: %w", err)
