@@ -66,6 +66,9 @@ func (h shortOfWork) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 func (h shortOfWork) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		args := cmd.Args()
+		if len(args) < 2 { // TIME
+			return next(ctx, cmd)
+		}
 		switch text, _ := args[1].(string); cmd.Name() {
 		case "evalsha":
 			args[1] = h.hashes[text]
