@@ -211,95 +211,8 @@ func (k Keys) Settings(user string) string {
 // UsersWithSettings returns the key of the users of a partition who have settings.
 func (k Keys) UsersWithSettings(partition int) string { return k.Partitions[partition] + "users" }
 
-// PolicyClaims returns the key of the changes that are about to give users of a
-// partition a policy.
-func (k Keys) PolicyClaims(partition int, policy string) string {
-	return k.Partitions[partition] + "claims:" + policy
-}
-
-// Letters of the subjects of quotas, in the keys of their alerts.
-const (
-	AlertOfUser    = "u"
-	AlertOfAccount = "a"
-)
-
-// Alert returns the key of what was alerted about a subject on the day that
-// begins at dayFrom, Unix ms. The letter is AlertOfUser or AlertOfAccount.
-func (k Keys) Alert(letter, subject string, dayFrom int64) string {
-	return k.Partitions[Partition(subject)] + "alert:" + letter + ":" + subject + ":" + strconv.FormatInt(dayFrom, 10)
-}
-
-// Notices returns the key of the notices of a partition that have not ended.
-func (k Keys) Notices(partition int) string { return k.Partitions[partition] + "notices" }
-
-// Notice returns the key of a notice about a subject, in the subject's partition. Of an
-// alert of an event, the subject here is the event.
-func (k Keys) Notice(subject, id string) string {
-	return k.Partitions[Partition(subject)] + "n:" + id
-}
-
-// DeadNotices returns the key of the failed notices of a partition.
-func (k Keys) DeadNotices(partition int) string { return k.Partitions[partition] + "deadnotices" }
-
-// Gathered returns the key of the users of a partition that the next digests
-// list.
-func (k Keys) Gathered(partition int) string { return k.Partitions[partition] + "gathered" }
-
-// Holds returns the key of the unsettled charges of an account's partition.
-func (k Keys) Holds(account string) string { return k.HoldsOf(Partition(account)) }
-
-// HoldsOf returns the key of the unsettled charges of a partition.
-func (k Keys) HoldsOf(partition int) string { return k.Partitions[partition] + "holds" }
-
-// Hold returns the key of an unsettled charge of an account.
-func (k Keys) Hold(account, attempt string) string {
-	return k.HoldOf(Partition(account), attempt)
-}
-
-// HoldOf returns the key of an unsettled charge of a partition.
-func (k Keys) HoldOf(partition int, attempt string) string {
-	return k.Partitions[partition] + "h:" + attempt
-}
-
-// Charged returns the key of what an account is charged in the hour (unit "h") or
-// the day ("d") that begins at a time; "s" is the settled part of a day.
-func (k Keys) Charged(account, unit string, start time.Time) string {
-	return k.Partitions[Partition(account)] + "q:" + account + ":" + unit + ":" + strconv.FormatInt(start.UnixMilli(), 10)
-}
-
 // Copies returns the key of the copies that a dry run made in a partition.
 func (k Keys) Copies(partition int) string { return k.Partitions[partition] + "copies" }
-
-// Policy returns the key of a policy.
-func (k Keys) Policy(name string) string { return k.prefix + ":policy:" + name }
-
-// PolicyVersions returns the key of the versions of a policy. It is in the policy's slot.
-func (k Keys) PolicyVersions(name string) string { return k.ofPolicy(name) + "versions" }
-
-// PolicyDeletion returns the key of the mark of a policy that is being deleted, or was.
-// It is in the policy's slot.
-func (k Keys) PolicyDeletion(name string) string { return k.ofPolicy(name) + "deletion" }
-
-func (k Keys) ofPolicy(name string) string { return k.prefix + ":{" + k.Policy(name) + "}:" }
-
-// PolicyChanges returns the key of the numbers of the last changes of policies.
-func (k Keys) PolicyChanges() string { return k.prefix + ":{policies}:changes" }
-
-// PolicyChanging returns the key of the policies that are being changed. It shares a
-// hash tag with PolicyChanges.
-func (k Keys) PolicyChanging() string { return k.prefix + ":{policies}:changing" }
-
-// Refit returns the key of how far a refit of a policy has come.
-func (k Keys) Refit(policy string) string { return k.prefix + ":refit:" + policy }
-
-// Policies returns the key of the names of the policies.
-func (k Keys) Policies() string { return k.prefix + ":policies" }
-
-// Paused returns the key of the paused campaigns.
-func (k Keys) Paused() string { return k.prefix + ":paused" }
-
-// CampaignTurn returns the key of the turn of working on a campaign.
-func (k Keys) CampaignTurn(campaign string) string { return k.prefix + ":campaign:" + campaign }
 
 // Meta returns the key of the layout's version.
 func (k Keys) Meta() string { return k.prefix + ":meta" }
@@ -331,24 +244,6 @@ func (k Keys) EventCounters(name, key string) string {
 
 // Events returns the key of the names of all events that have or had limits.
 func (k Keys) Events() string { return k.prefix + ":events" }
-
-// PermitRate returns the key of the rate of permits. All keys of a name share a
-// hash tag.
-func (k Keys) PermitRate(name string) string { return k.pace(name) + "rate" }
-
-// Permits returns the key of the permits that are taken, by all clients together.
-func (k Keys) Permits(name string) string { return k.pace(name) + "permits" }
-
-// PermitsOf returns the key of the permits that a client has taken.
-func (k Keys) PermitsOf(name, client string) string { return k.Permits(name) + ":" + client }
-
-// Burst returns the key of how many calls of a pace may go at once.
-func (k Keys) Burst(name string) string { return k.pace(name) + "burst" }
-
-// Pause returns the key of the end of a target's pause.
-func (k Keys) Pause(name string) string { return k.pace(name) + "pause" }
-
-func (k Keys) pace(name string) string { return k.prefix + ":{pace:" + name + "}:" }
 
 // Tokens returns the key of a token bucket.
 func (k Keys) Tokens(key string) string {

@@ -1,0 +1,28 @@
+package keyspace
+
+import (
+	"strconv"
+	"time"
+)
+
+// Charged returns the key of what an account is charged in the hour (unit "h") or
+// the day ("d") that begins at a time; "s" is the settled part of a day.
+func (k Keys) Charged(account, unit string, start time.Time) string {
+	return k.Partitions[Partition(account)] + "q:" + account + ":" + unit + ":" + strconv.FormatInt(start.UnixMilli(), 10)
+}
+
+// Hold returns the key of an unsettled charge of an account.
+func (k Keys) Hold(account, attempt string) string {
+	return k.HoldOf(Partition(account), attempt)
+}
+
+// HoldOf returns the key of an unsettled charge of a partition.
+func (k Keys) HoldOf(partition int, attempt string) string {
+	return k.Partitions[partition] + "h:" + attempt
+}
+
+// Holds returns the key of the unsettled charges of an account's partition.
+func (k Keys) Holds(account string) string { return k.HoldsOf(Partition(account)) }
+
+// HoldsOf returns the key of the unsettled charges of a partition.
+func (k Keys) HoldsOf(partition int) string { return k.Partitions[partition] + "holds" }
