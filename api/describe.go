@@ -274,9 +274,10 @@ func descriptions() map[string]string {
 		"reason":       "Why the message was dropped, given up or postponed, or why it is tried again.",
 
 		"HistoryEntry.at":      "When it changed. A delivered message was delivered when its delivery began.",
-		"HistoryEntry.change":  "What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters.",
+		"HistoryEntry.change":  "What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed when it waited no longer for its campaign.",
 		"HistoryEntry.reason":  "Why; as the reason of a status. One of more than some 20 bytes may be cut.",
 		"HistoryEntry.send_at": "The send time after the change; with retry, when delivery is tried again.",
+		"HistoryEntry.until":   "Of paused: when the message expires, if its campaign is not resumed before.",
 		"former_send_at":       "The send time before the change.",
 		"attempt":              "The number of the delivery that failed, was taken over or ended the message.",
 

@@ -39,6 +39,8 @@ const (
 	ChangeRetry     = message.ChangeRetry     // a delivery failed, and is tried again
 	ChangeTakenOver = message.ChangeTakenOver // a worker died or was cut off while it sent the message; another one took it
 	ChangeRevived   = message.ChangeRevived   // a dead letter was made pending again
+	ChangePaused    = message.ChangePaused    // it was due, and waits for its paused campaign; once a pause
+	ChangeResumed   = message.ChangeResumed   // it does not wait any more, as its campaign was resumed
 	ChangeDelivered = message.ChangeDelivered // at the time when the delivery began
 	ChangeCancelled = message.ChangeCancelled
 	ChangeDropped   = message.ChangeDropped

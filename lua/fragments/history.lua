@@ -14,6 +14,8 @@
 --   o  taken over from a delivery that was not settled in time
 --   f  ended as a dead letter that failed; u: one that is uncertain
 --   v  a dead letter made pending again
+--   w  waits for its paused campaign, until it expires at `to`; once a pause
+--   g  goes on, as its campaign was resumed
 --
 -- at is Unix ms. to and from are send times after and before the change, in ms from `at`.
 -- A value has at most 64 bytes, as a longer one would take the record out of the compact

@@ -81,7 +81,7 @@ do -- the embedded store bounds the locals of a script
         local f = {}
         if not ended then
           spent = spent + LOOK
-          f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n', 'C')
+          f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n', 'C', 'w')
         end
         local is = state_of(f[1], f[2])
         open = is == PENDING or is == SENDING
@@ -101,7 +101,8 @@ do -- the embedded store bounds the locals of a script
           elseif not class.rules.exempt and not (now < expires and is_paused(f[12], f[7])) then
             m = {id = other, record = key, member = f[2] .. suffix_of(other),
               generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
-              expires = expires, category = f[8], class = class, beside = f[9], tries = tonumber(f[11] or 0)}
+              expires = expires, category = f[8], class = class, beside = f[9], tries = tonumber(f[11] or 0),
+              held = f[13] == 'paused'}
           elseif now >= expires and not f[6] then
             excluded[other] = true
           end

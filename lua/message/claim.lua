@@ -115,6 +115,10 @@ local function hold()
     call('HSET', record, 'q', 1)
     note_history(record, 'o', {attempt = tries})
   end
+  if state == PENDING and r[13] == 'paused' then
+    call('HDEL', record, 'w')
+    note_history(record, 'g', {})
+  end
   if r[14] or r[17] then call('HDEL', record, 'b', 'v', 'l') end
   if promised then call('ZREM', KEYS[7], id, unpack(ended_since)) end
   if call('ZADD', watch, lease_end, member) == 1 then call('ZREM', KEYS[8], member) end
@@ -214,7 +218,8 @@ end
 
 local this = {id = id, record = record, member = member, generation = generation, at = at, promised = promised,
   doubt = state == SENDING or r[15], charged = r[16], expires = tonumber(r[8]) or (promised or at) + ARGV[16],
-  category = r[10], beside = call('HGET', record, 'z'), tries = tries}
+  category = r[10], beside = call('HGET', record, 'z'), tries = tries,
+  held = state == PENDING and r[13] == 'paused'}
 if state == SENDING and tries >= tonumber(ARGV[18]) then
   return {DROP, now, at, in_doubt(this, 'uncertain'), account_of(r[16]), notices}
 end
@@ -228,6 +233,7 @@ if paused then -- it waits as for a retry, at most for an hour: a program may di
   call('HSET', record, 'g', new, 'a', until_at, 'w', 'paused')
   if this.doubt then call('HSET', record, 'q', 1) end
   if state == SENDING then note_history(record, 'o', {attempt = tries}) end
+  if not this.held then note_history(record, 'w', {to = this.expires}) end
   call('HDEL', record, 's', 'u', 'b', 'v', 'l', 'o') -- no former delivery settles it
   remove_entry(id, member)
   call('ZADD', watch, math.max(now + ARGV[20], until_at - ARGV[23]), new .. suffix_of(id))
@@ -325,6 +331,7 @@ for k = 1, judged do
     else
       local new, why = following(m.generation), in_the_way(m)
       call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', why)
+      if m.held then note_history(m.record, 'g', {}) end
       note_history(m.record, 'p', {to = m.to, from = m.at, reason = why})
       call('HDEL', m.record, 's', 'a', 'u', 'm', 'b', 'v', 'l')
       call('ZADD', KEYS[7], m.promised or m.at, m.id)

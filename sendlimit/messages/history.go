@@ -20,6 +20,9 @@ type Change struct {
 	SendAt       time.Time
 	FormerSendAt time.Time
 
+	// Until is when a message of a paused campaign expires, if it still waits then; else zero.
+	Until time.Time
+
 	// Attempt is the number of the delivery that failed, was taken over, or ended the
 	// message; else 0.
 	Attempt int
@@ -40,6 +43,8 @@ const (
 	ChangeRetry     = "retry"      // a delivery failed, to be tried again at SendAt
 	ChangeTakenOver = "taken_over" // a delivery was not settled in time; another one began
 	ChangeRevived   = "revived"    // a dead letter was made pending again
+	ChangePaused    = "paused"     // it was due, and waits for its paused campaign; once a pause
+	ChangeResumed   = "resumed"    // it does not wait any more, as its campaign was resumed
 	ChangeDelivered = "delivered"  // At is when the delivery began
 	ChangeCancelled = "cancelled"
 	ChangeDropped   = "dropped"
@@ -67,6 +72,10 @@ func changeWord(letter string) string {
 		return ChangeTakenOver
 	case "v":
 		return ChangeRevived
+	case "w":
+		return ChangePaused
+	case "g":
+		return ChangeResumed
 	case "f":
 		return ChangeFailed
 	case "u":
@@ -132,6 +141,9 @@ func parseChange(text string) (c Change, ok bool) {
 			return Change{}, false
 		}
 		*at = time.UnixMilli(ms + after).UTC()
+	}
+	if c.What == ChangePaused {
+		c.SendAt, c.Until = time.Time{}, c.SendAt
 	}
 	if words[4] != script.NoValue {
 		if c.Attempt, err = strconv.Atoi(words[4]); err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -26,6 +28,9 @@ func (s *deadStory) traced(id string) []string {
 		line := c.At.Format("15:04:05.999 ") + c.What
 		if !c.FormerSendAt.IsZero() || !c.SendAt.IsZero() {
 			line += " " + clock(c.FormerSendAt) + ">" + clock(c.SendAt)
+		}
+		if !c.Until.IsZero() {
+			line += " until " + c.Until.Sub(c.At).String() + " later"
 		}
 		if c.Attempt > 0 {
 			line += fmt.Sprintf(" #%d", c.Attempt)
@@ -198,4 +203,48 @@ func TestAHistoryCutsLongReasons(t *testing.T) {
 	require.True(t, strings.HasPrefix(reason, cut) && len(cut) > 20, cut)
 	require.Equal(t, reason, s.Look("a").Reason)
 	require.True(t, slices.Contains(traced, "00:00:00 accepted >11:00:00"))
+}
+
+// A pause is noted once, however often the message is looked at meanwhile. So is its end,
+// whether the message is resumed or its next claim finds out.
+func TestAHistoryHasPauses(t *testing.T) {
+	t.Parallel()
+	s := newDeadStory(t, "1/minute")
+	spring := campaigns.Campaign{Name: "spring"}
+	record := story.RecordOf("g0", "text")
+	record.Campaign, record.ExpiresAt = spring.Name, story.At("11:00").Add(72*time.Hour)
+	require.True(t, s.Ask(sendlimit.Request{User: "alice", ID: "a", At: story.At("11:00"), Record: record}).Allowed)
+	claim := func(nonce string, paused ...campaigns.Campaign) messages.Claim {
+		d := messages.Delivery{
+			User: "alice", ID: "a", Generation: s.Field("a", "g"), Nonce: nonce, Paused: campaigns.SetOf(paused...),
+		}
+		answer, err := s.Gate.Claim(t.Context(), d, time.Minute, s.Now)
+		require.NoError(t, err)
+		return answer
+	}
+	s.Until("11:00")
+	want := []string{"00:00:00 accepted >11:00:00", "11:00:00 paused until 72h0m0s later"}
+	for n := range 20 {
+		answer := claim(fmt.Sprintf("n%d", n), spring)
+		require.Equal(t, messages.Paused, answer.Verdict)
+		require.Equal(t, want, s.traced("a"))
+		s.Wait(answer.Until.Sub(s.Now))
+	}
+
+	pauses, err := campaigns.New(s.Client, s.Options.Prefix)
+	require.NoError(t, err)
+	for range 2 { // repeated without an answer
+		resumed, err := pauses.ResumeMessage(t.Context(), "alice", "a", "g1", s.Now)
+		require.NoError(t, err)
+		require.True(t, resumed)
+	}
+	want = append(want, "07:00:00 resumed")
+	require.Equal(t, want, s.traced("a"))
+	require.Equal(t, messages.Paused, claim("again", spring).Verdict)
+	want = append(want, "07:00:00 paused until 52h0m0s later")
+	require.Equal(t, want, s.traced("a"))
+	s.Wait(time.Hour)
+	require.Equal(t, messages.Send, claim("sent").Verdict)
+	require.Equal(t, append(want, "08:00:00 resumed", "08:00:00 postponed 11:00:00>08:00:00 late"), s.traced("a"))
+	require.Empty(t, s.Look("a").Reason)
 }

@@ -69,7 +69,7 @@ func (m *mailbox) inspectHistory(t *rapid.T, known *message, r map[string]string
 	want := known.changes()
 	want = want[max(0, len(want)-kept):]
 	for i, c := range got {
-		got[i] = messages.Change{At: c.At, What: c.What, SendAt: c.SendAt, FormerSendAt: c.FormerSendAt, Attempt: c.Attempt}
+		got[i] = messages.Change{At: c.At, What: c.What, SendAt: c.SendAt, FormerSendAt: c.FormerSendAt, Until: c.Until, Attempt: c.Attempt}
 	}
 	require.Equal(t, want, got, "%+v", *known)
 }
@@ -78,6 +78,7 @@ func (m *mailbox) inspectHistory(t *rapid.T, known *message, r map[string]string
 func (m *message) changes() []messages.Change {
 	words := map[string]string{
 		"c": "changed", "m": "moved", "p": "postponed", "r": "retry", "o": "taken_over", "v": "revived", "f": "failed", "u": "uncertain",
+		"w": "paused", "g": "resumed",
 	}
 	all := []messages.Change{{At: m.accepted, What: "accepted", SendAt: moment(cut(m.accept))}}
 	milliseconds := func(at time.Time) time.Time {
@@ -87,9 +88,13 @@ func (m *message) changes() []messages.Change {
 		return moment(cut(at))
 	}
 	for _, c := range m.history {
-		all = append(all, messages.Change{
+		noted := messages.Change{
 			At: milliseconds(c.at), What: words[c.letter], SendAt: milliseconds(c.to), FormerSendAt: milliseconds(c.from), Attempt: c.attempt,
-		})
+		}
+		if c.letter == "w" {
+			noted.SendAt, noted.Until = time.Time{}, noted.SendAt
+		}
+		all = append(all, noted)
 	}
 	if m.isOpen() {
 		return all

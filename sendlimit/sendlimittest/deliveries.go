@@ -132,6 +132,7 @@ func (m *mailbox) drop(known *message, nonce, reason string, c messages.Claim) m
 // claimMessage gives a message to a delivery.
 func (m *mailbox) claimMessage(known *message, nonce string) {
 	known.addClaim(nonce)
+	known.goOn(m.now)
 	if known.state == sending {
 		known.doubt = true
 		known.note(change{letter: "o", at: m.now, attempt: known.attempts})

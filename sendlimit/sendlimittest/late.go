@@ -271,6 +271,7 @@ func (m *mailbox) sendLate(known *message, nonce string, now int64, c messages.C
 
 // postpone gives a late message another time and generation.
 func (m *mailbox) postpone(known *message, nonce string, p planned) {
+	known.goOn(m.now)
 	known.postponeTo(moment(p.to), m.regime())
 	known.note(change{letter: "p", at: m.now, to: known.at, from: known.stood, reasons: p.reasons})
 	known.doubt = known.doubt || known.state == sending

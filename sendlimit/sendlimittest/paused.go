@@ -39,10 +39,11 @@ func (m *mailbox) pause(t *rapid.T) {
 			continue
 		}
 		known := m.messages[id]
-		generation, waits := m.newToken("g"), known.state == pending && known.reason == messages.ReasonPaused
+		generation, waits := m.newToken("g"), known.isPaused()
 		if waits {
 			known.renew(generation, moment(cut(m.now)))
-			known.reason, known.notBefore = "", time.Time{}
+			known.goOn(m.now)
+			known.notBefore = time.Time{}
 		}
 		for range rapid.IntRange(1, 2).Draw(t, "calls") {
 			resumed, err := m.pauses.ResumeMessage(t.Context(), mailboxUser, id, generation, m.now)
@@ -64,11 +65,25 @@ func (m *mailbox) isHeld(known *message) bool {
 	return m.paused[known.campaign] && m.now.Before(known.expiry(m.options.ExpireAfter))
 }
 
+// isPaused reports whether a message waits for its campaign, which may be resumed by now.
+func (m *message) isPaused() bool { return m.state == pending && m.reason == messages.ReasonPaused }
+
+// goOn notes that a message does not wait for its campaign any more, if it did.
+func (m *message) goOn(now time.Time) {
+	if m.isPaused() {
+		m.reason = ""
+		m.note(change{letter: "g", at: now})
+	}
+}
+
 // hold lets a claimed message wait for its campaign.
 func (m *mailbox) hold(known *message, d messages.Delivery, c messages.Claim) messages.Claim {
 	if known.state == sending {
 		known.doubt = true
 		known.note(change{letter: "o", at: m.now, attempt: known.attempts})
+	}
+	if !known.isPaused() {
+		known.note(change{letter: "w", at: m.now, to: known.expiry(m.options.ExpireAfter)})
 	}
 	known.state, known.reason, known.reasons = pending, messages.ReasonPaused, nil
 	known.notBefore, known.waits = moment(cut(m.now)).Add(pausedFor), time.Time{}

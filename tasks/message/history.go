@@ -11,6 +11,8 @@ type HistoryEntry struct {
 	// again. FormerSendAt is the send time before the change.
 	SendAt       Time `json:"send_at,omitzero"`
 	FormerSendAt Time `json:"former_send_at,omitzero"`
+	// Until is set with ChangePaused: when the message expires, if it still waits then.
+	Until Time `json:"until,omitzero"`
 	// Attempt is the number of the delivery that failed, was taken over or ended the message.
 	Attempt int `json:"attempt,omitempty"`
 }
@@ -24,6 +26,8 @@ const (
 	ChangeRetry     = "retry"      // a delivery failed, and is tried again
 	ChangeTakenOver = "taken_over" // a worker died or was cut off while it sent the message; another one took it
 	ChangeRevived   = "revived"    // a dead letter was made pending again
+	ChangePaused    = "paused"     // it was due, and waits for its paused campaign; once a pause
+	ChangeResumed   = "resumed"    // it does not wait any more, as its campaign was resumed
 	ChangeDelivered = "delivered"  // at the time when the delivery began
 	ChangeCancelled = "cancelled"
 	ChangeDropped   = "dropped"
@@ -35,6 +39,6 @@ const (
 func Changes() []string {
 	return []string{
 		ChangeAccepted, ChangeMoved, ChangeChanged, ChangePostponed, ChangeRetry, ChangeTakenOver, ChangeRevived,
-		ChangeDelivered, ChangeCancelled, ChangeDropped, ChangeFailed, ChangeUncertain,
+		ChangePaused, ChangeResumed, ChangeDelivered, ChangeCancelled, ChangeDropped, ChangeFailed, ChangeUncertain,
 	}
 }

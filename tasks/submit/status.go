@@ -35,7 +35,7 @@ func StatusOf(s messages.Standing) message.Status {
 func historyEntryOf(c messages.Change) message.HistoryEntry {
 	return message.HistoryEntry{
 		At: message.Time{Time: c.At}, Change: c.What, SendAt: message.Time{Time: c.SendAt},
-		FormerSendAt: message.Time{Time: c.FormerSendAt}, Attempt: c.Attempt,
+		FormerSendAt: message.Time{Time: c.FormerSendAt}, Until: message.Time{Time: c.Until}, Attempt: c.Attempt,
 		Reason: reasonOf(messages.Standing{
 			Reason: c.Reason, InTheWay: c.InTheWay, InTheWayCategory: c.InTheWayCategory, InQuietHours: c.InQuietHours,
 		}),

@@ -586,10 +586,11 @@ class HistoryEntry(TypedDict):
     uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a
     request; postponed as it was late, to now or later; retry of a failed delivery at
     send_at; taken_over from a worker that died or was cut off; revived from the dead
-    letters.
+    letters; paused when it was due and its campaign was paused; resumed when it waited no
+    longer for its campaign.
 
-    accepted, moved, changed, postponed, retry, taken_over, revived, delivered, cancelled,
-    dropped, failed, uncertain.
+    accepted, moved, changed, postponed, retry, taken_over, revived, paused, resumed,
+    delivered, cancelled, dropped, failed, uncertain.
     """
     former_send_at: NotRequired[str]
     """The send time before the change."""
@@ -597,6 +598,8 @@ class HistoryEntry(TypedDict):
     """Why; as the reason of a status. One of more than some 20 bytes may be cut."""
     send_at: NotRequired[str]
     """The send time after the change; with retry, when delivery is tried again."""
+    until: NotRequired[str]
+    """Of paused: when the message expires, if its campaign is not resumed before."""
 
 
 class Key(TypedDict):
@@ -1222,8 +1225,8 @@ class RequestsUsage(TypedDict):
     change: RequestUsage
     """All others.
 
-    accepted, moved, changed, postponed, retry, taken_over, revived, delivered, cancelled,
-    dropped, failed, uncertain.
+    accepted, moved, changed, postponed, retry, taken_over, revived, paused, resumed,
+    delivered, cancelled, dropped, failed, uncertain.
     """
     read: RequestUsage
     """Those that read."""

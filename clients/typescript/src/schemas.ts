@@ -673,8 +673,8 @@ export interface components {
              * @description The number of the delivery that failed, was taken over or ended the message.
              */
             attempt?: number;
-            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters. */
-            change: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
+            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed when it waited no longer for its campaign. */
+            change: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /**
              * Format: date-time
              * @description The send time before the change.
@@ -687,6 +687,11 @@ export interface components {
              * @description The send time after the change; with retry, when delivery is tried again.
              */
             send_at?: string;
+            /**
+             * Format: date-time
+             * @description Of paused: when the message expires, if its campaign is not resumed before.
+             */
+            until?: string;
         };
         Key: {
             /**
@@ -1524,7 +1529,7 @@ export interface components {
         };
         RequestsUsage: {
             /** @description All others. */
-            change: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
+            change: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /** @description Those that read. */
             read: components["schemas"]["RequestUsage"];
             /** @description Those that submit. */
