@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
+	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )

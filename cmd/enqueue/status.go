@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -55,11 +55,7 @@ func (p *program) printStatus(s message.Status) error {
 	if err != nil {
 		return err
 	}
-	history := style.History(s.History)
-	if history != "" {
-		history = "  history\n" + history
-	}
-	return p.printf("%s%s%s", p.story(style, s), describe(s), history)
+	return p.printf("%s%s%s", p.story(style, s), describe(s), style.History(s.History))
 }
 
 // contentWidth is the width of a title, a body, or one of the data.

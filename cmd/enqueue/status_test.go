@@ -157,12 +157,14 @@ func TestStatusShowsTheHistory(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.push(t, "a", "11:11:11")
-	f.record(t, "a", "H", 5,
+	f.record(t, "a", "H", 7,
 		"h0", fmt.Sprintf("p %d 120000 -5000 . late 2 -3 news", unix("11:11:16")),
 		"h1", fmt.Sprintf("r %d 30000 . 1 unavailable", unix("11:13:16")),
 		"h2", fmt.Sprintf("o %d . . 2 .", unix("11:15:00")),
 		"h3", fmt.Sprintf("u %d . . 3 timeout", unix("11:15:02")),
 		"h4", fmt.Sprintf("v %d 86400000 -119000 . .", unix("11:15:15")),
+		"h5", fmt.Sprintf("w %d 3600000 . . .", unix("11:16:00")),
+		"h6", fmt.Sprintf("g %d . . . .", unix("11:19:00")),
 		"s", "d", "n", 1, "e", unix("11:20:00"))
 	require.Contains(t, f.prints(t, "status", "--user", "alice", "a"), `
   history
@@ -172,6 +174,8 @@ func TestStatusShowsTheHistory(t *testing.T) {
     o 2093-11-22 11:15:00 UTC  taken over (try 2)
     X 2093-11-22 11:15:02 UTC  uncertain (try 3): timeout
     o 2093-11-22 11:15:15 UTC  revived from 11:13:16 to 2093-11-23 11:15:15
+    o 2093-11-22 11:16:00 UTC  paused, until 12:16:00 at the latest
+    o 2093-11-22 11:19:00 UTC  resumed
     o 2093-11-22 11:20:00 UTC  delivered (try 1)
 `)
 	require.Contains(t, f.prints(t, "status", "--user", "alice", "a", "--json"),

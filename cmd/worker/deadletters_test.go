@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -61,6 +62,14 @@ func (g *given) dead(user, id string, ago time.Duration, fields ...any) {
 	}).Err())
 }
 
+// at returns a time of day as Unix ms.
+func (g *given) at(clock string) int64 {
+	g.Helper()
+	at, err := time.Parse(time.DateTime, "2026-11-22 "+clock)
+	require.NoError(g, err)
+	return at.UnixMilli()
+}
+
 // runs runs a command line of dead-letters, and returns what it ends with.
 func (g *given) runs(line string) (status int, stdout, stderr string) {
 	g.Helper()
@@ -116,7 +125,8 @@ func TestManyDeadLettersAreListed(t *testing.T) {
 func TestADeadLetterIsShown(t *testing.T) {
 	t.Parallel()
 	g := newGiven(t)
-	g.dead("alice", "a", time.Hour, "k", "news", "x", g.now.Add(time.Hour).UnixMilli(), "r", g.now.Add(-2*time.Hour).UnixMilli())
+	g.dead("alice", "a", time.Hour, "k", "news", "x", g.now.Add(time.Hour).UnixMilli(), "r", g.now.Add(-2*time.Hour).UnixMilli(),
+		"A", g.at("10:00:00"), "H", 1, "h0", fmt.Sprintf("r %d 60000 . 7 timeout", g.at("10:10:11")))
 	const plain = `failed: message a to alice
   ended      2026-11-22 10:11:11 UTC
   reason     unavailable
@@ -126,8 +136,13 @@ func TestADeadLetterIsShown(t *testing.T) {
   expires    2026-11-22 12:11:11 UTC
   category   news
 `
-	require.Equal(t, plain, g.prints("show --user alice a"))
-	require.Equal(t, plain+"  title      \"Your \\x1b[2J table\"\n  data       \"order\": \"17\"\n", g.prints("show --user alice a --content"))
+	history := `  history
+    o 2026-11-22 10:00:00 UTC  accepted for 10:10:11
+    o 2026-11-22 10:10:11 UTC  retry (try 7) for 10:11:11: timeout
+    X 2026-11-22 10:11:11 UTC  failed (try 8): unavailable
+`
+	require.Equal(t, plain+history, g.prints("show --user alice a"))
+	require.Equal(t, plain+"  title      \"Your \\x1b[2J table\"\n  data       \"order\": \"17\"\n"+history, g.prints("show --user alice a --content"))
 	var shown map[string]any
 	require.NoError(t, json.Unmarshal([]byte(g.prints("show --user alice a --content --json")), &shown))
 	require.Equal(t, "failed", shown["status"])

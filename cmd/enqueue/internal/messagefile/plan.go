@@ -3,7 +3,7 @@ package messagefile
 import (
 	"time"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/histogram"
+	"github.com/sendlimit/sendlimiter/cmd/internal/histogram"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/histogram"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/histogram"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 

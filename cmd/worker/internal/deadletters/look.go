@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -98,7 +99,7 @@ func (d *commands) showCommand() *cobra.Command {
 	var content bool
 	cmd := &cobra.Command{
 		Use:     "show ID",
-		Short:   "Show one dead letter.",
+		Short:   "Show one dead letter, with its last changes.",
 		Example: "  worker dead-letters show --user alice order-17\n  worker dead-letters show --user alice order-17 --content",
 		Args:    alertOr(oneOf),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -183,5 +184,5 @@ func (d *commands) describe(l message.Status) string {
 	for _, key := range slices.Sorted(maps.Keys(l.Metadata)) {
 		line("metadata", "%q: %q", key, l.Metadata[key])
 	}
-	return text.String()
+	return text.String() + picture.StyleFor(d.Stdout, d.Getenv, d.zone).History(l.History)
 }

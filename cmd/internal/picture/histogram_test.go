@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/histogram"
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
+	"github.com/sendlimit/sendlimiter/cmd/internal/histogram"
+	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 

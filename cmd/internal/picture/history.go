@@ -7,9 +7,14 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// History returns the changes of a message, a line each, oldest first.
+// History returns the changes of a message, oldest first: a heading and a line each; "" for
+// none.
 func (s Style) History(history []message.HistoryEntry) string {
+	if len(history) == 0 {
+		return ""
+	}
 	var text strings.Builder
+	text.WriteString(indent + "history\n")
 	for _, c := range history {
 		glyph, colour := s.mark(c)
 		line := s.paint(colour, string(glyph)) + " " + s.Time(c.At.Time) + "  " + s.change(c)
@@ -26,7 +31,7 @@ func (s Style) mark(c message.HistoryEntry) (rune, ink) {
 		return g.asked, yellow
 	case message.ChangeDropped, message.ChangeFailed, message.ChangeUncertain:
 		return g.asked, red
-	case message.ChangePostponed, message.ChangeRetry, message.ChangeTakenOver:
+	case message.ChangePostponed, message.ChangeRetry, message.ChangeTakenOver, message.ChangePaused:
 		return g.send, yellow
 	default:
 		return g.send, green
@@ -45,6 +50,8 @@ func (s Style) change(c message.HistoryEntry) string {
 		text += " from " + former + " to " + next
 	case !c.SendAt.IsZero():
 		text += " for " + next
+	case !c.Until.IsZero():
+		text += ", until " + s.clock(c.Until.Time, c.At.Time) + " at the latest"
 	}
 	if c.Reason != "" {
 		text += ": " + strings.TrimPrefix(c.Reason, message.LatePrefix)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/histogram"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/histogram"
 )
 
 // leastBar is the smallest width of a histogram's bars, in columns.

@@ -1,3 +1,3 @@
 // Package picture draws on a terminal why a time was refused, how full a user's rules are,
-// and which stretches of time are free.
+// which stretches of time are free, and what became of a message.
 package picture
