@@ -28,6 +28,28 @@ func unindexed(r *rig) {
 	r.serves(func(o *api.Options) { o.Submitter = submitter })
 }
 
+// Any id that a message may have is found, also one that is a word of another address. The
+// others are invalid, and lead nowhere else.
+func TestMessagesAreFoundByAnyID(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for i, id := range []string{"batch", "dry-run", "..", ".", "a:b"} {
+		r.accepted(fmt.Sprintf(`{"user":"user%d","id":%q,"send_at":"%s","title":"Hi"}`, i, id, on22("11:11:11")))
+		found := into[message.Found](t, http.StatusOK, r.get(messagesPath+"/"+strings.ReplaceAll(id, ".", "%2E")))
+		require.Len(t, found.Messages, 1, id)
+		require.Equal(t, id, found.Messages[0].ID)
+		one := "/v1/users/" + found.Messages[0].User + "/messages/" + strings.ReplaceAll(id, ".", "%2E")
+		require.Equal(t, id, into[message.Status](t, http.StatusOK, r.get(one)).ID)
+	}
+	for _, segment := range []string{"a%2Fb", "%2F", "%2e%2e%2fbatch", "a%20b", "%C3%A4"} {
+		p := r.problem(http.StatusUnprocessableEntity, r.get(messagesPath+"/"+segment))
+		require.Equal(t, "id", p.Field, segment)
+	}
+	for _, target := range []string{"/..", "/.", "/", "/batch/", "/batch/dry-run/a"} {
+		require.Equal(t, http.StatusNotFound, r.get(messagesPath+target).status, target)
+	}
+}
+
 func TestMessagesAreFoundWithoutTheirUsers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -12,7 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Router finds the handler of a request. The zero value has no handlers.
+// Router finds the handler of a request. The zero value has no handlers. Of several paths
+// that match, the first that has the request's method answers: a message may have the id
+// "batch", and GET /v1/messages/batch finds it, though POST is the batch of messages.
 //
 // http.ServeMux can't be used: it takes a segment that is only an escaped / for the end
 // of the path, though a user may have that name, and it redirects where a Router
@@ -27,7 +29,6 @@ func (all *Router) Handle(method, path string, handler http.HandlerFunc) {
 	if method == http.MethodGet {
 		a.methods[http.MethodHead] = handler // the server drops the body
 	}
-	a.allow = strings.Join(slices.Sorted(maps.Keys(a.methods)), ", ")
 }
 
 // at returns the address of a path, a new one if there is none.
@@ -47,7 +48,6 @@ func (all *Router) at(path string) *address {
 type address struct {
 	segments []string // "{user}" matches any name
 	methods  map[string]http.HandlerFunc
-	allow    string // the methods, as the header Allow lists them
 }
 
 // ServeHTTP calls the handler of a request. Without one it answers with a problem.
@@ -60,40 +60,49 @@ func (all Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	segments := strings.Split(r.URL.EscapedPath(), "/")
+	var matching []*address
 	for _, a := range all {
-		if !a.matches(r, segments) {
+		values, matches := a.match(segments)
+		if !matches {
 			continue
 		}
 		if handle, known := a.methods[r.Method]; known {
+			for name, value := range values {
+				r.SetPathValue(name, value)
+			}
 			handle(w, r)
-		} else {
-			a.methodNotAllowed(w, r)
+			return
 		}
+		matching = append(matching, a)
+	}
+	if len(matching) == 0 {
+		NotFound(w, r)
 		return
 	}
-	NotFound(w, r)
+	methodNotAllowed(w, r, matching)
 }
 
-// matches reports whether the escaped segments of a request are the address. If so, it
-// sets the request's path values.
-func (a *address) matches(r *http.Request, segments []string) bool {
+// match reports whether the escaped segments of a request are the address. If so, it
+// returns the names in them: of "{user}" under "user".
+func (a *address) match(segments []string) (values map[string]string, matches bool) {
 	if len(segments) != len(a.segments) {
-		return false
+		return nil, false
 	}
+	values = make(map[string]string)
 	for i, segment := range segments {
 		name, free := strings.CutPrefix(a.segments[i], "{")
 		if free && (segment == "" || segment == "." || segment == "..") {
-			return false // no name, or a step in the path: the user ".." is written %2E%2E
+			return nil, false // no name, or a step in the path: the user ".." is written %2E%2E
 		}
 		value, err := url.PathUnescape(segment)
 		if err != nil || !free && value != a.segments[i] {
-			return false
+			return nil, false
 		}
 		if free {
-			r.SetPathValue(strings.TrimSuffix(name, "}"), value)
+			values[strings.TrimSuffix(name, "}")] = value
 		}
 	}
-	return true
+	return values, true
 }
 
 // methods returns the methods of HTTP. No address has another one.
@@ -104,11 +113,19 @@ func methods() []string {
 	}
 }
 
-func (a *address) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Allow", a.allow)
+// methodNotAllowed answers a request for addresses that all have other methods.
+func methodNotAllowed(w http.ResponseWriter, r *http.Request, addresses []*address) {
+	known := make(map[string]bool)
+	for _, a := range addresses {
+		for method := range a.methods {
+			known[method] = true
+		}
+	}
+	allow := strings.Join(slices.Sorted(maps.Keys(known)), ", ")
+	w.Header().Set("Allow", allow)
 	WriteProblem(w, message.Outcome{
 		Outcome: message.Errored, Code: CodeMethodNotAllowed,
-		Detail: fmt.Sprintf("this address has no method %s: use %s", Printable(r.Method), a.allow),
+		Detail: fmt.Sprintf("this address has no method %s: use %s", Printable(r.Method), allow),
 	})
 }
 
