@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"strconv"
 	"sync"
@@ -70,7 +71,7 @@ func (s *server) exportUser(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	user, at := r.PathValue("user"), s.now()
-	s.scan(w, r, true, func(ctx context.Context, progress func(done, total int64)) ([]any, error) {
+	s.scan(w, r, true, func(ctx context.Context, progress func(done, total int64)) (scanned, error) {
 		document, err := s.userData.Export(ctx, user, progress)
 		if err != nil {
 			return nil, err
@@ -82,21 +83,20 @@ func (s *server) exportUser(w http.ResponseWriter, r *http.Request) {
 		}
 		who := callerOf(ctx)
 		shown := document.Conceal(who.sees)
-		entries, err := document.Entries()
-		if err != nil {
-			return nil, err
-		}
 		if !who.keyless {
 			s.logger.InfoContext(ctx, "data of a user exported", "account", who.account(), "key", who.identity.Key.ID,
 				"user", user, "messages", len(document.Messages), "contents", shown, "request_id", requestID(ctx))
 		}
-		lines := make([]any, len(entries), len(entries)+1)
-		for i, entry := range entries {
-			lines[i] = entry
-		}
-		return append(lines, message.UserExport{
-			Outcome: message.UserExported, User: user, ExportedAt: message.Time{Time: at}, Entries: len(entries),
-		}), nil
+		return func(yield func(any, error) bool) {
+			summary := message.UserExport{Outcome: message.UserExported, User: user, ExportedAt: message.Time{Time: at}}
+			for entry, err := range document.Entries() {
+				if !yield(entry, err) {
+					return
+				}
+				summary.Entries++
+			}
+			yield(summary, nil)
+		}, nil
 	})
 }
 
@@ -133,7 +133,7 @@ func (s *server) eraseUser(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	user := r.PathValue("user")
-	s.scan(w, r, false, func(ctx context.Context, progress func(done, total int64)) ([]any, error) {
+	s.scan(w, r, false, func(ctx context.Context, progress func(done, total int64)) (scanned, error) {
 		e, err := s.userData.Erase(ctx, user, wait, progress)
 		if err != nil {
 			return nil, err
@@ -142,7 +142,7 @@ func (s *server) eraseUser(w http.ResponseWriter, r *http.Request) {
 			s.logger.InfoContext(ctx, "user erased", "account", who.account(), "key", who.identity.Key.ID,
 				"messages", e.Messages, "running", e.Running, "request_id", requestID(ctx))
 		}
-		return []any{erasureOf(e)}, nil
+		return func(yield func(any, error) bool) { yield(erasureOf(e), nil) }, nil
 	})
 }
 
@@ -157,7 +157,7 @@ func erasureOf(e userdata.Erasure) message.UserErasure {
 // attended one ends when its client goes.
 func (s *server) scan(
 	w http.ResponseWriter, r *http.Request, attended bool,
-	run func(ctx context.Context, progress func(done, total int64)) ([]any, error),
+	run func(ctx context.Context, progress func(done, total int64)) (scanned, error),
 ) {
 	if !s.scans.TryAcquire(1) {
 		web.WriteProblem(w, message.Outcome{
@@ -183,12 +183,29 @@ func (s *server) scan(
 	if err != nil {
 		err = errors.Join(err, context.Cause(ctx))
 	}
-	for i := 0; i < len(lines) && err == nil; i++ {
-		err = answers.line(lines[i])
+	if err == nil {
+		err = answers.all(lines)
 	}
 	stop(nil)
 	watched()
 	s.endScan(w, r, answers, err)
+}
+
+// scanned are the lines that a scan answers with, which are written while they are made. An
+// error is the last.
+type scanned = iter.Seq2[any, error]
+
+// all adds lines until one is an error or can't be written.
+func (a *answers) all(lines scanned) error {
+	for line, err := range lines {
+		if err == nil {
+			err = a.line(line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // endScan ends the answer. If the scan stopped early it says why: in a last line, or in the

@@ -4,61 +4,78 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"iter"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Entries returns the entries of a document, each of one list, in the order of the lists'
+// Entries yields the entries of a document, each of one list, in the order of the lists'
 // names; then those of its dry runs. What is no list is one entry, and a time has the
-// member at.
-func (d Document) Entries() ([]message.UserEntry, error) {
-	runs := d.DryRuns
-	d.DryRuns = nil
-	text, err := json.Marshal(d)
+// member at. Only one entry at a time is written as JSON. An error is the last that it yields.
+func (d Document) Entries() iter.Seq2[message.UserEntry, error] {
+	return func(yield func(message.UserEntry, error) bool) { d.each(yield) }
+}
+
+// each is Entries, and reports whether to go on.
+func (d Document) each(yield func(message.UserEntry, error) bool) bool {
+	for _, l := range d.lists() {
+		for _, value := range l.values {
+			entry, err := entryOf(value)
+			if !yield(message.UserEntry{Outcome: message.UserEntryFound, List: l.name, DryRun: d.DryRun, Entry: entry}, err) || err != nil {
+				return false
+			}
+		}
+	}
+	for _, run := range d.DryRuns {
+		if !run.each(yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// list is a member of a document with its values.
+type list struct {
+	name   string
+	values []reflect.Value
+}
+
+// lists returns the members of a document that have values, by their names. Those that say
+// whose document it is, and the dry runs, are not among them.
+func (d Document) lists() []list {
+	var all []list
+	of := reflect.ValueOf(d)
+	for field, value := range of.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case slices.Contains([]string{"user", "exported_at", "dry_run", "dry_runs"}, name), value.IsZero():
+		case value.Kind() == reflect.Slice:
+			l := list{name: name}
+			for i := range value.Len() {
+				l.values = append(l.values, value.Index(i))
+			}
+			all = append(all, l)
+		default:
+			all = append(all, list{name, []reflect.Value{value}})
+		}
+	}
+	slices.SortFunc(all, func(a, b list) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// entryOf returns a value of a document as an entry.
+func entryOf(value reflect.Value) (entry map[string]any, err error) {
+	text, err := json.Marshal(value.Interface())
 	if err != nil {
 		return nil, fmt.Errorf("writing the data of a user: %w", err)
 	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(text, &members); err != nil {
-		return nil, fmt.Errorf("writing the data of a user: %w", err)
+	if text[0] != '{' {
+		return map[string]any{"at": json.RawMessage(text)}, nil
 	}
-	for _, head := range []string{"user", "exported_at", "dry_run"} {
-		delete(members, head)
-	}
-	var all []message.UserEntry
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		entries, err := entriesOf(members[name])
-		if err != nil {
-			return nil, err
-		}
-		for _, entry := range entries {
-			all = append(all, message.UserEntry{Outcome: message.UserEntryFound, List: name, DryRun: d.DryRun, Entry: entry})
-		}
-	}
-	for _, run := range runs {
-		copies, err := run.Entries()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, copies...)
-	}
-	return all, nil
-}
-
-// entriesOf returns the entries of a member of a document.
-func entriesOf(member json.RawMessage) (entries []map[string]any, err error) {
-	switch member[0] {
-	case '[':
-		err = decode(member, &entries)
-	case '{':
-		entries = make([]map[string]any, 1)
-		err = decode(member, &entries[0])
-	default:
-		entries = []map[string]any{{"at": member}}
-	}
-	return entries, err
+	return entry, decode(text, &entry)
 }
 
 // decode decodes a part of a document, with its numbers as they are.
