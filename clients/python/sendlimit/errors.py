@@ -10,6 +10,8 @@ from . import types as api
 class SendlimitError(Exception):
     """The class of all errors of this client."""
 
+    _usual_code: str | None = None  # of an error that the API has given no code
+
     def __init__(
         self,
         detail: str,
@@ -22,7 +24,7 @@ class SendlimitError(Exception):
         super().__init__(detail)
         self.detail = detail
         """A sentence for a person."""
-        self.code = code
+        self.code = code or self._usual_code
         """What is wrong, as a word for programs: see types.Code. More may be added."""
         self.status = status
         """The HTTP status; None without an answer, and within a stream."""
@@ -89,6 +91,7 @@ class InvalidRequest(SendlimitError):
     """The request is wrong. Nothing was done."""
 
     code: str
+    _usual_code = "invalid_field"
 
     def __init__(
         self,
@@ -99,7 +102,7 @@ class InvalidRequest(SendlimitError):
         status: int | None = None,
         request_id: str | None = None,
     ) -> None:
-        super().__init__(detail, code=code or "invalid_field", status=status, request_id=request_id)
+        super().__init__(detail, code=code, status=status, request_id=request_id)
         self.field = field
         """The field or option that is wrong, of several the first."""
 
@@ -111,19 +114,7 @@ class Unavailable(SendlimitError):
     """
 
     code: str
-
-    def __init__(
-        self,
-        detail: str,
-        *,
-        code: str | None = None,
-        status: int | None = None,
-        request_id: str | None = None,
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(
-            detail, code=code or "unavailable", status=status, request_id=request_id, retry_after=retry_after
-        )
+    _usual_code = "unavailable"
 
 
 class ResponseError(SendlimitError):
