@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import threading
 import unittest
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from sendlimit import Cancel, Client
 from sendlimit.types import Draft
@@ -114,6 +117,56 @@ class Noted(Client):
 
     def _wait(self, seconds: float, cancel: Cancel | None) -> None:
         self.waits.append(seconds)
+
+
+class Cutting:
+    """Passes connections on to a real API until they are cut."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.connections = 0
+        self._open: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+        self._start(self._accept)
+
+    def cut(self) -> None:
+        """Cut the connections that are open."""
+        for one in self._open:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._threads[0].join()
+        self.cut()
+        for thread in self._threads:
+            thread.join()
+        for one in (self._listener, *self._open):
+            one.close()
+
+    def _start(self, target: Callable[..., None], *arguments: socket.socket) -> None:
+        thread = threading.Thread(target=target, args=arguments)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        api = urlsplit(api_url())
+        with suppress(OSError):  # the end
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection((api.hostname or "", api.port or 80))
+                self.connections += 1
+                self._open += [near, far]
+                self._start(self._pass_on, near, far)
+                self._start(self._pass_on, far, near)
+
+    def _pass_on(self, from_: socket.socket, to: socket.socket) -> None:
+        with suppress(OSError):
+            while data := from_.recv(1 << 16):
+                to.sendall(data)
+        with suppress(OSError):
+            to.shutdown(socket.SHUT_RDWR)
 
 
 class ScriptedTest(unittest.TestCase):

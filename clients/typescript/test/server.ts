@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, createServer as createTCPServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { type Options, Sendlimit } from "../src/index.js";
 
@@ -51,6 +51,33 @@ export async function scripted(
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { client: new Noted(url, options), asked, url };
+}
+
+/** Starts a server that passes connections on to the real API until they are cut. */
+export async function cutting(t: TestContext): Promise<{ url: string; cut: () => void; connections: () => number }> {
+  const api = new URL(apiUrl());
+  const open = new Set<Socket>();
+  let connections = 0;
+  const server = createTCPServer((near) => {
+    connections++;
+    const far = connect(Number(api.port), api.hostname);
+    for (const [one, other] of [[near, far], [far, near]] as const) {
+      open.add(one);
+      one.on("error", () => undefined);
+      one.on("close", () => other.destroy());
+      one.pipe(other);
+    }
+  });
+  const cut = () => {
+    for (const one of open) one.destroy();
+    open.clear();
+  };
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  t.after(() => {
+    cut();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut, connections: () => connections };
 }
 
 /** Answers with JSON. */
