@@ -60,7 +60,7 @@ func scopeOf(o operation) accounts.Scope {
 		"GET /v1/events", "GET " + deadEventsPath, "GET " + campaignPath,
 	}, name):
 		return accounts.ScopeRead
-	case strings.HasPrefix(o.path, "/v1/dead-letters"), strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats",
+	case o.path == recordSentPath, strings.HasPrefix(o.path, deadAlertsPath), o.path == deadLettersPath, strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats",
 		strings.HasPrefix(o.path, "/v1/policies"), o.path == settingsPath, o.path == "/v1/users", strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
 		return accounts.ScopeAdmin
 	case o.path == userPath, o.path == exportPath, o.path == pacePath, strings.HasPrefix(o.path, "/v1/event-limits"):

@@ -99,7 +99,11 @@ func (s *server) batchResponses(ending string) map[string]*huma.Response {
 // close its half of the connection, which ends the context. A client that is gone can be
 // neither read from nor written to, and that ends the batch.
 func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
-	_, without, err := batchQuery(r)
+	query, err := batchQuery(r, withoutFreeTimes)
+	without := false
+	if err == nil {
+		without, err = query.Flag(withoutFreeTimes)
+	}
 	if err != nil {
 		s.writeError(w, r, err)
 		return
@@ -115,20 +119,16 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// batchQuery reads the parameters of a batch, and checks its headers. Parameters besides
-// without_free_times are more.
-func batchQuery(r *http.Request, more ...string) (query web.Query, without bool, err error) {
-	query, err = web.ParseQuery(r.URL.RawQuery, append([]string{withoutFreeTimes}, more...))
-	if err == nil {
-		without, err = query.Flag(withoutFreeTimes)
-	}
+// batchQuery reads the parameters of a batch, and checks its headers.
+func batchQuery(r *http.Request, known ...string) (web.Query, error) {
+	query, err := web.ParseQuery(r.URL.RawQuery, known)
 	if err == nil {
 		err = refuseIdempotencyKey(r.Header)
 	}
 	if err == nil {
 		err = web.CheckMediaType(r, ndjson, jsonl)
 	}
-	return query, without, err
+	return query, err
 }
 
 // batch is a batch that is being answered.

@@ -79,9 +79,12 @@ func (s *server) checkBatchRoute() route {
 
 // checkBatch answers the lines of a request as submitBatch does, and takes nothing.
 func (s *server) checkBatch(w http.ResponseWriter, r *http.Request) {
-	query, without, err := batchQuery(r, whatIfRules, whatIfPolicy)
+	query, err := batchQuery(r, withoutFreeTimes, whatIfRules, whatIfPolicy)
 	var whatIf rules.WhatIf
-	withPolicy := false
+	without, withPolicy := false, false
+	if err == nil {
+		without, err = query.Flag(withoutFreeTimes)
+	}
 	if err == nil {
 		whatIf.Rules, err = whatIfRulesOf(query)
 	}

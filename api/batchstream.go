@@ -44,8 +44,9 @@ type lines struct {
 	pace    *linePace
 	ended   atomic.Bool
 
-	before int // lines that are read and are no messages
-	most   int // lines of a dry run; zero for a batch
+	before int                         // lines that are read and are no messages
+	most   int                         // lines of a dry run; zero for a batch
+	check  func(message.Message) error // what a message has to be
 
 	mu      sync.Mutex    // held by next while it reads
 	records *input.Reader // nil before the first line
@@ -60,7 +61,7 @@ type lines struct {
 const mostJunk = 100
 
 func newLines(body io.Reader, control *http.ResponseController, now func() time.Time, idle time.Duration, pace *linePace) *lines {
-	return &lines{body: body, control: control, now: now, idle: idle, left: idle, pace: pace}
+	return &lines{body: body, control: control, now: now, idle: idle, left: idle, pace: pace, check: message.Message.Validate}
 }
 
 // Read reads the body. After an error it always returns that error: the server has no more
@@ -117,7 +118,7 @@ func (l *lines) next(ctx context.Context) (line bulk.Line, err error) {
 	if err := l.pace.next(ctx); err != nil {
 		return bulk.Line{}, err
 	}
-	return small(bulk.LineOf(record, readDraft)), nil
+	return l.small(bulk.LineOf(record, readDraft)), nil
 }
 
 // tooMany returns the error of a dry run with another line, or io.EOF.
@@ -150,9 +151,9 @@ func ofBody(err error) error {
 
 // small shortens a line that will be refused to what its outcome says. Such a line can be
 // long.
-func small(line bulk.Line) bulk.Line {
+func (l *lines) small(line bulk.Line) bulk.Line {
 	if line.Invalid == nil {
-		err := line.Message.Validate()
+		err := l.check(line.Message)
 		if err == nil {
 			return line
 		}

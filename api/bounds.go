@@ -84,7 +84,7 @@ func boundsOf(member string) *huma.Schema {
 		return &huma.Schema{Pattern: clockPattern}
 	case "reach":
 		return &huma.Schema{Pattern: durationPattern}
-	case "overlap", "wait":
+	case "overlap", "wait", olderThan:
 		return &huma.Schema{Pattern: overlapPattern}
 	case "by":
 		return &huma.Schema{Pattern: movePattern}

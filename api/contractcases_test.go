@@ -35,29 +35,31 @@ type operation struct {
 }
 
 const (
-	messagesPath   = "/v1/messages"
-	batchPath      = messagesPath + "/batch"
-	checkBatchPath = batchPath + "/dry-run"
-	foundPath      = messagesPath + "/{id}"
-	messagePath    = "/v1/users/{user}/messages/{id}"
-	deadLetterPath = "/v1/users/{user}/dead-letters/{id}"
-	accountPath    = "/v1/accounts/{account}"
-	rotatePath     = accountPath + "/keys/{key}/rotate"
-	callbackPath   = accountPath + "/callback"
-	acmeCallback   = "/v1/accounts/acme/callback"
-	deadEventsPath = "/v1/dead-events"
-	campaignPath   = "/v1/campaigns/{campaign}"
-	springPath     = "/v1/campaigns/spring"
-	tierPath       = "/v1/tiers/{tier}"
-	policyPath     = "/v1/policies/{policy}"
-	settingsPath   = "/v1/users/{user}/settings"
-	aliceA         = "/v1/users/alice/messages/a"
-	aliceADead     = "/v1/users/alice/dead-letters/a"
-	crossOrigin    = "cross-site"
+	messagesPath    = "/v1/messages"
+	batchPath       = messagesPath + "/batch"
+	checkBatchPath  = batchPath + "/dry-run"
+	recordSentPath  = batchPath + "/record-sent"
+	foundPath       = messagesPath + "/{id}"
+	messagePath     = "/v1/users/{user}/messages/{id}"
+	deadLettersPath = "/v1/dead-letters"
+	deadLetterPath  = "/v1/users/{user}/dead-letters/{id}"
+	accountPath     = "/v1/accounts/{account}"
+	rotatePath      = accountPath + "/keys/{key}/rotate"
+	callbackPath    = accountPath + "/callback"
+	acmeCallback    = "/v1/accounts/acme/callback"
+	deadEventsPath  = "/v1/dead-events"
+	campaignPath    = "/v1/campaigns/{campaign}"
+	springPath      = "/v1/campaigns/spring"
+	tierPath        = "/v1/tiers/{tier}"
+	policyPath      = "/v1/policies/{policy}"
+	settingsPath    = "/v1/users/{user}/settings"
+	aliceA          = "/v1/users/alice/messages/a"
+	aliceADead      = "/v1/users/alice/dead-letters/a"
+	crossOrigin     = "cross-site"
 )
 
 // ofLines reports whether the body is any number of lines.
-func (o operation) ofLines() bool { return o.path == batchPath || o.path == checkBatchPath }
+func (o operation) ofLines() bool { return strings.HasPrefix(o.path, batchPath) }
 
 // mediaType is that of the body.
 func (o operation) mediaType() string {
@@ -82,6 +84,7 @@ func operations() []operation {
 		{http.MethodPost, messagesPath + "/dry-run", messagesPath + "/dry-run", draft, nil},
 		{http.MethodPost, batchPath, batchPath, draft, []string{"without_free_times"}},
 		{http.MethodPost, checkBatchPath, checkBatchPath, draft, []string{"without_free_times", "what_if", "what_if_policy"}},
+		{http.MethodPost, recordSentPath, recordSentPath, draft, nil},
 		{http.MethodGet, foundPath, messagesPath + "/a", "", []string{"limit", "cursor"}},
 		{http.MethodGet, messagesPath, messagesPath, "", []string{
 			"campaign", "category", "status", "from", "until", "user", "user_prefix", "account", "limit", "cursor",
@@ -97,10 +100,16 @@ func operations() []operation {
 		{http.MethodPost, campaignPath + "/resume", springPath + "/resume", "", []string{"account"}},
 		{http.MethodPost, campaignPath + "/cancel", springPath + "/cancel", "", []string{"account"}},
 		{http.MethodPost, campaignPath + "/move", springPath + "/move", `{"by":"1h","preview":true}`, []string{"account"}},
-		{http.MethodGet, "/v1/dead-letters", "/v1/dead-letters", "", []string{"user", "limit", "cursor"}},
+		{http.MethodGet, deadLettersPath, deadLettersPath, "", []string{"user", "limit", "cursor"}},
 		{http.MethodGet, deadLetterPath, aliceADead, "", []string{"content"}},
 		{http.MethodDelete, deadLetterPath, aliceADead, "", nil},
 		{http.MethodPost, deadLetterPath + "/retry", aliceADead + "/retry", "", nil},
+		{http.MethodDelete, deadLettersPath, deadLettersPath + "?older_than=7d", "", []string{"older_than", "limit"}},
+		{http.MethodGet, deadAlertsPath, deadAlertsPath, "", []string{"limit", "cursor"}},
+		{http.MethodGet, deadAlertPath, acmeDead, "", nil},
+		{http.MethodPost, deadAlertPath + "/retry", acmeDead + "/retry", "", nil},
+		{http.MethodDelete, deadAlertPath, acmeDead, "", nil},
+		{http.MethodDelete, deadAlertsPath, deadAlertsPath + "?older_than=7d", "", []string{"older_than", "limit"}},
 		{http.MethodGet, "/v1/accounts", "/v1/accounts", "", []string{"limit", "cursor"}},
 		{http.MethodPost, "/v1/accounts", "/v1/accounts", `{"name":"acme"}`, nil},
 		{http.MethodGet, accountPath, "/v1/accounts/acme", "", nil},
@@ -150,7 +159,7 @@ func operations() []operation {
 
 // contractCases are those that all operations have alike, and their own.
 func contractCases() []contractCase {
-	cases := slices.Concat(messageCases(), lookCases(), campaignCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases())
+	cases := slices.Concat(messageCases(), lookCases(), campaignCases(), deadCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases())
 	for _, o := range operations() {
 		cases = append(cases, hostileCases(o)...)
 	}
@@ -375,6 +384,7 @@ func messageCases() []contractCase {
 		{"lines of all kinds", http.MethodPost, checkBatchPath, http.StatusOK, on(booked, request{http.MethodPost, checkBatchPath, strings.Join([]string{
 			draft(free), draft(taken), draft(again), "{", "", `{"user":"bob"}`,
 		}, "\n"), http.Header{"Content-Type": {"application/x-ndjson"}}})},
+		{"lines of all kinds", http.MethodPost, recordSentPath, http.StatusOK, on(booked, ndjsonOf(recordSentPath, sentLines()...))},
 		{"other rules", http.MethodPost, checkBatchPath, http.StatusOK, on(booked, request{
 			http.MethodPost, checkBatchPath + "?what_if=1/day&what_if_policy=true", `{"rules":["5/hour"]}` + "\n" + draft(free),
 			http.Header{"Content-Type": {"application/x-ndjson"}},
@@ -428,22 +438,6 @@ func lookCases() []contractCase {
 		{"a page", http.MethodGet, user + "/messages", http.StatusOK, on(booked, get("/v1/users/alice/messages?limit=1"))},
 		{"usage", http.MethodGet, user + "/usage", http.StatusOK, on(booked, get("/v1/users/alice/usage?at="+on22("11:00:00")))},
 		{"next free", http.MethodGet, user + "/next-free", http.StatusOK, on(booked, get("/v1/users/alice/next-free?count=3"))},
-
-		{"none", http.MethodGet, "/v1/dead-letters", http.StatusOK, on(nothing, get("/v1/dead-letters"))},
-		{"a page", http.MethodGet, "/v1/dead-letters", http.StatusOK, on(failed, get("/v1/dead-letters?user=alice&limit=1"))},
-		{"shown", http.MethodGet, deadLetterPath, http.StatusOK, on(failed, get(aliceADead+"?content=true"))},
-		{"content without the scope", http.MethodGet, deadLetterPath, http.StatusForbidden, func(t *testing.T) reply {
-			t.Helper()
-			r := newRig(t)
-			failed(r)
-			return r.with(r.key("operator", accounts.ScopeAdmin), get(aliceADead+"?content=true"))
-		}},
-		{"none", http.MethodGet, deadLetterPath, http.StatusNotFound, on(booked, get(aliceADead))},
-		{"purged", http.MethodDelete, deadLetterPath, http.StatusOK, on(failed, request{method: http.MethodDelete, target: aliceADead})},
-		{"none", http.MethodDelete, deadLetterPath, http.StatusNotFound, on(booked, request{method: http.MethodDelete, target: aliceADead})},
-		{"retried", http.MethodPost, deadLetterPath + "/retry", http.StatusOK, on(failed, request{method: http.MethodPost, target: aliceADead + "/retry"})},
-		{"expired", http.MethodPost, deadLetterPath + "/retry", http.StatusConflict, on(expired, request{method: http.MethodPost, target: aliceADead + "/retry"})},
-		{"none", http.MethodPost, deadLetterPath + "/retry", http.StatusNotFound, on(booked, request{method: http.MethodPost, target: aliceADead + "/retry"})},
 
 		{"stats", http.MethodGet, "/v1/stats", http.StatusOK, on(nothing, get("/v1/stats"))},
 	}

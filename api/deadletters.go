@@ -1,12 +1,15 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -138,4 +141,62 @@ func (s *server) retryDeadLetterRoute() route {
 
 func (s *server) retryDeadLetter(r *http.Request, _ web.Query) (web.Answer, error) {
 	return doneUnlessRefused(s.deadLetters.Retry(r.Context(), r.PathValue("user"), r.PathValue("id")))
+}
+
+func (s *server) purgeDeadLettersRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "purgeDeadLetters", Method: http.MethodDelete, Path: "/v1/dead-letters", Tags: []string{"dead letters"},
+			Summary:     "Remove old dead letters",
+			Description: "Removes their content, their records and their ids, the oldest first. " + purgesAgain,
+			Parameters:  purgeParameters(messages.MaxDeadLetters),
+			Responses:   responses[message.DeadPurge](s, "Removed."),
+		},
+		scope: accounts.ScopeAdmin, do: s.purgeDeadLetters,
+	}
+}
+
+func (s *server) purgeDeadLetters(r *http.Request, q web.Query) (web.Answer, error) {
+	return s.purgeOlder(r, q, messages.MaxDeadLetters, s.deadLetters.PurgeBefore)
+}
+
+// purgesAgain documents the answer to a request that removes by age.
+const purgesAgain = "Send the request again while the answer has `more`."
+
+// olderThan is the parameter that says how old what is removed is.
+const olderThan = "older_than"
+
+// purgeParameters are those of a request that removes by age. The age is required: without
+// one, a mistake would remove everything.
+func purgeParameters(most int) []*huma.Param {
+	return []*huma.Param{
+		{
+			Name: olderThan, In: "query", Required: true, Example: "7d",
+			Description: "Removes what ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all.",
+			Schema:      parameterSchema(olderThan),
+		},
+		countParameter("limit", "How many are removed at most.", most, most),
+	}
+}
+
+// purgeOlder answers a request that removes by age.
+func (s *server) purgeOlder(
+	r *http.Request, q web.Query, most int, purge func(ctx context.Context, before time.Time, limit int) (int, bool, error),
+) (web.Answer, error) {
+	age, err := calendar.ParseDuration(q[olderThan])
+	if err != nil || age < 0 {
+		return web.Answer{}, &fault.InvalidError{
+			Field: olderThan, Value: q[olderThan], Want: "a length of time such as 90m, 36h or 7d, or 0s for all",
+		}
+	}
+	limit, err := q.Count("limit", most, most)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	now, err := s.deadLetters.Now(r.Context())
+	if err != nil {
+		return web.Answer{}, err
+	}
+	purged, more, err := purge(r.Context(), now.Add(-age), limit)
+	return done(message.DeadPurge{Purged: purged, More: more}, err)
 }

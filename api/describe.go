@@ -102,7 +102,7 @@ func addWords(property *huma.Schema, schema, member string, request bool) {
 func closed(schema, member string) bool {
 	switch member {
 	case "kind":
-		return schema != noticeSchema
+		return schema != noticeSchema && schema != deadAlertSchema
 	case "on_conflict", "unknown_categories", "then":
 		return true
 	case "from":
@@ -135,7 +135,7 @@ func wordsOf(schema, member string) []string {
 		}
 		return codes
 	case "kind":
-		if schema == noticeSchema {
+		if schema == noticeSchema || schema == deadAlertSchema {
 			return noticeKinds()
 		}
 		return []string{"sliding", "calendar"}
@@ -167,6 +167,8 @@ func wordsOf(schema, member string) []string {
 			return []string{message.TierRemoved}
 		case "EventLimitsRemoval":
 			return []string{message.EventLimitsRemoved}
+		case "AlertDone":
+			return []string{message.Retried, message.Purged}
 		case "UserProgress":
 			return []string{message.UserProgressing}
 		case "UserEntry":
@@ -176,7 +178,7 @@ func wordsOf(schema, member string) []string {
 		case "UserErasure":
 			return []string{message.UserErased}
 		}
-		return []string{"accepted", "cancelled", "moved", "changed", "retried", "purged", "refused", "invalid", "error"}
+		return []string{"accepted", "cancelled", "moved", "changed", "recorded", "retried", "purged", "refused", "invalid", "error"}
 	case "rule":
 		return []string{"1/minute", "5/hour", "10/calendar_day"}
 	case "change":
@@ -186,6 +188,9 @@ func wordsOf(schema, member string) []string {
 	case "then":
 		return []string{"shift", "cancel"}
 	case "status":
+		if schema == deadAlertSchema {
+			return []string{message.NoticeFailed}
+		}
 		if schema != "Problem" {
 			return []string{
 				"scheduled", "postponed", "moved", "sending", "delivered", "dropped", "failed", "uncertain", "cancelled",

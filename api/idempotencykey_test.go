@@ -49,7 +49,7 @@ func TestIdempotencyKeysThatWouldBeIgnored(t *testing.T) {
 	r := newRig(t)
 	r.key("acme", accounts.ScopeRead)
 	for target, contentType := range map[string]string{
-		batchPath: "application/x-ndjson", checkBatchPath: "application/x-ndjson", "/v1/accounts/acme/keys": "application/json",
+		batchPath: "application/x-ndjson", checkBatchPath: "application/x-ndjson", recordSentPath: "application/x-ndjson", "/v1/accounts/acme/keys": "application/json",
 		"/v1/accounts/acme/keys/nokey/rotate": "application/json",
 	} {
 		p := r.problem(http.StatusUnprocessableEntity, r.send(request{

@@ -74,7 +74,7 @@ func (s *server) document(version string, routes []route) document {
 			{Name: "users", Description: "A user's messages, settings and free times. A user's name is one segment of the path: " +
 				"percent-encoded, / as `%2F`, and a name that is only dots as `%2E`."},
 			{Name: "policies", Description: "The rules for users' messages. Every program follows a change within two seconds."},
-			{Name: "dead letters", Description: "Messages that were given up."},
+			{Name: "dead letters", Description: "Messages, alerts and reports that were given up."},
 			{Name: "accounts", Description: "Who submits messages: accounts, their API keys and tiers."},
 			{Name: "events", Description: "What becomes of messages after they were accepted: followed as a stream, or posted to an account's callback."},
 			{Name: "operation", Description: "The state of the queue and the store."},

@@ -73,8 +73,11 @@ const eventBatch = "application/cloudevents-batch+json"
 // mostPosted is how many events a request to a callback has at most.
 const mostPosted = 100
 
-// noticeSchema is the name of the schema of notices.
-const noticeSchema = "Notice"
+// The names of the schemas of notices.
+const (
+	noticeSchema    = "Notice"
+	deadAlertSchema = "DeadAlert" // of one that could not be delivered
+)
 
 // noticeKinds returns the kinds of notices. More may be added.
 func noticeKinds() []string {

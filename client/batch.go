@@ -10,11 +10,13 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
+const batchPath = "/v1/messages/batch"
+
 // Result is the answer to one message of a batch.
 type Result struct {
 	Index    int // of the message in the batch, from 0
 	Accepted Accepted
-	Err      error // *Refusal or *InvalidError; nil where it was accepted
+	Err      error // *Refusal or *InvalidError; nil where it was accepted or recorded
 }
 
 // BatchOption changes how SubmitBatch works.
@@ -41,7 +43,7 @@ func WithoutFreeTimes() BatchOption {
 // caller who leaves the loop early does not learn the outcome of messages under way.
 func (c *Client) SubmitBatch(ctx context.Context, messages iter.Seq[Message], options ...BatchOption) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		b := &batch{client: c, doing: "submitting a batch", path: "/v1/messages/batch", query: url.Values{}}
+		b := &batch{client: c, doing: "submitting a batch", path: batchPath, query: url.Values{}, success: message.Accepted}
 		for _, option := range options {
 			option(b)
 		}
@@ -69,6 +71,7 @@ type batch struct {
 	doing   string // "submitting a batch", for errors
 	path    string
 	query   url.Values
+	success string // the outcome of a message that was accepted or recorded
 	first   []byte // a line before the messages; nil for none
 	dryRun  bool   // what was answered is lost with its stream
 	source  *source
@@ -132,7 +135,7 @@ func (b *batch) answered(o message.Outcome) *failure {
 	b.next++
 	switch {
 	case r.Err != nil:
-	case o.Outcome == message.Accepted:
+	case o.Outcome == b.success:
 		r.Accepted = acceptedOf(o)
 	case o.Outcome == message.Refused:
 		r.Err = refusalOf(o)

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"net/url"
 	"strings"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // WhatIf names other rules for a dry run. The zero WhatIf changes nothing. Otherwise the
@@ -29,7 +31,7 @@ func (c *Client) DryRunBatch(
 	ctx context.Context, messages iter.Seq[Message], rules WhatIf, options ...BatchOption,
 ) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		b := &batch{client: c, doing: "judging a batch", path: "/v1/messages/batch/dry-run", query: url.Values{}, dryRun: true}
+		b := &batch{client: c, doing: "judging a batch", path: batchPath + "/dry-run", query: url.Values{}, success: message.Accepted, dryRun: true}
 		for _, option := range options {
 			option(b)
 		}

@@ -228,8 +228,8 @@ func unheard() map[string]string {
 		"Problem.instance": "the header X-Request-Id says it",
 		"Problem.line":     "is of batches", "Problem.moved_from": "is of what was done", "Problem.shifted": "is of what was done",
 		"Problem.replayed": "is of what was done", "Problem.forgotten": "is of what was done",
-		"Outcome.forgotten": "no operation records what was sent by others",
-		"FreeTime.user":     "the caller has named the user",
+		"FreeTime.user":   "the caller has named the user",
+		"AlertDone.alert": "the caller has named the alert",
 	}
 }
 

@@ -52,6 +52,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 			rules := client.WhatIf{Rules: []string{"1/day"}, Policy: &p}
 			return all(c.DryRunBatch(ctx, slices.Values([]client.Message{m}), rules, client.WithoutFreeTimes()))
 		},
+		"recordSent":  func(ctx ctx, c c) []any { return all(c.RecordSent(ctx, slices.Values([]client.Message{m}))) },
 		"findMessage": func(ctx ctx, c c) []any { return all(c.FindMessage(ctx, "a", client.PageRequest{PageSize: 1})) },
 		"findMessages": func(ctx ctx, c c) []any {
 			return all(c.Messages(ctx, client.MessagesRequest{
@@ -85,6 +86,13 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"getDeadLetter":   func(ctx ctx, c c) []any { return told(c.DeadLetter(ctx, "alice", "a", true)) },
 		"retryDeadLetter": func(ctx ctx, c c) []any { return told(c.RetryDeadLetter(ctx, "alice", "a")) },
 		"purgeDeadLetter": func(ctx ctx, c c) []any { return []any{c.PurgeDeadLetter(ctx, "alice", "a")} },
+
+		"purgeDeadLetters": func(ctx ctx, c c) []any { return told(c.PurgeDeadLetters(ctx, time.Hour, 1)) },
+		"listDeadAlerts":   func(ctx ctx, c c) []any { return all(c.DeadAlerts(ctx, client.PageRequest{PageSize: 1})) },
+		"getDeadAlert":     func(ctx ctx, c c) []any { return told(c.DeadAlert(ctx, "daily_report/0/acme")) },
+		"retryDeadAlert":   func(ctx ctx, c c) []any { return []any{c.RetryDeadAlert(ctx, "daily_report/0/acme")} },
+		"purgeDeadAlert":   func(ctx ctx, c c) []any { return []any{c.PurgeDeadAlert(ctx, "daily_report/0/acme")} },
+		"purgeDeadAlerts":  func(ctx ctx, c c) []any { return told(c.PurgeDeadAlerts(ctx, time.Hour, 1)) },
 
 		"listAccounts": func(ctx ctx, c c) []any { return all(c.Accounts(ctx, client.PageRequest{PageSize: 1})) },
 		"getAccount":   func(ctx ctx, c c) []any { return told(c.Account(ctx, "acme")) },
@@ -193,10 +201,11 @@ func words(operation string, status int) map[string]any {
 		"RefitProgress.outcome": "progress", "Misfit.outcome": client.MisfitFound, "RefitSummary.outcome": "previewed",
 		"Outcome.outcome": map[string]string{
 			"cancelMessage": "cancelled", "moveMessage": "moved", "retryDeadLetter": "retried", "purgeDeadLetter": "purged",
-			"submitBatch": "invalid", "checkBatch": "invalid", "previewPolicy": "error", "exportUser": "error", "eraseUser": "error", "refitPolicy": "error",
+			"submitBatch": "invalid", "recordSent": "recorded", "checkBatch": "invalid", "previewPolicy": "error", "exportUser": "error", "eraseUser": "error", "refitPolicy": "error",
 			"resumeCampaign": "error", "cancelCampaign": "error", "moveCampaign": "error",
 		}[operation],
-		"Outcome.code": client.CodeRefitRunning, "Problem.code": client.CodeSendLimit, "Problem.outcome": "refused",
+		"AlertDone.outcome": map[string]string{"retryDeadAlert": "retried", "purgeDeadAlert": "purged"}[operation],
+		"Outcome.code":      client.CodeRefitRunning, "Problem.code": client.CodeSendLimit, "Problem.outcome": "refused",
 	}
 	if words["Outcome.outcome"] == "" {
 		words["Outcome.outcome"] = "accepted"

@@ -5,12 +5,20 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// DeadLetter is a message that was given up, with its content if that was asked for.
-type DeadLetter = message.Status
+type (
+	// DeadLetter is a message that was given up, with its content if that was asked for.
+	DeadLetter = message.Status
+	// DeadPurge says how many dead letters or alerts were removed, and whether there may be
+	// more.
+	DeadPurge = message.DeadPurge
+)
+
+const deadLettersPath = "/v1/dead-letters"
 
 // DeadLettersRequest selects dead letters. The zero value selects all.
 type DeadLettersRequest struct {
@@ -23,7 +31,7 @@ type DeadLettersRequest struct {
 func (c *Client) DeadLetters(ctx context.Context, r DeadLettersRequest) iter.Seq2[Status, error] {
 	return func(yield func(Status, error) bool) {
 		what := call{
-			doing: "listing dead letters", method: http.MethodGet, path: "/v1/dead-letters",
+			doing: "listing dead letters", method: http.MethodGet, path: deadLettersPath,
 			query: values("user", r.User, "limit", count(r.PageSize)),
 		}
 		pages(ctx, what, func(ctx context.Context, what call) (page []Status, next string, err error) {
@@ -64,6 +72,19 @@ func (c *Client) RetryDeadLetter(ctx context.Context, user, id string) (Retried,
 func (c *Client) PurgeDeadLetter(ctx context.Context, user, id string) error {
 	_, err := c.callDeadLetter(ctx, call{doing: "purging a dead letter", method: http.MethodDelete}, message.Purged, user, id)
 	return err
+}
+
+// PurgeDeadLetters deletes dead letters that ended longer ago than an age, the oldest first,
+// at most most of them; zero means the API's default, 1,000. Call it again while the answer
+// has More. If an answer got lost, what that try removed is not counted.
+func (c *Client) PurgeDeadLetters(ctx context.Context, olderThan time.Duration, most int) (DeadPurge, error) {
+	return c.purgeOlder(ctx, "purging old dead letters", deadLettersPath, olderThan, most)
+}
+
+func (c *Client) purgeOlder(ctx context.Context, doing, path string, olderThan time.Duration, most int) (DeadPurge, error) {
+	return answerTo[DeadPurge](ctx, c, call{
+		doing: doing, method: http.MethodDelete, path: path, query: values("older_than", olderThan.String(), "limit", count(most)),
+	}, nil)
 }
 
 func (c *Client) callDeadLetter(ctx context.Context, what call, success, user, id string, rest ...string) (message.Outcome, error) {

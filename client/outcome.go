@@ -15,6 +15,9 @@ type Accepted struct {
 	RequestedAt time.Time // the time asked for, if SendAt differs; otherwise zero
 	Shifted     bool      // SendAt is the next free time after RequestedAt
 	Replayed    bool      // the same message was accepted before
+	// Forgotten is set by RecordSent: the message is older than any rule looks back, so it
+	// does not count.
+	Forgotten bool
 }
 
 // Moved is the result of a move or a change.
@@ -42,6 +45,7 @@ type Retried struct {
 func acceptedOf(o message.Outcome) Accepted {
 	return Accepted{
 		ID: o.ID, User: o.User, SendAt: o.SendAt.Time, RequestedAt: o.RequestedAt.Time, Shifted: o.Shifted, Replayed: o.Replayed,
+		Forgotten: o.Forgotten,
 	}
 }
 

@@ -172,7 +172,7 @@ func (s *stream) read(ctx context.Context, response *http.Response) *failure {
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
 			return undocumented(response, fmt.Sprintf("line %d does not have the documented form", n), err)
 		}
-		if failed := failureOf(o, n); failed != nil {
+		if failed := s.failureOf(o, n); failed != nil {
 			return failed
 		}
 		failed := s.answered(o)
@@ -201,9 +201,9 @@ func (s *stream) scan(lines *bufio.Scanner) bool {
 
 // failureOf returns the failure of a line that is not the outcome of the next message;
 // nil if it is.
-func failureOf(o message.Outcome, line int) *failure {
+func (b *batch) failureOf(o message.Outcome, line int) *failure {
 	switch o.Outcome {
-	case message.Accepted, message.Refused, message.Invalid:
+	case b.success, message.Refused, message.Invalid:
 		if o.Line != line {
 			return &failure{err: &ResponseError{Detail: fmt.Sprintf("the API answered line %d where line %d was due", o.Line, line)}}
 		}

@@ -38,9 +38,6 @@ type surface struct {
 	but                           map[string]string
 }
 
-// inBoth is a reason that the API and its client have in common.
-func inBoth(why string) map[string]string { return map[string]string{"api": why, "client": why} }
-
 // surfaces lists everything that the product can do.
 func surfaces() []surface {
 	return []surface{
@@ -50,10 +47,7 @@ func surfaces() []surface {
 		{"submit many messages", "Submitter.Submit", "enqueue bulk", "submitBatch", "SubmitBatch", nil},
 		{"try many messages", "Submitter.Rehearse", "enqueue bulk --dry-run", "checkBatch", "DryRunBatch", nil},
 		{"try many messages under other rules", "Submitter.RehearseWhatIf", "enqueue bulk --what-if, enqueue bulk --what-if-policy", "checkBatch", "DryRunBatch", nil},
-		{
-			"count what another system sent", "Submitter.RecordSent", "enqueue bulk --record-sent", "", "",
-			inBoth("it is done once, by the operator who moves from another system, beside that system's files"),
-		},
+		{"count what another system sent", "Submitter.RecordSent", "enqueue bulk --record-sent", "recordSent", "RecordSent", nil},
 		{"look at a message", "Submitter.Status, Submitter.Statuses, Submitter.Traces", "enqueue status", "getMessage", "Status", nil},
 		{"move a message", "Submitter.Move, Submitter.MoveTo", "enqueue move", "moveMessage", "Move, MoveOrShift", nil},
 		{"change what a message says", "Submitter.Change", "enqueue change", "moveMessage", "Change", nil},
@@ -82,14 +76,14 @@ func surfaces() []surface {
 		{"look at a dead letter", "Letters.Get", "worker dead-letters show", "getDeadLetter", "DeadLetter", nil},
 		{"send a dead letter again", "Letters.Retry", "worker dead-letters retry", "retryDeadLetter", "RetryDeadLetter", nil},
 		{"remove a dead letter", "Letters.Purge", "worker dead-letters purge", "purgeDeadLetter", "PurgeDeadLetter", nil},
+		{"remove old dead letters", "Letters.PurgeBefore", "worker dead-letters purge --older-than", "purgeDeadLetters", "PurgeDeadLetters", nil},
+		{"list failed alerts and reports", "Letters.Notices", "worker dead-letters list --alerts", "listDeadAlerts", "DeadAlerts", nil},
+		{"look at a failed alert or report", "Letters.Notice", "worker dead-letters show --alert", "getDeadAlert", "DeadAlert", nil},
+		{"deliver a failed alert or report again", "Letters.RetryNotice", "worker dead-letters retry --alert", "retryDeadAlert", "RetryDeadAlert", nil},
+		{"remove a failed alert or report", "Letters.PurgeNotice", "worker dead-letters purge --alert", "purgeDeadAlert", "PurgeDeadAlert", nil},
 		{
-			"remove old dead letters", "Letters.PurgeBefore", "worker dead-letters purge --older-than", "", "",
-			inBoth("a caller lists them by their time, and removes each"),
-		},
-		{
-			"look after failed alerts and reports", "Letters.Notices, Letters.Notice, Letters.RetryNotice, Letters.PurgeNotice, Letters.PurgeNoticesBefore",
-			"worker dead-letters list --alerts, worker dead-letters show --alert, worker dead-letters retry --alert, worker dead-letters purge --alert", "", "",
-			inBoth("an alert that can't be delivered is about the operator's mail server or contacts, and is mended beside it"),
+			"remove old failed alerts and reports", "Letters.PurgeNoticesBefore", "worker dead-letters purge --alerts",
+			"purgeDeadAlerts", "PurgeDeadAlerts", nil,
 		},
 
 		// Accounts.
@@ -103,7 +97,7 @@ func surfaces() []surface {
 			map[string]string{"command": "the programs work on the store, without a key: worker account show names the account"},
 		},
 		{"add a key", "Accounts.AddKey", "worker account add-key", "addAccountKey", "AddAPIKey", nil},
-		{"rotate a key", "Accounts.RotateKey", "worker account rotate-key", "rotateAccountKey", "RotateAPIKey", nil},
+		{"rotate a key", "Accounts.RotateKey", "worker account rotate-key --overlap", "rotateAccountKey", "RotateAPIKey", nil},
 		{"remove a key", "Accounts.RemoveKey", "worker account remove-key", "removeAccountKey", "RemoveAPIKey", nil},
 		{"list tiers", "Accounts.ListTiers, Accounts.PageTiers", "worker tier list", "listTiers", "Tiers", nil},
 		{"look at a tier", "Accounts.GetTier", "worker tier show", "getTier", "Tier", nil},
@@ -134,7 +128,7 @@ func surfaces() []surface {
 		{"look at a callback", "Callbacks.Status", "worker account show", "getCallback", "Callback", nil},
 		{"set a callback", "Callbacks.Set", "worker account set --events", "setCallback", "SetCallback", nil},
 		{"remove a callback", "Callbacks.Remove", "worker account set --events", "removeCallback", "RemoveCallback", nil},
-		{"rotate the secret of a callback", "Callbacks.Rotate", "worker account rotate-events-secret", "rotateCallbackSecret", "RotateCallbackSecret", nil},
+		{"rotate the secret of a callback", "Callbacks.Rotate", "worker account rotate-events-secret --overlap", "rotateCallbackSecret", "RotateCallbackSecret", nil},
 		{"list dead events", "Callbacks.DeadEvents", "worker account events list", "listDeadEvents", "DeadEvents", nil},
 		{"post dead events again", "Callbacks.RetryDead", "worker account events retry", "retryDeadEvents", "RetryDeadEvents", nil},
 		{"remove dead events", "Callbacks.PurgeDead", "worker account events purge", "purgeDeadEvents", "PurgeDeadEvents", nil},

@@ -43,6 +43,7 @@ func written() map[string]string {
 	return map[string]string{
 		"submitBatch":  "it sends the messages that the API did not answer again",
 		"checkBatch":   "its answer belongs to the messages, and a policy may come before them",
+		"recordSent":   "it sends the messages that the API did not answer again",
 		"followEvents": "it is opened again behind the last event, and has an answer of another form with follow=false",
 	}
 }
@@ -57,6 +58,7 @@ func repeatables() map[string]string {
 		"previewPolicy":   "nothing is changed",
 		"refitPolicy":     "what was moved fits",
 		"retryDeadLetter": "a message that was retried is no dead letter",
+		"retryDeadAlert":  "an alert that was retried is no dead one",
 	}
 }
 

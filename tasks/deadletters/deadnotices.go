@@ -1,6 +1,7 @@
 package deadletters
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,20 +13,12 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Notice is an alert or a report that could not be delivered to its contact.
-type Notice struct {
-	Alert     string       `json:"alert"` // its id
-	Kind      string       `json:"kind"`
-	Subject   string       `json:"subject"` // the user, the account, or the policy
-	Since     message.Time `json:"since"`   // the start of its day; for a digest, of its hour
-	Threshold int          `json:"threshold,omitempty"`
-	Used      int64        `json:"used,omitempty"`
-	Limit     int64        `json:"limit,omitempty"`
-	Status    string       `json:"status"`
-	Reason    string       `json:"reason"`
-	Attempts  int          `json:"attempts"`
-	EndedAt   message.Time `json:"ended_at"`
-}
+type (
+	// Notice is an alert or a report that could not be delivered to its contact.
+	Notice = message.DeadAlert
+	// AlertOutcome is the answer to a request about a failed notice.
+	AlertOutcome = message.AlertOutcome
+)
 
 func deadNoticeOf(d notices.Dead) Notice {
 	return Notice{
@@ -34,21 +27,16 @@ func deadNoticeOf(d notices.Dead) Notice {
 	}
 }
 
-// AlertOutcome is the answer to a request about a failed notice, see message.Outcome.
-type AlertOutcome struct {
-	Outcome string     `json:"outcome"`
-	Code    fault.Code `json:"code,omitempty"`
-	Field   string     `json:"field,omitempty"`
-	Alert   string     `json:"alert"`
-	Detail  string     `json:"detail,omitempty"`
-}
+// MaxNotices is the largest limit of Notices and PurgeNoticesBefore.
+const MaxNotices = notices.MaxDead
 
 // Notices returns failed notices after one, ascending by when they ended; the zero value
-// begins with the first. It returns notices.MaxDead, or fewer if there are no more.
-func (d *Letters) Notices(ctx context.Context, after Notice) ([]Notice, error) {
+// begins with the first. It returns at most limit, 1 to MaxNotices; zero means that.
+// Fewer means that there are no more.
+func (d *Letters) Notices(ctx context.Context, after Notice, limit int) ([]Notice, error) {
 	list, err := d.notices.ListDead(ctx, notices.Dead{
 		Notice: notices.Notice{ID: after.Alert}, EndedAt: after.EndedAt.Time,
-	}, notices.MaxDead)
+	}, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -96,29 +84,28 @@ func (d *Letters) PurgeNotice(ctx context.Context, alert string) (AlertOutcome, 
 	return AlertOutcome{Outcome: message.Purged, Alert: alert}, nil
 }
 
-// PurgeNoticesBefore forgets the failed notices that ended before a time, zero for any
-// time, and returns how many.
-func (d *Letters) PurgeNoticesBefore(ctx context.Context, before time.Time) (int, error) {
-	purged := 0
-	for after := (Notice{}); ; {
-		page, err := d.Notices(ctx, after)
+// PurgeNoticesBefore forgets at most limit failed notices that ended before a time, the
+// oldest first; a zero time means any time, and a zero limit MaxNotices. It returns how
+// many, and whether there may be more.
+func (d *Letters) PurgeNoticesBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
+	limit = cmp.Or(limit, MaxNotices)
+	oldest, err := d.Notices(ctx, Notice{}, limit)
+	if err != nil {
+		return 0, false, err
+	}
+	for _, notice := range oldest {
+		if !before.IsZero() && !notice.EndedAt.Before(before) {
+			return purged, false, nil
+		}
+		forgotten, err := d.notices.PurgeDead(ctx, notice.Alert, before)
 		if err != nil {
-			return purged, err
+			return purged, false, err
 		}
-		for _, notice := range page {
-			forgotten, err := d.notices.PurgeDead(ctx, notice.Alert, before)
-			if err != nil {
-				return purged, err
-			}
-			if forgotten {
-				purged++
-			}
-			after = notice
-		}
-		if len(page) < notices.MaxDead || !before.IsZero() && !after.EndedAt.Before(before) {
-			return purged, nil
+		if forgotten {
+			purged++
 		}
 	}
+	return purged, len(oldest) == limit, nil
 }
 
 // NoDeadNotice returns the outcome for a notice that has not failed.

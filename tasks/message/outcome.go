@@ -8,9 +8,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// NoticeFailed is the status of a notice that was given up.
-const NoticeFailed = "failed"
-
 // InvalidOutcome returns the outcome of a message that is not valid.
 func InvalidOutcome(err error, m Message) Outcome {
 	o := OutcomeOf(err)

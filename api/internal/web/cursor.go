@@ -99,6 +99,30 @@ func (q Query) UserCursor() (string, error) {
 	return c.User, nil
 }
 
+// alertCursor is where a page of dead alerts ended.
+type alertCursor struct {
+	Milliseconds int64  `json:"t"` // Unix
+	Alert        string `json:"a"`
+}
+
+// AlertCursor encodes the last dead alert of a page, by when it ended and its id.
+func AlertCursor(ended time.Time, alert string) string {
+	return encodeCursor(alertCursor{ended.UnixMilli(), alert})
+}
+
+// AlertCursor returns the alert in the parameter cursor, or "" if it is not given.
+func (q Query) AlertCursor() (ended time.Time, alert string, err error) {
+	text, given := q["cursor"]
+	if !given {
+		return time.Time{}, "", nil
+	}
+	var c alertCursor
+	if !decodeCursor(text, &c) || c.Milliseconds <= 0 || c.Milliseconds > lastMillisecond || c.Alert == "" {
+		return time.Time{}, "", UnknownCursor(text)
+	}
+	return time.UnixMilli(c.Milliseconds).UTC(), c.Alert, nil
+}
+
 func decodeCursor(text string, into any) bool {
 	decoded, err := base64.RawURLEncoding.DecodeString(text)
 	return err == nil && json.Unmarshal(decoded, into) == nil

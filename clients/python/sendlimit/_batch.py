@@ -15,7 +15,11 @@ MOST_LINES = 500
 """How many messages a request has at most."""
 
 MOST_CHECKED = 1000
-"""How many messages a dry run has at most. The API reads as many before an answer is read."""
+"""How many messages a dry run has at most.
+
+The API takes 10,000, but it answers while it reads, and this client reads no answer before
+it has sent everything. A dry run can't be split: its earlier messages count.
+"""
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class BatchResult:
     message: api.Draft
     """The message with its id."""
     accepted: api.Outcome | None
-    """The answer, if the message is accepted."""
+    """The answer, if the message is accepted or recorded."""
     error: Refusal | InvalidRequest | None
     """Why it is not."""
 
@@ -71,7 +75,8 @@ def check_all(messages: Iterable[api.Draft], before: int, send: Send, pause: Pau
     """
     waiting: list[api.Draft] = next(_groups(messages, MOST_CHECKED + 1), [])
     if len(waiting) > MOST_CHECKED:
-        raise InvalidRequest(f"messages has more than {MOST_CHECKED}: check fewer at a time", "messages")
+        most = f"messages has more than {MOST_CHECKED}, the most of a dry run with this client"
+        raise InvalidRequest(f"{most}: check fewer at a time", "messages")
     attempt = 1
     while waiting:
         answered = 0
@@ -117,7 +122,7 @@ def _result(index: int, message: api.Draft, due: int, line: dict[str, Any]) -> B
     if line.get("line") != due:
         raise ResponseError(f"the API answered line {line.get('line')} where line {due} was due")
     outcome = cast(api.Outcome, line)
-    if outcome["outcome"] == "accepted":
+    if outcome["outcome"] in ("accepted", "recorded"):
         return BatchResult(index, message, outcome, None)
     if outcome["outcome"] == "refused":
         return BatchResult(index, message, None, Refusal(outcome))

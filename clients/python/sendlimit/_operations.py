@@ -404,6 +404,103 @@ class Operations(Caller):
         )
         return self._lines(request, cancel)
 
+    def purge_dead_alerts(
+        self,
+        *,
+        older_than: str,
+        limit: int | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.DeadPurge:
+        """Remove old alerts and reports that could not be delivered.
+
+        Removes their content, the oldest first. They are not raised again. Send the request
+        again while the answer has `more`.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            "/v1/dead-alerts",
+            query={"older_than": older_than, "limit": limit},
+        )
+        answer: api.DeadPurge = self._value(request, cancel)
+        return answer
+
+    def list_dead_alerts(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.DeadAlerts, api.DeadAlert]:
+        """List alerts and reports that could not be delivered.
+
+        The oldest first. A contact did not accept them for as long as alert_retry_for says.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/dead-alerts",
+            query={"limit": limit, "cursor": cursor},
+        )
+        return self._pages(request, "dead_alerts", cancel)
+
+    def purge_dead_alert(
+        self,
+        alert: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.AlertDone:
+        """Remove an alert or report that could not be delivered.
+
+        Removes its content. It is not raised again.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            f"/v1/dead-alerts/{segment('alert', alert)}",
+        )
+        answer: api.AlertDone = self._value(request, cancel)
+        return answer
+
+    def get_dead_alert(
+        self,
+        alert: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.DeadAlert:
+        """Get an alert or report that could not be delivered.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            f"/v1/dead-alerts/{segment('alert', alert)}",
+        )
+        answer: api.DeadAlert = self._value(request, cancel)
+        return answer
+
+    def retry_dead_alert(
+        self,
+        alert: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.AlertDone:
+        """Deliver an alert or report after all.
+
+        It is tried again for as long as alert_retry_for says.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            f"/v1/dead-alerts/{segment('alert', alert)}/retry",
+        )
+        answer: api.AlertDone = self._value(request, cancel)
+        return answer
+
     def purge_dead_events(
         self,
         *,
@@ -469,6 +566,28 @@ class Operations(Caller):
             once=True,
         )
         answer: api.DeadEventsRetry = self._value(request, cancel)
+        return answer
+
+    def purge_dead_letters(
+        self,
+        *,
+        older_than: str,
+        limit: int | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.DeadPurge:
+        """Remove old dead letters.
+
+        Removes their content, their records and their ids, the oldest first. Send the
+        request again while the answer has `more`.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            "/v1/dead-letters",
+            query={"older_than": older_than, "limit": limit},
+        )
+        answer: api.DeadPurge = self._value(request, cancel)
         return answer
 
     def list_dead_letters(

@@ -55,6 +55,20 @@ class Client(Operations):
             lambda error, attempt: self._pause(error, attempt, request, cancel),
         )
 
+    def record_sent(self, messages: Iterable[api.Draft], *, cancel: Cancel | None = None) -> Iterator[BatchResult]:
+        """Count messages that another system has sent, each at its send_at, which has passed.
+
+        Nothing is judged or delivered, but they count when later messages are judged. Title
+        and body are not needed. It requires the scope admin. Requests and results are as
+        those of submit_batch.
+        """
+        request = Request("POST", "/v1/messages/batch/record-sent")
+        return submit_all(
+            messages,
+            lambda some: self._stream(replace(request, lines=some), cancel),
+            lambda error, attempt: self._pause(error, attempt, request, cancel),
+        )
+
     def check_batch(
         self,
         messages: Iterable[api.Draft],
@@ -66,7 +80,8 @@ class Client(Operations):
     ) -> Iterator[BatchResult]:
         """Say what would become of the messages of a batch, and take nothing.
 
-        Earlier messages count. A dry run has at most 1,000 messages. what_if has rules that
+        Earlier messages count. A dry run has at most 1,000 messages: the API takes 10,000, but
+        answers while it reads, and this client first sends everything. what_if has rules that
         replace those of the policy, with commas between them. what_if_policy replaces the
         stored policy of its name, "default" if it has none. Both require the scope admin.
 

@@ -86,6 +86,16 @@ class Accounts(TypedDict):
     """The cursor of the next page; absent if there are no more. The next page may be empty."""
 
 
+class AlertDone(TypedDict):
+    alert: str
+    """The alert's id."""
+    outcome: str
+    """What was done.
+
+    retried, purged.
+    """
+
+
 class Callback(TypedDict):
     account: str
     """The account's name."""
@@ -319,6 +329,50 @@ class Conflict(TypedDict):
     """The send time."""
 
 
+class DeadAlert(TypedDict):
+    alert: str
+    """Its id."""
+    attempts: int
+    """The number of delivery attempts."""
+    ended_at: str
+    """When it was given up."""
+    kind: str
+    """account_quota, user_quota, user_quota_digest, daily_report or event_limit.
+
+    account_quota, user_quota, user_quota_digest, daily_report, event_limit.
+    """
+    limit: NotRequired[int]
+    """Messages that the day's quota or rule allows, or calls that the event's limit allows;
+    absent for digests and reports.
+    """
+    reason: str
+    """Why the last delivery failed."""
+    since: str
+    """The start of the day that it is about; of a digest, of the hour; of an event, of the
+    period of its limit.
+    """
+    status: str
+    """failed.
+
+    failed.
+    """
+    subject: str
+    """What it is about: the account or the user; of a digest, the policy; of an event, the
+    event and the key, such as submit/acme.
+    """
+    threshold: NotRequired[int]
+    """The percentage of limit that was reached; absent for digests and reports."""
+    used: NotRequired[int]
+    """Messages of that day, or calls of the event; absent for digests and reports."""
+
+
+class DeadAlerts(TypedDict):
+    dead_alerts: list[DeadAlert]
+    """By the time they ended, the oldest first."""
+    next_cursor: NotRequired[str]
+    """The cursor of the next page; absent if there are no more. The next page may be empty."""
+
+
 class DeadEvent(TypedDict):
     dead_at: str
     """When it was given up."""
@@ -354,6 +408,13 @@ class DeadLetters(TypedDict):
     """By the time they ended, the oldest first."""
     next_cursor: NotRequired[str]
     """The cursor of the next page; absent if there are no more. The next page may be empty."""
+
+
+class DeadPurge(TypedDict):
+    more: bool
+    """There may be more of that age: send the request again."""
+    purged: int
+    """How many this request removed."""
 
 
 class Draft(TypedDict):
@@ -823,7 +884,7 @@ class Outcome(TypedDict):
     outcome: str
     """What was done. With refused, invalid and error nothing was done.
 
-    accepted, cancelled, moved, changed, retried, purged, refused, invalid, error.
+    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
     """
     previous_free_at: NotRequired[str]
     """The last free time before the requested one that is not in the past; absent if there is
@@ -1052,7 +1113,7 @@ class Problem(TypedDict):
     outcome: str
     """What was done. With refused, invalid and error nothing was done.
 
-    accepted, cancelled, moved, changed, retried, purged, refused, invalid, error.
+    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
     """
     previous_free_at: NotRequired[str]
     """The last free time before the requested one that is not in the past; absent if there is

@@ -106,6 +106,45 @@ class RealTest(unittest.TestCase):
         *_, last = self.operator.preview_policy("default", {"rules": ["1/calendar_day"]})
         self.assertEqual(last["outcome"], "previewed")
 
+    def test_sends_of_another_system_are_recorded(self) -> None:
+        sent = datetime.now(timezone.utc) - timedelta(minutes=10)
+        drafts: list[Draft] = [{"id": f"s{n % 600}", "user": f"gus{n % 600}", "send_at": sent, "title": ""} for n in range(601)]
+        results = list(self.operator.record_sent([*drafts, {"user": "gus0", "send_at": AT}]))
+        outcomes = [one.accepted and one.accepted["outcome"] for one in results]
+        self.assertEqual(outcomes, ["recorded"] * 601 + [None])
+        self.assertTrue(results[600].accepted and results[600].accepted["replayed"])
+        self.assertTrue(isinstance(results[601].error, InvalidRequest) and results[601].error.field == "send_at")
+        usage = self.operator.get_usage("gus0", from_=sent - timedelta(hours=1), to=datetime.now(timezone.utc))
+        self.assertEqual([one["id"] for one in usage["sends"]], ["s0"])
+
+    def test_dead_letters_and_alerts_are_removed_by_age(self) -> None:
+        api = self.operator
+        self.assertEqual(list(api.list_dead_alerts()), [])
+        for purged in (api.purge_dead_letters(older_than="7d"), api.purge_dead_alerts(older_than="7d", limit=10)):
+            self.assertEqual(purged, {"purged": 0, "more": False})
+        alert = "daily_report/1795219200000/a/b"
+        self.refused("not_found", lambda: api.get_dead_alert(alert))
+        self.refused("not_found", lambda: api.retry_dead_alert(alert))
+        with self.assertRaises(InvalidRequest) as caught:
+            api.purge_dead_letters(older_than="week")
+        self.assertEqual(caught.exception.field, "older_than")
+
+    def test_a_tier_is_removed_and_a_key_rotated_with_an_overlap(self) -> None:
+        api = self.operator
+        api.set_tier("brief", {"messages_per_day": 5})
+        self.assertEqual(api.remove_tier("brief")["outcome"], "tier_removed")
+        self.refused("not_found", lambda: api.get_tier("brief"))
+        api.create_account({"name": "rotating"})
+        first = api.add_account_key("rotating", {"scopes": ["read"]})
+        second = api.rotate_account_key("rotating", first["id"], {"overlap": "1h"})
+        third = api.rotate_account_key("rotating", second["id"], {"overlap": "0"})
+        for key, works in ((first["key"], True), (second["key"], False), (third["key"], True)):
+            with Client(api_url(), key=key) as client:
+                if works:
+                    self.assertEqual(client.get_own_usage()["account"], "rotating")
+                else:
+                    self.assertRaises(ResponseError, client.get_own_usage)
+
     def test_a_key_is_sent_and_a_wrong_one_is_an_error(self) -> None:
         self.operator.create_account({"name": "python"})
         key = self.operator.add_account_key("python", {"scopes": ["submit", "read"]})["key"]

@@ -7,15 +7,16 @@ import type { Draft, Outcome } from "./schemas.js";
 export const mostLines = 500;
 
 /**
- * How many messages a dry run has at most. The API reads as many before an answer is read,
- * which not every fetch does while it sends.
+ * How many messages a dry run has at most. The API takes 10,000, but it answers while it reads,
+ * and not every fetch reads an answer before it has sent everything. A dry run can't be split:
+ * its earlier messages count.
  */
 export const mostChecked = 1000;
 
 /** A message with its id. */
 export type Identified = Draft & { id: string };
 
-/** The answer to one message of a batch: accepted, or the error. */
+/** The answer to one message of a batch: accepted, which holds also what is recorded, or the error. */
 export type BatchResult = {
   /** Of the message in the batch, from 0. */
   index: number;
@@ -69,7 +70,7 @@ export async function* checkAll(
   const all: Identified[] = [];
   for await (const some of groups(messages, mostChecked + 1)) {
     if (some.length > mostChecked) {
-      throw new InvalidRequest(`messages has more than ${mostChecked}: check fewer at a time`, "messages");
+      throw new InvalidRequest(`messages has more than ${mostChecked}, the most of a dry run with this client: check fewer at a time`, "messages");
     }
     all.push(...some);
   }
@@ -123,6 +124,7 @@ function resultOf(index: number, message: Identified | undefined, line: Outcome,
   if (line.line !== due) throw new ResponseError(`the API answered line ${line.line} where line ${due} was due`);
   switch (line.outcome) {
     case "accepted":
+    case "recorded":
       return { index, message, accepted: line };
     case "refused":
       return { index, message, error: refusalOf(line) };

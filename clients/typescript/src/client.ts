@@ -43,8 +43,26 @@ export class Sendlimit extends Operations {
   }
 
   /**
+   * Counts messages that another system has sent, each at its send_at, which has passed.
+   * Nothing is judged or delivered, but they count when later messages are judged. Title and
+   * body are not needed. It requires the scope admin. Requests and results are as those of
+   * submitBatch.
+   */
+  recordSent(
+    messages: Iterable<Draft> | AsyncIterable<Draft>, options: CallOptions = {},
+  ): AsyncGenerator<BatchResult, void, undefined> {
+    const request = { method: "POST", path: "/v1/messages/batch/record-sent" };
+    return submitAll(
+      messages,
+      (some) => this.stream({ ...request, lines: some }, options),
+      (error, attempt) => this.pause(error, attempt, request, options),
+    );
+  }
+
+  /**
    * Says what would become of the messages of a batch, and takes nothing: earlier messages
-   * count. A dry run has at most 1,000 messages.
+   * count. A dry run has at most 1,000 messages: the API takes 10,000, but answers while it
+   * reads, and not every fetch reads before it has sent everything.
    *
    * Results come as submitBatch yields them. A dry run that breaks after its first result is
    * not sent again: what it had judged is lost, and it throws a BatchError.

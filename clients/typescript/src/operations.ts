@@ -227,6 +227,60 @@ export abstract class Operations extends Caller {
   }
 
   /**
+   * Remove old alerts and reports that could not be delivered.
+   *
+   * Removes their content, the oldest first. They are not raised again. Send the request again
+   * while the answer has `more`.
+   *
+   * Requires the scope admin.
+   */
+  purgeDeadAlerts(query: api.PurgeDeadAlertsQuery, options: CallOptions = {}): Promise<api.DeadPurge> {
+    return this.value({ method: "DELETE", path: `/v1/dead-alerts`, query: { ...query } }, options);
+  }
+
+  /**
+   * List alerts and reports that could not be delivered.
+   *
+   * The oldest first. A contact did not accept them for as long as alert_retry_for says.
+   *
+   * Requires the scope admin.
+   */
+  listDeadAlerts(query: api.ListDeadAlertsQuery = {}, options: CallOptions = {}): Pages<api.DeadAlerts, api.DeadAlert> {
+    return this.pages({ method: "GET", path: `/v1/dead-alerts`, query: { ...query }, member: "dead_alerts" }, options);
+  }
+
+  /**
+   * Remove an alert or report that could not be delivered.
+   *
+   * Removes its content. It is not raised again.
+   *
+   * Requires the scope admin.
+   */
+  purgeDeadAlert(alert: string, options: CallOptions = {}): Promise<api.AlertDone> {
+    return this.value({ method: "DELETE", path: `/v1/dead-alerts/${segment("alert", alert)}` }, options);
+  }
+
+  /**
+   * Get an alert or report that could not be delivered.
+   *
+   * Requires the scope admin.
+   */
+  getDeadAlert(alert: string, options: CallOptions = {}): Promise<api.DeadAlert> {
+    return this.value({ method: "GET", path: `/v1/dead-alerts/${segment("alert", alert)}` }, options);
+  }
+
+  /**
+   * Deliver an alert or report after all.
+   *
+   * It is tried again for as long as alert_retry_for says.
+   *
+   * Requires the scope admin.
+   */
+  retryDeadAlert(alert: string, options: CallOptions = {}): Promise<api.AlertDone> {
+    return this.value({ method: "POST", path: `/v1/dead-alerts/${segment("alert", alert)}/retry` }, options);
+  }
+
+  /**
    * Remove dead events.
    *
    * Removes the one with the id, or else all of the account.
@@ -259,6 +313,18 @@ export abstract class Operations extends Caller {
    */
   retryDeadEvents(query: api.RetryDeadEventsQuery = {}, options: CallOptions = {}): Promise<api.DeadEventsRetry> {
     return this.value({ method: "POST", path: `/v1/dead-events/retry`, query: { ...query }, once: true }, options);
+  }
+
+  /**
+   * Remove old dead letters.
+   *
+   * Removes their content, their records and their ids, the oldest first. Send the request
+   * again while the answer has `more`.
+   *
+   * Requires the scope admin.
+   */
+  purgeDeadLetters(query: api.PurgeDeadLettersQuery, options: CallOptions = {}): Promise<api.DeadPurge> {
+    return this.value({ method: "DELETE", path: `/v1/dead-letters`, query: { ...query } }, options);
   }
 
   /**

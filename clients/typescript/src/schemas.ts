@@ -80,6 +80,12 @@ export interface components {
             /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
             next_cursor?: string;
         };
+        AlertDone: {
+            /** @description The alert's id. */
+            alert: string;
+            /** @description What was done. */
+            outcome: Open<"retried" | "purged">;
+        };
         Callback: {
             /** @description The account's name. */
             account: string;
@@ -324,6 +330,54 @@ export interface components {
             /** @description The account whose campaign it is; by default the key's own. Another one needs the scope admin. */
             account?: string;
         };
+        DeadAlert: {
+            /** @description Its id. */
+            alert: string;
+            /**
+             * Format: int64
+             * @description The number of delivery attempts.
+             */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description When it was given up.
+             */
+            ended_at: string;
+            /** @description account_quota, user_quota, user_quota_digest, daily_report or event_limit. */
+            kind: Open<"account_quota" | "user_quota" | "user_quota_digest" | "daily_report" | "event_limit">;
+            /**
+             * Format: int64
+             * @description Messages that the day's quota or rule allows, or calls that the event's limit allows; absent for digests and reports.
+             */
+            limit?: number;
+            /** @description Why the last delivery failed. */
+            reason: string;
+            /**
+             * Format: date-time
+             * @description The start of the day that it is about; of a digest, of the hour; of an event, of the period of its limit.
+             */
+            since: string;
+            /** @description failed. */
+            status: Open<"failed">;
+            /** @description What it is about: the account or the user; of a digest, the policy; of an event, the event and the key, such as submit/acme. */
+            subject: string;
+            /**
+             * Format: int64
+             * @description The percentage of limit that was reached; absent for digests and reports.
+             */
+            threshold?: number;
+            /**
+             * Format: int64
+             * @description Messages of that day, or calls of the event; absent for digests and reports.
+             */
+            used?: number;
+        };
+        DeadAlerts: {
+            /** @description By the time they ended, the oldest first. */
+            dead_alerts: components["schemas"]["DeadAlert"][];
+            /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
+            next_cursor?: string;
+        };
         DeadEvent: {
             /**
              * Format: date-time
@@ -367,6 +421,15 @@ export interface components {
             dead_letters: components["schemas"]["Status"][];
             /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
             next_cursor?: string;
+        };
+        DeadPurge: {
+            /** @description There may be more of that age: send the request again. */
+            more: boolean;
+            /**
+             * Format: int64
+             * @description How many this request removed.
+             */
+            purged: number;
         };
         Draft: {
             /** @description See title. */
@@ -726,6 +789,13 @@ export interface components {
             /** @description Accounts a page. */
             limit?: number;
         };
+        /** @description The query of listDeadAlerts. */
+        ListDeadAlertsQuery: {
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description Dead alerts a page. */
+            limit?: number;
+        };
         /** @description The query of listDeadEvents. */
         ListDeadEventsQuery: {
             /** @description The account; by default the key's own. Another one needs the scope admin. */
@@ -986,7 +1056,7 @@ export interface components {
              */
             next_free_at?: string;
             /** @description What was done. With refused, invalid and error nothing was done. */
-            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /**
              * Format: date-time
              * @description The last free time before the requested one that is not in the past; absent if there is none.
@@ -1227,7 +1297,7 @@ export interface components {
              */
             next_free_at?: string;
             /** @description What was done. With refused, invalid and error nothing was done. */
-            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /**
              * Format: date-time
              * @description The last free time before the requested one that is not in the past; absent if there is none.
@@ -1273,12 +1343,26 @@ export interface components {
             /** @description Every rule that the message would break, in the order of the policy. */
             violations?: components["schemas"]["Violation"][];
         };
+        /** @description The query of purgeDeadAlerts. */
+        PurgeDeadAlertsQuery: {
+            /** @description How many are removed at most. */
+            limit?: number;
+            /** @description Removes what ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all. */
+            older_than: string;
+        };
         /** @description The query of purgeDeadEvents. */
         PurgeDeadEventsQuery: {
             /** @description The account; by default the key's own. Another one needs the scope admin. */
             account?: string;
             /** @description The only dead event to remove, by its id among the dead events. */
             id?: string;
+        };
+        /** @description The query of purgeDeadLetters. */
+        PurgeDeadLettersQuery: {
+            /** @description How many are removed at most. */
+            limit?: number;
+            /** @description Removes what ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all. */
+            older_than: string;
         };
         QuietHours: {
             /**
@@ -2072,6 +2156,7 @@ export type AccountDraft = components['schemas']['AccountDraft'];
 export type AccountPatch = components['schemas']['AccountPatch'];
 export type AccountUsage = components['schemas']['AccountUsage'];
 export type Accounts = components['schemas']['Accounts'];
+export type AlertDone = components['schemas']['AlertDone'];
 export type Callback = components['schemas']['Callback'];
 export type CallbackDraft = components['schemas']['CallbackDraft'];
 export type CampaignMoveDraft = components['schemas']['CampaignMoveDraft'];
@@ -2088,11 +2173,14 @@ export type CheckBatchQuery = components['schemas']['CheckBatchQuery'];
 export type Code = components['schemas']['Code'];
 export type Conflict = components['schemas']['Conflict'];
 export type CountCampaignQuery = components['schemas']['CountCampaignQuery'];
+export type DeadAlert = components['schemas']['DeadAlert'];
+export type DeadAlerts = components['schemas']['DeadAlerts'];
 export type DeadEvent = components['schemas']['DeadEvent'];
 export type DeadEvents = components['schemas']['DeadEvents'];
 export type DeadEventsPurge = components['schemas']['DeadEventsPurge'];
 export type DeadEventsRetry = components['schemas']['DeadEventsRetry'];
 export type DeadLetters = components['schemas']['DeadLetters'];
+export type DeadPurge = components['schemas']['DeadPurge'];
 export type Draft = components['schemas']['Draft'];
 export type EffectiveRule = components['schemas']['EffectiveRule'];
 export type EffectiveRules = components['schemas']['EffectiveRules'];
@@ -2119,6 +2207,7 @@ export type Key = components['schemas']['Key'];
 export type KeyDraft = components['schemas']['KeyDraft'];
 export type KeyRotation = components['schemas']['KeyRotation'];
 export type ListAccountsQuery = components['schemas']['ListAccountsQuery'];
+export type ListDeadAlertsQuery = components['schemas']['ListDeadAlertsQuery'];
 export type ListDeadEventsQuery = components['schemas']['ListDeadEventsQuery'];
 export type ListDeadLettersQuery = components['schemas']['ListDeadLettersQuery'];
 export type ListEventLimitsQuery = components['schemas']['ListEventLimitsQuery'];
@@ -2147,7 +2236,9 @@ export type PolicyRollback = components['schemas']['PolicyRollback'];
 export type PolicyVersion = components['schemas']['PolicyVersion'];
 export type PolicyVersions = components['schemas']['PolicyVersions'];
 export type Problem = components['schemas']['Problem'];
+export type PurgeDeadAlertsQuery = components['schemas']['PurgeDeadAlertsQuery'];
 export type PurgeDeadEventsQuery = components['schemas']['PurgeDeadEventsQuery'];
+export type PurgeDeadLettersQuery = components['schemas']['PurgeDeadLettersQuery'];
 export type QuietHours = components['schemas']['QuietHours'];
 export type QuotaUsage = components['schemas']['QuotaUsage'];
 export type RefitBaseline = components['schemas']['RefitBaseline'];

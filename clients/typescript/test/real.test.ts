@@ -67,6 +67,40 @@ test("a dry run takes nothing, and judges by other rules", async () => {
   assert.deepEqual(await all(operator.listMessages("fay")), []);
 });
 
+test("sends of another system are recorded", async () => {
+  const sent = new Date(Date.now() - 600_000);
+  const drafts = Array.from({ length: 601 }, (_, n): Draft => ({ id: `s${n % 600}`, user: `gus${n % 600}`, send_at: sent, title: "" }));
+  const results = await all(operator.recordSent([...drafts, { user: "gus0", send_at: at }]));
+  assert.deepEqual(results.map((one) => one.accepted?.outcome), [...drafts.map(() => "recorded"), undefined]);
+  assert.equal(results[600]?.accepted?.replayed, true);
+  assert.ok(results[601]?.error instanceof InvalidRequest && results[601].error.field === "send_at");
+  const usage = await operator.getUsage("gus0", { from: new Date(sent.getTime() - 3_600_000), to: new Date() });
+  assert.deepEqual(usage.sends.map((one) => one.id), ["s0"]);
+});
+
+test("dead letters and alerts are removed by age", async () => {
+  assert.deepEqual(await all(operator.listDeadAlerts()), []);
+  assert.deepEqual(await operator.purgeDeadLetters({ older_than: "7d" }), { purged: 0, more: false });
+  assert.deepEqual(await operator.purgeDeadAlerts({ older_than: "7d", limit: 10 }), { purged: 0, more: false });
+  const alert = "daily_report/1795219200000/a/b";
+  await refused(operator.getDeadAlert(alert), "not_found");
+  await refused(operator.retryDeadAlert(alert), "not_found");
+});
+
+test("a tier is removed, and a key rotated with an overlap", async () => {
+  await operator.setTier("brief", { messages_per_day: 5 });
+  assert.equal((await operator.removeTier("brief")).outcome, "tier_removed");
+  await refused(operator.getTier("brief"), "not_found");
+  await operator.createAccount({ name: "rotating" });
+  const first = await operator.addAccountKey("rotating", { scopes: ["read"] });
+  const second = await operator.rotateAccountKey("rotating", first.id, { overlap: "1h" });
+  const third = await operator.rotateAccountKey("rotating", second.id, { overlap: "0" });
+  for (const key of [first.key, third.key]) {
+    assert.equal((await new Sendlimit(apiUrl(), { key }).getOwnUsage()).account, "rotating");
+  }
+  await assert.rejects(new Sendlimit(apiUrl(), { key: second.key }).getOwnUsage(), ResponseError);
+});
+
 test("a list is read page by page", async () => {
   for (let n = 0; n < 5; n++) await operator.submitMessage({ id: `m${n}`, user: "cara", send_at: later(60 * n), title: "Hi" });
   const list = operator.listMessages("cara", { from: at, limit: 2 });

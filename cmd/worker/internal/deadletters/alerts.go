@@ -89,7 +89,7 @@ func (d *commands) listAlerts(ctx context.Context, user string) (some bool, err 
 // eachAlert calls do with each failed alert and report. It reads a page at a time.
 func (d *commands) eachAlert(ctx context.Context, do func(deadletters.Notice) error) error {
 	for after := (deadletters.Notice{}); ; {
-		page, err := d.Notices(ctx, after)
+		page, err := d.Notices(ctx, after, deadletters.MaxNotices)
 		if err != nil {
 			return fmt.Errorf("listing alerts: %w", err)
 		}
@@ -99,7 +99,7 @@ func (d *commands) eachAlert(ctx context.Context, do func(deadletters.Notice) er
 			}
 			after = n
 		}
-		if len(page) < notices.MaxDead {
+		if len(page) < deadletters.MaxNotices {
 			return nil
 		}
 	}
@@ -171,9 +171,13 @@ func (d *commands) purgeAlerts(ctx context.Context, age time.Duration, sure bool
 	if agreed, err := d.confirm(sure || total == 0, fmt.Sprintf("Forget %s for good?", countedAlerts(total))); !agreed {
 		return err
 	}
-	purged, err := d.PurgeNoticesBefore(ctx, now.Add(-age))
-	if err != nil {
-		return fmt.Errorf("purging alerts: %w", err)
+	purged := 0
+	for more := true; more; {
+		var some int
+		if some, more, err = d.PurgeNoticesBefore(ctx, now.Add(-age), deadletters.MaxNotices); err != nil {
+			return fmt.Errorf("purging alerts: %w", err)
+		}
+		purged += some
 	}
 	if d.json {
 		return d.PrintJSON(map[string]any{"outcome": message.Purged, "alerts": purged})

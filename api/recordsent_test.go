@@ -1,0 +1,65 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// sentLines are lines of what another system has sent at the end of the 20th, or has not.
+func sentLines() []string {
+	return []string{
+		`{"id":"s1","user":"alice","send_at":"2026-11-20T23:00:00Z"}`,
+		`{"id":"s2","user":"alice","send_at":"2026-11-20T23:00:01Z","title":"Hi","category":"news","campaign":"spring"}`,
+		`{"id":"s1","user":"alice","send_at":"2026-11-20T23:00:00Z"}`,
+		`{"id":"s1","user":"alice","send_at":"2026-11-20T23:30:00Z"}`,
+		`{"id":"old","user":"alice","send_at":"2020-01-01T00:00:00Z"}`,
+		`{"id":"s3","user":"alice","send_at":"2026-11-22T23:00:00Z"}`,
+		`{"id":"s4","user":"alice","send_at":"now"}`,
+		`{"id":"s5","user":"","send_at":"2026-11-20T23:00:00Z"}`,
+		`not JSON`,
+	}
+}
+
+// What another system has sent counts, without being judged, and nothing is delivered. Sent
+// again, the lines change nothing.
+func TestSendsOfAnotherSystemAreRecorded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	outcomes := r.judged("", recordSentPath, sentLines()...)
+	require.Equal(t, []string{
+		message.Recorded, message.Recorded, message.Recorded, message.Refused, message.Recorded,
+		message.Invalid, message.Invalid, message.Invalid, message.Invalid,
+	}, kinds(outcomes))
+	require.Equal(t, []bool{false, false, true}, []bool{outcomes[0].Replayed, outcomes[1].Replayed, outcomes[2].Replayed})
+	require.Equal(t, fault.CodeIDReused, outcomes[3].Code)
+	require.True(t, outcomes[4].Forgotten)
+	require.Equal(t, []string{"send_at", "send_at", "user"}, []string{outcomes[5].Field, outcomes[6].Field, outcomes[7].Field})
+	for i, o := range outcomes {
+		require.Equal(t, i+1, o.Line)
+	}
+	usage := into[message.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?from=2026-11-20T00:00:00Z&to=2026-11-21T00:00:00Z"))
+	require.Len(t, usage.Sends, 2)
+
+	before := r.store.Dump()
+	again := r.judged("", recordSentPath, sentLines()...)
+	require.Equal(t, kinds(outcomes), kinds(again))
+	require.Equal(t, before, r.store.Dump())
+	refused := r.send(ndjsonOf(recordSentPath+"?without_free_times=true", sentLines()...))
+	require.Equal(t, http.StatusUnprocessableEntity, refused.status, "nothing has free times")
+}
+
+// Records take places of users without being judged or charged, so they need the scope admin.
+func TestOnlyOperatorsRecordSends(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	sender := r.key("acme", accounts.ScopeSubmit, accounts.ScopeRead)
+	p := r.problem(http.StatusForbidden, r.with(sender, ndjsonOf(recordSentPath, sentLines()...)))
+	require.Contains(t, p.Detail, "admin")
+	require.Equal(t, message.Recorded, r.judged(r.key("operator", accounts.ScopeAdmin), recordSentPath, sentLines()[0])[0].Outcome)
+}

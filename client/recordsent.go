@@ -1,0 +1,24 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/url"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// RecordSent counts messages that another system has sent, each at its SendAt, which has
+// passed. Nothing is judged, charged or delivered, but they count when later messages are
+// judged. Title and Body are not needed. The key needs the scope admin.
+//
+// Results come as SubmitBatch yields them; Accepted says what was recorded. A message that
+// was recorded before under its id is Replayed.
+func (c *Client) RecordSent(ctx context.Context, messages iter.Seq[Message]) iter.Seq2[Result, error] {
+	return func(yield func(Result, error) bool) {
+		b := &batch{
+			client: c, doing: "recording sends", path: batchPath + "/record-sent", query: url.Values{}, success: message.Recorded,
+		}
+		b.start(ctx, messages, yield)
+	}
+}
