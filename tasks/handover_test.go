@@ -32,6 +32,7 @@ func (s *story) horizon(h time.Duration) {
 // What is due later than the horizon is in the schedule alone. A cancel or a move of it
 // leaves nothing behind, and the queue gets it once, when its time is near.
 func TestFarMessagesAreNotInTheQueue(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(2 * time.Minute)
@@ -107,6 +108,7 @@ func TestAHandOverThatIsCutOffIsMadeAgain(t *testing.T) {
 
 // What the queue loses after the hand-over is found like everything that it loses.
 func TestTheQueueLosesWhatWasHandedOver(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)
@@ -122,6 +124,7 @@ func TestTheQueueLosesWhatWasHandedOver(t *testing.T) {
 
 // A thousand messages of one partition at the same time are handed over in parts.
 func TestAHerdIsHandedOver(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)
@@ -146,6 +149,7 @@ func TestAHerdIsHandedOver(t *testing.T) {
 // The store is away for longer than the horizon: what became due meanwhile goes out soon
 // after, and what comes later is on time.
 func TestTheStoreIsAwayForLongerThanTheHorizon(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(10 * time.Second)
@@ -266,6 +270,7 @@ func tellChangesAroundTheHorizon(s *story, random *rand.Rand) {
 // Tasks need memory, and in a full store nothing is delivered, which makes room. So a pass
 // hands over only what the store has room for, and a few however full it is.
 func TestAHandOverLeavesRoomInTheStore(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for percent, most := range map[int]int{91: 52, 99: 10} { // 1 % of 10 MB is room for 52 tasks
 		t.Run(strconv.Itoa(percent), func(t *testing.T) {
@@ -293,13 +298,14 @@ func TestAHandOverLeavesRoomInTheStore(t *testing.T) {
 // Many workers look at the schedule about as often as one does, so that idle ones cost the
 // store little. One looks 12 to 24 times a minute.
 func TestManyWorkersLookAsOftenAsOne(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.horizon(time.Minute)
 		s.accepted(s.message("a", time.Hour))
 		keys, err := keyspace.NewKeys("")
 		require.NoError(s, err)
-		looks := zrangeCalls{keys.NearOf(0): new(atomic.Int64), keys.FarOf(0, 0): new(atomic.Int64)} // a look reads each partition's
+		looks := readCalls{keys.NearOf(0): new(atomic.Int64), keys.FarOf(0, 0): new(atomic.Int64)} // a look reads each partition's
 		s.hook = looks
 		for range 8 {
 			s.work(relaying)
@@ -313,17 +319,17 @@ func TestManyWorkersLookAsOftenAsOne(t *testing.T) {
 	})
 }
 
-// zrangeCalls counts the ZRANGE of some keys, which are in pipelines.
-type zrangeCalls map[string]*atomic.Int64
+// readCalls counts the commands that begin with some keys, and are in pipelines.
+type readCalls map[string]*atomic.Int64
 
-func (zrangeCalls) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (zrangeCalls) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (readCalls) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (readCalls) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
-func (z zrangeCalls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (r readCalls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		for _, cmd := range cmds {
-			if key, _ := cmd.Args()[min(1, len(cmd.Args())-1)].(string); cmd.Name() == "zrange" && z[key] != nil {
-				z[key].Add(1)
+			if key, _ := cmd.Args()[min(1, len(cmd.Args())-1)].(string); r[key] != nil {
+				r[key].Add(1)
 			}
 		}
 		return next(ctx, cmds)

@@ -32,28 +32,10 @@ func (k Keys) FarOf(partition, list int) string {
 // Entries move from the far lists to the near list: who reads them in this order misses none.
 func (k Keys) WatchLists(partition int) []string {
 	lists := make([]string, 0, FarLists+1)
-	for list := range FarLists + 1 {
-		lists = append(lists, k.watchListOf(partition, list))
+	for list := range FarLists {
+		lists = append(lists, k.FarOf(partition, list))
 	}
-	return lists
-}
-
-// EachWatchList calls do with what spells the keys of one list of each partition, for all
-// lists in the order of WatchLists, until do returns an error.
-func (k Keys) EachWatchList(do func(key func(partition int) string) error) error {
-	for list := range FarLists + 1 {
-		if err := do(func(partition int) string { return k.watchListOf(partition, list) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (k Keys) watchListOf(partition, list int) string {
-	if list == FarLists {
-		return k.NearOf(partition)
-	}
-	return k.FarOf(partition, list)
+	return append(lists, k.NearOf(partition))
 }
 
 // Looked returns the key of the turn to look at the near lists.

@@ -152,12 +152,10 @@ func (t *Totals) count(name string, n int) {
 // *UnavailableError.
 func (r *Refit) Occupied(ctx context.Context) ([]bool, error) {
 	occupied := make([]bool, keyspace.Partitions)
-	oldest := redis.ZRangeArgs{Start: 0, Stop: 0}
-	err := r.keys.EachWatchList(func(key func(partition int) string) error {
-		return script.EachPartition(ctx, r.client, messages.ReadingWatchList, key, oldest, func(partition int, _ redis.Z) {
-			occupied[partition] = true
-		})
-	})
+	partitions, err := script.Occupied(ctx, r.client, messages.ReadingWatchList, r.keys.WatchLists)
+	for _, partition := range partitions {
+		occupied[partition] = true
+	}
 	return occupied, err
 }
 

@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,6 +13,40 @@ import (
 // partitionsAtOnce is the number of partitions read in one round trip.
 const partitionsAtOnce = 256
 
+// everyPartition returns the numbers of all partitions.
+func everyPartition() []int {
+	partitions := make([]int, keyspace.Partitions)
+	for i := range partitions {
+		partitions[i] = i
+	}
+	return partitions
+}
+
+// Occupied returns the partitions in which a key exists, in a few round trips. keys are those
+// of a partition. It asks once for a partition, however many keys that has: most partitions
+// of a small store have none. Where some can't be read it goes on, and returns the first
+// error.
+func Occupied(ctx context.Context, client redis.Cmdable, doing string, keys func(partition int) []string) (partitions []int, failed error) {
+	for some := range slices.Chunk(everyPartition(), partitionsAtOnce) {
+		counts := make([]*redis.IntCmd, len(some))
+		_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for i, partition := range some {
+				counts[i] = pipe.Exists(ctx, keys(partition)...)
+			}
+			return nil
+		})
+		if err != nil && failed == nil {
+			failed = store.Explain(err, doing)
+		}
+		for i, count := range counts {
+			if count.Val() > 0 {
+				partitions = append(partitions, some[i])
+			}
+		}
+	}
+	return partitions, failed
+}
+
 // EachPartition reads a span of a sorted set of each partition, many in one round
 // trip, and calls do for each entry. Where some can't be read it goes on, and returns
 // the first error.
@@ -19,12 +54,20 @@ func EachPartition(
 	ctx context.Context, client redis.Cmdable, doing string,
 	key func(partition int) string, span redis.ZRangeArgs, do func(partition int, entry redis.Z),
 ) error {
+	return EachOf(ctx, client, doing, everyPartition(), key, span, do)
+}
+
+// EachOf is EachPartition for some partitions.
+func EachOf(
+	ctx context.Context, client redis.Cmdable, doing string, partitions []int,
+	key func(partition int) string, span redis.ZRangeArgs, do func(partition int, entry redis.Z),
+) error {
 	var failed error
-	for first := 0; first < keyspace.Partitions; first += partitionsAtOnce {
-		var lists [partitionsAtOnce]*redis.ZSliceCmd
+	for some := range slices.Chunk(partitions, partitionsAtOnce) {
+		lists := make([]*redis.ZSliceCmd, len(some))
 		_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for i := range lists {
-				span.Key = key(first + i)
+			for i, partition := range some {
+				span.Key = key(partition)
 				lists[i] = pipe.ZRangeArgsWithScores(ctx, span)
 			}
 			return nil
@@ -34,7 +77,7 @@ func EachPartition(
 		}
 		for i, list := range lists {
 			for _, entry := range list.Val() {
-				do(first+i, entry)
+				do(some[i], entry)
 			}
 		}
 	}
@@ -42,12 +85,16 @@ func EachPartition(
 }
 
 // CountPartitions returns how many entries the sorted sets of all partitions have, in a few
-// round trips. keys are those of the sets of a partition.
+// round trips. keys are those of the sets of a partition. It counts only where a set exists.
 func CountPartitions(ctx context.Context, client redis.Cmdable, doing string, keys func(partition int) []string) (total int, failed error) {
-	for first := 0; first < keyspace.Partitions; first += partitionsAtOnce {
+	partitions, err := Occupied(ctx, client, doing, keys)
+	if err != nil {
+		return 0, err
+	}
+	for some := range slices.Chunk(partitions, partitionsAtOnce) {
 		var counts []*redis.IntCmd
 		_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for partition := first; partition < first+partitionsAtOnce; partition++ {
+			for _, partition := range some {
 				for _, key := range keys(partition) {
 					counts = append(counts, pipe.ZCard(ctx, key))
 				}
