@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -180,6 +181,7 @@ func TestABatchOutlivesItsWorker(t *testing.T) {
 // The queue loses a batch: its messages are found like any other. One that waits for a
 // worker is not lost.
 func TestALostBatchIsFound(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.batch(10)
@@ -276,7 +278,7 @@ func TestABusyMessageOfABatchComesAgain(t *testing.T) {
 		stop()
 		s.until(10 * time.Minute) // all of them are late
 		s.work(relaying)
-		s.until(20 * time.Minute)
+		s.until(12 * time.Minute)
 		for i := range 5 {
 			at := s.arrivals()[fmt.Sprint("user-", i)]
 			require.Len(s, at, 2)

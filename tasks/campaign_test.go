@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -60,60 +62,70 @@ func (k *killing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func TestMoveOfACampaignGoesOn(t *testing.T) {
 	t.Parallel()
 	for calls := 6; calls < 90; calls += 7 {
-		tell(t, func(s *story) {
-			for i := range 3 {
-				for user := range 4 {
-					m := inCampaign("spring", s.message(fmt.Sprintf("m%d", i), time.Duration(10+i)*time.Minute))
-					m.User = fmt.Sprintf("user-%d", user)
-					s.accepted(m)
-				}
+		t.Run(strconv.Itoa(calls), func(t *testing.T) {
+			if calls != 48 {
+				sendlimittest.Long(t)
 			}
-			s.accepted(inCampaign("fall", s.message("other", 20*time.Minute)))
-			inTheWay := s.message("in-the-way", 13*time.Minute)
-			inTheWay.User = "user-3"
-			s.accepted(inTheWay)
-			of := campaign.Campaign{Name: "spring"}
-
-			preview, err := s.campaigns().Preview(s.Context(), s.Submitter, of, time.Minute, campaign.Watcher{})
-			require.NoError(s, err)
-			require.Equal(s, 12, preview.Done+preview.Refused)
-
-			client := s.newClient()
-			dying, err := backend.Open(client, s.shared)
-			require.NoError(s, err)
-			works, err := campaign.New(dying)
-			require.NoError(s, err)
-			client.AddHook(&killing{left: calls})
-			_, err = works.Move(s.Context(), s.Submitter, of, time.Minute, campaign.Watcher{})
-			if err == nil {
-				return // it was done before
-			}
-			var refused []message.Outcome
-			got, err := s.campaigns().Move(s.Context(), s.Submitter, of, time.Minute, campaign.Watcher{
-				Refused: func(o message.Outcome) error {
-					refused = append(refused, o)
-					return nil
-				},
-			})
-			require.NoError(s, err)
-			require.True(s, got.Complete)
-			require.Equal(s, 12, got.Messages)
-			require.Equal(s, 9, got.Done, "the last of user-3 keeps its place, and so do those behind it")
-			require.Equal(s, map[string]int{"1/minute": 3}, got.RefusedBy)
-			for i := range 3 {
-				for user := range 4 {
-					status, _, err := s.Status(s.Context(), fmt.Sprintf("user-%d", user), fmt.Sprintf("m%d", i))
-					require.NoError(s, err)
-					after := time.Duration(11+i) * time.Minute
-					if user == 3 {
-						after -= time.Minute
-					}
-					require.Equal(s, s.at(after), status.SendAt.Time)
-				}
-			}
-			require.Equal(s, s.at(20*time.Minute), s.status("other").SendAt.Time)
-		}, "1/minute")
+			t.Parallel()
+			tell(t, func(s *story) { tellOfAMoveThatDies(s, calls) }, "1/minute")
+		})
 	}
+}
+
+// tellOfAMoveThatDies tells of a move of a campaign that dies after some calls.
+func tellOfAMoveThatDies(s *story, calls int) {
+	s.Helper()
+	for i := range 3 {
+		for user := range 4 {
+			m := inCampaign("spring", s.message(fmt.Sprintf("m%d", i), time.Duration(10+i)*time.Minute))
+			m.User = fmt.Sprintf("user-%d", user)
+			s.accepted(m)
+		}
+	}
+	s.accepted(inCampaign("fall", s.message("other", 20*time.Minute)))
+	inTheWay := s.message("in-the-way", 13*time.Minute)
+	inTheWay.User = "user-3"
+	s.accepted(inTheWay)
+	of := campaign.Campaign{Name: "spring"}
+
+	preview, err := s.campaigns().Preview(s.Context(), s.Submitter, of, time.Minute, campaign.Watcher{})
+	require.NoError(s, err)
+	require.Equal(s, 12, preview.Done+preview.Refused)
+
+	client := s.newClient()
+	dying, err := backend.Open(client, s.shared)
+	require.NoError(s, err)
+	works, err := campaign.New(dying)
+	require.NoError(s, err)
+	client.AddHook(&killing{left: calls})
+	_, err = works.Move(s.Context(), s.Submitter, of, time.Minute, campaign.Watcher{})
+	if err == nil {
+		return // it was done before
+	}
+	var refused []message.Outcome
+	got, err := s.campaigns().Move(s.Context(), s.Submitter, of, time.Minute, campaign.Watcher{
+		Refused: func(o message.Outcome) error {
+			refused = append(refused, o)
+			return nil
+		},
+	})
+	require.NoError(s, err)
+	require.True(s, got.Complete)
+	require.Equal(s, 12, got.Messages)
+	require.Equal(s, 9, got.Done, "the last of user-3 keeps its place, and so do those behind it")
+	require.Equal(s, map[string]int{"1/minute": 3}, got.RefusedBy)
+	for i := range 3 {
+		for user := range 4 {
+			status, _, err := s.Status(s.Context(), fmt.Sprintf("user-%d", user), fmt.Sprintf("m%d", i))
+			require.NoError(s, err)
+			after := time.Duration(11+i) * time.Minute
+			if user == 3 {
+				after -= time.Minute
+			}
+			require.Equal(s, s.at(after), status.SendAt.Time)
+		}
+	}
+	require.Equal(s, s.at(20*time.Minute), s.status("other").SendAt.Time)
 }
 
 func TestCountAndCancelACampaign(t *testing.T) {

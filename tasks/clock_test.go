@@ -159,6 +159,7 @@ func TestBacklogByTheStoresClock(t *testing.T) {
 // A message that a submitter with a clock ahead hands over too early does not wait in a
 // worker: more of them than a worker handles at a time would hold up the others.
 func TestEarlyTasksDoNotFillAWorker(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		const ahead, crowd = time.Hour, 600
@@ -190,6 +191,7 @@ func TestEarlyTasksDoNotFillAWorker(t *testing.T) {
 // A task that runs for long is in the hands of its worker, also for workers whose clock is
 // far off the store's: none takes it away.
 func TestLeasesOfTheQueueGoByTheStoresClock(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for _, off := range []time.Duration{-time.Hour, time.Hour} {
 		t.Run(off.String(), func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -71,6 +72,7 @@ func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder
 // A worker whose clock is a minute ahead and one whose is a minute behind deliver as well as
 // the right one beside them, also more messages than a worker handles at a time.
 func TestWorkersWithOtherClocksBesideEachOther(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	t.Run("in the queue at once", func(t *testing.T) {
 		t.Parallel()

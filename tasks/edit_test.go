@@ -38,7 +38,7 @@ func (s *story) words() string {
 // A change without a move keeps the place, costs nothing, and goes out.
 func TestAChangedMessageGoesOutAsItIsNow(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerDay: 1}, "")
 		s.work()
 		m := s.messageOf("acme", "a", time.Hour)

@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -107,40 +108,51 @@ func (n *nodeAway) refuses(cmd redis.Cmder) bool {
 // and it has one delivery slot. The others' are sent in time.
 func TestTasksOfANodeThatIsAwayHoldUpNobody(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
-		node := s.without(evenPartitions)
-		s.work(func(o *tasks.WorkerOptions) { o.Deliveries = 1 })
-		away, there := usersOf(true, 600), usersOf(false, 20)
-		due := make(map[string]time.Time)
-		promise := func(user string, after time.Duration) {
-			m := s.message("m", after)
-			m.User, due[user] = user, m.SendAt
-			s.accepted(m)
-		}
-		for _, user := range away {
-			promise(user, 10*time.Second)
-		}
-		for i, user := range there {
-			promise(user, time.Duration(11+i)*time.Second)
-		}
-		s.until(9 * time.Second)
-		node.away.Store(true)
-		s.until(31 * time.Second)
-		require.Len(s, s.recorder.Deliveries(), len(there))
-		for _, d := range s.recorder.Deliveries() {
-			require.Less(s, d.At.Sub(due[d.Notification.User]), time.Second, d.Notification.User)
-		}
-		node.away.Store(false)
-		s.until(2 * time.Minute)
-		sent := make(map[string]int)
-		for _, d := range s.recorder.Deliveries() {
-			sent[d.Notification.User]++
-		}
-		for user := range due {
-			require.Equal(s, 1, sent[user], user)
-		}
-		require.Zero(s, s.queued())
-	})
+	for _, users := range []int{40, 600} {
+		t.Run(strconv.Itoa(users), func(t *testing.T) {
+			if users > 40 {
+				sendlimittest.Long(t)
+			}
+			t.Parallel()
+			tell(t, func(s *story) { tellOfANodeThatIsAway(s, users) })
+		})
+	}
+}
+
+func tellOfANodeThatIsAway(s *story, users int) {
+	s.Helper()
+	node := s.without(evenPartitions)
+	s.work(func(o *tasks.WorkerOptions) { o.Deliveries = 1 })
+	away, there := usersOf(true, users), usersOf(false, 20)
+	due := make(map[string]time.Time)
+	promise := func(user string, after time.Duration) {
+		m := s.message("m", after)
+		m.User, due[user] = user, m.SendAt
+		s.accepted(m)
+	}
+	for _, user := range away {
+		promise(user, 10*time.Second)
+	}
+	for i, user := range there {
+		promise(user, time.Duration(11+i)*time.Second)
+	}
+	s.until(9 * time.Second)
+	node.away.Store(true)
+	s.until(31 * time.Second)
+	require.Len(s, s.recorder.Deliveries(), len(there))
+	for _, d := range s.recorder.Deliveries() {
+		require.Less(s, d.At.Sub(due[d.Notification.User]), time.Second, d.Notification.User)
+	}
+	node.away.Store(false)
+	s.until(2 * time.Minute)
+	sent := make(map[string]int)
+	for _, d := range s.recorder.Deliveries() {
+		sent[d.Notification.User]++
+	}
+	for user := range due {
+		require.Equal(s, 1, sent[user], user)
+	}
+	require.Zero(s, s.queued())
 }
 
 // A provider answered, and the node that is to know is away: the result is kept until it is

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -112,6 +113,7 @@ func TestDeliveryResumesAfterAnOutage(t *testing.T) {
 // the message's lease: it is recorded when the store is back, and not sent
 // again.
 func TestSettledAfterAnOutage(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for name, result := range map[string]notifier.Result{
 		"delivered": {Status: notifier.Delivered},

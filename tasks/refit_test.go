@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	misfits "github.com/sendlimit/sendlimiter/sendlimit/refit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
@@ -216,6 +217,7 @@ func TestRefitGoesOnWhereItStopped(t *testing.T) {
 // However often a run is stopped, the last one counts what all of them did: as one run does
 // that nobody stops.
 func TestARefitInPiecesCountsAllOfThem(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for _, every := range []int{1, 2, 5} {
 		tell(t, func(s *story) {

@@ -88,6 +88,7 @@ func TestRelayFindsWhatTheQueueLost(t *testing.T) {
 // The lists of the queue are removed by hand, and the tasks themselves left:
 // they say that they wait, and nobody will take them.
 func TestRelayFindsWhatIsInNoList(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for _, list := range []string{"scheduled", "pending"} {
 		t.Run(list, func(t *testing.T) {
@@ -367,6 +368,7 @@ func TestRelayFreesPlacesWithoutARecord(t *testing.T) {
 // A repeated claim or a relay of another worker changes nothing: however many
 // relays look, one renews a message.
 func TestManyRelays(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		for range 4 {

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -92,6 +93,7 @@ func TestAResultIsStoredBeforeAnythingElse(t *testing.T) {
 
 // The same holds for notices.
 func TestAResultOfANoticeIsStoredBeforeAnythingElse(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	const failed = "a notice could not be delivered: it is tried again"
 	for _, row := range []struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -110,6 +111,7 @@ func TestWorkersReplacedOneByOne(t *testing.T) {
 // A delivery that began after an outage, for which the queue had already given
 // its task up, is finished too.
 func TestStoppedDuringADeliveryTheQueueGaveUp(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -112,6 +113,7 @@ func (s *story) restore() {
 // What programs of layout 1 left is sent once, each at its time and with its content, moved
 // and cancelled, also what their queue lost.
 func TestPitfall43AStoreOfLayout1(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.until(8 * time.Minute)
