@@ -33,7 +33,9 @@ type walk struct {
 	// together is how many lists the next read begins at once, each how many entries it
 	// reads of each.
 	together, each int
-	looked         int // entries and lists read
+	looked         int  // entries and lists read, and partitions asked for
+	idle           bool // the last read found nothing
+	known          window
 }
 
 // The sizes of reads. A first read is small, since a page often needs no more. Later ones
@@ -58,29 +60,37 @@ func (w *walk) next(ctx context.Context) ([]entry, error) {
 	if w.at.Member != "" {
 		return w.goOn(ctx)
 	}
-	first := w.at.List
-	reads := make([]*redis.ZSliceCmd, min(w.together, w.of.count()-first))
-	_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i := range reads {
-			reads[i] = pipe.ZRangeArgsWithScores(ctx, w.span(first+i, w.of.first, w.each))
+	numbers, end, err := w.ahead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(numbers) == 0 {
+		w.at = place{List: end}
+		return nil, nil
+	}
+	reads := make([]*redis.ZSliceCmd, len(numbers))
+	_, err = w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, list := range numbers {
+			reads[i] = pipe.ZRangeArgsWithScores(ctx, w.span(list, w.of.first, w.each))
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, store.Explain(err, walking)
 	}
+	w.at = place{List: end}
 	var entries []entry
 	longest := 0
 	for i, read := range reads {
 		found := read.Val()
-		entries = appendEntries(entries, first+i, found)
+		entries = appendEntries(entries, numbers[i], found)
 		longest = max(longest, len(found))
-		w.at = place{List: first + i + 1}
 		if len(found) == w.each { // there may be more: what was read of later lists is read again
 			w.at = entries[len(entries)-1].place
 			break
 		}
 	}
+	w.idle = len(entries) == 0
 	w.looked += len(entries) + len(reads)
 	average := len(entries) / len(reads)
 	w.together = min(max(wanted/(average+1), 1), 4*w.together, mostTogether)

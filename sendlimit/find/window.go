@@ -1,0 +1,70 @@
+package find
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// windowPartitions is how many partitions a walk asks for at once whether they have lists.
+const windowPartitions = 256
+
+// window is what a walk knows of the lists before it: which partitions have any. In a small
+// store most have none, and a partition has many lists.
+type window struct {
+	end   int          // the list behind those that it knows of
+	empty map[int]bool // the partitions without lists, by the number of their first list
+	lone  bool         // most of them have none
+}
+
+// ahead returns the lists to read next, and the one behind them. Where the last read found
+// nothing, it first asks which partitions have lists, and leaves out those that have none.
+func (w *walk) ahead(ctx context.Context) (numbers []int, end int, err error) {
+	end = w.at.List
+	if end >= w.known.end && w.of.shards > 1 && (w.idle || w.known.lone) {
+		if err := w.ask(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
+	last := w.of.count()
+	if end < w.known.end {
+		last = w.known.end
+	}
+	for ; end < last && len(numbers) < w.together; end++ {
+		if !w.known.empty[end-end%w.of.shards] {
+			numbers = append(numbers, end)
+		}
+	}
+	return numbers, end, nil
+}
+
+// ask asks for the partitions from that of the next list on whether they have lists.
+func (w *walk) ask(ctx context.Context) error {
+	first := w.at.List - w.at.List%w.of.shards
+	end := min(first+windowPartitions*w.of.shards, w.of.count())
+	known := make(map[int]*redis.IntCmd)
+	_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for list := first; list < end; list += w.of.shards {
+			keys := make([]string, w.of.shards)
+			for i := range keys {
+				keys[i] = w.of.key(list + i)
+			}
+			known[list] = pipe.Exists(ctx, keys...)
+		}
+		return nil
+	})
+	if err != nil {
+		return store.Explain(err, walking)
+	}
+	w.known = window{end: end, empty: make(map[int]bool)}
+	for list, lists := range known {
+		if lists.Val() == 0 {
+			w.known.empty[list] = true
+		}
+	}
+	w.known.lone = 2*len(w.known.empty) > len(known)
+	w.looked += len(known)
+	return nil
+}
