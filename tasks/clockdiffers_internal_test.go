@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -135,7 +136,7 @@ func pipedStore(t *testing.T) *redis.Client {
 			if err != nil {
 				return nil, err
 			}
-			return taskstest.Buffered(pipe), nil
+			return redistest.Buffered(pipe), nil
 		},
 		// Neither is of use here.
 		DisableIdentity:          true,

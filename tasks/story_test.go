@@ -20,6 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	stories "github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -312,7 +313,7 @@ func (n *network) dial(context.Context, string, string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn := taskstest.Buffered(pipe)
+	conn := redistest.Buffered(pipe)
 	n.open = append(n.open, conn)
 	return conn, nil
 }

@@ -1,6 +1,7 @@
 // Package redistest starts Redis servers for tests and benchmarks.
 //
-//   - Embedded starts a miniredis inside the test's process.
+//   - Embedded starts a miniredis inside the test's process, and a client that reaches
+//     it by a pipe.
 //   - Real and RealCluster start redis-server processes. The test is skipped
 //     if there is no redis-server in PATH; see RequireEnv.
 //   - Start and StartCluster do the same without a test. The caller closes

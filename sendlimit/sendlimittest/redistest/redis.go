@@ -20,7 +20,7 @@ func Embedded(tb testing.TB) (*miniredis.Miniredis, *redis.Client) {
 	tb.Helper()
 	server := miniredis.RunT(tb)
 	// A long script takes its time on a busy machine.
-	client := redis.NewClient(&redis.Options{Addr: server.Addr(), ReadTimeout: time.Minute})
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Dialer: pipeTo(server.Server()), ReadTimeout: time.Minute})
 	tb.Cleanup(func() {
 		if err := client.Close(); err != nil {
 			tb.Errorf("close the client of the embedded redis: %v", err)
