@@ -112,11 +112,11 @@ func (s *schema) values() *schema {
 // word is a value that programs compare with.
 var word = regexp.MustCompile(`^[a-z][a-z_]*$`)
 
-// read reads a document.
-func read(text []byte) (document, error) {
+// read reads a document and its operations, by path and method.
+func read(text []byte) (document, []operation, error) {
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil {
-		return d, fmt.Errorf("read the OpenAPI document: %w", err)
+		return d, nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}
 	for _, s := range d.Components.Schemas {
 		s.interpret()
@@ -129,7 +129,8 @@ func read(text []byte) (document, error) {
 		}
 	}
 	d.nameCodes()
-	return d, nil
+	operations, err := d.operations()
+	return d, operations, err
 }
 
 // interpret sets Words and Time from examples and patterns, here and below.

@@ -12,19 +12,23 @@ import (
 // Files returns the files that follow from an OpenAPI document, by their paths in the
 // folder of the clients.
 func Files(openAPI []byte) (map[string][]byte, error) {
-	files := make(map[string][]byte)
-	for path, write := range map[string]func([]byte) ([]byte, error){
-		"typescript/src/operations.ts":    typeScriptFile,
-		"python/sendlimit/_operations.py": pythonFile,
-		"python/sendlimit/types.py":       pythonTypesFile,
-	} {
-		text, err := write(openAPI)
-		if err != nil {
-			return nil, err
-		}
-		files[path] = text
+	d, operations, err := read(openAPI)
+	if err != nil {
+		return nil, err
 	}
-	return files, nil
+	methods, err := pythonMethods(operations)
+	if err != nil {
+		return nil, err
+	}
+	types, err := pythonTypes(d.Components.Schemas, operations)
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{
+		"typescript/src/operations.ts":    []byte(typeScriptMethods(operations)),
+		"python/sendlimit/_operations.py": []byte(methods),
+		"python/sendlimit/types.py":       []byte(types),
+	}, nil
 }
 
 // Outdated returns which of these files differ from those in a folder.

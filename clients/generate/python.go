@@ -8,16 +8,8 @@ import (
 	"unicode"
 )
 
-// pythonFile returns the file with the methods of the Python client.
-func pythonFile(openAPI []byte) ([]byte, error) {
-	d, err := read(openAPI)
-	if err != nil {
-		return nil, err
-	}
-	operations, err := d.operations()
-	if err != nil {
-		return nil, err
-	}
+// pythonMethods returns the file with the methods of the Python client.
+func pythonMethods(operations []operation) (string, error) {
 	var b strings.Builder
 	b.WriteString(`# Written by "make clients" from the OpenAPI document. Do not edit it.
 """The operations of the API, by the names that the OpenAPI document gives them."""
@@ -40,11 +32,11 @@ class Operations(Caller):
 	for _, o := range operations {
 		if o.kind != byHand {
 			if err := o.python(&b); err != nil {
-				return nil, fmt.Errorf("%s: %w", o.id, err)
+				return "", fmt.Errorf("%s: %w", o.id, err)
 			}
 		}
 	}
-	return []byte(b.String()), nil
+	return b.String(), nil
 }
 
 // python writes the operation's method.

@@ -8,16 +8,9 @@ import (
 	"strings"
 )
 
-// pythonTypesFile returns the file with the types of requests and answers for Python.
-func pythonTypesFile(openAPI []byte) ([]byte, error) {
-	d, err := read(openAPI)
-	if err != nil {
-		return nil, err
-	}
-	operations, err := d.operations()
-	if err != nil {
-		return nil, err
-	}
+// pythonTypes returns the file with the types of requests and answers for Python, given their
+// schemas by name.
+func pythonTypes(all map[string]*schema, operations []operation) (string, error) {
 	var b strings.Builder
 	b.WriteString(`# Written by "make clients" from the OpenAPI document. Do not edit it.
 """The requests and answers of the API: dicts, as they are in JSON.
@@ -31,11 +24,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal, NotRequired, TypedDict
 `)
-	all := d.Components.Schemas
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		b.WriteString("\n\n")
 		if err := writeType(&b, name, all[name]); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return "", fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	versioned := map[string]bool{}
@@ -49,7 +41,7 @@ from typing import Literal, NotRequired, TypedDict
 		b.WriteString(docstring("The same with its version.", "    "))
 		b.WriteString("\n    etag: str\n" + docstring("The version in quotes, for if_match.", "    "))
 	}
-	return []byte(b.String()), nil
+	return b.String(), nil
 }
 
 // writeType writes a schema with a name.

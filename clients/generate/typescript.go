@@ -12,11 +12,7 @@ import (
 // openapi-typescript. Beside those of the API it has one for the query of each operation.
 // x-words has the values that a text has today, and x-time marks a time in a request.
 func Schemas(openAPI []byte) ([]byte, error) {
-	d, err := read(openAPI)
-	if err != nil {
-		return nil, err
-	}
-	operations, err := d.operations()
+	d, operations, err := read(openAPI)
 	if err != nil {
 		return nil, err
 	}
@@ -49,16 +45,8 @@ func Schemas(openAPI []byte) ([]byte, error) {
 // queryType is the name of the schema of the operation's query.
 func (o operation) queryType() string { return upperFirst(o.id) + "Query" }
 
-// typeScriptFile returns the file with the methods of the TypeScript client.
-func typeScriptFile(openAPI []byte) ([]byte, error) {
-	d, err := read(openAPI)
-	if err != nil {
-		return nil, err
-	}
-	operations, err := d.operations()
-	if err != nil {
-		return nil, err
-	}
+// typeScriptMethods returns the file with the methods of the TypeScript client.
+func typeScriptMethods(operations []operation) string {
 	var b strings.Builder
 	b.WriteString(`// Written by "make clients" from the OpenAPI document. Do not edit it.
 
@@ -80,7 +68,7 @@ export abstract class Operations extends Caller {
 		o.typescript(&b)
 	}
 	b.WriteString("}\n")
-	return []byte(b.String()), nil
+	return b.String()
 }
 
 func (o operation) typescript(b *strings.Builder) {
