@@ -116,7 +116,9 @@ type server struct {
 	logins   logins
 	failures failures
 	// arrivals has the streams whose caller is not known yet.
-	requests, arrivals, streams, refits, rehearsals, scans, followers, campaignRuns, campaignCounts *semaphore.Weighted
+	requests, arrivals, streams, followers *semaphore.Weighted
+	// Of kinds of requests that are expensive.
+	refits, rehearsals, scans, campaignRuns, campaignCounts turns
 
 	feeds     feeds         // of those who follow events
 	shares    shares        // of accounts in streams
@@ -147,9 +149,9 @@ func New(o Options) (http.Handler, error) {
 		failures: failures{counters: o.Counters},
 		requests: semaphore.NewWeighted(int64(limits.InFlight)), arrivals: semaphore.NewWeighted(int64(limits.InFlight)),
 		streams: semaphore.NewWeighted(int64(limits.Streams)), shares: shares{most: limits.StreamsPerAccount},
-		refits: semaphore.NewWeighted(mostRefits), rehearsals: semaphore.NewWeighted(mostRehearsals), scans: semaphore.NewWeighted(mostScans),
+		refits: newRefitTurns(), rehearsals: newRehearsalTurns(), scans: newScanTurns(),
 		followers: semaphore.NewWeighted(int64(limits.Followers)), following: shares{most: limits.FollowersPerAccount},
-		campaignRuns: semaphore.NewWeighted(mostCampaignRuns), campaignCounts: semaphore.NewWeighted(mostCampaignCounts),
+		campaignRuns: newCampaignTurns(), campaignCounts: newCountTurns(),
 		feeds:   feeds{callbacks: o.Callbacks},
 		schemas: newSchemas(),
 	}

@@ -33,14 +33,17 @@ const (
 )
 
 const (
-	// mostRehearsals is how many dry runs of batches run at a time. Each copies what the
-	// store has of its users.
-	mostRehearsals = 4
 	// mostRehearsed is the largest number of lines of a dry run, which bounds its copies.
 	mostRehearsed = 10_000
 	// endRehearsalWithin bounds how long it may take to remove the copies of a dry run.
 	endRehearsalWithin = 30 * time.Second
 )
+
+// newRehearsalTurns returns the turns of dry runs of batches. Each copies what the store has
+// of its users.
+func newRehearsalTurns() turns {
+	return newTurns(4, "4 dry runs of batches are under way, and no more are allowed at a time: try again when one has ended")
+}
 
 func (s *server) checkBatchRoute() route {
 	line := &huma.Schema{AnyOf: []*huma.Schema{schemaOf[message.Draft](s), schemaOf[policy.Document](s)}}
@@ -94,17 +97,14 @@ func (s *server) checkBatch(w http.ResponseWriter, r *http.Request) {
 	if err == nil && (withPolicy || len(whatIf.Rules) > 0) && !callerOf(r.Context()).may(accounts.ScopeAdmin) {
 		err = forbidden(accounts.ScopeAdmin)
 	}
-	if err == nil && !s.rehearsals.TryAcquire(1) {
-		err = &refusal{message.Outcome{
-			Outcome: message.Refused, Code: fault.CodeRateLimited, RetryAfterSeconds: retryStreamAfter,
-			Detail: fmt.Sprintf("%d dry runs of batches are under way, and no more are allowed at a time: try again when one has ended", mostRehearsals),
-		}}
+	if err == nil {
+		err = s.rehearsals.take()
 	}
 	if err != nil {
 		s.writeError(w, r, err)
 		return
 	}
-	defer s.rehearsals.Release(1)
+	defer s.rehearsals.leave()
 	batch := s.openBatch(w, r)
 	batch.lines.most = mostRehearsed
 	if withPolicy {

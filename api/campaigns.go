@@ -17,8 +17,10 @@ import (
 
 const campaignPath = v1 + "campaigns/{campaign}"
 
-// mostCampaignCounts is how many campaigns are counted at a time.
-const mostCampaignCounts = 2
+// newCountTurns returns the turns of requests that count campaigns.
+func newCountTurns() turns {
+	return newTurns(2, "two campaigns are being counted, and no more are at a time: try again when one has ended")
+}
 
 func campaignParameters() []*huma.Param {
 	return []*huma.Param{
@@ -63,13 +65,10 @@ func (s *server) countCampaign(r *http.Request, q web.Query) (web.Answer, error)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	if !s.campaignCounts.TryAcquire(1) {
-		return web.Answer{}, &refusal{message.Outcome{
-			Outcome: message.Refused, Code: fault.CodeRateLimited,
-			Detail: "two campaigns are being counted, and no more are at a time: try again when one has ended",
-		}}
+	if err := s.campaignCounts.take(); err != nil {
+		return web.Answer{}, err
 	}
-	defer s.campaignCounts.Release(1)
+	defer s.campaignCounts.leave()
 	return done(s.campaigns.Count(r.Context(), of))
 }
 
@@ -101,7 +100,7 @@ func (s *server) resumeCampaignRoute() route {
 			Summary: "Resume a paused campaign",
 			Description: "Messages whose time has passed are judged as late ones: each gets the next free time under the rules. It takes 4 seconds, " +
 				"until every worker knows. Of a request that stopped early, each message is looked at within an hour. " +
-				"The summary is `campaign_resumed`. " + campaignLines,
+				"The summary is `campaign_resumed`. " + aboutCampaignWork,
 			Parameters: campaignParameters(),
 			Responses:  s.campaignResponses(),
 		},
@@ -118,7 +117,7 @@ func (s *server) cancelCampaignRoute() route {
 			OperationID: "cancelCampaign", Method: http.MethodPost, Path: campaignPath + "/cancel", Tags: []string{"campaigns"},
 			Summary: "Cancel the messages of a campaign",
 			Description: "All that are not sent yet, which erases their contents. The same request goes on after one that stopped early. " +
-				"The summary is `campaign_cancelled`. " + campaignLines,
+				"The summary is `campaign_cancelled`. " + aboutCampaignWork,
 			Parameters: campaignParameters(),
 			Responses:  s.campaignResponses(),
 		},
@@ -137,7 +136,7 @@ func (s *server) moveCampaignRoute() route {
 			Description: "All that are not sent yet. A message whose new time is refused keeps its place, and is a line. With preview nothing is " +
 				"changed: each message is judged as if it alone were moved. After a request that stopped early, the same request goes on, and moves no message twice. " +
 				"After one that ended, it moves the campaign again. While another request moves the campaign the answer is campaign_running. " +
-				"The summary is `campaign_moved` or `campaign_previewed`. " + campaignLines,
+				"The summary is `campaign_moved` or `campaign_previewed`. " + aboutCampaignWork,
 			Parameters:  campaignParameters(),
 			RequestBody: jsonBody[message.CampaignMoveDraft](s),
 			Responses:   s.campaignResponses(bodyProblems(http.StatusConflict)...),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,9 +17,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
-// mostRefits is how many previews and refits run at a time. Each uses up to half of the
-// store's time.
-const mostRefits = 1
+// newRefitTurns returns the turns of previews and refits. Each uses up to half of the store's
+// time.
+func newRefitTurns() turns {
+	return newTurns(1, "a preview or a refit is being answered, and one is at a time: try again when it has ended")
+}
 
 func (s *server) previewPolicyRoute() route {
 	return route{
@@ -28,7 +29,7 @@ func (s *server) previewPolicyRoute() route {
 			OperationID: "previewPolicy", Method: http.MethodPost, Path: policyPattern + "/preview", Tags: []string{"policies"},
 			Summary: "List scheduled messages that would not fit a policy",
 			Description: "The policy is not applied, and nothing is changed. Each message that would not fit is a line. Messages are checked by time: " +
-				"a message fits if it breaks no rule together with the earlier ones that fit. " + refitLines,
+				"a message fits if it breaks no rule together with the earlier ones that fit. " + aboutRefits,
 			Parameters:  []*huma.Param{policyParameter()},
 			RequestBody: jsonBody[policy.Document](s),
 			Responses:   s.refitResponses(bodyProblems()...),
@@ -49,7 +50,7 @@ func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, err)
 		return
 	}
-	s.streamRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
+	s.answerRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
 		return s.refitter.Preview(ctx, proposed, watcher)
 	})
 }
@@ -60,7 +61,7 @@ func (s *server) refitPolicyRoute() route {
 			OperationID: "refitPolicy", Method: http.MethodPost, Path: policyPattern + "/refit", Tags: []string{"policies"},
 			Summary: "Move or cancel scheduled messages that do not fit a policy",
 			Description: "Uses the stored policy. It can be stopped at any time: the same request for the same version continues where it stopped. It " +
-				"begins two seconds after the first line, when every program follows the policy. Each message that does not fit is a line. " + refitLines,
+				"begins two seconds after the first line, when every program follows the policy. Each message that does not fit is a line. " + aboutRefits,
 			Parameters: []*huma.Param{policyParameter(), {
 				Name: "then", In: "query", Required: true, Example: string(message.RefitShift),
 				Description: "shift moves each message to its next free time before it expires. cancel cancels it.",
@@ -86,116 +87,64 @@ func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, err)
 		return
 	}
-	s.streamRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
+	s.answerRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
 		return s.refitter.Run(ctx, policy, action, watcher)
 	})
 }
 
-// refitLines describes the lines of both.
-const refitLines = "A `progress` line comes first and then every second. The summary is the last line: `previewed` or `refitted`. " +
+// aboutRefits describes the lines of both.
+const aboutRefits = "A `progress` line comes first and then every second. The summary is the last line: `previewed` or `refitted`. " +
 	"If the request stops early, the summary covers what was checked, and the last line is a problem's outcome. " +
 	"The request ends with the connection. It uses at most half of the store's time, so only one runs at a time and others are answered with 429."
 
-// refitResponses document the lines.
+// refitResponses documents the lines.
 func (s *server) refitResponses(problems ...int) map[string]*huma.Response {
-	all := s.problems(problems...)
-	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
-		Description: "One JSON object a line; `outcome` says which kind it is.",
-		Headers:     headers(web.RequestIDHeader),
-		Content: map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: []*huma.Schema{
-			schemaOf[message.RefitProgress](s), schemaOf[message.Misfit](s), schemaOf[message.RefitSummary](s), schemaOf[message.Outcome](s),
-		}}}},
-	}
-	return all
+	return s.lineResponses([]*huma.Schema{
+		schemaOf[message.RefitProgress](s), schemaOf[message.Misfit](s), schemaOf[message.RefitSummary](s),
+	}, problems...)
 }
 
-// streamRefit runs a preview or a refit, and answers with its lines as they come.
-func (s *server) streamRefit(
+// answerRefit runs a preview or a refit, and answers with its lines as they come.
+func (s *server) answerRefit(
 	w http.ResponseWriter, r *http.Request, run func(context.Context, refit.Watcher) (message.RefitSummary, error),
 ) {
-	if !s.refits.TryAcquire(1) {
-		web.WriteProblem(w, message.Outcome{
-			Outcome: message.Refused, Code: fault.CodeRateLimited,
-			Detail: "a preview or a refit is being answered, and one is at a time: try again when it has ended",
-		})
-		return
-	}
-	defer s.refits.Release(1)
-	control := http.NewResponseController(w)
-	// The request is read. A read deadline that passes would look like the end of the
-	// connection.
-	_ = control.SetReadDeadline(time.Time{})
-	ctx, stop := context.WithCancelCause(r.Context())
-	lines := &refitStream{answers: newAnswers(w, control, s.now, s.limits.Timeout), now: s.now, stop: stop}
-	watched := s.endWhenStopping(ctx, stop, lines.answers)
-	summary, err := run(ctx, refit.Watcher{Misfit: lines.misfit, Progress: lines.progress})
-	if err != nil {
-		err = errors.Join(err, context.Cause(ctx))
-	}
-	stop(nil)
-	watched()
-	s.endRefit(w, r, lines.answers, summary, err)
+	s.answerLines(w, r, s.refits, func(ctx context.Context, out *lineAnswer) (any, error) {
+		lines := &refitLines{lineAnswer: out, now: s.now}
+		return run(ctx, refit.Watcher{Misfit: lines.misfit, Progress: lines.progress})
+	})
 }
 
-// endRefit answers with the summary of a refit, or of work on a campaign. If it stopped early, it also says why: in a last
-// line, or in the status if there is no line yet.
-func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answers, summary any, err error) {
-	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
-		return
-	}
-	if errors.Is(err, errStopping) {
-		err = &fault.UnavailableError{Detail: errStopping.Error()}
-	}
-	if err != nil && !answers.begun() {
-		s.writeError(w, r, err)
-		return
-	}
-	// A client that is gone needs no answer.
-	_ = answers.line(summary)
-	if err != nil {
-		last := s.outcomeOf(r.Context(), err)
-		last.Outcome = message.Errored
-		_ = answers.line(last)
-	}
-	_ = answers.Flush()
-}
+// refitLines writes the lines of a preview or a refit.
+type refitLines struct {
+	*lineAnswer
 
-// progressEvery is the least time between two progress lines.
-const progressEvery = time.Second
-
-// refitStream writes the lines of a preview or a refit.
-type refitStream struct {
-	answers *answers
-	now     func() time.Time
-	stop    context.CancelCauseFunc
-	told    time.Time // when progress was last told
-	done    int
+	now  func() time.Time
+	told time.Time // when progress was last told
+	done int
 }
 
 // misfit writes a misfit. A part of the store may have many, so it also writes progress.
-func (l *refitStream) misfit(m message.Misfit) error {
-	if err := l.answers.line(m); err != nil {
+func (l *refitLines) misfit(m message.Misfit) error {
+	if err := l.line(m); err != nil {
 		return err
 	}
 	if l.now().Sub(l.told) < progressEvery {
 		return nil
 	}
-	return errors.Join(l.tell(), l.answers.Flush())
+	return errors.Join(l.tell(), l.Flush())
 }
 
-// progress is called after each part of the store. It flushes the lines.
-func (l *refitStream) progress(done int) {
+// progress is called after each part of the store. It sends the lines.
+func (l *refitLines) progress(done int) {
 	l.done = done
 	var err error
 	if l.now().Sub(l.told) >= progressEvery {
 		err = l.tell()
 	}
-	if err = errors.Join(err, l.answers.Flush()); err != nil {
-		l.stop(err)
-	}
+	l.send(err)
 }
 
-func (l *refitStream) tell() error {
+func (l *refitLines) tell() error {
 	l.told = l.now()
-	return l.answers.line(message.RefitProgress{Outcome: message.RefitProgressing, Done: l.done, Partitions: keyspace.Partitions})
+	return l.line(message.RefitProgress{Outcome: message.RefitProgressing, Done: l.done, Partitions: keyspace.Partitions})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,9 +21,6 @@ import (
 
 const (
 	userPath = "/v1/users/{user}"
-	// mostScans is how many exports and erasures run at a time. Each looks at every key of
-	// a server.
-	mostScans = 1
 	// scanProgressEvery is the time between two progress lines. A scan of a small store has
 	// none.
 	scanProgressEvery = 5 * time.Second
@@ -34,20 +30,9 @@ const (
 	longestWaitForSends = 10 * time.Minute
 )
 
-// scanLines documents the lines of both.
-const scanLines = "It looks at every key of the user's server, so only one export or erasure runs at a time and others are answered with 429. " +
+// aboutScans documents the lines of both.
+const aboutScans = "It looks at every key of the user's server, so only one export or erasure runs at a time and others are answered with 429. " +
 	"A `progress` line comes now and then. If it stops early, the last line is a problem's outcome."
-
-// scanResponses documents the lines of an export or an erasure.
-func (s *server) scanResponses(lines []*huma.Schema, problems ...int) map[string]*huma.Response {
-	all := s.problems(problems...)
-	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
-		Description: "One JSON object a line; `outcome` says which kind it is.",
-		Headers:     headers(web.RequestIDHeader),
-		Content:     map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: append(lines, schemaOf[message.Outcome](s))}}},
-	}
-	return all
-}
 
 func (s *server) exportUserRoute() route {
 	lines := []*huma.Schema{schemaOf[message.UserProgress](s), schemaOf[message.UserEntry](s), schemaOf[message.UserExport](s)}
@@ -57,9 +42,9 @@ func (s *server) exportUserRoute() route {
 			Summary: "Export everything that is stored about a user",
 			Description: "Each entry of what `worker user export` prints is a line: of the timeline, the messages (also those that ended), the settings, " +
 				"alerts, dead letters, the watch list, the queue, and what dry runs have left. The summary `exported` is the last line. The request " +
-				"ends with the connection. " + scanLines + "\n\n" + operatorsContent + " Each export is logged, too.",
+				"ends with the connection. " + aboutScans + "\n\n" + operatorsContent + " Each export is logged, too.",
 			Parameters: []*huma.Param{userParameter()},
-			Responses:  s.scanResponses(lines, http.StatusNotFound),
+			Responses:  s.lineResponses(lines, http.StatusNotFound),
 		},
 		scope: accounts.ScopeAdmin, handle: s.exportUser, streams: true, attended: true,
 	}
@@ -107,13 +92,13 @@ func (s *server) eraseUserRoute() route {
 			OperationID: "eraseUser", Method: http.MethodDelete, Path: userPath, Tags: []string{"users"},
 			Summary: "Cancel a user's messages, and remove everything that is stored about the user",
 			Description: "This can't be undone. Erasing again is safe. Stop submitting for the user first: a message that is accepted meanwhile may stay. " +
-				"It goes on if the connection ends. Backups keep what is in them. The summary `erased` is the last line. " + scanLines,
+				"It goes on if the connection ends. Backups keep what is in them. The summary `erased` is the last line. " + aboutScans,
 			Parameters: []*huma.Param{userParameter(), {
 				Name: "wait", In: "query", Example: "90s",
 				Description: "How long to wait for messages that are being delivered, at most 10m. By default 1m.",
 				Schema:      parameterSchema("wait"),
 			}},
-			Responses: s.scanResponses(lines),
+			Responses: s.lineResponses(lines),
 		},
 		scope: accounts.ScopeAdmin, handle: s.eraseUser, streams: true,
 	}
@@ -153,42 +138,31 @@ func erasureOf(e userdata.Erasure) message.UserErasure {
 	}
 }
 
+// newScanTurns returns the turns of exports and erasures. Each looks at every key of a server.
+func newScanTurns() turns {
+	return newTurns(1, "a user is being exported or erased, and one is at a time: try again when that has ended")
+}
+
 // scan answers with the lines that run returns, and with its progress until then. An
 // attended one ends when its client goes.
 func (s *server) scan(
 	w http.ResponseWriter, r *http.Request, attended bool,
 	run func(ctx context.Context, progress func(done, total int64)) (scanned, error),
 ) {
-	if !s.scans.TryAcquire(1) {
-		web.WriteProblem(w, message.Outcome{
-			Outcome: message.Refused, Code: fault.CodeRateLimited,
-			Detail: "a user is being exported or erased, and one is at a time: try again when that has ended",
+	s.answerLines(w, r, s.scans, func(ctx context.Context, out *lineAnswer) (any, error) {
+		told := new(scanProgress)
+		ended := told.every(scanProgressEvery, func(p message.UserProgress) {
+			if err := errors.Join(out.line(p), out.Flush()); err != nil && attended {
+				out.stop(err)
+			}
 		})
-		return
-	}
-	defer s.scans.Release(1)
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // one that passes would look like the end of the connection
-	ctx, stop := context.WithCancelCause(r.Context())
-	answers := newAnswers(w, control, s.now, s.limits.Timeout)
-	watched := s.endWhenStopping(ctx, stop, answers)
-	told := new(scanProgress)
-	ended := told.every(scanProgressEvery, func(p message.UserProgress) {
-		if err := errors.Join(answers.line(p), answers.Flush()); err != nil && attended {
-			stop(err)
+		lines, err := run(ctx, told.note)
+		ended()
+		if err == nil {
+			err = out.all(lines)
 		}
+		return nil, err
 	})
-	lines, err := run(ctx, told.note)
-	ended()
-	if err != nil {
-		err = errors.Join(err, context.Cause(ctx))
-	}
-	if err == nil {
-		err = answers.all(lines)
-	}
-	stop(nil)
-	watched()
-	s.endScan(w, r, answers, err)
 }
 
 // scanned are the lines that a scan answers with, which are written while they are made. An
@@ -206,27 +180,6 @@ func (a *answers) all(lines scanned) error {
 		}
 	}
 	return nil
-}
-
-// endScan ends the answer. If the scan stopped early it says why: in a last line, or in the
-// status if there is no line yet.
-func (s *server) endScan(w http.ResponseWriter, r *http.Request, answers *answers, err error) {
-	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
-		return
-	}
-	if errors.Is(err, errStopping) {
-		err = &fault.UnavailableError{Detail: errStopping.Error()}
-	}
-	if err != nil && !answers.begun() {
-		s.writeError(w, r, err)
-		return
-	}
-	if err != nil {
-		last := s.outcomeOf(r.Context(), err)
-		last.Outcome = message.Errored
-		_ = answers.line(last) // a client that is gone needs no answer
-	}
-	_ = answers.Flush()
 }
 
 // scanProgress is how far a scan is.

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// progressEvery is the least time between two progress lines.
+const progressEvery = time.Second
+
+// lineResponses documents an answer of lines of these kinds.
+func (s *server) lineResponses(lines []*huma.Schema, problems ...int) map[string]*huma.Response {
+	all := s.problems(problems...)
+	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
+		Description: "One JSON object a line; `outcome` says which kind it is.",
+		Headers:     headers(web.RequestIDHeader),
+		Content:     map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: append(lines, schemaOf[message.Outcome](s))}}},
+	}
+	return all
+}
+
+// lineAnswer is an answer whose lines are written while the work for it runs.
+type lineAnswer struct {
+	*answers
+
+	stop context.CancelCauseFunc // ends the work
+}
+
+// send writes the lines that were added. If adding them failed with err, or writing them
+// fails, it ends the work: the client is gone.
+func (a *lineAnswer) send(err error) {
+	if err = errors.Join(err, a.Flush()); err != nil {
+		a.stop(err)
+	}
+}
+
+// answerLines answers with the lines of some work while it runs, if it gets a turn. Work
+// returns the last line, nil for none. If it stops early, that line is followed by the
+// outcome of its error.
+func (s *server) answerLines(
+	w http.ResponseWriter, r *http.Request, kind turns, work func(context.Context, *lineAnswer) (last any, err error),
+) {
+	if err := kind.take(); err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	defer kind.leave()
+	control := http.NewResponseController(w)
+	// The request is read. A read deadline that passes would look like the end of the
+	// connection.
+	_ = control.SetReadDeadline(time.Time{})
+	ctx, stop := context.WithCancelCause(r.Context())
+	out := &lineAnswer{answers: newAnswers(w, control, s.now, s.limits.Timeout), stop: stop}
+	watched := s.endWhenStopping(ctx, stop, out.answers)
+	last, err := work(ctx, out)
+	if err != nil {
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	stop(nil)
+	watched()
+	s.endLines(w, r, out.answers, last, err)
+}
+
+// endLines ends an answer with the last line, nil for none. If the work stopped early, it
+// also says why: in one more line, or in the status if there is no line yet.
+func (s *server) endLines(w http.ResponseWriter, r *http.Request, out *answers, last any, err error) {
+	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
+		return
+	}
+	if errors.Is(err, errStopping) {
+		err = &fault.UnavailableError{Detail: errStopping.Error()}
+	}
+	if err != nil && !out.begun() {
+		s.writeError(w, r, err)
+		return
+	}
+	// A client that is gone needs no answer.
+	if last != nil {
+		_ = out.line(last)
+	}
+	if err != nil {
+		why := s.outcomeOf(r.Context(), err)
+		why.Outcome = message.Errored
+		_ = out.line(why)
+	}
+	_ = out.Flush()
+}
