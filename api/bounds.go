@@ -24,7 +24,7 @@ const (
 	userPattern     = `[^\x00-\x1f\x7f-\x9f]+`
 	contactPattern  = `[hH][tT][tT][pP][sS]:[!-~]+|[!-~]+@[!-~]+`
 	callbackURL     = `[hH][tT][tT][pP][sS]?://[!-~]+`
-	secretPattern   = `whsec_[A-Za-z0-9+/]+={0,2}` //nolint:gosec // no secret, but what one looks like
+	whsecPattern    = `whsec_[A-Za-z0-9+/]+={0,2}`
 	zonePattern     = `[A-Za-z0-9._+/-]+`
 	durationPattern = `[0-9]+d|\+?([0-9.]+([nuµμm]?s|m|h))+`
 	movePattern     = `[+-]?([0-9.]+([nuµμm]?s|m|h))+`
@@ -77,7 +77,7 @@ func boundsOf(member string) *huma.Schema {
 	case "url":
 		return &huma.Schema{Pattern: callbackURL, MaxLength: new(accounts.MaxEventsURL)}
 	case "secret":
-		return &huma.Schema{Pattern: secretPattern}
+		return &huma.Schema{Pattern: whsecPattern}
 	case "time_zone":
 		return &huma.Schema{Pattern: zonePattern}
 	case "report_at":

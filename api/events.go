@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -28,8 +29,6 @@ const (
 	lastEventID = "Last-Event-Id"
 
 	eventIDPattern = `[0-9]{1,20}-[0-9]{1,20}`
-	// fromOldest stands for the begin of what is kept, in place of an id.
-	fromOldest = "0"
 
 	heartbeatEvery = 15 * time.Second
 	listenEvery    = time.Hour
@@ -60,7 +59,7 @@ func (s *server) followEventsRoute() route {
 				{
 					Name: "after", In: "query", Example: "1795305600000-0",
 					Description: "The id of the event to go on behind; 0 for all that are kept. By default a stream begins with the events from now on, and a page with the oldest one kept.",
-					Schema:      &huma.Schema{Type: huma.TypeString, Pattern: whole(fromOldest + "|" + eventIDPattern)},
+					Schema:      &huma.Schema{Type: huma.TypeString, Pattern: whole(events.Oldest + "|" + eventIDPattern)},
 				},
 				{
 					Name: "follow", In: "query", Description: "false answers with a page in JSON.",
@@ -109,7 +108,7 @@ func followingOf(r *http.Request) (following, error) {
 		f.after, field = r.Header.Get(lastEventID), "Last-Event-ID"
 		given = f.after != ""
 	}
-	if _, _, ok := events.ParseID(f.after); given && !ok && f.after != fromOldest {
+	if _, _, ok := events.ParseID(f.after); given && !ok && f.after != events.Oldest {
 		return following{}, &fault.InvalidError{
 			Field: field, Value: f.after, Want: `the id of an event such as "1795305600000-0", or 0 for all that are kept`,
 		}
@@ -145,7 +144,7 @@ func (s *server) answerEvents(w http.ResponseWriter, r *http.Request, f followin
 	ctx, cancel := context.WithTimeout(r.Context(), s.limits.Timeout)
 	defer cancel()
 	_ = http.NewResponseController(w).SetWriteDeadline(s.now().Add(s.limits.Timeout + lastAnswerWithin))
-	if f.after == fromOldest {
+	if f.after == events.Oldest {
 		f.after = ""
 	}
 	list, gap, err := s.callbacks.Log().ReadOn(ctx, f.log, f.after, f.limit)
@@ -169,7 +168,7 @@ type position struct {
 // startOf returns where a stream begins.
 func (s *server) startOf(ctx context.Context, f following) (position, error) {
 	switch f.after {
-	case fromOldest:
+	case events.Oldest:
 		return position{}, nil
 	case "":
 		latest, err := s.callbacks.Log().Latest(ctx, f.log)
@@ -229,7 +228,7 @@ func (s *server) writeNext(ctx context.Context, out *eventWriter, log string, at
 	for _, e := range list {
 		data, err := json.Marshal(callbacks.EventOf(log, e))
 		if err != nil {
-			return false, err //nolint:wrapcheck // never: it has only texts and times
+			return false, fmt.Errorf("writing event %s: %w", e.ID, err)
 		}
 		text.WriteString("id: " + e.ID + "\nevent: " + message.EventPrefix + string(e.Type) + "\ndata: ")
 		text.Write(data)
@@ -263,7 +262,7 @@ func (o *eventWriter) begin(id string) {
 	h.Set("X-Accel-Buffering", "no") // for proxies that collect answers
 	o.w.WriteHeader(http.StatusOK)
 	if id == "" {
-		id = fromOldest
+		id = events.Oldest
 	}
 	_ = o.write([]byte("retry: 1000\nid: " + id + "\n\n")) // the next write fails too
 }

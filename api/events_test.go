@@ -50,17 +50,17 @@ func (r *rig) follows(t *testing.T, key, query, last string) *sse {
 	if last != "" {
 		request.Header.Set("Last-Event-ID", last)
 	}
-	answer, err := r.http.Do(request) //nolint:bodyclose // closed where it is read
+	answer, err := r.http.Do(request)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	require.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))
 	s := &sse{T: t, end: cancel, lines: make(chan string)}
+	scanner := bufio.NewScanner(answer.Body)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer close(s.lines)
-		defer answer.Body.Close()
-		for scanner := bufio.NewScanner(answer.Body); scanner.Scan(); {
+		for scanner.Scan() {
 			select {
 			case s.lines <- scanner.Text():
 			case <-ctx.Done():
@@ -68,7 +68,11 @@ func (r *rig) follows(t *testing.T, key, query, last string) *sse {
 			}
 		}
 	}()
-	t.Cleanup(func() { cancel(); <-done })
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		_ = answer.Body.Close()
+	})
 	require.Equal(t, "retry: 1000", s.line())
 	s.id = strings.TrimPrefix(s.line(), "id: ")
 	require.Empty(t, s.line())

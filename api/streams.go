@@ -36,7 +36,7 @@ func (s *server) streamed(next http.Handler) http.Handler {
 func (s *server) followed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		here := &exchangeOf(r.Context()).place
-		err := error(nil)
+		var err error
 		if r.URL.Query().Get("follow") == "false" {
 			err = here.moveTo(s.requests, s.limits.InFlight, "requests")
 		} else {
