@@ -32,7 +32,7 @@ func (p *program) eventsCommand(ctx context.Context) *cobra.Command {
 	var after string
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "Show what became of messages: delivered, moved, cancelled and the like.",
+		Short: "Show what became of messages: delivered, moved, cancelled and the like",
 		Long: `Show what became of messages after they were accepted: delivered, postponed,
 dropped, failed, uncertain, moved or cancelled. With --account only the messages
 of that account.
@@ -50,7 +50,7 @@ workers are set otherwise.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "show those that are kept, and then each as it happens, until the program is stopped")
-	cmd.Flags().StringVar(&after, "after", "", "begin behind the event with this `id`; by default with the oldest one kept")
+	cmd.Flags().StringVar(&after, "after", "", "begin behind the event with this `id`; by default, or with 0, with the oldest one kept")
 	p.timeZoneFlag(cmd)
 	return cmd
 }
@@ -123,5 +123,5 @@ func (p *program) printEvent(style picture.Style, e message.Event) error {
 	if e.Data.Reason != "" {
 		more.WriteString(": " + e.Data.Reason)
 	}
-	return p.printf("%s  %s  message %s to %s%s\n", style.Time(e.Time.Time), colourOf(style.Palette, what)(what), e.Data.ID, e.Data.User, more.String())
+	return p.printf("%s  %s  message %s to %s%s\n", style.Time(e.Time.Time), colourOf(style.Palette, what)(what), e.Data.ID, cli.OneLine(e.Data.User, contentWidth), more.String())
 }

@@ -29,9 +29,17 @@ are found, by it.`,
 		Example: `  enqueue find order-17
   enqueue find --campaign spring --status scheduled
   enqueue find --user-prefix "team-7/" --from now --until +1d --json`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return cli.Usage(cmd, "id", fmt.Sprintf("%q is too much: one ID is expected", args[1]))
+			case len(args) == 1 && args[0] == "": // would be all messages
+				return cli.Usage(cmd, "id", "ID is empty: give one, or leave it out")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for name := range map[string]*string{"campaign": nil, "category": nil, "status": nil, "user-prefix": nil} {
+			for _, name := range []string{"campaign", "category", "status", "user-prefix", "from", "until"} {
 				if cmd.Flags().Changed(name) && cmd.Flag(name).Value.String() == "" {
 					return &cli.UsageError{Detail: fmt.Sprintf("--%s has no value: give it one, or leave it out", name), Field: name}
 				}

@@ -42,7 +42,12 @@ func TestFind(t *testing.T) {
 	none := f.run(t, "find", "none")
 	require.Equal(t, cli.StatusNotFound, none.status)
 	require.Contains(t, none.stdout+none.stderr, "nothing is known of a message none")
-	for _, wrong := range [][]string{{"--status", "gone"}, {"--campaign", ""}, {"--from", "+1h", "--until", "now"}, {"a b"}} {
+	for _, wrong := range [][]string{{"--status", "gone"}, {"--from", "+1h", "--until", "now"}, {"a b"}} {
 		require.Equal(t, cli.StatusInvalid, f.run(t, append([]string{"find"}, wrong...)...).status, "%q", wrong)
+	}
+	for _, empty := range [][]string{{""}, {"--campaign", ""}, {"--from", ""}, {"--until", ""}} { // would be all messages
+		got := f.run(t, append([]string{"find"}, empty...)...)
+		require.Equal(t, cli.StatusInvalid, got.status, "%q", empty)
+		require.Contains(t, got.stderr, "leave it out", "%q", empty)
 	}
 }

@@ -169,13 +169,16 @@ func (a *commands) purgeDeadCommand() *cobra.Command {
 	return purge
 }
 
-// accountAndDead requires the name of an account, and accepts the id of a dead event.
+// accountAndDead requires the name of an account, and accepts the id of a dead event. An empty
+// id is refused: it would mean all.
 func accountAndDead(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
 		return cli.Usage(c, "name", "NAME is missing")
 	case len(args) > 2:
 		return cli.Usage(c, "id", fmt.Sprintf("%q is too much: one ID is expected", args[2]))
+	case len(args) == 2 && args[1] == "":
+		return cli.Usage(c, "id", "ID is empty: give one, or leave it out for all dead events")
 	}
 	return nil
 }
