@@ -3,7 +3,6 @@ package events
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -177,16 +176,15 @@ func (c *Callbacks) Progress(ctx context.Context, account string) (Progress, err
 		keyspace.CallbackPassed, keyspace.CallbackLost, keyspace.CallbackAttempts, keyspace.CallbackFailing,
 		keyspace.CallbackSucceededAt, keyspace.CallbackFailedAt, keyspace.CallbackReason, keyspace.CallbackNextAt,
 	}
-	var fields *redis.SliceCmd
-	var appended *redis.StringCmd
+	var fields, gathered *redis.SliceCmd
 	var dead, kept *redis.IntCmd
 	_, err := c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		fields = pipe.HMGet(ctx, c.keys.AccountCallback(account), names...)
-		appended = pipe.HGet(ctx, c.keys.AccountGathered(account), keyspace.EventsAppended)
+		gathered = pipe.HMGet(ctx, c.keys.AccountGathered(account), keyspace.EventsAppended)
 		dead, kept = pipe.XLen(ctx, c.keys.AccountDeadEvents(account)), pipe.XLen(ctx, c.keys.AccountEvents(account))
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) {
+	if err != nil {
 		return Progress{}, store.Explain(err, doing)
 	}
 	f := script.ReadFields(names, fields.Val())
@@ -197,8 +195,11 @@ func (c *Callbacks) Progress(ctx context.Context, account string) (Progress, err
 		Reason: f.Text(keyspace.CallbackReason), NextAt: f.Time(keyspace.CallbackNextAt),
 	}
 	if f.Has(keyspace.CallbackPassed) {
-		all, _ := strconv.Atoi(appended.Val()) // absent before the first event
-		p.Waiting = min(max(all-int(f.Int(keyspace.CallbackPassed)), 0), int(kept.Val()))
+		g := script.ReadFields([]string{keyspace.EventsAppended}, gathered.Val())
+		p.Waiting = min(max(int(g.Int(keyspace.EventsAppended)-f.Int(keyspace.CallbackPassed)), 0), int(kept.Val()))
+		if err := g.Err(doing); err != nil {
+			return Progress{}, err
+		}
 	}
 	return p, f.Err(doing)
 }

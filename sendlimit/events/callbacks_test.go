@@ -10,6 +10,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // callback is the callback of acme, whose events are numbered.
@@ -240,4 +242,16 @@ func TestCallbacksCheckWhatTheyGet(t *testing.T) {
 			require.ErrorAs(t, err, &wrong, "%d", i)
 		}
 	})
+}
+
+// An account without an event yet has no count of them. That hides no error of the others.
+func TestProgressThatCanNotBeReadIsAnError(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	c := newCallback(t, client)
+	_, err := c.Progress(t.Context(), "acme")
+	require.NoError(t, err)
+	require.NoError(t, client.Set(t.Context(), keyspace.KeysUnder("sl").AccountDeadEvents("acme"), "no stream", 0).Err())
+	_, err = c.Progress(t.Context(), "acme")
+	require.Error(t, err)
 }

@@ -24,13 +24,14 @@ type Dead struct {
 }
 
 // DeadEvents returns the dead events of an account after an id, oldest first, at most n of
-// them, which is 1 to MaxRead. "" reads from the oldest one.
+// them, which is 1 to MaxRead. Oldest or "" reads from the oldest one.
 func (c *Callbacks) DeadEvents(ctx context.Context, account, after string, n int) ([]Dead, error) {
 	const doing = "listing dead events"
 	if err := checkDead(account, "", n); err != nil {
 		return nil, err
 	}
-	if err := checkID(after); err != nil {
+	after, err := checkAfter(after)
+	if err != nil {
 		return nil, err
 	}
 	from := "-"

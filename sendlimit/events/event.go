@@ -2,7 +2,6 @@ package events
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -50,7 +49,7 @@ type Event struct {
 	Attempt      int    // deliveries tried
 	ProviderID   string // of Delivered: the provider's name for the message, if any
 	Campaign     string
-	Metadata     json.RawMessage // as submitted; nil for none
+	Metadata     []byte // as submitted; nil for none
 }
 
 // fields returns the names and values of an event in a stream, in turns.
@@ -102,7 +101,7 @@ func eventOf(id string, values map[string]any, doing string) (Event, error) {
 	// What follows the first word names the rule in the way.
 	e.Reason, _, _ = strings.Cut(f.Text(keyspace.EventReason), " ")
 	if metadata := f.Text(keyspace.EventMetadata); metadata != "" {
-		e.Metadata = json.RawMessage(metadata)
+		e.Metadata = []byte(metadata)
 	}
 	if e.Type == "" || e.User == "" || e.MessageID == "" {
 		f.Fail(fmt.Sprintf("event %s has no type, user or message", id))
@@ -137,10 +136,18 @@ func ParseID(id string) (ms, number uint64, ok bool) {
 	return ms, number, err == nil
 }
 
-// checkID checks an id to read after; "" means the begin.
-func checkID(id string) error {
-	if _, _, ok := ParseID(id); id != "" && !ok {
-		return &fault.InvalidError{Field: "after", Value: id, Want: `an event's id such as "1732000000000-0", or none`}
+// Oldest stands for the beginning of what is kept, in place of an id to read after. So does "".
+const Oldest = "0"
+
+// checkAfter checks an id to read after, and returns it; "" for the beginning.
+func checkAfter(id string) (string, error) {
+	if id == Oldest {
+		return "", nil
 	}
-	return nil
+	if _, _, ok := ParseID(id); id != "" && !ok {
+		return "", &fault.InvalidError{
+			Field: "after", Value: id, Want: `the id of an event such as "1732000000000-0", or 0 for all that are kept`,
+		}
+	}
+	return id, nil
 }

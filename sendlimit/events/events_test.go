@@ -1,7 +1,6 @@
 package events_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"testing"
@@ -37,7 +36,7 @@ func event(id string, number int) events.Event {
 	return events.Event{
 		ID: id, Type: events.Moved, Account: "acme", User: "alice", MessageID: fmt.Sprintf("m-%d", number),
 		At: story.At("12:00"), SendAt: story.At("13:00"), FormerSendAt: story.At("14:00"),
-		Reason: "late", Attempt: 2, ProviderID: "p-1", Campaign: "sale", Metadata: json.RawMessage(`{"order":17}`),
+		Reason: "late", Attempt: 2, ProviderID: "p-1", Campaign: "sale", Metadata: []byte(`{"order":17}`),
 	}
 }
 
@@ -77,6 +76,13 @@ func TestEventsAreReadAsTheyWereAppended(t *testing.T) {
 		first, err := log.Read(t.Context(), "acme", "", 1)
 		require.NoError(t, err)
 		require.Equal(t, read[:1], first)
+		fromOldest, err := log.Read(t.Context(), "acme", events.Oldest, 1)
+		require.NoError(t, err)
+		require.Equal(t, first, fromOldest)
+		fromOldest, gap, err := log.ReadOn(t.Context(), "acme", events.Oldest, 1)
+		require.NoError(t, err)
+		require.Equal(t, first, fromOldest)
+		require.False(t, gap)
 		rest, err := log.Read(t.Context(), "acme", first[0].ID, 10)
 		require.NoError(t, err)
 		require.Equal(t, read[1:], rest)

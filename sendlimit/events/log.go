@@ -130,11 +130,12 @@ func (l *Log) append(ctx context.Context, account string, events []source) (appe
 }
 
 // Read returns the events of an account after an id, oldest first, at most n of them, which
-// is 1 to MaxRead. "" as the id reads from the oldest one kept; keyspace.Everyone as the
-// account reads those of all accounts. It takes one round trip.
+// is 1 to MaxRead. Oldest or "" as the id reads from the oldest one kept; keyspace.Everyone as
+// the account reads those of all accounts. It takes one round trip.
 func (l *Log) Read(ctx context.Context, account, after string, n int) ([]Event, error) {
 	const doing = "reading events"
-	if err := checkRead(account, after, n); err != nil {
+	after, err := checkRead(account, after, n)
+	if err != nil {
 		return nil, err
 	}
 	from := "-"
@@ -148,28 +149,28 @@ func (l *Log) Read(ctx context.Context, account, after string, n int) ([]Event, 
 	return Parse(entries, doing)
 }
 
-// checkRead checks the arguments of Read.
-func checkRead(account, after string, n int) error {
+// checkRead checks the arguments of Read, and returns after as checkAfter does.
+func checkRead(account, after string, n int) (string, error) {
 	if err := checkAccount(account); err != nil {
-		return err
+		return "", err
 	}
 	if n < 1 || n > MaxRead {
-		return &fault.InvalidError{Field: "limit", Value: strconv.Itoa(n), Want: fmt.Sprintf("1 to %d", MaxRead)}
+		return "", &fault.InvalidError{Field: "limit", Value: strconv.Itoa(n), Want: fmt.Sprintf("1 to %d", MaxRead)}
 	}
-	return checkID(after)
+	return checkAfter(after)
 }
 
 // ReadOn is Read that also reports whether the event with the id is kept no more, or never
 // was: then events after it may be missing. An id after the last event is no place to read on
 // from, and reads from the oldest one kept.
 func (l *Log) ReadOn(ctx context.Context, account, after string, n int) (_ []Event, gap bool, err error) {
+	const doing = "reading events"
+	if after, err = checkRead(account, after, n); err != nil {
+		return nil, false, err
+	}
 	if after == "" {
 		read, err := l.Read(ctx, account, "", n)
 		return read, false, err
-	}
-	const doing = "reading events"
-	if err := checkRead(account, after, n); err != nil {
-		return nil, false, err
 	}
 	var entries, last *redis.XMessageSliceCmd
 	_, err = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {

@@ -1,8 +1,6 @@
 package callbacks
 
 import (
-	"encoding/json"
-
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -14,18 +12,16 @@ func EventOf(log string, e events.Event) message.Event {
 	if log != keyspace.Everyone {
 		source = "/v1/accounts/" + log + "/events"
 	}
-	event := message.Event{
+	return message.Event{
 		SpecVersion: "1.0", ID: e.ID, Source: source, Type: message.EventPrefix + string(e.Type),
 		Subject: e.MessageID, Time: message.Time{Time: e.At}, DataContentType: "application/json",
 		Data: message.EventData{
 			Account: e.Account, User: e.User, ID: e.MessageID,
 			SendAt: message.Time{Time: e.SendAt}, FormerSendAt: message.Time{Time: e.FormerSendAt},
 			Reason: e.Reason, Attempt: e.Attempt, ProviderID: e.ProviderID, Campaign: e.Campaign,
+			Metadata: message.DecodeMetadata(e.Metadata),
 		},
 	}
-	// Metadata of a newer program may have another form: the rest is worth telling.
-	_ = json.Unmarshal(e.Metadata, &event.Data.Metadata)
-	return event
 }
 
 // EventsOf is EventOf for several events.

@@ -104,7 +104,7 @@ func (r *rig) happen(n int) {
 		more = append(more, events.Event{
 			ID: "1-" + strconv.Itoa(r.happened), Type: events.Moved, Account: "acme", User: "alice",
 			MessageID: fmt.Sprintf("m-%d", r.happened%7), At: time.UnixMilli(1_795_000_000_000 + int64(r.happened)),
-			Attempt: r.happened, Metadata: json.RawMessage(`{"order":"17"}`),
+			Attempt: r.happened, Metadata: []byte(`{"order":"17"}`),
 		})
 	}
 	_, err := r.log.Append(r.Context(), "acme", r.partition, more)
