@@ -43,9 +43,11 @@
 //   - No path is rewritten: one with an empty segment or a step is not found.
 //   - Unknown fields and parameters are refused by name, and so are repeated ones.
 //   - Limits.Timeout bounds a request and its answer. A client that closes its half of
-//     the connection still gets its answer; only previews and refits end then.
-//   - At most Limits.InFlight requests run at a time, and Limits.Streams batches, previews
-//     and refits beside them; one refit. Others receive 503 at once. A stream takes its
+//     the connection still gets its answer; only what is useful to nobody else ends then,
+//     such as a preview, an export or a stream of events (route.attended).
+//   - At most Limits.InFlight requests run at a time, and Limits.Streams streams beside
+//     them: batches, refits and other work that answers with lines. Of the expensive kinds
+//     there are a few turns (turns.go). Others receive 503 at once. A stream takes its
 //     place when its caller is known, and an account has only a share of them (streams.go):
 //     one more receives 429.
 //   - A batch ends that sends no message for Limits.Idle, or only junk. One that is faster

@@ -20,7 +20,9 @@ type Limits struct {
 	InFlight int           // requests at a time, except streams
 	Timeout  time.Duration // to read a request and to answer it, except streams
 
-	Streams int // streams at a time: batches, previews and refits
+	// Streams is how many streams run at a time: batches and their dry runs, previews, refits,
+	// exports, erasures and work on campaigns.
+	Streams int
 	// StreamsPerAccount is how many of them an account may have. All callers without a
 	// key are one account. Zero means a quarter of Streams, at least one.
 	StreamsPerAccount int

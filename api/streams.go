@@ -75,14 +75,14 @@ func (s *server) noShare(ctx context.Context) error {
 	if callerOf(ctx).keyless {
 		whose = "requests without a key have"
 	}
-	streams := "1 batch, preview or refit"
+	streams := "1 stream"
 	if n := s.limits.StreamsPerAccount; n != 1 {
-		streams = fmt.Sprintf("%d batches, previews and refits", n)
+		streams = fmt.Sprintf("%d streams", n)
 	}
 	return &refusal{message.Outcome{
 		Outcome: message.Refused, Code: fault.CodeRateLimited, RetryAfterSeconds: retryStreamAfter,
-		Detail: fmt.Sprintf("%s %s under way, and no more are allowed at a time (streams_per_account):"+
-			" try again when one has ended", whose, streams),
+		Detail: fmt.Sprintf("%s %s under way (batches, previews, refits, exports, erasures and work on campaigns), and no more are"+
+			" allowed at a time (streams_per_account): try again when one has ended", whose, streams),
 	}}
 }
 

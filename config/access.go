@@ -45,7 +45,7 @@ func accessSettings(w *written, c *Config) []*setting {
 		},
 		{
 			key: "streams", written: &w.Access.Streams, standard: "32", kind: "number",
-			help:   "batches, previews and refits over the API that may run at a time",
+			help:   "batches, refits, exports, work on campaigns and other long requests to the API that may run at a time",
 			accept: number(&c.Streams, 1, 1000),
 		},
 		{

@@ -42,7 +42,7 @@ type Config struct {
 	TLSCert, TLSKey string
 	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Streams is how many batches, previews and refits the API runs at a time, and
+	// Streams is how many streams the API runs at a time, see api.Limits, and
 	// StreamsPerAccount how many of one account; zero means a quarter.
 	Streams, StreamsPerAccount int
 	StreamIdle                 time.Duration // how long a batch may take to send its next line
