@@ -101,7 +101,7 @@ sendlimit_watch_unreadable 3
 `
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(want),
 		"sendlimit_callback_dead_events_total", "sendlimit_callback_events_total", "sendlimit_callback_failures_total",
-		"sendlimit_callback_lost_events_total",
+		"sendlimit_callback_lost_events_total", "sendlimit_events_gathered_total", "sendlimit_events_waited_seconds",
 		"sendlimit_delivery_failures_total", "sendlimit_dropped_total", "sendlimit_handed_over_total", "sendlimit_postponed_total",
 		"sendlimit_relayed_total", "sendlimit_submits_total", "sendlimit_uncertain_total",
 		"sendlimit_watch_oldest_overdue_seconds", "sendlimit_watch_unreadable"))
@@ -143,6 +143,8 @@ func TestNoMetricsCountNothing(t *testing.T) {
 		m.CallbackFailed("")
 		m.EventsDead(1)
 		m.EventsLost(1)
+		m.EventsGathered(1)
+		m.EventsWaited(1)
 		m.MeasureScripts(nil)
 	})
 }
@@ -164,7 +166,9 @@ func TestEveryMetricIsRegistered(t *testing.T) {
 	require.NoError(t, err)
 	collector := reflect.TypeFor[prometheus.Collector]()
 	registered := 0
-	for _, all := range []reflect.Value{reflect.ValueOf(m).Elem(), reflect.ValueOf(&m.notices).Elem(), reflect.ValueOf(&m.callbacks).Elem()} {
+	for _, all := range []reflect.Value{
+		reflect.ValueOf(m).Elem(), reflect.ValueOf(&m.notices).Elem(), reflect.ValueOf(&m.callbacks).Elem(), reflect.ValueOf(&m.events).Elem(),
+	} {
 		for i := range all.NumField() {
 			field := all.Field(i)
 			if !field.Type().Implements(collector) {
@@ -179,5 +183,5 @@ func TestEveryMetricIsRegistered(t *testing.T) {
 			registered++
 		}
 	}
-	require.Equal(t, 23, registered)
+	require.Equal(t, 25, registered)
 }
