@@ -10,9 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// FindMessage yields the messages with an id, of all users, and what became of them, by default
-// 10 a page, at most 100. It asks
-// for the next page when one is used up. An error is the last thing that it yields; it is a
+// FindMessage yields the messages with an id, of all users, and what became of them: by default
+// 10 a page, at most 100. It asks for the next page when one is used up. An error is the last thing that it yields; it is a
 // *Refusal with CodeNotFound if there is no such message.
 func (c *Client) FindMessage(ctx context.Context, id string, r PageRequest) iter.Seq2[Status, error] {
 	return func(yield func(Status, error) bool) {

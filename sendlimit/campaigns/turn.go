@@ -11,8 +11,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Turn is the turn of doing something with all messages of a campaign. One program at a time
-// has it. Whoever has it next for the same action goes on where it ended, however it did.
+// Turn is the right to do something with all messages of a campaign. One program at a time has
+// it. The next one that takes it for the same action continues where that one stopped, even if
+// it was killed.
 // Its methods return an *UnavailableError when the store did not answer.
 type Turn struct {
 	client redis.Scripter
@@ -21,7 +22,7 @@ type Turn struct {
 	action string
 }
 
-// NewTurn returns a turn that is not taken yet. What the action is called is up to the caller.
+// NewTurn returns a turn that is not taken yet. The caller chooses the name of the action.
 // The error is an *InvalidError.
 func (p *Pauses) NewTurn(c Campaign, action string) (*Turn, error) {
 	if err := c.check(); err != nil {
@@ -30,20 +31,21 @@ func (p *Pauses) NewTurn(c Campaign, action string) (*Turn, error) {
 	return &Turn{client: p.client, key: p.keys.CampaignTurn(c.String()), owner: keyspace.NewToken(), action: action}, nil
 }
 
-// Take takes the turn for so long unless it is kept, and returns the notes of the turn that it
-// continues, "" to begin. Where somebody else has it, it returns for how long at least.
+// Take takes the turn for the given time; Keep prolongs it. notes are those of the turn that it
+// continues, "" for none. If another program has the turn, taken is false, and wait is how long
+// that program has it at least.
 func (t *Turn) Take(ctx context.Context, lasts time.Duration) (notes string, taken bool, wait time.Duration, err error) {
 	return t.call(ctx, lasts, "", "")
 }
 
-// Keep keeps the turn for so long from now on, with notes. It returns false where somebody
-// else has it by now.
+// Keep prolongs the turn to the given time from now, and stores notes for whoever continues it.
+// kept is false if another program has taken the turn meanwhile.
 func (t *Turn) Keep(ctx context.Context, notes string, lasts time.Duration) (kept bool, err error) {
 	_, kept, _, err = t.call(ctx, lasts, "0", notes)
 	return kept, err
 }
 
-// Done ends the turn, of which nothing is left to do.
+// Done ends the turn when the work is done: the next turn begins anew.
 func (t *Turn) Done(ctx context.Context) error {
 	_, _, _, err := t.call(ctx, 0, "done", "")
 	return err

@@ -43,8 +43,9 @@ type Relay struct {
 	behind     bool // whether hand-over was behind at the last pass
 }
 
-// Start looks at the watch list, the charges, and the places and the index at these intervals, until the
-// returned function is called. That function waits for running passes to end.
+// Start looks at the watch list, the charges, and the places with the index of messages at
+// these intervals, until the returned function is called. That function waits for running
+// passes to end.
 func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery, placesEvery time.Duration) func() {
 	return jobs.Start(ctx, r.Logger, jobs.Job{
 		Every: watchEvery, Soon: true, Failed: "could not look after every message: the next pass does",
