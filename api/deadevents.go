@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -40,7 +41,7 @@ func accountMeant(ctx context.Context, q web.Query) (string, error) {
 	case callerOf(ctx).confined():
 		return "", forbidden(accounts.ScopeAdmin)
 	case !accounts.ValidName(account):
-		return "", &fault.InvalidError{Field: "account", Value: account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+		return "", &fault.InvalidError{Field: "account", Value: account, Want: keyspace.WantName}
 	}
 	return account, nil
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -118,22 +117,29 @@ func (s *server) findAll(r *http.Request, q web.Query) (web.Answer, error) {
 // filterOf reads the parameters that say which messages are wanted.
 func (s *server) filterOf(q web.Query) (find.Filter, error) {
 	var f find.Filter
-	for name, into := range map[string]*string{
-		"campaign": &f.Campaign, "category": &f.Category, "status": &f.Status, "user": &f.User, "user_prefix": &f.UserPrefix,
-		"account": &f.Account,
+	for _, p := range []struct { // in this order, as only the first error is told
+		name string
+		into *string
+	}{
+		{"campaign", &f.Campaign},
+		{"category", &f.Category},
+		{"status", &f.Status},
+		{"user", &f.User},
+		{"user_prefix", &f.UserPrefix},
+		{"account", &f.Account},
 	} {
-		text, given := q[name]
+		text, given := q[p.name]
 		if given && text == "" { // which would be everything
-			return find.Filter{}, fault.Wrong(name, "the query parameter %s has no value: give it one, or leave it out", name)
+			return find.Filter{}, fault.Wrong(p.name, "the query parameter %s has no value: give it one, or leave it out", p.name)
 		}
-		*into = text
+		*p.into = text
 	}
-	for name, into := range map[string]*time.Time{"from": &f.From, "until": &f.Until} {
-		at, err := q.Time(name, s.present())
-		if err != nil {
-			return find.Filter{}, err
-		}
-		*into = at
+	var err error
+	if f.From, err = q.Time("from", s.present()); err != nil {
+		return find.Filter{}, err
+	}
+	if f.Until, err = q.Time("until", s.present()); err != nil {
+		return find.Filter{}, err
 	}
 	return f, f.Check()
 }

@@ -44,7 +44,7 @@ func (h *Hold) check(records bool) error {
 	case !records:
 		return &fault.InvalidError{Field: "hold", Value: h.Attempt, Want: "none: this timeline keeps places only"}
 	case h.Account != "" && !keyspace.ValidName(h.Account): // accounts are named as policies are
-		return &fault.InvalidError{Field: "account", Value: h.Account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+		return &fault.InvalidError{Field: "account", Value: h.Account, Want: keyspace.WantName}
 	case h.NotAfter.IsZero():
 		return &fault.InvalidError{Field: "not_after", Value: "", Want: "a time until which the change may be made"}
 	}

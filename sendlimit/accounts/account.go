@@ -39,7 +39,7 @@ type Account struct {
 func (a Account) Validate() error {
 	var wrong fault.InvalidErrors
 	if !ValidName(a.Name) {
-		wrong.Add(&fault.InvalidError{Field: "account", Value: a.Name, Want: "a name of 1 to 64 of a-z 0-9 _ -"})
+		wrong.Add(&fault.InvalidError{Field: "account", Value: a.Name, Want: keyspace.WantName})
 	}
 	wrong.Add(a.validateDescription())
 	return wrong.Err()

@@ -18,7 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-const tierNameWant = "a name of 1 to 64 of a-z 0-9 _ -"
+const tierNameWant = keyspace.WantName
 
 // MaxTierLimit is the largest limit of a Tier.
 const MaxTierLimit = 1_000_000_000

@@ -189,7 +189,7 @@ func (c *Charges) HoldRelease(ctx context.Context, s messages.Standing, now time
 
 func checkCharge(account, user, id string) error {
 	if account != "" && !accounts.ValidName(account) {
-		return &fault.InvalidError{Field: "account", Value: account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+		return &fault.InvalidError{Field: "account", Value: account, Want: keyspace.WantName}
 	}
 	if err := keyspace.CheckUser(user); err != nil {
 		return err

@@ -206,7 +206,7 @@ func (s *Stats) write(ctx context.Context, b statsBatch) error {
 func (s *Stats) Read(ctx context.Context, account string, day time.Time) (Day, error) {
 	const doing = "reading the numbers of an account"
 	if !accounts.ValidName(account) {
-		return Day{}, &fault.InvalidError{Field: "account", Value: account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+		return Day{}, &fault.InvalidError{Field: "account", Value: account, Want: keyspace.WantName}
 	}
 	values, err := s.client.HGetAll(ctx, s.keys.Stats(account, day.UnixMilli())).Result()
 	if err != nil {

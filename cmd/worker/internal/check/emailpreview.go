@@ -116,7 +116,7 @@ func validSubject(kind notifier.NoticeKind, name string) error {
 			return &fault.InvalidError{Field: "account", Value: name, Want: problem.Want}
 		}
 	case !accounts.ValidName(name):
-		return &fault.InvalidError{Field: "account", Value: name, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+		return &fault.InvalidError{Field: "account", Value: name, Want: keyspace.WantName}
 	}
 	return nil
 }
