@@ -59,6 +59,9 @@ func repeatables() map[string]string {
 		"refitPolicy":     "what was moved fits",
 		"retryDeadLetter": "a message that was retried is no dead letter",
 		"retryDeadAlert":  "an alert that was retried is no dead one",
+		"pauseCampaign":   "it is paused already",
+		"resumeCampaign":  "a message that was resumed waits no longer",
+		"cancelCampaign":  "what was cancelled stays so",
 	}
 }
 

@@ -314,7 +314,6 @@ class Operations(Caller):
             "POST",
             f"/v1/campaigns/{segment('campaign', campaign)}/cancel",
             query={"account": account},
-            once=True,
         )
         return self._lines(request, cancel)
 
@@ -371,7 +370,6 @@ class Operations(Caller):
             "POST",
             f"/v1/campaigns/{segment('campaign', campaign)}/pause",
             query={"account": account},
-            once=True,
         )
         answer: api.CampaignStatus = self._value(request, cancel)
         return answer
@@ -400,7 +398,6 @@ class Operations(Caller):
             "POST",
             f"/v1/campaigns/{segment('campaign', campaign)}/resume",
             query={"account": account},
-            once=True,
         )
         return self._lines(request, cancel)
 

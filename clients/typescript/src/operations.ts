@@ -171,7 +171,7 @@ export abstract class Operations extends Caller {
    * Requires the scope submit.
    */
   cancelCampaign(campaign: string, query: api.CancelCampaignQuery = {}, options: CallOptions = {}): AsyncGenerator<api.CampaignProgress | api.CampaignSummary, void, undefined> {
-    return this.lines({ method: "POST", path: `/v1/campaigns/${segment("campaign", campaign)}/cancel`, query: { ...query }, once: true }, options);
+    return this.lines({ method: "POST", path: `/v1/campaigns/${segment("campaign", campaign)}/cancel`, query: { ...query } }, options);
   }
 
   /**
@@ -206,7 +206,7 @@ export abstract class Operations extends Caller {
    * Requires the scope submit.
    */
   pauseCampaign(campaign: string, query: api.PauseCampaignQuery = {}, options: CallOptions = {}): Promise<api.CampaignStatus> {
-    return this.value({ method: "POST", path: `/v1/campaigns/${segment("campaign", campaign)}/pause`, query: { ...query }, once: true }, options);
+    return this.value({ method: "POST", path: `/v1/campaigns/${segment("campaign", campaign)}/pause`, query: { ...query } }, options);
   }
 
   /**
@@ -223,7 +223,7 @@ export abstract class Operations extends Caller {
    * Requires the scope submit.
    */
   resumeCampaign(campaign: string, query: api.ResumeCampaignQuery = {}, options: CallOptions = {}): AsyncGenerator<api.CampaignProgress | api.CampaignSummary, void, undefined> {
-    return this.lines({ method: "POST", path: `/v1/campaigns/${segment("campaign", campaign)}/resume`, query: { ...query }, once: true }, options);
+    return this.lines({ method: "POST", path: `/v1/campaigns/${segment("campaign", campaign)}/resume`, query: { ...query } }, options);
   }
 
   /**
