@@ -31,7 +31,6 @@ const (
 	eventIDPattern = `[0-9]{1,20}-[0-9]{1,20}`
 
 	heartbeatEvery = 15 * time.Second
-	listenEvery    = time.Hour
 	// eventsAtOnce is how many events are read and written at a time.
 	eventsAtOnce = 100
 	// rereadAfter is how long a stream waits after the store did not answer.
@@ -181,7 +180,7 @@ func (s *server) startOf(ctx context.Context, f following) (position, error) {
 func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at position, feed *feed) {
 	ctx := r.Context()
 	out := &eventWriter{w: w, control: http.NewResponseController(w), now: s.now, timeout: s.limits.Timeout}
-	heartbeat, listen, reread := time.NewTicker(heartbeatEvery), time.NewTicker(listenEvery), time.NewTimer(rereadAfter)
+	heartbeat, listen, reread := time.NewTicker(heartbeatEvery), time.NewTicker(s.callbacks.ListenEvery()), time.NewTimer(rereadAfter)
 	defer heartbeat.Stop()
 	defer listen.Stop()
 	defer reread.Stop()
@@ -206,7 +205,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at p
 				return
 			}
 		case <-listen.C:
-			_ = s.callbacks.Listen(ctx, log) // the next hour is early enough
+			_ = s.callbacks.Listen(ctx, log) // the next time is early enough
 		case <-s.stopping:
 			return
 		case <-ctx.Done():

@@ -23,8 +23,6 @@ const (
 	eventsPage = 500
 	// eventsEvery is how often the store is asked for new events.
 	eventsEvery = 300 * time.Millisecond
-	// listenEvery is how often it is said that somebody still listens.
-	listenEvery = time.Hour
 )
 
 func (p *program) eventsCommand(ctx context.Context) *cobra.Command {
@@ -69,7 +67,7 @@ func (p *program) events(ctx context.Context, s *session, after string, follow b
 	if err != nil {
 		return err
 	}
-	ticker, listen := time.NewTicker(eventsEvery), time.NewTicker(listenEvery)
+	ticker, listen := time.NewTicker(eventsEvery), time.NewTicker(registry.ListenEvery())
 	defer ticker.Stop()
 	defer listen.Stop()
 	behind := true // events may be missing after an id that is not kept

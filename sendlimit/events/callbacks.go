@@ -40,6 +40,9 @@ func NewCallbacks(client redis.Cmdable, o Options) (*Callbacks, error) {
 // Kept returns how long events are kept.
 func (c *Callbacks) Kept() time.Duration { return c.options.Keep }
 
+// ListenEvery is Options.ListenEvery.
+func (c *Callbacks) ListenEvery() time.Duration { return c.options.ListenEvery() }
+
 // Turn is what a worker gets that may post events of an account.
 type Turn struct {
 	Account, Nonce string

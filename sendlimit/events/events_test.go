@@ -229,6 +229,8 @@ func TestEventsRefuse(t *testing.T) {
 		_, err := events.NewLog(client, o)
 		require.Error(t, err)
 	}
+	require.Equal(t, time.Hour, events.Options{}.ListenEvery())
+	require.Equal(t, 15*time.Second, events.Options{Keep: time.Minute}.ListenEvery())
 	_, err = events.NewListeners(client, "A")
 	story.Invalid(t, err, "prefix", "A")
 	require.NoError(t, client.XAdd(t.Context(), &redis.XAddArgs{

@@ -48,6 +48,12 @@ func (l *Listeners) Listen(ctx context.Context, account string, until time.Time)
 	return in.Err
 }
 
+// ListenEvery returns how often whoever follows the events of a Log calls Listen, each time
+// until Keep from then on. It is so often that a few failed calls don't end the listening.
+func (o Options) ListenEvery() time.Duration {
+	return min(time.Hour, o.WithDefaults().Keep/4)
+}
+
 // Forget notes that nobody listens to the events of an account any more. Events that no
 // worker has gathered yet expire.
 func (l *Listeners) Forget(ctx context.Context, account string) error {

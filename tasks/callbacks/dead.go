@@ -26,6 +26,9 @@ func (r *Registry) Listen(ctx context.Context, account string) error {
 	return r.listeners.Listen(ctx, account, now.Add(r.callbacks.Kept()))
 }
 
+// ListenEvery returns how often to call Listen while somebody follows the events.
+func (r *Registry) ListenEvery() time.Duration { return r.callbacks.ListenEvery() }
+
 // DeadEvents returns the dead events of an account after an id, oldest first, at most n of
 // them. NextCursor is the id to list on after; "" if there are no more.
 func (r *Registry) DeadEvents(ctx context.Context, account, after string, n int) (message.DeadEvents, error) {

@@ -71,8 +71,6 @@ const (
 	// longestWait is how long it waits at most before it asks again who has the turn: the
 	// state may have been changed.
 	longestWait = 5 * time.Second
-	// listenEvery is how often it listens for an account.
-	listenEvery = time.Hour
 )
 
 // DefaultRetries is the default of Sender.Retries.
@@ -193,7 +191,7 @@ func (s *Sender) look(ctx context.Context, account string, a *attention, ended <
 // listen makes the programs write events of the account.
 func (s *Sender) listen(ctx context.Context, account string, a *attention) {
 	now := s.Clock.Local()
-	if !a.listened.IsZero() && now.Sub(a.listened) < listenEvery {
+	if !a.listened.IsZero() && now.Sub(a.listened) < s.Callbacks.ListenEvery() {
 		return
 	}
 	if err := s.Listeners.Listen(ctx, account, s.Clock.Now().Add(s.Callbacks.Kept())); err != nil {
