@@ -131,9 +131,10 @@ func (s script) counts(keys, args int) bool {
 		case bound.MatchString(p.text) && keys < most:
 		case p.open && open: // one for each of the keys that are any number
 			return args == allowed+1+keys-most
-		case p.open && (strings.HasPrefix(p.text, "for each hold its attempt") ||
-			strings.HasPrefix(p.text, "for each event its id")): // pairs, at least one
+		case p.open && strings.HasPrefix(p.text, "for each hold its attempt"): // pairs, at least one
 			return args >= allowed+2 && (args-allowed)%2 == 0
+		case p.open && strings.HasPrefix(p.text, "for each event its id"): // three each, at least one
+			return args >= allowed+3 && (args-allowed)%3 == 0
 		case p.open && strings.HasPrefix(p.text, "the edit, "): // its four first ones, and pairs
 			return args >= allowed+4 && (args-allowed)%2 == 0
 		case p.open && strings.Contains(p.text, "an edit that is made together with the move"): // or none
@@ -195,7 +196,7 @@ func TestPitfall38NoNumberIsMadeAText(t *testing.T) {
 	concatenated := regexp.MustCompile(`(\S+) *\.\. *(\S+)`)
 	// What is a text for certain: an argument, a generation read from a record,
 	// an id, what string functions return.
-	text := regexp.MustCompile(`^([\w.]+\()*(ARGV\[\d+\]|KEYS\[#KEYS\]|prefix|kind|letter|subject|flag|words\[\d\]|words?|y|whole\(.*|[rf]\[2\]|(former_)?generation|former|new|nonce|(m\.)?id|other|user|KEYS\[1\]|name|policy|event\[1\]|records(_prefix)?|suffix|category|why|limit|window|account|unit|start|attempt|beginning|key|hours_key|days_key|hour|day|t\.hours|string\.gsub\(.*)[,)]*$`)
+	text := regexp.MustCompile(`^([\w.]+\()*(ARGV\[\d+\]|KEYS\[#KEYS\]|prefix|kind|letter|subject|flag|words\[\d\]|words?|y|whole\(.*|[rf]\[2\]|(former_)?generation|former|new|nonce|kind|start|campaign|(m\.)?id|other|user|KEYS\[1\]|name|policy|event\[1\]|records(_prefix)?|suffix|category|why|limit|window|account|unit|start|attempt|beginning|key|hours_key|days_key|hour|day|t\.hours|string\.gsub\(.*)[,)]*$`)
 	literals := regexp.MustCompile(`'[^'\n]*'|"[^"\n]*"`)
 	for _, s := range scripts(t) {
 		code := strings.ReplaceAll(s.code, "string.format('%.0f', ", "whole(") // which keeps all digits

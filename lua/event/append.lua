@@ -10,13 +10,13 @@
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  how many events are kept, about
 -- ARGV[3]  how long an event is kept, ms
--- ARGV[4..] for each event its id and partition, "1732000000000-0 42", then its fields, a
---          JSON array of names and values
+-- ARGV[4..] for each event its id and partition, "1732000000000-0 42"; its field e; and its
+--          other fields, a JSON array of names and values, "" for none
 --
 -- Returns  {events appended}
 -- Cost     O(n) in the events given.
 
-if #KEYS ~= 2 or #ARGV < 5 or #ARGV % 2 ~= 1 then
+if #KEYS ~= 2 or #ARGV < 6 or #ARGV % 3 ~= 0 then
   return redis.error_reply('ERR event/append.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -37,13 +37,14 @@ local function last_of(partition)
 end
 
 local given, appended = {unpack(ARGV, 4)}, 0
-for k = 1, #given, 2 do
+for k = 1, #given, 3 do
   local id, partition = string.match(given[k], '^(%S+) (%d+)$')
   local ms, number = string.match(id, '^(%d+)%-(%d+)$')
   local before = last_of(partition)
   ms, number = tonumber(ms), tonumber(number)
   if ms > before.ms or ms == before.ms and number > before.number then
-    redis.call('XADD', events, 'MAXLEN', '~', most, '*', unpack(cjson.decode(given[k + 1])))
+    local others = given[k + 2] ~= '' and cjson.decode(given[k + 2]) or {}
+    redis.call('XADD', events, 'MAXLEN', '~', most, '*', 'e', given[k + 1], unpack(others))
     before.ms, before.number, changed[partition], appended = ms, number, id, appended + 1
   end
 end

@@ -180,7 +180,7 @@ local changes = {}
 -- finish ends a message without delivery.
 local function finish(m, how, reason)
   call('HSET', m.record, 's', how, 'e', now, 'w', reason)
-  note_event(ARGV[24], m.record, user, m.id, how == DROPPED and 'dropped' or 'uncertain', {'t', m.at, 'w', reason})
+  note_event(ARGV[24], m.record, nil, user, m.id, how == DROPPED and 'dropped' or 'uncertain', m.at, nil, reason)
   if m.id == id then call('HSET', m.record, 'o', nonce) end
   call('HDEL', m.record, 'a', 'u', 'v', 'l')
   if how == DROPPED then erase_content(m.record) end
@@ -340,7 +340,7 @@ for k = 1, judged do
       remove_entry(m.id, m.member)
       call('ZADD', watch, math.max(now + ARGV[20], m.to - ARGV[23]), new .. suffix_of(m.id))
       changed(m, new, m.to)
-      note_event(ARGV[24], m.record, user, m.id, 'postponed', {'t', m.to, 'p', m.at, 'w', in_the_way(m)})
+      note_event(ARGV[24], m.record, nil, user, m.id, 'postponed', m.to, m.at, why)
     end
     put_place(m.record, m.id, m.to, m.beside, false, m.category)
     if m.category then categories[m.category] = true end

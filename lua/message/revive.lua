@@ -52,6 +52,8 @@ local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include outlive
 --@include user_alert
 --@include watch
+--@include content
+--@include metadata
 --@include event
 --@include history
 
@@ -86,5 +88,5 @@ redis.call('PERSIST', record)
 redis.call('ZREM', dead, ARGV[11])
 add_entry(KEYS[3], KEYS[5], free - ARGV[17], ARGV[14], generation .. ARGV[13])
 local user = string.match(timeline, '^[^}]*}:u:(.*)$')
-note_event(ARGV[18], record, user, id, 'moved', {'t', free, 'p', r[3], 'w', 'retried'})
+note_event(ARGV[18], record, nil, user, id, 'moved', free, r[3], 'retried')
 return {ALLOWED, now, free, requested, 0, 0, not rules.uncounted and alert_user(free) or nil}

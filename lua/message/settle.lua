@@ -49,12 +49,18 @@ local outcome, suffix, reason = ARGV[3], ARGV[4], ARGV[8]
 --@include record
 --@include ended
 --@include content
+--@include metadata
 --@include category
 --@include places
 --@include event
 --@include history
 
-local r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x', 'n')
+local r
+if ARGV[10] == '' then
+  r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x', 'n')
+else
+  r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x', 'n', 'y', 'C', 'M')
+end
 if r[3] ~= ARGV[2] then return {0, now} end
 if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
 
@@ -85,10 +91,9 @@ if outcome == FAILED and r[5] then outcome = UNCERTAIN end
 redis.call('HSET', record, 's', outcome, 'e', outcome == DELIVERED and tonumber(ARGV[9]) or now)
 if reason ~= '' then redis.call('HSET', record, outcome == DELIVERED and 'i' or 'w', reason) end
 if ARGV[10] ~= '' then
-  local is_delivered = outcome == DELIVERED
-  local what = is_delivered and 'delivered' or outcome == FAILED and 'failed' or 'uncertain'
-  note_event(ARGV[10], record, string.match(timeline, '^[^}]*}:u:(.*)$'), ARGV[5], what,
-    {'t', r[4], 'w', not is_delivered and reason, 'v', is_delivered and reason})
+  local what = outcome == DELIVERED and 'delivered' or outcome == FAILED and 'failed' or 'uncertain'
+  note_event(ARGV[10], record, {r[12], r[11], r[13], r[14]}, string.match(timeline, '^[^}]*}:u:(.*)$'), ARGV[5], what,
+    r[4], nil, reason)
 end
 redis.call('HDEL', record, 'a', 'u', 'v', 'l')
 if outcome ~= DELIVERED then redis.call('HDEL', record, 'q') end

@@ -68,10 +68,10 @@ local PAST_EXPIRY, MINUTE = 8, 60000
 --@include hold
 --@include user_alert
 --@include watch
---@include event
---@include history
 --@include content
 --@include metadata
+--@include event
+--@include history
 --@include edit
 
 local changed = settings_changed(KEYS[2], math.max(asked, now))
@@ -146,7 +146,7 @@ if record then
   if charge ~= '' then redis.call('HSET', record, 'y', charged_on(charged)) end
   remove_entry(near_list, far_list, former_generation .. ARGV[13])
   add_entry(near_list, far_list, at - ARGV[23], ARGV[14], generation .. ARGV[13])
-  note_event(ARGV[24], record, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'moved', {'t', at, 'p', stands})
+  note_event(ARGV[24], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'moved', at, stands)
 end
 local notice
 if not rules.uncounted then notice = alert_user(at) end

@@ -38,6 +38,7 @@ local id = ARGV[2]
 --@include record
 --@include ended
 --@include content
+--@include metadata
 --@include category
 --@include places
 --@include watch
@@ -74,7 +75,7 @@ remove_place(id, r[5], r[6])
 note_ended(KEYS[4], record, id, stood, ARGV[5])
 remove_entry(KEYS[3], KEYS[5], r[2] .. ARGV[4])
 redis.call('HSET', record, 's', CANCELLED, 'e', now)
-note_event(ARGV[10], record, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'cancelled', {'t', stood})
+note_event(ARGV[10], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'cancelled', stood)
 redis.call('HDEL', record, 'a')
 erase_content(record)
 if charge ~= '' then redis.call('HSET', record, 'y', charged_on(r[4])) end

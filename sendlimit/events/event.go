@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -45,35 +47,39 @@ type Event struct {
 	SendAt    time.Time // the present or last send time
 	// FormerSendAt is the send time before; of Postponed and Moved, else zero.
 	FormerSendAt time.Time
-	Reason       string // as in messages.Standing, why it was not delivered or delivered later; "" for none
-	Attempt      int    // deliveries tried
-	ProviderID   string // of Delivered: the provider's name for the message, if any
-	Campaign     string
-	Metadata     []byte // as submitted; nil for none
+	// Reason is why it was not delivered or gets another time, as in the record; "" for none. Of
+	// Postponed it is "late", and what was in the way: messages.ReadReason takes it apart.
+	Reason     string
+	Attempt    int    // deliveries tried
+	ProviderID string // of Delivered: the provider's name for the message, if any
+	Campaign   string
+	Metadata   []byte // as submitted; nil for none
 }
 
-// fields returns the names and values of an event in a stream, in turns.
-func (e Event) fields() []string {
-	var fields []string
-	add := func(name, value string) {
-		if value != "" {
-			fields = append(fields, name, value)
-		}
+// lines lists the names of the lines of the field EventLines, as lua/fragments/event.lua has
+// them. The last one goes on to the end.
+func lines() []string {
+	return []string{
+		"type", "account", "user", "message", "at", "send time", "former send time", "attempt", "campaign", "rest",
 	}
-	add(keyspace.EventType, string(e.Type))
-	add(keyspace.EventUser, e.User)
-	add(keyspace.EventMessage, e.MessageID)
-	add(keyspace.EventAt, milliseconds(e.At))
-	add(keyspace.EventSendAt, milliseconds(e.SendAt))
-	add(keyspace.EventFormerSendAt, milliseconds(e.FormerSendAt))
-	add(keyspace.EventReason, e.Reason)
-	add(keyspace.EventProviderID, e.ProviderID)
-	add(keyspace.EventAccount, e.Account)
+}
+
+// fields returns the fields of the event in a stream.
+func (e Event) fields() map[string]any {
+	attempt, rest := "", e.Reason
 	if e.Attempt != 0 {
-		add(keyspace.EventAttempt, strconv.Itoa(e.Attempt))
+		attempt = strconv.Itoa(e.Attempt)
 	}
-	add(keyspace.EventCampaign, e.Campaign)
-	add(keyspace.EventMetadata, string(e.Metadata))
+	if e.Type == Delivered {
+		rest = e.ProviderID
+	}
+	fields := map[string]any{keyspace.EventLines: strings.Join([]string{
+		string(e.Type), e.Account, e.User, e.MessageID, milliseconds(e.At), milliseconds(e.SendAt), milliseconds(e.FormerSendAt),
+		attempt, e.Campaign, rest,
+	}, "\n")}
+	if len(e.Metadata) > 0 {
+		fields[keyspace.EventMetadata] = string(e.Metadata)
+	}
 	return fields
 }
 
@@ -84,38 +90,39 @@ func milliseconds(at time.Time) string {
 	return strconv.FormatInt(at.UnixMilli(), 10)
 }
 
+// linesOf reads the lines of an entry. Those that it lacks are empty.
+func linesOf(fields map[string]any) *script.Fields {
+	text, _ := fields[keyspace.EventLines].(string)
+	names, values := lines(), make([]any, len(lines()))
+	for i, line := range strings.SplitN(text, "\n", len(names)) {
+		values[i] = line
+	}
+	return script.ReadFields(names, values)
+}
+
+// IsOf reports whether an entry of a stream is an event of a user's message.
+func IsOf(user string, entry redis.XMessage) bool { return linesOf(entry.Values).Text("user") == user }
+
 // eventOf reads an entry of a stream.
-func eventOf(id string, values map[string]any, doing string) (Event, error) {
-	names, texts := make([]string, 0, len(values)), make([]any, 0, len(values))
-	for _, name := range fieldNames() {
-		names, texts = append(names, name), append(texts, values[name])
-	}
-	f := script.ReadFields(names, texts)
+func eventOf(id string, fields map[string]any, doing string) (Event, error) {
+	f := linesOf(fields)
 	e := Event{
-		ID: id, Type: Type(f.Text(keyspace.EventType)),
-		Account: f.Text(keyspace.EventAccount), User: f.Text(keyspace.EventUser), MessageID: f.Text(keyspace.EventMessage),
-		At: f.Time(keyspace.EventAt), SendAt: f.Time(keyspace.EventSendAt), FormerSendAt: f.Time(keyspace.EventFormerSendAt),
-		Attempt: int(f.Int(keyspace.EventAttempt)), ProviderID: f.Text(keyspace.EventProviderID),
-		Campaign: f.Text(keyspace.EventCampaign),
+		ID: id, Type: Type(f.Text("type")), Account: f.Text("account"), User: f.Text("user"), MessageID: f.Text("message"),
+		At: f.Time("at"), SendAt: f.Time("send time"), FormerSendAt: f.Time("former send time"),
+		Attempt: int(f.Int("attempt")), Campaign: f.Text("campaign"),
 	}
-	// What follows the first word names the rule in the way.
-	e.Reason, _, _ = strings.Cut(f.Text(keyspace.EventReason), " ")
-	if metadata := f.Text(keyspace.EventMetadata); metadata != "" {
+	if e.Type == Delivered {
+		e.ProviderID = f.Text("rest")
+	} else {
+		e.Reason = f.Text("rest")
+	}
+	if metadata, _ := fields[keyspace.EventMetadata].(string); metadata != "" {
 		e.Metadata = []byte(metadata)
 	}
 	if e.Type == "" || e.User == "" || e.MessageID == "" {
 		f.Fail(fmt.Sprintf("event %s has no type, user or message", id))
 	}
 	return e, f.Err(doing)
-}
-
-// fieldNames lists the fields of an event.
-func fieldNames() []string {
-	return []string{
-		keyspace.EventType, keyspace.EventUser, keyspace.EventMessage, keyspace.EventAccount, keyspace.EventAt,
-		keyspace.EventSendAt, keyspace.EventFormerSendAt, keyspace.EventReason, keyspace.EventAttempt,
-		keyspace.EventProviderID, keyspace.EventCampaign, keyspace.EventMetadata,
-	}
 }
 
 // Compare compares two ids of a stream: negative if a is before b. "" is before all others.

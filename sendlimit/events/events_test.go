@@ -36,7 +36,7 @@ func event(id string, number int) events.Event {
 	return events.Event{
 		ID: id, Type: events.Moved, Account: "acme", User: "alice", MessageID: fmt.Sprintf("m-%d", number),
 		At: story.At("12:00"), SendAt: story.At("13:00"), FormerSendAt: story.At("14:00"),
-		Reason: "late", Attempt: 2, ProviderID: "p-1", Campaign: "sale", Metadata: []byte(`{"order":17}`),
+		Reason: "late", Attempt: 2, Campaign: "sale", Metadata: []byte(`{"order":17}`),
 	}
 }
 
@@ -57,7 +57,10 @@ func TestEventsAreReadAsTheyWereAppended(t *testing.T) {
 		require.Empty(t, latest)
 
 		bare := events.Event{ID: "7-10", Type: events.Dropped, User: "bob", MessageID: "m-2", At: story.At("12:00"), SendAt: story.At("11:00")}
-		given := []events.Event{event("7-9", 1), bare, event("8-0", 3)}
+		delivered := event("8-0", 3)
+		delivered.Type, delivered.Reason, delivered.FormerSendAt = events.Delivered, "", time.Time{}
+		delivered.ProviderID, delivered.Metadata = "of\nmany\n\nlines\n", []byte("{\n\"order\": \"17\"}")
+		given := []events.Event{event("7-9", 1), bare, delivered}
 		appended, err := log.Append(t.Context(), "acme", 5, given)
 		require.NoError(t, err)
 		require.Equal(t, 3, appended)

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -102,7 +104,7 @@ func (g *Gatherer) sort(found []partitionEvents, listening Listening, now time.T
 				continue
 			}
 			for _, account := range listening.Logs(event.Account) {
-				logs[account] = append(logs[account], source{of.partition, entry.ID, fieldsOf(entry.Values)})
+				logs[account] = append(logs[account], source{of.partition, entry.ID, entry.Values})
 			}
 		}
 		if len(of.entries) == gatheredAtOnce {
@@ -162,36 +164,24 @@ func (g *Gatherer) Turn(ctx context.Context, lasts time.Duration) (bool, error) 
 type source struct {
 	partition int
 	id        string
-	fields    []string
+	fields    map[string]any
 }
 
-// String names the event as lua/event/append.lua does.
-func (s source) String() string { return s.id + " " + strconv.Itoa(s.partition) }
-
-// fieldsOf returns names and values of an entry, in turns, by their names. Fields that this
-// program does not know are among them.
-func fieldsOf(values map[string]any) []string {
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, byPlace)
-	fields := make([]string, 0, 2*len(names))
-	for _, name := range names {
-		text, _ := values[name].(string)
-		fields = append(fields, name, text)
-	}
-	return fields
-}
-
-// byPlace compares fields by their places in fieldNames: Redis stores entries with the same
-// fields in the same order in less memory.
-func byPlace(a, b string) int {
-	place := func(name string) int {
-		if at := slices.Index(fieldNames(), name); at >= 0 {
-			return at
+// arguments returns the event as lua/event/append.lua has it.
+func (s source) arguments() ([]any, error) {
+	others := ""
+	if len(s.fields) > 1 {
+		list := make([]any, 0, 2*len(s.fields))
+		for _, name := range slices.Sorted(maps.Keys(s.fields)) { // Redis keeps the same names in a row in less memory
+			if name != keyspace.EventLines {
+				list = append(list, name, s.fields[name])
+			}
 		}
-		return len(fieldNames())
+		text, err := json.Marshal(list)
+		if err != nil {
+			return nil, fmt.Errorf("writing the fields of an event: %w", err)
+		}
+		others = string(text)
 	}
-	return place(a) - place(b)
+	return []any{s.id + " " + strconv.Itoa(s.partition), s.fields[keyspace.EventLines], others}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,9 +50,8 @@ func (g *gathering) listen(account string, lasts time.Duration) {
 func (g *gathering) write(partition int, account string, more ...string) {
 	g.Helper()
 	g.written++
-	fields := append([]string{
-		"e", "moved", "u", "user-" + strconv.Itoa(partition), "i", "m-" + strconv.Itoa(g.written), "y", account, "d", "1", "t", "2",
-	}, more...)
+	lines := []string{"moved", account, "user-" + strconv.Itoa(partition), "m-" + strconv.Itoa(g.written), "1", "2", "3", "", "", ""}
+	fields := append([]string{"e", strings.Join(lines, "\n")}, more...)
 	require.NoError(g, g.client.XAdd(g.Context(), &redis.XAddArgs{
 		Stream: keyspace.KeysUnder("sl").PartitionEvents(partition), Values: fields,
 	}).Err())
@@ -97,7 +97,7 @@ func TestEventsAreGathered(t *testing.T) {
 		g := newGathering(t, client, "acme", keyspace.Everyone)
 		g.write(7, "acme")
 		g.write(9, "other")
-		g.write(7, "acme", "C", "sale", "later", "of a newer program")
+		g.write(7, "acme", "M", `{"a":"b"}`, "later", "of a newer program")
 		found := g.gather(7, 8, 9)
 		require.Equal(t, 2+3, found.Appended)
 		require.Zero(t, found.Unreadable)
@@ -109,6 +109,7 @@ func TestEventsAreGathered(t *testing.T) {
 		kept, err := client.XRange(t.Context(), keyspace.KeysUnder("sl").AccountEvents("acme"), "-", "+").Result()
 		require.NoError(t, err)
 		require.Equal(t, "of a newer program", kept[1].Values["later"])
+		require.Equal(t, `{"a":"b"}`, kept[1].Values["M"])
 		require.Equal(t, 0, g.gather(7, 8, 9).Appended)
 	})
 }
@@ -222,7 +223,7 @@ func TestAnEventThatCanNotBeRead(t *testing.T) {
 	g := newGathering(t, client, "acme")
 	g.write(7, "acme")
 	require.NoError(t, client.XAdd(t.Context(), &redis.XAddArgs{
-		Stream: keyspace.KeysUnder("sl").PartitionEvents(7), Values: []string{"y", "acme"},
+		Stream: keyspace.KeysUnder("sl").PartitionEvents(7), Values: []string{"e", "moved\nacme"},
 	}).Err())
 	g.write(7, "acme")
 	found := g.gather(7)

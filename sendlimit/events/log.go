@@ -3,10 +3,10 @@ package events
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -93,6 +93,9 @@ func (l *Log) Append(ctx context.Context, account string, partition int, events 
 		if _, _, ok := ParseID(e.ID); !ok {
 			return 0, &fault.InvalidError{Field: "id", Value: e.ID, Want: `that of a stream's entry, such as "1732000000000-0"`}
 		}
+		if strings.Contains(string(e.Type)+e.Account+e.User+e.MessageID+e.Campaign, "\n") {
+			return 0, &fault.InvalidError{Field: "event", Value: fmt.Sprintf("%+v", e), Want: "a type and names without line breaks"}
+		}
 		sources[i] = source{partition, e.ID, e.fields()}
 	}
 	return l.append(ctx, account, sources)
@@ -110,11 +113,11 @@ func (l *Log) append(ctx context.Context, account string, events []source) (appe
 	for some := range slices.Chunk(events, appendedAtOnce) {
 		args := []any{"", l.options.Most, l.options.Keep.Milliseconds()}
 		for _, e := range some {
-			fields, err := json.Marshal(e.fields)
+			of, err := e.arguments()
 			if err != nil {
-				return appended, fmt.Errorf("%s: %w", doing, err)
+				return appended, err
 			}
-			args = append(args, e.String(), fields)
+			args = append(args, of...)
 		}
 		answer, err := script.Run(ctx, l.client, lua.EventAppend, doing, keys, args)
 		if err != nil {

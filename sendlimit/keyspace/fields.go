@@ -62,18 +62,8 @@ const (
 
 // The fields of an event. lua/fragments/event.lua says more.
 const (
-	EventType         = "e"
-	EventUser         = "u"
-	EventMessage      = "i"
-	EventAccount      = "y"
-	EventAt           = "d"
-	EventSendAt       = "t"
-	EventFormerSendAt = "p"
-	EventReason       = "w"
-	EventAttempt      = "n"
-	EventProviderID   = "v"
-	EventCampaign     = "C"
-	EventMetadata     = "M"
+	EventLines    = "e"
+	EventMetadata = "M"
 	// Of a dead event only: why its callback did not take it, and when it was given up.
 	DeadEventWhy = "x"
 	DeadEventAt  = "z"

@@ -1,6 +1,7 @@
 package messages_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -104,20 +105,23 @@ func (s *heardStory) tellAll() {
 // noted lists the events in the partition, as "type id account reason".
 func (s *heardStory) noted() []string {
 	s.Helper()
-	key := story.KeysOf(s.Options).PartitionEvents(keyspace.Partition("alice"))
-	entries, err := s.Client.XRange(s.Context(), key, "-", "+").Result()
-	require.NoError(s, err)
 	var noted []string
-	for _, entry := range entries {
-		var words []string
-		for _, name := range []string{"e", "i", "y", "w", "v"} {
-			if text, ok := entry.Values[name].(string); ok {
-				words = append(words, text)
-			}
-		}
+	for _, e := range s.written() {
+		words := slices.DeleteFunc([]string{string(e.Type), e.MessageID, e.Account, e.Reason, e.ProviderID}, func(word string) bool { return word == "" })
 		noted = append(noted, strings.Join(words, " "))
 	}
 	return noted
+}
+
+// written returns the events in the partition.
+func (s *heardStory) written() []events.Event {
+	s.Helper()
+	key := story.KeysOf(s.Options).PartitionEvents(keyspace.Partition("alice"))
+	entries, err := s.Client.XRange(s.Context(), key, "-", "+").Result()
+	require.NoError(s, err)
+	written, err := events.Parse(entries, "reading what scripts wrote")
+	require.NoError(s, err)
+	return written
 }
 
 // If nobody listens, nothing at all is written for it.
@@ -156,19 +160,19 @@ func TestAnEventHasWhatItsMessageHas(t *testing.T) {
 	s := tellHeard(t, "acme")
 	s.charged("a", "11:00", "acme")
 	record := story.KeysOf(s.Options).Record("alice", "a")
-	s.Server.HSet(record, "C", "sale", "M", `{"order":`, "N", `"17"`, "O", "}")
+	metadata := `{"order":"` + strings.Repeat("17\n", 20) + `"}` // opaque
+	s.Server.HSet(record, "C", "sale", "M", metadata[:64], "N", metadata[64:])
 	s.Until("11:00")
 	require.Equal(t, messages.Send, s.Claim("a", "g-a", "n1").Verdict)
-	require.True(t, s.Settle("a", "g-a", "n1", messages.Settlement{Outcome: messages.Delivered, ProviderID: "p-1", Began: s.Now}))
-	key := story.KeysOf(s.Options).PartitionEvents(keyspace.Partition("alice"))
-	entries, err := s.Client.XRange(t.Context(), key, "-", "+").Result()
-	require.NoError(t, err)
-	require.Len(t, entries, 1)
-	require.Equal(t, map[string]any{
-		"e": "delivered", "u": "alice", "i": "a", "y": "acme", "d": ms("11:00"), "t": ms("11:00"), "n": "1", "v": "p-1",
-		"C": "sale", "M": `{"order":"17"}`,
-	}, entries[0].Values)
-	require.Equal(t, 96*time.Hour, s.Server.TTL(key))
+	const provider = "p-1\n\x1fof a \"provider\""
+	require.True(t, s.Settle("a", "g-a", "n1", messages.Settlement{Outcome: messages.Delivered, ProviderID: provider, Began: s.Now}))
+	written := s.written()
+	require.Len(t, written, 1)
+	require.Equal(t, events.Event{
+		ID: written[0].ID, Type: events.Delivered, Account: "acme", User: "alice", MessageID: "a", At: s.Now, SendAt: story.At("11:00"),
+		Attempt: 1, ProviderID: provider, Campaign: "sale", Metadata: json.RawMessage(metadata),
+	}, written[0])
+	require.Equal(t, 96*time.Hour, s.Server.TTL(story.KeysOf(s.Options).PartitionEvents(keyspace.Partition("alice"))))
 }
 
 // Many accounts are not looked for one by one.

@@ -1,8 +1,8 @@
 package sendlimittest
 
 import (
+	"encoding/json"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -15,9 +15,10 @@ import (
 // The events of CheckMessages: each change of a message that somebody listens to is written
 // once, and nothing else.
 
-// event is an expected event: the fields that the store has.
+// event is an expected event, without its id.
 type event struct {
-	fields  map[string]string
+	events.Event
+
 	reasons []string // one of these, unless nil
 }
 
@@ -47,15 +48,15 @@ func (m *mailbox) note(known *message, what events.Type, former time.Time, provi
 	if !m.listened {
 		return
 	}
-	e := event{reasons: known.reasons, fields: map[string]string{
-		"e": string(what), "u": mailboxUser, "i": known.id, "d": stored(m.now), "t": stored(known.at),
-		"p": stored(former), "w": known.reason, "v": provider, "C": known.campaign, "M": known.metadata,
+	e := event{reasons: known.reasons, Event: events.Event{
+		Type: what, User: mailboxUser, MessageID: known.id, At: m.now, SendAt: known.at, FormerSendAt: former,
+		Reason: known.reason, Attempt: known.attempts, ProviderID: provider, Campaign: known.campaign,
 	}}
-	if known.attempts > 0 {
-		e.fields["n"] = strconv.Itoa(known.attempts)
+	if known.metadata != "" {
+		e.Metadata = json.RawMessage(known.metadata)
 	}
 	if what == events.Cancelled || what == events.Delivered {
-		e.fields["w"] = ""
+		e.Reason = ""
 	}
 	m.events = append(m.events, e)
 }
@@ -75,26 +76,16 @@ func (m *mailbox) inspectEvents(t *rapid.T) {
 	written, err := m.client.XRange(t.Context(), key, from, "+").Result()
 	require.NoError(t, err)
 	require.Len(t, written, len(m.events), "expected %v, found %v", m.events, written)
-	for i, entry := range written {
+	found, err := events.Parse(written, "reading what scripts wrote")
+	require.NoError(t, err)
+	for i, e := range found {
 		want := m.events[i]
 		if want.reasons != nil {
-			require.Contains(t, want.reasons, entry.Values["w"], "event %v", entry.Values)
-			want.fields["w"] = ""
-			delete(entry.Values, "w")
+			require.Contains(t, want.reasons, e.Reason, "event %+v", e)
+			want.Reason = e.Reason
 		}
-		found := make(map[string]string, len(entry.Values))
-		for name, value := range entry.Values {
-			text, ok := value.(string)
-			require.True(t, ok && text != "", "field %s of %v", name, entry.Values)
-			found[name] = text
-		}
-		for name, value := range want.fields {
-			if value == "" {
-				delete(want.fields, name)
-			}
-		}
-		require.Equal(t, want.fields, found)
-		m.lastEvent = entry.ID
+		m.lastEvent, want.ID = e.ID, e.ID
+		require.Equal(t, want.Event, e)
 	}
 	if len(written) > 0 {
 		expires, err := m.client.PTTL(t.Context(), key).Result()

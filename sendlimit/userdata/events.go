@@ -78,7 +78,7 @@ func (u *Users) eachEvent(ctx context.Context, stream, user string, do func(entr
 			return nil
 		}
 		from = "(" + page[len(page)-1].ID
-		own := slices.DeleteFunc(page, func(entry redis.XMessage) bool { return entry.Values[keyspace.EventUser] != user })
+		own := slices.DeleteFunc(page, func(entry redis.XMessage) bool { return !events.IsOf(user, entry) })
 		if len(own) == 0 {
 			continue
 		}
