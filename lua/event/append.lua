@@ -25,22 +25,23 @@ local events, gathered = KEYS[1], KEYS[2]
 local most, kept = ARGV[2], tonumber(ARGV[3])
 --@include clock
 
-local last, changed = {}, {}
-
--- last_of returns the last id of a partition that was appended.
-local function last_of(partition)
-  if not last[partition] then
-    local ms, number = string.match(redis.call('HGET', gathered, partition) or '', '^(%d+)%-(%d+)$')
-    last[partition] = {ms = tonumber(ms or -1), number = tonumber(number or -1)}
-  end
-  return last[partition]
+-- The last ids are read in one call, and written in one.
+local given, partitions, last = {unpack(ARGV, 4)}, {}, {}
+for k = 1, #given, 3 do
+  local partition = string.match(given[k], ' (%d+)$')
+  if not last[partition] then last[partition], partitions[#partitions + 1] = true, partition end
+end
+local ids = redis.call('HMGET', gathered, unpack(partitions))
+for k = 1, #partitions do
+  local ms, number = string.match(ids[k] or '', '^(%d+)%-(%d+)$')
+  last[partitions[k]] = {ms = tonumber(ms or -1), number = tonumber(number or -1)}
 end
 
-local given, appended = {unpack(ARGV, 4)}, 0
+local changed, appended = {}, 0
 for k = 1, #given, 3 do
   local id, partition = string.match(given[k], '^(%S+) (%d+)$')
   local ms, number = string.match(id, '^(%d+)%-(%d+)$')
-  local before = last_of(partition)
+  local before = last[partition]
   ms, number = tonumber(ms), tonumber(number)
   if ms > before.ms or ms == before.ms and number > before.number then
     local others = given[k + 2] ~= '' and cjson.decode(given[k + 2]) or {}
@@ -49,7 +50,9 @@ for k = 1, #given, 3 do
   end
 end
 if appended > 0 then
-  for partition, id in pairs(changed) do redis.call('HSET', gathered, partition, id) end
+  local fields = {}
+  for partition, id in pairs(changed) do fields[#fields + 1], fields[#fields + 2] = partition, id end
+  redis.call('HSET', gathered, unpack(fields))
   redis.call('HINCRBY', gathered, 'n', appended)
   redis.call('XTRIM', events, 'MINID', '~', now - kept)
   redis.call('PEXPIRE', events, kept)

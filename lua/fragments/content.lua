@@ -14,8 +14,9 @@ local function join_content(c, values, from)
   return table.concat(chunks)
 end
 
-local function erase_content(record)
-  redis.call('HDEL', record, 'c', '1', '2', '3', '4', '5', '6', '7')
+-- erase_content erases the content, and other fields in the same call.
+local function erase_content(record, others)
+  redis.call('HDEL', record, 'c', '1', '2', '3', '4', '5', '6', '7', unpack(others or {}))
 end
 
 -- write_anew writes a record anew that has no long value any more: a hash that had one

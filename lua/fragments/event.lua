@@ -18,8 +18,8 @@ local note_event
 do
   local MOST = '10000'
 
-  -- whole returns a time as text; one that was read from a record is text.
-  local function whole(time)
+  -- text_of returns a time as text; one that was read from a record is text.
+  local function text_of(time)
     return type(time) == 'number' and string.format('%.0f', time) or time or ''
   end
 
@@ -35,9 +35,9 @@ do
       return
     end
     local start, kept = string.match(record, '^[^}]*}:'), string.match(listening, '^%d+')
-    local attempt, campaign = of[2] ~= '0' and of[2] or '', of[3] or ''
-    local event = kind .. '\n' .. account .. '\n' .. user .. '\n' .. id .. '\n' .. whole(now) .. '\n' .. whole(time)
-      .. '\n' .. whole(former) .. '\n' .. attempt .. '\n' .. campaign .. '\n' .. whole(rest)
+    local attempt, campaign, reason = of[2] ~= '0' and of[2] or '', of[3] or '', rest or ''
+    local event = kind .. '\n' .. account .. '\n' .. user .. '\n' .. id .. '\n' .. text_of(now) .. '\n' .. text_of(time)
+      .. '\n' .. text_of(former) .. '\n' .. attempt .. '\n' .. campaign .. '\n' .. reason
     local events, metadata = start .. 'events', metadata_of(record, of[4])
     if metadata == '' then
       redis.call('XADD', events, 'MAXLEN', '~', MOST, '*', 'e', event)

@@ -57,9 +57,9 @@ local outcome, suffix, reason = ARGV[3], ARGV[4], ARGV[8]
 
 local r
 if ARGV[10] == '' then
-  r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x', 'n')
+  r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x', 'n', 'c')
 else
-  r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x', 'n', 'y', 'C', 'M')
+  r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x', 'n', 'c', 'y', 'C', 'M')
 end
 if r[3] ~= ARGV[2] then return {0, now} end
 if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
@@ -88,23 +88,26 @@ end
 
 -- A message that may have arrived before still counts.
 if outcome == FAILED and r[5] then outcome = UNCERTAIN end
-redis.call('HSET', record, 's', outcome, 'e', outcome == DELIVERED and tonumber(ARGV[9]) or now)
-if reason ~= '' then redis.call('HSET', record, outcome == DELIVERED and 'i' or 'w', reason) end
+local ended = outcome == DELIVERED and tonumber(ARGV[9]) or now
+if reason == '' then
+  redis.call('HSET', record, 's', outcome, 'e', ended)
+else
+  redis.call('HSET', record, 's', outcome, 'e', ended, outcome == DELIVERED and 'i' or 'w', reason)
+end
 if ARGV[10] ~= '' then
   local what = outcome == DELIVERED and 'delivered' or outcome == FAILED and 'failed' or 'uncertain'
-  note_event(ARGV[10], record, {r[12], r[11], r[13], r[14]}, string.match(timeline, '^[^}]*}:u:(.*)$'), ARGV[5], what,
+  note_event(ARGV[10], record, {r[13], r[11], r[14], r[15]}, string.match(timeline, '^[^}]*}:u:(.*)$'), ARGV[5], what,
     r[4], nil, reason)
 end
-redis.call('HDEL', record, 'a', 'u', 'v', 'l')
-if outcome ~= DELIVERED then redis.call('HDEL', record, 'q') end
 redis.call('ZREM', watch, r[2] .. suffix)
 local kept = tonumber(ARGV[6])
 if outcome == DELIVERED then
-  local long = redis.call('HSTRLEN', record, 'c') > 64
-  erase_content(record)
+  local long = r[12] and #r[12] > 64
+  erase_content(record, {'a', 'u', 'v', 'l'})
   if long then write_anew(record) end
 else
   -- A dead letter keeps its content, since it can be sent after all.
+  redis.call('HDEL', record, 'a', 'u', 'v', 'l', 'q')
   redis.call('ZADD', dead, now, table.concat({ARGV[5], '/', string.match(timeline, '^[^}]*}:u:(.*)$')}))
   redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - kept)
 end

@@ -47,8 +47,8 @@ type Event struct {
 	SendAt    time.Time // the present or last send time
 	// FormerSendAt is the send time before; of Postponed and Moved, else zero.
 	FormerSendAt time.Time
-	// Reason is why it was not delivered or gets another time, as in the record; "" for none. Of
-	// Postponed it is "late", and what was in the way: messages.ReadReason takes it apart.
+	// Reason is why it was not delivered or got another time; "" for none. That of Postponed is
+	// as in the record, and policy.ReadLate reads it.
 	Reason     string
 	Attempt    int    // deliveries tried
 	ProviderID string // of Delivered: the provider's name for the message, if any

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -46,10 +45,6 @@ const ReasonLate = "late"
 
 // ReasonPaused is the Reason of a message that waits because its campaign is paused.
 const ReasonPaused = "paused"
-
-// lateQuiet is the reason that lua/message/claim.lua stores for a message that quiet
-// hours postponed.
-const lateQuiet = ReasonLate + " quiet"
 
 // Standing is the state of a message, as its record has it. All times are UTC with
 // milliseconds; a zero time means none.
@@ -189,22 +184,11 @@ func parseCharge(y string) (account, attempt string, former []string) {
 	return words[0], words[1], former
 }
 
-// readLate parses the reason of a late message: "late quiet", or "late" with limit,
-// window and category of a rule.
+// readLate takes the reason of a late message apart.
 func (s *Standing) readLate() {
-	text, late := strings.CutPrefix(s.Reason, ReasonLate+" ")
-	if !late {
-		return
-	}
-	s.InQuietHours = s.Reason == lateQuiet
-	s.Reason = ReasonLate
-	words := strings.SplitN(text, " ", 3)
-	if len(words) == 1 {
-		return
-	}
-	s.InTheWay = ruleOf(words[0], words[1])
-	if len(words) == 3 && s.InTheWay != (policy.Rule{}) {
-		s.InTheWayCategory = words[2]
+	if late, ok := policy.ReadLate(s.Reason); ok {
+		s.Reason = ReasonLate
+		s.InTheWay, s.InTheWayCategory, s.InQuietHours = late.InTheWay, late.Category, late.QuietHours
 	}
 }
 
@@ -216,25 +200,3 @@ func (s Standing) promised() time.Time {
 	return s.Promised
 }
 
-// ruleOf parses limit and window of a rule as in lua/fragments/policy.lua, "1" and
-// "60000". It returns the zero Rule if they are none.
-func ruleOf(limit, window string) policy.Rule {
-	n, err := strconv.Atoi(limit)
-	if err != nil {
-		return policy.Rule{}
-	}
-	length, err := strconv.ParseInt(window, 10, 64)
-	if err != nil || length < -int64(calendar.Month) {
-		return policy.Rule{}
-	}
-	r := policy.Rule{Limit: n}
-	if length < 0 {
-		r.Period = calendar.Period(-length)
-	} else {
-		r.Window = time.Duration(length) * time.Millisecond
-	}
-	if r.Validate() != nil {
-		return policy.Rule{}
-	}
-	return r
-}

@@ -18,7 +18,7 @@ func EventOf(log string, e events.Event) message.Event {
 		Data: message.EventData{
 			Account: e.Account, User: e.User, ID: e.MessageID,
 			SendAt: message.Time{Time: e.SendAt}, FormerSendAt: message.Time{Time: e.FormerSendAt},
-			Reason: e.Reason, Attempt: e.Attempt, ProviderID: e.ProviderID, Campaign: e.Campaign,
+			Reason: message.EventReason(e.Reason), Attempt: e.Attempt, ProviderID: e.ProviderID, Campaign: e.Campaign,
 			Metadata: message.DecodeMetadata(e.Metadata),
 		},
 	}

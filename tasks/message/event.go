@@ -1,5 +1,7 @@
 package message
 
+import "github.com/sendlimit/sendlimiter/sendlimit/policy"
+
 // EventPrefix begins the type of each event.
 const EventPrefix = "sendlimit.message."
 
@@ -22,11 +24,19 @@ type EventData struct {
 	ID           string            `json:"id" doc:"The message's id."`
 	SendAt       Time              `json:"send_at,omitzero" doc:"The present or last send time."`
 	FormerSendAt Time              `json:"former_send_at,omitzero" doc:"The send time before; only if the message was moved or postponed."`
-	Reason       string            `json:"reason,omitempty" doc:"Why the message was dropped, given up or postponed."`
+	Reason       string            `json:"reason,omitempty" doc:"Why the message was dropped, given up or postponed; as the reason of a status."`
 	Attempt      int               `json:"attempt,omitempty" doc:"The number of delivery attempts."`
 	ProviderID   string            `json:"provider_id,omitempty" doc:"The provider's id of the message."`
 	Campaign     string            `json:"campaign,omitempty" doc:"Its campaign."`
 	Metadata     map[string]string `json:"metadata,omitempty" doc:"Its metadata."`
+}
+
+// EventReason returns the reason of an event of the log as a status tells it.
+func EventReason(stored string) string {
+	if late, ok := policy.ReadLate(stored); ok {
+		return LateReason(late)
+	}
+	return stored
 }
 
 // Events is a page of events.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Status says what became of a message. A field that does not apply is empty.
@@ -93,6 +94,17 @@ const (
 	LatePrefix = reasonLate + ": "
 	reasonLate = "late"
 )
+
+// LateReason returns the Reason of a late message.
+func LateReason(late policy.Late) string {
+	switch {
+	case late.QuietHours:
+		return LatePrefix + "quiet hours were in the way"
+	case late.InTheWay == (policy.Rule{}):
+		return reasonLate
+	}
+	return LatePrefix + RuleName(late.Category, late.InTheWay) + " was in the way"
+}
 
 // Failures returns how many deliveries failed: those tried, without one that is running
 // and one that succeeded.

@@ -55,13 +55,8 @@ func StoredStatus(s messages.Stored) (message.Status, error) {
 }
 
 func reasonOf(s messages.Standing) string {
-	switch {
-	case s.Reason != messages.ReasonLate:
-		return s.Reason
-	case s.InQuietHours:
-		return message.LatePrefix + "quiet hours were in the way"
-	case s.InTheWay == (policy.Rule{}):
+	if s.Reason != messages.ReasonLate {
 		return s.Reason
 	}
-	return message.LatePrefix + message.RuleName(s.InTheWayCategory, s.InTheWay) + " was in the way"
+	return message.LateReason(policy.Late{InTheWay: s.InTheWay, Category: s.InTheWayCategory, QuietHours: s.InQuietHours})
 }

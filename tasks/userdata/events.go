@@ -25,7 +25,7 @@ func eventsOf(found []events.Event) []Event {
 	for _, e := range found {
 		all = append(all, Event{
 			Type: string(e.Type), ID: e.MessageID, Account: e.Account, At: message.Time{Time: e.At},
-			SendAt: message.Time{Time: e.SendAt}, FormerSendAt: message.Time{Time: e.FormerSendAt}, Reason: e.Reason,
+			SendAt: message.Time{Time: e.SendAt}, FormerSendAt: message.Time{Time: e.FormerSendAt}, Reason: message.EventReason(e.Reason),
 			Attempt: e.Attempt, ProviderID: e.ProviderID, Campaign: e.Campaign, Metadata: message.DecodeMetadata(e.Metadata),
 		})
 	}

@@ -540,7 +540,7 @@ class EventData(TypedDict):
     provider_id: NotRequired[str]
     """The provider's id of the message."""
     reason: NotRequired[str]
-    """Why the message was dropped, given up or postponed."""
+    """Why the message was dropped, given up or postponed; as the reason of a status."""
     send_at: NotRequired[str]
     """The present or last send time."""
     user: str

@@ -551,7 +551,7 @@ export interface components {
             };
             /** @description The provider's id of the message. */
             provider_id?: string;
-            /** @description Why the message was dropped, given up or postponed. */
+            /** @description Why the message was dropped, given up or postponed; as the reason of a status. */
             reason?: string;
             /**
              * Format: date-time
