@@ -18,7 +18,7 @@ func tinySizes() sizes {
 	return sizes{
 		name:  "tiny",
 		users: 200, slices: 2, reserves: 200, submits: 100, histories: 2, booked: 1, crowd: 1_000,
-		memoryUsers: []int{20, 50}, pendingUsers: []int{200, 500},
+		memoryUsers: []int{20, 50}, pendingUsers: []int{200, 500}, indexUsers: []int{200, 500},
 		bulkLines: 300, bulkRounds: 1, policies: 20,
 		deliveries: 100, deliveryRounds: 1, backlogUsers: 5,
 		distant: 100, herd: 100, herdWithin: 4 * time.Second,

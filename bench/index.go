@@ -14,11 +14,11 @@ import (
 
 // measureIndex compares pending messages and their accepts with and without the index of
 // messages. Users and ids are UUIDs, which take the most room in it. A user has one message
-// with 150 bytes of content, due later than the horizon. The larger ratio of memory counts.
+// with 150 bytes of content, due later than the horizon. The largest ratio of memory counts.
 func measureIndex(ctx context.Context, size sizes) ([]row, error) {
 	var worst, worstBoth float64
 	var figures []string
-	for _, users := range size.pendingUsers {
+	for _, users := range size.indexUsers {
 		var bytes [4]float64
 		for i, kept := range []indexing{unindexed, byID, labelled, byIDAndCampaign} {
 			each, err := pendingEach(ctx, users, kept.fill)

@@ -31,7 +31,7 @@ func measureMemory(ctx context.Context, size sizes) ([]row, error) {
 	}
 	return []row{
 		memoryRow("memory-place", "Redis memory per reservation, 10 a user, place only", most[0], 80, figures[0]),
-		memoryRow("memory-record", "the same with record and watch entry, without content", most[1], 360, figures[1]),
+		memoryRow("memory-record", "the same with record and watch entry, without content and index", most[1], 360, figures[1]),
 		state("memory-ended", "the same once it has been delivered, for as long as its record and its place are kept",
 			strings.Join(figures[2], ", "), figures[2]...),
 	}, nil
@@ -54,14 +54,19 @@ func memoryRow(name, what string, bytes, limit float64, figures []string) row {
 	}
 }
 
-// memoryEach fills an empty Redis, and returns how many bytes a reservation took. It
-// fills and empties it once before, so that what scripts and connections allocate once
-// does not count.
+// memoryEach fills an empty Redis, and returns how many bytes a reservation took, without
+// the index of messages, which has rows of its own. It fills and empties Redis once before,
+// so that what scripts and connections allocate once does not count.
 func memoryEach(ctx context.Context, users int, kept kept) (float64, error) {
 	const each, warmUp = 10, 1_000
-	warm := func(s *store) error { return s.fill(ctx, newSchedule(warmUp, each), warmUp*each, kept >= records) }
-	bytes, err := memoryOf(ctx, warm, func(s *store) error {
-		err := s.fill(ctx, newSchedule(users, each), users*each, kept >= records)
+	fill := func(s *store, users int) error {
+		if kept >= records {
+			return s.fillUnindexed(ctx, newSchedule(users, each), users*each)
+		}
+		return s.fill(ctx, newSchedule(users, each), users*each, false)
+	}
+	bytes, err := memoryOf(ctx, func(s *store) error { return fill(s, warmUp) }, func(s *store) error {
+		err := fill(s, users)
 		if err == nil && kept == delivered {
 			err = s.deliverAll(ctx)
 		}
@@ -106,6 +111,23 @@ func (s *store) fill(ctx context.Context, times *schedule, n int, records bool) 
 			return reserve(ctx, timelines.places, times.request(i))
 		}
 		return reserve(ctx, timelines.records, withRecords([]sendlimit.Request{times.request(i)})[0])
+	})
+	return err
+}
+
+// fillUnindexed is fill with records that are not in the index of messages.
+func (s *store) fillUnindexed(ctx context.Context, times *schedule, n int) (err error) {
+	batched, err := s.filling()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, batched.Close()) }()
+	timeline, err := unindexed.timeline(batched, "sr")
+	if err != nil {
+		return err
+	}
+	_, err = drive(ctx, n, func(ctx context.Context, i int) error {
+		return reserve(ctx, timeline, withRecords([]sendlimit.Request{times.request(i)})[0])
 	})
 	return err
 }

@@ -17,6 +17,7 @@ type sizes struct {
 
 	memoryUsers  []int // each with 10 reservations
 	pendingUsers []int // each with one message that is far ahead
+	indexUsers   []int // the same, for the rows about the index of messages
 
 	bulkLines  int // of the traffic; zero means all
 	bulkRounds int
@@ -40,6 +41,7 @@ func fullSizes() sizes {
 		name:  "full",
 		users: 100_000, slices: 20, reserves: 10_000, submits: 4_000, histories: 50, booked: 20, crowd: 100_000,
 		memoryUsers: []int{1_000, 100_000}, pendingUsers: []int{100_000, 1_000_000},
+		indexUsers: []int{10_000, 100_000, 1_000_000},
 		bulkRounds: 2, policies: 3_000,
 		deliveries: 10_000, deliveryRounds: 3, backlogUsers: 500,
 		distant: 2_000, herd: 100_000, herdWithin: 90 * time.Second,
@@ -52,7 +54,8 @@ func quickSizes() sizes {
 		name:  "quick",
 		users: 10_000, slices: 10, reserves: 1_000, submits: 500, histories: 5, booked: 4, crowd: 20_000,
 		memoryUsers: []int{1_000, 10_000}, pendingUsers: []int{10_000, 200_000},
-		bulkLines: 10_000, bulkRounds: 1, policies: 3_000,
+		indexUsers: []int{10_000, 50_000},
+		bulkLines:  10_000, bulkRounds: 1, policies: 3_000,
 		deliveries: 2_000, deliveryRounds: 1, backlogUsers: 100,
 		distant: 500, herd: 2_000, herdWithin: 6 * time.Second,
 		dueMessages: 500, dueWithin: 3 * time.Second, pending: 10_000,

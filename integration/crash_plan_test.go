@@ -18,6 +18,8 @@ type crashStep struct {
 	In      time.Duration `json:"in"`                // after the request; zero means as soon as possible for a submit
 	Shift   bool          `json:"shift,omitempty"`
 	Expires time.Duration `json:"expires,omitempty"` // after the send time
+	// Campaign is what a message belongs to, "" for none.
+	Campaign string `json:"campaign,omitempty"`
 	// Provider is how the provider treats the message.
 	Provider string `json:"provider,omitempty"`
 	// GiveUp means that a submitter that died over it does not repeat it.
@@ -90,6 +92,9 @@ func messagePlan(random *rand.Rand, user, id string) []crashStep {
 	case 3, 4:
 		submit.Provider = providerSlow
 	}
+	if random.IntN(2) == 0 {
+		submit.Campaign = "spring"
+	}
 	steps := []crashStep{submit}
 	if random.IntN(4) == 0 {
 		move := step(doMove)
@@ -101,6 +106,9 @@ func messagePlan(random *rand.Rand, user, id string) []crashStep {
 		if random.IntN(2) == 0 {
 			again := step(doSubmit)
 			again.Account = submit.Account
+			if random.IntN(2) == 0 {
+				again.Campaign = submit.Campaign
+			}
 			again.Life, again.In, again.Shift = 1, 50*time.Millisecond+soon(), true
 			steps = append(steps, again)
 		}

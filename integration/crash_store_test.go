@@ -3,6 +3,7 @@ package integration_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,8 +35,9 @@ type userState struct {
 	records map[string]map[string]string // by id
 	places  map[string]int64             // send times by id, Unix ms
 	watched map[string]int64             // when to look, Unix ms, by watch member
-	indexed map[string]int64             // scores in the index of the ids, of all users of the partition, by member
 	dead    map[string]int64             // when they ended, Unix ms, by dead-letter member
+
+	indexed, campaigns map[string][]int64 // scores in the index, by id; one for each part with an entry
 }
 
 // Record states, as lua/fragments/record.lua has them.
@@ -49,13 +51,13 @@ const (
 	stateUncertain = "u"
 )
 
-// state reads a user's part, with the records of the ids, at one moment.
-func (s crashStore) state(t *testing.T, user string, ids []string) userState {
+// state reads a user's part, with the records of the named ids, at one moment.
+func (s crashStore) state(t *testing.T, user string, names []string) userState {
 	t.Helper()
 	var now *redis.TimeCmd
 	var places, dead *redis.ZSliceCmd
-	var lists, index []*redis.ZSliceCmd
-	records := make([]*redis.MapStringStringCmd, len(ids))
+	var lists, ids, campaigns []*redis.ZSliceCmd
+	records := make([]*redis.MapStringStringCmd, len(names))
 	_, err := s.client.TxPipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		now = pipe.Time(t.Context())
 		places = pipe.ZRangeWithScores(t.Context(), s.keys.Timeline(user), 0, -1)
@@ -63,10 +65,11 @@ func (s crashStore) state(t *testing.T, user string, ids []string) userState {
 			lists = append(lists, pipe.ZRangeWithScores(t.Context(), list, 0, -1))
 		}
 		dead = pipe.ZRangeWithScores(t.Context(), s.keys.DeadLettersOf(user), 0, -1)
-		for shard := range keyspace.IndexShards {
-			index = append(index, pipe.ZRangeWithScores(t.Context(), s.keys.IDs(keyspace.Partition(user), shard), 0, -1))
+		for part := range keyspace.IndexParts {
+			ids = append(ids, pipe.ZRangeWithScores(t.Context(), s.keys.IDs(keyspace.Partition(user), part), 0, -1))
+			campaigns = append(campaigns, pipe.ZRangeWithScores(t.Context(), s.keys.Campaigns(keyspace.Partition(user), part), 0, -1))
 		}
-		for i, id := range ids {
+		for i, id := range names {
 			records[i] = pipe.HGetAll(t.Context(), s.keys.Record(user, id))
 		}
 		return nil
@@ -76,15 +79,11 @@ func (s crashStore) state(t *testing.T, user string, ids []string) userState {
 	for _, list := range lists {
 		maps.Copy(watched, scoresOf(list.Val()))
 	}
-	indexed := make(map[string]int64)
-	for _, shard := range index {
-		maps.Copy(indexed, scoresOf(shard.Val()))
-	}
 	u := userState{
-		user: user, indexed: indexed, now: now.Val(), records: make(map[string]map[string]string),
+		user: user, indexed: indexedOf(user, ids), campaigns: indexedOf(user, campaigns), now: now.Val(), records: make(map[string]map[string]string),
 		places: scoresOf(places.Val()), watched: watched, dead: scoresOf(dead.Val()),
 	}
-	for i, id := range ids {
+	for i, id := range names {
 		if record := records[i].Val(); len(record) > 0 {
 			u.records[id] = record
 		}
@@ -98,6 +97,45 @@ func scoresOf(entries []redis.Z) map[string]int64 {
 		scores[fmt.Sprint(e.Member)] = int64(e.Score)
 	}
 	return scores
+}
+
+// indexedOf returns the scores of a user's entries in the parts of the index, by id.
+func indexedOf(user string, parts []*redis.ZSliceCmd) map[string][]int64 {
+	scores := make(map[string][]int64)
+	for _, part := range parts {
+		for member, score := range scoresOf(part.Val()) {
+			if of, id, ok := keyspace.ParseIndexMember(member); ok && of == user {
+				scores[id] = append(scores[id], score)
+			}
+		}
+	}
+	return scores
+}
+
+// campaignScores returns the scores that a record should have in the index of the campaigns.
+func campaignScores(record map[string]string) []int64 {
+	campaign := record[keyspace.RecordCampaign]
+	if campaign == "" {
+		return nil
+	}
+	account, _, _ := strings.Cut(record[keyspace.RecordCharge], " ")
+	return []int64{keyspace.CampaignScore(strings.TrimPrefix(account, "."), campaign)}
+}
+
+// crowd fills the heads of the index in a user's partition: entries of new messages go to the
+// shards. The members are none that this program writes, so it does not remove them.
+func (s crashStore) crowd(t *testing.T, user string) {
+	t.Helper()
+	partition := keyspace.Partition(user)
+	_, err := s.client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
+		for n := range keyspace.IndexHead {
+			entry := redis.Z{Score: float64(n), Member: fmt.Sprint("?", n)}
+			pipe.ZAdd(t.Context(), s.keys.IDs(partition, 0), entry)
+			pipe.ZAdd(t.Context(), s.keys.Campaigns(partition, 0), entry)
+		}
+		return nil
+	})
+	require.NoError(t, err)
 }
 
 // number reads a field of a record, Unix ms; 0 if it is absent.
@@ -160,14 +198,19 @@ func (u userState) faults(t *testing.T) []string {
 			}
 		}
 	}
-	for id := range u.records {
-		if score, ok := u.indexed[keyspace.IndexMember(u.user, id)]; !ok || score != keyspace.IDScore(id) {
-			fault(id, "is not in the index")
+	for id, record := range u.records {
+		if scores := u.indexed[id]; !slices.Equal(scores, []int64{keyspace.IDScore(id)}) {
+			fault(id, "has these scores in the index of the ids: %v", scores)
+		}
+		if scores, want := u.campaigns[id], campaignScores(record); !slices.Equal(scores, want) {
+			fault(id, "has these scores in the index of the campaigns, which should be %v: %v", want, scores)
 		}
 	}
-	for member := range u.indexed {
-		if user, id, ok := keyspace.ParseIndexMember(member); !ok || user == u.user && u.records[id] == nil {
-			fault(id, "is in the index and has no record")
+	for _, index := range []map[string][]int64{u.indexed, u.campaigns} {
+		for id := range index {
+			if u.records[id] == nil {
+				fault(id, "is in the index and has no record")
+			}
 		}
 	}
 	for id := range u.places {

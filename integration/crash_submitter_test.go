@@ -79,7 +79,7 @@ func (c *crashSubmitter) ask(ctx context.Context, s crashStep, at time.Time) (me
 		return c.Cancel(ctx, s.User, s.ID)
 	}
 	m := message.Message{
-		ID: s.ID, User: s.User, SendAt: at, Now: at.IsZero(), Account: s.Account,
+		ID: s.ID, User: s.User, SendAt: at, Now: at.IsZero(), Account: s.Account, Campaign: s.Campaign,
 		Title: contentOf(s.User, s.ID, s.Life), Data: map[string]string{"provider": s.Provider},
 	}
 	if s.Shift && !m.Now {

@@ -147,6 +147,7 @@ func playRandomRound(r *crashRound, seed uint64) {
 		r.pace()
 	}
 	users := []string{"ann", "bob", "cleo"}
+	r.store.crowd(r.T, users[random.IntN(len(users))])
 	plan := randomPlan(random, "m", users, len(users), 3, 150*time.Millisecond)
 	cast := crashCast{random: random}
 	for _, target := range pair {

@@ -113,7 +113,6 @@ func (t *Timeline) recordCall(r SentRequest, scope *judge.Scope, by judge.UserRu
 	}
 	args = append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), beside,
 		keyspace.IndexMember(r.User, r.ID), t.scoreOfID(r.ID), t.scoreOfCampaign(r.Record.Campaign, nil))
-	partition, shard := keyspace.Partition(r.User), keyspace.IndexShard(r.ID)
-	return append(keys, t.keys.Record(r.User, r.ID), t.keys.IDs(partition, shard), t.keys.Campaigns(partition, shard)),
-		r.Record.appendOwn(args)
+	keys = append(keys, t.keys.Record(r.User, r.ID))
+	return append(keys, t.keys.IndexKeys(r.User, r.ID)...), r.Record.appendOwn(args)
 }

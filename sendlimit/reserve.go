@@ -183,9 +183,8 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	if r.Hold != nil {
 		args = append(args, keyspace.RecordCharge, r.Hold.charge())
 	}
-	partition, shard := keyspace.Partition(r.User), keyspace.IndexShard(r.ID)
-	return append(keys, t.keys.Record(r.User, r.ID), t.keys.NearOf(partition), t.keys.FarOf(partition, shard),
-		t.keys.IDs(partition, shard), t.keys.Campaigns(partition, shard)), args
+	keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Near(r.User), t.keys.Far(r.User, r.ID))
+	return append(keys, t.keys.IndexKeys(r.User, r.ID)...), args
 }
 
 // scoreOfID returns the score of a message in the index of the ids, "" if it has no entry.

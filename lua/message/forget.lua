@@ -1,20 +1,26 @@
--- message/forget.lua: removes an entry of the index whose message is gone.
+-- message/forget.lua: removes an entry of the index whose message is gone, or has another in
+-- the head.
 --
 -- The message may have been submitted anew since somebody found it gone: then the entry
--- stays.
+-- stays. A message that is accepted anew may get its entry in the head while a stale one is in
+-- its shard.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
--- KEYS[2]  list of the index, see fragments/found.lua (ZSET)
--- ARGV[1]  field that the record of every message in the list has
--- ARGV[2]  member in the list
+-- KEYS[2]  part of the index with the entry, see fragments/found.lua (ZSET)
+-- KEYS[3]  head before that part (ZSET); KEYS[2] if that is a head or has none
+-- ARGV[1]  field that the record of every message in the part has
+-- ARGV[2]  member in the part
 --
--- Returns  {1} removed; {0} the message is there, or the entry was not.
--- Cost     O(log n) in the entries of the list.
+-- Returns  {1} removed; {0} the message is there and has no other entry, or this one was not there.
+-- Cost     O(log n) in the entries of the part.
 
-if #KEYS ~= 2 or #ARGV ~= 2 then
+if #KEYS ~= 3 or #ARGV ~= 2 then
   return redis.error_reply('ERR message/forget.lua: wrong number of keys or arguments')
 end
 --@include moving
 
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return {0} end
+-- With another score, the entry in the head may be that of a former campaign.
+local twice = KEYS[2] ~= KEYS[3]
+  and redis.call('ZSCORE', KEYS[3], ARGV[2]) == redis.call('ZSCORE', KEYS[2], ARGV[2])
+if not twice and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return {0} end
 return {redis.call('ZREM', KEYS[2], ARGV[2])}

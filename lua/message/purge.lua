@@ -10,8 +10,10 @@
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
--- KEYS[3]  index of the ids, shard of the message, see fragments/found.lua (ZSET)
--- KEYS[4]  index of the campaigns, the same shard (ZSET)
+-- KEYS[3]  index of the ids, head, see fragments/found.lua (ZSET)
+-- KEYS[4]  index of the ids, shard of the message (ZSET)
+-- KEYS[5]  index of the campaigns, head (ZSET)
+-- KEYS[6]  index of the campaigns, shard of the message (ZSET)
 -- ARGV[1]  dead-letter member ("id/user")
 -- ARGV[2]  keep a dead letter that ended at this time or later, Unix ms; "" to keep none
 -- ARGV[3]  index member
@@ -19,7 +21,7 @@
 -- Returns  {1} removed; {0} it stays, or was no dead letter.
 -- Cost     O(log n) in the partition's dead letters.
 
-if #KEYS ~= 4 or #ARGV ~= 3 then
+if #KEYS ~= 6 or #ARGV ~= 3 then
   return redis.error_reply('ERR message/purge.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -36,8 +38,8 @@ local forgotten = is_dead and died < (tonumber(ARGV[2]) or math.huge)
 if forgotten then
   local expires = redis.call('PEXPIRETIME', record)
   redis.call('DEL', record)
-  remove_found(KEYS[3], ARGV[3])
-  remove_found(KEYS[4], ARGV[3])
+  remove_found(KEYS[3], KEYS[4], ARGV[3])
+  remove_found(KEYS[5], KEYS[6], ARGV[3])
   if state == UNCERTAIN and r[4] and expires > 0 then
     redis.call('HSET', record, 'k', r[4])
     redis.call('PEXPIREAT', record, expires)

@@ -7,8 +7,10 @@
 --          an uncounted message, the places beside it, see fragments/places.lua
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- KEYS[4]  index of the ids, shard of the message, see fragments/found.lua (ZSET); with KEYS[3]
--- KEYS[5]  index of the campaigns, the same shard (ZSET); with KEYS[3]
+-- KEYS[4]  index of the ids, head, see fragments/found.lua (ZSET); with KEYS[3]
+-- KEYS[5]  index of the ids, shard of the message (ZSET); with KEYS[3]
+-- KEYS[6]  index of the campaigns, head (ZSET); with KEYS[3]
+-- KEYS[7]  index of the campaigns, shard of the message (ZSET); with KEYS[3]
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua; the rules are ignored
 -- ARGV[10] message id
 -- ARGV[11] send time, Unix ms
@@ -18,8 +20,8 @@
 -- ARGV[15] with KEYS[3]: how long an ended record is kept, ms
 -- ARGV[16] with KEYS[3]: 1 if its place is beside the timeline, else ""
 -- ARGV[17] with KEYS[3]: index member
--- ARGV[18] with KEYS[3]: score in KEYS[4]; "" to leave it out
--- ARGV[19] with KEYS[3]: score in KEYS[5]; "" without a campaign
+-- ARGV[18] with KEYS[3]: score among the ids; "" to leave it out
+-- ARGV[19] with KEYS[3]: score among the campaigns; "" without a campaign
 -- ARGV[20..] with KEYS[3]: further fields and values of the record
 --
 -- Returns  {ALLOWED, now, send time, flags, id of an alert's notice, if any}, flags
@@ -30,7 +32,7 @@
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 2 and #ARGV == 11 or #KEYS == 5 and #ARGV >= 19 and #ARGV % 2 == 1) then
+if not (#KEYS == 2 and #ARGV == 11 or #KEYS == 7 and #ARGV >= 19 and #ARGV % 2 == 1) then
   return redis.error_reply('ERR place/record_sent.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -83,15 +85,19 @@ if category then redis.call('ZADD', places_of(category), at, id) end
 outlive(at, nil, timeline, category)
 if record then
   local former = redis.call('HMGET', record, 'y', 'k', 'C')
-  redis.call('DEL', record) -- of a message that gave its id back
+  local there = redis.call('DEL', record) == 1 -- of a message that gave its id back
   if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
   redis.call('HSET', record, 'g', ARGV[12], 's', DELIVERED, 't', at, 'f', ARGV[13], 'e', at)
   if former[1] then redis.call('HSET', record, 'y', charged_anew(former[1])) end
   if ARGV[14] ~= '' then redis.call('HSET', record, 'k', ARGV[14]) end
   if ARGV[16] ~= '' then redis.call('HSET', record, 'z', ARGV[16]) end
   if #ARGV > 19 then redis.call('HSET', record, unpack(ARGV, 20)) end
-  if former[3] then remove_found(KEYS[5], ARGV[17]) end
-  add_found(KEYS[4], KEYS[5], ARGV[17], ARGV[18], ARGV[19])
+  if ARGV[18] ~= '' then add_found(KEYS[4], KEYS[5], ARGV[18], ARGV[17], there) end
+  if ARGV[19] ~= '' then
+    add_found(KEYS[6], KEYS[7], ARGV[19], ARGV[17], there)
+  elseif former[3] then
+    remove_found(KEYS[6], KEYS[7], ARGV[17])
+  end
   -- An id must be remembered while its place still counts.
   redis.call('PEXPIRE', record, math.max(tonumber(ARGV[15]), at + keep - now))
 end

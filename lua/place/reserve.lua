@@ -10,8 +10,10 @@
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
 -- KEYS[4]  near list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
 -- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, the same); with KEYS[3]
--- KEYS[6]  index of the ids, shard of the message, see fragments/found.lua (ZSET); with KEYS[3]
--- KEYS[7]  index of the campaigns, the same shard (ZSET); with KEYS[3]
+-- KEYS[6]  index of the ids, head, see fragments/found.lua (ZSET); with KEYS[3]
+-- KEYS[7]  index of the ids, shard of the message (ZSET); with KEYS[3]
+-- KEYS[8]  index of the campaigns, head (ZSET); with KEYS[3]
+-- KEYS[9]  index of the campaigns, shard of the message (ZSET); with KEYS[3]
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] message id
 -- ARGV[11] send time, Unix ms; "" for now
@@ -32,8 +34,8 @@
 -- ARGV[22] with KEYS[3]: when the message expires, Unix ms; or with a "+", ms after
 --          its send time
 -- ARGV[23] with KEYS[3]: category that counts the place; "" for none
--- ARGV[24] with KEYS[3]: score in KEYS[6]; "" to leave it out
--- ARGV[25] with KEYS[3]: score in KEYS[7]; "" without a campaign
+-- ARGV[24] with KEYS[3]: score among the ids; "" to leave it out
+-- ARGV[25] with KEYS[3]: score among the campaigns; "" without a campaign
 -- ARGV[26..] with KEYS[3]: fields and values of the record: first "g", "f" and "t",
 --          in this order; "y" last
 --
@@ -45,7 +47,7 @@
 --          reservations between, at most WORK steps a call (fragments/search.lua). A
 --          rule of a category costs what it would if there were no others.
 
-if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 7 or #ARGV < 31 or #ARGV % 2 == 0) then
+if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 9 or #ARGV < 31 or #ARGV % 2 == 0) then
   return redis.error_reply('ERR place/reserve.lua: wrong number of keys or arguments')
 end
 
@@ -142,7 +144,9 @@ if as_before then
     if record then
       call('HSET', record, 'A', now, unpack(ARGV, 26))
       add_entry(KEYS[4], KEYS[5], asked - ARGV[20], ARGV[19], ARGV[21])
-      add_found(KEYS[6], KEYS[7], ARGV[21], ARGV[24], ARGV[25])
+      local member = string.sub(ARGV[21], #ARGV[27] + 1) -- without the generation
+      if ARGV[24] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[24], member) end
+      if ARGV[25] ~= '' then add_found(KEYS[8], KEYS[9], ARGV[25], member) end
     end
     if places then
       call('ZADD', places, ARGV[11], id)
@@ -222,7 +226,7 @@ if not taken then
   outlive(at, record and (after and at + after or tonumber(ARGV[22])), nil, category)
   if record then
     local former = redis.call('HMGET', record, 'y', 'k', 'C')
-    redis.call('DEL', record) -- of a message that gave its id back
+    local there = redis.call('DEL', record) == 1 -- of a message that gave its id back
     redis.call('HSET', record, 'A', now, unpack(ARGV, 26))
     if former[1] then redis.call('HSET', record, 'y', charged_anew(former[1])) end
     if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
@@ -230,8 +234,13 @@ if not taken then
     if requested then redis.call('HSET', record, 'r', requested) end
     if shifted then redis.call('HSET', record, 'h', 1) end
     add_entry(KEYS[4], KEYS[5], at - ARGV[20], ARGV[19], ARGV[21])
-    if former[3] then remove_found(KEYS[7], ARGV[21]) end
-    add_found(KEYS[6], KEYS[7], ARGV[21], ARGV[24], ARGV[25])
+    local member = string.sub(ARGV[21], #ARGV[27] + 1) -- without the generation
+    if ARGV[24] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[24], member, there) end
+    if ARGV[25] ~= '' then
+      add_found(KEYS[8], KEYS[9], ARGV[25], member, there)
+    elseif former[3] then
+      remove_found(KEYS[8], KEYS[9], member)
+    end
   end
   local copies_stay = string.match(ARGV[1], '^~(%d+)$')
   for k = 1, copies_stay and #KEYS or 0 do

@@ -59,7 +59,7 @@ func (f Filter) Check() error {
 
 // mayWant reports whether an entry may be of a wanted message.
 func (f Filter) mayWant(e entry) bool {
-	return e.user != "" && (f.User == "" || e.user == f.User) && strings.HasPrefix(e.user, f.UserPrefix) && (f.ID == "" || e.id == f.ID)
+	return e.user != "" && !e.twice && (f.User == "" || e.user == f.User) && strings.HasPrefix(e.user, f.UserPrefix) && (f.ID == "" || e.id == f.ID)
 }
 
 // wants reports whether a message of an entry that mayWant is wanted.

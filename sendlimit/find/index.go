@@ -30,15 +30,15 @@ func NewIndex(client redis.UniversalClient, o sendlimit.Options) (*Index, error)
 	return &Index{client: client, keys: keys, off: o.WithoutIndex}, nil
 }
 
-// forget removes the entries of messages that are gone, and returns how many. An entry whose
-// slot moves to another node is left for another time.
+// forget removes the entries of messages that are gone or have another in the head, and returns
+// how many. An entry whose slot moves to another node is left for another time.
 func (x *Index) forget(ctx context.Context, of lists, gone []entry) (removed int, failed error) {
 	const doing = "removing entries of lost messages from the index"
 	if len(gone) == 0 {
 		return 0, nil
 	}
 	call := func(e entry) (keys []string, args []any) {
-		return []string{x.keys.Record(e.user, e.id), of.key(e.List)}, []any{of.field(), e.Member}
+		return []string{x.keys.Record(e.user, e.id), of.key(e.List), of.key(of.head(e.List))}, []any{of.field(), e.Member}
 	}
 	answers := make([]*redis.Cmd, len(gone))
 	_, _ = x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its error

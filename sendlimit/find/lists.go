@@ -2,22 +2,21 @@ package find
 
 import "github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 
-// lists are the lists of the index that a walk goes through, in order, and the scores that it
-// reads.
+// lists are the parts of lists of the index that a walk goes through, in order, and the scores
+// that it reads.
 type lists struct {
 	keys        keyspace.Keys
 	byCampaign  bool
 	partition   int // the first one
 	partitions  int
-	shard       int // the first one
-	shards      int
+	parts       []int // of each partition; the head is the first one
 	first, last int64 // scores
 }
 
 // listsOf returns all lists of the ids, or of the campaigns.
 func listsOf(keys keyspace.Keys, byCampaign bool) lists {
 	return lists{
-		keys: keys, byCampaign: byCampaign, partitions: keyspace.Partitions, shards: keyspace.IndexShards, last: keyspace.MaxIndexScore,
+		keys: keys, byCampaign: byCampaign, partitions: keyspace.Partitions, parts: keyspace.IndexPartsOfAll(), last: keyspace.MaxIndexScore,
 	}
 }
 
@@ -29,7 +28,7 @@ func (f Filter) in(keys keyspace.Keys) lists {
 	}
 	switch {
 	case f.ID != "":
-		of.shard, of.shards = keyspace.IndexShard(f.ID), 1
+		of.parts = keyspace.IndexPartsOfID(f.ID)
 		of.first = keyspace.IDScore(f.ID)
 		of.last = of.first
 	case f.Campaign != "" && f.Account != "":
@@ -41,18 +40,21 @@ func (f Filter) in(keys keyspace.Keys) lists {
 	return of
 }
 
-func (l lists) count() int { return l.partitions * l.shards }
+func (l lists) count() int { return l.partitions * len(l.parts) }
 
-// key returns the key of a list; n is 0 to count() - 1.
+// key returns the key of a part; n is 0 to count() - 1.
 func (l lists) key(n int) string {
-	partition, shard := l.partition+n/l.shards, l.shard+n%l.shards
+	partition, part := l.partition+n/len(l.parts), l.parts[n%len(l.parts)]
 	if l.byCampaign {
-		return l.keys.Campaigns(partition, shard)
+		return l.keys.Campaigns(partition, part)
 	}
-	return l.keys.IDs(partition, shard)
+	return l.keys.IDs(partition, part)
 }
 
-// field returns the field that the record of every message in the lists has.
+// head returns the head of the partition of a part.
+func (l lists) head(n int) int { return n - n%len(l.parts) }
+
+// field returns the field that the record of every message in the parts has.
 func (l lists) field() string {
 	if l.byCampaign {
 		return keyspace.RecordCampaign

@@ -3,6 +3,7 @@ package find_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,8 +69,8 @@ func (s *stock) lose(user, id string) {
 // entries returns how many entries the index has for a message.
 func (s *stock) entries(user, id string) int {
 	s.Helper()
-	count, partition, shard := 0, keyspace.Partition(user), keyspace.IndexShard(id)
-	for _, key := range []string{s.keys.IDs(partition, shard), s.keys.Campaigns(partition, shard)} {
+	count := 0
+	for _, key := range slices.Compact(s.keys.IndexKeys(user, id)) {
 		err := s.client.ZScore(s.Context(), key, keyspace.IndexMember(user, id)).Err()
 		if err == nil {
 			count++

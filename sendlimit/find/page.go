@@ -91,6 +91,8 @@ func (x *Index) fill(ctx context.Context, page *Page, f Filter, of lists, entrie
 		for i, e := range some {
 			last = e.place
 			switch s := standings[i]; {
+			case e.twice:
+				gone = append(gone, e)
 			case s == nil:
 			case s.State == messages.StateUnknown:
 				gone = append(gone, e)

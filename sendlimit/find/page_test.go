@@ -141,7 +141,8 @@ func TestPagesOfManyMessagesWithTheSameID(t *testing.T) {
 	_, client := redistest.Embedded(t)
 	s := newStock(t, client, sendlimit.Options{})
 	const id, many = "newsletter", 3000
-	partition, shard := keyspace.Partition("x"), keyspace.IndexShard(id)
+	partition := keyspace.Partition("x")
+	_, shard := keyspace.IndexPartsOf("x", id)
 	users := make([]string, 0, many)
 	pipe := client.Pipeline()
 	for n := 0; len(users) < many; n++ {
@@ -194,7 +195,7 @@ func TestAPageThatFindsNothingEnds(t *testing.T) {
 	s.submit(what{user: "alice", id: "a"})
 	pipe := client.Pipeline()
 	for n := range find.MostLooked {
-		pipe.ZAdd(t.Context(), s.keys.IDs(n%7, n%keyspace.IndexShards), redis.Z{Score: float64(n), Member: fmt.Sprint("/a/", n)})
+		pipe.ZAdd(t.Context(), s.keys.IDs(n%7, 1+n%keyspace.IndexShards), redis.Z{Score: float64(n), Member: fmt.Sprint("/a/", n)})
 	}
 	_, err := pipe.Exec(t.Context())
 	require.NoError(t, err)

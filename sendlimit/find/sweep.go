@@ -29,8 +29,8 @@ func (x *Index) GiveBack(ctx context.Context) error {
 	return nil
 }
 
-// Sweep removes all stale entries, those of messages whose records have expired, and returns
-// how many. It looks at all entries, also while the index is off. It makes its calls in
+// Sweep removes all stale entries, those of messages whose records have expired or that have
+// another entry, and returns how many. It looks at all entries, also while the index is off. It makes its calls in
 // throttle, which may rest.
 func (x *Index) Sweep(ctx context.Context, throttle func(ctx context.Context, batch func() error) error) (removed int, failed error) {
 	for _, byCampaign := range []bool{false, true} {
@@ -56,7 +56,7 @@ func (x *Index) Sweep(ctx context.Context, throttle func(ctx context.Context, ba
 	return removed, nil
 }
 
-// stale returns the entries whose messages are gone.
+// stale returns the entries whose messages are gone or have another in the head.
 func (x *Index) stale(ctx context.Context, of lists, entries []entry) (gone []entry, failed error) {
 	known := make([]*redis.BoolCmd, len(entries))
 	_, err := x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -71,7 +71,7 @@ func (x *Index) stale(ctx context.Context, of lists, entries []entry) (gone []en
 		return nil, store.Explain(err, sweeping)
 	}
 	for i, e := range entries {
-		if known[i] != nil && !known[i].Val() {
+		if known[i] != nil && (e.twice || !known[i].Val()) {
 			gone = append(gone, e)
 		}
 	}

@@ -65,11 +65,9 @@ func TestForgetSparesAMessageThatCameBack(t *testing.T) {
 	_, client := redistest.Embedded(t)
 	s := newStock(t, client, sendlimit.Options{})
 	s.submit(what{user: "alice", id: "m", campaign: "c"})
-	partition, shard := keyspace.Partition("alice"), keyspace.IndexShard("m")
-	for key, field := range map[string]string{
-		s.keys.IDs(partition, shard): keyspace.RecordGeneration, s.keys.Campaigns(partition, shard): keyspace.RecordCampaign,
-	} {
-		reply, err := lua.Forget.Run(t.Context(), client, []string{s.keys.Record("alice", "m"), key}, field,
+	parts := s.keys.IndexKeys("alice", "m")
+	for key, field := range map[string]string{parts[0]: keyspace.RecordGeneration, parts[2]: keyspace.RecordCampaign} {
+		reply, err := lua.Forget.Run(t.Context(), client, []string{s.keys.Record("alice", "m"), key, key}, field,
 			keyspace.IndexMember("alice", "m")).Slice()
 		require.NoError(t, err)
 		require.Equal(t, []any{int64(0)}, reply)

@@ -23,6 +23,7 @@ type entry struct {
 	place
 
 	user, id string // "" if a newer program wrote the member
+	twice    bool   // the message has an entry in the head too
 }
 
 // walk goes through lists.
@@ -36,6 +37,10 @@ type walk struct {
 	looked         int  // entries and lists read, and partitions asked for
 	idle           bool // the last read found nothing
 	known          window
+	// head is the list whose members are inHead: the head of the partition at which the walk
+	// is, or -1. It was read before the other parts of the partition.
+	head   int
+	inHead map[string]bool
 }
 
 // The sizes of reads. A first read is small, since a page often needs no more. Later ones
@@ -43,13 +48,13 @@ type walk struct {
 const (
 	firstTogether = 4
 	mostTogether  = 512
-	fewestEach    = 128
+	fewestEach    = 2 * keyspace.IndexHead // a full head does not look as if more followed
 	mostEach      = 2048
 	wanted        = 4096
 )
 
 func newWalk(client redis.Cmdable, of lists, from place) *walk {
-	return &walk{client: client, of: of, at: from, together: firstTogether, each: fewestEach}
+	return &walk{client: client, of: of, at: from, together: firstTogether, each: fewestEach, head: -1}
 }
 
 // ended reports whether the walk is at the end of the last list.
@@ -57,6 +62,9 @@ func (w *walk) ended() bool { return w.at.List >= w.of.count() }
 
 // next returns the entries that follow, in order; none does not mean that the walk has ended.
 func (w *walk) next(ctx context.Context) ([]entry, error) {
+	if err := w.readHead(ctx); err != nil {
+		return nil, err
+	}
 	if w.at.Member != "" {
 		return w.goOn(ctx)
 	}
@@ -83,7 +91,10 @@ func (w *walk) next(ctx context.Context) ([]entry, error) {
 	longest := 0
 	for i, read := range reads {
 		found := read.Val()
-		entries = appendEntries(entries, numbers[i], found)
+		if w.of.head(numbers[i]) == numbers[i] {
+			w.setHead(numbers[i], found)
+		}
+		entries = w.appendEntries(entries, numbers[i], found)
 		longest = max(longest, len(found))
 		if len(found) == w.each { // there may be more: what was read of later lists is read again
 			w.at = entries[len(entries)-1].place
@@ -119,7 +130,7 @@ func (w *walk) goOn(ctx context.Context) ([]entry, error) {
 	if err != nil {
 		return nil, store.Explain(err, walking)
 	}
-	entries := appendEntries(nil, from.List, found)
+	entries := w.appendEntries(nil, from.List, found)
 	if len(entries) == 0 || entries[0].place != from { // the list has changed between the two calls
 		return w.goOnByScore(ctx)
 	}
@@ -142,7 +153,7 @@ func (w *walk) goOnByScore(ctx context.Context) ([]entry, error) {
 		if err != nil {
 			return nil, store.Explain(err, walking)
 		}
-		entries := appendEntries(nil, from.List, found)
+		entries := w.appendEntries(nil, from.List, found)
 		for len(entries) > 0 && !entries[0].after(from) {
 			entries = entries[1:]
 		}
@@ -168,11 +179,36 @@ func (e entry) after(p place) bool {
 	return e.Score > p.Score || e.Score == p.Score && e.Member > p.Member
 }
 
-func appendEntries(entries []entry, list int, found []redis.Z) []entry {
+// readHead reads the head of a partition if the walk begins behind it.
+func (w *walk) readHead(ctx context.Context) error {
+	head := w.of.head(w.at.List)
+	if head == w.head || w.at == (place{List: head}) {
+		return nil
+	}
+	found, err := w.client.ZRangeArgsWithScores(ctx, w.span(head, w.of.first, 0)).Result() // 0: all
+	if err != nil {
+		return store.Explain(err, walking)
+	}
+	w.looked += len(found) + 1
+	w.setHead(head, found)
+	return nil
+}
+
+func (w *walk) setHead(head int, found []redis.Z) {
+	w.head, w.inHead = head, make(map[string]bool, len(found))
+	for _, z := range found {
+		member, _ := z.Member.(string) // no other type comes back
+		w.inHead[member] = true
+	}
+}
+
+// appendEntries appends what was read of a list, after the head of its partition.
+func (w *walk) appendEntries(entries []entry, list int, found []redis.Z) []entry {
 	for _, z := range found {
 		member, _ := z.Member.(string) // no other type comes back
 		e := entry{place: place{List: list, Score: int64(z.Score), Member: member}}
 		e.user, e.id, _ = keyspace.ParseIndexMember(member)
+		e.twice = list != w.head && w.inHead[member]
 		entries = append(entries, e)
 	}
 	return entries

@@ -20,10 +20,11 @@ type window struct {
 }
 
 // ahead returns the lists to read next, and the one behind them. Where the last read found
-// nothing, it first asks which partitions have lists, and leaves out those that have none.
+// nothing, it first asks which partitions have lists, and leaves out those that have none. For
+// an id it does not: a partition has two parts then, which are read as fast.
 func (w *walk) ahead(ctx context.Context) (numbers []int, end int, err error) {
 	end = w.at.List
-	if end >= w.known.end && w.of.shards > 1 && (w.idle || w.known.lone) {
+	if end >= w.known.end && len(w.of.parts) > 2 && (w.idle || w.known.lone) {
 		if err := w.ask(ctx); err != nil {
 			return nil, 0, err
 		}
@@ -33,7 +34,7 @@ func (w *walk) ahead(ctx context.Context) (numbers []int, end int, err error) {
 		last = w.known.end
 	}
 	for ; end < last && len(numbers) < w.together; end++ {
-		if !w.known.empty[end-end%w.of.shards] {
+		if !w.known.empty[w.of.head(end)] {
 			numbers = append(numbers, end)
 		}
 	}
@@ -42,12 +43,12 @@ func (w *walk) ahead(ctx context.Context) (numbers []int, end int, err error) {
 
 // ask asks for the partitions from that of the next list on whether they have lists.
 func (w *walk) ask(ctx context.Context) error {
-	first := w.at.List - w.at.List%w.of.shards
-	end := min(first+windowPartitions*w.of.shards, w.of.count())
+	first := w.of.head(w.at.List)
+	end := min(first+windowPartitions*len(w.of.parts), w.of.count())
 	known := make(map[int]*redis.IntCmd)
 	_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for list := first; list < end; list += w.of.shards {
-			keys := make([]string, w.of.shards)
+		for list := first; list < end; list += len(w.of.parts) {
+			keys := make([]string, len(w.of.parts))
 			for i := range keys {
 				keys[i] = w.of.key(list + i)
 			}

@@ -6,30 +6,91 @@ import (
 )
 
 // The index of messages finds those of all users by their id, or by their campaign. Each
-// partition has two lists for it, in IndexShards shards each. A message's shard depends on
-// its id alone, and its score on what it is found by. Neither changes while the message moves
-// and ends: who reads the lists in order of score and member meets each message once.
+// partition has two lists for it, in IndexParts parts each, of which a message may be in two:
+//
+//	head    part 0: the first entries, while they are fewer than IndexHead
+//	shards  parts 1 to 16: the other entries, by a hash of the id
+//	long    part 17: all entries whose members are longer than 64 bytes, which take a
+//	        part out of the compact encoding of Redis
+//
+// An entry never changes its part, and its score depends on what the message is found by.
+// Neither changes while the message moves and ends: who reads the parts in order of score and
+// member meets each entry once. A message that is accepted anew after its record has expired
+// may have a stale entry in its shard beside the one in the head, or the other way around.
 
-// IndexShards is the number of shards of a list of the index in a partition. With 16 of
-// them, a shard stays in the compact encoding of Redis, at most 128 entries, up to some two
-// million records. It never changes: an entry is looked for in the shard of its id.
-const IndexShards = FarLists
+const (
+	// IndexHead is the most entries of a head, as many as Redis keeps compact. So small stores
+	// have one key in place of IndexShards. lua/fragments/found.lua has the same number.
+	IndexHead = 128
+	// IndexShards is the number of shards of a list of the index in a partition. With 16 of
+	// them, a shard stays in the compact encoding of Redis, at most 128 entries, up to some two
+	// million records. It never changes: an entry is looked for in the shard of its id.
+	IndexShards = FarLists
+	// IndexParts is the number of parts of a list of the index in a partition.
+	IndexParts = 1 + IndexShards + 1
 
-// IndexShard returns the shard of a message: FNV-1a 32 of the id, modulo IndexShards.
-func IndexShard(id string) int { return farList(id) }
+	headPart    = 0
+	longPart    = IndexParts - 1
+	mostCompact = 64 // bytes
+)
 
-// IDs returns the key of a shard of the messages of a partition by their ids; shard is 0 to
-// IndexShards - 1.
-func (k Keys) IDs(partition, shard int) string { return k.indexShard("ids:", partition, shard) }
-
-// Campaigns returns the key of a shard of the messages of a partition by their campaigns;
-// shard is 0 to IndexShards - 1. Only messages with a campaign are in it.
-func (k Keys) Campaigns(partition, shard int) string {
-	return k.indexShard("camps:", partition, shard)
+// IndexPartsOf returns the parts in which the entry of a message may be. The first takes it if
+// there is room. A long member has one part, which is returned twice. The shard is FNV-1a 32
+// of the id, modulo IndexShards.
+func IndexPartsOf(user, id string) (first, other int) {
+	return indexPartsOf(IndexMember(user, id), id)
 }
 
-func (k Keys) indexShard(list string, partition, shard int) string {
-	return k.Partitions[partition] + list + "0123456789abcdef"[shard:shard+1]
+func indexPartsOf(member, id string) (first, other int) {
+	if len(member) > mostCompact {
+		return longPart, longPart
+	}
+	return headPart, 1 + farList(id)
+}
+
+// IndexPartsOfID returns the parts in which entries of an id may be, whoever the users are, in
+// order.
+func IndexPartsOfID(id string) []int { return []int{headPart, 1 + farList(id), longPart} }
+
+// IndexPartsOfAll returns all parts, in order.
+func IndexPartsOfAll() []int {
+	parts := make([]int, IndexParts)
+	for part := range parts {
+		parts[part] = part
+	}
+	return parts
+}
+
+// IsIndexHead reports whether a part is a head.
+func IsIndexHead(part int) bool { return part == headPart }
+
+// IDs returns the key of a part of the messages of a partition by their ids; part is 0 to
+// IndexParts - 1.
+func (k Keys) IDs(partition, part int) string { return k.indexPart("ids", partition, part) }
+
+// Campaigns returns the key of a part of the messages of a partition by their campaigns;
+// part is 0 to IndexParts - 1. Only messages with a campaign are in it.
+func (k Keys) Campaigns(partition, part int) string { return k.indexPart("camps", partition, part) }
+
+func (k Keys) indexPart(list string, partition, part int) string {
+	switch part {
+	case headPart:
+		return k.Partitions[partition] + list
+	case longPart:
+		return k.Partitions[partition] + list + ":long"
+	default:
+		return k.Partitions[partition] + list + ":" + "0123456789abcdef"[part-1:part]
+	}
+}
+
+// IndexKeys returns the keys of the parts in which the entries of a message may be: among the
+// ids and then among the campaigns, each the part that takes it if there is room, and the other.
+func (k Keys) IndexKeys(user, id string) []string {
+	partition := Partition(user)
+	first, other := IndexPartsOf(user, id)
+	return []string{
+		k.IDs(partition, first), k.IDs(partition, other), k.Campaigns(partition, first), k.Campaigns(partition, other),
+	}
 }
 
 // IndexSwept returns the key that says that somebody looked for stale entries of the index.

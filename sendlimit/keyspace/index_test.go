@@ -27,10 +27,28 @@ func TestKeysOfTheIndex(t *testing.T) {
 	t.Parallel()
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
-	require.Equal(t, "sl:{p0042}:ids:0", keys.IDs(42, 0))
-	require.Equal(t, "sl:{p0042}:camps:f", keys.Campaigns(42, keyspace.IndexShards-1))
-	for _, id := range []string{"a", "0f8fad5b-d9cb-469f-a165-70867728950e"} {
-		require.Equal(t, keys.Far("alice", id), keys.FarOf(keyspace.Partition("alice"), keyspace.IndexShard(id)))
+	require.Equal(t, "sl:{p0042}:ids", keys.IDs(42, 0))
+	require.Equal(t, "sl:{p0042}:ids:0", keys.IDs(42, 1))
+	require.Equal(t, "sl:{p0042}:camps:f", keys.Campaigns(42, keyspace.IndexShards))
+	require.Equal(t, "sl:{p0042}:camps:long", keys.Campaigns(42, keyspace.IndexParts-1))
+
+	// A member has 2 bytes more than the id and the user.
+	user := strings.Repeat("a", 57)
+	require.Equal(t, keys.IDs(keyspace.Partition(user), 0), keys.IndexKeys(user, "01234")[0])
+	user += "a"
+	long := keys.IDs(keyspace.Partition(user), keyspace.IndexParts-1)
+	require.Equal(t, []string{long, long}, keys.IndexKeys(user, "01234")[:2])
+}
+
+func TestPartsOfTheIndex(t *testing.T) {
+	t.Parallel()
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	for _, id := range []string{"a", newUUID()} {
+		first, other := keyspace.IndexPartsOf("alice", id)
+		require.True(t, keyspace.IsIndexHead(first))
+		require.Equal(t, keys.Far("alice", id), keys.FarOf(keyspace.Partition("alice"), other-1), "the shard is the far list")
+		require.Equal(t, []int{first, other, keyspace.IndexParts - 1}, keyspace.IndexPartsOfID(id))
 	}
 }
 

@@ -40,8 +40,9 @@ const DefaultPrefix = "sl"
 //	                           when to look, Unix ms
 //	sl:{p0042}:far:<0 to f>    ZSET  the far lists: those that are handed over later, in the same form; see
 //	                           lua/fragments/watch.lua. Near and far lists together are the watch list
-//	sl:{p0042}:ids:<0 to f>    ZSET  the records by id: index member -> hash of the id, see IndexMember and IDScore
-//	sl:{p0042}:camps:<0 to f>  ZSET  those with a campaign by account and campaign, in the same form, see CampaignScore
+//	sl:{p0042}:ids             ZSET  the records by id: index member -> hash of the id, see IndexMember and IDScore;
+//	                           the first IndexHead, then in ids:<0 to f>; those with long members in ids:long
+//	sl:{p0042}:camps           ZSET  those with a campaign by account and campaign, in the same form and parts, see CampaignScore
 //	sl:{p0042}:dead            ZSET  the dead letters: dead-letter member -> when it ended, Unix ms
 //	sl:{p0042}:l:<user>        STRING  the late mark: what stands before it in the timeline has ended, Unix ms
 //	sl:{p0042}:w:<user>        ZSET  messages that were late and wait for a later time: message id -> when it was promised, Unix ms

@@ -213,11 +213,8 @@ const nothing = 0
 // script.Milliseconds returns it, or a stale entry.
 func (d *DeadLetters) purge(ctx context.Context, user, id string, before any) (bool, error) {
 	const doing = "purging dead letters"
-	keys, partition, shard := d.keys, keyspace.Partition(user), keyspace.IndexShard(id)
-	answer, err := script.Run(ctx, d.client, lua.Purge, doing,
-		[]string{
-			keys.Record(user, id), keys.DeadLetters(partition), keys.IDs(partition, shard), keys.Campaigns(partition, shard),
-		},
+	keys := append([]string{d.keys.Record(user, id), d.keys.DeadLettersOf(user)}, d.keys.IndexKeys(user, id)...)
+	answer, err := script.Run(ctx, d.client, lua.Purge, doing, keys,
 		[]any{keyspace.DeadLetterMember(user, id), before, keyspace.IndexMember(user, id)})
 	if err != nil {
 		return false, err

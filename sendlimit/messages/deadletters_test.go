@@ -360,10 +360,8 @@ func TestPurgeSparesWhatEndedLater(t *testing.T) {
 	t.Parallel()
 	s := newDeadStory(t, "1/minute")
 	s.fail("a", "11:11:11")
-	all, partition, shard := story.KeysOf(s.Options), keyspace.Partition("alice"), keyspace.IndexShard("a")
-	keys := []string{
-		all.Record("alice", "a"), all.DeadLetters(partition), all.IDs(partition, shard), all.Campaigns(partition, shard),
-	}
+	all := story.KeysOf(s.Options)
+	keys := append([]string{all.Record("alice", "a"), all.DeadLettersOf("alice")}, all.IndexKeys("alice", "a")...)
 	for _, row := range []struct {
 		before    string
 		forgotten int64

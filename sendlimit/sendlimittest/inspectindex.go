@@ -1,6 +1,7 @@
 package sendlimittest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -10,6 +11,41 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
+
+// indexed says in which part of a list of the index each entry is, by its member. Entries of
+// others are only counted.
+type indexed struct {
+	parts  map[string]int
+	others int // in the head
+}
+
+// inHead returns how many entries the head has.
+func (x indexed) inHead() int {
+	n := x.others
+	for _, part := range x.parts {
+		if keyspace.IsIndexHead(part) {
+			n++
+		}
+	}
+	return n
+}
+
+// crowd fills the heads of the index with entries of others, or empties them: the next
+// messages find room in the head, or do not.
+func (m *mailbox) crowd(t *rapid.T) {
+	others := rapid.SampledFrom([]int{0, keyspace.IndexHead - 3, keyspace.IndexHead - 1, keyspace.IndexHead}).Draw(t, "others")
+	partition := keyspace.Partition(mailboxUser)
+	for list, now := range map[string]*indexed{m.keys.IDs(partition, 0): &m.ids, m.keys.Campaigns(partition, 0): &m.campaigns} {
+		own := now.inHead() - now.others
+		for ; now.others < others-own; now.others++ {
+			entry := redis.Z{Score: float64(now.others), Member: keyspace.IndexMember("other", fmt.Sprint(now.others))}
+			require.NoError(t, m.client.ZAdd(t.Context(), list, entry).Err())
+		}
+		for ; now.others > max(others-own, 0); now.others-- {
+			require.NoError(t, m.client.ZRem(t.Context(), list, keyspace.IndexMember("other", fmt.Sprint(now.others-1))).Err())
+		}
+	}
+}
 
 // inspectIndex requires exactly one entry of each message that was accepted in the index of
 // the ids, and of each with a campaign in the index of the campaigns.
@@ -25,33 +61,56 @@ func (m *mailbox) inspectIndex(t *rapid.T) {
 		}
 	}
 	partition := keyspace.Partition(mailboxUser)
-	var inIDs, inCampaigns [keyspace.IndexShards]*redis.ZSliceCmd
+	var inIDs, inCampaigns [keyspace.IndexParts]*redis.ZSliceCmd
 	_, err := m.client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
-		for shard := range keyspace.IndexShards {
-			inIDs[shard] = pipe.ZRangeWithScores(t.Context(), m.keys.IDs(partition, shard), 0, -1)
-			inCampaigns[shard] = pipe.ZRangeWithScores(t.Context(), m.keys.Campaigns(partition, shard), 0, -1)
+		for part := range keyspace.IndexParts {
+			inIDs[part] = pipe.ZRangeWithScores(t.Context(), m.keys.IDs(partition, part), 0, -1)
+			inCampaigns[part] = pipe.ZRangeWithScores(t.Context(), m.keys.Campaigns(partition, part), 0, -1)
 		}
 		return nil
 	})
 	require.NoError(t, err)
-	require.Equal(t, ids, indexed(t, inIDs))
-	require.Equal(t, campaigns, indexed(t, inCampaigns))
+	m.ids.inspect(t, ids, inIDs)
+	m.campaigns.inspect(t, campaigns, inCampaigns)
 }
 
-// indexed returns the entries of all shards, each in its own.
-func indexed(t *rapid.T, shards [keyspace.IndexShards]*redis.ZSliceCmd) map[string]int64 {
-	entries := make(map[string]int64)
-	for shard, read := range shards {
+// inspect requires that the parts of a list have the wanted entries, each where it was before
+// or, if it is new, in the head while there is room.
+func (x *indexed) inspect(t *rapid.T, wanted map[string]int64, parts [keyspace.IndexParts]*redis.ZSliceCmd) {
+	found, others, added := make(map[string]int64), 0, 0
+	now := make(map[string]int)
+	for part, read := range parts {
 		for _, e := range read.Val() {
 			member, ok := e.Member.(string)
 			require.True(t, ok)
-			_, id, ok := keyspace.ParseIndexMember(member)
+			user, id, ok := keyspace.ParseIndexMember(member)
 			require.True(t, ok, member)
-			require.Equal(t, keyspace.IndexShard(id), shard, member)
-			entries[member] = int64(e.Score)
+			if user != mailboxUser {
+				require.True(t, keyspace.IsIndexHead(part), member)
+				others++
+				continue
+			}
+			require.NotContains(t, found, member, "it has one entry")
+			first, other := keyspace.IndexPartsOf(user, id)
+			require.Contains(t, []int{first, other}, part, member)
+			if former, ok := x.parts[member]; ok {
+				require.Equal(t, former, part, "an entry stays in its part: %s", member)
+			} else {
+				added++
+			}
+			found[member], now[member] = int64(e.Score), part
 		}
 	}
-	return entries
+	require.Equal(t, wanted, found)
+	require.Equal(t, x.others, others)
+	lost := len(x.parts)+added > len(now)
+	room := keyspace.IndexHead - x.inHead()
+	x.parts = now
+	if lost { // before or after others came
+		require.LessOrEqual(t, x.inHead(), keyspace.IndexHead)
+		return
+	}
+	require.Equal(t, keyspace.IndexHead-max(room-added, 0), x.inHead(), "new entries go to the head while it has room")
 }
 
 // find lists messages by what they have in common, in pages.

@@ -39,6 +39,8 @@ type mailbox struct {
 	listened  bool    // whether somebody listens to the messages
 	events    []event // that the present step has to write
 	lastEvent string  // id of the last one that was inspected
+
+	ids, campaigns indexed // as last inspected
 }
 
 // worker is one of several programs on the same store. Each has its own cache of

@@ -25,6 +25,9 @@ func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 		m.regulate(t, &m.options.policies[0])
 		m.follow(t)
 	}
+	if rapid.IntRange(0, 3).Draw(t, "crowded") == 3 {
+		m.crowd(t)
+	}
 	m.submitSome(t)
 	t.Repeat(map[string]func(*rapid.T){
 		"submit":       m.submit,
@@ -40,6 +43,7 @@ func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 		"relay":        m.relay,
 		"revive":       m.revive,
 		"find":         m.find,
+		"crowd":        m.crowd,
 		"pause":        m.pause,
 		"policy":       m.changePolicy,
 		"settings":     m.changeSettings,
