@@ -5,17 +5,45 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// operatorsContent documents who sees title, body and data.
-const operatorsContent = "A key with the scope admin sees title, body and data of other accounts' messages only with the scope content. " +
+// operatorsContent documents who sees title, body, data and metadata.
+const operatorsContent = "A key with the scope admin sees title, body, data and metadata of other accounts' messages only with the scope content. " +
 	"Each such look is logged."
 
-// owns reports whether the caller's account sent a message.
-func (c caller) owns(m message.Status) bool { return c.account() != "" && c.account() == m.Account }
+// operatorsMetadata documents who sees the metadata in a list.
+const operatorsMetadata = "A key with the scope admin sees the metadata of other accounts' messages only with the scope content. " +
+	"Each such look is logged."
 
-// sees reports whether the caller may see the content of a message that it may read.
-func (c caller) sees(m message.Status) bool { return c.owns(m) || c.may(accounts.ScopeContent) }
+// owns reports whether the caller's account is the one that was charged for a message.
+func (c caller) owns(owner string) bool { return c.account() != "" && c.account() == owner }
+
+// sees reports whether the caller may see the content and the metadata of a message that it
+// may read. owner is the account that was charged for the message.
+func (c caller) sees(owner string) bool { return c.owns(owner) || c.may(accounts.ScopeContent) }
+
+// shown returns a message as the caller may see it, and logs a look at another account's.
+func (s *server) shown(ctx context.Context, m message.Status) message.Status {
+	if !callerOf(ctx).sees(m.Account) {
+		m.Content, m.Metadata = message.Content{}, nil
+	}
+	if m.Title != "" || m.Body != "" || len(m.Data)+len(m.Metadata) > 0 {
+		s.logLook(ctx, m.User, m.ID, m.Account)
+	}
+	return m
+}
+
+// shownEvent is shown for the message of an event.
+func (s *server) shownEvent(ctx context.Context, e message.EventData) message.EventData {
+	if !callerOf(ctx).sees(e.Account) {
+		e.Metadata = nil
+	}
+	if len(e.Metadata) > 0 {
+		s.logLook(ctx, e.User, e.ID, e.Account)
+	}
+	return e
+}
 
 // look returns what became of a message, with its content if the caller may see that. It
 // returns known false for a message that the caller can't read. Other contents are not
@@ -30,7 +58,7 @@ func (s *server) look(ctx context.Context, user, id string) (status message.Stat
 		return message.Status{}, false, err
 	}
 	status = statuses[0]
-	if who.owns(status) {
+	if who.owns(status.Account) {
 		own, still, err := s.actingFor(who.account()).Status(ctx, user, id)
 		if err != nil || still { // else another account has taken the id since
 			return own, still, err
@@ -41,12 +69,26 @@ func (s *server) look(ctx context.Context, user, id string) (status message.Stat
 
 // logLook logs that the caller is shown the content of a message that its account did not
 // send. Callers without a key, who can't be told apart, are not logged.
-func (s *server) logLook(ctx context.Context, m message.Status) {
+func (s *server) logLook(ctx context.Context, user, id, owner string) {
 	who := callerOf(ctx)
-	shown := m.Title != "" || m.Body != "" || len(m.Data) > 0
-	if who.keyless || who.owns(m) || !shown {
+	if who.keyless || who.owns(owner) {
 		return
 	}
 	s.logger.InfoContext(ctx, "content of a message shown", "account", who.account(), "key", who.identity.Key.ID,
-		"user", m.User, "id", m.ID, "owner", m.Account, "request_id", requestID(ctx))
+		"user", user, "id", id, "owner", owner, "request_id", requestID(ctx))
+}
+
+// changing returns the submitter for a change of a message. An operator without the scope
+// content changes what a message says only if its account sent it: the answer to a change
+// tells of the rest.
+func (s *server) changing(ctx context.Context, user, id string, patch message.Patch) (*submit.Submitter, error) {
+	who := callerOf(ctx)
+	if who.confined() || who.may(accounts.ScopeContent) || !patch.Edit.Says() {
+		return s.reaching(ctx), nil
+	}
+	statuses, err := s.submitter.Statuses(ctx, user, id)
+	if err == nil && statuses[0].Status != "" && !who.owns(statuses[0].Account) {
+		return nil, forbidden(accounts.ScopeContent)
+	}
+	return s.actingFor(who.account()), nil // the change reads it again, and fails as this did
 }

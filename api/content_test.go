@@ -24,7 +24,7 @@ func canaries() message.Content {
 }
 
 func canaryDraft(id, at string) string {
-	return `{"user":"alice","id":"` + id + `","send_at":"` + at + `","title":"canary-title","body":"canary-body","data":{"k":"canary-data"}}`
+	return `{"user":"alice","id":"` + id + `","send_at":"` + at + `","title":"canary-title","body":"canary-body","data":{"k":"canary-data"},"metadata":{"k":"canary-metadata"}}`
 }
 
 // looks returns the log's lines of operators who were shown contents, and requires that
@@ -74,7 +74,7 @@ func TestWhoSeesTheContentOfAMessage(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, r.with(by.other, request{method: http.MethodGet, target: aliceA}).status)
 	hidden := r.with(by.admin, request{method: http.MethodGet, target: aliceA})
 	require.Equal(t, message.StatusScheduled, into[message.Status](t, http.StatusOK, hidden).Status, "the rest is shown")
-	for _, member := range []string{"canary", `"title"`, `"body"`, `"data"`} {
+	for _, member := range []string{"canary", `"title"`, `"body"`, `"data"`, `"metadata"`} {
 		require.NotContains(t, string(hidden.body), member)
 	}
 	require.Empty(t, r.looks())
@@ -103,9 +103,10 @@ func TestWhoSeesTheContentOfAMessage(t *testing.T) {
 			status := into[message.Status](t, http.StatusOK, got)
 			require.Equal(t, want, status.Status)
 			require.Zero(t, status.Content, "it is erased")
+			require.Equal(t, key != by.admin, status.Metadata["k"] == "canary-metadata", "it stays")
 		}
 	}
-	require.Len(t, r.looks(), 1, "nothing was shown")
+	require.Len(t, r.looks(), 3)
 }
 
 // A dead letter keeps its content, for those who may see it.
@@ -124,15 +125,16 @@ func TestWhoSeesTheContentOfADeadLetter(t *testing.T) {
 	require.Equal(t, canaries(), r.content(by.own, aliceA))
 	require.Zero(t, r.content(by.admin, aliceA))
 	require.Zero(t, r.content(by.admin, aliceADead))
+	require.Empty(t, r.looks())
 	require.Zero(t, r.content(by.operator, aliceADead))
+	require.Len(t, r.looks(), 1, "its metadata is shown")
 	refused := r.with(by.admin, request{method: http.MethodGet, target: aliceADead + "?content=true"})
 	require.Equal(t, "the key has not the scope content, which this wants", r.problem(http.StatusForbidden, refused).Detail)
 	require.Contains(t, refused.header.Get("WWW-Authenticate"), `error="insufficient_scope", scope="content"`)
 	require.Equal(t, canaries(), r.content(by.admin, "/v1/users/alice/dead-letters/b?content=true"), "its own")
-	require.Empty(t, r.looks())
 	require.Equal(t, canaries(), r.content(by.operator, aliceA))
 	require.Equal(t, canaries(), r.content(by.operator, aliceADead+"?content=true"))
-	require.Len(t, r.looks(), 2)
+	require.Len(t, r.looks(), 3)
 }
 
 // Who needs no key sees everything. Nobody could be named in the log.

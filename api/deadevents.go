@@ -70,7 +70,7 @@ func (s *server) listDeadEventsRoute() route {
 		Operation: huma.Operation{
 			OperationID: "listDeadEvents", Method: http.MethodGet, Path: deadEventsPath, Tags: []string{"events"},
 			Summary:     "List the dead events of an account",
-			Description: "Those that its callback did not accept for too long, the oldest first.",
+			Description: "Those that its callback did not accept for too long, the oldest first. " + operatorsMetadata,
 			Parameters: []*huma.Param{
 				ofAccount("The account; by default the key's own. Another one needs the scope admin."),
 				countParameter("limit", "Dead events a page.", usualPage, events.MaxRead), cursorParameter(),
@@ -97,6 +97,10 @@ func (s *server) listDeadEvents(r *http.Request, q web.Query) (web.Answer, error
 	page, err := s.callbacks.DeadEvents(r.Context(), account, after, limit)
 	if err != nil {
 		return web.Answer{}, err
+	}
+	for i := range page.DeadEvents {
+		event := &page.DeadEvents[i].Event
+		event.Data = s.shownEvent(r.Context(), event.Data)
 	}
 	page.NextCursor = web.NameCursor(page.NextCursor)
 	return web.Done(page), nil

@@ -24,7 +24,7 @@ func (s *server) listDeadLettersRoute() route {
 		Operation: huma.Operation{
 			OperationID: "listDeadLetters", Method: http.MethodGet, Path: "/v1/dead-letters", Tags: []string{"dead letters"},
 			Summary:     "List dead letters",
-			Description: "Without their content, the oldest first.",
+			Description: "Without their title, body and data, the oldest first. " + operatorsMetadata,
 			Parameters: []*huma.Param{
 				{
 					Name: "user", In: "query", Description: "Only those to this user.",
@@ -60,6 +60,9 @@ func (s *server) listDeadLetters(r *http.Request, q web.Query) (web.Answer, erro
 		return web.Answer{}, err
 	}
 	page := message.DeadLetters{DeadLetters: letters}
+	for i, letter := range letters {
+		letters[i] = s.shown(r.Context(), letter)
+	}
 	if len(letters) == limit {
 		last := letters[limit-1]
 		page.NextCursor = web.Cursor{Milliseconds: last.EndedAt.UnixMilli(), ID: last.ID, User: last.User}.String()
@@ -102,11 +105,10 @@ func (s *server) showDeadLetter(r *http.Request, q web.Query) (web.Answer, error
 	switch {
 	case !content:
 		letter.Content = message.Content{}
-	case !callerOf(r.Context()).sees(letter):
+	case !callerOf(r.Context()).sees(letter.Account):
 		return web.Answer{}, forbidden(accounts.ScopeContent)
 	}
-	s.logLook(r.Context(), letter)
-	return web.Done(letter), nil
+	return web.Done(s.shown(r.Context(), letter)), nil
 }
 
 func (s *server) purgeDeadLetterRoute() route {

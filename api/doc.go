@@ -22,9 +22,9 @@
 // Each operation names the scope that a key needs; New refuses one that names none. The
 // documentation and Options.Probes need no key, Options.Metrics the scope read. A key
 // without the scope admin reaches only the messages of its account: those of others are
-// not found, and their ids are removed from answers (authorize.go). One with admin sees the
-// content of other accounts' messages only with the scope content, and each look is logged
-// (content.go). A key is looked up by its SHA-256, at most once a second. An address that sent too many wrong keys has to wait
+// not found, and their ids are removed from answers (authorize.go). One with admin sees title,
+// body, data and metadata of other accounts' messages only with the scope content, and each
+// look is logged (content.go). A key is looked up by its SHA-256, at most once a second. An address that sent too many wrong keys has to wait
 // (authenticate.go, failures.go). A page of another site can read and change nothing
 // here. Without a key a request may not name this server by a DNS name (host.go).
 //

@@ -52,7 +52,7 @@ func (s *server) followEventsRoute() route {
 				"names; any other key only those of its own. Events are written from two seconds after the first request on, and kept for " +
 				"a time that the operator sets, by default three days; asking again within it keeps them being written.\n\n" +
 				"Send the id of the last event in the header `Last-Event-ID`, as browsers do, or as `after`, which comes first, and the stream goes on behind it. Each event " +
-				"is delivered at least once, those of a message in the order of its changes.",
+				"is delivered at least once, those of a message in the order of its changes. " + operatorsMetadata,
 			Parameters: []*huma.Param{
 				ofAccount("The account; by default the key's own, and for a key with admin all. Another one needs the scope admin."),
 				{
@@ -152,6 +152,9 @@ func (s *server) answerEvents(w http.ResponseWriter, r *http.Request, f followin
 		return
 	}
 	page := message.Events{Events: callbacks.EventsOf(f.log, list), Gap: gap, Next: f.after}
+	for i := range page.Events {
+		page.Events[i].Data = s.shownEvent(ctx, page.Events[i].Data)
+	}
 	if len(list) > 0 {
 		page.Next = list[len(list)-1].ID
 	}
@@ -225,7 +228,9 @@ func (s *server) writeNext(ctx context.Context, out *eventWriter, log string, at
 		text.WriteString("event: gap\ndata: {\"after\":\"" + at.id + "\"}\n\n")
 	}
 	for _, e := range list {
-		data, err := json.Marshal(callbacks.EventOf(log, e))
+		event := callbacks.EventOf(log, e)
+		event.Data = s.shownEvent(ctx, event.Data)
+		data, err := json.Marshal(event)
 		if err != nil {
 			return false, fmt.Errorf("writing event %s: %w", e.ID, err)
 		}

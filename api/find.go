@@ -54,8 +54,7 @@ func (s *server) find(r *http.Request, q web.Query) (web.Answer, error) {
 			return web.Answer{}, err
 		}
 		if known { // it may be gone, or another account's, by now
-			s.logLook(r.Context(), status)
-			page.Messages = append(page.Messages, status)
+			page.Messages = append(page.Messages, s.shown(r.Context(), status))
 		}
 	}
 	if _, goesOn := q["cursor"]; len(page.Messages) == 0 && next == "" && !goesOn {
@@ -80,7 +79,7 @@ func (s *server) findAllRoute() route {
 				"Pages stay right while messages are submitted, moved, sent and cancelled: a message that is known from the first page " +
 				"to the last is listed once. A page looks at about 20,000 messages, so that it may be short, or empty though more follow: " +
 				"go on until there is no next_cursor. Give the same parameters with a cursor. " + ofWhatIndex +
-				" A campaign is listed all the same.",
+				" A campaign is listed all the same. " + operatorsMetadata,
 			Parameters: []*huma.Param{
 				text("campaign", "Only those of this campaign.", parameterSchema("campaign")),
 				categoryParameter("Only those of this category."),
@@ -109,7 +108,7 @@ func (s *server) findAll(r *http.Request, q web.Query) (web.Answer, error) {
 	}
 	page := message.Messages{Messages: []message.Listed{}, NextCursor: next}
 	for _, status := range statuses {
-		page.Messages = append(page.Messages, message.ListedOf(status))
+		page.Messages = append(page.Messages, message.ListedOf(s.shown(r.Context(), status)))
 	}
 	return web.Done(page), nil
 }

@@ -18,7 +18,7 @@ func (s *server) statusRoute() route {
 			OperationID: "getMessage", Method: http.MethodGet, Path: messagePattern, Tags: []string{"messages"},
 			Summary: "Get a message and its status",
 			Description: "The status is kept for a while after the message ended, by default 7 days. Title, body and data are shown " +
-				"until the message ends; a dead letter keeps them. " + operatorsContent,
+				"until the message ends; a dead letter keeps them, and metadata stays. " + operatorsContent,
 			Parameters: []*huma.Param{userParameter(), idParameter()},
 			Responses:  responses[message.Status](s, "What became of it.", http.StatusNotFound),
 		},
@@ -35,8 +35,7 @@ func (s *server) status(r *http.Request, _ web.Query) (web.Answer, error) {
 	if !known {
 		return web.Answer{}, &refusal{message.NoStatus(user, id)}
 	}
-	s.logLook(r.Context(), status)
-	return web.Done(status), nil
+	return web.Done(s.shown(r.Context(), status)), nil
 }
 
 func (s *server) moveRoute() route {
@@ -48,7 +47,8 @@ func (s *server) moveRoute() route {
 				"as it is, and null removes it, also single entries of data and metadata. With send_at the message moves. If the new " +
 				"time is not free, the message stays as it is; with on_conflict shift it gets the next free time after the new one. " +
 				"Without send_at it keeps its place, which costs no quota and is judged by no rule. A submit with its id that is the " +
-				"same as the first one is still answered as its repetition.",
+				"same as the first one is still answered as its repetition. A key with the scope admin changes title, body, data and " +
+				"metadata of other accounts' messages only with the scope content.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			RequestBody: jsonBody[message.MoveDraft](s),
 			Responses:   responses[message.Outcome](s, "Moved or changed.", bodyProblems(http.StatusNotFound, http.StatusConflict)...),
@@ -70,7 +70,12 @@ func (s *server) move(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	o, err := s.reaching(r.Context()).Change(r.Context(), r.PathValue("user"), r.PathValue("id"), patch)
+	user, id := r.PathValue("user"), r.PathValue("id")
+	submitter, err := s.changing(r.Context(), user, id, patch)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	o, err := submitter.Change(r.Context(), user, id, patch)
 	if err != nil {
 		return web.Answer{}, err
 	}

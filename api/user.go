@@ -28,7 +28,7 @@ func (s *server) listRoute() route {
 			Description: "By send time, with their statuses. The list has scheduled messages, late ones included, and sent messages as " +
 				"long as a rule can still count them. Cancelled, dropped and failed messages are listed at their planned " +
 				"send time as long as their records are kept. A key without the scope admin lists only the messages of its " +
-				"account.",
+				"account. " + operatorsMetadata,
 			Parameters: []*huma.Param{
 				userParameter(),
 				timeParameter("from", "First send time; by default the oldest that is kept."),
@@ -69,7 +69,7 @@ func (s *server) list(r *http.Request, q web.Query) (web.Answer, error) {
 		page.NextCursor = web.Cursor{Milliseconds: last.SendAt.UnixMilli(), ID: last.ID}.String()
 	}
 	for _, status := range statuses {
-		page.Messages = append(page.Messages, message.ListedOf(status))
+		page.Messages = append(page.Messages, message.ListedOf(s.shown(r.Context(), status)))
 	}
 	return web.Done(page), nil
 }

@@ -22,7 +22,7 @@ type Scope string
 // The scopes. With submit and read a key reaches only the account's own messages.
 // Admin is for operators: it includes submit and read, and reaches the messages of all
 // accounts, but shows the content of the own ones only. Content, which needs admin, shows
-// that of all.
+// that of all. Metadata is content here.
 const (
 	ScopeSubmit  Scope = "submit" // submit, check, move and cancel messages
 	ScopeRead    Scope = "read"   // see messages, usage and free times

@@ -23,6 +23,12 @@ func (e Edit) None() bool {
 		!e.ClearData && !e.ClearMetadata && e.ExpiresAt == nil
 }
 
+// Says reports whether the edit changes content or metadata.
+func (e Edit) Says() bool {
+	e.ExpiresAt = nil
+	return !e.None()
+}
+
 // Of returns the content and the metadata of a message after the edit. The error is as that
 // of Message.Validate.
 func (e Edit) Of(c Content, metadata map[string]string) (Content, map[string]string, error) {

@@ -88,15 +88,24 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// Conceal removes the contents of messages that the caller may not see, and returns how
-// many contents are left.
-func (d *Document) Conceal(sees func(message.Status) bool) (shown int) {
+// Conceal removes contents and metadata of messages of the accounts that the caller does not
+// see into. It returns of how many messages and events some are left.
+func (d *Document) Conceal(sees func(account string) bool) (shown int) {
 	for i := range d.Messages {
 		m := &d.Messages[i]
 		switch {
-		case !sees(m.Status):
-			m.Title, m.Body, m.Data, m.Content = "", "", nil, message.Content{}
-		case m.Title != "" || m.Body != "" || len(m.Data) > 0:
+		case !sees(m.Account):
+			m.Title, m.Body, m.Data, m.Content, m.Metadata = "", "", nil, message.Content{}, nil
+		case m.Title != "" || m.Body != "" || len(m.Data)+len(m.Metadata) > 0:
+			shown++
+		}
+	}
+	for i := range d.Events {
+		e := &d.Events[i]
+		switch {
+		case !sees(e.Account):
+			e.Metadata = nil
+		case len(e.Metadata) > 0:
 			shown++
 		}
 	}
