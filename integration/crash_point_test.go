@@ -37,6 +37,7 @@ const (
 	callDial     = "dial"
 	callNotify   = "notify"
 	callAnnounce = "announce"
+	callPost     = "post"
 	callClaim    = "message/claim"
 	callSettle   = "message/settle"
 	// The same for notices.

@@ -38,6 +38,7 @@ type crashConfig struct {
 	Journal  string      `json:"journal"`
 	Plan     string      `json:"plan,omitempty"` // for a submitter: the file of the plan
 	Batch    bool        `json:"batch,omitempty"`
+	Campaign string      `json:"campaign,omitempty"` // for a program that moves it
 	Receiver string      `json:"receiver,omitempty"` // for a worker: the provider's URL
 	Mails    string      `json:"mails,omitempty"`    // for a worker: the mail server's URL
 	Skip     bool        `json:"skip,omitempty"`
@@ -127,7 +128,11 @@ func TestCrashProcess(t *testing.T) {
 	client.AddHook(hook)
 	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
 	defer stop()
-	if config.Plan == "" {
+	switch {
+	case config.Campaign != "":
+		crashMover(ctx, t, config, client, journal)
+		return
+	case config.Plan == "":
 		crashWorker(ctx, t, config, client, hook)
 		return
 	}
@@ -165,6 +170,8 @@ func crashWorker(ctx context.Context, t *testing.T, config crashConfig, client *
 	worker, err := tasks.NewWorker(taskstest.Open(t, client, crashBackend(config.Prefix)), tasks.WorkerOptions{
 		Notifier:        crashNotifier{hook, channel},
 		Announcer:       crashAnnouncer{hook, mails},
+		Callbacks:       newCrashPoster(t, hook),
+		EventsRate:      100,
 		PushTimeout:     crashPushTimeout,
 		SettleMargin:    crashSettleMargin,
 		ShutdownTimeout: 2 * time.Second,

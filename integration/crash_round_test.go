@@ -33,6 +33,7 @@ type crashRound struct {
 	folder   string
 	receiver *notifiertest.Receiver
 	mails    *notifiertest.MailServer
+	callback *callbackReceiver
 	history  crashHistory // so far: policy, plans and how to judge it
 	ids      map[string][]string
 	perDay   int64     // messages a day of the account
@@ -64,6 +65,7 @@ func newCrashRound(
 	r.openMailServer()
 	r.openAccount()
 	r.listen()
+	r.openCallback()
 	return r
 }
 
@@ -117,7 +119,7 @@ func (r *crashRound) look() int {
 	}
 	r.require(faults)
 	subjects := append(crashContacts(), crashAccount, r.history.policy.Name)
-	return pending + r.ungathered() + r.store.held(r.T) + r.store.waiting(r.T, subjects...)
+	return pending + r.ungathered() + r.unposted() + r.store.held(r.T) + r.store.waiting(r.T, subjects...)
 }
 
 // judge compares what happened with what the submitters were told.
@@ -128,6 +130,7 @@ func (r *crashRound) judge() {
 	r.history.requests = r.receiver.Requests()
 	r.require(append(r.history.faults(r.T), r.noticeFaults()...))
 	r.require(r.eventFaults())
+	r.require(r.callbackFaults())
 	r.store.requireCharges(r.T, r.history.users)
 	r.store.remove(r.T, r.base.Prefix+":*")
 	r.store.remove(r.T, "asynq:{"+queue.Name(r.base.Prefix)+"}:*")
