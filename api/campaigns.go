@@ -43,8 +43,9 @@ func campaignOf(r *http.Request, q web.Query) (campaign.Campaign, error) {
 	return campaign.Campaign{Account: account, Name: name}, err
 }
 
-// countTakes documents how long a count takes.
-const countTakes = "Counting takes longer the more messages there are. If it takes longer than a request may, the answer is unavailable"
+// countGoesOn documents how to count many messages.
+const countGoesOn = "If there are so many messages that counting takes long, the answer has those that were counted so far, and `more`: " +
+	"GET with it goes on, until an answer has none."
 
 func (s *server) countCampaignRoute() route {
 	return route{
@@ -52,9 +53,12 @@ func (s *server) countCampaignRoute() route {
 			OperationID: "countCampaign", Method: http.MethodGet, Path: campaignPath, Tags: []string{"campaigns"},
 			Summary: "Count the messages of a campaign",
 			Description: "By their statuses, as long as their records are kept; an unknown campaign has none. GET /v1/messages?campaign= lists them. " +
-				countTakes + ". Two are counted at a time; others are answered with 429.",
-			Parameters: campaignParameters(),
-			Responses:  responses[message.CampaignStatus](s, "How many there are."),
+				countGoesOn + " Two are counted at a time; others are answered with 429.",
+			Parameters: append(campaignParameters(), &huma.Param{
+				Name: "more", In: "query", Description: "Goes on with a count: the value of more in the answer before, as it is.",
+				Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1)},
+			}),
+			Responses: responses[message.CampaignStatus](s, "How many there are."),
 		},
 		scope: accounts.ScopeRead, do: s.countCampaign,
 	}
@@ -65,12 +69,20 @@ func (s *server) countCampaign(r *http.Request, q web.Query) (web.Answer, error)
 	if err != nil {
 		return web.Answer{}, err
 	}
+	counting := s.counting()
+	var given bool
+	if counting.More, given = q["more"]; given && counting.More == "" { // it would begin anew
+		return web.Answer{}, fault.Wrong("more", "the query parameter more has no value: give it one, or leave it out")
+	}
 	if err := s.campaignCounts.take(); err != nil {
 		return web.Answer{}, err
 	}
 	defer s.campaignCounts.leave()
-	return done(s.campaigns.Count(r.Context(), of))
+	return done(s.campaigns.Count(r.Context(), of, counting))
 }
+
+// counting bounds how long one answer counts.
+func (s *server) counting() campaign.Counting { return campaign.Counting{Within: s.limits.Count} }
 
 func (s *server) pauseCampaignRoute() route {
 	return route{
@@ -78,8 +90,8 @@ func (s *server) pauseCampaignRoute() route {
 			OperationID: "pauseCampaign", Method: http.MethodPost, Path: campaignPath + "/pause", Tags: []string{"campaigns"},
 			Summary: "Pause a campaign",
 			Description: "Its messages keep their places, which count for others, and are not delivered. Within 4 seconds every worker follows; " +
-				"what is being sent is sent. A message that expires meanwhile is dropped. Pausing twice is no error. " + countTakes +
-				", and the campaign is paused all the same. At most 200 campaigns are paused at a time.",
+				"what is being sent is sent. A message that expires meanwhile is dropped. Pausing twice is no error. At most 200 campaigns " +
+				"are paused at a time. Then the messages are counted. " + countGoesOn,
 			Parameters: campaignParameters(),
 			Responses:  responses[message.CampaignStatus](s, "Paused: how many messages it has."),
 		},
@@ -88,7 +100,7 @@ func (s *server) pauseCampaignRoute() route {
 			if err != nil {
 				return web.Answer{}, err
 			}
-			return done(s.campaigns.Pause(r.Context(), of))
+			return done(s.campaigns.Pause(r.Context(), of, s.counting()))
 		},
 	}
 }

@@ -9,9 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/find"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -125,4 +129,27 @@ func TestCampaigns(t *testing.T) {
 	require.Equal(t, message.CampaignCancelled, summary.Outcome)
 	require.Equal(t, 2, summary.Done)
 	require.Equal(t, map[string]int{"cancelled": 2}, count(own, "").Statuses)
+}
+
+// A campaign of very many messages is counted in several answers. Each has what was counted so
+// far.
+func TestACountOfManyMessages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *api.Options) { o.Limits.Count = 1 })
+	const many = find.MaxPage + 7
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	story.StoreCampaign(t, r.client, keys, "spring", many, now().Add(time.Hour))
+	first := into[message.CampaignStatus](t, http.StatusOK, r.post(springPath+"/pause", ""))
+	require.Equal(t, find.MaxPage, first.Messages)
+	require.False(t, first.PausedSince.IsZero())
+	require.Equal(t, first, into[message.CampaignStatus](t, http.StatusOK, r.get(springPath)))
+	last := into[message.CampaignStatus](t, http.StatusOK, r.get(springPath+"?more="+first.More))
+	require.Equal(t, many, last.Messages)
+	require.Equal(t, map[string]int{message.StatusScheduled: many}, last.Statuses)
+	require.Empty(t, last.More)
+	for _, query := range []string{"?more=", "?more=x", "?more=e30"} {
+		require.Equal(t, "more", r.problem(http.StatusUnprocessableEntity, r.get(springPath+query)).Field)
+	}
+	require.Equal(t, "more", r.problem(http.StatusUnprocessableEntity, r.get("/v1/campaigns/fall?more="+first.More)).Field)
 }

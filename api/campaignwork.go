@@ -19,7 +19,7 @@ func newCampaignTurns() turns {
 }
 
 // aboutCampaignWork describes the lines of work on a campaign.
-const aboutCampaignWork = "A `progress` line comes once the messages are counted, and then at most every second. Each message that is refused is a line. " +
+const aboutCampaignWork = "A `progress` line comes at once, and then at most every second; while the messages are counted first, `messages` grows. Each message that is refused is a line. " +
 	"The summary is the last line. If the request stops early, the summary covers what was done, and the last line is a problem's outcome. " +
 	"The request ends with the connection. Two work on campaigns at a time; others are answered with 429."
 

@@ -95,7 +95,7 @@ func operations() []operation {
 		{http.MethodGet, "/v1/users/{user}/messages", "/v1/users/alice/messages", "", []string{"from", "to", "limit", "cursor"}},
 		{http.MethodGet, "/v1/users/{user}/usage", "/v1/users/alice/usage", "", []string{"at", "from", "to", "category"}},
 		{http.MethodGet, "/v1/users/{user}/next-free", "/v1/users/alice/next-free", "", []string{"from", "count", "category"}},
-		{http.MethodGet, campaignPath, springPath, "", []string{"account"}},
+		{http.MethodGet, campaignPath, springPath, "", []string{"account", "more"}},
 		{http.MethodPost, campaignPath + "/pause", springPath + "/pause", "", []string{"account"}},
 		{http.MethodPost, campaignPath + "/resume", springPath + "/resume", "", []string{"account"}},
 		{http.MethodPost, campaignPath + "/cancel", springPath + "/cancel", "", []string{"account"}},

@@ -6,11 +6,13 @@ func campaignDescriptions() map[string]string {
 		"CampaignStatus.campaign":     "The campaign's name.",
 		"CampaignStatus.account":      "The account whose campaign it is; absent without accounts.",
 		"CampaignStatus.paused_since": "Since when it is paused; absent if it is not.",
-		"CampaignStatus.messages":     "How many messages it has.",
+		"CampaignStatus.messages":     "How many messages it has, or with more, how many were counted so far.",
 		"CampaignStatus.statuses":     "How many of them have each status; a status that none has is absent.",
 
+		"CampaignStatus.more": "Set if only these messages were counted so far. GET with it as the parameter more goes on, and answers with these too.",
+
 		"CampaignProgress.messages_done": "How many messages were looked at, those of an earlier request included.",
-		"CampaignProgress.messages":      "How many messages the campaign has.",
+		"CampaignProgress.messages":      "How many messages the campaign has; before the first is done, how many were counted so far.",
 
 		"CampaignSummary.campaign":   "The campaign's name.",
 		"CampaignSummary.account":    "The account whose campaign it is; absent without accounts.",

@@ -30,6 +30,9 @@ type Limits struct {
 	// how many of one account.
 	Followers, FollowersPerAccount int
 	Idle                           time.Duration // how long a batch may take to send its next line; zero means Timeout
+	// Count is how long one answer counts the messages of a campaign. Zero means a third of
+	// Timeout.
+	Count time.Duration
 }
 
 // The default limits.
@@ -55,6 +58,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"followers", int64(l.Followers)},
 		{"followers_per_account", int64(l.FollowersPerAccount)},
 		{"idle", int64(l.Idle)},
+		{"count", int64(l.Count)},
 		{"timeout", int64(l.Timeout)},
 	} {
 		if limit.value < 0 {
@@ -83,6 +87,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	if l.Idle == 0 {
 		l.Idle = l.Timeout
 	}
+	l.Count = cmp.Or(l.Count, l.Timeout/3)
 	return l, nil
 }
 

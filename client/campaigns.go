@@ -32,15 +32,25 @@ type CampaignEvent struct {
 	Summary  *CampaignSummary // the last event, but for an error
 }
 
-// Campaign counts the messages of a campaign. Messages lists them.
+// Campaign counts the messages of a campaign. If there are very many, it asks as often as
+// that takes. Messages lists them.
 func (c *Client) Campaign(ctx context.Context, of CampaignName) (CampaignStatus, error) {
-	return c.campaignStatus(ctx, call{doing: "counting a campaign", method: http.MethodGet}, of)
+	const doing = "counting a campaign"
+	status, err := c.campaignStatus(ctx, call{doing: doing, method: http.MethodGet}, of, "")
+	for more := status.More; err == nil && more != ""; more = status.More {
+		status, err = c.campaignStatus(ctx, call{doing: doing, method: http.MethodGet}, of, more)
+		if err == nil && status.More == more {
+			return status, fmt.Errorf("%s: %w", doing, &ResponseError{Detail: "the count goes round: an answer goes on where the one before did"})
+		}
+	}
+	return status, err
 }
 
-// PauseCampaign pauses a campaign, and counts its messages. Within 4 seconds every worker
-// follows; what is being sent is sent. Pausing twice is no error.
+// PauseCampaign pauses a campaign, and counts its messages; if CampaignStatus.More is set, there
+// are more than those, and Campaign counts them all. Within 4 seconds every worker follows; what
+// is being sent is sent. Pausing twice is no error.
 func (c *Client) PauseCampaign(ctx context.Context, of CampaignName) (CampaignStatus, error) {
-	return c.campaignStatus(ctx, call{doing: "pausing a campaign", method: http.MethodPost}, of, "pause")
+	return c.campaignStatus(ctx, call{doing: "pausing a campaign", method: http.MethodPost}, of, "", "pause")
 }
 
 // ResumeCampaign resumes a paused campaign, and yields how far it is. Messages whose time has
@@ -77,12 +87,15 @@ func (c *Client) PreviewCampaignMove(ctx context.Context, of CampaignName, by ti
 	return c.campaignWork(ctx, what, of, message.CampaignMoveDraft{By: by.String(), Preview: true}, "move")
 }
 
-// campaignStatus makes a call whose answer is a count.
-func (c *Client) campaignStatus(ctx context.Context, what call, of CampaignName, below ...string) (CampaignStatus, error) {
+// campaignStatus makes a call whose answer is a count, which goes on with more; "" begins one.
+func (c *Client) campaignStatus(ctx context.Context, what call, of CampaignName, more string, below ...string) (CampaignStatus, error) {
 	var status CampaignStatus
 	what, err := what.ofCampaign(of, nil, below...)
 	if err != nil {
 		return status, err
+	}
+	if more != "" {
+		what.query.Set("more", more)
 	}
 	err = c.do(ctx, what, &status)
 	return status, err

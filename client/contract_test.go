@@ -168,6 +168,18 @@ func (e *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Query().Has("cursor") {
 		body = "{}"
 	}
+	if r.URL.Query().Has("more") { // the end of a count
+		members := make(map[string]any)
+		if err := json.Unmarshal([]byte(e.body), &members); err != nil {
+			return nil, err
+		}
+		delete(members, "more")
+		last, err := json.Marshal(members)
+		if err != nil {
+			return nil, err
+		}
+		body = string(last)
+	}
 	return &http.Response{
 		StatusCode: e.status, Header: http.Header{"Content-Type": {e.mediaType}}, Body: io.NopCloser(strings.NewReader(body)), Request: r,
 	}, nil

@@ -12,7 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/find"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	stories "github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -135,7 +138,7 @@ func TestCountAndCancelACampaign(t *testing.T) {
 			inCampaign("fall", s.message("c", 12*time.Minute)))
 		s.cancelled("b")
 		of := campaign.Campaign{Name: "spring"}
-		status, err := s.campaigns().Pause(s.Context(), of)
+		status, err := s.campaigns().Pause(s.Context(), of, campaign.Counting{})
 		require.NoError(s, err)
 		require.Equal(s, message.CampaignStatus{
 			Campaign: "spring", PausedSince: message.Time{Time: s.at(0)}, Messages: 2,
@@ -150,12 +153,51 @@ func TestCountAndCancelACampaign(t *testing.T) {
 		}
 		require.Equal(s, message.StatusScheduled, s.status("c").Status)
 
-		_, err = s.campaigns().Count(s.Context(), campaign.Campaign{Name: "a b"})
+		_, err = s.campaigns().Count(s.Context(), campaign.Campaign{Name: "a b"}, campaign.Counting{})
 		var wrong *fault.InvalidError
 		require.ErrorAs(s, err, &wrong)
 		require.Equal(s, "campaign", wrong.Field)
 		_, err = s.campaigns().Move(s.Context(), s.Submitter, of, 0, campaign.Watcher{})
 		require.ErrorAs(s, err, &wrong)
 		require.Equal(s, "by", wrong.Field)
+	})
+}
+
+// A count that stops early goes on, and counts each message once.
+func TestACountGoesOn(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		const many = find.MaxPage + 7
+		keys, err := keyspace.NewKeys("")
+		require.NoError(s, err)
+		stories.StoreCampaign(s, s.client, keys, "spring", many, s.at(time.Hour))
+		of := campaign.Campaign{Name: "spring"}
+		var counted []int
+		whole, err := s.campaigns().Count(s.Context(), of, campaign.Counting{Progress: func(n int) { counted = append(counted, n) }})
+		require.NoError(s, err)
+		require.Equal(s, message.CampaignStatus{
+			Campaign: "spring", Messages: many, Statuses: map[string]int{message.StatusScheduled: many},
+		}, whole)
+		require.Equal(s, []int{find.MaxPage, many}, counted)
+
+		first, err := s.campaigns().Pause(s.Context(), of, campaign.Counting{Within: -1})
+		require.NoError(s, err)
+		require.Equal(s, map[string]int{message.StatusScheduled: find.MaxPage}, first.Statuses)
+		last, err := s.campaigns().Count(s.Context(), of, campaign.Counting{Within: -1, More: first.More})
+		require.NoError(s, err)
+		require.Equal(s, first.PausedSince, last.PausedSince)
+		last.PausedSince = message.Time{}
+		require.Equal(s, whole, last)
+
+		for _, more := range []string{"x", "e30", first.More + "x", first.More[:20]} {
+			_, err = s.campaigns().Count(s.Context(), of, campaign.Counting{More: more})
+			var wrong *fault.InvalidError
+			require.ErrorAs(s, err, &wrong, more)
+			require.Equal(s, "more", wrong.Field)
+		}
+		_, err = s.campaigns().Count(s.Context(), campaign.Campaign{Name: "fall"}, campaign.Counting{More: first.More})
+		var wrong *fault.InvalidError
+		require.ErrorAs(s, err, &wrong)
+		require.Equal(s, "more", wrong.Field, "of another campaign")
 	})
 }

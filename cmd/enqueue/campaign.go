@@ -59,7 +59,9 @@ func (p *program) campaignCount(ctx context.Context) *cobra.Command {
 		Args:    cli.Argument("CAMPAIGN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withCampaign(ctx, cmd, args[0], func(_ *session, c *campaign.Campaigns, of campaign.Campaign) error {
-				status, err := c.Count(ctx, of)
+				counting, end := p.counting()
+				status, err := c.Count(ctx, of, counting)
+				end()
 				if err != nil {
 					return fmt.Errorf("counting the messages of a campaign: %w", err)
 				}
@@ -67,6 +69,15 @@ func (p *program) campaignCount(ctx context.Context) *cobra.Command {
 			})
 		},
 	}
+}
+
+// counting counts to the end, and shows how far that is, until end is called.
+func (p *program) counting() (how campaign.Counting, end func()) {
+	bar, seen := cli.StartCount(p.stderr, "messages counted"), 0
+	return campaign.Counting{Progress: func(counted int) {
+		bar.Add(counted - seen)
+		seen = counted
+	}}, bar.End
 }
 
 // printCampaign prints how many messages a campaign has.
@@ -132,7 +143,9 @@ A message that expires meanwhile is dropped.`,
 		Args:    cli.Argument("CAMPAIGN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withCampaign(ctx, cmd, args[0], func(_ *session, c *campaign.Campaigns, of campaign.Campaign) error {
-				status, err := c.Pause(ctx, of)
+				counting, end := p.counting()
+				status, err := c.Pause(ctx, of, counting)
+				end()
 				if err != nil {
 					return fmt.Errorf("pausing a campaign: %w", err)
 				}
@@ -235,6 +248,7 @@ func (p *program) campaignWork(
 				if bar == nil {
 					bar = cli.ContinueProgress(p.stderr, "messages", done, total)
 				} else {
+					bar.SetTotal(total)
 					bar.Add(done - seen)
 				}
 				seen = done

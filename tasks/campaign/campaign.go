@@ -49,7 +49,8 @@ type Watcher struct {
 	// Refused is called for each message that keeps its place. Its error ends the run.
 	Refused func(message.Outcome) error
 	// Progress is called with how many messages were looked at, those of an earlier run
-	// included: first, and after each page.
+	// included: after each page of messages that are counted first, while total grows, and
+	// after each page that is worked on.
 	Progress func(done, total int)
 }
 
@@ -75,21 +76,28 @@ const longestRest = time.Second
 // each calls do with the messages of a campaign, page by page, and rests after each page for
 // as long as it took.
 func (c *Campaigns) each(ctx context.Context, of Campaign, size int, do func(found []messages.Standing) error) error {
-	filter, cursor := find.Filter{Account: of.Account, Campaign: of.Name}, ""
+	_, err := c.pages(ctx, of, "", size, func(found []messages.Standing) (bool, error) { return true, do(found) })
+	return err
+}
+
+// pages is each from a cursor of the index on. It ends when do returns false, and returns the
+// cursor of the next page, "" at the end.
+func (c *Campaigns) pages(
+	ctx context.Context, of Campaign, cursor string, size int, do func(found []messages.Standing) (goOn bool, err error),
+) (next string, err error) {
+	filter := find.Filter{Account: of.Account, Campaign: of.Name}
 	for {
 		began := c.clock.Local()
 		page, err := c.index.Page(ctx, filter, cursor, size)
 		if err != nil {
-			return err
+			return "", err
 		}
-		if err := do(ofAccount(page.Messages, of)); err != nil {
-			return err
-		}
-		if cursor = page.Next; cursor == "" {
-			return nil
+		goOn, err := do(ofAccount(page.Messages, of))
+		if cursor = page.Next; err != nil || cursor == "" || !goOn {
+			return cursor, err
 		}
 		if !storeclock.Sleep(ctx, nil, min(c.clock.Local().Sub(began), longestRest)) {
-			return fmt.Errorf("resting: %w", ctx.Err())
+			return "", fmt.Errorf("resting: %w", ctx.Err())
 		}
 	}
 }
@@ -103,24 +111,6 @@ func ofAccount(found []messages.Standing, of Campaign) []messages.Standing {
 		}
 	}
 	return own
-}
-
-// Count counts the messages of a campaign by their statuses.
-func (c *Campaigns) Count(ctx context.Context, of Campaign) (message.CampaignStatus, error) {
-	status := message.CampaignStatus{Campaign: of.Name, Account: of.Account, Statuses: map[string]int{}}
-	since, err := c.pauses.Since(ctx, of)
-	if err != nil {
-		return status, err
-	}
-	status.PausedSince = message.Time{Time: since}
-	err = c.each(ctx, of, find.MaxPage, func(found []messages.Standing) error {
-		for _, s := range found {
-			status.Messages++
-			status.Statuses[submit.StatusOf(s).Status]++
-		}
-		return nil
-	})
-	return status, err
 }
 
 // List calls do with the status of each message of a campaign, in no order that means
@@ -138,11 +128,11 @@ func (c *Campaigns) List(ctx context.Context, of Campaign, do func(message.Statu
 
 // Pause pauses a campaign, and counts its messages. It takes effect within campaigns.Lag.
 // Messages that are being sent are not stopped.
-func (c *Campaigns) Pause(ctx context.Context, of Campaign) (message.CampaignStatus, error) {
+func (c *Campaigns) Pause(ctx context.Context, of Campaign, how Counting) (message.CampaignStatus, error) {
 	if _, err := c.pauses.Pause(ctx, of, time.Time{}); err != nil {
 		return message.CampaignStatus{}, err
 	}
-	return c.Count(ctx, of)
+	return c.Count(ctx, of, how)
 }
 
 // Resume ends the pause of a campaign, and lets its messages that wait be sent, as late ones

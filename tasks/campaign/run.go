@@ -27,16 +27,16 @@ func (c *Campaigns) newRun(outcome string, of Campaign, w Watcher) *run {
 	}}
 }
 
-// count counts the messages, for the progress. It also finds a campaign that can't exist.
+// count counts the messages, and tells how many there are so far. It also finds a campaign that can't exist.
 func (r *run) count(ctx context.Context) error {
 	if _, err := r.pauses.Since(ctx, r.of); err != nil {
 		return err
 	}
 	err := r.each(ctx, r.of, find.MaxPage, func(found []messages.Standing) error {
 		r.total += len(found)
+		r.watcher.progress(r.summary.Messages, r.total)
 		return nil
 	})
-	r.watcher.progress(r.summary.Messages, r.total)
 	return err
 }
 

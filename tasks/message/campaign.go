@@ -9,6 +9,9 @@ type CampaignStatus struct {
 	PausedSince Time           `json:"paused_since,omitzero"`
 	Messages    int            `json:"messages"`
 	Statuses    map[string]int `json:"statuses"` // by Status.Status
+	// More is set if these are only the messages that were counted so far: a count with it goes
+	// on, and has these too.
+	More string `json:"more,omitempty"`
 }
 
 // CampaignProgressing is the Outcome of a CampaignProgress.

@@ -36,6 +36,20 @@ func ContinueProgress(w io.Writer, what string, done, total int) *Progress {
 	return newProgress(w, what, done, total)
 }
 
+// StartCount shows "DONE WHAT", for work of which nobody knows how much it is.
+func StartCount(w io.Writer, what string) *Progress {
+	if !IsTerminal(w) {
+		return &Progress{out: w}
+	}
+	return newCount(w, what)
+}
+
+func newCount(w io.Writer, what string, options ...mpb.ContainerOption) *Progress {
+	bars := mpb.New(append(options, mpb.WithOutput(w))...)
+	bar := bars.New(0, mpb.SpinnerStyle(), mpb.AppendDecorators(decor.CurrentNoUnit("%d "+what)))
+	return &Progress{out: bars, bars: bars, bar: bar}
+}
+
 func newProgress(w io.Writer, what string, done, total int, options ...mpb.ContainerOption) *Progress {
 	bars := mpb.New(append(options, mpb.WithOutput(w))...)
 	bar := bars.AddBar(int64(total),
@@ -62,6 +76,13 @@ func timeLeft(before int64) decor.Decorator {
 func (s *Progress) Add(n int) {
 	if s.bar != nil {
 		s.bar.IncrBy(n)
+	}
+}
+
+// SetTotal changes how much there is to do.
+func (s *Progress) SetTotal(total int) {
+	if s.bar != nil {
+		s.bar.SetTotal(int64(total), false)
 	}
 }
 

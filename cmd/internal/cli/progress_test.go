@@ -47,3 +47,21 @@ func TestProgress(t *testing.T) {
 	bar.End()
 	require.Equal(t, "refused: it\n", file.String())
 }
+
+// Of work of which nobody knows how much it is, what is done is shown, on a terminal only.
+func TestStartCount(t *testing.T) {
+	t.Parallel()
+	var terminal output.Buffer
+	bar := newCount(&terminal, "messages counted", mpb.WithAutoRefresh())
+	bar.Add(1000)
+	bar.Add(7)
+	require.Eventually(t, func() bool { return strings.Contains(terminal.String(), "1007 messages counted") }, 10*time.Second, time.Millisecond)
+	bar.End()
+
+	var file strings.Builder
+	bar = StartCount(&file, "messages counted")
+	bar.Add(5)
+	bar.SetTotal(7)
+	bar.End()
+	require.Empty(t, file.String())
+}
