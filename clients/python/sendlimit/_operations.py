@@ -272,21 +272,23 @@ class Operations(Caller):
         campaign: str,
         *,
         account: str | None = None,
+        more: str | None = None,
         cancel: Cancel | None = None,
     ) -> api.CampaignStatus:
         """Count the messages of a campaign.
 
         By their statuses, as long as their records are kept; an unknown campaign has none.
-        GET /v1/messages?campaign= lists them. Counting takes longer the more messages there
-        are. If it takes longer than a request may, the answer is unavailable. Two are
-        counted at a time; others are answered with 429.
+        GET /v1/messages?campaign= lists them. If there are so many messages that counting
+        takes long, the answer has those that were counted so far, and `more`: GET with it
+        goes on, until an answer has none. Two are counted at a time; others are answered
+        with 429.
 
         Requires the scope read.
         """
         request = Request(
             "GET",
             f"/v1/campaigns/{segment('campaign', campaign)}",
-            query={"account": account},
+            query={"account": account, "more": more},
         )
         answer: api.CampaignStatus = self._value(request, cancel)
         return answer
@@ -302,11 +304,11 @@ class Operations(Caller):
 
         All that are not sent yet, which erases their contents. The same request goes on
         after one that stopped early. The summary is `campaign_cancelled`. A `progress` line
-        comes once the messages are counted, and then at most every second. Each message that
-        is refused is a line. The summary is the last line. If the request stops early, the
-        summary covers what was done, and the last line is a problem's outcome. The request
-        ends with the connection. Two work on campaigns at a time; others are answered with
-        429.
+        comes at once, and then at most every second; while the messages are counted first,
+        `messages` grows. Each message that is refused is a line. The summary is the last
+        line. If the request stops early, the summary covers what was done, and the last line
+        is a problem's outcome. The request ends with the connection. Two work on campaigns
+        at a time; others are answered with 429.
 
         Requires the scope submit.
         """
@@ -332,11 +334,12 @@ class Operations(Caller):
         were moved. After a request that stopped early, the same request goes on, and moves
         no message twice. After one that ended, it moves the campaign again. While another
         request moves the campaign the answer is campaign_running. The summary is
-        `campaign_moved` or `campaign_previewed`. A `progress` line comes once the messages
-        are counted, and then at most every second. Each message that is refused is a line.
-        The summary is the last line. If the request stops early, the summary covers what was
-        done, and the last line is a problem's outcome. The request ends with the connection.
-        Two work on campaigns at a time; others are answered with 429.
+        `campaign_moved` or `campaign_previewed`. A `progress` line comes at once, and then
+        at most every second; while the messages are counted first, `messages` grows. Each
+        message that is refused is a line. The summary is the last line. If the request stops
+        early, the summary covers what was done, and the last line is a problem's outcome.
+        The request ends with the connection. Two work on campaigns at a time; others are
+        answered with 429.
 
         Requires the scope submit.
         """
@@ -360,9 +363,10 @@ class Operations(Caller):
 
         Its messages keep their places, which count for others, and are not delivered. Within
         4 seconds every worker follows; what is being sent is sent. A message that expires
-        meanwhile is dropped. Pausing twice is no error. Counting takes longer the more
-        messages there are. If it takes longer than a request may, the answer is unavailable,
-        and the campaign is paused all the same. At most 200 campaigns are paused at a time.
+        meanwhile is dropped. Pausing twice is no error. At most 200 campaigns are paused at
+        a time. Then the messages are counted. If there are so many messages that counting
+        takes long, the answer has those that were counted so far, and `more`: GET with it
+        goes on, until an answer has none.
 
         Requires the scope submit.
         """
@@ -386,11 +390,11 @@ class Operations(Caller):
         Messages whose time has passed are judged as late ones: each gets the next free time
         under the rules. It takes 4 seconds, until every worker knows. Of a request that
         stopped early, each message is looked at within an hour. The summary is
-        `campaign_resumed`. A `progress` line comes once the messages are counted, and then
-        at most every second. Each message that is refused is a line. The summary is the last
-        line. If the request stops early, the summary covers what was done, and the last line
-        is a problem's outcome. The request ends with the connection. Two work on campaigns
-        at a time; others are answered with 429.
+        `campaign_resumed`. A `progress` line comes at once, and then at most every second;
+        while the messages are counted first, `messages` grows. Each message that is refused
+        is a line. The summary is the last line. If the request stops early, the summary
+        covers what was done, and the last line is a problem's outcome. The request ends with
+        the connection. Two work on campaigns at a time; others are answered with 429.
 
         Requires the scope submit.
         """
@@ -529,7 +533,9 @@ class Operations(Caller):
     ) -> Pages[api.DeadEvents, api.DeadEvent]:
         """List the dead events of an account.
 
-        Those that its callback did not accept for too long, the oldest first.
+        Those that its callback did not accept for too long, the oldest first. A key with the
+        scope admin sees the metadata of other accounts' messages only with the scope
+        content. Each such look is logged.
 
         Requires the scope read.
         """
@@ -597,7 +603,9 @@ class Operations(Caller):
     ) -> Pages[api.DeadLetters, api.Status]:
         """List dead letters.
 
-        Without their content, the oldest first.
+        Without their title, body and data, the oldest first. A key with the scope admin sees
+        the metadata of other accounts' messages only with the scope content. Each such look
+        is logged.
 
         Requires the scope admin.
         """
@@ -714,7 +722,8 @@ class Operations(Caller):
         it may be short, or empty though more follow: go on until there is no next_cursor.
         Give the same parameters with a cursor. With the setting index: false the answer is
         index_off. Messages that were accepted while it was false are not found. A campaign
-        is listed all the same.
+        is listed all the same. A key with the scope admin sees the metadata of other
+        accounts' messages only with the scope content. Each such look is logged.
 
         Requires the scope read.
         """
@@ -786,10 +795,10 @@ class Operations(Caller):
 
         Ids are unique for each user: if several users have the id, all are listed, in no
         particular order. A key without the scope admin finds only the messages of its
-        account. A key with the scope admin sees title, body and data of other accounts'
-        messages only with the scope content. Each such look is logged. With the setting
-        index: false the answer is index_off. Messages that were accepted while it was false
-        are not found.
+        account. A key with the scope admin sees title, body, data and metadata of other
+        accounts' messages only with the scope content. Each such look is logged. With the
+        setting index: false the answer is index_off. Messages that were accepted while it
+        was false are not found.
 
         Requires the scope read.
         """
@@ -1251,8 +1260,8 @@ class Operations(Caller):
     ) -> api.Status:
         """Get a dead letter.
 
-        A key with the scope admin sees title, body and data of other accounts' messages only
-        with the scope content. Each such look is logged.
+        A key with the scope admin sees title, body, data and metadata of other accounts'
+        messages only with the scope content. Each such look is logged.
 
         Requires the scope admin.
         """
@@ -1300,8 +1309,9 @@ class Operations(Caller):
         one export or erasure runs at a time and others are answered with 429. A `progress`
         line comes now and then. If it stops early, the last line is a problem's outcome.
 
-        A key with the scope admin sees title, body and data of other accounts' messages only
-        with the scope content. Each such look is logged. Each export is logged, too.
+        A key with the scope admin sees title, body, data and metadata of other accounts'
+        messages only with the scope content. Each such look is logged. Each export is
+        logged, too.
 
         Requires the scope admin.
         """
@@ -1327,7 +1337,8 @@ class Operations(Caller):
         included, and sent messages as long as a rule can still count them. Cancelled,
         dropped and failed messages are listed at their planned send time as long as their
         records are kept. A key without the scope admin lists only the messages of its
-        account.
+        account. A key with the scope admin sees the metadata of other accounts' messages
+        only with the scope content. Each such look is logged.
 
         Requires the scope read.
         """
@@ -1369,9 +1380,9 @@ class Operations(Caller):
         """Get a message and its status.
 
         The status is kept for a while after the message ended, by default 7 days. Title,
-        body and data are shown until the message ends; a dead letter keeps them. A key with
-        the scope admin sees title, body and data of other accounts' messages only with the
-        scope content. Each such look is logged.
+        body and data are shown until the message ends; a dead letter keeps them, and
+        metadata stays. A key with the scope admin sees title, body, data and metadata of
+        other accounts' messages only with the scope content. Each such look is logged.
 
         Requires the scope read.
         """
@@ -1398,7 +1409,8 @@ class Operations(Caller):
         stays as it is; with on_conflict shift it gets the next free time after the new one.
         Without send_at it keeps its place, which costs no quota and is judged by no rule. A
         submit with its id that is the same as the first one is still answered as its
-        repetition.
+        repetition. A key with the scope admin changes title, body, data and metadata of
+        other accounts' messages only with the scope content.
 
         Requires the scope submit.
         """

@@ -149,7 +149,9 @@ class CampaignMoveDraft(TypedDict):
 
 class CampaignProgress(TypedDict):
     messages: int
-    """How many messages the campaign has."""
+    """How many messages the campaign has; before the first is done, how many were counted so
+    far.
+    """
     messages_done: int
     """How many messages were looked at, those of an earlier request included."""
     outcome: Literal["progress"]
@@ -162,7 +164,11 @@ class CampaignStatus(TypedDict):
     campaign: str
     """The campaign's name."""
     messages: int
-    """How many messages it has."""
+    """How many messages it has, or with more, how many were counted so far."""
+    more: NotRequired[str]
+    """Set if only these messages were counted so far. GET with it as the parameter more goes
+    on, and answers with these too.
+    """
     paused_since: NotRequired[str]
     """Since when it is paused; absent if it is not."""
     statuses: dict[str, int]
@@ -679,8 +685,8 @@ class KeyDraft(TypedDict):
     """RFC 3339: when the key expires; by default never."""
     scopes: NotRequired[list[Literal["submit", "read", "admin", "content"]] | None]
     """What the key may be used for: submit, read, admin, content; by default submit and read.
-    content, which needs admin, shows the content of other accounts' messages. Only a key
-    that has it can give it.
+    content, which needs admin, shows title, body, data and metadata of other accounts'
+    messages, and allows to change them. Only a key that has it can give it.
     """
 
 

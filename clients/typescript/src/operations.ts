@@ -148,9 +148,9 @@ export abstract class Operations extends Caller {
    * Count the messages of a campaign.
    *
    * By their statuses, as long as their records are kept; an unknown campaign has none. GET
-   * /v1/messages?campaign= lists them. Counting takes longer the more messages there are. If it
-   * takes longer than a request may, the answer is unavailable. Two are counted at a time;
-   * others are answered with 429.
+   * /v1/messages?campaign= lists them. If there are so many messages that counting takes long,
+   * the answer has those that were counted so far, and `more`: GET with it goes on, until an
+   * answer has none. Two are counted at a time; others are answered with 429.
    *
    * Requires the scope read.
    */
@@ -162,11 +162,12 @@ export abstract class Operations extends Caller {
    * Cancel the messages of a campaign.
    *
    * All that are not sent yet, which erases their contents. The same request goes on after one
-   * that stopped early. The summary is `campaign_cancelled`. A `progress` line comes once the
-   * messages are counted, and then at most every second. Each message that is refused is a
-   * line. The summary is the last line. If the request stops early, the summary covers what was
-   * done, and the last line is a problem's outcome. The request ends with the connection. Two
-   * work on campaigns at a time; others are answered with 429.
+   * that stopped early. The summary is `campaign_cancelled`. A `progress` line comes at once,
+   * and then at most every second; while the messages are counted first, `messages` grows. Each
+   * message that is refused is a line. The summary is the last line. If the request stops
+   * early, the summary covers what was done, and the last line is a problem's outcome. The
+   * request ends with the connection. Two work on campaigns at a time; others are answered with
+   * 429.
    *
    * Requires the scope submit.
    */
@@ -182,11 +183,11 @@ export abstract class Operations extends Caller {
    * After a request that stopped early, the same request goes on, and moves no message twice.
    * After one that ended, it moves the campaign again. While another request moves the campaign
    * the answer is campaign_running. The summary is `campaign_moved` or `campaign_previewed`. A
-   * `progress` line comes once the messages are counted, and then at most every second. Each
-   * message that is refused is a line. The summary is the last line. If the request stops
-   * early, the summary covers what was done, and the last line is a problem's outcome. The
-   * request ends with the connection. Two work on campaigns at a time; others are answered with
-   * 429.
+   * `progress` line comes at once, and then at most every second; while the messages are
+   * counted first, `messages` grows. Each message that is refused is a line. The summary is the
+   * last line. If the request stops early, the summary covers what was done, and the last line
+   * is a problem's outcome. The request ends with the connection. Two work on campaigns at a
+   * time; others are answered with 429.
    *
    * Requires the scope submit.
    */
@@ -199,9 +200,10 @@ export abstract class Operations extends Caller {
    *
    * Its messages keep their places, which count for others, and are not delivered. Within 4
    * seconds every worker follows; what is being sent is sent. A message that expires meanwhile
-   * is dropped. Pausing twice is no error. Counting takes longer the more messages there are.
-   * If it takes longer than a request may, the answer is unavailable, and the campaign is
-   * paused all the same. At most 200 campaigns are paused at a time.
+   * is dropped. Pausing twice is no error. At most 200 campaigns are paused at a time. Then the
+   * messages are counted. If there are so many messages that counting takes long, the answer
+   * has those that were counted so far, and `more`: GET with it goes on, until an answer has
+   * none.
    *
    * Requires the scope submit.
    */
@@ -215,10 +217,11 @@ export abstract class Operations extends Caller {
    * Messages whose time has passed are judged as late ones: each gets the next free time under
    * the rules. It takes 4 seconds, until every worker knows. Of a request that stopped early,
    * each message is looked at within an hour. The summary is `campaign_resumed`. A `progress`
-   * line comes once the messages are counted, and then at most every second. Each message that
-   * is refused is a line. The summary is the last line. If the request stops early, the summary
-   * covers what was done, and the last line is a problem's outcome. The request ends with the
-   * connection. Two work on campaigns at a time; others are answered with 429.
+   * line comes at once, and then at most every second; while the messages are counted first,
+   * `messages` grows. Each message that is refused is a line. The summary is the last line. If
+   * the request stops early, the summary covers what was done, and the last line is a problem's
+   * outcome. The request ends with the connection. Two work on campaigns at a time; others are
+   * answered with 429.
    *
    * Requires the scope submit.
    */
@@ -294,7 +297,9 @@ export abstract class Operations extends Caller {
   /**
    * List the dead events of an account.
    *
-   * Those that its callback did not accept for too long, the oldest first.
+   * Those that its callback did not accept for too long, the oldest first. A key with the scope
+   * admin sees the metadata of other accounts' messages only with the scope content. Each such
+   * look is logged.
    *
    * Requires the scope read.
    */
@@ -330,7 +335,8 @@ export abstract class Operations extends Caller {
   /**
    * List dead letters.
    *
-   * Without their content, the oldest first.
+   * Without their title, body and data, the oldest first. A key with the scope admin sees the
+   * metadata of other accounts' messages only with the scope content. Each such look is logged.
    *
    * Requires the scope admin.
    */
@@ -394,7 +400,9 @@ export abstract class Operations extends Caller {
    * last is listed once. A page looks at about 20,000 messages, so that it may be short, or
    * empty though more follow: go on until there is no next_cursor. Give the same parameters
    * with a cursor. With the setting index: false the answer is index_off. Messages that were
-   * accepted while it was false are not found. A campaign is listed all the same.
+   * accepted while it was false are not found. A campaign is listed all the same. A key with
+   * the scope admin sees the metadata of other accounts' messages only with the scope content.
+   * Each such look is logged.
    *
    * Requires the scope read.
    */
@@ -432,9 +440,9 @@ export abstract class Operations extends Caller {
    *
    * Ids are unique for each user: if several users have the id, all are listed, in no
    * particular order. A key without the scope admin finds only the messages of its account. A
-   * key with the scope admin sees title, body and data of other accounts' messages only with
-   * the scope content. Each such look is logged. With the setting index: false the answer is
-   * index_off. Messages that were accepted while it was false are not found.
+   * key with the scope admin sees title, body, data and metadata of other accounts' messages
+   * only with the scope content. Each such look is logged. With the setting index: false the
+   * answer is index_off. Messages that were accepted while it was false are not found.
    *
    * Requires the scope read.
    */
@@ -700,8 +708,8 @@ export abstract class Operations extends Caller {
   /**
    * Get a dead letter.
    *
-   * A key with the scope admin sees title, body and data of other accounts' messages only with
-   * the scope content. Each such look is logged.
+   * A key with the scope admin sees title, body, data and metadata of other accounts' messages
+   * only with the scope content. Each such look is logged.
    *
    * Requires the scope admin.
    */
@@ -731,8 +739,8 @@ export abstract class Operations extends Caller {
    * at a time and others are answered with 429. A `progress` line comes now and then. If it
    * stops early, the last line is a problem's outcome.
    *
-   * A key with the scope admin sees title, body and data of other accounts' messages only with
-   * the scope content. Each such look is logged. Each export is logged, too.
+   * A key with the scope admin sees title, body, data and metadata of other accounts' messages
+   * only with the scope content. Each such look is logged. Each export is logged, too.
    *
    * Requires the scope admin.
    */
@@ -746,7 +754,9 @@ export abstract class Operations extends Caller {
    * By send time, with their statuses. The list has scheduled messages, late ones included, and
    * sent messages as long as a rule can still count them. Cancelled, dropped and failed
    * messages are listed at their planned send time as long as their records are kept. A key
-   * without the scope admin lists only the messages of its account.
+   * without the scope admin lists only the messages of its account. A key with the scope admin
+   * sees the metadata of other accounts' messages only with the scope content. Each such look
+   * is logged.
    *
    * Requires the scope read.
    */
@@ -770,9 +780,9 @@ export abstract class Operations extends Caller {
    * Get a message and its status.
    *
    * The status is kept for a while after the message ended, by default 7 days. Title, body and
-   * data are shown until the message ends; a dead letter keeps them. A key with the scope admin
-   * sees title, body and data of other accounts' messages only with the scope content. Each
-   * such look is logged.
+   * data are shown until the message ends; a dead letter keeps them, and metadata stays. A key
+   * with the scope admin sees title, body, data and metadata of other accounts' messages only
+   * with the scope content. Each such look is logged.
    *
    * Requires the scope read.
    */
@@ -788,7 +798,9 @@ export abstract class Operations extends Caller {
    * With send_at the message moves. If the new time is not free, the message stays as it is;
    * with on_conflict shift it gets the next free time after the new one. Without send_at it
    * keeps its place, which costs no quota and is judged by no rule. A submit with its id that
-   * is the same as the first one is still answered as its repetition.
+   * is the same as the first one is still answered as its repetition. A key with the scope
+   * admin changes title, body, data and metadata of other accounts' messages only with the
+   * scope content.
    *
    * Requires the scope submit.
    */

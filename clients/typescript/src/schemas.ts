@@ -151,7 +151,7 @@ export interface components {
         CampaignProgress: {
             /**
              * Format: int64
-             * @description How many messages the campaign has.
+             * @description How many messages the campaign has; before the first is done, how many were counted so far.
              */
             messages: number;
             /**
@@ -172,9 +172,11 @@ export interface components {
             campaign: string;
             /**
              * Format: int64
-             * @description How many messages it has.
+             * @description How many messages it has, or with more, how many were counted so far.
              */
             messages: number;
+            /** @description Set if only these messages were counted so far. GET with it as the parameter more goes on, and answers with these too. */
+            more?: string;
             /**
              * Format: date-time
              * @description Since when it is paused; absent if it is not.
@@ -329,6 +331,8 @@ export interface components {
         CountCampaignQuery: {
             /** @description The account whose campaign it is; by default the key's own. Another one needs the scope admin. */
             account?: string;
+            /** @description Goes on with a count: the value of more in the answer before, as it is. */
+            more?: string;
         };
         DeadAlert: {
             /** @description Its id. */
@@ -775,7 +779,7 @@ export interface components {
         KeyDraft: {
             /** @description RFC 3339: when the key expires; by default never. */
             expires_at?: string | Date | null;
-            /** @description What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows the content of other accounts' messages. Only a key that has it can give it. */
+            /** @description What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows title, body, data and metadata of other accounts' messages, and allows to change them. Only a key that has it can give it. */
             scopes?: ("submit" | "read" | "admin" | "content")[] | null;
         };
         KeyRotation: {
