@@ -2,7 +2,6 @@ package user
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -67,13 +66,7 @@ func (c commands) export(ctx context.Context, users *userdata.Users, user string
 		return &userError{code: fault.CodeNotFound, detail: "there is nothing of " + user}
 	}
 	document.ExportedAt = message.Time{Time: time.Now()}
-	encoder := json.NewEncoder(c.Stdout)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(document); err != nil {
-		return fmt.Errorf("printing the document: %w", err)
-	}
-	return nil
+	return document.Print(c.Stdout)
 }
 
 // eraseFlags are the flags of erase.
