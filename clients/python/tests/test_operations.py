@@ -33,7 +33,7 @@ class OperationsTest(ScriptedTest):
         given: list[object] = []
         more: dict[str, object] = {}
         query: dict[str, str] = {}
-        if name in ("submit_batch", "check_batch"):
+        if path.startswith("/v1/messages/batch"):
             given = [[MESSAGE]]
         elif "requestBody" in operation:
             given = [{"title": "Hi"}]

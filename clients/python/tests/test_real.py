@@ -132,7 +132,7 @@ class RealTest(unittest.TestCase):
     def test_a_tier_is_removed_and_a_key_rotated_with_an_overlap(self) -> None:
         api = self.operator
         api.set_tier("brief", {"messages_per_day": 5})
-        self.assertEqual(api.remove_tier("brief")["outcome"], "tier_removed")
+        self.assertEqual(api.remove_tier("brief")["outcome"], "removed")
         self.refused("not_found", lambda: api.get_tier("brief"))
         api.create_account({"name": "rotating"})
         first = api.add_account_key("rotating", {"scopes": ["read"]})

@@ -89,7 +89,7 @@ test("dead letters and alerts are removed by age", async () => {
 
 test("a tier is removed, and a key rotated with an overlap", async () => {
   await operator.setTier("brief", { messages_per_day: 5 });
-  assert.equal((await operator.removeTier("brief")).outcome, "tier_removed");
+  assert.equal((await operator.removeTier("brief")).outcome, "removed");
   await refused(operator.getTier("brief"), "not_found");
   await operator.createAccount({ name: "rotating" });
   const first = await operator.addAccountKey("rotating", { scopes: ["read"] });
