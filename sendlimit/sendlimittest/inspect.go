@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -19,6 +20,7 @@ func (m *mailbox) inspect(t *rapid.T) {
 	require.NoError(t, err)
 	require.Equal(t, m.listed().reservations(), list)
 
+	kept := m.kept(t)
 	watched, letters := make(map[string]time.Time), make(map[string]time.Time)
 	for id, known := range m.messages {
 		if known.isOpen() {
@@ -27,7 +29,7 @@ func (m *mailbox) inspect(t *rapid.T) {
 		if known.deadLetter() {
 			letters[keyspace.DeadLetterMember(mailboxUser, id)] = known.ended
 		}
-		m.inspectRecord(t, known)
+		m.inspectRecord(t, known, kept[id])
 	}
 	m.inspectWatched(t, watched)
 	m.inspectDeadLetters(t, letters)
@@ -75,9 +77,29 @@ func (m *mailbox) scores(t *rapid.T, key string) map[string]time.Time {
 	return scores
 }
 
-func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
-	r, err := m.client.HGetAll(t.Context(), m.keys.Record(mailboxUser, known.id)).Result()
+// kept is what the store has of a message.
+type kept struct {
+	record  *redis.MapStringStringCmd
+	expires *redis.DurationCmd
+}
+
+// kept reads what the store has of all known messages, in one round trip.
+func (m *mailbox) kept(t *rapid.T) map[string]kept {
+	all := make(map[string]kept)
+	_, err := m.client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
+		for id := range m.messages {
+			key := m.keys.Record(mailboxUser, id)
+			all[id] = kept{record: pipe.HGetAll(t.Context(), key), expires: pipe.PTTL(t.Context(), key)}
+		}
+		return nil
+	})
 	require.NoError(t, err)
+	return all
+}
+
+// inspectRecord requires of a message's record what the model knows of it.
+func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
+	r := k.record.Val()
 	fields := map[string]string{
 		"g": known.generation(), "s": known.state.letter(), "t": stored(known.at), "p": stored(known.promised),
 		"r": stored(known.requested), "x": stored(known.expires),
@@ -138,9 +160,7 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 	for name, value := range fields {
 		require.Equal(t, value, r[name], "field %s of %+v", name, *known)
 	}
-	expires, err := m.client.PTTL(t.Context(), m.keys.Record(mailboxUser, known.id)).Result()
-	require.NoError(t, err)
-	require.Equal(t, known.isOpen(), expires < 0, "a record expires once the message has ended: %+v", *known)
+	require.Equal(t, known.isOpen(), k.expires.Val() < 0, "a record expires once the message has ended: %+v", *known)
 }
 
 // chunksOf splits a content as records have it: a long one is in one piece.
