@@ -21,10 +21,10 @@ type window struct {
 
 // ahead returns the lists to read next, and the one behind them. Where the last read found
 // nothing, it first asks which partitions have lists, and leaves out those that have none. For
-// an id it does not: a partition has two parts then, which are read as fast.
+// an id it does not: a partition has three parts then, which are read as fast.
 func (w *walk) ahead(ctx context.Context) (numbers []int, end int, err error) {
 	end = w.at.List
-	if end >= w.known.end && len(w.of.parts) > 2 && (w.idle || w.known.lone) {
+	if end >= w.known.end && len(w.of.parts) > 3 && (w.idle || w.known.lone) {
 		if err := w.ask(ctx); err != nil {
 			return nil, 0, err
 		}

@@ -20,7 +20,8 @@ func StoreCampaign(tb testing.TB, client redis.Cmdable, keys keyspace.Keys, camp
 			user, id := fmt.Sprintf("user-%d", i), fmt.Sprintf("m%d", i)
 			pipe.HSet(tb.Context(), keys.Record(user, id), keyspace.RecordGeneration, "g", keyspace.RecordSendAt, at.UnixMilli(),
 				keyspace.RecordCampaign, campaign)
-			pipe.ZAdd(tb.Context(), keys.Campaigns(keyspace.Partition(user), keyspace.IndexShard(id)), redis.Z{
+			_, part := keyspace.IndexPartsOf(user, id) // as if the first one were full
+			pipe.ZAdd(tb.Context(), keys.Campaigns(keyspace.Partition(user), part), redis.Z{
 				Score: float64(keyspace.CampaignScore("", campaign)), Member: keyspace.IndexMember(user, id),
 			})
 		}
