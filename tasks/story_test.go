@@ -55,6 +55,7 @@ func seldom() queue.Polling { return queue.Polling{Forward: 2 * time.Second, Fet
 
 // tell runs a story under rules, the default policy where there are none. The queue gets all
 // messages at once: stories of the hand-over set another horizon.
+// An hour of a worker takes half a minute under the race detector: see tellSlowly.
 func tell(t *testing.T, story func(*story), rules ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { story(newStory(t, queue.Polling{}, rules...)) })
