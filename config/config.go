@@ -97,6 +97,7 @@ type Config struct {
 	PlacesPerDay int
 	ExpireAfter  time.Duration // from the send time to the expiry of a message that names none
 	KeepRecords  time.Duration // how long a message's id is remembered after its end
+	KeepContent  bool          // whether the content of a delivered message is kept as long
 
 	Horizon        time.Duration // how long before its send time a message goes to the queue
 	MovesPerMinute int           // how often a message can be moved in a minute

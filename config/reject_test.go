@@ -126,6 +126,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"tolerance", "99ms", "99ms", span + "100ms to 1m"},
 		{"horizon", "14s", "14s", span + "15s to 1d"},
 		{"moves_per_minute", "0", "0", "a whole number from 1 to 1000"},
+		{"keep_content", "off", "off", "true or false"},
 		{"index", "off", "off", "true or false"},
 		{"max_attempts", "101", "101", "a whole number from 1 to 100"},
 		{"retry_min", "0s", "0s", span + "100ms to 1d"},

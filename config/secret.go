@@ -101,6 +101,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Int("places_per_day", c.PlacesPerDay),
 		slog.Duration("expire_after", c.ExpireAfter),
 		slog.Duration("keep_records", c.KeepRecords),
+		slog.Bool("keep_content", c.KeepContent),
 		slog.Duration("horizon", c.Horizon),
 		slog.Int("moves_per_minute", c.MovesPerMinute),
 		slog.Bool("index", c.Index),

@@ -26,6 +26,7 @@ type written struct {
 	PlacesPerDay        string        `env:"PLACES_PER_DAY"`
 	ExpireAfter         string        `env:"EXPIRE_AFTER"`
 	KeepRecords         string        `env:"KEEP_RECORDS"`
+	KeepContent         string        `env:"KEEP_CONTENT"`
 	Horizon             string        `env:"HORIZON"`
 	MovesPerMinute      string        `env:"MOVES_PER_MINUTE"`
 	Index               string        `env:"INDEX"`
@@ -171,6 +172,11 @@ func settings(w *written, c *Config) []*setting {
 			key: "keep_records", written: &w.KeepRecords, standard: "168h", kind: "duration",
 			help:   "how long a message's id is remembered after it ended",
 			accept: duration(&c.KeepRecords, time.Minute, 366*day),
+		},
+		{
+			key: "keep_content", written: &w.KeepContent, standard: "false", kind: "bool",
+			help:   "keep title, body and data of a delivered message as long as its id, to show them",
+			accept: boolean(&c.KeepContent),
 		},
 		{
 			key: "horizon", written: &w.Horizon, standard: "2m", kind: "duration",

@@ -75,6 +75,9 @@ type Options struct {
 	// KeepRecords is how long a record outlives its message; zero means
 	// DefaultKeepRecords.
 	KeepRecords time.Duration
+	// KeepContent keeps the content of a delivered message as long as its record. Otherwise
+	// a delivery erases it.
+	KeepContent bool
 	// ExpireAfter is how long after its send time a message without an expiry
 	// of its own is dropped rather than sent; zero means DefaultExpireAfter.
 	ExpireAfter time.Duration

@@ -25,6 +25,7 @@ func (p *program) statusCommand(ctx context.Context) *cobra.Command {
 was postponed or moved, or ended otherwise, and why. A message is remembered for
 7 days after its end, unless the workers are set otherwise. Its title, body and
 data are shown until it has ended; if it failed or is uncertain, they are kept.
+With the setting keep_content: true, those of a delivered message are kept, too.
 The history has its last changes, at most 16.`,
 		Example: `  enqueue status --user alice order-17
   enqueue status --user alice order-17 --json`,

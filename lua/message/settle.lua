@@ -16,7 +16,8 @@
 --          promised, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  nonce of this delivery
--- ARGV[3]  d delivered, f failed for good, u uncertain, p pending again: a retry
+-- ARGV[3]  d delivered, D the same and its content is kept, f failed for good, u uncertain,
+--          p pending again: a retry
 -- ARGV[4]  end of the watch member, see keyspace.WatchSuffix
 -- ARGV[5]  message id
 -- ARGV[6]  how long to keep the record of an ended message, ms
@@ -44,7 +45,7 @@ end
 --@include moving
 
 local record, timeline, watch, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local outcome, suffix, reason = ARGV[3], ARGV[4], ARGV[8]
+local outcome, suffix, reason, keeps_content = ARGV[3], ARGV[4], ARGV[8], ARGV[3] == 'D'
 --@include clock
 --@include record
 --@include ended
@@ -54,6 +55,7 @@ local outcome, suffix, reason = ARGV[3], ARGV[4], ARGV[8]
 --@include places
 --@include event
 --@include history
+if keeps_content then outcome = DELIVERED end
 
 local r
 if ARGV[10] == '' then
@@ -101,7 +103,9 @@ if ARGV[10] ~= '' then
 end
 redis.call('ZREM', watch, r[2] .. suffix)
 local kept = tonumber(ARGV[6])
-if outcome == DELIVERED then
+if keeps_content then
+  redis.call('HDEL', record, 'a', 'u', 'v', 'l')
+elseif outcome == DELIVERED then
   local long = r[12] and #r[12] > 64
   erase_content(record, {'a', 'u', 'v', 'l'})
   if long then write_anew(record) end

@@ -1,7 +1,10 @@
 package messages_test
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,6 +162,32 @@ func TestSettleDelivered(t *testing.T) {
 	require.Equal(t, too, s.MoveTo("a", "12:00", "g2"))
 	require.True(t, s.Submit("a", "11:00", "g3", "text").Replayed, "its id is remembered")
 	require.Equal(t, fault.CodeIDReused, s.Submit("a", "15:00", "g4", "other text").Code)
+}
+
+// A setting keeps the content of what is delivered, long or short, and of nothing else that ends.
+func TestSettleKeepsTheContent(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), KeepContent: true})
+	contents := map[string]string{"short": "text", "some": strings.Repeat("some", 50), "long": strings.Repeat("long", 200)}
+	for id, at := range map[string]string{"short": "11:00", "some": "11:01", "long": "11:02", "off": "11:03"} {
+		s.Submit(id, at, "g-"+id, cmp.Or(contents[id], "text"))
+	}
+	for _, id := range []string{"short", "some", "long"} {
+		s.Until(map[string]string{"short": "11:00", "some": "11:01", "long": "11:02"}[id])
+		s.Claim(id, "g-"+id, "n-"+id)
+		for range 2 { // the first answer may get lost
+			require.True(t, s.Settle(id, "g-"+id, "n-"+id, messages.Settlement{Outcome: messages.Delivered}))
+		}
+		kept := s.Field(id, "c")
+		for n := 1; n <= 7; n++ {
+			kept += s.Field(id, strconv.Itoa(n))
+		}
+		require.Equal(t, contents[id], kept)
+		require.Equal(t, sendlimit.DefaultKeepRecords, s.KeptFor(id))
+	}
+	s.Release("off")
+	require.Empty(t, s.Field("off", "c"))
+	s.Watched()
 }
 
 // An id must be kept as long as its place counts. Otherwise a repeated submit

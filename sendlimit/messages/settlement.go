@@ -58,6 +58,9 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 	reason := s.Reason
 	if s.Outcome == Delivered {
 		reason = s.ProviderID
+		if g.fixed.KeepContent {
+			outcome = "D"
+		}
 	}
 	args := []any{
 		script.Milliseconds(now), d.Nonce, outcome, keyspace.WatchSuffix(d.User, d.ID), d.ID,

@@ -199,4 +199,3 @@ func (s Standing) promised() time.Time {
 	}
 	return s.Promised
 }
-

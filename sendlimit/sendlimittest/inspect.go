@@ -117,14 +117,12 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
 	for k, chunk := range chunksOf(known.metadata) {
 		fields[metadataField(k)] = chunk
 	}
-	if known.isOpen() || known.deadLetter() {
+	if known.isOpen() || known.deadLetter() || known.state == delivered && m.options.KeepContent {
 		for k, chunk := range chunksOf(known.content) {
 			fields[chunkField(k)] = chunk
 		}
-	} else {
-		fields["e"] = stored(known.ended)
 	}
-	if known.deadLetter() {
+	if !known.isOpen() {
 		fields["e"] = stored(known.ended)
 	}
 	if known.state == pending {

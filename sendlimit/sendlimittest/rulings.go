@@ -42,6 +42,7 @@ func drawOptions(t *rapid.T, prefix string) mailboxOptions {
 	return mailboxOptions{policies: []policy.Policy{p, other}, users: users, Options: sendlimit.Options{
 		Prefix: prefix, Records: true, Audience: events.NewAudience(events.Options{}),
 		WithoutIndex: rapid.IntRange(0, 3).Draw(t, "without index") == 3,
+		KeepContent:  rapid.IntRange(0, 3).Draw(t, "keep content") == 3,
 		// The history has its own clock: no record may expire by the server's.
 		KeepRecords: 50 * 365 * 24 * time.Hour,
 		ExpireAfter: rapid.SampledFrom([]time.Duration{sendlimit.DefaultExpireAfter, 40 * time.Minute}).Draw(t, "expire after"),

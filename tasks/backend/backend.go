@@ -31,6 +31,7 @@ type Options struct {
 	ExpireAfter    time.Duration // when a message without an expiry expires; zero means sendlimit.DefaultExpireAfter
 	MovesPerMinute int           // how often a message is moved in a minute; zero means sendlimit.DefaultMovesPerMinute
 	WithoutIndex   bool          // as in sendlimit.Options
+	KeepContent    bool          // as in sendlimit.Options
 	// Horizon is how long before its time a message is handed over to the queue; zero means
 	// sendlimit.DefaultHorizon. LookAfter and OverdueAfter are as in sendlimit.Options.
 	Horizon, LookAfter, OverdueAfter time.Duration
@@ -86,7 +87,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 		Timeline: sendlimit.Options{
 			Prefix: o.Prefix, Rules: policies.Rules(), Records: true,
 			Reach: o.Reach, PlacesPerDay: o.PlacesPerDay, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
-			MovesPerMinute: o.MovesPerMinute, WithoutIndex: o.WithoutIndex,
+			MovesPerMinute: o.MovesPerMinute, WithoutIndex: o.WithoutIndex, KeepContent: o.KeepContent,
 			Horizon: o.Horizon, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
 			Audience: follower.Audience,
 		},
