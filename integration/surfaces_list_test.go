@@ -175,6 +175,7 @@ func besideOperations() map[string]string {
 		"Accounts.RotateEventsSecret": "is in Callbacks.Rotate", "Accounts.Callback": "where to post events, and signed by what",
 		"Accounts.WithCallback": "the accounts to post events to",
 		"Callbacks.Check":       "is in Callbacks.Set", "Callbacks.Listen": "makes programs write events; who follows them calls it",
+		"Callbacks.ListenEvery": "says how often",
 
 		"Paces.Seed": "the settings of a worker, in an empty store", "Paces.Pause": "what a target asks for, with Retry-After",
 		"Paces.Target": "the name of the target",
