@@ -29,6 +29,7 @@ func measurements() []measurement {
 		{[]string{"schedule", "schedule-distant"}, measureSchedule},
 		{[]string{"herd"}, measureHerd},
 		{[]string{"delivery"}, measureDelivery},
+		{[]string{"delivery-heard"}, measureHeard},
 		{[]string{"early", "lateness", "lateness-pending"}, measureLateness},
 		{[]string{"memory-pending"}, measurePending},
 		{[]string{"memory-index", "memory-campaign", "redis-index"}, measureIndex},
