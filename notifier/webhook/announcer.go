@@ -58,7 +58,7 @@ func NewAnnouncer(c AnnouncerConfig) (*Announcer, error) {
 		return nil, err
 	}
 	if c.RootCAs != nil {
-		posts.transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
+		posts.client.Transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
 	}
 	return &Announcer{posts}, nil
 }

@@ -3,11 +3,10 @@ package webhook
 import (
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 // MaxRetryAfter is the longest Retry-After that is followed. It is the default time after
@@ -22,7 +21,7 @@ func judge(status int, header http.Header, now time.Time) notifier.Result {
 	result := notifier.Result{Err: fmt.Errorf("the webhook answered with HTTP status %d", status)}
 	result.Status, result.Reason = classify(status)
 	if result.Status == notifier.Retry {
-		result.RetryAfter = retryAfter(header, now)
+		result.RetryAfter = exchange.RetryAfter(header, now, MaxRetryAfter)
 	}
 	return result
 }
@@ -50,30 +49,4 @@ func classify(status int) (notifier.Status, notifier.Reason) {
 	default:
 		return notifier.Retry, notifier.ReasonUnavailable
 	}
-}
-
-// retryAfter reads the Retry-After header: seconds or an HTTP date. It returns zero for
-// anything else and for a time in the past. A date is compared with the answer's own
-// Date, so that the two clocks need not agree, or else with now.
-func retryAfter(header http.Header, now time.Time) time.Duration {
-	value := header.Get("Retry-After")
-	if value == "" {
-		return 0
-	}
-	if strings.Trim(value, "0123456789") == "" {
-		// The only error left is a number too large.
-		seconds, err := strconv.ParseUint(value, 10, 64)
-		if err != nil || seconds > uint64(MaxRetryAfter/time.Second) {
-			return MaxRetryAfter
-		}
-		return time.Duration(seconds) * time.Second
-	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	if date, err := http.ParseTime(header.Get("Date")); err == nil {
-		now = date
-	}
-	return min(max(at.Sub(now), 0), MaxRetryAfter)
 }

@@ -68,7 +68,7 @@ func NewCallback(c CallbackConfig) (*Callback, error) {
 		return nil, err
 	}
 	if c.RootCAs != nil {
-		posts.transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
+		posts.client.Transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
 	}
 	return &Callback{posts, c.AllowInternal}, nil
 }

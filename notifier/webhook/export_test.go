@@ -9,12 +9,12 @@ import (
 
 // Trust has w accept the certificates of roots, before its first delivery.
 func (w *Notifier) Trust(roots *x509.CertPool) {
-	w.transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	w.client.Transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 }
 
 // DialBy has w connect by a function, before its first delivery.
 func (w *Notifier) DialBy(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
-	w.transport.DialContext = dial
+	w.client.Transport.DialContext = dial
 }
 
 // ResolvedBy has a Callback resolve names by a resolver.

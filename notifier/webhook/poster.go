@@ -6,33 +6,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
-const (
-	// maxDrain and drainTime bound how much of an answer's body is read. It is read
-	// only so that the connection can be used again.
-	maxDrain  = 64 << 10
-	drainTime = 250 * time.Millisecond
-
-	maxAnswerHeader = 64 << 10
-	// parallel is how many idle connections to the host are kept.
-	parallel = 64
-	// idleTime is shorter than the idle timeout of most servers and load balancers, so
-	// that we close a connection before they do: a request sent meanwhile is lost.
-	idleTime = 30 * time.Second
-)
+// parallel is how many idle connections to the host are kept.
+const parallel = 64
 
 // posting configures a poster.
 type posting struct {
@@ -47,14 +34,15 @@ type posting struct {
 // poster posts JSON with the headers of Standard Webhooks.
 type poster struct {
 	signer    *standardwebhooks.Webhook
-	timeout   time.Duration
 	userAgent string
 	now       func() time.Time
-	transport *http.Transport
+	client    exchange.Client
 }
 
 func newPoster(p posting) (*poster, error) {
-	made := &poster{timeout: p.timeout, userAgent: p.userAgent, now: p.now, transport: newTransport(p.dialer, p.parallel)}
+	made := &poster{userAgent: p.userAgent, now: p.now, client: exchange.Client{
+		Provider: "the webhook", Timeout: p.timeout, Transport: exchange.NewTransport(p.dialer, p.parallel),
+	}}
 	if p.secret != "" {
 		signer, err := standardwebhooks.NewWebhook(p.secret)
 		if err != nil {
@@ -65,28 +53,9 @@ func newPoster(p posting) (*poster, error) {
 	return made, nil
 }
 
-// newTransport returns a transport without a proxy. The default transport uses a proxy from
-// the environment and keeps two idle connections to a host.
-func newTransport(dialer *net.Dialer, parallel int) *http.Transport {
-	dialer.Timeout, dialer.KeepAlive = 5*time.Second, 30*time.Second
-	return &http.Transport{
-		DialContext:         dialer.DialContext,
-		TLSHandshakeTimeout: 5 * time.Second,
-		ForceAttemptHTTP2:   true,
-		// Without pings a dead HTTP/2 connection accepts requests until the
-		// operating system drops it, 15 minutes later.
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
-		MaxIdleConns:           parallel,
-		MaxIdleConnsPerHost:    parallel,
-		IdleConnTimeout:        idleTime,
-		MaxResponseHeaderBytes: maxAnswerHeader,
-		DisableCompression:     true, // bodies are not used
-	}
-}
-
 // Close closes idle connections. It does not wait for deliveries.
 func (w *poster) Close() error {
-	w.transport.CloseIdleConnections()
+	w.client.Transport.CloseIdleConnections()
 	return nil
 }
 
@@ -118,34 +87,13 @@ func (w *poster) post(ctx context.Context, target, authorization, key string, co
 // postOnce posts once. The answer's body is read in a notifier.Cleanup. If the key is not
 // valid (1 to 255 of A-Z a-z 0-9 _ : -) it returns Permanent and sends nothing.
 func (w *poster) postOnce(ctx context.Context, p posted) notifier.Result {
-	delivering := ctx
-	ctx, cancel := context.WithTimeout(delivering, w.timeout)
-	answered := false
-	defer func() {
-		if !answered {
-			cancel()
-		}
-	}()
-
-	var connected atomic.Bool
-	request, err := w.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
-	}), p)
+	request, err := w.request(ctx, p)
 	if err != nil {
 		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: err}
 	}
-	// The transport, unlike an http.Client, follows no redirects and keeps no cookies.
-	answer, err := w.transport.RoundTrip(request)
-	if err != nil {
-		return failed(ctx, err, connected.Load())
-	}
-	answered = true
-	notifier.Cleanup(delivering, func() {
-		defer cancel()
-		defer answer.Body.Close()
-		drain(ctx, answer.Body)
+	return w.client.Send(ctx, request, func(a exchange.Answer) notifier.Result {
+		return judge(a.Status, a.Header, w.now())
 	})
-	return judge(answer.StatusCode, answer.Header, w.now())
 }
 
 func (w *poster) request(ctx context.Context, p posted) (*http.Request, error) {
@@ -190,14 +138,4 @@ func validKey(key string) bool {
 	return key != "" && len(key) <= 255 && strings.IndexFunc(key, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != ':' && r != '-'
 	}) < 0
-}
-
-// drain reads the body within bounds and closes it. After a body that was read to its end
-// the connection can be used again; after an endless or slow one it is closed.
-func drain(ctx context.Context, body io.ReadCloser) {
-	ctx, stop := context.WithTimeout(ctx, drainTime)
-	defer stop()
-	// The body does not change the result.
-	defer context.AfterFunc(ctx, func() { _ = body.Close() })()
-	_, _ = io.CopyN(io.Discard, body, maxDrain+1)
 }

@@ -1,4 +1,4 @@
-package webhook
+package exchange
 
 import (
 	"context"
@@ -13,18 +13,18 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// failed returns the Result of a request without an answer. connected reports whether the
-// request had a connection, so that some of it may have arrived.
-func failed(ctx context.Context, err error, connected bool) notifier.Result {
+// failed returns the Result of a request without an answer. written reports whether its body
+// may have been written, so that it may have arrived.
+func (c Client) failed(ctx context.Context, err error, written bool) notifier.Result {
 	if ended := ctx.Err(); ended != nil {
 		err = ended // rather than the caller's cause, which may say anything
 	}
-	result := notifier.Result{Status: notifier.Retry, Err: &exchangeError{text: describe(err), cause: leaf(err)}}
+	result := notifier.Result{Status: notifier.Retry, Err: &failure{provider: c.Provider, text: describe(err), cause: leaf(err)}}
 	var timeout net.Error
 	switch {
 	case internal(err):
 		result.Status, result.Reason = notifier.Permanent, notifier.ReasonMisaddressed
-	case !connected:
+	case !written:
 		result.Reason = notifier.ReasonUnreachable
 	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
 		result.Reason = notifier.ReasonTimeout
@@ -34,16 +34,17 @@ func failed(ctx context.Context, err error, connected bool) notifier.Result {
 	return result
 }
 
-// exchangeError replaces an error of net/http, whose text contains the address and may
-// repeat what the server sent.
-type exchangeError struct {
-	text  string
-	cause error // safe to show; nil if there is only the text
+// failure replaces an error of net/http, whose text contains the address and may repeat what
+// the server sent.
+type failure struct {
+	provider string
+	text     string
+	cause    error // safe to show; nil if there is only the text
 }
 
-func (e *exchangeError) Error() string { return "no answer of the webhook: " + e.text }
+func (f *failure) Error() string { return "no answer of " + f.provider + ": " + f.text }
 
-func (e *exchangeError) Unwrap() error { return e.cause }
+func (f *failure) Unwrap() error { return f.cause }
 
 // describe returns our own description of err.
 func describe(err error) string {
@@ -53,10 +54,13 @@ func describe(err error) string {
 		record      tls.RecordHeaderError
 		alert       tls.AlertError
 		timeout     net.Error
+		refusal     *proxyError
 	)
 	switch cause := leaf(err); {
 	case internal(err):
 		return "its address is an internal one, which is not allowed"
+	case errors.As(err, &refusal):
+		return refusal.Error()
 	case errors.As(err, &name):
 		return "the host's name does not resolve"
 	case errors.As(err, &certificate):

@@ -1,0 +1,95 @@
+package exchange
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+const (
+	// maxDrain and drainTime bound how much of an answer's body is read after the result.
+	// It is read only so that the connection can be used again.
+	maxDrain  = 64 << 10
+	drainTime = 250 * time.Millisecond
+
+	// MaxReason and reasonTime bound how much is read of a body that says what went wrong.
+	MaxReason  = 4 << 10
+	reasonTime = time.Second
+)
+
+// Client sends the requests of one channel. It is safe for concurrent use.
+type Client struct {
+	Provider  string        // names the other side in errors: "the webhook"
+	Timeout   time.Duration // bounds one request, from dialing to the answer's headers
+	Transport *http.Transport
+	// Reasons has the first MaxReason bytes of an answer other than 2xx read before it is
+	// judged. A body that is slow, broken or longer is judged by what came.
+	Reasons bool
+}
+
+// Answer is what a provider answered.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte // see Client.Reasons
+}
+
+// Send sends a request once, and returns what judge makes of the answer. The rest of the
+// answer's body is read in a notifier.Cleanup.
+func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answer) notifier.Result) notifier.Result {
+	delivering := ctx
+	ctx, cancel := context.WithTimeout(delivering, c.Timeout)
+	answered := false
+	defer func() {
+		if !answered {
+			cancel()
+		}
+	}()
+	// The headers are written before the body, to a buffer. So before WroteHeaders the body
+	// is certainly not complete.
+	var written atomic.Bool
+	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteHeaders: func() { written.Store(true) },
+	}))
+	// The transport, unlike an http.Client, follows no redirects and keeps no cookies.
+	response, err := c.Transport.RoundTrip(request)
+	if err != nil {
+		return c.failed(ctx, err, written.Load())
+	}
+	answered = true
+	answer := Answer{Status: response.StatusCode, Header: response.Header}
+	if c.Reasons && (answer.Status < 200 || answer.Status > 299) {
+		answer.Body = reason(ctx, response.Body)
+	}
+	notifier.Cleanup(delivering, func() {
+		defer cancel()
+		defer response.Body.Close()
+		drain(ctx, response.Body)
+	})
+	return judge(answer)
+}
+
+// reason reads the beginning of a body within bounds.
+func reason(ctx context.Context, body io.ReadCloser) []byte {
+	ctx, stop := context.WithTimeout(ctx, reasonTime)
+	defer stop()
+	// A body that was cut off says as much as has come.
+	defer context.AfterFunc(ctx, func() { _ = body.Close() })()
+	text, _ := io.ReadAll(io.LimitReader(body, MaxReason))
+	return text
+}
+
+// drain reads the body within bounds and closes it. After a body that was read to its end
+// the connection can be used again; after an endless or slow one it is closed.
+func drain(ctx context.Context, body io.ReadCloser) {
+	ctx, stop := context.WithTimeout(ctx, drainTime)
+	defer stop()
+	// The body does not change the result.
+	defer context.AfterFunc(ctx, func() { _ = body.Close() })()
+	_, _ = io.CopyN(io.Discard, body, maxDrain+1)
+}

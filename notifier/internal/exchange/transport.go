@@ -1,0 +1,49 @@
+package exchange
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+const (
+	maxAnswerHeader = 64 << 10
+	// idleTime is shorter than the idle timeout of most servers and load balancers, so
+	// that we close a connection before they do: a request sent meanwhile is lost.
+	idleTime = 30 * time.Second
+)
+
+// NewTransport returns a transport without a proxy, which keeps so many idle connections to
+// one host. The default transport uses a proxy from the environment and keeps two.
+func NewTransport(dialer *net.Dialer, parallel int) *http.Transport {
+	dialer.Timeout, dialer.KeepAlive = 5*time.Second, 30*time.Second
+	return &http.Transport{
+		DialContext:         dialer.DialContext,
+		TLSHandshakeTimeout: 5 * time.Second,
+		ForceAttemptHTTP2:   true,
+		// Without pings a dead HTTP/2 connection accepts requests until the
+		// operating system drops it, 15 minutes later.
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
+		MaxIdleConns:           parallel,
+		MaxIdleConnsPerHost:    parallel,
+		IdleConnTimeout:        idleTime,
+		MaxResponseHeaderBytes: maxAnswerHeader,
+		DisableCompression:     true, // bodies are short or not used
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
+			if answer.StatusCode != http.StatusOK {
+				return &proxyError{status: answer.StatusCode}
+			}
+			return nil
+		},
+	}
+}
+
+// proxyError is a proxy's refusal to connect.
+type proxyError struct{ status int }
+
+func (e *proxyError) Error() string {
+	return "the proxy answered with HTTP status " + strconv.Itoa(e.status)
+}
