@@ -3,8 +3,9 @@
 -- Only the delivery that claimed the message last, by its nonce, may settle it. A
 -- repeated call returns the same answer. The call may come after the lease: as long
 -- as no other delivery has claimed the message, the outcome counts. A retry gives the
--- message a new generation and a time before which it is not tried. One that was not
--- sent after all is pending at its place, as before its claim. A permanent failure frees
+-- message a new generation and a time before which it is not tried. If the target only
+-- asked for later, the attempt does not count. One that was not sent after all is pending
+-- at its place, as before its claim. A permanent failure frees
 -- the place, since only what was delivered counts.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
@@ -28,8 +29,8 @@
 -- ARGV[11] of a retry: new generation
 -- ARGV[12] of a retry: not before, Unix ms; not used if the message was not sent
 -- ARGV[13] of a retry: delay of the watch entry, ms
--- ARGV[14] of a retry: 1 if the message may have arrived, -1 if it was not sent and the
---          attempt does not count, else 0
+-- ARGV[14] of a retry: 1 if the message may have arrived, -1 if it was not sent, -2 if the
+--          target asked for later, else 0; a negative attempt does not count
 -- ARGV[15] of a retry: expiry of a message that has none of its own, ms after its
 --          promised time
 -- ARGV[16] of a retry: horizon, ms: how long before its time a message is handed over
@@ -71,8 +72,8 @@ if outcome == PENDING then
   redis.call('HSET', record, 'g', ARGV[11], 'w', reason)
   redis.call('HDEL', record, 's', 'u', 'v', 'l')
   if ARGV[14] == '1' then redis.call('HSET', record, 'q', 1) end
+  if tonumber(ARGV[14]) < 0 then redis.call('HINCRBY', record, 'n', -1) end
   if ARGV[14] == '-1' then
-    redis.call('HINCRBY', record, 'n', -1)
     if r[9] and not r[8] then -- it was late before: younger ones wait for it again
       local expires = tonumber(r[10]) or r[9] + ARGV[15]
       redis.call('ZADD', KEYS[6], r[9], ARGV[5])

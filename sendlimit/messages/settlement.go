@@ -41,6 +41,9 @@ type Retry struct {
 	// Unsent reports that nothing was sent: the attempt does not count, and the message is
 	// pending at its place, as before its claim.
 	Unsent bool
+	// Uncounted reports that the target asked for later: the attempt does not count, and the
+	// message waits until At. It is not used with Uncertain and Unsent.
+	Uncounted bool
 }
 
 // Settle records the outcome of a delivery. It reports false if another delivery
@@ -74,6 +77,8 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 			arrived = -1
 		case s.Retry.Uncertain:
 			arrived = 1
+		case s.Retry.Uncounted:
+			arrived = -2
 		}
 		args = append(args, s.Retry.Generation, script.Milliseconds(s.Retry.At), g.fixed.LookAfter.Milliseconds(), arrived,
 			g.fixed.ExpireAfter.Milliseconds(), g.fixed.Horizon.Milliseconds())

@@ -175,6 +175,7 @@ func (m *mailbox) settle(t *rapid.T) {
 			Generation: m.newToken("g"), At: m.now.Add(wait), Uncertain: rapid.Bool().Draw(t, "no answer"),
 		}
 		s.Retry.Unsent = !s.Retry.Uncertain && rapid.Bool().Draw(t, "not sent")
+		s.Retry.Uncounted = !s.Retry.Uncertain && !s.Retry.Unsent && rapid.Bool().Draw(t, "not counted")
 	}
 	want := m.expectSettlement(d, s)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
@@ -213,6 +214,9 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 		} else {
 			known.notBefore, due = s.Retry.At, s.Retry.At
 			known.note(change{letter: "r", at: m.now, to: s.Retry.At, attempt: known.attempts, reasons: []string{s.Reason}})
+			if s.Retry.Uncounted {
+				known.attempts--
+			}
 		}
 		known.doubt = known.doubt || s.Retry.Uncertain
 		known.renew(s.Retry.Generation, m.firstLook(due))
