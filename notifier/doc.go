@@ -8,14 +8,21 @@
 // It is safe for concurrent use, does not change the Notification, and never panics on
 // its content. It keeps no state between calls that a crash could lose.
 //
-// # The three answers
+// # The answers
 //
 //	           ┌─ Delivered   the provider accepted the message
-//	Notify ────┼─ Retry       not now; RetryAfter is the wait that the provider asks for
-//	           └─ Permanent   never: the message fails, and its place is free again
+//	           ├─ Retry       not now; RetryAfter is the wait that the provider asks for
+//	Notify ────┼─ SlowDown    too fast: Pause waits for RetryAfter, and no attempt counts
+//	           ├─ Permanent   never: the message fails, and its place is free again
+//	           ├─ Gone        the provider knows this device no more
+//	           └─ Refused     the provider refuses our credentials or our project: no
+//	                          message can pass, this one waits, and no attempt counts
 //
-// Retry and Permanent have a Reason and an Err. Reasons are a closed set, so that they
-// can label a metric. The Err is for the log: it never contains the message, a secret or
+// All but Delivered have a Reason and an Err. Reasons are a closed set, so that they
+// can label a metric. A channel only says Gone and Refused: the caller removes the device,
+// unless too many are gone at once, and stops the channel. A channel says Gone only if the
+// provider says it in its own words, and never for an HTTP status alone, since a wrong
+// project answers 404 for every device. The Err is for the log: it never contains the message, a secret or
 // the receiver's address. A refusal by the provider is a Result, not an error.
 //
 // # Who retries
@@ -38,10 +45,22 @@
 // it knows the result. What it still has to do with the connection is a Cleanup, which the
 // caller runs after it has recorded the result, see WithCleanup.
 //
+// A provider that certainly processed nothing, since the connection refused the stream, is
+// asked again at once by the channel. That is no second attempt.
+//
+// # Devices
+//
+// A channel with devices gets one in each Notification: fcm, apns and webpush. A message to
+// several devices is a Notify for each. The address of a device is a secret.
+//
+// A channel may be more than a Notifier: a Checker finds a message that its provider would
+// refuse without asking it, a Prober finds out whether its credentials work, and an
+// io.Closer ends its connections.
+//
 // # Notices
 //
 // An Announcer takes a Notice, an alert or a report, to a contact. It has the same
-// answers and promises as a Notifier. ByContact chooses one by the kind of contact: an
+// promises as a Notifier, and answers Delivered, Retry or Permanent. ByContact chooses one by the kind of contact: an
 // e-mail address or a URL.
 //
 // # Packages

@@ -2,6 +2,7 @@ package notifier
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -15,6 +16,23 @@ type Notification struct {
 	Data     map[string]string
 	Campaign string            // "" for none
 	Metadata map[string]string // the caller's own
+
+	// Device is where it goes; nil for a channel that has no devices, such as a webhook.
+	Device *Device
+	// Image and ClickURL are URLs, Sound is a name of the app's; "" for none.
+	Image, ClickURL, Sound string
+	Badge                  *int     // the number at the app's icon; nil leaves it as it is
+	Priority               Priority // "" for the channel's own
+	// CollapseKey makes a message replace a former one with the same key on the device; ""
+	// for none.
+	CollapseKey string
+	// Override is what the message says for this channel alone, an object in the provider's
+	// own words; nil for nothing.
+	Override json.RawMessage
+	// ExpiresAt is when a provider that could not reach the device gives up; zero if it is
+	// not known.
+	ExpiresAt time.Time
+
 	// SendAt is the promised send time. RequestedAt is the time that the caller asked
 	// for, if it differs; otherwise zero.
 	SendAt      time.Time

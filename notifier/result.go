@@ -15,6 +15,9 @@ const (
 	Delivered Status = iota + 1 // the provider accepted the message
 	Retry                       // it may accept it later
 	Permanent                   // it will never accept this message
+	SlowDown                    // it asks for later; that is no attempt
+	Gone                        // it knows this device no more: the next message fails too
+	Refused                     // it refuses us, not this message; that is no attempt
 )
 
 // String returns the status for logs and metrics.
@@ -26,8 +29,43 @@ func (s Status) String() string {
 		return "retry"
 	case Permanent:
 		return "permanent"
+	case SlowDown:
+		return "slow_down"
+	case Gone:
+		return "gone"
+	case Refused:
+		return "refused"
 	default:
 		return fmt.Sprintf("status(%d)", uint8(s))
+	}
+}
+
+// Pause says what waits after a SlowDown.
+type Pause uint8
+
+// What waits. The zero Pause is for all other statuses.
+const (
+	PauseMessage Pause = iota + 1 // this message only
+	PauseDevice                   // all messages to this device
+	PauseHost                     // all messages to this host: a browser's push service
+	PauseChannel                  // all messages of the channel
+)
+
+// String returns what waits, for logs and metrics.
+func (p Pause) String() string {
+	switch p {
+	case 0:
+		return "none"
+	case PauseMessage:
+		return "message"
+	case PauseDevice:
+		return "device"
+	case PauseHost:
+		return "host"
+	case PauseChannel:
+		return "channel"
+	default:
+		return fmt.Sprintf("pause(%d)", uint8(p))
 	}
 }
 
@@ -36,9 +74,14 @@ type Result struct {
 	Status Status
 	// Reason says why it was not delivered; empty if it was.
 	Reason Reason
-	// RetryAfter is how long the provider asks to wait; zero if it did not say. It is
-	// only set with Retry.
+	// RetryAfter is how long to wait: with Retry what the provider asks for, or zero if it
+	// did not say; with SlowDown always more than zero. Other statuses have none.
 	RetryAfter time.Duration
+	// Pause says what waits for RetryAfter. It is set with SlowDown and no other status.
+	Pause Pause
+	// GoneSince is since when the provider knows that the device is gone; zero if it did not
+	// say. It is only set with Gone.
+	GoneSince time.Time
 	// ProviderID is the provider's id of the delivered message, if it has one.
 	ProviderID string
 	// Err has details for the log. It never contains the message, a secret or the
@@ -54,29 +97,53 @@ func (r Result) Uncertain() bool {
 
 // Validate checks that r is a result that a channel may return.
 func (r Result) Validate() error {
-	switch r.Status {
-	case Delivered:
-		if r.Reason != "" || r.Err != nil || r.RetryAfter != 0 {
-			return errors.New("a delivered result has a reason, an error or a time to retry")
+	if r.Status == Delivered {
+		if r.Reason != "" || r.Err != nil || r.RetryAfter != 0 || r.Pause != 0 || !r.GoneSince.IsZero() {
+			return errors.New("a delivered result has a reason, an error, a time to retry, a pause or a time of its device's end")
 		}
 		return nil
-	case Retry, Permanent:
-	default:
-		return fmt.Errorf("%s is none of delivered, retry and permanent", r.Status)
 	}
+	allowed, known := reasonsOf(r.Status)
 	switch {
+	case !known:
+		return fmt.Errorf("%s is none of delivered, retry, permanent, slow_down, gone and refused", r.Status)
 	case !slices.Contains(Reasons(), r.Reason):
 		return fmt.Errorf("reason %q is not one of the closed set", r.Reason)
 	case r.ProviderID != "":
 		return errors.New("a result that is not delivered names a provider's message")
 	case r.RetryAfter < 0:
 		return fmt.Errorf("time to retry %s is negative", r.RetryAfter)
-	case r.Status == Permanent && r.RetryAfter != 0:
-		return errors.New("a permanent result has a time to retry")
-	case r.Status == Permanent && r.Reason.noAnswer():
-		return fmt.Errorf("reason %q means no answer came, which is never permanent", r.Reason)
+	case r.RetryAfter != 0 && r.Status != Retry && r.Status != SlowDown:
+		return fmt.Errorf("a result %s has a time to retry", r.Status)
+	case r.Status != Retry && r.Reason.noAnswer():
+		return fmt.Errorf("reason %q means no answer came: the status is never %s", r.Reason, r.Status)
+	case allowed != nil && !slices.Contains(allowed, r.Reason):
+		return fmt.Errorf("reason %q does not go with status %s: %q do", r.Reason, r.Status, allowed)
+	case r.Status == SlowDown && (r.RetryAfter == 0 || r.Pause < PauseMessage || r.Pause > PauseChannel):
+		return fmt.Errorf("a result slow_down has a pause %s and a time to retry %s", r.Pause, r.RetryAfter)
+	case r.Status != SlowDown && r.Pause != 0:
+		return fmt.Errorf("a result %s has a pause", r.Status)
+	case r.Status != Gone && !r.GoneSince.IsZero():
+		return fmt.Errorf("a result %s has a time of its device's end", r.Status)
 	}
 	return nil
+}
+
+// reasonsOf returns the reasons that go with a status, nil for all, and whether a message
+// that was not delivered can have the status.
+func reasonsOf(s Status) (allowed []Reason, known bool) {
+	switch s {
+	case Retry, Permanent:
+		return nil, true
+	case SlowDown:
+		return []Reason{ReasonRateLimited, ReasonUnavailable}, true
+	case Gone:
+		return []Reason{ReasonGone, ReasonMismatched}, true
+	case Refused:
+		return []Reason{ReasonUnauthorized, ReasonMisaddressed}, true
+	case Delivered:
+	}
+	return nil, false
 }
 
 // Reason says why a message was not delivered. Reasons are a closed set, so that they can
@@ -96,6 +163,9 @@ const (
 	ReasonGone         Reason = "gone"         // the recipient no longer exists
 	ReasonRedirected   Reason = "redirected"   // the provider redirects, which is not followed
 	ReasonMisaddressed Reason = "misaddressed" // the target does not exist or accepts no messages
+	ReasonMismatched   Reason = "mismatched"   // the device belongs to another project, app, key or environment
+	ReasonTooLarge     Reason = "too_large"    // the provider takes no message of this size
+	ReasonNoDevice     Reason = "no_device"    // there is no device to deliver to
 )
 
 // Reasons returns every Reason, in the order above.
@@ -103,6 +173,7 @@ func Reasons() []Reason {
 	return []Reason{
 		ReasonTimeout, ReasonNetwork, ReasonUnreachable, ReasonRateLimited, ReasonUnavailable,
 		ReasonRejected, ReasonUnauthorized, ReasonGone, ReasonRedirected, ReasonMisaddressed,
+		ReasonMismatched, ReasonTooLarge, ReasonNoDevice,
 	}
 }
 

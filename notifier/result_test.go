@@ -24,8 +24,28 @@ func TestResultValidate(t *testing.T) {
 		{"retry without a detail", notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonTimeout}, true},
 		{"permanent", notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone, Err: detail}, true},
 
+		{"slow down", notifier.Result{Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: 1, Pause: notifier.PauseMessage, Err: detail}, true},
+		{"slow down a channel", notifier.Result{Status: notifier.SlowDown, Reason: notifier.ReasonUnavailable, RetryAfter: 1, Pause: notifier.PauseChannel}, true},
+		{"gone", notifier.Result{Status: notifier.Gone, Reason: notifier.ReasonGone, GoneSince: time.Unix(1, 0)}, true},
+		{"gone as it is another's", notifier.Result{Status: notifier.Gone, Reason: notifier.ReasonMismatched}, true},
+		{"refused", notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized}, true},
+		{"refused at a wrong path", notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonMisaddressed}, true},
+
 		{"zero", notifier.Result{}, false},
-		{"a fourth status", notifier.Result{Status: 4, Reason: notifier.ReasonGone}, false},
+		{"a seventh status", notifier.Result{Status: 7, Reason: notifier.ReasonGone}, false},
+		{"slow down for no time", notifier.Result{Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, Pause: notifier.PauseDevice}, false},
+		{"slow down nobody", notifier.Result{Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: 1}, false},
+		{"slow down what is unknown", notifier.Result{Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: 1, Pause: 5}, false},
+		{"slow down without an answer", notifier.Result{Status: notifier.SlowDown, Reason: notifier.ReasonTimeout, RetryAfter: 1, Pause: notifier.PauseHost}, false},
+		{"slow down what is refused", notifier.Result{Status: notifier.SlowDown, Reason: notifier.ReasonRejected, RetryAfter: 1, Pause: notifier.PauseHost}, false},
+		{"retry with a pause", notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonRateLimited, Pause: notifier.PauseHost}, false},
+		{"gone for another reason", notifier.Result{Status: notifier.Gone, Reason: notifier.ReasonRejected}, false},
+		{"gone and to be retried", notifier.Result{Status: notifier.Gone, Reason: notifier.ReasonGone, RetryAfter: 1}, false},
+		{"permanent since a time", notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone, GoneSince: time.Unix(1, 0)}, false},
+		{"refused for another reason", notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonGone}, false},
+		{"refused for a time", notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized, RetryAfter: 1}, false},
+		{"delivered and paused", notifier.Result{Status: notifier.Delivered, Pause: notifier.PauseMessage}, false},
+		{"delivered to what is gone", notifier.Result{Status: notifier.Delivered, GoneSince: time.Unix(1, 0)}, false},
 		{"delivered with a reason", notifier.Result{Status: notifier.Delivered, Reason: notifier.ReasonGone}, false},
 		{"delivered with an error", notifier.Result{Status: notifier.Delivered, Err: detail}, false},
 		{"delivered and to be retried", notifier.Result{Status: notifier.Delivered, RetryAfter: 1}, false},
@@ -62,6 +82,7 @@ func TestReasonsAreFrozen(t *testing.T) {
 	require.Equal(t, []notifier.Reason{
 		"timeout", "network", "unreachable", "rate_limited", "unavailable",
 		"rejected", "unauthorized", "gone", "redirected", "misaddressed",
+		"mismatched", "too_large", "no_device",
 	}, notifier.Reasons())
 }
 
@@ -70,5 +91,14 @@ func TestStatusString(t *testing.T) {
 	require.Equal(t, "delivered", notifier.Delivered.String())
 	require.Equal(t, "retry", notifier.Retry.String())
 	require.Equal(t, "permanent", notifier.Permanent.String())
+	require.Equal(t, "slow_down", notifier.SlowDown.String())
+	require.Equal(t, "gone", notifier.Gone.String())
+	require.Equal(t, "refused", notifier.Refused.String())
 	require.Equal(t, "status(0)", notifier.Status(0).String())
+	for pause, want := range map[notifier.Pause]string{
+		0: "none", notifier.PauseMessage: "message", notifier.PauseDevice: "device", notifier.PauseHost: "host",
+		notifier.PauseChannel: "channel", 9: "pause(9)",
+	} {
+		require.Equal(t, want, pause.String())
+	}
 }

@@ -218,13 +218,28 @@ func TestAPauseOfAWrongClockIsNone(t *testing.T) {
 // workers, and no attempt is used up by waiting.
 func TestPauseOfAllWorkers(t *testing.T) {
 	t.Parallel()
-	tellSlowly(t, func(s *story) {
-		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
-			if n.ID == "first" && n.Attempt == 1 {
-				return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 90 * time.Second}
-			}
-			return notifier.Result{Status: notifier.Delivered}
+	for name, row := range map[string]struct {
+		asks     notifier.Result
+		attempts string
+	}{
+		"retry": {
+			notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 90 * time.Second}, "2",
+		},
+		"slow down": {notifier.Result{
+			Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: 90 * time.Second, Pause: notifier.PauseChannel,
+		}, "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pauseOfAllWorkers(t, row.asks, row.attempts)
 		})
+	}
+}
+
+func pauseOfAllWorkers(t *testing.T, asks notifier.Result, attempts string) {
+	t.Helper()
+	tellSlowly(t, func(s *story) {
+		s.recorder.Script(asks)
 		s.work()
 		s.work()
 		s.accepted(s.message("first", 2*time.Second))
@@ -238,7 +253,7 @@ func TestPauseOfAllWorkers(t *testing.T) {
 		require.Len(s, sent, 22)
 		require.GreaterOrEqual(s, sent[1], 92*time.Second)
 		require.Equal(s, "1", s.record("user-7", "m")["n"], "waiting is no attempt")
-		require.Equal(s, "2", s.record("alice", "first")["n"])
+		require.Equal(s, attempts, s.record("alice", "first")["n"])
 		require.Zero(s, s.queued())
 	}, "100/minute")
 }

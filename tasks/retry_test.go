@@ -231,3 +231,58 @@ func TestClaimedByADeadWorkerIsSentWhenTheLeaseIsOver(t *testing.T) {
 		s.ended("alice", "a", "d")
 	})
 }
+
+// A target that asks for later, or refuses everybody, uses up no attempt.
+func TestAskingForLaterIsNoAttempt(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		result notifier.Result
+		wait   time.Duration
+	}{
+		"slow down": {
+			notifier.Result{Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: 20 * time.Second, Pause: notifier.PauseDevice},
+			20 * time.Second,
+		},
+		"refused": {notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized}, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				s.work(retrying(1))
+				s.recorder.Script(row.result, row.result, row.result)
+				s.accepted(s.message("a", time.Second), s.message("b", 10*time.Second))
+				s.until(5 * time.Second)
+				require.Equal(s, "0", s.record("alice", "a")["n"])
+				require.Equal(s, string(row.result.Reason), s.record("alice", "a")["w"])
+				s.until(4 * time.Minute)
+				deliveries := s.recorder.Deliveries()
+				require.Len(s, deliveries, 5)
+				var of []time.Time
+				for _, d := range deliveries {
+					require.Equal(s, 1, d.Notification.Attempt)
+					if d.Notification.ID == "a" {
+						of = append(of, d.At)
+					}
+				}
+				require.InDelta(s, row.wait, of[1].Sub(of[0]), float64(2*time.Millisecond))
+				s.ended("alice", "a", "d")
+				s.ended("alice", "b", "d")
+				require.Zero(s, s.queued())
+			}, "100/minute")
+		})
+	}
+}
+
+// A device that is gone fails its message, until messages have several devices.
+func TestGoneFails(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		s.recorder.Script(notifier.Result{Status: notifier.Gone, Reason: notifier.ReasonGone})
+		s.accepted(s.message("a", time.Second))
+		s.until(2 * time.Second)
+		s.ended("alice", "a", "f")
+		require.Equal(s, "gone", s.record("alice", "a")["w"])
+		require.Empty(s, s.places())
+	})
+}

@@ -30,7 +30,7 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 	began := h.Clock.Local()
 	result, end := h.notify(ctx, d, claim)
 	defer end()
-	if result.Reason == notifier.ReasonRateLimited && result.RetryAfter > 0 {
+	if pausesAll(result) {
 		defer h.Pacer.pause(result.RetryAfter)(ctx)
 	}
 	took := h.Clock.Local().Sub(began)
@@ -78,6 +78,16 @@ func promised(claim messages.Claim) time.Time {
 	return claim.Promised
 }
 
+// refusedWait is after how long a message comes again that the target refused together with
+// all others.
+const refusedWait = time.Minute
+
+// pausesAll reports whether a result asks to leave the target alone.
+func pausesAll(result notifier.Result) bool {
+	return result.Status == notifier.Retry && result.Reason == notifier.ReasonRateLimited && result.RetryAfter > 0 ||
+		result.Status == notifier.SlowDown && result.Pause == notifier.PauseChannel
+}
+
 // settlementOf returns what to record of a delivery, and what to enqueue if it is tried
 // again, else nil.
 func (h *Handler) settlementOf(
@@ -89,18 +99,30 @@ func (h *Handler) settlementOf(
 	s := messages.Settlement{Outcome: messages.Failed, Reason: string(result.Reason)}
 	again := result.Status == notifier.Retry && claim.Attempt < h.Retries.Attempts
 	switch {
+	case result.Status == notifier.SlowDown:
+		return h.later(d, s, max(result.RetryAfter, time.Millisecond), messages.Retry{Uncounted: true})
+	case result.Status == notifier.Refused:
+		return h.later(d, s, refusedWait, messages.Retry{Uncounted: true})
 	case result.Uncertain() && (h.OnUncertain == SkipUncertain || !again):
 		s.Outcome = messages.Uncertain
 	case again:
-		retry := &messages.Queued{
-			User: d.User, ID: d.ID, Generation: keyspace.NewToken(),
-			Due: h.Clock.Now().Add(h.Retries.Wait(claim.Attempt, result.RetryAfter)).Truncate(time.Millisecond),
-		}
-		s.Outcome = messages.Retried
-		s.Retry = messages.Retry{Generation: retry.Generation, At: retry.Due, Uncertain: result.Uncertain()}
-		return s, retry
+		wait := h.Retries.Wait(claim.Attempt, result.RetryAfter)
+		return h.later(d, s, wait, messages.Retry{Uncertain: result.Uncertain()})
 	}
 	return s, nil
+}
+
+// later completes the settlement of a delivery that is tried again after wait, and returns
+// what to enqueue.
+func (h *Handler) later(
+	d messages.Delivery, s messages.Settlement, wait time.Duration, again messages.Retry,
+) (messages.Settlement, *messages.Queued) {
+	retry := &messages.Queued{
+		User: d.User, ID: d.ID, Generation: keyspace.NewToken(), Due: h.Clock.Now().Add(wait).Truncate(time.Millisecond),
+	}
+	again.Generation, again.At = retry.Generation, retry.Due
+	s.Outcome, s.Retry = messages.Retried, again
+	return s, retry
 }
 
 // notify hands a claimed message to the notifier. It also returns what to call once the result
