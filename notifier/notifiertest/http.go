@@ -21,6 +21,10 @@ type HTTPSuite struct {
 	Statuses []StatusRow
 	// MaxRetryAfter is the longest wait that the channel accepts from a provider.
 	MaxRetryAfter time.Duration
+	// Spread has the channel wait up to a tenth longer than a provider asks for. DefaultPause
+	// is how long it waits after a SlowDown that says nothing; required if it has one.
+	Spread       bool
+	DefaultPause time.Duration
 	// Key finds the idempotency key in a request.
 	Key func(Request) string
 	// Secrets are parts of the channel's settings that no error may show.
@@ -139,8 +143,18 @@ func (s HTTPSuite) retryAfter(t *testing.T) {
 			}})
 			result := channel.Notify(t.Context(), sample("alice", "id-1"))
 			s.requireSound(t, result, provider.URL())
-			require.Equal(t, notifier.Retry, result.Status)
-			require.Equal(t, row.want, result.RetryAfter, "%d with Retry-After %q", status, row.value)
+			want := row.want
+			if result.Status == notifier.SlowDown && want == 0 {
+				want = s.DefaultPause
+			} else if result.Status != notifier.SlowDown {
+				require.Equal(t, notifier.Retry, result.Status)
+			}
+			longest := want
+			if s.Spread {
+				longest += want / 10
+			}
+			require.GreaterOrEqual(t, result.RetryAfter, want, "%d with Retry-After %q", status, row.value)
+			require.LessOrEqual(t, result.RetryAfter, longest, "%d with Retry-After %q", status, row.value)
 		}
 	}
 	for _, status := range []int{http.StatusOK, http.StatusFound, http.StatusBadRequest} {

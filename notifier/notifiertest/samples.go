@@ -10,6 +10,10 @@ import (
 // canary is in every part of a message that no error may show.
 const canary = "canary-7f3a"
 
+// largestID is the id of the sample with as much text as a message may have.
+const largestID = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" +
+	"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
 func sample(user, id string) notifier.Notification {
 	at := time.Date(2026, time.November, 22, 11, 11, 11, 0, time.UTC)
 	return notifier.Notification{
@@ -39,7 +43,7 @@ func samples() map[string]notifier.Notification {
 
 	largest := sample("bob", "largest")
 	largest.User = strings.Repeat("ü", 128)
-	largest.ID = strings.Repeat("x", 128)
+	largest.ID = largestID
 	largest.Title, largest.Body = strings.Repeat("t", 1024), strings.Repeat("b", 3072)
 
 	odd := sample("carol", "odd:id_1.2-3")

@@ -47,8 +47,19 @@ func (s Suite) delivers(t *testing.T) {
 	for name, n := range samples() {
 		result := channel.Notify(t.Context(), n)
 		requireSound(t, result, s.Secrets)
+		if tooLarge(channel, n) {
+			require.Equal(t, notifier.Permanent, result.Status, "%s: %v", name, result.Err)
+			require.Equal(t, notifier.ReasonTooLarge, result.Reason, name)
+			continue
+		}
 		require.Equal(t, notifier.Delivered, result.Status, "%s: %v", name, result.Err)
 	}
+}
+
+// tooLarge reports whether a channel says beforehand that it takes no message of this size.
+func tooLarge(channel notifier.Notifier, n notifier.Notification) bool {
+	checker, ok := channel.(notifier.Checker)
+	return ok && n.ID == largestID && checker.Check(n) != nil
 }
 
 func (s Suite) leavesAlone(t *testing.T) {

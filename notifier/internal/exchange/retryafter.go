@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,8 +18,8 @@ func RetryAfter(header http.Header, now time.Time, longest time.Duration) time.D
 	}
 	if strings.Trim(value, "0123456789") == "" {
 		// The only error left is a number too large.
-		seconds, err := strconv.ParseUint(value, 10, 64)
-		if err != nil || seconds > uint64(longest/time.Second) {
+		seconds, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || seconds > int64(longest/time.Second) {
 			return longest
 		}
 		return time.Duration(seconds) * time.Second
@@ -31,4 +32,13 @@ func RetryAfter(header http.Header, now time.Time, longest time.Duration) time.D
 		now = date
 	}
 	return min(max(at.Sub(now), 0), longest)
+}
+
+// Spread returns d and up to a tenth more, so that workers that were told to wait do not come
+// back together.
+func Spread(d time.Duration) time.Duration {
+	if d <= 0 {
+		return 0
+	}
+	return d + rand.N(d/10+1) //nolint:gosec // nobody gains from guessing it
 }

@@ -1,0 +1,157 @@
+package webpush
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
+)
+
+const (
+	// MaxRetryAfter is the longest Retry-After that is followed.
+	MaxRetryAfter = time.Hour
+	// defaultPause is how long a host is left alone that does not say how long.
+	defaultPause = time.Minute
+	// maxReceipt bounds the receipt that is kept, in bytes.
+	maxReceipt = 512
+)
+
+// What Mozilla's push service says by errno, see its page "Error Codes".
+const (
+	errnoBackOff  = 201 // slow down
+	errnoTryAgain = 202 // at once
+)
+
+// words is what a push service says in the body of an answer. Services answer in JSON of their
+// own, or in text.
+type words struct {
+	Errno  int    `json:"errno"`  // Mozilla's; zero for none
+	Reason string `json:"reason"` // Apple's; "" for none
+	text   string
+}
+
+// readWords reads the body of an answer. What can't be read says nothing.
+func readWords(body []byte) words {
+	var w words
+	if err := json.Unmarshal(body, &w); err != nil {
+		// A member of another type than expected says nothing; the others are read.
+		w.Reason = strings.TrimSpace(w.Reason)
+	}
+	w.text = strings.ToLower(string(body))
+	return w
+}
+
+// mismatched reports whether the subscription was made with another VAPID key.
+func (w words) mismatched() bool {
+	return w.Reason == "VapidPkHashMismatch" || strings.Contains(w.text, "unauthorizedregistration") ||
+		strings.Contains(w.text, "do not correspond to the credentials used to create the subscriptions")
+}
+
+// known returns what may be shown of w: a number, or one of Apple's words.
+func (w words) known() string {
+	switch {
+	case w.Errno > 0 && w.Errno < 1000:
+		return fmt.Sprintf(", errno %d", w.Errno)
+	case slices.Contains(appleReasons(), w.Reason):
+		return ", " + w.Reason
+	default:
+		return ""
+	}
+}
+
+func appleReasons() []string {
+	return []string{
+		"BadAuthorizationHeader", "BadJwtToken", "BadTtl", "BadUrgency", "BadVapidPublicKey", "BadWebPushRequest", "BadWebPushTopic",
+		"ExpiredToken", "InternalServerError", "PayloadTooLarge", "ServiceUnavailable", "TooManyRequests", "Unregistered",
+		"VapidPkHashMismatch",
+	}
+}
+
+// refusesUs reports whether Apple refuses the VAPID token, and not this push.
+func (w words) refusesUs() bool {
+	return w.Reason == "BadJwtToken" || w.Reason == "BadVapidPublicKey" || w.Reason == "BadAuthorizationHeader"
+}
+
+// judge returns the Result of a push service's answer. host is the endpoint's.
+func judge(a exchange.Answer, host string, now time.Time) notifier.Result {
+	if a.Status >= 200 && a.Status <= 299 {
+		return notifier.Result{Status: notifier.Delivered, ProviderID: receipt(a.Header)}
+	}
+	w := readWords(a.Body)
+	wait := exchange.RetryAfter(a.Header, now, MaxRetryAfter)
+	r := notifier.Result{Err: fmt.Errorf("the push service answered with HTTP status %d%s", a.Status, w.known())}
+	r.Status, r.Reason = classify(a.Status, host, w, wait > 0)
+	switch r.Status {
+	case notifier.SlowDown:
+		r.Pause, r.RetryAfter = notifier.PauseHost, wait
+		if wait == 0 {
+			r.RetryAfter = defaultPause
+		}
+		// Mozilla's is spread already.
+		if w.Errno != errnoBackOff {
+			r.RetryAfter = exchange.Spread(r.RetryAfter)
+		}
+	case notifier.Retry:
+		r.RetryAfter = exchange.Spread(wait)
+	default:
+	}
+	return r
+}
+
+// classify returns what a status other than a success means. asksToWait reports whether it
+// came with a Retry-After.
+func classify(status int, host string, w words, asksToWait bool) (notifier.Status, notifier.Reason) {
+	switch status {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
+		switch {
+		case w.mismatched():
+			return notifier.Gone, notifier.ReasonMismatched
+		case status != http.StatusBadRequest || w.refusesUs():
+			return notifier.Refused, notifier.ReasonUnauthorized
+		}
+		return notifier.Permanent, notifier.ReasonRejected
+	case http.StatusNotFound, http.StatusGone:
+		// The endpoint is one subscription's: no setting of ours is in its path.
+		return notifier.Gone, notifier.ReasonGone
+	case http.StatusNotAcceptable:
+		if host == "notify.windows.com" || strings.HasSuffix(host, ".notify.windows.com") {
+			return notifier.SlowDown, notifier.ReasonRateLimited
+		}
+		return notifier.Permanent, notifier.ReasonRejected
+	case http.StatusRequestEntityTooLarge:
+		return notifier.Permanent, notifier.ReasonTooLarge
+	case http.StatusTooManyRequests:
+		return notifier.SlowDown, notifier.ReasonRateLimited
+	case http.StatusRequestTimeout, http.StatusTooEarly:
+		return notifier.Retry, notifier.ReasonUnavailable
+	case http.StatusServiceUnavailable:
+		if w.Errno == errnoBackOff || asksToWait && w.Errno != errnoTryAgain {
+			return notifier.SlowDown, notifier.ReasonUnavailable
+		}
+		return notifier.Retry, notifier.ReasonUnavailable
+	}
+	switch {
+	case status >= 300 && status <= 399:
+		return notifier.Permanent, notifier.ReasonRedirected
+	case status >= 400 && status <= 499:
+		return notifier.Permanent, notifier.ReasonRejected
+	default:
+		return notifier.Retry, notifier.ReasonUnavailable
+	}
+}
+
+// receipt returns the message's URL at the push service, or Apple's id of it.
+func receipt(header http.Header) string {
+	for _, name := range []string{"Location", "Apns-Id"} {
+		id := header.Get(name)
+		if id != "" && len(id) <= maxReceipt && strings.IndexFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) < 0 {
+			return id
+		}
+	}
+	return ""
+}

@@ -1,0 +1,187 @@
+package webpush
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+const (
+	// MaxTTL is the longest time to live that every push service accepts.
+	MaxTTL = 28 * 24 * time.Hour
+	// DefaultTTL is the time to live of a message that does not say when it expires.
+	DefaultTTL = 24 * time.Hour
+
+	// declarative is the number that marks declarative Web Push.
+	declarative = 8030
+	// topicLength is the length of a Topic. Apple decodes it, and refuses other lengths.
+	topicLength = 32
+
+	// fieldMessage is the field of the error for a message that is too large.
+	fieldMessage = "message"
+)
+
+// payload is what the browser decrypts, see the package's documentation.
+type payload struct {
+	WebPush      int            `json:"web_push,omitempty"`
+	ID           string         `json:"id"`
+	Category     string         `json:"category,omitempty"`
+	SendAt       string         `json:"send_at,omitempty"`
+	Notification map[string]any `json:"notification"`
+	AppBadge     *int           `json:"app_badge,omitempty"`
+	Mutable      bool           `json:"mutable,omitempty"`
+}
+
+// override is what a message says for this channel alone.
+type override struct {
+	Urgency      string         `json:"urgency"`
+	TTL          *int64         `json:"ttl"`
+	Notification map[string]any `json:"notification"`
+}
+
+// readOverride returns the override of a Notification.
+func readOverride(raw json.RawMessage) (override, error) {
+	var o override
+	if len(raw) == 0 {
+		return o, nil
+	}
+	in := json.NewDecoder(bytes.NewReader(raw))
+	in.DisallowUnknownFields()
+	in.UseNumber()
+	// A decoder stops behind the first value.
+	if err := in.Decode(&o); err != nil || !json.Valid(raw) {
+		return o, &notifier.InvalidError{
+			Field: "channels.webpush", Value: "(not shown)", Want: "an object with no other members than urgency, ttl and notification",
+		}
+	}
+	switch o.Urgency {
+	case "", "very-low", "low", "normal", "high":
+	default:
+		return o, &notifier.InvalidError{
+			Field: "channels.webpush.urgency", Value: o.Urgency, Want: "very-low, low, normal or high",
+		}
+	}
+	if o.TTL != nil && (*o.TTL < 0 || *o.TTL > int64(MaxTTL/time.Second)) {
+		return o, &notifier.InvalidError{
+			Field: "channels.webpush.ttl", Value: strconv.FormatInt(*o.TTL, 10), Want: "0 to 2,419,200 seconds",
+		}
+	}
+	return o, nil
+}
+
+// push is a Notification as a push service gets it, before it is encrypted.
+type push struct {
+	payload []byte
+	ttl     time.Duration
+	urgency string
+	topic   string
+}
+
+// newPush returns the push of n at a time. The error is a *notifier.InvalidError that names
+// the field.
+func newPush(n notifier.Notification, now time.Time) (push, error) {
+	o, err := readOverride(n.Override)
+	if err != nil {
+		return push{}, err
+	}
+	text, err := encode(newPayload(n, o))
+	if err != nil {
+		return push{}, err
+	}
+	if len(text) > MaxPayload {
+		return push{}, &notifier.InvalidError{
+			Field: fieldMessage, Value: fmt.Sprintf("%d bytes", len(text)),
+			Want: fmt.Sprintf("at most %d bytes as JSON in web push, with title, body, data, URLs and channels.webpush", MaxPayload),
+		}
+	}
+	p := push{payload: text, ttl: ttl(n, o, now), urgency: o.Urgency, topic: topic(n)}
+	if p.urgency == "" {
+		p.urgency = "normal"
+		if n.Priority == notifier.PriorityHigh {
+			p.urgency = "high"
+		}
+	}
+	return p, nil
+}
+
+func newPayload(n notifier.Notification, o override) payload {
+	shown := map[string]any{}
+	for name, text := range map[string]string{"title": n.Title, "body": n.Body, "image": n.Image, "navigate": n.ClickURL} {
+		if text != "" {
+			shown[name] = text
+		}
+	}
+	// Browsers replace a notification with the same tag: a second copy is not shown twice.
+	shown["tag"] = n.ID
+	if n.CollapseKey != "" {
+		shown["tag"] = n.CollapseKey
+	}
+	if len(n.Data) > 0 {
+		shown["data"] = n.Data
+	}
+	for name, value := range o.Notification {
+		if value == nil {
+			delete(shown, name)
+			continue
+		}
+		shown[name] = value
+	}
+	p := payload{ID: n.ID, Category: n.Category, Notification: shown, AppBadge: n.Badge}
+	if !n.SendAt.IsZero() {
+		p.SendAt = n.SendAt.UTC().Format(notifier.TimeLayout)
+	}
+	if declares(shown) {
+		p.WebPush, p.Mutable = declarative, true
+	}
+	return p
+}
+
+// declares reports whether a browser can show a notification without a service worker: it has
+// a title and a URL.
+func declares(shown map[string]any) bool {
+	title, _ := shown["title"].(string)
+	link, _ := shown["navigate"].(string)
+	target, err := url.Parse(link)
+	return title != "" && err == nil && target.Hostname() != "" && (target.Scheme == "https" || target.Scheme == "http")
+}
+
+// encode returns JSON in which < > and & are not escaped, which is shorter.
+func encode(p payload) ([]byte, error) {
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	out.SetEscapeHTML(false)
+	if err := out.Encode(p); err != nil {
+		return nil, fmt.Errorf("encode the payload of a push: %w", err)
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}
+
+// ttl returns for how long the push service keeps the push if the browser is not connected.
+func ttl(n notifier.Notification, o override, now time.Time) time.Duration {
+	switch {
+	case o.TTL != nil:
+		return time.Duration(*o.TTL) * time.Second
+	case n.ExpiresAt.IsZero():
+		return DefaultTTL
+	default:
+		return min(max(n.ExpiresAt.Sub(now), 0), MaxTTL).Truncate(time.Second)
+	}
+}
+
+// topic returns the Topic: a push replaces one with the same topic that still waits at the push
+// service. It shows neither the user nor the id.
+func topic(n notifier.Notification) string {
+	text := "message\x00" + n.IdempotencyKey
+	if n.CollapseKey != "" {
+		text = "collapse\x00" + n.CollapseKey
+	}
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:])[:topicLength]
+}

@@ -1,0 +1,185 @@
+package webpush
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
+)
+
+// parallel is how many idle connections to one host are kept. Push services speak HTTP/2,
+// where one connection carries many pushes.
+const parallel = 64
+
+// Notifier pushes to browsers. Make one with New.
+type Notifier struct {
+	hosts  []string
+	now    func() time.Time
+	signer *signer
+	pauses *pauses
+	client exchange.Client
+}
+
+// New returns a Notifier for c. The error has a *notifier.InvalidError for each setting that
+// is not allowed, and does not show the key.
+func New(c Config) (*Notifier, error) {
+	key, subject, err := c.validate()
+	if err != nil {
+		return nil, err
+	}
+	signs, err := newSigner(key, subject)
+	if err != nil {
+		return nil, err
+	}
+	waits, err := newPauses()
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{}
+	if !c.AllowInternal {
+		dialer.Control = notifier.RefuseInternal
+	}
+	transport := exchange.NewTransport(dialer, parallel)
+	if c.RootCAs != nil {
+		transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
+	}
+	n := &Notifier{
+		hosts: c.Hosts, now: c.Now, signer: signs, pauses: waits,
+		client: exchange.Client{Provider: "the push service", Timeout: c.Timeout, Transport: transport, Reasons: true},
+	}
+	if n.client.Timeout == 0 {
+		n.client.Timeout = DefaultTimeout
+	}
+	if len(n.hosts) == 0 {
+		n.hosts = DefaultHosts()
+	}
+	return n, nil
+}
+
+// PublicKey returns the public VAPID key, which browsers subscribe with: the
+// applicationServerKey of their PushManager.
+func (w *Notifier) PublicKey() string { return w.signer.public }
+
+// CheckAddress checks a device's address: that it is a subscription whose host is allowed. The
+// error is a *notifier.InvalidError, and shows at most the host.
+func (w *Notifier) CheckAddress(address string) error {
+	s, err := ParseSubscription(address)
+	if err != nil {
+		return err
+	}
+	return w.checkHost(s)
+}
+
+func (w *Notifier) checkHost(s Subscription) error {
+	if allowed(w.hosts, s.host()) {
+		return nil
+	}
+	return &notifier.InvalidError{Field: "address", Value: s.host(), Want: "an endpoint at one of the hosts that are pushed to"}
+}
+
+// Check returns a *notifier.InvalidError if n is too large for a push, or what it says for
+// this channel alone is not allowed.
+func (w *Notifier) Check(n notifier.Notification) error {
+	_, err := newPush(n, w.now())
+	return err
+}
+
+// Probe signs a VAPID token. It makes no request: push services say whether they accept a
+// token only to a push.
+func (w *Notifier) Probe(context.Context) notifier.Result {
+	if _, err := w.signer.authorization("https://push.invalid", w.now()); err != nil {
+		return notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized, Err: err}
+	}
+	return notifier.Result{Status: notifier.Delivered}
+}
+
+// Close closes idle connections. It does not wait for deliveries.
+func (w *Notifier) Close() error {
+	w.client.Transport.CloseIdleConnections()
+	return nil
+}
+
+// Notify pushes n once, to its Device.
+func (w *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
+	if n.Device == nil {
+		return permanent(notifier.ReasonNoDevice, errors.New("web push needs a device"))
+	}
+	s, err := ParseSubscription(n.Device.Address)
+	if err == nil {
+		err = w.checkHost(s)
+	}
+	if err != nil {
+		// The host may be what makes an endpoint a user's own.
+		return permanent(notifier.ReasonMisaddressed, errors.New("the device's subscription is malformed, or its host is not one that is pushed to"))
+	}
+	now := w.now()
+	p, err := newPush(n, now)
+	if err != nil {
+		return refusedBeforehand(err)
+	}
+	if left, why := w.pauses.of(s.origin(), now); left > 0 {
+		return notifier.Result{
+			Status: notifier.SlowDown, Reason: why, RetryAfter: left, Pause: notifier.PauseHost,
+			Err: errors.New("the push service asked to be left alone a while ago"),
+		}
+	}
+	request, err := w.request(ctx, s, p, now)
+	if err != nil {
+		return permanent(notifier.ReasonRejected, err)
+	}
+	result := w.client.Send(ctx, request, func(a exchange.Answer) notifier.Result {
+		return judge(a, s.host(), w.now())
+	})
+	w.pauses.note(s.origin(), result, w.now())
+	return result
+}
+
+func (w *Notifier) request(ctx context.Context, s Subscription, p push, now time.Time) (*http.Request, error) {
+	authorization, err := w.signer.authorization(s.origin(), now)
+	if err != nil {
+		return nil, err
+	}
+	body, err := encrypt(s, p.payload)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.endpoint.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("the request of a push can't be made") // err repeats the URL
+	}
+	header := request.Header
+	header.Set("Authorization", authorization)
+	header.Set("Content-Encoding", "aes128gcm")
+	header.Set("Content-Type", "application/octet-stream")
+	header.Set("TTL", strconv.FormatInt(int64(p.ttl/time.Second), 10))
+	header.Set("Urgency", p.urgency)
+	header.Set("Topic", p.topic)
+	header.Set("User-Agent", "sendlimit")
+	return request, nil
+}
+
+// refusedBeforehand returns the Result of a message that can't be pushed. Values of the message
+// are not for the log.
+func refusedBeforehand(err error) notifier.Result {
+	invalid, ok := errors.AsType[*notifier.InvalidError](err)
+	switch {
+	case !ok:
+		return permanent(notifier.ReasonRejected, err)
+	case invalid.Field == fieldMessage:
+		return permanent(notifier.ReasonTooLarge, err)
+	default:
+		return permanent(notifier.ReasonRejected, fmt.Errorf("its %s is not allowed", invalid.Field))
+	}
+}
+
+func permanent(reason notifier.Reason, err error) notifier.Result {
+	return notifier.Result{Status: notifier.Permanent, Reason: reason, Err: fmt.Errorf("the push was not sent: %w", err)}
+}
