@@ -214,6 +214,7 @@ func descriptionOf(schema, member string) string {
 	all := descriptions()
 	maps.Copy(all, policyDescriptions())
 	maps.Copy(all, noticeDescriptions())
+	maps.Copy(all, deliveryDescriptions())
 	maps.Copy(all, campaignDescriptions())
 	if said, some := all[schema+"."+member]; some {
 		return said

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/notifier/payload"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -34,6 +35,8 @@ func schemaName(t reflect.Type, hint string) string {
 	switch t {
 	case reflect.TypeFor[policy.Document]():
 		return "PolicyDocument"
+	case reflect.TypeFor[payload.Payload]():
+		return deliverySchema
 	case reflect.TypeFor[message.APIKey]():
 		return "Key"
 	case reflect.TypeFor[message.NewAPIKey]():

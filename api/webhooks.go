@@ -16,7 +16,7 @@ func (s *server) webhooks() map[string]*huma.PathItem {
 			Name: name, In: "header", Description: description, Required: required, Schema: &huma.Schema{Type: huma.TypeString},
 		}
 	}
-	return map[string]*huma.PathItem{"events": s.eventsWebhook(header), "notice": {Post: &huma.Operation{
+	return map[string]*huma.PathItem{"delivery": s.deliveryWebhook(header), "events": s.eventsWebhook(header), "notice": {Post: &huma.Operation{
 		OperationID: "notice", Method: http.MethodPost, Tags: []string{"accounts"},
 		Security: []map[string][]string{}, // the receiver needs no key
 		Summary:  "An alert, a digest or a daily report for a contact",

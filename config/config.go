@@ -57,6 +57,9 @@ type Config struct {
 	// PushSecret signs deliveries; empty means unsigned.
 	PushSecret  Secret
 	PushTimeout time.Duration // bounds one try
+	// PushHeaders are sent with each delivery: a line for each.
+	PushHeaders Secret
+	PushProxy   string // the URL of a proxy, "environment", or empty for none
 
 	// Pace limits the deliveries of a store that has no pace yet; the zero Pace means
 	// no limit.

@@ -61,7 +61,7 @@ func defaults() config.Config {
 // such as tiers.
 var keys = []string{ //nolint:gochecknoglobals // a constant table
 	"redis_url", "embedded_address", "prefix", "account", "listen",
-	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "deliver", "push_url", "push_secret", "push_timeout",
+	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "deliver", "push_url", "push_secret", "push_timeout", "push_headers", "push_proxy",
 	"email_url", "smtp_password", "email_from", "email_tls", "email_templates", "alert_secret", "allow_internal_webhooks",
 	"alert_retry_min", "alert_retry_max", "alert_retry_for",
 	"events_keep", "events_most", "events_allow_internal", "events_give_up", "events_rate",
@@ -166,6 +166,8 @@ func other() map[string]struct {
 		"push_url":            {"https://h/p", func(c config.Config) any { return c.PushURL }, "https://h/p"},
 		"push_secret":         {secret, func(c config.Config) any { return c.PushSecret }, config.Secret(secret)},
 		"push_timeout":        {"29s", func(c config.Config) any { return c.PushTimeout }, 29 * time.Second},
+		"push_headers":        {"X-Tenant:shop", func(c config.Config) any { return c.PushHeaders }, config.Secret("X-Tenant:shop")},
+		"push_proxy":          {"environment", func(c config.Config) any { return c.PushProxy }, "environment"},
 		"email_url":           {"smtps://u@h:1", func(c config.Config) any { return c.EmailURL }, "smtps://u@h:1"},
 		"smtp_password":       {"hunter2", func(c config.Config) any { return c.SMTPPassword }, config.Secret("hunter2")},
 		"email_from":          {"A <a@h>", func(c config.Config) any { return c.EmailFrom }, "A <a@h>"},
@@ -248,7 +250,7 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 				program = config.Enqueue
 			}
 			config.RegisterFlags(flags, program)
-			if slices.Contains([]string{"push_secret", "smtp_password", "alert_secret"}, key) { // a command line is no place for it
+			if slices.Contains([]string{"push_secret", "push_headers", "smtp_password", "alert_secret"}, key) { // a command line is no place for it
 				require.Nil(t, flags.Lookup(flagOf(key)))
 				return
 			}

@@ -85,6 +85,8 @@ func (c Config) LogValue() slog.Value {
 		slog.String("push_url", redactPushURL(c.PushURL)),
 		slog.Bool("push_signed", c.PushSecret != ""),
 		slog.Duration("push_timeout", c.PushTimeout),
+		slog.Bool("push_headers", c.PushHeaders != ""),
+		slog.String("push_proxy", redactPushURL(c.PushProxy)),
 		slog.String("pace", c.Pace.String()),
 		slog.String("email_url", redactURL(c.EmailURL)),
 		slog.String("email_tls", c.EmailTLS),

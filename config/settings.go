@@ -20,6 +20,8 @@ type written struct {
 	PushURL             string        `env:"PUSH_URL"`
 	PushSecret          string        `env:"PUSH_SECRET"`
 	PushTimeout         string        `env:"PUSH_TIMEOUT"`
+	PushHeaders         string        `env:"PUSH_HEADERS"`
+	PushProxy           string        `env:"PUSH_PROXY"`
 	Policy              writtenPolicy `envPrefix:"POLICY_"`
 	Pace                writtenPace   `envPrefix:"PACE_"`
 	Reach               string        `env:"REACH"`
@@ -140,6 +142,15 @@ func settings(w *written, c *Config) []*setting {
 			key: "push_timeout", written: &w.PushTimeout, standard: "10s", kind: "duration",
 			help:   "timeout of one delivery, also to a contact's webhook; e-mail has the timeouts of RFC 5321",
 			accept: duration(&c.PushTimeout, 100*time.Millisecond, 5*time.Minute),
+		},
+		{
+			key: "push_headers", written: &w.PushHeaders,
+			accept: secretText(&c.PushHeaders), show: hideSecret,
+		},
+		{
+			key: "push_proxy", written: &w.PushProxy, kind: "url",
+			help:   "proxy to an http or https push_url: the URL of one, or environment to follow HTTPS_PROXY; by default none",
+			accept: text(&c.PushProxy), show: redactPushURL,
 		},
 	}), grouped(groupEmail, emailSettings(w, c)), grouped(groupEvents, callbackSettings(w, c)), grouped(groupPolicy, policySettings(w, c)), grouped(groupDelivery, []*setting{
 		{

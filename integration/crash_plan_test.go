@@ -38,7 +38,7 @@ const (
 	providerTakes = ""
 	providerBusy  = "busy"  // 503 at the first attempt
 	providerAgain = "again" // and at the second
-	providerGone  = "gone"  // 410
+	providerGone  = "gone"  // 400
 	providerSlow  = "slow"  // after a while
 	providerFull  = "full"  // 429 at the first attempt, and a second to wait
 )

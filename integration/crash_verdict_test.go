@@ -24,7 +24,7 @@ func crashProvider(r notifiertest.Request) notifiertest.Answer {
 	}
 	switch {
 	case p.Data["provider"] == providerGone:
-		return notifiertest.Answer{Status: http.StatusGone}
+		return notifiertest.Answer{Status: http.StatusBadRequest}
 	case p.Data["provider"] == providerFull && p.Attempt == 1:
 		return notifiertest.Answer{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"1"}}}
 	case p.Data["provider"] == providerSlow:

@@ -224,7 +224,7 @@ func TestDeliveryFollowsTheAnswers(t *testing.T) {
 		}
 		switch {
 		case p.User == "gone":
-			return notifiertest.Answer{Status: http.StatusGone}
+			return notifiertest.Answer{Status: http.StatusBadRequest}
 		case p.User == "never":
 			return notifiertest.Answer{Status: http.StatusInternalServerError}
 		case p.User == "busy" && p.Attempt == 1:
@@ -282,5 +282,5 @@ func TestDeliveryFollowsTheAnswers(t *testing.T) {
 	}
 	reason, err := server.Client().HGet(t.Context(), "sl:{p"+fmt.Sprintf("%04d", keyspace.Partition("gone"))+"}:m:gone:m", "w").Result()
 	require.NoError(t, err)
-	require.Equal(t, string(notifier.ReasonGone), reason)
+	require.Equal(t, string(notifier.ReasonRejected), reason)
 }

@@ -102,7 +102,7 @@ func populate(t *testing.T, server *redistest.Server) *population {
 	u.receiver.AnswerWith(func(r notifiertest.Request) notifiertest.Answer {
 		switch p, _ := r.Payload(); p.User {
 		case erasable("failed"):
-			return notifiertest.Answer{Status: http.StatusGone}
+			return notifiertest.Answer{Status: http.StatusBadRequest}
 		case erasable("sending"):
 			return notifiertest.Answer{Delay: 8 * time.Second}
 		}

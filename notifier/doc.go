@@ -68,6 +68,7 @@
 //	pushtarget     opens the channel of a target such as "log:" or "https://…"
 //	logline        channel and announcer: a line of JSON for each delivery
 //	webhook        channel and announcer: a signed HTTP POST for each delivery
+//	service        channel: ntfy, Gotify, Slack and others by URL
 //	webpush        channel: an encrypted push to a browser
 //	email          announcer: text and HTML mail by SMTP
 //	notifiertest   the suites that all of them pass, and servers to test against

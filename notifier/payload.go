@@ -1,23 +1,13 @@
 package notifier
 
+import "github.com/sendlimit/sendlimiter/notifier/payload"
+
 // TimeLayout is the layout of times in channels: RFC 3339 with milliseconds. The time must
 // be in UTC.
 const TimeLayout = "2006-01-02T15:04:05.000Z"
 
-// Payload is a Notification in JSON. Optional fields that are empty are left out.
-type Payload struct {
-	ID          string            `json:"id"`
-	User        string            `json:"user"`
-	Category    string            `json:"category,omitempty"`
-	Title       string            `json:"title,omitempty"`
-	Body        string            `json:"body,omitempty"`
-	Data        map[string]string `json:"data,omitempty"`
-	Campaign    string            `json:"campaign,omitempty"`
-	Metadata    map[string]string `json:"metadata,omitempty"`
-	SendAt      string            `json:"send_at"`                // in TimeLayout
-	RequestedAt string            `json:"requested_at,omitempty"` // in TimeLayout
-	Attempt     int               `json:"attempt"`
-}
+// Payload is a Notification in JSON, as a webhook gets it. Its times are in TimeLayout.
+type Payload = payload.Payload
 
 // NewPayload returns the payload of n. It shares n.Data and n.Metadata.
 func NewPayload(n Notification) Payload {

@@ -1,7 +1,11 @@
 package pushtarget
 
 import (
+	"errors"
 	"io"
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,18 +27,35 @@ type Options struct {
 	Secret string
 	// Timeout bounds one attempt at a webhook; zero means webhook.DefaultTimeout.
 	Timeout time.Duration
+	// Headers are sent with each request of a webhook: a line for each, see
+	// webhook.ParseHeaders.
+	Headers string
+	// Proxy is the proxy to a webhook: the URL of one, or ProxyFromEnvironment. If it is
+	// empty, there is none.
+	Proxy string
 }
 
+// ProxyFromEnvironment is the Options.Proxy that follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY
+// in the environment, as they were when it was first used.
+const ProxyFromEnvironment = "environment"
+
 // Open returns the channel of target. The error has a *notifier.InvalidError for each
-// setting that is not allowed: push_url, push_secret or push_timeout. A channel that keeps
-// connections is an io.Closer.
+// setting that is not allowed: push_url, push_secret, push_timeout, push_headers or push_proxy.
+// A channel that keeps connections is an io.Closer.
 func Open(target string, o Options) (notifier.Notifier, error) {
 	scheme, _, _ := strings.Cut(target, ":")
 	switch {
 	case strings.EqualFold(target, Log):
 		return opened(logline.New(o.Log, o.Now))
 	case strings.EqualFold(scheme, "http"), strings.EqualFold(scheme, "https"):
-		return opened(webhook.New(webhook.Config{URL: target, Secret: o.Secret, Timeout: o.Timeout, Now: o.Now}))
+		headers, wrongHeaders := webhook.ParseHeaders(o.Headers)
+		proxy, wrongProxy := proxyOf(o.Proxy)
+		if err := errors.Join(wrongHeaders, wrongProxy); err != nil {
+			return nil, err
+		}
+		return opened(webhook.New(webhook.Config{
+			URL: target, Secret: o.Secret, Timeout: o.Timeout, Now: o.Now, Headers: headers, Proxy: proxy,
+		}))
 	default:
 		return nil, &notifier.InvalidError{
 			Field: "push_url",
@@ -42,6 +63,25 @@ func Open(target string, o Options) (notifier.Notifier, error) {
 			Want:  `"log:" or an http or https URL such as https://push.example.com/deliver`,
 		}
 	}
+}
+
+// proxyOf returns the proxy for each request; nil for none.
+func proxyOf(setting string) (func(*http.Request) (*url.URL, error), error) {
+	switch setting {
+	case "":
+		return nil, nil
+	case ProxyFromEnvironment:
+		return http.ProxyFromEnvironment, nil
+	}
+	proxy, err := url.Parse(setting)
+	if err != nil || proxy.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, proxy.Scheme) {
+		return nil, &notifier.InvalidError{
+			Field: "push_proxy",
+			Value: notifier.RedactURL(setting),
+			Want:  `"environment", or an http, https or socks5 URL such as http://proxy.example.com:3128`,
+		}
+	}
+	return http.ProxyURL(proxy), nil
 }
 
 // opened returns a nil Notifier, rather than one with a nil pointer, if there is an error.

@@ -59,6 +59,37 @@ func TestTimeoutOfAWebhook(t *testing.T) {
 	require.Equal(t, notifier.ReasonTimeout, channel.Notify(t.Context(), notification()).Reason)
 }
 
+func TestProxies(t *testing.T) {
+	proxy := notifiertest.NewReceiver(time.Now)
+	t.Cleanup(proxy.Close)
+	t.Setenv("HTTP_PROXY", proxy.URL())
+	t.Setenv("NO_PROXY", "direct.invalid")
+	for _, row := range []struct {
+		target, setting string
+		proxied         bool
+	}{
+		{"http://provider.invalid/", "", false},
+		{"http://provider.invalid/", pushtarget.ProxyFromEnvironment, true},
+		{"http://direct.invalid/", pushtarget.ProxyFromEnvironment, false},
+		{"http://direct.invalid/", proxy.URL(), true},
+	} {
+		channel, err := pushtarget.Open(row.target, pushtarget.Options{
+			Log: new(bytes.Buffer), Now: time.Now, Timeout: 2 * time.Second, Proxy: row.setting, Headers: "X-Tenant: shop",
+		})
+		require.NoError(t, err)
+		before := len(proxy.Requests())
+		require.Equal(t, row.proxied, channel.Notify(t.Context(), notification()).Status == notifier.Delivered, "%+v", row)
+		if row.proxied {
+			require.Equal(t, "shop", proxy.Requests()[before].Header.Get("X-Tenant"))
+		}
+	}
+	for _, setting := range []string{"yes", "ftp://proxy.example.com", "http://", "http://robot:s3cret@proxy.example.com:x/"} {
+		_, err := pushtarget.Open("http://provider.invalid/", pushtarget.Options{Log: new(bytes.Buffer), Now: time.Now, Proxy: setting})
+		require.ErrorContains(t, err, "push_proxy")
+		require.NotContains(t, err.Error(), "s3cret")
+	}
+}
+
 func TestInvalidTarget(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ target, shown string }{

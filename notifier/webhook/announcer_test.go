@@ -103,6 +103,9 @@ func TestAnnouncerAnswers(t *testing.T) {
 	for code, want := range map[int]notifier.Result{
 		302: {Status: notifier.Permanent, Reason: notifier.ReasonRedirected},
 		307: {Status: notifier.Permanent, Reason: notifier.ReasonRedirected},
+		401: {Status: notifier.Permanent, Reason: notifier.ReasonUnauthorized},
+		403: {Status: notifier.Permanent, Reason: notifier.ReasonUnauthorized},
+		404: {Status: notifier.Permanent, Reason: notifier.ReasonMisaddressed},
 		410: {Status: notifier.Permanent, Reason: notifier.ReasonGone},
 		429: {Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 7 * time.Second},
 		503: {Status: notifier.Retry, Reason: notifier.ReasonUnavailable, RetryAfter: 7 * time.Second},

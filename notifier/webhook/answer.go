@@ -13,13 +13,14 @@ import (
 // which a message expires.
 const MaxRetryAfter = 24 * time.Hour
 
-// judge returns the Result of an answer's status and headers. The body does not matter.
-func judge(status int, header http.Header, now time.Time) notifier.Result {
+// judge returns the Result of an answer's status and headers. The body does not matter. ours
+// reports whether the target is the operator's, rather than a user's of the service.
+func judge(status int, header http.Header, ours bool, now time.Time) notifier.Result {
 	if status >= 200 && status <= 299 {
 		return notifier.Result{Status: notifier.Delivered}
 	}
 	result := notifier.Result{Err: fmt.Errorf("the webhook answered with HTTP status %d", status)}
-	result.Status, result.Reason = classify(status)
+	result.Status, result.Reason = classify(status, ours)
 	if result.Status == notifier.Retry {
 		result.RetryAfter = exchange.RetryAfter(header, now, MaxRetryAfter)
 	}
@@ -28,7 +29,19 @@ func judge(status int, header http.Header, now time.Time) notifier.Result {
 
 // classify returns what a status other than a success means. A status outside of 100 to 599
 // counts as a 5xx (RFC 9110 section 15), and so does a final 1xx.
-func classify(status int) (notifier.Status, notifier.Reason) {
+func classify(status int, ours bool) (notifier.Status, notifier.Reason) {
+	if ours {
+		switch status {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+			// It answers so to every message: none is lost before somebody mends it.
+			return notifier.Refused, notifier.ReasonUnauthorized
+		case http.StatusNotFound:
+			// While the receiver is deployed its route may be missing.
+			return notifier.Retry, notifier.ReasonMisaddressed
+		case http.StatusGone:
+			return notifier.Retry, notifier.ReasonGone
+		}
+	}
 	switch status {
 	case http.StatusTooManyRequests:
 		return notifier.Retry, notifier.ReasonRateLimited

@@ -3,6 +3,7 @@ package webhook
 import (
 	"encoding/base64"
 	"errors"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -34,6 +35,12 @@ type Config struct {
 	Timeout time.Duration
 	// UserAgent names the sender; empty means DefaultUserAgent.
 	UserAgent string
+	// Headers are sent with each request, beside the package's own. They are not shown in
+	// errors. User-Agent is a setting of its own.
+	Headers http.Header
+	// Proxy returns the proxy for a request, as http.ProxyURL and http.ProxyFromEnvironment
+	// do; nil means no proxy, whatever the environment says.
+	Proxy func(*http.Request) (*url.URL, error)
 	// Now returns the time that is signed.
 	Now func() time.Time
 }
@@ -58,6 +65,9 @@ func (c Config) validate() (*url.URL, error) {
 			Value: "(not shown)",
 			Want:  wantSecret,
 		})
+	}
+	if problem := validHeaders(c.Headers, target != nil && target.User != nil); problem != nil {
+		problems = append(problems, problem)
 	}
 	problems = append(problems, c.validateCommon()...)
 	return target, errors.Join(problems...)

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +31,9 @@ type posting struct {
 	now       func() time.Time
 	dialer    *net.Dialer
 	parallel  int // idle connections to one host that are kept
+	headers   http.Header
+	proxy     func(*http.Request) (*url.URL, error) // nil for none
+	ours      bool                                  // see judge
 }
 
 // poster posts JSON with the headers of Standard Webhooks.
@@ -37,12 +42,15 @@ type poster struct {
 	userAgent string
 	now       func() time.Time
 	client    exchange.Client
+	headers   http.Header // of every request
+	ours      bool        // see judge
 }
 
 func newPoster(p posting) (*poster, error) {
-	made := &poster{userAgent: p.userAgent, now: p.now, client: exchange.Client{
+	made := &poster{userAgent: p.userAgent, now: p.now, headers: p.headers, ours: p.ours, client: exchange.Client{
 		Provider: "the webhook", Timeout: p.timeout, Transport: exchange.NewTransport(p.dialer, p.parallel),
 	}}
+	made.client.Transport.Proxy = p.proxy
 	if p.secret != "" {
 		signer, err := standardwebhooks.NewWebhook(p.secret)
 		if err != nil {
@@ -92,7 +100,7 @@ func (w *poster) postOnce(ctx context.Context, p posted) notifier.Result {
 		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: err}
 	}
 	return w.client.Send(ctx, request, func(a exchange.Answer) notifier.Result {
-		return judge(a.Status, a.Header, w.now())
+		return judge(a.Status, a.Header, w.ours, w.now())
 	})
 }
 
@@ -105,6 +113,7 @@ func (w *poster) request(ctx context.Context, p posted) (*http.Request, error) {
 		return nil, errors.New("the webhook's request can't be made") // err repeats the URL
 	}
 	header := request.Header
+	maps.Copy(header, w.headers)
 	header.Set("Content-Type", p.contentType)
 	header.Set("User-Agent", w.userAgent)
 	if p.authorization != "" {

@@ -26,7 +26,7 @@ func New(c Config) (*Notifier, error) {
 	}
 	posts, err := newPoster(posting{
 		secret: c.Secret, timeout: c.Timeout, userAgent: c.UserAgent, now: c.Now,
-		dialer: &net.Dialer{}, parallel: parallel,
+		dialer: &net.Dialer{}, parallel: parallel, headers: c.Headers.Clone(), proxy: c.Proxy, ours: true,
 	})
 	if err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ func ValidPush(c config.Config) *fault.InvalidError {
 func OpenPush(c config.Config, log io.Writer) (notifier.Notifier, error) {
 	channel, err := pushtarget.Open(c.PushTarget(), pushtarget.Options{
 		Log: log, Now: time.Now, Secret: string(c.PushSecret), Timeout: c.PushTimeout,
+		Headers: string(c.PushHeaders), Proxy: c.PushProxy,
 	})
 	if problem, ok := errors.AsType[*notifier.InvalidError](err); ok {
 		return nil, &fault.InvalidError{Field: problem.Field, Value: problem.Value, Want: problem.Want}

@@ -1,0 +1,46 @@
+package service
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/nicholas-fedor/shoutrrr/pkg/router"
+	"github.com/stretchr/testify/require"
+)
+
+// The library's own services say which fields they have.
+func TestFieldsAreTheServices(t *testing.T) {
+	t.Parallel()
+	require.NotEmpty(t, Schemes())
+	for _, scheme := range Schemes() {
+		sender, err := new(router.ServiceRouter).NewService(scheme)
+		require.NoError(t, err)
+		keys := keysOf(reflect.TypeOf(sender).Elem())
+		if scheme == "mattermost" { // it has a title, which it does not use
+			continue
+		}
+		require.Equal(t, keys["title"], hasTitle(scheme), scheme)
+		if field := linkField(scheme); field != "" {
+			require.True(t, keys[field], scheme)
+		}
+	}
+}
+
+// keysOf returns the keys that a service's configuration has.
+func keysOf(service reflect.Type) map[string]bool {
+	keys := make(map[string]bool)
+	for i := range service.NumField() {
+		field := service.Field(i)
+		if !strings.EqualFold(field.Name, "config") || field.Type.Kind() != reflect.Pointer {
+			continue
+		}
+		config := field.Type.Elem()
+		for j := range config.NumField() {
+			for key := range strings.SplitSeq(config.Field(j).Tag.Get("key"), ",") {
+				keys[key] = true
+			}
+		}
+	}
+	return keys
+}
