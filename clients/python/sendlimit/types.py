@@ -423,6 +423,31 @@ class DeadPurge(TypedDict):
     """How many this request removed."""
 
 
+class Delivery(TypedDict):
+    attempt: int
+    """The number of this attempt, from 1."""
+    body: NotRequired[str]
+    """The message's text."""
+    campaign: NotRequired[str]
+    """The campaign that the message belongs to."""
+    category: NotRequired[str]
+    """The message's category."""
+    data: NotRequired[dict[str, str]]
+    """Data for the app."""
+    id: str
+    """The message's id, unique for its user."""
+    metadata: NotRequired[dict[str, str]]
+    """What the caller keeps with the message."""
+    requested_at: NotRequired[str]
+    """The time that the caller asked for, if it is another."""
+    send_at: str
+    """The time that was promised, RFC 3339 in UTC."""
+    title: NotRequired[str]
+    """The message's title."""
+    user: str
+    """Who receives the message."""
+
+
 class Draft(TypedDict):
     body: NotRequired[str | None]
     """See title."""

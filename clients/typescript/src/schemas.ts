@@ -435,6 +435,37 @@ export interface components {
              */
             purged: number;
         };
+        Delivery: {
+            /**
+             * Format: int64
+             * @description The number of this attempt, from 1.
+             */
+            attempt: number;
+            /** @description The message's text. */
+            body?: string;
+            /** @description The campaign that the message belongs to. */
+            campaign?: string;
+            /** @description The message's category. */
+            category?: string;
+            /** @description Data for the app. */
+            data?: {
+                [key: string]: string;
+            };
+            /** @description The message's id, unique for its user. */
+            id: string;
+            /** @description What the caller keeps with the message. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description The time that the caller asked for, if it is another. */
+            requested_at?: string;
+            /** @description The time that was promised, RFC 3339 in UTC. */
+            send_at: string;
+            /** @description The message's title. */
+            title?: string;
+            /** @description Who receives the message. */
+            user: string;
+        };
         Draft: {
             /** @description See title. */
             body?: string | null;
@@ -2185,6 +2216,7 @@ export type DeadEventsPurge = components['schemas']['DeadEventsPurge'];
 export type DeadEventsRetry = components['schemas']['DeadEventsRetry'];
 export type DeadLetters = components['schemas']['DeadLetters'];
 export type DeadPurge = components['schemas']['DeadPurge'];
+export type Delivery = components['schemas']['Delivery'];
 export type Draft = components['schemas']['Draft'];
 export type EffectiveRule = components['schemas']['EffectiveRule'];
 export type EffectiveRules = components['schemas']['EffectiveRules'];
