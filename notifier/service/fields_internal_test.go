@@ -30,14 +30,12 @@ func TestFieldsAreTheServices(t *testing.T) {
 // keysOf returns the keys that a service's configuration has.
 func keysOf(service reflect.Type) map[string]bool {
 	keys := make(map[string]bool)
-	for i := range service.NumField() {
-		field := service.Field(i)
+	for field := range service.Fields() {
 		if !strings.EqualFold(field.Name, "config") || field.Type.Kind() != reflect.Pointer {
 			continue
 		}
-		config := field.Type.Elem()
-		for j := range config.NumField() {
-			for key := range strings.SplitSeq(config.Field(j).Tag.Get("key"), ",") {
+		for setting := range field.Type.Elem().Fields() {
+			for key := range strings.SplitSeq(setting.Tag.Get("key"), ",") {
 				keys[key] = true
 			}
 		}

@@ -125,7 +125,7 @@ func (s *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 }
 
 // errPanicked replaces what the library panicked with, which may be anything.
-var errPanicked = errors.New("the library failed") //nolint:gochecknoglobals // a constant error
+var errPanicked = errors.New("the library failed")
 
 // send turns a panic of the library into an error: there are many services, and one message
 // must not end the program.

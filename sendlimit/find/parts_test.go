@@ -3,6 +3,7 @@ package find_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,14 +35,14 @@ func (s *stock) lengths(key func(partition, part int) string, user string) (head
 	return head, shards, long
 }
 
-// crowd fills the heads of a user's partition with messages of another, or empties them.
-func (s *stock) crowd(user string, present bool) {
+// crowd fills the heads of alice's partition with messages of another, or empties them.
+func (s *stock) crowd(present bool) {
 	s.Helper()
-	partition := keyspace.Partition(user)
+	partition := keyspace.Partition("alice")
 	pipe := s.client.Pipeline()
 	for n := range keyspace.IndexHead {
 		for _, key := range []string{s.keys.IDs(partition, 0), s.keys.Campaigns(partition, 0)} {
-			member := keyspace.IndexMember("crowd", fmt.Sprint(n))
+			member := keyspace.IndexMember("crowd", strconv.Itoa(n))
 			if present {
 				pipe.ZAdd(s.Context(), key, redis.Z{Score: float64(n), Member: member})
 			} else {
@@ -145,10 +146,10 @@ func TestAMessageWithTwoEntriesIsListedOnce(t *testing.T) {
 			t.Parallel()
 			_, client := redistest.Embedded(t)
 			s := newStock(t, client, sendlimit.Options{})
-			s.crowd("alice", !row.crowded)
+			s.crowd(!row.crowded)
 			s.submit(what{user: "alice", id: "a", campaign: "spring"})
 			s.lose("alice", "a")
-			s.crowd("alice", row.crowded)
+			s.crowd(row.crowded)
 			s.submit(what{user: "alice", id: "a", campaign: row.campaign, after: minutes(1)})
 			require.Equal(t, row.entries, s.entries("alice", "a"))
 
@@ -179,12 +180,12 @@ func TestAnEntryStaysInItsPart(t *testing.T) {
 	for _, crowded := range []bool{false, true} {
 		_, client := redistest.Embedded(t)
 		s := newStock(t, client, sendlimit.Options{})
-		s.crowd("alice", crowded)
+		s.crowd(crowded)
 		s.submit(what{user: "alice", id: "a", campaign: "c"})
 		keys := s.keys.IndexKeys("alice", "a")
 		_, err := s.timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: "alice", ID: "a"})
 		require.NoError(t, err)
-		s.crowd("alice", !crowded)
+		s.crowd(!crowded)
 		s.submit(what{user: "alice", id: "a", campaign: "d", after: minutes(1)})
 		for i, key := range keys {
 			in, err := client.ZMScore(t.Context(), key, keyspace.IndexMember("alice", "a")).Result()

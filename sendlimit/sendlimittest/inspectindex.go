@@ -1,7 +1,7 @@
 package sendlimittest
 
 import (
-	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -38,11 +38,11 @@ func (m *mailbox) crowd(t *rapid.T) {
 	for list, now := range map[string]*indexed{m.keys.IDs(partition, 0): &m.ids, m.keys.Campaigns(partition, 0): &m.campaigns} {
 		own := now.inHead() - now.others
 		for ; now.others < others-own; now.others++ {
-			entry := redis.Z{Score: float64(now.others), Member: keyspace.IndexMember("other", fmt.Sprint(now.others))}
+			entry := redis.Z{Score: float64(now.others), Member: keyspace.IndexMember("other", strconv.Itoa(now.others))}
 			require.NoError(t, m.client.ZAdd(t.Context(), list, entry).Err())
 		}
 		for ; now.others > max(others-own, 0); now.others-- {
-			require.NoError(t, m.client.ZRem(t.Context(), list, keyspace.IndexMember("other", fmt.Sprint(now.others-1))).Err())
+			require.NoError(t, m.client.ZRem(t.Context(), list, keyspace.IndexMember("other", strconv.Itoa(now.others-1))).Err())
 		}
 	}
 }

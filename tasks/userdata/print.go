@@ -66,7 +66,7 @@ func (p *printer) list(list reflect.Value, line string) {
 	for i := range list.Len() {
 		p.text(separator + line + indentation)
 		separator = ","
-		if run, ok := list.Index(i).Interface().(Document); ok {
+		if run, ok := reflect.TypeAssert[Document](list.Index(i)); ok {
 			p.document(run, line+indentation)
 		} else {
 			p.value(list.Index(i), line+indentation)
