@@ -99,7 +99,10 @@ func (s *store) drainHeard(ctx context.Context, round, n int, heard bool) (took 
 	}
 	err = untilNone(ctx, func(ctx context.Context) (int, error) {
 		gathered, err := s.client.XLen(ctx, keys.AccountEvents(keyspace.Everyone)).Result()
-		return n - int(gathered), err
+		if err != nil {
+			return 0, fmt.Errorf("count the gathered events: %w", err)
+		}
+		return n - int(gathered), nil
 	})
 	return time.Since(since), err
 }
