@@ -17,8 +17,8 @@
 --   k  category. The only field after an uncertain dead letter was purged: its place
 --      still counts
 --   c  content, opaque here; erased when the message ends, but not of a dead letter,
---      which can be sent after all, nor of a delivered one if a setting keeps it. One of 65 to 512 bytes goes on in the fields 1 to 7,
---      see fragments/content.lua
+--      which can be sent after all, nor of a delivered one if a setting keeps it. One of
+--      65 to 512 bytes goes on in the fields 1 to 7, see fragments/content.lua
 --   n  deliveries tried
 --   a  not before, Unix ms: when a retry is due
 --   o  nonce of the last delivery that claimed or dropped it
