@@ -12,7 +12,7 @@ import (
 // long test of package integration compares the rest of their generated files.
 func TestClientsHaveTheOperationsOfTheDocument(t *testing.T) {
 	t.Parallel()
-	files, err := generate.Files(newRig(t).get("/openapi.json").body)
+	files, err := generate.Files(newRig(t).document())
 	require.NoError(t, err)
 	outdated, err := generate.Outdated("../clients", files)
 	require.NoError(t, err)

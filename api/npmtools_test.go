@@ -69,7 +69,7 @@ func runs(t *testing.T, name string, arguments ...string) string {
 func saved(t *testing.T, change func(document map[string]any)) string {
 	t.Helper()
 	var document map[string]any
-	require.NoError(t, json.Unmarshal(newRig(t).get("/openapi.json").body, &document))
+	require.NoError(t, json.Unmarshal(newRig(t).document(), &document))
 	if change != nil {
 		change(document)
 	}

@@ -22,12 +22,15 @@ var docsPage string
 // pages returns the routes of the documentation: the OpenAPI document and a page made from
 // it. They are compressed for clients that accept it.
 func (s *server) pages(d document) []route {
-	made := sync.OnceValues(d.pages) // made by the first request, since most processes never get one
-	page := func(path, contentType string) route {
+	page := func(path, contentType string, write func() ([]byte, error)) route {
+		made := sync.OnceValues(func() (content, error) { // by the first request, since most processes never get one
+			text, err := write()
+			return contentOf(text), err
+		})
 		return route{
 			Operation: huma.Operation{Method: http.MethodGet, Path: path},
 			handle: gzhttp.GzipHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				contents, err := made()
+				page, err := made()
 				if err != nil {
 					s.writeError(w, r, err)
 					return
@@ -39,19 +42,19 @@ func (s *server) pages(d document) []route {
 				h.Set("Content-Security-Policy", "default-src 'self'; style-src 'unsafe-inline'; script-src 'none'; "+
 					"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 				h.Set("Referrer-Policy", "no-referrer")
-				h.Set("ETag", contents[path].tag)
-				if web.Known(r, contents[path].tag) {
+				h.Set("ETag", page.tag)
+				if web.Known(r, page.tag) {
 					w.WriteHeader(http.StatusNotModified)
 					return
 				}
-				_, _ = w.Write(contents[path].text) // a client that is gone needs no answer
+				_, _ = w.Write(page.text) // a client that is gone needs no answer
 			})),
 		}
 	}
 	return []route{
-		page(openAPIPath, "application/json"),
-		page(openYAMLPath, "application/yaml"),
-		page(docsPath, "text/html; charset=utf-8"),
+		page(openAPIPath, "application/json", d.json),
+		page(openYAMLPath, "application/yaml", d.yaml),
+		page(docsPath, "text/html; charset=utf-8", d.html),
 		{Operation: huma.Operation{Method: http.MethodGet, Path: "/problems/{code}"}, handle: explainProblem},
 	}
 }
@@ -72,21 +75,20 @@ func contentOf(text []byte) content {
 	return content{text, fmt.Sprintf(`W/"%x"`, sha256.Sum256(text))}
 }
 
-// pages returns the contents of the pages by path.
-func (d document) pages() (map[string]content, error) {
-	asJSON, err := json.MarshalIndent(d.OpenAPI, "", "  ")
+func (d document) json() ([]byte, error) {
+	text, err := json.MarshalIndent(d.OpenAPI, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI document: %w", err)
 	}
-	asYAML, err := d.YAML()
+	return text, nil
+}
+
+func (d document) yaml() ([]byte, error) {
+	text, err := d.YAML()
 	if err != nil {
-		return nil, fmt.Errorf("writing the OpenAPI document: %w", err)
+		return nil, fmt.Errorf("writing the OpenAPI document as YAML: %w", err)
 	}
-	asHTML, err := d.html()
-	if err != nil {
-		return nil, err
-	}
-	return map[string]content{openAPIPath: contentOf(asJSON), openYAMLPath: contentOf(asYAML), docsPath: contentOf(asHTML)}, nil
+	return text, nil
 }
 
 // explainProblem redirects from the type of a problem to its description on the page.

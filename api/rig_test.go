@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -221,6 +222,19 @@ func (r *rig) send(q request) reply {
 	body, err := io.ReadAll(got.Body)
 	require.NoError(r, err)
 	return reply{status: got.StatusCode, header: got.Header, body: body}
+}
+
+var (
+	documentOnce sync.Once //nolint:gochecknoglobals // the document is the same for all servers, and takes a while to make
+	documentText []byte    //nolint:gochecknoglobals // the same
+)
+
+// document returns the OpenAPI document of a server.
+func (r *rig) document() []byte {
+	r.Helper()
+	documentOnce.Do(func() { documentText = r.get("/openapi.json").body })
+	require.NotEmpty(r, documentText)
+	return documentText
 }
 
 func (r *rig) get(target string) reply {

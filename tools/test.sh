@@ -28,7 +28,6 @@ packages() {
   # Integration has priority, so that its messages are not late.
   renice -n 10 -p "$BASHPID" >/dev/null
   export GOGC=400 # a fifth less processor time for some more memory
-  export GOFLAGS="$GOFLAGS -p=3" # some packages wait for most of their time
   local names path folder racing=() others=()
   names=$(go list -f '{{.ImportPath}} {{.Dir}}' ./...) || return
   while read -r path folder; do
