@@ -26,3 +26,10 @@ type Prober interface {
 	// right, and what Notify would return if not.
 	Probe(ctx context.Context) Result
 }
+
+// Identifier is a Notifier that can tell whether it still uses the same credentials.
+type Identifier interface {
+	// Identity returns a text that changes with the project, the key or the environment, and
+	// shows nothing secret of them.
+	Identity() string
+}

@@ -112,6 +112,11 @@ type Claim struct {
 	Campaign    string // as in Record
 	Metadata    []byte // as in Record; nil for none
 	Reason      string // of Dropped
+	// Devices are the devices of the user, with Send: as package devices encodes them; ""
+	// for none.
+	Devices string
+	// Progress lists the devices that earlier attempts of this message are done with.
+	Progress Progress
 	// Placed lists late messages of the user that got another time, also the claimed
 	// one if it was postponed. Each needs a task of its new generation. The watch
 	// list has them too.

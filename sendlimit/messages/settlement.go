@@ -20,6 +20,7 @@ const (
 	Failed            // for good: the place is given back
 	Uncertain         // it may have arrived, and is not sent again: the place is kept
 	Retried           // to be sent again, under a new generation
+	NoDevice          // the user has no device for it: it is dropped, and its place is given back
 )
 
 // Settlement describes how a delivery ended.
@@ -29,6 +30,9 @@ type Settlement struct {
 	Began      time.Time // of Delivered: when the delivery began, Claim.Now; zero for now
 	Retry      Retry     // of Retried
 	Reason     string    // of all but Delivered: why it was not delivered
+	// Progress lists all devices that the message is done with, those of earlier attempts
+	// included; nil for a message that went to no device.
+	Progress Progress
 }
 
 // Retry makes a message pending again under a new generation.

@@ -1,0 +1,2 @@
+// Package devices keeps where a user's messages go: apps on phones, and browsers.
+package devices
