@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
@@ -27,16 +29,34 @@ type Client struct {
 	Provider  string        // names the other side in errors: "the webhook"
 	Timeout   time.Duration // bounds one request, from dialing to the answer's headers
 	Transport *http.Transport
+	// HTTP2 replaces Transport, if it is set.
+	HTTP2 *http2.Transport
 	// Reasons has the first MaxReason bytes of an answer other than 2xx read before it is
 	// judged. A body that is slow, broken or longer is judged by what came.
 	Reasons bool
+	// Receipts has the same read of an answer of 2xx.
+	Receipts bool
 }
 
 // Answer is what a provider answered.
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte // see Client.Reasons
+	Body   []byte // see Client.Reasons and Client.Receipts
+}
+
+// CloseIdleConnections closes the connections without a request.
+func (c Client) CloseIdleConnections() { c.transport().CloseIdleConnections() }
+
+// transport returns what sends requests.
+func (c Client) transport() interface {
+	http.RoundTripper
+	CloseIdleConnections()
+} {
+	if c.HTTP2 != nil {
+		return c.HTTP2
+	}
+	return c.Transport
 }
 
 // Send sends a request once, and returns what judge makes of the answer. The rest of the
@@ -57,13 +77,13 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 		WroteHeaders: func() { written.Store(true) },
 	}))
 	// The transport, unlike an http.Client, follows no redirects and keeps no cookies.
-	response, err := c.Transport.RoundTrip(request)
+	response, err := c.transport().RoundTrip(request)
 	if err != nil {
 		return c.failed(ctx, err, written.Load())
 	}
 	answered = true
 	answer := Answer{Status: response.StatusCode, Header: response.Header}
-	if c.Reasons && (answer.Status < 200 || answer.Status > 299) {
+	if success := answer.Status >= 200 && answer.Status <= 299; success && c.Receipts || !success && c.Reasons {
 		answer.Body = reason(ctx, response.Body)
 	}
 	notifier.Cleanup(delivering, func() {
