@@ -30,6 +30,11 @@ const (
 	fcmTokenLife = time.Hour
 )
 
+// fcmKey makes the key of the service account: one for all servers, since it takes a while.
+var fcmKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { //nolint:gochecknoglobals // all servers of a process share it
+	return rsa.GenerateKey(rand.Reader, 2048)
+})
+
 // FCMMessage is what an FCMServer got.
 type FCMMessage struct {
 	Token        string         // "" if the target is a topic
@@ -56,7 +61,7 @@ type FCMServer struct {
 
 // NewFCMServer starts a server that gets times from now.
 func NewFCMServer(now func() time.Time) (*FCMServer, error) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	key, err := fcmKey()
 	if err != nil {
 		return nil, fmt.Errorf("generate a key: %w", err)
 	}
