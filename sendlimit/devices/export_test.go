@@ -1,6 +1,9 @@
 package devices
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // EncodeAsIs is Encode without checks.
 func EncodeAsIs(list []Device) string {
@@ -9,4 +12,11 @@ func EncodeAsIs(list []Device) string {
 		lines[i] = encodeLine(d)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// At returns the store at a time, instead of at the server's.
+func (s *Store) At(t time.Time) *Store {
+	at := *s
+	at.at = t
+	return &at
 }
