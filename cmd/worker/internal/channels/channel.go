@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/config"
@@ -46,4 +47,17 @@ func ClosePush(channel notifier.Notifier) error {
 		}
 	}
 	return nil
+}
+
+// TargetName returns the name of the channel of a push target.
+func TargetName(target string) string {
+	scheme, _, _ := strings.Cut(target, ":")
+	switch strings.ToLower(scheme) {
+	case "log":
+		return notifier.ChannelLog
+	case "http", "https":
+		return notifier.ChannelWebhook
+	default:
+		return notifier.ChannelService
+	}
 }

@@ -137,7 +137,7 @@ func Identities(ctx context.Context, c config.Config, logger *slog.Logger) (map[
 		}
 	}
 	if target := c.PushTarget(); target != "" {
-		all[pushtarget.Channel(target)] = ""
+		all[TargetName(target)] = ""
 	}
 	return all, CloseDevices(opened)
 }
