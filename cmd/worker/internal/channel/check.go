@@ -88,7 +88,7 @@ func (c *commands) check(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, channels.CloseDevices(opened)) }()
+	defer func() { err = errors.Join(err, channels.CloseAll(opened)) }()
 	answers := make([]answer, len(opened))
 	var all sync.WaitGroup
 	for i, d := range opened {

@@ -80,8 +80,8 @@ func (c *commands) sendTest(cmd *cobra.Command, t test) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, channels.CloseDevices(opened)) }()
-	at := slices.IndexFunc(opened, func(d channels.Device) bool { return d.Name == t.channel })
+	defer func() { err = errors.Join(err, channels.CloseAll(opened)) }()
+	at := slices.IndexFunc(opened, func(d channels.Opened) bool { return d.Name == t.channel })
 	if at < 0 {
 		return fault.Wrong("channel", "%q is no channel to devices that is set up: %s", t.channel, setUp(opened))
 	}
@@ -93,7 +93,7 @@ func (c *commands) sendTest(cmd *cobra.Command, t test) (err error) {
 }
 
 // setUp says which channels are set up.
-func setUp(opened []channels.Device) string {
+func setUp(opened []channels.Opened) string {
 	if len(opened) == 0 {
 		return "none is, see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file"
 	}
@@ -105,7 +105,7 @@ func setUp(opened []channels.Device) string {
 }
 
 // push sends the test to each device.
-func (c *commands) push(ctx context.Context, channel channels.Device, t test, to []notifier.Device) error {
+func (c *commands) push(ctx context.Context, channel channels.Opened, t test, to []notifier.Device) error {
 	status := cli.StatusDone
 	for _, device := range to {
 		now := time.Now()

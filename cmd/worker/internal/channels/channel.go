@@ -15,6 +15,9 @@ import (
 
 // ValidPush is a config.Check of the settings of the push target.
 func ValidPush(c config.Config) *fault.InvalidError {
+	if c.PushTarget() == "" {
+		return nil
+	}
 	channel, err := OpenPush(c, io.Discard)
 	if err == nil {
 		err = ClosePush(channel)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -86,14 +87,16 @@ func opened[C notifier.Notifier](channel C, err error) (notifier.Notifier, error
 	return channel, nil
 }
 
-// Device is an opened channel to devices.
-type Device struct {
+// Opened is an opened channel.
+type Opened struct {
 	Name string // such as notifier.ChannelFCM
 	notifier.Notifier
+
+	HasDevices bool // whether it delivers to devices of users
 }
 
 // Probe asks the provider whether it accepts the credentials. Nothing is sent to any device.
-func (d Device) Probe(ctx context.Context) notifier.Result {
+func (d Opened) Probe(ctx context.Context) notifier.Result {
 	if prober, ok := d.Notifier.(notifier.Prober); ok {
 		return prober.Probe(ctx)
 	}
@@ -103,8 +106,8 @@ func (d Device) Probe(ctx context.Context) notifier.Result {
 // OpenDevices opens the channels to devices that the settings name. A channel whose credentials
 // are in a file is opened again when the file changes, until it is closed. The error contains a
 // *fault.InvalidError for each wrong setting.
-func OpenDevices(ctx context.Context, c config.Config, logger *slog.Logger) ([]Device, error) {
-	var all []Device
+func OpenDevices(ctx context.Context, c config.Config, logger *slog.Logger) ([]Opened, error) {
+	var all []Opened
 	var problems []error
 	for _, d := range deviceChannels() {
 		if !d.set(c) {
@@ -115,12 +118,25 @@ func OpenDevices(ctx context.Context, c config.Config, logger *slog.Logger) ([]D
 			problems = append(problems, d.explain(c, err))
 			continue
 		}
-		all = append(all, Device{Name: d.name, Notifier: channel})
+		all = append(all, Opened{Name: d.name, Notifier: channel, HasDevices: true})
 	}
 	if err := errors.Join(problems...); err != nil {
-		return nil, errors.Join(err, CloseDevices(all))
+		return nil, errors.Join(err, CloseAll(all))
 	}
 	return all, nil
+}
+
+// OpenAll opens the channels to devices and the push target, as OpenDevices and OpenPush do.
+func OpenAll(ctx context.Context, c config.Config, log io.Writer, logger *slog.Logger) ([]Opened, error) {
+	all, err := OpenDevices(ctx, c, logger)
+	if err != nil || c.PushTarget() == "" {
+		return all, err
+	}
+	target, err := OpenPush(c, log)
+	if err != nil {
+		return nil, errors.Join(err, CloseAll(all))
+	}
+	return append(all, Opened{Name: TargetName(c.PushTarget()), Notifier: target}), nil
 }
 
 // Identities returns the identity of each channel that the settings name, "" for one that does
@@ -139,11 +155,22 @@ func Identities(ctx context.Context, c config.Config, logger *slog.Logger) (map[
 	if target := c.PushTarget(); target != "" {
 		all[TargetName(target)] = ""
 	}
-	return all, CloseDevices(opened)
+	return all, CloseAll(opened)
 }
 
-// CloseDevices closes channels that OpenDevices returned.
-func CloseDevices(all []Device) error {
+// Names returns the names of the channels to devices that the settings name.
+func Names(c config.Config) []string {
+	var names []string
+	for _, d := range deviceChannels() {
+		if c.Deliver && d.set(c) {
+			names = append(names, d.name)
+		}
+	}
+	return names
+}
+
+// CloseAll closes channels that OpenDevices or OpenAll returned.
+func CloseAll(all []Opened) error {
 	var problems []error
 	for _, d := range all {
 		problems = append(problems, ClosePush(d.Notifier))

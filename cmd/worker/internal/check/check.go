@@ -69,7 +69,7 @@ func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool
 	if err != nil {
 		return p.Report(asJSON, err)
 	}
-	defer func() { err = errors.Join(err, channels.CloseDevices(opened)) }()
+	defer func() { err = errors.Join(err, channels.CloseAll(opened)) }()
 	looks := []func(context.Context, config.Config) checked{checkStore, checkEmail}
 	if settings.PushTarget() != "" {
 		looks = append(looks, checkPush)

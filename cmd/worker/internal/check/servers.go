@@ -158,7 +158,7 @@ func connectToPush(ctx context.Context, target string) (string, error) {
 }
 
 // checkChannel asks a provider whether it accepts the credentials.
-func checkChannel(ctx context.Context, c config.Config, d channels.Device) checked {
+func checkChannel(ctx context.Context, c config.Config, d channels.Opened) checked {
 	result := checked{Name: d.Name, Target: "credentials", OK: true, status: cli.StatusUnexpected}
 	if !c.Deliver {
 		result.Detail = "not used: deliver is false"

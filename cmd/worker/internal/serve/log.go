@@ -53,8 +53,11 @@ func logStart(ctx context.Context, c config.Config, logger *slog.Logger) {
 	switch {
 	case !c.Deliver:
 		target = "none"
+	case target == "":
+		target = "none but channels to devices"
 	case target != config.LogTarget:
 		target = notifier.RedactURL(target)
 	}
-	logger.InfoContext(ctx, "starting", "version", cli.Version(), "redis", store, "push_target", target)
+	logger.InfoContext(ctx, "starting", "version", cli.Version(), "redis", store, "push_target", target,
+		"channels", strings.Join(channels.Names(c), ", "))
 }
