@@ -158,6 +158,15 @@ var Pause = script("rate/pause")
 // CampaignPause pauses a campaign.
 var CampaignPause = script("setting/campaign_pause")
 
+// ChannelStop stops a channel, unless it is stopped already.
+var ChannelStop = script("channel/stop")
+
+// ChannelResume resumes a stopped channel.
+var ChannelResume = script("channel/resume")
+
+// ChannelTakeProbe gives one worker the turn to probe a stopped channel.
+var ChannelTakeProbe = script("channel/take_probe")
+
 // PolicyApply stores a policy in place of the one with its name, under the next
 // version.
 var PolicyApply = script("setting/policy_apply")
@@ -237,6 +246,7 @@ func All() []*redis.Script {
 		PolicyApply, PolicyMark, PolicyDelete, PolicyChanging, PolicyChanged, SettingsChange, SettingsClear,
 		CampaignPause, Refit, RefitTurn,
 		DeviceAdd, DeviceRemove, DeviceRemoveGone, DeviceNoteSuccess, DeviceSuspect,
+		ChannelStop, ChannelResume, ChannelTakeProbe,
 		EventAppend, EventListen,
 		CallbackBegin, CallbackTake, CallbackSettle, DeadRetry,
 	}

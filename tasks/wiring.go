@@ -58,7 +58,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	w.queue = b.Queue.ByClock(clock)
 	w.timers = w.queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
-		Policies: b.Policies, Gate: gate, Queue: w.queue, Timers: w.timers, Clock: clock, Notifier: o.Notifier, Pacer: pacer,
+		Policies: b.Policies, Gate: gate, Queue: w.queue, Timers: w.timers, Clock: clock, Notifier: o.Channels[0].Notifier, Pacer: pacer,
 		Pauses:  pauses,
 		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),

@@ -75,6 +75,7 @@ const DefaultPrefix = "sl"
 //	sl:refit:<name>            HASH  how far it is gone through what does not fit a policy, see lua/refit/refit_turn.lua
 //	sl:campaign:<account>/<campaign>  HASH  how far its messages are moved, see lua/refit/refit_turn.lua; expires
 //	sl:paused                  HASH  the paused campaigns: account/campaign -> since when, Unix ms
+//	sl:channels                HASH  the states of the channels, see Channels
 //	sl:policies                SET  the names of the policies
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
 //	sl:{policies}:changing     ZSET  changes of policies under way: name/token -> since when, Unix ms
