@@ -27,6 +27,8 @@ type Client struct {
 	Provider  string        // names the other side in errors: "the webhook"
 	Timeout   time.Duration // bounds one request, from dialing to the answer's headers
 	Transport *http.Transport
+	// Sender sends the requests in place of Transport; nil means Transport.
+	Sender http.RoundTripper
 	// Reasons has the first MaxReason bytes of an answer other than 2xx read before it is
 	// judged. A body that is slow, broken or longer is judged by what came.
 	Reasons bool
@@ -54,10 +56,12 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 	// is certainly not complete.
 	var written atomic.Bool
 	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		// Whoever sends it once more is certain that it was not processed before.
+		GetConn:      func(string) { written.Store(false) },
 		WroteHeaders: func() { written.Store(true) },
 	}))
-	// The transport, unlike an http.Client, follows no redirects and keeps no cookies.
-	response, err := c.Transport.RoundTrip(request)
+	// A transport, unlike an http.Client, follows no redirects and keeps no cookies.
+	response, err := c.sender().RoundTrip(request)
 	if err != nil {
 		return c.failed(ctx, err, written.Load())
 	}
@@ -72,6 +76,13 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 		drain(ctx, response.Body)
 	})
 	return judge(answer)
+}
+
+func (c Client) sender() http.RoundTripper {
+	if c.Sender != nil {
+		return c.Sender
+	}
+	return c.Transport
 }
 
 // reason reads the beginning of a body within bounds.
