@@ -70,6 +70,7 @@
 //	webhook        channel and announcer: a signed HTTP POST for each delivery
 //	service        channel: ntfy, Gotify, Slack and others by URL
 //	fcm            channel: a push through Firebase Cloud Messaging
+//	apns           channel: a push to an app on Apple's devices
 //	webpush        channel: an encrypted push to a browser
 //	reload         opens a channel again when the file with its credentials changes
 //	email          announcer: text and HTML mail by SMTP

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
@@ -44,7 +46,7 @@ func New(c Config) (*Notifier, error) {
 	}
 	client := exchange.Client{Provider: "FCM", Timeout: c.Timeout, Reasons: true, Receipts: true}
 	if strings.HasPrefix(endpoint, "https:") {
-		client.HTTP2 = exchange.NewHTTP2Transport(&net.Dialer{}, c.RootCAs)
+		client.Sender = exchange.NewHTTP2Transport(&net.Dialer{}, c.RootCAs)
 	} else { // an emulator
 		client.Transport = exchange.NewTransport(&net.Dialer{}, parallel)
 	}
@@ -52,7 +54,7 @@ func New(c Config) (*Notifier, error) {
 		client.Timeout = DefaultTimeout
 	}
 	exchanging := client
-	exchanging.Provider, exchanging.HTTP2, exchanging.Transport = "the token server", nil, tokenTransport(c.RootCAs)
+	exchanging.Provider, exchanging.Sender, exchanging.Transport = "the token server", nil, tokenTransport(c.RootCAs)
 	return &Notifier{
 		account: a, url: endpoint + "/v1/projects/" + a.project + "/messages:send", now: c.Now, client: client,
 		tokens: newTokens(a, exchanging, c.Now),
@@ -78,8 +80,13 @@ func (f *Notifier) Check(n notifier.Notification) error { return Check(n) }
 // deliveries.
 func (f *Notifier) Close() error {
 	f.tokens.close()
-	f.tokens.client.CloseIdleConnections()
-	f.client.CloseIdleConnections()
+	f.tokens.client.Transport.CloseIdleConnections()
+	if f.client.Transport != nil {
+		f.client.Transport.CloseIdleConnections()
+	}
+	if connections, ok := f.client.Sender.(*http2.Transport); ok {
+		connections.CloseIdleConnections()
+	}
 	return nil
 }
 

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
@@ -29,8 +27,8 @@ type Client struct {
 	Provider  string        // names the other side in errors: "the webhook"
 	Timeout   time.Duration // bounds one request, from dialing to the answer's headers
 	Transport *http.Transport
-	// HTTP2 replaces Transport, if it is set.
-	HTTP2 *http2.Transport
+	// Sender sends the requests in place of Transport; nil means Transport.
+	Sender http.RoundTripper
 	// Reasons has the first MaxReason bytes of an answer other than 2xx read before it is
 	// judged. A body that is slow, broken or longer is judged by what came.
 	Reasons bool
@@ -43,20 +41,6 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte // see Client.Reasons and Client.Receipts
-}
-
-// CloseIdleConnections closes the connections without a request.
-func (c Client) CloseIdleConnections() { c.transport().CloseIdleConnections() }
-
-// transport returns what sends requests.
-func (c Client) transport() interface {
-	http.RoundTripper
-	CloseIdleConnections()
-} {
-	if c.HTTP2 != nil {
-		return c.HTTP2
-	}
-	return c.Transport
 }
 
 // Send sends a request once, and returns what judge makes of the answer. The rest of the
@@ -74,10 +58,12 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 	// is certainly not complete.
 	var written atomic.Bool
 	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		// Whoever sends it once more is certain that it was not processed before.
+		GetConn:      func(string) { written.Store(false) },
 		WroteHeaders: func() { written.Store(true) },
 	}))
-	// The transport, unlike an http.Client, follows no redirects and keeps no cookies.
-	response, err := c.transport().RoundTrip(request)
+	// A transport, unlike an http.Client, follows no redirects and keeps no cookies.
+	response, err := c.sender().RoundTrip(request)
 	if err != nil {
 		return c.failed(ctx, err, written.Load())
 	}
@@ -92,6 +78,13 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 		drain(ctx, response.Body)
 	})
 	return judge(answer)
+}
+
+func (c Client) sender() http.RoundTripper {
+	if c.Sender != nil {
+		return c.Sender
+	}
+	return c.Transport
 }
 
 // reason reads the beginning of a body within bounds.
