@@ -69,8 +69,6 @@
 //	logline        channel and announcer: a line of JSON for each delivery
 //	webhook        channel and announcer: a signed HTTP POST for each delivery
 //	service        channel: ntfy, Gotify, Slack and others by URL
-//	fcm            channel: a push through Firebase Cloud Messaging
-//	apns           channel: a push to an app on Apple's devices
 //	webpush        channel: an encrypted push to a browser
 //	reload         opens a channel again when the file with its credentials changes
 //	email          announcer: text and HTML mail by SMTP

@@ -27,20 +27,16 @@ type Client struct {
 	Provider  string        // names the other side in errors: "the webhook"
 	Timeout   time.Duration // bounds one request, from dialing to the answer's headers
 	Transport *http.Transport
-	// Sender sends the requests in place of Transport; nil means Transport.
-	Sender http.RoundTripper
 	// Reasons has the first MaxReason bytes of an answer other than 2xx read before it is
 	// judged. A body that is slow, broken or longer is judged by what came.
 	Reasons bool
-	// Receipts has the same read of an answer of 2xx.
-	Receipts bool
 }
 
 // Answer is what a provider answered.
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte // see Client.Reasons and Client.Receipts
+	Body   []byte // see Client.Reasons
 }
 
 // Send sends a request once, and returns what judge makes of the answer. The rest of the
@@ -58,18 +54,16 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 	// is certainly not complete.
 	var written atomic.Bool
 	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		// Whoever sends it once more is certain that it was not processed before.
-		GetConn:      func(string) { written.Store(false) },
 		WroteHeaders: func() { written.Store(true) },
 	}))
-	// A transport, unlike an http.Client, follows no redirects and keeps no cookies.
-	response, err := c.sender().RoundTrip(request)
+	// The transport, unlike an http.Client, follows no redirects and keeps no cookies.
+	response, err := c.Transport.RoundTrip(request)
 	if err != nil {
 		return c.failed(ctx, err, written.Load())
 	}
 	answered = true
 	answer := Answer{Status: response.StatusCode, Header: response.Header}
-	if success := answer.Status >= 200 && answer.Status <= 299; success && c.Receipts || !success && c.Reasons {
+	if c.Reasons && (answer.Status < 200 || answer.Status > 299) {
 		answer.Body = reason(ctx, response.Body)
 	}
 	notifier.Cleanup(delivering, func() {
@@ -78,13 +72,6 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 		drain(ctx, response.Body)
 	})
 	return judge(answer)
-}
-
-func (c Client) sender() http.RoundTripper {
-	if c.Sender != nil {
-		return c.Sender
-	}
-	return c.Transport
 }
 
 // reason reads the beginning of a body within bounds.

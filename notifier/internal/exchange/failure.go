@@ -67,8 +67,6 @@ func describe(err error) string {
 		return "the server's certificate is not valid here"
 	case errors.As(err, &record):
 		return "the server does not speak TLS"
-	case errors.Is(err, errNoHTTP2):
-		return errNoHTTP2.Error()
 	case errors.As(err, &alert):
 		return "the server broke off the TLS handshake"
 	case errors.Is(cause, context.Canceled):
