@@ -70,6 +70,7 @@
 //	webhook        channel and announcer: a signed HTTP POST for each delivery
 //	service        channel: ntfy, Gotify, Slack and others by URL
 //	webpush        channel: an encrypted push to a browser
+//	fcm            channel: a push through Firebase Cloud Messaging
 //	email          announcer: text and HTML mail by SMTP
 //	notifiertest   the suites that all of them pass, and servers to test against
 //
