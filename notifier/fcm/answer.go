@@ -161,16 +161,15 @@ func showField(path string) string {
 	return strings.Join(shown, ".")
 }
 
-// judge returns the Result of FCM's answer, and whether it is the last word. A SlowDown has its
-// RetryAfter from the backoffs.
-func judge(a exchange.Answer) (notifier.Result, again) {
+// judge returns the Result of FCM's answer, and whether it is the last word. It does not set how
+// long to wait. asksToWait reports whether the answer has a Retry-After.
+func judge(a exchange.Answer, asksToWait bool) (notifier.Result, again) {
 	w := readWords(a.Body)
 	if a.Status >= 200 && a.Status <= 299 {
 		return notifier.Result{Status: notifier.Delivered, ProviderID: messageName(w.name)}, 0
 	}
 	r := notifier.Result{Err: fmt.Errorf("FCM answered with HTTP status %d%s", a.Status, w.known())}
 	var more again
-	asksToWait := a.Header.Get("Retry-After") != ""
 	r.Status, r.Reason, more = classify(a.Status, w, asksToWait)
 	if r.Status == notifier.SlowDown {
 		r.Pause = notifier.PauseChannel
@@ -185,8 +184,7 @@ func judge(a exchange.Answer) (notifier.Result, again) {
 	return r, more
 }
 
-// classify returns what a status other than a success means. asksToWait reports whether it
-// came with a Retry-After.
+// classify returns what a status other than a success means.
 func classify(status int, w words, asksToWait bool) (notifier.Status, notifier.Reason, again) {
 	switch status {
 	case http.StatusBadRequest:

@@ -186,10 +186,9 @@ func (f *Notifier) try(ctx context.Context, body []byte, device string) (result 
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", userAgent)
-	result = f.client.Send(ctx, request, func(a exchange.Answer) notifier.Result {
-		var r notifier.Result
-		r, more = judge(a)
-		return f.settle(r, a, device)
+	result = f.client.Send(ctx, request, func(a exchange.Answer) (r notifier.Result) {
+		r, more = f.judge(a, device)
+		return r
 	})
 	if more == renewToken {
 		f.tokens.reject(token)
@@ -197,10 +196,12 @@ func (f *Notifier) try(ctx context.Context, body []byte, device string) (result 
 	return result, more
 }
 
-// settle completes a Result with how long to wait.
-func (f *Notifier) settle(r notifier.Result, a exchange.Answer, device string) notifier.Result {
+// judge returns the Result of FCM's answer with how long to wait, and whether it is the last
+// word.
+func (f *Notifier) judge(a exchange.Answer, device string) (notifier.Result, again) {
 	now := f.now()
 	asked := exchange.RetryAfter(a.Header, now, MaxRetryAfter)
+	r, more := judge(a, asked > 0)
 	who, first := backoffOverload, firstOverload
 	switch {
 	case a.Status == http.StatusUnauthorized && asked == 0:
@@ -213,7 +214,7 @@ func (f *Notifier) settle(r notifier.Result, a exchange.Answer, device string) n
 	case r.Status == notifier.Retry && asked == 0 && readWords(a.Body).failed():
 		asked = firstOverload
 	}
-	return f.backoffs.settle(r, asked, who, first, now)
+	return f.backoffs.settle(r, asked, who, first, now), more
 }
 
 // refusedBeforehand returns the Result of a message that can't be pushed. Values of the message
