@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -51,6 +52,8 @@ type FCMServer struct {
 	mu        sync.Mutex
 	life      time.Duration
 	exchanges int
+	open      int // connections
+	mostOpen  int
 	issued    map[string]time.Time // tokens, and when they end
 	answer    func(FCMMessage) Answer
 	token     func() Answer
@@ -71,6 +74,7 @@ func NewFCMServer(now func() time.Time) (*FCMServer, error) {
 	routes.HandleFunc("POST /v1/projects/{project}/{send}", s.serveMessage)
 	s.server = httptest.NewUnstartedServer(routes)
 	s.server.EnableHTTP2 = true
+	s.server.Config.ConnState = s.count
 	s.server.StartTLS()
 	return s, nil
 }
@@ -132,8 +136,29 @@ func (s *FCMServer) Exchanges() int {
 	return s.exchanges
 }
 
+// MostConnections returns how many connections were open at the same time, at most.
+func (s *FCMServer) MostConnections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mostOpen
+}
+
+func (s *FCMServer) count(_ net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		s.open++
+		s.mostOpen = max(s.mostOpen, s.open)
+	case http.StateClosed, http.StateHijacked:
+		s.open--
+	default:
+	}
+}
+
 // AnswerWith calls answer for every message that is sound and has a valid token, concurrently.
-// Nil, and a zero Answer, accept it.
+// Nil, and a zero Answer, accept it. A header Connection: close has the server send a GOAWAY,
+// and a panic with http.ErrAbortHandler resets the stream.
 func (s *FCMServer) AnswerWith(answer func(FCMMessage) Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
