@@ -71,6 +71,7 @@
 //	service        channel: ntfy, Gotify, Slack and others by URL
 //	webpush        channel: an encrypted push to a browser
 //	reload         opens a channel again when the file with its credentials changes
+//	fcm            channel: a push through Firebase Cloud Messaging
 //	email          announcer: text and HTML mail by SMTP
 //	notifiertest   the suites that all of them pass, and servers to test against
 //

@@ -30,13 +30,15 @@ type Client struct {
 	// Reasons has the first MaxReason bytes of an answer other than 2xx read before it is
 	// judged. A body that is slow, broken or longer is judged by what came.
 	Reasons bool
+	// Bodies has those of 2xx answers read too.
+	Bodies bool
 }
 
 // Answer is what a provider answered.
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte // see Client.Reasons
+	Body   []byte // see Client.Reasons and Client.Bodies
 }
 
 // Send sends a request once, and returns what judge makes of the answer. The rest of the
@@ -63,7 +65,7 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 	}
 	answered = true
 	answer := Answer{Status: response.StatusCode, Header: response.Header}
-	if c.Reasons && (answer.Status < 200 || answer.Status > 299) {
+	if succeeded := answer.Status >= 200 && answer.Status <= 299; succeeded && c.Bodies || !succeeded && c.Reasons {
 		answer.Body = reason(ctx, response.Body)
 	}
 	notifier.Cleanup(delivering, func() {
