@@ -25,6 +25,8 @@ type HTTPSuite struct {
 	// is how long it waits after a SlowDown that says nothing; required if it has one.
 	Spread       bool
 	DefaultPause time.Duration
+	// Pauses is what differs from DefaultPause, by status.
+	Pauses map[int]time.Duration
 	// Key finds the idempotency key in a request.
 	Key func(Request) string
 	// Secrets are parts of the channel's settings that no error may show.
@@ -146,6 +148,9 @@ func (s HTTPSuite) retryAfter(t *testing.T) {
 			want := row.want
 			if result.Status == notifier.SlowDown && want == 0 {
 				want = s.DefaultPause
+				if pause, ok := s.Pauses[status]; ok {
+					want = pause
+				}
 			} else if result.Status != notifier.SlowDown {
 				require.Equal(t, notifier.Retry, result.Status)
 			}

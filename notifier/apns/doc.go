@@ -1,0 +1,2 @@
+// Package apns is the channel of Apple's devices.
+package apns
