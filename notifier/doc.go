@@ -70,6 +70,7 @@
 //	webhook        channel and announcer: a signed HTTP POST for each delivery
 //	service        channel: ntfy, Gotify, Slack and others by URL
 //	webpush        channel: an encrypted push to a browser
+//	apns           channel: a push to an iPhone, an iPad, a Mac or a Watch
 //	email          announcer: text and HTML mail by SMTP
 //	notifiertest   the suites that all of them pass, and servers to test against
 //

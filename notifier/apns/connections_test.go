@@ -170,6 +170,21 @@ func TestAnswersThatCloseTheConnection(t *testing.T) {
 	}
 }
 
+// A connection that dies without a word is found by a ping, before the push is given up.
+func TestADeadConnectionIsFound(t *testing.T) {
+	t.Parallel()
+	a, s := openBoth(t)
+	a.PingAfter(50*time.Millisecond, 100*time.Millisecond)
+	delivered(t, a, order(device()))
+	s.Script(notifiertest.APNsAnswer{Fault: notifiertest.APNsSilence})
+	began := time.Now()
+	result := send(t, a, order(device()))
+	require.Equal(t, notifier.ReasonNetwork, result.Reason, "%v", result.Err)
+	require.Less(t, time.Since(began), apns.DefaultTimeout/2)
+	delivered(t, a, order(device()))
+	require.Equal(t, 2, s.Pushes()[2].Conn)
+}
+
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
 	a, s := openBoth(t)

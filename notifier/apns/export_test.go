@@ -30,6 +30,11 @@ func (a *Notifier) OverHTTP1(address string) {
 // Bearer signs a provider token, or returns the one in use.
 func (a *Notifier) Bearer() (string, error) { return a.signer.bearer(a.now()) }
 
+// PingAfter has a ping connections earlier, before its first delivery.
+func (a *Notifier) PingAfter(silence, patience time.Duration) {
+	a.pool.transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: patience}
+}
+
 var _ interface {
 	notifier.Notifier
 	notifier.Checker

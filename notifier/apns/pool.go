@@ -19,9 +19,9 @@ var errClosed = errors.New("the channel is closed")
 // connection with a free stream. If there is none, it waits, and one more connection is made
 // as long as there are fewer than most. It is safe for concurrent use.
 //
-// net/http has a pool too, with Transport.MaxConnsPerHost. It can't be used: without a known
-// protocol it dials once a request, beyond the limit of streams it fails or dials, and a
-// connection that a GOAWAY ends counts until its last stream is over.
+// net/http's own pool, with Transport.MaxConnsPerHost, does not do: over HTTP/2 it makes many
+// more connections than that, opens streams before it knows how many are allowed, and after a
+// GOAWAY requests wait until they time out, see golang.org/issue/34941.
 type pool struct {
 	transport       *http.Transport
 	scheme, address string

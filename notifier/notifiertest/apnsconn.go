@@ -29,6 +29,7 @@ type apnsConn struct {
 	streams map[uint32]*apnsStream // that are not over
 	highest uint32                 // the highest stream that is processed
 	leaving bool                   // a GOAWAY was sent
+	silent  bool                   // nothing is written any more
 	allowed uint32                 // streams at a time
 }
 
@@ -43,9 +44,10 @@ type apnsStream struct {
 
 func newAPNsConn(s *APNsServer, c *tls.Conn, number int) *apnsConn {
 	conn := &apnsConn{
-		server: s, net: c, number: number, ended: make(chan struct{}), frames: http2.NewFramer(c, c),
+		server: s, net: c, number: number, ended: make(chan struct{}),
 		streams: make(map[uint32]*apnsStream), allowed: 1,
 	}
+	conn.frames = http2.NewFramer(conn, c)
 	conn.encoder = hpack.NewEncoder(&conn.encoded)
 	conn.frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	return conn
@@ -95,6 +97,14 @@ func (c *apnsConn) serve() {
 	}
 }
 
+// Write writes to the connection, unless it has fallen silent. Its callers hold the lock.
+func (c *apnsConn) Write(frame []byte) (int, error) {
+	if c.silent {
+		return len(frame), nil
+	}
+	return c.net.Write(frame) //nolint:wrapcheck // only the framer calls it
+}
+
 // write calls what writes frames. An error is seen when reading.
 func (c *apnsConn) write(frames func() error) {
 	c.mu.Lock()
@@ -139,6 +149,8 @@ func (c *apnsConn) begin(f *http2.MetaHeadersFrame) {
 	case APNsGoAway:
 		c.leave(stream.answer.Reason)
 		return
+	case APNsSilence:
+		c.silent = true
 	case APNsReset, APNsHangUp, APNsGoodbye:
 	}
 	c.streams[stream.id], c.highest = stream, stream.id
@@ -205,7 +217,7 @@ func (c *apnsConn) finish(stream *apnsStream) {
 	case APNsHangUp:
 		_ = c.net.Close()
 		return
-	case APNsRefuse, APNsGoAway, APNsGoodbye:
+	case APNsRefuse, APNsGoAway, APNsGoodbye, APNsSilence:
 	}
 	c.reply(stream, answer)
 	if answer.Fault == APNsGoodbye && !c.leaving {

@@ -49,13 +49,14 @@ type APNsAnswer struct {
 // APNsFault is what goes wrong besides the answer.
 type APNsFault uint8
 
-// What goes wrong. The push of the first two is not processed, and the one of the next two is
+// What goes wrong. The push of the first two is not processed, and the one of the next three is
 // processed as the answer says, which gets lost. The zero APNsFault is none.
 const (
 	APNsRefuse  APNsFault = iota + 1 // the stream is refused
 	APNsGoAway                       // a GOAWAY names a lower stream; those up to it are answered
 	APNsReset                        // the stream is reset in place of an answer
 	APNsHangUp                       // the connection ends in place of an answer
+	APNsSilence                      // nothing comes over the connection any more
 	APNsGoodbye                      // a GOAWAY that names this stream comes with the answer
 )
 

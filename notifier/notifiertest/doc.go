@@ -7,6 +7,7 @@
 //	Recorder       a channel that records calls and answers as told
 //	Receiver       a webhook's server that records requests and answers as told
 //	MailServer     an SMTP server that records messages and answers as told
+//	APNsServer     Apple's push server, which verifies tokens and breaks connections as told
 //
 // The stand-ins need no *testing.T, so that benchmarks and programs can use them too.
 package notifiertest
