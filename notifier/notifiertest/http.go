@@ -28,6 +28,8 @@ type HTTPSuite struct {
 	DefaultPause time.Duration
 	// Twice are the statuses after which the channel asks once more: with new credentials.
 	Twice []int
+	// Pauses is what differs from DefaultPause, by status.
+	Pauses map[int]time.Duration
 	// Key finds the idempotency key in a request.
 	Key func(Request) string
 	// Secrets are parts of the channel's settings that no error may show.
@@ -156,6 +158,9 @@ func (s HTTPSuite) retryAfter(t *testing.T) {
 			want := row.want
 			if result.Status == notifier.SlowDown && want == 0 {
 				want = s.DefaultPause
+				if pause, ok := s.Pauses[status]; ok {
+					want = pause
+				}
 			} else if result.Status != notifier.SlowDown {
 				require.Equal(t, notifier.Retry, result.Status)
 			}
