@@ -143,7 +143,8 @@ if r[2] == generation then
     -- The common case: it does not depend on the user's other messages.
     local due = tonumber(r[7] or at)
     if now < due then return {EARLY, now, due} end
-    if (now <= at + ARGV[17] or reached) and not unwanted and not paused and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
+    if (now <= at + ARGV[17] or reached) and not unwanted and not paused
+        and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
         and at >= (tonumber(ARGV[19]) or at) then
       overdue = promised and tries == 0 and not reached and overdue_before()
       if not overdue then
