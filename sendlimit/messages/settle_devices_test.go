@@ -68,14 +68,12 @@ func TestSettleByDevices(t *testing.T) {
 		require.Equal(t, done, s.Field("a", "D"), "%+v", row)
 		require.Empty(t, stands.ProviderID)
 		event, dead := row.state.String()+" a acme", 0
-		switch row.state { //nolint:exhaustive // those in the table
-		case messages.StateDropped, messages.StateFailed:
+		if row.state == messages.StateDropped || row.state == messages.StateFailed {
 			s.Holds()
-			event += " " + row.reason
-		default:
+		} else {
 			s.Holds("a 11:00:00")
 		}
-		if row.state == messages.StateUncertain {
+		if row.state != messages.StateDelivered {
 			event += " " + row.reason
 		}
 		if row.state == messages.StateUncertain || row.state == messages.StateFailed {
