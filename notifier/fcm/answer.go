@@ -123,22 +123,22 @@ func (w words) blamesToken() bool {
 
 // known returns what may be shown of w: one of FCM's words, and the fields that are wrong.
 func (w words) known() string {
-	text := ""
+	var all strings.Builder
 	for _, word := range []string{w.code, w.status} {
 		if slices.Contains([]string{
 			codeInvalid, codeUnregistered, codeMismatch, codeQuota, codeUnavailable, codeInternal, codeThirdParty, codeUnspecified,
 			"UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND", "RESOURCE_EXHAUSTED",
 		}, word) {
-			text = ", " + word
+			all.WriteString(", " + word)
 			break
 		}
 	}
 	for i, field := range w.fields {
 		if shown := showField(field); shown != "" && i < 3 {
-			text += ", field " + shown
+			all.WriteString(", field " + shown)
 		}
 	}
-	return text
+	return all.String()
 }
 
 // showField returns the beginning of a field's path up to what may be the message's.

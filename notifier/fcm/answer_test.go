@@ -49,34 +49,58 @@ func TestAnswers(t *testing.T) {
 		pause  notifier.Pause
 		err    string
 	}{
-		{"a field is wrong", 400, said("INVALID_ARGUMENT", "secret", badField("message.data[0].value")),
-			notifier.Permanent, notifier.ReasonRejected, 0, ", INVALID_ARGUMENT, field message.data"},
-		{"several fields are wrong", 400, said("INVALID_ARGUMENT", "", badField("message.android.ttl"), badField("message.token")),
-			notifier.Permanent, notifier.ReasonRejected, 0, ", INVALID_ARGUMENT, field message.android.ttl, field message.token"},
-		{"a field of the message's own", 400, said("INVALID_ARGUMENT", "", badField("message.apns.payload.secret")),
-			notifier.Permanent, notifier.ReasonRejected, 0, ", INVALID_ARGUMENT, field message.apns.payload"},
-		{"too big", 400, said("INVALID_ARGUMENT", "Message is too big", fcmError("INVALID_ARGUMENT")),
-			notifier.Permanent, notifier.ReasonTooLarge, 0, ", INVALID_ARGUMENT"},
-		{"invalid, and no more", 400, said("INVALID_ARGUMENT", "Request contains an invalid argument.", fcmError("INVALID_ARGUMENT")),
-			notifier.Permanent, notifier.ReasonRejected, 0, ", INVALID_ARGUMENT"},
-		{"the platform's key", 401, said("UNAUTHENTICATED", "secret", fcmError("THIRD_PARTY_AUTH_ERROR")),
-			notifier.SlowDown, notifier.ReasonUnavailable, device, ", THIRD_PARTY_AUTH_ERROR: the project's APNs key or Web Push key is missing or wrong"},
+		{
+			"a field is wrong", 400, said("INVALID_ARGUMENT", "secret", badField("message.data[0].value")),
+			notifier.Permanent, notifier.ReasonRejected, 0, ", INVALID_ARGUMENT, field message.data",
+		},
+		{
+			"several fields are wrong", 400, said("INVALID_ARGUMENT", "", badField("message.android.ttl"), badField("message.token")),
+			notifier.Permanent, notifier.ReasonRejected, 0, ", INVALID_ARGUMENT, field message.android.ttl, field message.token",
+		},
+		{
+			"a field of the message's own", 400, said("INVALID_ARGUMENT", "", badField("message.apns.payload.secret")),
+			notifier.Permanent, notifier.ReasonRejected, 0, ", INVALID_ARGUMENT, field message.apns.payload",
+		},
+		{
+			"too big", 400, said("INVALID_ARGUMENT", "Message is too big", fcmError("INVALID_ARGUMENT")),
+			notifier.Permanent, notifier.ReasonTooLarge, 0, ", INVALID_ARGUMENT",
+		},
+		{
+			"invalid, and no more", 400, said("INVALID_ARGUMENT", "Request contains an invalid argument.", fcmError("INVALID_ARGUMENT")),
+			notifier.Permanent, notifier.ReasonRejected, 0, ", INVALID_ARGUMENT",
+		},
+		{
+			"the platform's key", 401, said("UNAUTHENTICATED", "secret", fcmError("THIRD_PARTY_AUTH_ERROR")),
+			notifier.SlowDown, notifier.ReasonUnavailable, device, ", THIRD_PARTY_AUTH_ERROR: the project's APNs key or Web Push key is missing or wrong",
+		},
 		{"our token", 401, said("UNAUTHENTICATED", ""), notifier.Refused, notifier.ReasonUnauthorized, 0, ", UNAUTHENTICATED"},
-		{"another project's device", 403, said("PERMISSION_DENIED", "", fcmError("SENDER_ID_MISMATCH")),
-			notifier.Gone, notifier.ReasonMismatched, 0, ", SENDER_ID_MISMATCH"},
+		{
+			"another project's device", 403, said("PERMISSION_DENIED", "", fcmError("SENDER_ID_MISMATCH")),
+			notifier.Gone, notifier.ReasonMismatched, 0, ", SENDER_ID_MISMATCH",
+		},
 		{"no role", 403, said("PERMISSION_DENIED", ""), notifier.Refused, notifier.ReasonUnauthorized, 0, ", PERMISSION_DENIED"},
 		{"unregistered", 404, said("NOT_FOUND", "", fcmError("UNREGISTERED")), notifier.Gone, notifier.ReasonGone, 0, ", UNREGISTERED"},
 		{"a wrong project", 404, said("NOT_FOUND", ""), notifier.Refused, notifier.ReasonMisaddressed, 0, ", NOT_FOUND"},
-		{"the project's quota", 429, said("RESOURCE_EXHAUSTED", "", fcmError("QUOTA_EXCEEDED"), quota("project:secret-device", "Message rate exceeded")),
-			notifier.SlowDown, notifier.ReasonRateLimited, channel, ", QUOTA_EXCEEDED"},
-		{"a device's quota", 429, said("RESOURCE_EXHAUSTED", "", fcmError("QUOTA_EXCEEDED"), quota("device:secret", "")),
-			notifier.SlowDown, notifier.ReasonRateLimited, device, ", QUOTA_EXCEEDED"},
-		{"a device's quota in words", 429, said("RESOURCE_EXHAUSTED", "", fcmError("QUOTA_EXCEEDED"), quota("project:secret", "Device message rate exceeded")),
-			notifier.SlowDown, notifier.ReasonRateLimited, device, ", QUOTA_EXCEEDED"},
-		{"a topic's quota", 429, said("RESOURCE_EXHAUSTED", "", fcmError("QUOTA_EXCEEDED"), quota("topic:secret", "Topic quota exceeded.")),
-			notifier.SlowDown, notifier.ReasonRateLimited, message, ", QUOTA_EXCEEDED"},
-		{"two quotas", 429, said("RESOURCE_EXHAUSTED", "", quota("device:secret", ""), quota("project:secret", "")),
-			notifier.SlowDown, notifier.ReasonRateLimited, channel, ", RESOURCE_EXHAUSTED"},
+		{
+			"the project's quota", 429, said("RESOURCE_EXHAUSTED", "", fcmError("QUOTA_EXCEEDED"), quota("project:secret-device", "Message rate exceeded")),
+			notifier.SlowDown, notifier.ReasonRateLimited, channel, ", QUOTA_EXCEEDED",
+		},
+		{
+			"a device's quota", 429, said("RESOURCE_EXHAUSTED", "", fcmError("QUOTA_EXCEEDED"), quota("device:secret", "")),
+			notifier.SlowDown, notifier.ReasonRateLimited, device, ", QUOTA_EXCEEDED",
+		},
+		{
+			"a device's quota in words", 429, said("RESOURCE_EXHAUSTED", "", fcmError("QUOTA_EXCEEDED"), quota("project:secret", "Device message rate exceeded")),
+			notifier.SlowDown, notifier.ReasonRateLimited, device, ", QUOTA_EXCEEDED",
+		},
+		{
+			"a topic's quota", 429, said("RESOURCE_EXHAUSTED", "", fcmError("QUOTA_EXCEEDED"), quota("topic:secret", "Topic quota exceeded.")),
+			notifier.SlowDown, notifier.ReasonRateLimited, message, ", QUOTA_EXCEEDED",
+		},
+		{
+			"two quotas", 429, said("RESOURCE_EXHAUSTED", "", quota("device:secret", ""), quota("project:secret", "")),
+			notifier.SlowDown, notifier.ReasonRateLimited, channel, ", RESOURCE_EXHAUSTED",
+		},
 		{"an unknown quota", 429, said("RESOURCE_EXHAUSTED", ""), notifier.SlowDown, notifier.ReasonRateLimited, channel, ", RESOURCE_EXHAUSTED"},
 		{"internal", 500, said("INTERNAL", "", fcmError("INTERNAL")), notifier.Retry, notifier.ReasonUnavailable, 0, ", INTERNAL"},
 		{"overloaded", 503, said("UNAVAILABLE", "", fcmError("UNAVAILABLE")), notifier.SlowDown, notifier.ReasonUnavailable, channel, ", UNAVAILABLE"},

@@ -3,6 +3,7 @@ package fcm_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -167,9 +168,7 @@ func edited(t *testing.T, s *notifiertest.FCMServer, members map[string]any) []b
 	require.NoError(t, err)
 	var all map[string]any
 	require.NoError(t, json.Unmarshal(credentials, &all))
-	for name, value := range members {
-		all[name] = value
-	}
+	maps.Copy(all, members)
 	text, err := json.Marshal(all)
 	require.NoError(t, err)
 	return text

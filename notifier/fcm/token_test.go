@@ -118,8 +118,11 @@ func TestWithoutATokenNothingIsSent(t *testing.T) {
 		reason notifier.Reason
 		err    string
 	}{
-		{"a wrong key", notifiertest.Answer{Status: 400, Body: `{"error": "invalid_grant", "error_description": "secret"}`},
-			notifier.Refused, notifier.ReasonUnauthorized, "status 400, invalid_grant"},
+		{
+			"a wrong key",
+			notifiertest.Answer{Status: 400, Body: `{"error": "invalid_grant", "error_description": "secret"}`},
+			notifier.Refused, notifier.ReasonUnauthorized, "status 400, invalid_grant",
+		},
 		{"no such account", notifiertest.Answer{Status: 401, Body: `{"error": "secret"}`}, notifier.Refused, notifier.ReasonUnauthorized, "status 401"},
 		{"forbidden", notifiertest.Answer{Status: 403}, notifier.Refused, notifier.ReasonUnauthorized, "status 403"},
 		{"a wrong path", notifiertest.Answer{Status: 404}, notifier.Refused, notifier.ReasonUnauthorized, "status 404"},

@@ -1,7 +1,6 @@
 package fcm_test
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -85,20 +84,4 @@ func TestAnUnreliableServer(t *testing.T) {
 	require.NotEmpty(t, lost)
 	require.LessOrEqual(t, s.MostConnections(), 16, "those that end after a GOAWAY included")
 	require.Equal(t, 1, s.Exchanges())
-}
-
-// A push and its answer, without the network's other end.
-func BenchmarkCheck(b *testing.B) {
-	s, err := notifiertest.NewFCMServer(time.Now)
-	require.NoError(b, err)
-	b.Cleanup(s.Close)
-	credentials, err := s.Credentials()
-	require.NoError(b, err)
-	f, err := fcm.New(fcm.Config{Credentials: credentials, Now: time.Now})
-	require.NoError(b, err)
-	n := order(phone)
-	n.Data, n.Override = map[string]string{"order": "17"}, json.RawMessage(`{"fcm_options": {"analytics_label": "spring"}}`)
-	for b.Loop() {
-		require.NoError(b, f.Check(n))
-	}
 }
