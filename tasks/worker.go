@@ -190,9 +190,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return unlessStopped(ctx, err)
 	}
 	w.learnClock(ctx)
-	stopPacer, err := w.handler.Pacer.Follow(ctx, func(ctx context.Context) error {
-		return w.queue.WakeWaiting(ctx, deliver.ErrPaced)
-	})
+	stopPacer, err := w.handler.Follow(ctx)
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}

@@ -3,7 +3,7 @@
 -- KEYS[1]  states of the channels (HASH, see keyspace.Channels)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  channel
--- ARGV[3]  until the next turn, ms
+-- ARGV[3]  until the next turn, ms. The first turn comes as long after the stop
 --
 -- Returns  {1, when the next turn is} the caller has the turn;
 --          {0, when the next turn is} another one has it; {0, 0} the channel is not stopped.
@@ -15,7 +15,7 @@ end
 --@include clock
 local known = redis.call('HMGET', KEYS[1], ARGV[2] .. ' stopped', ARGV[2] .. ' probe')
 if not known[1] then return {0, 0} end
-local at = tonumber(known[2] or 0)
+local at = tonumber(known[2]) or (tonumber(string.match(known[1], '^%d+')) or 0) + ARGV[3]
 -- A turn that is further away was given while the clock was ahead.
 if now < at and at <= now + ARGV[3] then return {0, at} end
 at = now + ARGV[3]

@@ -25,8 +25,8 @@ type Setup struct {
 // DefaultRamp is what providers ask for.
 const DefaultRamp = time.Minute
 
-// identity returns that of the present credentials; "" if the channel does not tell.
-func (s Setup) identity() string {
+// identityOf returns that of a channel's credentials; "" if the channel does not tell.
+func identityOf(s Setup) string {
 	if of, ok := s.Notifier.(notifier.Identifier); ok {
 		return of.Identity()
 	}
