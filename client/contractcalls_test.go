@@ -146,7 +146,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"listDevices":        func(ctx ctx, c c) []any { return told(c.Devices(ctx, "alice")) },
 		"addDevice": func(ctx ctx, c c) []any {
 			return told(c.AddDevice(ctx, "alice", client.DeviceDraft{
-				ID: "phone", Channel: "webpush", App: "shop", Locale: "de", Subscription: map[string]any{"endpoint": "https://push.example.net/x"},
+				ID: "phone", Channel: "webpush", Token: "t", App: "shop", Locale: "de", Subscription: map[string]any{"endpoint": "https://push.example.net/x"},
 			}))
 		},
 		"removeDevice":    func(ctx ctx, c c) []any { return told(c.RemoveDevice(ctx, "alice", "phone")) },
