@@ -51,7 +51,7 @@ type Document struct {
 	Uncounted []message.Conflict `json:"uncounted,omitempty"` // places that no rule counts
 	Messages  []Message          `json:"messages"`
 	Settings  map[string]string  `json:"settings,omitempty"`
-	Devices   []Device           `json:"devices,omitempty"`
+	Devices   []message.Device   `json:"devices,omitempty"`
 	Alerted   []AlertedDay       `json:"alerted,omitempty"`
 	LateMark  message.Time       `json:"late_mark,omitzero"`
 	Ended     []message.Conflict `json:"ended,omitempty"` // messages that gave their place back
