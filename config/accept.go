@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -97,8 +98,10 @@ func pushURL(into *string) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
 		if s != LogTarget {
 			u, err := url.Parse(s)
-			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Fragment != "" {
-				return takes("log:, or an http or https URL with a host such as https://push.example.com/deliver")
+			webhook := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Fragment == ""
+			if !webhook && (err != nil || notifier.ServiceScheme(s) == "") {
+				return takes("log:, an http or https URL with a host such as https://push.example.com/deliver," +
+					" or the URL of a service with one of these schemes: %s", strings.Join(notifier.ServiceSchemes(), ", "))
 			}
 		}
 		*into = s

@@ -52,7 +52,7 @@ type Config struct {
 	// Deliver makes the worker deliver messages; otherwise it only serves the API.
 	Deliver bool
 
-	// PushURL is LogTarget or an http(s) URL; empty if none was given.
+	// PushURL is LogTarget, an http(s) URL or the URL of a service; empty if none was given.
 	PushURL string
 	// PushSecret signs deliveries; empty means unsigned.
 	PushSecret  Secret

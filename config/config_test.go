@@ -329,6 +329,8 @@ func TestSpecialValues(t *testing.T) {
 	require.Equal(t, "[::1]:0", load("listen", "[::1]:0").Listen)
 	require.Equal(t, config.LogTarget, load("push_url", "log:").PushURL)
 	require.Equal(t, "http://h", load("push_url", "http://h").PushTarget())
+	require.Equal(t, "slack://hook:T@webhook", load("push_url", "slack://hook:T@webhook").PushTarget())
+	require.Equal(t, "generic+https://h", load("push_url", "generic+https://h").PushTarget())
 	require.Equal(t, config.LogTarget, load("push_url", "").PushTarget())
 
 	utc := load("policy.time_zone", "UTC")

@@ -36,7 +36,10 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 	const address = "an address and port such as 127.0.0.1:8080 or :8080, or off"
 	const embedded = "a loopback address and port such as 127.0.0.1:6390:" +
 		" the embedded store has no password, so other machines must not reach it"
-	const push = "log:, or an http or https URL with a host such as https://push.example.com/deliver"
+	const push = "log:, an http or https URL with a host such as https://push.example.com/deliver, or the URL of a service" +
+		" with one of these schemes: bark, discord, generic, googlechat, gotify, hangouts, ifttt, join, lark, matrix, mattermost," +
+		" mqtt, mqtts, notifiarr, ntfy, opsgenie, pagerduty, pushbullet, pushover, rocketchat, signal, slack, smtp, teams, telegram," +
+		" twilio, wecom, zulip"
 	const mail = "log:, or an smtp or smtps URL with a host such as smtp://mail.example.com:587"
 	const rule = "a rule such as 5/hour, 3/90s or 10/calendar_day" +
 		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
@@ -64,7 +67,9 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"stream_idle", "999ms", "999ms", span + "1s to 1h"},
 		{"stream_idle", "61m", "61m", span + "1s to 1h"},
 		{"push_url", "push.example.com", "push.example.com", push},
-		{"push_url", "ftp://h/p", "ftp://h/…", push},
+		{"push_url", "ftp://h/p", "ftp://…", push},
+		{"push_url", "slakc://hook:token@webhook", "slakc://…", push},
+		{"push_url", "gotify://h/%zz", "gotify…", push},
 		{"push_url", "https:///p", "https…", push},
 		{"push_url", "log", "log", push},
 		{"push_timeout", "10", "10", span + "100ms to 5m"}, // seconds? minutes? ask

@@ -137,7 +137,7 @@ func settings(w *written, c *Config) []*setting {
 		},
 		{
 			key: "push_url", written: &w.PushURL, kind: "url",
-			help:   "where deliveries go: an http or https URL, or log: to print one line each on standard output",
+			help:   "where deliveries go: an http or https URL, the URL of a service such as ntfy://ntfy.sh/topic, or log: to print one line each on standard output",
 			accept: pushURL(&c.PushURL), show: redactPushURL,
 		},
 		{

@@ -19,12 +19,16 @@ func (e *InvalidError) Error() string {
 }
 
 // RedactURL returns what may be shown of a channel's target: scheme and host. Providers put
-// secrets into user, password, path and query. A target that is not a URL with a host is
+// secrets into user, password, path and query. Of a service, such as slack://, only the scheme
+// is shown: where a host would be may be a token. A target that is not a URL with a host is
 // cut at the first character that a host name can't have. It is hidden completely if it
 // seems to contain a user and a password.
 func RedactURL(target string) string {
 	const hidden = "…"
 	if u, err := url.Parse(target); err == nil && u.Host != "" {
+		if !namesHost(u.Scheme) {
+			return u.Scheme + "://" + hidden
+		}
 		shown := url.URL{Scheme: u.Scheme, Host: u.Host}
 		if u.User == nil && (u.Path == "" || u.Path == "/") && u.RawQuery == "" && u.Fragment == "" {
 			return shown.String()
@@ -48,4 +52,14 @@ func RedactURL(target string) string {
 		return target
 	}
 	return target[:end] + hidden
+}
+
+// namesHost reports whether URLs of a scheme have the name of a server as their host.
+func namesHost(scheme string) bool {
+	switch scheme {
+	case "http", "https", "smtp", "smtps", "socks5", "socks5h":
+		return true
+	default:
+		return false
+	}
 }

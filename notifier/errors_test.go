@@ -21,7 +21,16 @@ func TestRedactURL(t *testing.T) {
 		{"https://push.example.com?key=T0KEN", "https://push.example.com/…"},
 		{"https://push.example.com/#T0KEN", "https://push.example.com/…"},
 		{"https://robot:T0KEN@push.example.com", "https://push.example.com/…"},
-		{"slack://T0KEN@channel", "slack://channel/…"},
+		{"slack://T0KEN@channel", "slack://…"}, // of a service, any part may be a secret
+		{"discord://TOKEN@17", "discord://…"},
+		{"telegram://17:T0KEN@telegram?chats=@channel", "telegram://…"},
+		{"gotify://push.example.com/T0KEN", "gotify://…"},
+		{"generic+https://T0KEN.example.com/", "generic+https://…"},
+		{"slakc://hook:T0KEN@webhook", "slakc://…"},
+		{"SLACK://T0KEN", "slack://…"},
+		{"slack:hook:T0KEN", "slack…"},
+		{"smtp://robot:T0KEN@mail.example.com:587/?from=a@b.example", "smtp://mail.example.com:587/…"},
+		{"socks5://robot:T0KEN@proxy.example.com:1080", "socks5://proxy.example.com:1080/…"},
 		{"http://[::1]:8080/T0KEN", "http://[::1]:8080/…"},
 		{"push.example.com/T0KEN", "push.example.com…"}, // the scheme was forgotten
 		{"robot:T0KEN@push.example.com/x", "…"},         // so it was, and Go takes robot for one

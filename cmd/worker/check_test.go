@@ -83,6 +83,21 @@ func TestCheckOfWhatIsNotSetUp(t *testing.T) {
 	require.Contains(t, out, "\nok    push  log: a line each on standard output (", "with one colon")
 }
 
+func TestCheckOfAService(t *testing.T) {
+	t.Parallel()
+	m, _ := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=telegram://17:hunter2@telegram?chats=@all"}
+	push := looked(t, environ, cli.StatusDone)["push"]
+	require.Equal(t, "telegram://…", push.Target)
+	require.Equal(t, "a URL as telegram has it, nothing sent and no connection made", push.Detail)
+
+	for _, name := range []string{"check", "run"} { // a token of the wrong form, and no chats
+		_, err := command(t, []string{environ[0], "SENDLIMIT_PUSH_URL=telegram://hunter2@telegram"}, "", name)
+		require.ErrorContains(t, err, `push_url "telegram://…" is not allowed: it takes a URL as the documentation of shoutrrr has it for telegram`)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
 func TestWrongSettingsOfNoticesAreAllReported(t *testing.T) {
 	t.Parallel()
 	environ := []string{

@@ -30,7 +30,7 @@ import (
 
 // Push is what a browser of a PushService got.
 type Push struct {
-	Browser       string // its address, as Subscribe returned it
+	Browser       string // its address, as Subscribe or Relay returned it
 	Payload       []byte // decrypted, without padding
 	Length        int    // of the body, in bytes
 	TTL           int    // seconds
@@ -58,6 +58,7 @@ type browser struct {
 	server  string // the VAPID key that it was made with
 	private *ecdh.PrivateKey
 	auth    []byte
+	relay   func(body []byte) // passes pushes to a real browser, which has the keys; or nil
 }
 
 // NewPushService starts a PushService that gets times from now.
@@ -117,7 +118,20 @@ func (s *PushService) Subscribe(publicKey string) (address string, err error) {
 	return b.address, nil
 }
 
-// Unsubscribe makes the service answer 410 to pushes to a browser.
+// Relay returns the endpoint of a browser outside of the service, which accepts pushes signed
+// with the key of this public VAPID key. The service checks them, and passes their encrypted
+// bodies to relay. In Pushes they have no payload, and the endpoint as their Browser.
+func (s *PushService) Relay(publicKey string, relay func(body []byte)) (endpoint string) {
+	path := "/push/" + rand.Text()
+	endpoint = s.server.URL + path
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.browsers[path] = &browser{address: endpoint, server: publicKey, relay: relay}
+	return endpoint
+}
+
+// Unsubscribe makes the service answer 410 to pushes to a browser: to the address that
+// Subscribe returned, or the endpoint that Relay did.
 func (s *PushService) Unsubscribe(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,6 +172,9 @@ func (s *PushService) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	maps.Copy(w.Header(), given.Header)
 	if given.Status < http.StatusMultipleChoices {
+		if b.relay != nil {
+			b.relay(body)
+		}
 		s.pushes.add(push)
 		w.Header().Set("Location", "https://"+r.Host+"/receipt/"+strconv.Itoa(len(s.pushes.all())))
 	}
@@ -216,6 +233,9 @@ func (b *browser) read(r *http.Request, body []byte) (Push, error) {
 	}
 	if topic, err := base64.RawURLEncoding.DecodeString(p.Topic); err != nil || len(p.Topic) != 32 && len(p.Topic) != 24 || len(topic) == 0 {
 		return p, errors.New("BadWebPushTopic")
+	}
+	if b.relay != nil {
+		return p, nil
 	}
 	p.Payload, err = b.decrypt(body)
 	if err != nil {

@@ -11,21 +11,23 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/logline"
+	"github.com/sendlimit/sendlimiter/notifier/service"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 )
 
 // Log is the target that writes to Options.Log.
 const Log = "log:"
 
-// Options configures the channels. A channel ignores options that it does not have: Secret
-// changes nothing about Log.
+// Options configures the channels. A channel ignores options that it does not have: Secret,
+// Headers and Proxy change nothing about Log and services.
 type Options struct {
 	Log io.Writer        // where Log writes; required
 	Now func() time.Time // the clock; required
 	// Secret signs a webhook's requests: "whsec_" and 24 to 64 bytes in base64. If it is
 	// empty, they are not signed.
 	Secret string
-	// Timeout bounds one attempt at a webhook; zero means webhook.DefaultTimeout.
+	// Timeout bounds one attempt at a webhook or a service; zero means the DefaultTimeout of
+	// its package.
 	Timeout time.Duration
 	// Headers are sent with each request of a webhook: a line for each, see
 	// webhook.ParseHeaders.
@@ -45,6 +47,8 @@ const ProxyFromEnvironment = "environment"
 func Open(target string, o Options) (notifier.Notifier, error) {
 	scheme, _, _ := strings.Cut(target, ":")
 	switch {
+	case notifier.ServiceScheme(target) != "":
+		return opened(service.New(service.Config{URL: target, Timeout: o.Timeout}))
 	case strings.EqualFold(target, Log):
 		return opened(logline.New(o.Log, o.Now))
 	case strings.EqualFold(scheme, "http"), strings.EqualFold(scheme, "https"):
@@ -60,7 +64,8 @@ func Open(target string, o Options) (notifier.Notifier, error) {
 		return nil, &notifier.InvalidError{
 			Field: "push_url",
 			Value: notifier.RedactURL(target),
-			Want:  `"log:" or an http or https URL such as https://push.example.com/deliver`,
+			Want: `"log:", an http or https URL such as https://push.example.com/deliver, or the URL of a service with one of these schemes: ` +
+				strings.Join(notifier.ServiceSchemes(), ", "),
 		}
 	}
 }

@@ -2,6 +2,7 @@ package pushtarget_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,23 @@ func TestWebhook(t *testing.T) {
 	require.Len(t, requests, 1)
 	require.NotEmpty(t, requests[0].Header.Get("Webhook-Signature"))
 	require.Empty(t, out.String())
+}
+
+func TestServices(t *testing.T) {
+	t.Parallel()
+	receiver := notifiertest.NewReceiver(time.Now)
+	t.Cleanup(receiver.Close)
+	host := strings.TrimPrefix(receiver.URL(), "http://")
+	for _, target := range []string{"generic://" + host + "/hook?disabletls=yes", "GENERIC+HTTP://" + host + "/hook"} {
+		channel, err := pushtarget.Open(target, pushtarget.Options{Log: new(bytes.Buffer), Now: time.Now, Secret: "whatever"})
+		require.NoError(t, err)
+		result := channel.Notify(t.Context(), notification())
+		require.Equal(t, notifier.Delivered, result.Status, "%v", result.Err)
+	}
+	require.Len(t, receiver.Requests(), 2)
+
+	_, err := pushtarget.Open("generic://"+host, pushtarget.Options{Log: new(bytes.Buffer), Now: time.Now, Timeout: -1})
+	require.ErrorContains(t, err, "push_timeout")
 }
 
 func TestTimeoutOfAWebhook(t *testing.T) {
@@ -99,7 +117,10 @@ func TestInvalidTarget(t *testing.T) {
 		{"log://", "log…"},
 		{"stdout", "stdout"},
 		{"push.example.com/TOKEN", "push.example.com…"},
-		{"ftp://robot:TOKEN@push.example.com", "ftp://push.example.com/…"},
+		{"ftp://robot:TOKEN@push.example.com", "ftp://…"},
+		{"telegrm://TOKEN@telegram?chats=1", "telegrm://…"},
+		{"slack://TOKEN", "slack://…"},
+		{"ntfy://TOKEN.example.com/%zz", "ntfy…"},
 		{"robot:TOKEN@push.example.com", "…"},
 		{"https:/push.example.com/TOKEN", "https…"},
 		{"https://push.example.com:99999/TOKEN", "https://push.example.com:99999/…"},
@@ -110,8 +131,14 @@ func TestInvalidTarget(t *testing.T) {
 		require.ErrorAs(t, err, &invalid, row.target)
 		require.Equal(t, "push_url", invalid.Field)
 		require.Equal(t, row.shown, invalid.Value, row.target)
-		require.Contains(t, invalid.Want, "http")
+		require.NotContains(t, err.Error(), "TOKEN")
+		if notifier.ServiceScheme(row.target) == "" {
+			require.Contains(t, invalid.Want, "http")
+		}
 	}
+	_, err := pushtarget.Open("telegrm://TOKEN@telegram", pushtarget.Options{Log: new(bytes.Buffer), Now: time.Now})
+	require.EqualError(t, err, `push_url "telegrm://…" is not allowed: it takes "log:", an http or https URL such as `+
+		`https://push.example.com/deliver, or the URL of a service with one of these schemes: `+strings.Join(notifier.ServiceSchemes(), ", "))
 }
 
 func TestInvalidSettings(t *testing.T) {

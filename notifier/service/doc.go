@@ -30,11 +30,24 @@
 //	no answer in time                         retry, timeout: uncertain
 //	any other error                           retry, unavailable
 //
-// An error names the service and never its URL, whose parts are tokens.
+// An error names the service and never its URL, whose parts are tokens; nor what the service
+// answers.
 //
 // # Bounds
 //
-// A send has no context: one that takes too long goes on in the background, for as long as the
-// library lets it. At most 16 sends run at a time, including those. The library follows
-// HTTPS_PROXY, and keeps connections of its own.
+// A send has no context: one that takes longer than Config.Timeout is answered with timeout,
+// and goes on in the background for as long as the library lets it. At most 16 sends run at a
+// time, including those; with MQTT one, since a broker ends a connection when another one has
+// the same client id. So each worker needs a clientid in its MQTT URL.
+//
+// The library bounds most sends by 10 to 30 seconds, and those to Discord by 5 minutes. Those
+// to Bark, Google Chat, IFTTT, Join, Pushbullet, Slack with a bot's token, Teams, Telegram,
+// Zulip and generic use http.DefaultClient, which has no bound: a program sets one,
+//
+//	http.DefaultClient.Timeout = service.MaxTimeout
+//
+// or 16 sends to a server that never answers are the last ones. Package service leaves it alone,
+// since it is not its own. The library follows HTTPS_PROXY, and keeps connections of its own.
+//
+// New makes no request. Matrix with a user and a password logs in with the first message.
 package service

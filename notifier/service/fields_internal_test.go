@@ -2,18 +2,28 @@ package service
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
 )
+
+// The list is that of the library, without its logger: the channel "log" does better.
+func TestSchemesAreTheLibrarys(t *testing.T) {
+	t.Parallel()
+	known := slices.DeleteFunc(new(router.ServiceRouter).ListServices(), func(s string) bool { return s == "logger" })
+	require.ElementsMatch(t, known, notifier.ServiceSchemes())
+	require.True(t, slices.IsSorted(notifier.ServiceSchemes()))
+}
 
 // The library's own services say which fields they have.
 func TestFieldsAreTheServices(t *testing.T) {
 	t.Parallel()
-	require.NotEmpty(t, Schemes())
-	for _, scheme := range Schemes() {
+	for _, scheme := range notifier.ServiceSchemes() {
 		sender, err := new(router.ServiceRouter).NewService(scheme)
 		require.NoError(t, err)
 		keys := keysOf(reflect.TypeOf(sender).Elem())

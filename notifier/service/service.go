@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"slices"
@@ -34,67 +35,104 @@ type Config struct {
 	Timeout time.Duration
 }
 
-// Notifier sends to one service. Make one with New.
+// Notifier sends to one service. Make one with New, and Close it.
 type Notifier struct {
 	scheme  string
 	timeout time.Duration
-	// idle has the senders that no send uses. Most senders are not safe for concurrent use.
+	// open makes a sender. It is a function, so that no format prints the URL.
+	open func() (types.Service, error)
+	// idle has what sends: a sender that no send uses, or nil for one that is still to be
+	// opened. Most senders are not safe for concurrent use.
 	idle chan types.Service
 }
 
 // New returns a Notifier for c. It makes no request. The error has a *notifier.InvalidError for
-// each setting that is not allowed, and shows at most the URL's scheme.
+// each setting that is not allowed, push_url or push_timeout, and shows at most the URL's scheme.
 func New(c Config) (*Notifier, error) {
 	var problems []error
 	if c.Timeout < 0 || c.Timeout > MaxTimeout {
 		problems = append(problems, &notifier.InvalidError{
-			Field: "timeout", Value: c.Timeout.String(), Want: "a time above zero and up to " + MaxTimeout.String(),
+			Field: "push_timeout", Value: c.Timeout.String(), Want: "a time above zero and up to " + MaxTimeout.String(),
 		})
 	}
-	n := &Notifier{scheme: schemeOf(c.URL), timeout: c.Timeout, idle: make(chan types.Service, parallel)}
+	n := &Notifier{
+		scheme: notifier.ServiceScheme(c.URL), timeout: c.Timeout,
+		open: func() (types.Service, error) { return openSender(c.URL) },
+	}
 	if n.timeout == 0 {
 		n.timeout = DefaultTimeout
 	}
-	if !slices.Contains(Schemes(), n.scheme) {
+	if n.scheme == "" {
 		problems = append(problems, &notifier.InvalidError{
-			Field: "url", Value: n.scheme, Want: "a URL with one of these schemes: " + strings.Join(Schemes(), ", "),
+			Field: "push_url", Value: shown(c.URL),
+			Want: "a URL with one of these schemes: " + strings.Join(notifier.ServiceSchemes(), ", "),
 		})
 		return nil, errors.Join(problems...)
 	}
-	for range parallel {
-		sender, err := new(router.ServiceRouter).Locate(c.URL)
-		if err != nil {
-			// err repeats the URL.
-			problems = append(problems, &notifier.InvalidError{
-				Field: "url", Value: n.scheme + "://…", Want: "a URL as the documentation of shoutrrr has it for " + n.scheme,
-			})
-			break
-		}
-		n.idle <- sender
+	first, err := n.first(c.URL)
+	if err != nil {
+		problems = append(problems, &notifier.InvalidError{
+			Field: "push_url", Value: notifier.RedactURL(c.URL), Want: "a URL as the documentation of shoutrrr has it for " + n.scheme,
+		})
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
+	n.idle = make(chan types.Service, parallel)
+	n.idle <- first
+	for range senders(n.scheme) - 1 {
+		n.idle <- nil
+	}
 	return n, nil
 }
 
-// Schemes returns the schemes of the services, in order. The library's logger is none of them,
-// since the channel "log" does better.
-func Schemes() []string {
-	known := slices.DeleteFunc(new(router.ServiceRouter).ListServices(), func(s string) bool { return s == "logger" })
-	slices.Sort(known)
-	return known
+// shown returns what may be shown of a URL whose scheme is not known. Without a scheme it may be
+// a token.
+func shown(target string) string {
+	if target != "" && !strings.Contains(target, "://") {
+		return "…"
+	}
+	return notifier.RedactURL(target)
 }
 
-// schemeOf returns the scheme of a URL in lower case, without what follows a plus:
-// "generic+https" is generic. It is empty if there is none.
-func schemeOf(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return ""
+// first returns a sender to check the URL with. It is nil if opening it would make a request:
+// Matrix logs in with a user and a password.
+func (s *Notifier) first(target string) (types.Service, error) {
+	if s.scheme == "matrix" {
+		u, err := url.Parse(target)
+		if err != nil || u.Host == "" {
+			return nil, errNotOpened
+		}
+		if u.User.Username() != "" {
+			return nil, nil
+		}
 	}
-	scheme, _, _ := strings.Cut(u.Scheme, "+")
-	return scheme
+	return s.open()
+}
+
+// senders returns how many sends to a service run at a time. MQTT's have one connection: a
+// broker ends it when another one has the same client id.
+func senders(scheme string) int {
+	if scheme == "mqtt" || scheme == "mqtts" {
+		return 1
+	}
+	return parallel
+}
+
+// Close closes the connections of senders that no send uses. It does not wait for deliveries.
+func (s *Notifier) Close() error {
+	var problems []error
+	for range len(s.idle) {
+		select {
+		case sender := <-s.idle:
+			if closer, ok := sender.(io.Closer); ok && closer.Close() != nil {
+				problems = append(problems, fmt.Errorf("closing the connection to the service %s failed", s.scheme))
+			}
+			s.idle <- nil // a send after this one opens it again
+		default:
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // Notify sends n once.
@@ -114,6 +152,14 @@ func (s *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	sent := make(chan error, 1)
 	go func() {
 		defer func() { s.idle <- sender }()
+		if sender == nil {
+			var err error
+			if sender, err = s.open(); err != nil {
+				sender = nil
+				sent <- err
+				return
+			}
+		}
 		sent <- send(sender, text, params)
 	}()
 	select {
@@ -122,6 +168,23 @@ func (s *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	case <-ctx.Done():
 		return s.retry(notifier.ReasonTimeout, "it took too long")
 	}
+}
+
+// errNotOpened replaces what the library says of a URL, which it repeats.
+var errNotOpened = errors.New("the sender can't be opened")
+
+// openSender returns a sender for a URL.
+func openSender(target string) (sender types.Service, err error) {
+	defer func() {
+		if recover() != nil {
+			sender, err = nil, errPanicked
+		}
+	}()
+	sender, err = new(router.ServiceRouter).Locate(target)
+	if err != nil {
+		return nil, errNotOpened
+	}
+	return sender, nil
 }
 
 // errPanicked replaces what the library panicked with, which may be anything.

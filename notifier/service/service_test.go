@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -144,14 +145,68 @@ func TestSendsAreBounded(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	for _, target := range []string{"", "hunter2", "https://hunter2@example.com", "logger://", "://hunter2", "slack://hunter2"} {
+	for _, target := range []string{"", "hunter2", "https://hunter2@example.com", "logger://", "://hunter2", "slack://hunter2", "matrix://alice:hunter2@", "telegram://hunter2@%zz"} {
 		_, err := service.New(service.Config{URL: target, Timeout: -1})
 		var invalid *notifier.InvalidError
 		require.ErrorAs(t, err, &invalid, target)
-		require.ErrorContains(t, err, "url ", target)
-		require.ErrorContains(t, err, "timeout")
+		require.ErrorContains(t, err, "push_url ", target)
+		require.ErrorContains(t, err, "push_timeout")
 		require.NotContains(t, err.Error(), "hunter2")
 	}
-	require.Contains(t, service.Schemes(), "telegram")
-	require.NotContains(t, service.Schemes(), "logger")
+	_, err := service.New(service.Config{URL: "telegrm://hunter2@telegram"})
+	require.ErrorContains(t, err, `push_url "telegrm://…" is not allowed: it takes a URL with one of these schemes: bark, `)
+	require.ErrorContains(t, err, ", telegram, ")
+	require.NotContains(t, err.Error(), "logger")
+}
+
+// Whatever prints a channel prints no part of its URL.
+func TestNothingPrintsTheURL(t *testing.T) {
+	t.Parallel()
+	r := receiver(t, http.StatusOK)
+	for name, target := range services() {
+		channel := open(t, target, r)
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+			require.NotContains(t, fmt.Sprintf(verb, channel), token, name)
+			require.NotContains(t, fmt.Sprintf(verb, *channel), token, name)
+		}
+	}
+}
+
+// Matrix logs in with a password. A worker starts while the server is away.
+func TestMatrixLogsInWithTheFirstMessage(t *testing.T) {
+	t.Parallel()
+	r := notifiertest.NewReceiver(time.Now)
+	t.Cleanup(r.Close)
+	r.AnswerWith(func(request notifiertest.Request) notifiertest.Answer {
+		body := `{"flows": [{"type": "m.login.password"}], "access_token": "t", "joined_rooms": ["!a:h"], "event_id": "1"}`
+		return notifiertest.Answer{Header: http.Header{"Content-Type": {"application/json"}}, Body: body}
+	})
+	channel := open(t, "matrix://alice:"+token+"@HOST/?disabletls=yes", r)
+	require.Empty(t, r.Requests())
+	for range 2 {
+		result := channel.Notify(t.Context(), message())
+		require.Equal(t, notifier.Delivered, result.Status, "%v", result.Err)
+	}
+	require.NoError(t, channel.Close())
+	require.NotEmpty(t, r.Requests())
+
+	r.AnswerWith(func(notifiertest.Request) notifiertest.Answer { return notifiertest.Answer{Status: http.StatusForbidden} })
+	result := channel.Notify(t.Context(), message())
+	require.Equal(t, notifier.ReasonUnavailable, result.Reason)
+	require.NotContains(t, result.Err.Error(), token)
+}
+
+// A broker ends a connection when another one has the same client id.
+func TestMQTTHasOneConnection(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	channel, err := service.New(service.Config{
+		URL: "mqtt://" + listener.Addr().String() + "/topic", Timeout: 100 * time.Millisecond,
+	})
+	require.NoError(t, err)
+	require.Equal(t, notifier.ReasonTimeout, channel.Notify(t.Context(), message()).Reason, "it does not answer")
+	result := channel.Notify(t.Context(), message())
+	require.Equal(t, notifier.ReasonUnreachable, result.Reason, "the connection is in use")
 }

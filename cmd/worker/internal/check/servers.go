@@ -106,7 +106,8 @@ func checkEmail(ctx context.Context, c config.Config) checked {
 	return result
 }
 
-// checkPush connects to the push target and sends nothing: a POST would be a delivery.
+// checkPush connects to the push target, unless that is a service, and sends nothing: a POST
+// would be a delivery.
 func checkPush(ctx context.Context, c config.Config) checked {
 	target := c.PushTarget()
 	result := checked{Name: "push", Target: notifier.RedactURL(target), OK: true, status: cli.StatusUnexpected}
@@ -116,6 +117,11 @@ func checkPush(ctx context.Context, c config.Config) checked {
 	}
 	if target == config.LogTarget {
 		result.Detail = "a line each on standard output"
+		return result
+	}
+	if service := notifier.ServiceScheme(target); service != "" {
+		// Only the library knows which server that is.
+		result.Detail = "a URL as " + service + " has it, nothing sent and no connection made"
 		return result
 	}
 	detail, err := connectToPush(ctx, target)
