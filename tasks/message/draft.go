@@ -12,13 +12,14 @@ import (
 // Draft is a message as a caller writes it, in a request or in a line of a file. Its
 // times are text.
 type Draft struct {
-	ID         string            `json:"id,omitempty"`
-	User       string            `json:"user"`
-	SendAt     string            `json:"send_at"`
-	Category   string            `json:"category,omitempty"`
-	Title      string            `json:"title,omitempty"`
-	Body       string            `json:"body,omitempty"`
-	Data       map[string]string `json:"data,omitempty"`
+	ID       string            `json:"id,omitempty"`
+	User     string            `json:"user"`
+	SendAt   string            `json:"send_at"`
+	Category string            `json:"category,omitempty"`
+	Title    string            `json:"title,omitempty"`
+	Body     string            `json:"body,omitempty"`
+	Data     map[string]string `json:"data,omitempty"`
+	PushContent
 	Campaign   string            `json:"campaign,omitempty"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
 	ExpiresAt  string            `json:"expires_at,omitempty"`
@@ -33,8 +34,9 @@ type Draft struct {
 // DraftFields returns the names of a Draft's fields in JSON and CSV.
 func DraftFields() []string {
 	return []string{
-		"id", "user", "send_at", "category", "title", "body", "data", "campaign", "metadata", "expires_at", "on_conflict",
-		"shift_until",
+		"id", "user", "send_at", "category", "title", "body", "data",
+		"image", "click_url", "badge", "sound", "priority", "collapse_key", "channels", "to",
+		"campaign", "metadata", "expires_at", "on_conflict", "shift_until",
 	}
 }
 
@@ -167,7 +169,7 @@ func (d Draft) read(parse TimeParser, validate func(Message) error) (Message, er
 func (d Draft) parse(parse TimeParser) (Message, Faults) {
 	m := Message{
 		ID: d.ID, User: d.User, Category: d.Category, Title: d.Title, Body: d.Body, Data: d.Data,
-		Campaign: d.Campaign, Metadata: d.Metadata, OnConflict: d.OnConflict,
+		PushContent: d.PushContent, Campaign: d.Campaign, Metadata: d.Metadata, OnConflict: d.OnConflict,
 	}
 	faults := d.faults.clone()
 	if err := m.parseSendAt(d.SendAt, parse); err != nil && !faults.unreadable("send_at") {
