@@ -220,3 +220,28 @@ func unreadable(field, value string, err error) *fault.InvalidError {
 	}
 	return &fault.InvalidError{Field: field, Value: value, Want: err.Error()}
 }
+
+// SetBadge sets the badge to the number that a text has. If it has none, Message says so.
+func (d *Draft) SetBadge(text string) {
+	badge, err := ParseBadge(text)
+	d.Badge = badge
+	d.note(err)
+}
+
+// SetChannels sets the channels to the JSON object that a text has. If it has none, Message
+// says so.
+func (d *Draft) SetChannels(text string) {
+	channels, err := ParseChannels(text)
+	d.Channels = channels
+	d.note(err)
+}
+
+// note notes the error about a field that can't be read; nil for none.
+func (d *Draft) note(err error) {
+	if err == nil {
+		return
+	}
+	faults := d.faults.clone()
+	faults.AddUnread(err)
+	d.faults = &faults
+}

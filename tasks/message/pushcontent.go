@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // PushContent is what a message says for devices, besides its title, body and data. Its zero
@@ -72,4 +73,28 @@ func (p PushContent) canonical() PushContent {
 		p.Channels[name] = canonicalJSON(override)
 	}
 	return p
+}
+
+// ParseBadge reads a PushContent.Badge. The error is a *fault.InvalidError.
+func ParseBadge(text string) (*int, error) {
+	badge, err := strconv.Atoi(text)
+	if err != nil {
+		return nil, refusedText("badge", text, wantBadge)
+	}
+	return &badge, nil
+}
+
+// ParseChannels reads PushContent.Channels from JSON. The error is a *fault.InvalidError.
+func ParseChannels(text string) (map[string]json.RawMessage, error) {
+	if err := CheckJSON([]byte(text), "channels"); err != nil {
+		return nil, err
+	}
+	var channels map[string]json.RawMessage
+	if !isObject([]byte(text)) {
+		return nil, refusedText("channels", text, wantOverride)
+	}
+	if err := json.Unmarshal([]byte(text), &channels); err != nil {
+		return nil, refusedText("channels", text, wantOverride)
+	}
+	return channels, nil
 }

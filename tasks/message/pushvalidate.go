@@ -161,22 +161,27 @@ func (p PushContent) addTo(add func(part string)) {
 	if !p.HasPushContent() {
 		return
 	}
-	parts := p.parts()
+	parts := p.Parts()
 	// An empty part can't be a user, and one with a space no campaign.
 	add("")
 	add("push content")
 	add(strconv.Itoa(len(parts)))
 	for _, part := range parts {
-		add(part.name)
-		add(part.value)
+		add(part.Name)
+		add(part.Value)
 	}
 }
 
-type namedPart struct{ name, value string }
+// Part is a field of a PushContent, or a member of one that is an object.
+type Part struct{ Name, Value string }
 
-// parts returns the fields that are set.
-func (p PushContent) parts() []namedPart {
-	all := []namedPart{
+// Parts returns the fields that are set, such as to.app. Fingerprints contain them: neither the
+// order nor a name may change.
+func (p PushContent) Parts() []Part {
+	if !p.HasPushContent() {
+		return nil
+	}
+	all := []Part{
 		{"image", p.Image},
 		{"click_url", p.ClickURL},
 		{"sound", p.Sound},
@@ -184,13 +189,13 @@ func (p PushContent) parts() []namedPart {
 		{"collapse_key", p.CollapseKey},
 	}
 	if p.Badge != nil {
-		all = append(all, namedPart{"badge", strconv.Itoa(*p.Badge)})
+		all = append(all, Part{"badge", strconv.Itoa(*p.Badge)})
 	}
 	for _, name := range sortedKeys(p.Channels) {
-		all = append(all, namedPart{"channels." + name, string(canonicalJSON(p.Channels[name]))})
+		all = append(all, Part{"channels." + name, string(canonicalJSON(p.Channels[name]))})
 	}
 	if p.To != nil {
-		all = append(all, namedPart{"to.channel", p.To.Channel}, namedPart{"to.app", p.To.App}, namedPart{"to.device", p.To.Device})
+		all = append(all, Part{"to.channel", p.To.Channel}, Part{"to.app", p.To.App}, Part{"to.device", p.To.Device})
 	}
-	return slices.DeleteFunc(all, func(part namedPart) bool { return part.value == "" })
+	return slices.DeleteFunc(all, func(part Part) bool { return part.Value == "" })
 }

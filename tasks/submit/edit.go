@@ -71,7 +71,9 @@ func editOf(m messages.Stored, of sendlimit.Version, wanted message.Edit) (sendl
 	if err != nil {
 		return edit, err
 	}
-	if edit.Content, err = message.EncodeContent(message.Message{Title: content.Title, Body: content.Body, Data: content.Data}); err != nil {
+	if edit.Content, err = message.EncodeContent(message.Message{
+		Title: content.Title, Body: content.Body, Data: content.Data, PushContent: content.PushContent,
+	}); err != nil {
 		return edit, err
 	}
 	if edit.Metadata, err = message.EncodeMetadata(metadata); err != nil {
