@@ -15,6 +15,7 @@ import (
 // server checks. Objects in answers may get more members, and nothing in them is null.
 func describe(schemas huma.Registry) {
 	separateCategories(schemas.Map())
+	describeChannels(schemas.Map())
 	for name, schema := range schemas.Map() {
 		request := requestSchemas(name)
 		if !request {
@@ -42,7 +43,7 @@ func describe(schemas huma.Registry) {
 
 // clearable reports whether a member of a request takes null, which removes what it names.
 func clearable(schema, member string) bool {
-	return schema == "MoveDraft" && slices.Contains([]string{"title", "body", "data", "metadata", "expires_at"}, member)
+	return schema == "MoveDraft" && slices.Contains(message.EditFields(), member)
 }
 
 // The schemas of a category of a policy.
@@ -117,7 +118,7 @@ func closed(schema, member string) bool {
 // is an error.
 func requestSchemas(name string) bool {
 	switch name {
-	case "Draft", "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
+	case "Draft", "MoveDraft", targetDraftSchema, "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
 		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch",
 		"EventLimitsDraft", "PaceDraft", "CampaignMoveDraft":
 		return true
@@ -179,6 +180,10 @@ func wordsOf(schema, member string) []string {
 			return []string{message.UserErased}
 		}
 		return []string{"accepted", "cancelled", "moved", "changed", "recorded", "retried", "purged", "refused", "invalid", "error"}
+	case "priority":
+		return []string{message.PriorityHigh, message.PriorityNormal}
+	case "channel":
+		return message.TargetChannels()
 	case "rule":
 		return []string{"1/minute", "5/hour", "10/calendar_day"}
 	case "change":
@@ -210,11 +215,14 @@ func descriptionOf(schema, member string) string {
 		schema = categoryDraftSchema
 	case changeSchema:
 		schema = changeDraftSchema
+	case targetDraftSchema:
+		schema = targetSchema
 	}
 	all := descriptions()
 	maps.Copy(all, policyDescriptions())
 	maps.Copy(all, noticeDescriptions())
 	maps.Copy(all, deliveryDescriptions())
+	maps.Copy(all, pushDescriptions())
 	maps.Copy(all, campaignDescriptions())
 	if said, some := all[schema+"."+member]; some {
 		return said
