@@ -182,6 +182,22 @@ var SettingsChange = script("setting/settings_change")
 // SettingsClear removes all that is set for a user.
 var SettingsClear = script("setting/settings_clear")
 
+// DeviceAdd registers a device of a user, or registers it again.
+var DeviceAdd = script("device/add")
+
+// DeviceRemove removes a device of a user.
+var DeviceRemove = script("device/remove")
+
+// DeviceRemoveGone removes devices of a user that their providers know no more, unless they
+// were registered again.
+var DeviceRemoveGone = script("device/remove_gone")
+
+// DeviceNoteSuccess notes that devices of a user accepted a push in this hour.
+var DeviceNoteSuccess = script("device/note_success")
+
+// DeviceSuspect marks devices of a user as suspect, or removes the mark.
+var DeviceSuspect = script("device/suspect")
+
 // Refit lists the reservations of a user that do not fit the rules. It writes
 // nothing.
 var Refit = script("refit/refit")
@@ -220,6 +236,7 @@ func All() []*redis.Script {
 		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
 		PolicyApply, PolicyMark, PolicyDelete, PolicyChanging, PolicyChanged, SettingsChange, SettingsClear,
 		CampaignPause, Refit, RefitTurn,
+		DeviceAdd, DeviceRemove, DeviceRemoveGone, DeviceNoteSuccess, DeviceSuspect,
 		EventAppend, EventListen,
 		CallbackBegin, CallbackTake, CallbackSettle, DeadRetry,
 	}

@@ -55,6 +55,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:q:~<throttle>:h:<start>     STRING  what a throttle is charged in its minute or hour
 //	sl-dry-<token>:…           the same of a dry run, and {p0042}:copies, HASH, what to remove of it
 //	sl:{p0042}:o:<user>        HASH  the user's own settings, see UserSettings
+//	sl:{p0042}:d:<user>        STRING  the user's devices, a line for each, see package devices
 //	sl:{p0042}:users           ZSET  which users have settings, see lua/fragments/index.lua
 //	sl:{p0042}:claims:<policy> SET  tokens of changes that are about to give users the policy; expires
 //	sl:{p0042}:alert:<u|a>:<subject>:<day>  STRING  the highest threshold of a quota, percent, that was alerted on a day
@@ -207,6 +208,11 @@ func (k Keys) Stats(account string, day int64) string {
 // Settings returns the key of a user's own settings.
 func (k Keys) Settings(user string) string {
 	return k.Partitions[Partition(user)] + "o:" + user
+}
+
+// Devices returns the key of a user's devices.
+func (k Keys) Devices(user string) string {
+	return k.Partitions[Partition(user)] + "d:" + user
 }
 
 // UsersWithSettings returns the key of the users of a partition who have settings.

@@ -1,0 +1,23 @@
+package devices
+
+import (
+	"fmt"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// CodeTooManyDevices is the code of a TooManyError.
+const CodeTooManyDevices fault.Code = "too_many_devices"
+
+// TooManyError is returned when a user has as many devices as are allowed. Nothing was done.
+type TooManyError struct {
+	User string
+}
+
+// Error says how many devices a user may have.
+func (*TooManyError) Error() string {
+	return fmt.Sprintf("the user has %d devices already: remove one first", Most)
+}
+
+// Code returns CodeTooManyDevices.
+func (*TooManyError) Code() fault.Code { return CodeTooManyDevices }
