@@ -53,7 +53,7 @@ func words(all []string) []any {
 func describeChannels(schemas map[string]*huma.Schema) {
 	for _, schema := range schemas {
 		if channels, some := schema.Properties["channels"]; some {
-			channels.AdditionalProperties = &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+			channels.AdditionalProperties = &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &huma.Schema{}}
 		}
 	}
 	schemas[targetSchema] = copied(schemas[targetDraftSchema])
@@ -64,10 +64,15 @@ func describeChannels(schemas map[string]*huma.Schema) {
 	}
 }
 
+// orNull returns a schema that also takes null.
+func orNull(property *huma.Schema) *huma.Schema {
+	return &huma.Schema{AnyOf: []*huma.Schema{{Ref: property.Ref}, {Type: "null"}}, Description: property.Description}
+}
+
 func pushDescriptions() map[string]string {
 	return map[string]string{
 		"Draft.image":        "An https URL of an image to show, of at most 2,048 bytes.",
-		"Draft.click_url":    "What a click opens: an absolute URL of at most 2,048 bytes, such as https://example.com/ or myapp://orders/17. javascript:, data: and file: are not allowed.",
+		"Draft.click_url":    "What a click opens: an absolute URL of at most 2,048 bytes, of a web page or of a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed.",
 		"Draft.badge":        "The number at the app's icon. By default it stays as it is.",
 		"Draft.sound":        "The name of a sound of the app's: at most 64 characters without control characters.",
 		"Draft.priority":     "high if it may wake the device, normal if it may wait until the device is used. By default what the channel does.",
@@ -97,7 +102,7 @@ func pushDescriptions() map[string]string {
 		"MessageTarget.app":     "The app of the devices.",
 		"MessageTarget.device":  "The id of one device.",
 
-		"DeviceState.device": "The id of the device; @ and its name for a channel without devices.",
-		"DeviceState.state":  "What became of the message there: delivered; gone, as its provider knows it no more; failed, as its provider does not accept the message; or uncertain.",
+		"DeviceStatus.device": "The id of the device; @ and its name for a channel without devices.",
+		"DeviceStatus.state":  "What became of the message there: delivered; gone, as its provider knows it no more; failed, as its provider does not accept the message; or uncertain.",
 	}
 }
