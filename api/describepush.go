@@ -96,7 +96,7 @@ func pushDescriptions() map[string]string {
 		"Status.collapse_key":    "Its collapse_key; absent where title is.",
 		"Status.channels":        "Its channels; absent where title is.",
 		"Status.to":              "Which of the user's devices it goes to; absent for all, and where title is.",
-		"Status.devices":         "The devices that the message is done with; absent before it was sent to one, and for a target without devices.",
+		"Status.devices":         "The devices that the message is done with; absent before.",
 
 		"MessageTarget.channel": "The channel of the devices, or a channel without devices as a whole.",
 		"MessageTarget.app":     "The app of the devices.",
