@@ -172,42 +172,43 @@ func (d Draft) parse(parse TimeParser) (Message, Faults) {
 		PushContent: d.PushContent, Campaign: d.Campaign, Metadata: d.Metadata, OnConflict: d.OnConflict,
 	}
 	faults := d.faults.clone()
-	if err := m.parseSendAt(d.SendAt, parse); err != nil && !faults.unreadable("send_at") {
+	// The times come back as values: with pointers into m, each message would be on the heap.
+	at, now, err := parseSendAt(d.SendAt, parse)
+	if err != nil && !faults.unreadable("send_at") {
 		faults.addUnread(err)
 	}
-	for _, optional := range []struct {
-		field, text string
-		into        *time.Time
-	}{
-		{"expires_at", d.ExpiresAt, &m.ExpiresAt},
-		{"shift_until", d.ShiftUntil, &m.ShiftUntil},
-	} {
-		if optional.text == "" {
-			continue
-		}
-		at, now, err := parse(optional.text)
-		if err == nil && now {
-			err = errNotRFC3339
-		}
-		if err != nil {
-			faults.addUnread(unreadable(optional.field, optional.text, err))
-			continue
-		}
-		*optional.into = at
-	}
+	m.SendAt, m.Now = at, now
+	m.ExpiresAt = faults.parseTime("expires_at", d.ExpiresAt, parse)
+	m.ShiftUntil = faults.parseTime("shift_until", d.ShiftUntil, parse)
 	return m, faults
 }
 
-func (m *Message) parseSendAt(text string, parse TimeParser) *fault.InvalidError {
+func parseSendAt(text string, parse TimeParser) (at time.Time, now bool, wrong *fault.InvalidError) {
 	if text == "" {
-		return missingSendAt()
+		return time.Time{}, false, missingSendAt()
 	}
 	at, now, err := parse(text)
 	if err != nil {
-		return unreadable("send_at", text, err)
+		return time.Time{}, false, unreadable("send_at", text, err)
 	}
-	m.SendAt, m.Now = at, now
-	return nil
+	return at, now, nil
+}
+
+// parseTime returns the time of an optional field, and notes one that can't be read. It returns
+// the zero time for both that and none.
+func (f *Faults) parseTime(field, text string, parse TimeParser) time.Time {
+	if text == "" {
+		return time.Time{}
+	}
+	at, now, err := parse(text)
+	if err == nil && now {
+		err = errNotRFC3339
+	}
+	if err != nil {
+		f.addUnread(unreadable(field, text, err))
+		return time.Time{}
+	}
+	return at
 }
 
 func missingSendAt() *fault.InvalidError {
