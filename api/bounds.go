@@ -101,6 +101,9 @@ func boundsOf(member string) *huma.Schema {
 	if b := deviceBoundsOf(member); b != nil {
 		return b
 	}
+	if b := pushBoundsOf(member); b != nil {
+		return b
+	}
 	return listBoundsOf(member)
 }
 

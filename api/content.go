@@ -28,7 +28,7 @@ func (s *server) shown(ctx context.Context, m message.Status) message.Status {
 	if !callerOf(ctx).sees(m.Account) {
 		m.Content, m.Metadata = message.Content{}, nil
 	}
-	if m.Title != "" || m.Body != "" || len(m.Data)+len(m.Metadata) > 0 {
+	if m.HasContent() || len(m.Metadata) > 0 {
 		s.logLook(ctx, m.User, m.ID, m.Account)
 	}
 	return m
