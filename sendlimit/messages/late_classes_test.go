@@ -203,7 +203,7 @@ func TestABacklogOfSeveralClasses(t *testing.T) {
 				progress = true
 			case messages.Postponed, messages.Busy, messages.Early: // placed since the list was made
 				progress = progress || claim.Verdict == messages.Postponed
-			case messages.Stale, messages.Dropped, messages.Paused:
+			case messages.Stale, messages.Dropped, messages.Paused, messages.Reached:
 				require.Fail(t, "not of a late one", "%s: %+v", r.ID, claim)
 			}
 		}

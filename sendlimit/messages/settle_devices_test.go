@@ -99,7 +99,7 @@ func TestAMessageWithoutADeviceGivesItsIDBack(t *testing.T) {
 	require.Equal(t, fault.CodeNotFound, s.Release("a").Code)
 	require.Equal(t, messages.ChangeDropped, tracedLast(s, "a").What)
 	require.Equal(t, messages.ReasonNoDevice, tracedLast(s, "a").Reason)
-	require.Equal(t, float64(story.At("11:00").UnixMilli()), s.Client.ZScore(t.Context(), story.KeysOf(s.Options).Ended("alice"), "a").Val())
+	require.Equal(t, story.At("11:00").UnixMilli(), int64(s.Client.ZScore(t.Context(), story.KeysOf(s.Options).Ended("alice"), "a").Val()))
 
 	require.True(t, s.Submit("a", "11:00:30", "g2", "other text").Allowed)
 	require.Empty(t, s.Field("a", "D"))
