@@ -22,9 +22,16 @@ import (
 // BenchmarkPush is a push to a local server over HTTP/2, beside the same request with a bare
 // http.Client.
 func BenchmarkPush(b *testing.B) {
-	const sent = `{"message":{"notification":{"title":"Hello"},"token":"` + phone + `"}}`
+	var (
+		mu            sync.Mutex
+		sent          []byte // by fcm, and again by the bare client
+		authorization string
+	)
 	target := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		sent, authorization = body, r.Header.Get("Authorization")
+		mu.Unlock()
 		_, _ = io.WriteString(w, `{"name": "projects/shop-1234/messages/1"}`)
 	}))
 	target.EnableHTTP2 = true
@@ -49,11 +56,17 @@ func BenchmarkPush(b *testing.B) {
 	b.Cleanup(transport.CloseIdleConnections)
 	client := &http.Client{Transport: transport, Timeout: fcm.DefaultTimeout}
 	b.Run("bare", func(b *testing.B) {
+		require.NoError(b, f.Notify(b.Context(), order(phone)).Err)
+		mu.Lock()
+		body, bearer := sent, authorization
+		mu.Unlock()
 		together(b, func(ctx context.Context) error {
-			request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL+"/v1/projects/shop-1234/messages:send", bytes.NewReader([]byte(sent)))
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL+"/v1/projects/shop-1234/messages:send", bytes.NewReader(body))
 			if err != nil {
 				return err
 			}
+			request.Header.Set("Authorization", bearer)
+			request.Header.Set("Content-Type", "application/json")
 			response, err := client.Do(request)
 			if err != nil {
 				return err

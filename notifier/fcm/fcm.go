@@ -95,13 +95,16 @@ func (f *Notifier) CheckAddress(address string) error {
 // Check returns a *notifier.InvalidError if n is too large, has a data key that FCM uses
 // itself, or what it says for this channel alone is not allowed.
 func (f *Notifier) Check(n notifier.Notification) error {
-	_, err := newMessage(n, f.now())
+	message, err := newMessage(n, f.now())
+	if err == nil {
+		_, err = newBody(message)
+	}
 	return err
 }
 
 // Probe has FCM check a message to a topic, which it does not send.
 func (f *Notifier) Probe(ctx context.Context) notifier.Result {
-	r := f.send(ctx, toTopic(object{"data": object{"probe": "true"}}), "")
+	r := f.check(ctx, object{"data": object{"probe": "true"}})
 	r.ProviderID = "" // there is no message
 	return r
 }
@@ -127,30 +130,31 @@ func (f *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 		return refusedBeforehand(err)
 	}
 	message["token"] = n.Device.Address
-	return f.send(ctx, object{"message": message}, n.Device.Address)
-}
-
-// send sends a body, once more with a new token if FCM refuses ours. device is the device's
-// token, "" for none.
-func (f *Notifier) send(ctx context.Context, body object, device string) notifier.Result {
-	text, err := encode(body)
+	body, err := newBody(message)
 	if err != nil {
-		return permanent(notifier.ReasonRejected, err)
+		return refusedBeforehand(err)
 	}
-	result, more := f.try(ctx, text, device)
-	if more == renewToken {
-		result, more = f.try(ctx, text, device)
-	}
-	if message, ok := body["message"].(object); ok && more == askOtherwise && device != "" {
+	result, more := f.send(ctx, body, n.Device.Address)
+	if more == askOtherwise {
 		return f.blame(ctx, result, message)
 	}
 	return result
 }
 
+// send sends a body, once more with a new token if FCM refuses ours. device is the device's
+// token, "" for none.
+func (f *Notifier) send(ctx context.Context, body []byte, device string) (notifier.Result, again) {
+	result, more := f.try(ctx, body, device)
+	if more == renewToken {
+		return f.try(ctx, body, device)
+	}
+	return result, more
+}
+
 // blame finds out whether the message or the device's token is malformed, by having FCM check
 // the same message to a topic. result is the one of the message, which was not sent.
 func (f *Notifier) blame(ctx context.Context, result notifier.Result, message object) notifier.Result {
-	checked := f.send(ctx, toTopic(message), "")
+	checked := f.check(ctx, message)
 	switch {
 	case checked.Status == notifier.Delivered:
 		return notifier.Result{Status: notifier.Gone, Reason: notifier.ReasonGone, Err: result.Err}
@@ -162,15 +166,20 @@ func (f *Notifier) blame(ctx context.Context, result notifier.Result, message ob
 	return checked
 }
 
-// toTopic returns the body that has FCM check a message, and not send it.
-func toTopic(message object) object {
+// check has FCM check a message as one to a topic, and not send it.
+func (f *Notifier) check(ctx context.Context, message object) notifier.Result {
 	checked := object{"topic": probeTopic}
 	for name, value := range message {
 		if name != "token" {
 			checked[name] = value
 		}
 	}
-	return object{"validate_only": true, "message": checked}
+	body, err := encode(object{"validate_only": true, "message": checked})
+	if err != nil {
+		return permanent(notifier.ReasonRejected, err)
+	}
+	result, _ := f.send(ctx, body, "")
+	return result
 }
 
 // try sends a body once.

@@ -51,7 +51,17 @@ func newMessage(n notifier.Notification, now time.Time) (object, error) {
 	if err := checkData(message); err != nil {
 		return nil, err
 	}
-	return message, checkSize(message)
+	return message, nil
+}
+
+// newBody returns the body of a request to send a message, which has its target. Sizes are
+// measured only if the message may be too large.
+func newBody(message object) ([]byte, error) {
+	body, err := encode(object{"message": message})
+	if err == nil && len(body) > MaxPayload {
+		err = checkSize(message)
+	}
+	return body, err
 }
 
 // set adds a member that is not empty.
