@@ -43,7 +43,7 @@ func measurements() []measurement {
 		{[]string{"heavy"}, measureHeavy},
 		{[]string{"category-week", "category-window"}, measureCategories},
 		{[]string{"policies"}, measurePolicies},
-		{[]string{"claim", "settle", "settle-heard"}, measureGate},
+		{[]string{"claim", "settle", "settle-heard", "claim-devices"}, measureGate},
 		{[]string{"relay"}, measureRelay},
 		{[]string{"backlog"}, measureBacklog},
 	}

@@ -135,12 +135,6 @@ local function hold()
   if call('ZADD', watch, lease_end, member) == 1 then call('ZREM', KEYS[8], member) end
 end
 
--- ends_reached reports whether a message that reached a device ends for a reason here. If its
--- delivery was settled, the reason is another one.
-local function ends_reached(reason)
-  return reason == 'expired' or reason == 'opted_out' or reason == 'uncertain' or reason == 'restored'
-end
-
 local paused = is_paused(r[26], r[16])
 local unwanted = r[10] and r[2] == generation and opted_out(timeline, ARGV[9], r[10])
 local overdue -- what overdue_before returned
@@ -149,7 +143,8 @@ if r[2] == generation then
     -- The common case: it does not depend on the user's other messages.
     local due = tonumber(r[7] or at)
     if now < due then return {EARLY, now, due} end
-    if (now <= at + ARGV[17] or reached) and not unwanted and not paused and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
+    if (now <= at + ARGV[17] or reached) and not unwanted and not paused
+        and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
         and at >= (tonumber(ARGV[19]) or at) then
       overdue = promised and tries == 0 and not reached and overdue_before()
       if not overdue then
@@ -164,7 +159,9 @@ if r[2] == generation then
     if fair then return {BUSY, now, fair, 1} end
   elseif (state == DROPPED or state == UNCERTAIN) and r[5] == nonce then
     return {DROP, now, at, r[13], account_of(r[16]), notices}
-  elseif state == DELIVERED and r[5] == nonce and reached and ends_reached(r[13]) then
+  elseif state == DELIVERED and r[5] == nonce and reached
+      and string.find(' expired opted_out restored uncertain ', table.concat({' ', r[13] or '', ' '}), 1, true) then
+    -- This delivery ended it; if it was settled, the reason is another one.
     return {REACHED, now, at, r[13], account_of(r[16])}
   else
     return {STALE, now}

@@ -297,6 +297,7 @@ func (h *Handler) deliver(
 	case messages.Dropped:
 		h.countDrop(ctx, claim.Account, claim.Reason, claim.Now, claim.SendAt)
 	case messages.Reached:
+		h.Tally.Sent(claim.Account, claim.Now, false)
 		h.Logger.WarnContext(ctx, "a message reached some devices and is not tried on the others", "id", d.ID, "reason", claim.Reason)
 	case messages.Early, messages.Postponed, messages.Paused:
 	}
