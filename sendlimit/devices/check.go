@@ -68,7 +68,7 @@ func makeID(d Device) string {
 // check checks every field but channel and address.
 func check(d Device) error {
 	if err := CheckID(d.ID); err != nil {
-		return err
+		return fault.InField(err, "id") //nolint:wrapcheck // as it is
 	}
 	if len(d.App) > MaxApp || !keyspace.OnlyBytes(d.App, nameBytes) {
 		return &fault.InvalidError{Field: "app", Value: d.App, Want: fmt.Sprintf("up to %d of A-Z a-z 0-9 . _ -", MaxApp)}
@@ -81,6 +81,11 @@ func check(d Device) error {
 			Field: "locale", Value: d.Locale, Want: fmt.Sprintf("a language tag such as de or pt-BR, of at most %d characters", MaxLocale),
 		}
 	}
+	return nil
+}
+
+// checkTime checks when a device was registered, which Add sets.
+func checkTime(d Device) error {
 	if d.RegisteredAt.Unix() < 0 || d.RegisteredAt.Unix() >= latest {
 		return &fault.InvalidError{Field: "registered_at", Value: d.RegisteredAt.String(), Want: "a time from 1970 on"}
 	}

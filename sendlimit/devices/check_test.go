@@ -15,9 +15,9 @@ func TestFieldsOutOfBounds(t *testing.T) {
 	server, s := newStore(t)
 	const names, tag = " of A-Z a-z 0-9 . _ -", "a language tag such as de or pt-BR, of at most 35 characters"
 	for _, row := range []struct{ field, value, want string }{
-		{"device", "@log", "1 to 64" + names},
-		{"device", "a b", "1 to 64" + names},
-		{"device", strings.Repeat("x", 65), "1 to 64" + names},
+		{"id", "@log", "1 to 64" + names},
+		{"id", "a b", "1 to 64" + names},
+		{"id", strings.Repeat("x", 65), "1 to 64" + names},
 		{"channel", "sms", "fcm, apns or webpush"},
 		{"channel", "", "fcm, apns or webpush"},
 		{"app", "a/b", "up to 64" + names},
@@ -34,7 +34,7 @@ func TestFieldsOutOfBounds(t *testing.T) {
 	} {
 		d := devices.Device{Channel: devices.FCM, Address: "canary"}
 		switch row.field {
-		case "device":
+		case "id":
 			d.ID = row.value
 		case "channel":
 			d.Channel = row.value
@@ -50,7 +50,9 @@ func TestFieldsOutOfBounds(t *testing.T) {
 		_, err = devices.Encode([]devices.Device{d})
 		require.Equal(t, row.want, story.Invalid(t, err, row.field, row.value))
 	}
-	_, _, err := s.Add(t.Context(), "", devices.Device{Channel: devices.FCM, Address: "canary"})
+	_, err := devices.Encode([]devices.Device{{Channel: devices.FCM, Address: "canary"}})
+	require.Equal(t, "a time from 1970 on", story.Invalid(t, err, "registered_at", "0001-01-01 00:00:00 +0000 UTC"))
+	_, _, err = s.Add(t.Context(), "", devices.Device{Channel: devices.FCM, Address: "canary"})
 	require.ErrorContains(t, err, "user")
 	_, err = s.List(t.Context(), "")
 	require.ErrorContains(t, err, "user")

@@ -6,9 +6,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// CodeTooManyDevices is the code of a TooManyError.
-const CodeTooManyDevices fault.Code = "too_many_devices"
-
 // TooManyError is returned when a user has as many devices as are allowed. Nothing was done.
 type TooManyError struct {
 	User string
@@ -19,5 +16,5 @@ func (*TooManyError) Error() string {
 	return fmt.Sprintf("the user has %d devices already: remove one first", Most)
 }
 
-// Code returns CodeTooManyDevices.
-func (*TooManyError) Code() fault.Code { return CodeTooManyDevices }
+// Code returns fault.CodeTooManyDevices.
+func (*TooManyError) Code() fault.Code { return fault.CodeTooManyDevices }

@@ -27,6 +27,9 @@ func Encode(list []Device) (string, error) {
 	var packed strings.Builder
 	for i, d := range list {
 		completed, err := Complete(d)
+		if err == nil {
+			err = checkTime(d)
+		}
 		if err != nil {
 			return "", err
 		}

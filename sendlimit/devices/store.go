@@ -61,7 +61,7 @@ func (s *Store) Add(ctx context.Context, user string, d Device) (Device, Change,
 	if err := keyspace.CheckUser(user); err != nil {
 		return Device{}, "", err
 	}
-	d.RegisteredAt, d.LastSuccess, d.Suspect = time.Unix(0, 0), time.Time{}, false
+	d.LastSuccess, d.Suspect = time.Time{}, false
 	d, err := Complete(d)
 	if err != nil {
 		return Device{}, "", err

@@ -167,7 +167,7 @@ func TestAUserHasABoundedNumberOfDevices(t *testing.T) {
 	require.EqualError(t, err, "the user has 100 devices already: remove one first")
 	var refused interface{ Code() fault.Code }
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, devices.CodeTooManyDevices, refused.Code())
+	require.Equal(t, fault.CodeTooManyDevices, refused.Code())
 	accepted(t, s, devices.Device{Channel: devices.FCM, Address: "token7"}, devices.Unchanged)
 	require.Len(t, listed(t, s), devices.Most)
 }
