@@ -1,217 +1,368 @@
 package tasks_test
 
 import (
-	"encoding/json"
-	"errors"
-	"strconv"
-	"strings"
+	"context"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// checking submits with a check that refuses bodies of more than 3,000 bytes, and notes the
-// channels that it was called for.
-func (s *story) checking() (checked *[]string) {
-	s.Helper()
-	checked = new([]string)
-	s.Submitter = s.newSubmitter(submit.Options{CheckChannel: func(channel string, m message.Message) error {
-		*checked = append(*checked, channel)
-		if len(m.Body) > 3000 {
-			return &fault.InvalidError{Field: "message", Value: strconv.Itoa(len(m.Body)) + " bytes", Want: "at most 3000 bytes in " + channel}
-		}
-		return nil
-	}})
-	return checked
+// phones is a story with two channels that have devices.
+type phones struct {
+	*story
+
+	fcm, apns *phone
+	devices   *devices.Store
+	states    *stored.Store
 }
 
-// owns stores the devices of alice.
-func (s *story) owns(list ...devices.Device) {
-	s.Helper()
-	for i := range list {
-		list[i].RegisteredAt = time.Now()
+// phone is a channel whose provider answers what it is told to. It can be probed.
+type phone struct {
+	*notifiertest.Recorder
+
+	probes atomic.Int32
+	broken atomic.Bool // it refuses the credentials
+}
+
+func (p *phone) Probe(context.Context) notifier.Result {
+	p.probes.Add(1)
+	if p.broken.Load() {
+		return refused()
 	}
-	packed, err := devices.Encode(list)
-	require.NoError(s, err)
-	keys, err := keyspace.NewKeys("")
-	require.NoError(s, err)
-	require.NoError(s, s.client.Set(s.Context(), keys.Devices("alice"), packed, 0).Err())
+	return notifier.Result{Status: notifier.Delivered}
 }
 
-func phone(id, app string) devices.Device {
-	return devices.Device{ID: id, Channel: "fcm", App: app, Address: "token-of-" + id + strings.Repeat("x", 40)}
+func (p *phone) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
+	result := p.Recorder.Notify(ctx, n)
+	if p.broken.Load() {
+		return refused()
+	}
+	return result
 }
 
-func TestASmallMessageIsCheckedForTheChannelsThatItNames(t *testing.T) {
-	t.Parallel()
+func refused() notifier.Result {
+	return notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized}
+}
+
+func knowsNoMore() notifier.Result {
+	return notifier.Result{Status: notifier.Gone, Reason: notifier.ReasonGone}
+}
+
+// tellOfPhones tells a story whose worker has the channels fcm and apns, and no limits that
+// matter.
+func tellOfPhones(t *testing.T, told func(*phones), options ...func(*tasks.WorkerOptions)) {
+	t.Helper()
 	tell(t, func(s *story) {
-		checked := s.checking()
-		s.owns(phone("a", ""))
-		for _, row := range []struct {
-			said message.PushContent
-			want []string
-		}{
-			{message.PushContent{}, nil},
-			{message.PushContent{Image: "https://a/b"}, nil},
-			{message.PushContent{To: &message.Target{Channel: "webhook"}}, nil},
-			{message.PushContent{To: &message.Target{Device: "a"}}, nil},
-			{message.PushContent{To: &message.Target{Channel: "webpush"}}, []string{"webpush"}},
-			{message.PushContent{
-				To: &message.Target{Channel: "webpush"}, Channels: map[string]json.RawMessage{"fcm": []byte(`{}`)},
-			}, []string{"fcm", "webpush"}},
-		} {
-			*checked = nil
-			m := s.message("m", time.Hour)
-			m.PushContent = row.said
-			o, err := s.Check(s.Context(), m)
-			require.NoError(s, err)
-			require.Equal(s, message.Accepted, o.Outcome, o.Detail)
-			require.Equal(s, row.want, *checked)
+		p := &phones{
+			story: s, fcm: &phone{Recorder: notifiertest.NewRecorder(time.Now)},
+			apns: &phone{Recorder: notifiertest.NewRecorder(time.Now)},
 		}
-	})
-}
-
-func TestALargeMessageIsCheckedForTheChannelsOfDevices(t *testing.T) {
-	t.Parallel()
-	tell(t, func(s *story) {
-		checked := s.checking()
-		large := func(id string, to *message.Target) message.Message {
-			m := s.message(id, time.Hour)
-			if id != "first" {
-				m.SendAt = m.SendAt.Add(time.Hour) // which is free
+		var err error
+		p.devices, err = devices.New(s.client, devices.Options{})
+		require.NoError(s, err)
+		p.states, err = stored.New(s.client, "")
+		require.NoError(s, err)
+		s.work(append(options, retrying(3), func(o *tasks.WorkerOptions) {
+			o.Notifier, o.Channels = nil, []channels.Setup{
+				{Name: notifier.ChannelFCM, Notifier: p.fcm, HasDevices: true},
+				{Name: notifier.ChannelAPNs, Notifier: p.apns, HasDevices: true},
 			}
-			m.Body, m.To = strings.Repeat("b", 3001), to
-			return m
-		}
-		first := large("first", nil)
-		s.accepted(first)
-		require.Empty(s, *checked, "nobody has a device")
-
-		s.owns(phone("a", "shop"), phone("b", "game"))
-		o, err := s.Submit(s.Context(), large("second", nil))
-		require.NoError(s, err)
-		require.Equal(s, message.Outcome{
-			Outcome: message.Invalid, Code: fault.CodeInvalidField, ID: "second", User: "alice", Field: "message",
-			Detail: `message "3001 bytes" is not allowed: it takes at most 3000 bytes in fcm`,
-		}, o)
-		require.Equal(s, []string{"fcm"}, *checked)
-
-		o, err = s.Submit(s.Context(), first)
-		require.NoError(s, err)
-		require.True(s, o.Replayed, "what was accepted stays so, whatever devices there are now")
-
-		for _, to := range []*message.Target{{Channel: "webhook"}, {App: "news"}, {Device: "c"}} {
-			*checked = nil
-			o, err = s.Check(s.Context(), large("third", to))
-			require.NoError(s, err)
-			require.Equal(s, message.Accepted, o.Outcome, o.Detail)
-			require.Empty(s, *checked, "it goes to no device")
-		}
-		for _, to := range []*message.Target{{Channel: "fcm"}, {App: "game"}, {Device: "a"}} {
-			*checked = nil
-			o, err = s.Check(s.Context(), large("third", to))
-			require.NoError(s, err)
-			require.Equal(s, message.Invalid, o.Outcome)
-			require.Equal(s, []string{"fcm"}, *checked)
-		}
-
-		run, err := s.Rehearse(s.Context())
-		require.NoError(s, err)
-		o, err = run.Submit(s.Context(), large("third", nil))
-		require.NoError(s, err)
-		require.Equal(s, message.Invalid, o.Outcome)
-		require.NoError(s, run.Close(s.Context()))
-
-		s.accepted(s.message("small", 3*time.Hour))
-		body := strings.Repeat("b", 3001)
-		o, err = s.Change(s.Context(), "alice", "small", message.Patch{Edit: message.Edit{Body: &body}})
-		require.NoError(s, err)
-		require.Equal(s, message.Invalid, o.Outcome)
-		require.Equal(s, "message", o.Field)
-	})
+		})...)
+		told(p)
+	}, "1000/minute")
 }
 
-func TestAMessageOfAnotherAccountsDeviceIsNotChecked(t *testing.T) {
-	t.Parallel()
-	tell(t, func(s *story) {
-		checked := s.checking()
-		d := phone("a", "")
-		d.Account = "acme"
-		s.owns(d)
-		m := s.message("m", time.Hour)
-		m.Body = strings.Repeat("b", 3001)
-		s.accepted(m)
-		require.Empty(s, *checked)
-	})
+// has registers a device of a user: its id begins with f for fcm, with a for apns.
+func (p *phones) has(user, id string) {
+	p.Helper()
+	d := devices.Device{ID: id, Channel: notifier.ChannelFCM, Address: "token-of-" + user + "-" + id}
+	if id[0] == 'a' {
+		d.Channel, d.Address = notifier.ChannelAPNs, fmt.Sprintf("%064x", id+user)
+		d.Address = d.Address[:64]
+	}
+	_, _, err := p.devices.Add(p.Context(), user, d)
+	require.NoError(p, err)
 }
 
-func TestPushContentIsKeptChangedAndExported(t *testing.T) {
-	t.Parallel()
-	tell(t, func(s *story) {
-		m := s.message("m", time.Hour)
-		m.PushContent = message.PushContent{
-			Image: "https://a/b", Badge: new(0), Channels: map[string]json.RawMessage{"fcm": []byte(`{"a":1}`)}, To: &message.Target{App: "shop"},
+// of returns the devices of a user.
+func (p *phones) of(user string) []devices.Device {
+	p.Helper()
+	list, err := p.devices.List(p.Context(), user)
+	require.NoError(p, err)
+	return list
+}
+
+// state returns the stored state of a channel.
+func (p *phones) state(name string) stored.State {
+	p.Helper()
+	all, err := p.states.Load(p.Context())
+	require.NoError(p, err)
+	for _, state := range all {
+		if state.Name == name {
+			return state
 		}
-		s.accepted(m)
-		require.Equal(s, m.PushContent, s.status("m").PushContent)
-		o, err := s.Submit(s.Context(), m)
-		require.NoError(s, err)
-		require.True(s, o.Replayed)
-		other := m
-		other.Badge = new(1)
-		o, err = s.Submit(s.Context(), other)
-		require.NoError(s, err)
-		require.Equal(s, fault.CodeIDReused, o.Code)
-
-		sound := "ding"
-		o, err = s.Change(s.Context(), "alice", "m", message.Patch{Edit: message.Edit{PushEdit: message.PushEdit{
-			PushDraft: message.PushDraft{Sound: &sound, Channels: map[string]json.RawMessage{"fcm": []byte(`{"b":2}`)}}, ClearTo: true,
-		}}})
-		require.NoError(s, err)
-		require.Equal(s, message.Changed, o.Outcome)
-		require.Equal(s, message.PushContent{
-			Image: "https://a/b", Badge: new(0), Sound: "ding", Channels: map[string]json.RawMessage{"fcm": []byte(`{"a":1,"b":2}`)},
-		}, s.status("m").PushContent)
-	})
+	}
+	return stored.State{Name: name}
 }
 
-func TestAStatusTellsOfDevices(t *testing.T) {
+// to is a message to a user.
+func (p *phones) to(user, id string, after time.Duration) message.Message {
+	m := p.message(id, after)
+	m.User = user
+	return m
+}
+
+// got returns which devices a channel delivered to, in order: "id device +time".
+func (p *phones) got(from *phone) []string {
+	got := []string{}
+	for _, d := range from.Deliveries() {
+		got = append(got, fmt.Sprintf("%s %s +%s", d.Notification.ID, d.Notification.Device.ID, d.At.Sub(p.began).Truncate(time.Second)))
+	}
+	return got
+}
+
+// What one device did not get is tried again there, and nowhere else.
+func TestPartlyDeliveredIsTriedAgainForTheRest(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
-		s.accepted(s.message("m", time.Hour))
-		require.Empty(s, s.status("m").Devices)
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
-		done := messages.Progress{{Device: "phone", State: messages.DeviceDelivered}, {Device: "@webhook", State: messages.DeviceFailed}}
-		require.NoError(s, s.client.HSet(s.Context(), keys.Record("alice", "m"), keyspace.RecordProgress, done.Encode()).Err())
-		require.Equal(s, []message.DeviceStatus{{Device: "phone", State: "delivered"}, {Device: "@webhook", State: "failed"}}, s.status("m").Devices)
-		for i, state := range []messages.DeviceState{
-			messages.DeviceDelivered, messages.DeviceGone, messages.DeviceFailed, messages.DeviceUncertain,
-		} {
-			require.Equal(s, message.DeviceStates()[i], state.String(), "the words are the same")
+	tellOfPhones(t, func(p *phones) {
+		p.has("alice", "f1")
+		p.has("alice", "f2")
+		p.has("alice", "a1")
+		p.apns.Script(unavailable())
+		p.accepted(p.message("m", 5*time.Second))
+		p.until(5500 * time.Millisecond)
+		require.Len(p, p.fcm.Deliveries(), 2)
+		require.Len(p, p.apns.Deliveries(), 1)
+		require.Equal(p, "df1 df2", p.record("alice", "m")["D"])
+		require.Equal(p, "1", p.record("alice", "m")["n"])
+		p.until(20 * time.Second)
+		require.Len(p, p.fcm.Deliveries(), 2)
+		require.Len(p, p.apns.Deliveries(), 2)
+		require.Equal(p, 2, p.apns.Deliveries()[1].Notification.Attempt)
+		p.ended("alice", "m", "d")
+		require.Equal(p, "df1 df2 da1", p.record("alice", "m")["D"])
+		require.Equal(p, []string{"m"}, p.places())
+		for _, d := range p.of("alice") {
+			require.NotZero(p, d.LastSuccess)
 		}
 	})
 }
 
-func TestDevicesThatCanNotBeReadAreNoAcceptedMessage(t *testing.T) {
+// A device whose attempts end in vain leaves the message delivered.
+func TestPartlyDeliveredEndsAsDelivered(t *testing.T) {
+	t.Parallel()
+	tellOfPhones(t, func(p *phones) {
+		p.has("alice", "f1")
+		p.has("alice", "a1")
+		p.apns.Script(unavailable(), unavailable(), unavailable())
+		p.accepted(p.message("m", 5*time.Second))
+		p.until(time.Minute)
+		require.Len(p, p.apns.Deliveries(), 3)
+		require.Len(p, p.fcm.Deliveries(), 1)
+		p.ended("alice", "m", "d")
+		require.Equal(p, "df1 fa1", p.record("alice", "m")["D"])
+	})
+}
+
+func TestWithoutADeviceAMessageIsDropped(t *testing.T) {
+	t.Parallel()
+	tellOfPhones(t, func(p *phones) {
+		p.accepted(p.message("m", 5*time.Second))
+		p.until(time.Minute)
+		record := p.record("alice", "m")
+		require.Equal(p, "no_device", record["w"])
+		require.NotContains(p, record, "c")
+		require.Empty(p, p.places(), "its place is free")
+		require.Empty(p, p.watched("alice"))
+	})
+}
+
+// Until a channel has delivered, it may be set up wrongly: nothing that it calls gone is
+// believed, and the message waits. Afterwards the device is removed.
+func TestGoneIsBelievedAfterTheFirstSuccess(t *testing.T) {
+	t.Parallel()
+	tellOfPhones(t, func(p *phones) {
+		p.has("alice", "f1")
+		p.fcm.Script(knowsNoMore(), notifier.Result{Status: notifier.Delivered}, knowsNoMore())
+		p.accepted(p.message("m", 5*time.Second))
+		p.until(30 * time.Second)
+		require.Len(p, p.fcm.Deliveries(), 1)
+		require.True(p, p.of("alice")[0].Suspect)
+		require.Equal(p, "0", p.record("alice", "m")["n"], "no attempt counts")
+
+		p.has("bob", "f1")
+		p.accepted(p.to("bob", "b", 40*time.Second))
+		p.until(45 * time.Second)
+		require.True(p, p.state("fcm").Proved(""))
+		p.until(2 * time.Minute)
+		require.Empty(p, p.of("alice"), "removed")
+		require.Equal(p, "no_device", p.record("alice", "m")["w"])
+		require.Equal(p, "gf1", p.record("alice", "m")["D"])
+		require.Len(p, p.of("bob"), 1)
+	})
+}
+
+// A wrong project makes the provider call every device gone: the brake stops the channel
+// before any is removed. An operator resumes it, and nothing is lost.
+func TestTheBrakeWipesNothing(t *testing.T) {
+	t.Parallel()
+	tellOfPhones(t, func(p *phones) {
+		var wrong atomic.Bool
+		wrong.Store(true)
+		p.fcm.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
+			if wrong.Load() {
+				return knowsNoMore()
+			}
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		const users = 60
+		for i := range users {
+			user := fmt.Sprintf("user%d", i)
+			p.has(user, "f1")
+			p.accepted(p.to(user, "m", 10*time.Second+time.Duration(i)*time.Millisecond))
+		}
+		p.until(30 * time.Second)
+		state := p.state("fcm")
+		require.True(p, state.Stopped)
+		require.Equal(p, stored.Brake, state.Reason)
+		suspect := 0
+		for i := range users {
+			list := p.of(fmt.Sprintf("user%d", i))
+			require.Len(p, list, 1, "nothing is removed")
+			if list[0].Suspect {
+				suspect++
+			}
+		}
+		require.GreaterOrEqual(p, suspect, 50)
+		p.until(3 * time.Minute)
+		require.Zero(p, p.fcm.probes.Load(), "a probe would pass, and says nothing")
+		require.True(p, p.state("fcm").Stopped)
+
+		wrong.Store(false)
+		was, err := p.states.Resume(p.Context(), "fcm")
+		require.NoError(p, err)
+		require.True(p, was)
+		p.until(15 * time.Minute)
+		for i := range users {
+			user := fmt.Sprintf("user%d", i)
+			p.ended(user, "m", "d")
+			require.False(p, p.of(user)[0].Suspect)
+		}
+	})
+}
+
+// Refused credentials stop their channel alone. Its messages wait, and a probe resumes it.
+func TestRefusedCredentialsStopOneChannel(t *testing.T) {
+	t.Parallel()
+	tellOfPhones(t, func(p *phones) {
+		p.has("alice", "f1")
+		p.has("bob", "a1")
+		p.fcm.broken.Store(true)
+		p.accepted(p.message("m", 5*time.Second))
+		p.until(10 * time.Second)
+		state := p.state("fcm")
+		require.True(p, state.Stopped)
+		require.Equal(p, stored.Unauthorized, state.Reason)
+		for i := range 5 {
+			p.accepted(p.to("bob", fmt.Sprint("b", i), time.Duration(20+i)*time.Second), p.message(fmt.Sprint("a", i), time.Duration(20+i)*time.Second))
+		}
+		p.until(150 * time.Second)
+		require.Equal(p, []string{"b0 a1 +20s", "b1 a1 +21s", "b2 a1 +22s", "b3 a1 +23s", "b4 a1 +24s"}, p.got(p.apns))
+		require.Len(p, p.fcm.Deliveries(), 1, "nothing is tried meanwhile")
+		require.EqualValues(p, 2, p.fcm.probes.Load())
+		require.Equal(p, "0", p.record("alice", "m")["n"])
+
+		p.fcm.broken.Store(false)
+		p.until(15 * time.Minute)
+		require.False(p, p.state("fcm").Stopped)
+		require.Len(p, p.fcm.Deliveries(), 7)
+		for _, id := range []string{"m", "a0", "a1", "a2", "a3", "a4"} {
+			p.ended("alice", id, "d")
+		}
+	})
+}
+
+// A target without a probe lets one message a minute find out.
+func TestATargetThatRefusesAllIsProbedWithMessages(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.checking()
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
-		require.NoError(s, s.client.Set(s.Context(), keys.Devices("alice"), "from a newer program", 0).Err())
-		m := s.message("m", time.Hour)
-		m.Body = strings.Repeat("b", 2500)
-		_, err = s.Submit(s.Context(), m)
-		_, away := errors.AsType[*fault.UnavailableError](err)
-		require.True(s, away, "%v", err)
+		s.work(retrying(1))
+		s.recorder.Script(refused(), refused())
+		s.accepted(s.message("a", 5*time.Second), s.message("b", 10*time.Second))
+		s.until(50 * time.Second)
+		require.Len(s, s.recorder.Deliveries(), 1)
+		require.Equal(s, "0", s.record("alice", "a")["n"])
+		require.Equal(s, "unauthorized", s.record("alice", "a")["w"])
+		s.until(8 * time.Minute)
+		deliveries := s.recorder.Deliveries()
+		require.Len(s, deliveries, 4)
+		for i, d := range deliveries {
+			require.Equal(s, 1, d.Notification.Attempt)
+			if i > 0 && i < 3 {
+				require.GreaterOrEqual(s, d.At.Sub(deliveries[i-1].At), time.Minute-time.Second)
+			}
+		}
+		s.ended("alice", "a", "d")
+		s.ended("alice", "b", "d")
+		require.Zero(s, s.queued())
+	}, "100/minute")
+}
+
+// A provider that asks to leave its channel alone holds up no other.
+func TestAPausedChannelHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	tellOfPhones(t, func(p *phones) {
+		p.has("alice", "f1")
+		p.has("alice", "a1")
+		p.fcm.Script(notifier.Result{
+			Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: 5 * time.Minute, Pause: notifier.PauseChannel,
+		})
+		p.accepted(p.message("m", 5*time.Second), p.message("n", 10*time.Second), p.message("o", 15*time.Second))
+		p.until(4 * time.Minute)
+		require.Equal(p, []string{"m a1 +5s", "n a1 +10s", "o a1 +15s"}, p.got(p.apns))
+		require.Equal(p, []string{"m f1 +5s"}, p.got(p.fcm))
+		require.Equal(p, "da1", p.record("alice", "n")["D"])
+		p.until(20 * time.Minute)
+		require.Len(p, p.fcm.Deliveries(), 4)
+		require.Len(p, p.apns.Deliveries(), 3)
+		for _, id := range []string{"m", "n", "o"} {
+			p.ended("alice", id, "d")
+			require.Equal(p, "da1 df1", p.record("alice", id)["D"])
+		}
 	})
+}
+
+// A provider that never answers may have three quarters of the delivery slots, and no more.
+func TestAStuckChannelHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	tellOfPhones(t, func(p *phones) {
+		p.fcm.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
+			<-ctx.Done()
+			return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonTimeout}
+		})
+		p.has("bob", "a1")
+		for i := range 20 {
+			user := fmt.Sprintf("user%d", i)
+			p.has(user, "f1")
+			p.accepted(p.to(user, "m", 10*time.Second))
+		}
+		want := []string{}
+		for i := range 8 {
+			p.accepted(p.to("bob", fmt.Sprint("b", i), time.Duration(11+i)*time.Second))
+			want = append(want, fmt.Sprintf("b%d a1 +%ds", i, 11+i))
+		}
+		p.until(25 * time.Second)
+		require.Equal(p, want, p.got(p.apns))
+	}, func(o *tasks.WorkerOptions) { o.Deliveries = 4 })
 }

@@ -232,7 +232,8 @@ func TestClaimedByADeadWorkerIsSentWhenTheLeaseIsOver(t *testing.T) {
 	})
 }
 
-// A target that asks for later, or refuses everybody, uses up no attempt.
+// A target that asks for later uses up no attempt. For one that refuses everybody see
+// TestATargetThatRefusesAllIsProbedWithMessages.
 func TestAskingForLaterIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -243,7 +244,6 @@ func TestAskingForLaterIsNoAttempt(t *testing.T) {
 			notifier.Result{Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: 20 * time.Second, Pause: notifier.PauseDevice},
 			20 * time.Second,
 		},
-		"refused": {notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized}, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,10 +1,40 @@
 // Package devices keeps where a user's messages go: apps on phones, and browsers.
 //
+// A Store registers, lists and removes the devices of a user, and notes what their providers
+// say of them: accepted, gone, or suspect. It does not know what a push is: see package
+// notifier. Each change is one script on one key.
+//
+// # Registering
+//
+// An app registers its device each time that it starts. So the same device is registered once:
+// by its id, which is made of account, channel and address if the caller has none, and by its
+// address. Complete brings an address into the one spelling that equal addresses share. What
+// takes the place of another device keeps that one's position; with another address it has
+// no success yet.
+//
+// # Accounts
+//
+// A device belongs to the account that registered it, or to none: then it is everybody's.
+// Messages of an account go to its own devices and to those of none, see Device.For. One
+// account neither sees nor replaces nor removes what another one registered: two accounts may
+// have the same address, under two ids. A device of none and one of an account never have the
+// same address, so no message reaches a device twice: the last one registered takes the place.
+//
+// # Invariants
+//
+//   - The ids of a user's devices differ, and there are at most Most.
+//   - Two devices with one address belong to two accounts.
+//   - RemoveGone removes only what still has the address that was sent to, and was not
+//     registered after the time that the provider says.
+//   - A device without a call of Remove or RemoveGone stays: the key does not expire. Erasing
+//     the user removes it, see package userdata.
+//   - An address never comes into a log or an error, nor into what a Device prints as.
+//
 // # Format
 //
 // All devices of a user are one STRING in the user's partition, so that a claim reads them with
-// one GET. Each is a line, oldest first; a newline stands between two. A line has eight
-// fields, with one space between two. A field may be empty, and none has a space:
+// one GET. Each is a line, in the order in which they were added; a newline stands between two.
+// A line has eight fields, with one space between two. A field may be empty, and none has a space:
 //
 //	id          1 to 64 of A-Z a-z 0-9 . _ -
 //	channel     f fcm, a apns, w webpush; a capital if the device is suspect
@@ -16,5 +46,6 @@
 //	address     printable ASCII; JSON for webpush
 //
 // A script reads a line with the pattern
-// '^(%S+) (%a) (%w+) (%w*) (%S*) (%S*) (%S*) (%S+)$'.
+// '^(%S+) (%a) (%w+) (%w*) (%S*) (%S*) (%S*) (%S+)$', see lua/fragments/devices.lua. Scripts keep
+// lines that they can't read; Decode returns an error for them.
 package devices

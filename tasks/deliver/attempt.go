@@ -99,7 +99,7 @@ func (a *attempt) closed(ctx context.Context, l *Line) (wait time.Duration, reas
 	if wait, stopped := l.Stopped(now); stopped && !(l.MessageProbes(now) && a.h.Channels.TakeProbe(ctx, l.Channel)) {
 		return wait, string(l.State().Reason)
 	}
-	if !l.takeSlot(ctx, min(slotWithin, a.h.Margin/4)) {
+	if !l.takeSlot(ctx, a.h.Clock.Local, min(slotWithin, a.h.Margin/4)) {
 		apart := a.h.PushTimeout / time.Duration(cap(l.slots))
 		return l.putBack(a.h.Clock.Local(), 0, min(apart, slotWithin)), reasonBusy
 	}

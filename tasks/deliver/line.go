@@ -12,7 +12,9 @@ import (
 
 const (
 	// slotWithin is how long a message waits for a slot of a channel before it is put back.
-	slotWithin = 100 * time.Millisecond
+	// After a wait in vain others do not wait at all for fullFor: they have delivery slots
+	// that messages of other channels need.
+	slotWithin, fullFor = 100 * time.Millisecond, time.Second
 	// backSoonest and backLatest bound for how long a message is put back that waits for a
 	// slot or the pace of a channel.
 	backSoonest, backLatest = 250 * time.Millisecond, 10 * time.Minute
@@ -30,6 +32,7 @@ type Line struct {
 
 	mu   sync.Mutex
 	next time.Time // when the message that is put back next may come, by the local clock
+	full time.Time // when a wait for a slot was in vain, by the local clock
 }
 
 // NewLines returns the lines of a worker's channels, which make a number of deliveries at a
@@ -50,7 +53,7 @@ func NewLines(all []*channels.Channel, deliveries int, pacer func(*channels.Chan
 }
 
 // takeSlot takes a slot of the channel, if one becomes free at once or within a time.
-func (l *Line) takeSlot(ctx context.Context, within time.Duration) bool {
+func (l *Line) takeSlot(ctx context.Context, local func() time.Time, within time.Duration) bool {
 	if l.slots == nil {
 		return true
 	}
@@ -58,6 +61,9 @@ func (l *Line) takeSlot(ctx context.Context, within time.Duration) bool {
 	case l.slots <- struct{}{}:
 		return true
 	default:
+	}
+	if l.isFull(local()) {
+		return false
 	}
 	tooLong := time.NewTimer(within)
 	defer tooLong.Stop()
@@ -67,7 +73,17 @@ func (l *Line) takeSlot(ctx context.Context, within time.Duration) bool {
 	case <-tooLong.C:
 	case <-ctx.Done():
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.full = local()
 	return false
+}
+
+// isFull reports whether a wait for a slot was in vain a moment ago.
+func (l *Line) isFull(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.full.IsZero() && now.Sub(l.full) < fullFor
 }
 
 func (l *Line) leaveSlot() {
@@ -96,7 +112,7 @@ func (l *Line) putBack(now time.Time, soonest, apart time.Duration) time.Duratio
 	return at.Sub(now)
 }
 
-// stopped reports whether no message can be delivered, as each channel is stopped, and for how
+// stoppedAll reports whether no message can be delivered, as each channel is stopped, and for how
 // long a task is to wait then.
 func (h *Handler) stoppedAll() (wait time.Duration, stopped bool) {
 	now := h.Clock.Now()
