@@ -114,6 +114,8 @@ func deviceBoundsOf(member string) *huma.Schema {
 		return &huma.Schema{Pattern: devicePattern}
 	case "channel":
 		return &huma.Schema{Enum: []any{devices.FCM, devices.APNs, devices.WebPush}}
+	case "subscription":
+		return &huma.Schema{MaxProperties: new(message.MaxSubscription)}
 	case "token":
 		return &huma.Schema{Pattern: "[!-~]+", MaxLength: new(devices.MaxAddress)}
 	case "locale":

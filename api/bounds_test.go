@@ -67,6 +67,7 @@ func values() []any {
 		map[string]any{"c": map[string]any{"when": 1}},
 		map[string]any{"C": map[string]any{"exempt": true}},
 	}
+	all = append(all, "fcm", "pt-BR")
 	for _, rule := range []string{
 		"1/1s", "1000/366d", "1001/minute", "1/367d", "0/minute", "01/minute", "5/90s", "5/1.5h", "5/+1h30m", "5/007d", "5/60000000µs", "5/day", "5/week",
 		"5/calendar_minute", "5/calendar_hour", "5/calendar_week", "5/calendar_month", "5/calendar_year", "5/", "/hour", "5/hour ",

@@ -27,7 +27,7 @@ func describe(schemas huma.Registry) {
 				property.Description = descriptionOf(name, member)
 			}
 			if request {
-				bind(property, member, slices.Contains(schema.Required, member))
+				bind(property, boundsName(name, member), slices.Contains(schema.Required, member))
 			}
 			if entry, some := property.AdditionalProperties.(*huma.Schema); some && clearable(name, member) {
 				entry.Nullable = true // null removes the entry
@@ -39,6 +39,14 @@ func describe(schemas huma.Registry) {
 	settings["effective"] = orNull(settings["effective"])
 	draft := schemas.Map()["Draft"].Properties
 	draft["to"] = orNull(draft["to"])
+}
+
+// boundsName returns the name by which boundsOf has the bounds of a member of a request.
+func boundsName(schema, member string) string {
+	if schema == "DeviceDraft" && member == "id" {
+		return "device"
+	}
+	return member
 }
 
 // clearable reports whether a member of a request takes null, which removes what it names.

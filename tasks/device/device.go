@@ -32,6 +32,8 @@ func addressOf(d message.DeviceDraft) (field, address string, err error) {
 		return "", "", fault.Wrong("token", "a device of webpush has no token: give its subscription")
 	case d.Channel == devices.WebPush && len(d.Subscription) == 0:
 		return "", "", fault.Wrong("subscription", "subscription is required with the channel webpush")
+	case len(d.Subscription) > message.MaxSubscription:
+		return "", "", fault.Wrong("subscription", "subscription has %d members: it has at most %d", len(d.Subscription), message.MaxSubscription)
 	case d.Channel == devices.WebPush:
 		text, err := json.Marshal(d.Subscription)
 		if err != nil {

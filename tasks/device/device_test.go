@@ -40,7 +40,10 @@ func TestADraftIsCompleted(t *testing.T) {
 // What is wrong is said of the field that the caller gave, and no address is in it.
 func TestDraftsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	some := map[string]any{"endpoint": "canary"}
+	some, many := map[string]any{"endpoint": "canary"}, map[string]any{}
+	for i := range message.MaxSubscription + 1 {
+		many[strings.Repeat("x", i)] = "canary"
+	}
 	for _, row := range []struct {
 		draft       message.DeviceDraft
 		field, says string
@@ -51,6 +54,7 @@ func TestDraftsThatAreRefused(t *testing.T) {
 		{message.DeviceDraft{Channel: "webpush"}, "subscription", "subscription is required with the channel webpush"},
 		{message.DeviceDraft{Channel: "webpush", Token: "canary"}, "token", "a device of webpush has no token: give its subscription"},
 		{message.DeviceDraft{Channel: "fcm", Subscription: some}, "subscription", "a device of fcm has no subscription: give its token"},
+		{message.DeviceDraft{Channel: "webpush", Subscription: many}, "subscription", "subscription has 17 members: it has at most 16"},
 		{message.DeviceDraft{Channel: "apns", Token: "canary"}, "token", "token is not valid: it must be a device token, 64 to 200 hexadecimal digits"},
 		{
 			message.DeviceDraft{Channel: "webpush", Subscription: some}, "subscription",

@@ -23,6 +23,9 @@ type DeviceDraft struct {
 	Locale       string         `json:"locale,omitempty" doc:"The language of the device: a tag such as de or pt-BR."`
 }
 
+// MaxSubscription is how many members a subscription may have. Browsers' have three.
+const MaxSubscription = 16
+
 // Device is where messages of a user go.
 type Device struct {
 	ID           string `json:"id" doc:"Unique among the devices of the user."`
