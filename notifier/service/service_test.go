@@ -190,7 +190,9 @@ func TestMatrixLogsInWithTheFirstMessage(t *testing.T) {
 	require.NoError(t, channel.Close())
 	require.NotEmpty(t, r.Requests())
 
-	r.AnswerWith(func(notifiertest.Request) notifiertest.Answer { return notifiertest.Answer{Status: http.StatusForbidden} })
+	r.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
+		return notifiertest.Answer{Status: http.StatusForbidden}
+	})
 	result := channel.Notify(t.Context(), message())
 	require.Equal(t, notifier.ReasonUnavailable, result.Reason)
 	require.NotContains(t, result.Err.Error(), token)
