@@ -53,11 +53,12 @@ func scopeOf(o operation) accounts.Scope {
 		"POST " + messagesPath, "POST " + messagesPath + "/dry-run", "POST " + batchPath, "POST " + checkBatchPath, "PATCH " + messagePath, "DELETE " + messagePath,
 		"POST " + deadEventsPath + "/retry", "DELETE " + deadEventsPath,
 		"POST " + campaignPath + "/pause", "POST " + campaignPath + "/resume", "POST " + campaignPath + "/cancel", "POST " + campaignPath + "/move",
+		"POST " + devicesPath, "DELETE " + devicesPath + "/{device}",
 	}, name):
 		return accounts.ScopeSubmit
 	case slices.Contains([]string{
 		"GET " + messagesPath, "GET " + foundPath, "GET " + messagePath, "GET /v1/users/{user}/messages", "GET /v1/users/{user}/usage", "GET /v1/users/{user}/next-free", "GET /v1/usage",
-		"GET /v1/events", "GET " + deadEventsPath, "GET " + campaignPath,
+		"GET /v1/events", "GET " + deadEventsPath, "GET " + campaignPath, "GET " + devicesPath,
 	}, name):
 		return accounts.ScopeRead
 	case o.path == recordSentPath, strings.HasPrefix(o.path, deadAlertsPath), o.path == deadLettersPath, strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
@@ -27,7 +28,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
-// Options configure the API. Submitter, Campaigns, DeadLetters, Policies, Refitter, Users, Accounts,
+// Options configure the API. Submitter, Campaigns, DeadLetters, Policies, Refitter, Users, Devices, Accounts,
 // Counters, Events, Paces, UserData, Callbacks, Stats and Now are required. The zero value of the others suits most programs.
 type Options struct {
 	Submitter   *submit.Submitter
@@ -37,6 +38,7 @@ type Options struct {
 	// scheduled messages that do not fit a policy.
 	Policies *settings.Policies
 	Users    *settings.Users
+	Devices  *devices.Store // of users
 	Refitter *refit.Refitter
 	// Accounts finds the account of a key. Charges raises the alerts that a changed quota
 	// causes. Counters limits how often an account submits.
@@ -93,6 +95,7 @@ type server struct {
 	deadLetters    *deadletters.Letters
 	policies       *settings.Policies
 	users          *settings.Users
+	devices        *devices.Store
 	refitter       *refit.Refitter
 	accounts       *accounts.Accounts
 	charges        *quota.Charges
@@ -142,7 +145,7 @@ func New(o Options) (http.Handler, error) {
 		o.LoginRefused = func() {}
 	}
 	s := &server{
-		submitter: o.Submitter, campaigns: o.Campaigns, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, refitter: o.Refitter,
+		submitter: o.Submitter, campaigns: o.Campaigns, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, devices: o.Devices, refitter: o.Refitter,
 		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, callbacks: o.Callbacks, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
@@ -173,6 +176,7 @@ func (o Options) check() error {
 		{"dead_letters", o.DeadLetters == nil},
 		{"policies", o.Policies == nil},
 		{"users", o.Users == nil},
+		{"devices", o.Devices == nil},
 		{"refitter", o.Refitter == nil},
 		{"accounts", o.Accounts == nil},
 		{"charges", o.Charges == nil},

@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
@@ -83,13 +84,15 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	require.NoError(t, err)
 	refitter, err := refit.New(taskstest.Open(t, client, backend.Options{}), refit.Options{})
 	require.NoError(t, err)
+	deviceStore, err := devices.New(client, devices.Options{})
+	require.NoError(t, err)
 	accountEvents, err := callbacks.NewRegistry(client, logs.Options{}, contact.Callbacks{})
 	require.NoError(t, err)
 	campaigns, err := campaign.New(taskstest.Open(t, client, backend.Options{}))
 	require.NoError(t, err)
 	handler, err := api.New(api.Options{
 		Callbacks: accountEvents,
-		Policies:  policies, Users: users, Refitter: refitter, Campaigns: campaigns,
+		Policies:  policies, Users: users, Devices: deviceStore, Refitter: refitter, Campaigns: campaigns,
 		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
@@ -35,6 +36,8 @@ const (
 	blackoutPattern = `([0-9]{4}-)?[0-9]{2}-[0-9]{2}(\.\.([0-9]{4}-)?[0-9]{2}-[0-9]{2})?|` + calendarPattern
 	calendarPattern = `[a-z_-][a-z0-9_-]{0,63}`
 	quietPattern    = `([a-z,-]+ )?[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9]`
+	devicePattern   = `[A-Za-z0-9._-]{1,64}`
+	localePattern   = `[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*`
 	clockPattern    = `([01][0-9]|2[0-3]):[0-5][0-9]`
 )
 
@@ -95,7 +98,25 @@ func boundsOf(member string) *huma.Schema {
 	case "rate":
 		return &huma.Schema{Pattern: ratePattern}
 	}
+	if b := deviceBoundsOf(member); b != nil {
+		return b
+	}
 	return listBoundsOf(member)
+}
+
+// deviceBoundsOf is boundsOf for members of a device.
+func deviceBoundsOf(member string) *huma.Schema {
+	switch member {
+	case "device", "app":
+		return &huma.Schema{Pattern: devicePattern}
+	case "channel":
+		return &huma.Schema{Enum: []any{devices.FCM, devices.APNs, devices.WebPush}}
+	case "token":
+		return &huma.Schema{Pattern: "[!-~]+", MaxLength: new(devices.MaxAddress)}
+	case "locale":
+		return &huma.Schema{Pattern: localePattern, MaxLength: new(devices.MaxLocale)}
+	}
+	return nil
 }
 
 // listBoundsOf is boundsOf for members that are lists, objects or numbers.

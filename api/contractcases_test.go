@@ -136,6 +136,9 @@ func operations() []operation {
 		{http.MethodPut, settingsPath, aliceSettings, `{"time_zone":"Europe/Berlin"}`, nil},
 		{http.MethodPatch, settingsPath, aliceSettings, `{"blocked":true}`, nil},
 		{http.MethodDelete, settingsPath, aliceSettings, "", nil},
+		{http.MethodGet, devicesPath, aliceDevices, "", nil},
+		{http.MethodPost, devicesPath, aliceDevices, canaryPhone, nil},
+		{http.MethodDelete, devicesPath + "/{device}", phone, "", nil},
 		{http.MethodGet, exportPath, "/v1/users/alice/export", "", nil},
 		{http.MethodDelete, userPath, "/v1/users/alice?wait=0s", "", []string{"wait"}},
 		{http.MethodGet, "/v1/event-limits", "/v1/event-limits", "", []string{"limit", "cursor"}},
@@ -159,7 +162,7 @@ func operations() []operation {
 
 // contractCases are those that all operations have alike, and their own.
 func contractCases() []contractCase {
-	cases := slices.Concat(messageCases(), lookCases(), campaignCases(), deadCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases())
+	cases := slices.Concat(messageCases(), lookCases(), campaignCases(), deadCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases(), deviceCases())
 	for _, o := range operations() {
 		cases = append(cases, hostileCases(o)...)
 	}

@@ -119,7 +119,7 @@ func requestSchemas(name string) bool {
 	switch name {
 	case "Draft", "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
 		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch",
-		"EventLimitsDraft", "PaceDraft", "CampaignMoveDraft":
+		"EventLimitsDraft", "DeviceDraft", "PaceDraft", "CampaignMoveDraft":
 		return true
 	}
 	return false
@@ -167,6 +167,10 @@ func wordsOf(schema, member string) []string {
 			return []string{message.TierRemoved}
 		case "EventLimitsRemoval":
 			return []string{message.EventLimitsRemoved}
+		case "DeviceChange":
+			return []string{message.DeviceAdded, message.DeviceReplaced, message.DeviceUnchanged}
+		case "DeviceRemoval":
+			return []string{message.DeviceRemoved}
 		case "AlertDone":
 			return []string{message.Retried, message.Purged}
 		case "UserProgress":

@@ -23,6 +23,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -101,6 +102,8 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	require.NoError(tb, err)
 	users, err := settings.NewUsers(r.client, "")
 	require.NoError(tb, err)
+	deviceStore, err := devices.New(r.client, devices.Options{})
+	require.NoError(tb, err)
 	refitter, err := refit.New(b, refit.Options{
 		Rest: func(context.Context, time.Duration) error { return nil }, // nobody else uses the store
 	})
@@ -112,7 +115,7 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	require.NoError(tb, err)
 	r.options = api.Options{
 		Callbacks: accountEvents,
-		Policies:  policies, Users: users, Refitter: refitter, Campaigns: campaigns,
+		Policies:  policies, Users: users, Devices: deviceStore, Refitter: refitter, Campaigns: campaigns,
 		Accounts: r.accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
@@ -194,6 +195,10 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("charges: %w", err), end())
 	}
+	deviceStore, err := devices.New(s.client, devices.Options{Prefix: prefix})
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("devices: %w", err), end())
+	}
 	accountEvents, err := callbacks.NewRegistry(s.client, logs.Options{Prefix: prefix}, contact.Callbacks{})
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("events: %w", err), end())
@@ -205,7 +210,7 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 	handler, err := api.New(api.Options{
 		Callbacks: accountEvents,
 		Accounts:  accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Now: time.Now,
-		Policies: policies, Users: users, Refitter: refitter, Campaigns: campaigns,
+		Policies: policies, Users: users, Devices: deviceStore, Refitter: refitter, Campaigns: campaigns,
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})
 	if err != nil {

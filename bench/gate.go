@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
@@ -14,8 +17,8 @@ import (
 )
 
 // measureGate compares the Redis time of Claim and Settle of a message on time with
-// that of the Reserve that took its place, and both with and without somebody who listens to
-// events.
+// that of the Reserve that took its place, both with and without somebody who listens to
+// events, and the Claim with and without devices of the user.
 func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -63,7 +66,23 @@ func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 	heardSettlements := just(func(int) operation {
 		return func(ctx context.Context, i int) error { return settle(ctx, heardGate, heard[i]) }
 	})
-	err = s.interleave(ctx, size.slices, size.reserves, reserved, claimed, settled, again, heardClaims, heardSettlements)
+	if err := s.storeDevices(ctx, size.users); err != nil {
+		return nil, err
+	}
+	deviceGate, err := messages.NewGate(s.client, sendlimit.Options{Prefix: "sr", Records: true, Devices: true})
+	if err != nil {
+		return nil, fmt.Errorf("gate with devices: %w", err)
+	}
+	var pushed []sendlimit.Request
+	once := just(func(n int) operation {
+		pushed = withRecords(to.take(n))
+		return func(ctx context.Context, i int) error { return reserve(ctx, timelines.records, pushed[i]) }
+	})
+	deviceClaims := just(func(int) operation {
+		return func(ctx context.Context, i int) error { return claim(ctx, deviceGate, pushed[i]) }
+	})
+	err = s.interleave(ctx, size.slices, size.reserves, reserved, claimed, settled, again, heardClaims, heardSettlements,
+		once, deviceClaims)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +95,33 @@ func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 			median(ratios(together(heardClaims, heardSettlements), together(claimed, settled))), 1.2,
 			"Claim "+heardClaims.timing(), "Settle "+heardSettlements.timing(),
 			fmt.Sprintf("Settle alone %.2f ×", heardSettlements.timeOver(settled))),
+		atMost("claim-devices", "Redis time of Claim, with 3 devices of the user / without", deviceClaims.timeOver(claimed), 1.3,
+			"with "+deviceClaims.timing(), "without "+claimed.timing()),
 	}, nil
+}
+
+// threeDevices is as long as the devices of a user with two phones and a browser: the longest
+// part of each is its token or subscription.
+func threeDevices() string {
+	return strings.Repeat("f", 220) + "\n" + strings.Repeat("a", 130) + "\n" + strings.Repeat("w", 450)
+}
+
+// storeDevices gives each user devices.
+func (s *store) storeDevices(ctx context.Context, users int) error {
+	keys, err := keyspace.NewKeys("sr")
+	if err != nil {
+		return fmt.Errorf("keys: %w", err)
+	}
+	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i := range users {
+			pipe.Set(ctx, keys.Devices(userName(i)), threeDevices(), 0)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("store devices: %w", err)
+	}
+	return nil
 }
 
 // together returns the Redis time of two operations, for each slice.

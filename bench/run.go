@@ -34,6 +34,7 @@ func measurements() []measurement {
 		{[]string{"memory-pending"}, measurePending},
 		{[]string{"memory-index", "memory-campaign", "redis-index"}, measureIndex},
 		{[]string{"memory-place", "memory-record", "memory-ended"}, measureMemory},
+		{[]string{"memory-device"}, measureDevices},
 		// What Redis spends on it.
 		{[]string{"redis-place", "redis-record", "redis-record-three", "reserve-rate", "refusal"}, measureReserve},
 		{[]string{"redis-count-day", "redis-count", "count-rate"}, measureCounters},
@@ -43,7 +44,7 @@ func measurements() []measurement {
 		{[]string{"heavy"}, measureHeavy},
 		{[]string{"category-week", "category-window"}, measureCategories},
 		{[]string{"policies"}, measurePolicies},
-		{[]string{"claim", "settle", "settle-heard"}, measureGate},
+		{[]string{"claim", "settle", "settle-heard", "claim-devices"}, measureGate},
 		{[]string{"relay"}, measureRelay},
 		{[]string{"backlog"}, measureBacklog},
 	}

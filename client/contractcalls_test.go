@@ -143,10 +143,17 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"clearUserSettings":  func(ctx ctx, c c) []any { return told(c.ClearUserSettings(ctx, "alice", both...)) },
 		"getAccountUsage":    func(ctx ctx, c c) []any { return told(c.AccountUsage(ctx, "acme")) },
 		"getOwnUsage":        func(ctx ctx, c c) []any { return told(c.OwnUsage(ctx)) },
-		"exportUser":         func(ctx ctx, c c) []any { return all(c.ExportUser(ctx, "alice")) },
-		"eraseUser":          func(ctx ctx, c c) []any { return all(c.EraseUser(ctx, "alice", time.Second)) },
-		"listEventLimits":    func(ctx ctx, c c) []any { return all(c.AllEventLimits(ctx, client.PageRequest{PageSize: 1})) },
-		"getEventLimits":     func(ctx ctx, c c) []any { return told(c.EventLimits(ctx, "read")) },
+		"listDevices":        func(ctx ctx, c c) []any { return told(c.Devices(ctx, "alice")) },
+		"addDevice": func(ctx ctx, c c) []any {
+			return told(c.AddDevice(ctx, "alice", client.DeviceDraft{
+				ID: "phone", Channel: "webpush", Token: "t", App: "shop", Locale: "de", Subscription: map[string]any{"endpoint": "https://push.example.net/x"},
+			}))
+		},
+		"removeDevice":    func(ctx ctx, c c) []any { return told(c.RemoveDevice(ctx, "alice", "phone")) },
+		"exportUser":      func(ctx ctx, c c) []any { return all(c.ExportUser(ctx, "alice")) },
+		"eraseUser":       func(ctx ctx, c c) []any { return all(c.EraseUser(ctx, "alice", time.Second)) },
+		"listEventLimits": func(ctx ctx, c c) []any { return all(c.AllEventLimits(ctx, client.PageRequest{PageSize: 1})) },
+		"getEventLimits":  func(ctx ctx, c c) []any { return told(c.EventLimits(ctx, "read")) },
 		"setEventLimits": func(ctx ctx, c c) []any {
 			return told(c.SetEventLimits(ctx, "read", client.NewEventLimits{
 				PerMinute: 1, PerHour: 1, PerDay: 1, TimeZone: "UTC", AlertAt: []int{80}, AlertTo: "a", Custom: true,

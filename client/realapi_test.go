@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
@@ -108,6 +109,10 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	if err != nil {
 		return nil, err
 	}
+	deviceStore, err := devices.New(r.store, devices.Options{})
+	if err != nil {
+		return nil, err
+	}
 	refitter, err := refit.New(b, refit.Options{})
 	if err != nil {
 		return nil, err
@@ -123,7 +128,7 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	}
 	o := api.Options{
 		Callbacks: accountEvents,
-		Policies:  policies, Users: users, Refitter: refitter, Campaigns: campaigns,
+		Policies:  policies, Users: users, Devices: deviceStore, Refitter: refitter, Campaigns: campaigns,
 		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
 		Stats: func(context.Context) (message.Stats, error) {
 			return message.Stats{Version: "v1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: 1, OldestOverdueSeconds: 1.5}, nil

@@ -232,7 +232,7 @@ func logFormat(into *LogFormat) func(string) *fault.InvalidError {
 
 // crossChecks returns the checks that compare settings with each other.
 func crossChecks() []Check {
-	return []Check{
+	return slices.Concat(credentialsOnce(), []Check{
 		wholePolicy,
 		func(c Config) *fault.InvalidError {
 			if c.RetryMin <= c.RetryMax || c.RetryMax == 0 {
@@ -261,7 +261,7 @@ func crossChecks() []Check {
 			return fault.Wrong("shutdown_timeout", "shutdown_timeout, %s, has to be longer than push_timeout, %s",
 				FormatDuration(c.ShutdownTimeout), FormatDuration(c.PushTimeout))
 		},
-	}
+	})
 }
 
 // longer returns the error for a duration that is longer than another one may make it.

@@ -61,9 +61,15 @@ type Config struct {
 	PushHeaders Secret
 	PushProxy   string // the URL of a proxy, "environment", or empty for none
 
+	FCM     FCM
+	APNs    APNs
+	WebPush WebPush
+
 	// Pace limits the deliveries of a store that has no pace yet; the zero Pace means
 	// no limit.
 	Pace rate.Pace
+	// Ramp is how long a pace takes from nothing to its full rate.
+	Ramp time.Duration
 
 	// EmailURL is LogTarget or the smtp(s) URL of the mail server; empty if none was
 	// given.
@@ -155,22 +161,23 @@ func (c Config) StoreURL() string {
 	return c.RedisURL
 }
 
-// PushTarget returns PushURL, or LogTarget if that is empty, which NeedsPushTarget allows
-// only on the embedded store.
+// PushTarget returns PushURL. If that is empty it is LogTarget, or "" for none if there are
+// channels to devices.
 func (c Config) PushTarget() string {
-	if c.PushURL == "" {
+	if c.PushURL == "" && !c.HasDeviceChannel() {
 		return LogTarget
 	}
 	return c.PushURL
 }
 
 // NeedsPushTarget is the Check of a program that delivers: if Deliver is set, a store other
-// than the embedded one needs a push target.
+// than the embedded one needs a push target or a channel to devices.
 func NeedsPushTarget(c Config) *fault.InvalidError {
-	if !c.Deliver || c.PushURL != "" || c.RedisURL == "" {
+	if !c.Deliver || c.PushURL != "" || c.RedisURL == "" || c.HasDeviceChannel() {
 		return nil
 	}
-	return fault.Wrong("push_url", "--push-url is required with --redis-url: an http or https URL, or log: to only log messages")
+	return fault.Wrong("push_url", "--push-url is required with --redis-url: an http or https URL, or log: to only log messages;"+
+		" or a channel to devices: see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file")
 }
 
 // HasSomethingToDo is the Check of a program that delivers or serves the API or both.

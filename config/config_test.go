@@ -28,6 +28,8 @@ func defaults() config.Config {
 		StreamIdle:      30 * time.Second,
 		Deliver:         true,
 		PushTimeout:     10 * time.Second,
+		APNs:            config.APNs{Connections: 4},
+		Ramp:            time.Minute,
 		Policy:          policy.Default(),
 		Reach:           policy.DefaultReach, PlacesPerDay: 1000,
 		ExpireAfter:     24 * time.Hour,
@@ -62,11 +64,14 @@ func defaults() config.Config {
 var keys = []string{ //nolint:gochecknoglobals // a constant table
 	"redis_url", "embedded_address", "prefix", "account", "listen",
 	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "deliver", "push_url", "push_secret", "push_timeout", "push_headers", "push_proxy",
+	"fcm.credentials", "fcm.credentials_file", "fcm.endpoint", "apns.key", "apns.key_file", "apns.key_id", "apns.team_id", "apns.topic",
+	"apns.topics", "apns.sandbox", "apns.connections", "apns.endpoint", "webpush.private_key", "webpush.private_key_file", "webpush.subject",
+	"webpush.hosts", "webpush.allow_internal",
 	"email_url", "smtp_password", "email_from", "email_tls", "email_templates", "alert_secret", "allow_internal_webhooks",
 	"alert_retry_min", "alert_retry_max", "alert_retry_for",
 	"events_keep", "events_most", "events_allow_internal", "events_give_up", "events_rate",
 	"policy.time_zone", "policy.user_time_zone", "policy.rules", "policy.quiet_hours", "policy.only", "policy.blackouts", "policy.reach", "policy.on_conflict",
-	"policy.alert_at", "policy.alert_to", "policy.unknown_categories", "pace.rate", "pace.burst", "reach", "places_per_day", "expire_after", "keep_records", "keep_content",
+	"policy.alert_at", "policy.alert_to", "policy.unknown_categories", "pace.rate", "pace.burst", "pace.ramp", "reach", "places_per_day", "expire_after", "keep_records", "keep_content",
 	"horizon", "moves_per_minute", "index",
 	"store_full_at", "wait_replicas", "wait_replicas_timeout",
 	"deliveries", "max_attempts", "on_uncertain", "tolerance", "retry_min", "retry_max", "shutdown_timeout",
@@ -168,14 +173,33 @@ func other() map[string]struct {
 		"push_timeout":        {"29s", func(c config.Config) any { return c.PushTimeout }, 29 * time.Second},
 		"push_headers":        {"X-Tenant:shop", func(c config.Config) any { return c.PushHeaders }, config.Secret("X-Tenant:shop")},
 		"push_proxy":          {"environment", func(c config.Config) any { return c.PushProxy }, "environment"},
-		"email_url":           {"smtps://u@h:1", func(c config.Config) any { return c.EmailURL }, "smtps://u@h:1"},
-		"smtp_password":       {"hunter2", func(c config.Config) any { return c.SMTPPassword }, config.Secret("hunter2")},
-		"email_from":          {"A <a@h>", func(c config.Config) any { return c.EmailFrom }, "A <a@h>"},
-		"email_tls":           {"none", func(c config.Config) any { return c.EmailTLS }, "none"},
-		"email_templates":     {"/t", func(c config.Config) any { return c.EmailTemplates }, "/t"},
-		"alert_secret":        {secret, func(c config.Config) any { return c.AlertSecret }, config.Secret(secret)},
-		"policy.time_zone":    {"Europe/Berlin", func(c config.Config) any { return c.Policy.TimeZone }, "Europe/Berlin"},
-		"policy.rules":        {"3/90s,2/calendar_week", func(c config.Config) any { return c.Policy.String() }, "3/90s, 2/calendar_week"},
+
+		"fcm.credentials":          {"account", func(c config.Config) any { return c.FCM.Credentials }, config.Secret("account")},
+		"fcm.credentials_file":     {"a.json", func(c config.Config) any { return c.FCM.CredentialsFile }, "a.json"},
+		"fcm.endpoint":             {"http://127.0.0.1:9/", func(c config.Config) any { return c.FCM.Endpoint }, "http://127.0.0.1:9"},
+		"apns.key":                 {"pem", func(c config.Config) any { return c.APNs.Key }, config.Secret("pem")},
+		"apns.key_file":            {"a.p8", func(c config.Config) any { return c.APNs.KeyFile }, "a.p8"},
+		"apns.key_id":              {"ABC123DEFG", func(c config.Config) any { return c.APNs.KeyID }, "ABC123DEFG"},
+		"apns.team_id":             {"DEF123GHIJ", func(c config.Config) any { return c.APNs.TeamID }, "DEF123GHIJ"},
+		"apns.topic":               {"com.example.shop", func(c config.Config) any { return c.APNs.Topic }, "com.example.shop"},
+		"apns.topics":              {"driver=com.example.driver", func(c config.Config) any { return c.APNs.Topics["driver"] }, "com.example.driver"},
+		"apns.sandbox":             {"true", func(c config.Config) any { return c.APNs.Sandbox }, true},
+		"apns.connections":         {"9", func(c config.Config) any { return c.APNs.Connections }, 9},
+		"apns.endpoint":            {"https://h:8", func(c config.Config) any { return c.APNs.Endpoint }, "https://h:8"},
+		"webpush.private_key":      {"key", func(c config.Config) any { return c.WebPush.PrivateKey }, config.Secret("key")},
+		"webpush.private_key_file": {"a.key", func(c config.Config) any { return c.WebPush.PrivateKeyFile }, "a.key"},
+		"webpush.subject":          {"ops@example.com", func(c config.Config) any { return c.WebPush.Subject }, "ops@example.com"},
+		"webpush.hosts":            {"h.example, h", func(c config.Config) any { return c.WebPush.Hosts }, []string{"h.example", "h"}},
+		"webpush.allow_internal":   {"true", func(c config.Config) any { return c.WebPush.AllowInternal }, true},
+		"pace.ramp":                {"5m", func(c config.Config) any { return c.Ramp }, 5 * time.Minute},
+		"email_url":                {"smtps://u@h:1", func(c config.Config) any { return c.EmailURL }, "smtps://u@h:1"},
+		"smtp_password":            {"hunter2", func(c config.Config) any { return c.SMTPPassword }, config.Secret("hunter2")},
+		"email_from":               {"A <a@h>", func(c config.Config) any { return c.EmailFrom }, "A <a@h>"},
+		"email_tls":                {"none", func(c config.Config) any { return c.EmailTLS }, "none"},
+		"email_templates":          {"/t", func(c config.Config) any { return c.EmailTemplates }, "/t"},
+		"alert_secret":             {secret, func(c config.Config) any { return c.AlertSecret }, config.Secret(secret)},
+		"policy.time_zone":         {"Europe/Berlin", func(c config.Config) any { return c.Policy.TimeZone }, "Europe/Berlin"},
+		"policy.rules":             {"3/90s,2/calendar_week", func(c config.Config) any { return c.Policy.String() }, "3/90s, 2/calendar_week"},
 		"policy.quiet_hours": {
 			"sat,sun 00:00-24:00, 22:00-08:00", func(c config.Config) any { return c.Policy.QuietHours.Lines() },
 			[]string{"sat,sun 00:00-24:00", "22:00-08:00"},
@@ -250,7 +274,7 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 				program = config.Enqueue
 			}
 			config.RegisterFlags(flags, program)
-			if slices.Contains([]string{"push_secret", "push_headers", "smtp_password", "alert_secret"}, key) { // a command line is no place for it
+			if slices.Contains([]string{"push_secret", "push_headers", "smtp_password", "alert_secret", "fcm.credentials", "apns.key", "webpush.private_key"}, key) { // a command line is no place for it
 				require.Nil(t, flags.Lookup(flagOf(key)))
 				return
 			}

@@ -12,6 +12,7 @@ const (
 	groupStore    = "Store"
 	groupSubmits  = "Submits"
 	groupDelivery = "Deliveries"
+	groupChannels = "Channels to devices"
 	groupAPI      = "API"
 	groupEmail    = "E-mail and alerts"
 	groupEvents   = "Events"
@@ -21,7 +22,7 @@ const (
 
 // Groups returns the headings of the flags, in the order of the help.
 func Groups() []string {
-	return []string{groupStore, groupDelivery, groupAPI, groupSubmits, groupPolicy, groupEmail, groupEvents, groupLog}
+	return []string{groupStore, groupDelivery, groupChannels, groupAPI, groupSubmits, groupPolicy, groupEmail, groupEvents, groupLog}
 }
 
 // grouped puts settings under a heading.

@@ -253,9 +253,12 @@ func TestABoundFromARejectedSettingIsNotReported(t *testing.T) {
 func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
 	t.Parallel()
 	problem := rejected(t, []string{"REDIS_URL=redis://h"}, "", config.NeedsPushTarget)
-	require.EqualError(t, problem, "--push-url is required with --redis-url: an http or https URL, or log: to only log messages")
+	require.EqualError(t, problem, "--push-url is required with --redis-url: an http or https URL, or log: to only log messages;"+
+		" or a channel to devices: see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file")
 
 	for _, fine := range [][]string{
+		{"REDIS_URL=redis://h", "SENDLIMIT_FCM_CREDENTIALS_FILE=a.json"}, {"REDIS_URL=redis://h", "SENDLIMIT_APNS_KEY=pem"},
+		{"REDIS_URL=redis://h", "SENDLIMIT_WEBPUSH_PRIVATE_KEY=key"},
 		nil, {"REDIS_URL=redis://h", "SENDLIMIT_PUSH_URL=log:"}, {"REDIS_URL=redis://h", "SENDLIMIT_DELIVER=false"},
 	} {
 		_, err := config.Load(nil, fine, "", config.NeedsPushTarget)

@@ -12,38 +12,43 @@ import (
 // written has every setting as written; empty if it was not given. The tags are the names in
 // the environment, after the prefix.
 type written struct {
-	EmbeddedAddress     string        `env:"EMBEDDED_ADDRESS"`
-	Prefix              string        `env:"PREFIX"`
-	Account             string        `env:"ACCOUNT"`
-	Listen              string        `env:"LISTEN"`
-	Deliver             string        `env:"DELIVER"`
-	PushURL             string        `env:"PUSH_URL"`
-	PushSecret          string        `env:"PUSH_SECRET"`
-	PushTimeout         string        `env:"PUSH_TIMEOUT"`
-	PushHeaders         string        `env:"PUSH_HEADERS"`
-	PushProxy           string        `env:"PUSH_PROXY"`
-	Policy              writtenPolicy `envPrefix:"POLICY_"`
-	Pace                writtenPace   `envPrefix:"PACE_"`
-	Reach               string        `env:"REACH"`
-	PlacesPerDay        string        `env:"PLACES_PER_DAY"`
-	ExpireAfter         string        `env:"EXPIRE_AFTER"`
-	KeepRecords         string        `env:"KEEP_RECORDS"`
-	KeepContent         string        `env:"KEEP_CONTENT"`
-	Horizon             string        `env:"HORIZON"`
-	MovesPerMinute      string        `env:"MOVES_PER_MINUTE"`
-	Index               string        `env:"INDEX"`
-	StoreFullAt         string        `env:"STORE_FULL_AT"`
-	WaitReplicas        string        `env:"WAIT_REPLICAS"`
-	WaitReplicasTimeout string        `env:"WAIT_REPLICAS_TIMEOUT"`
-	Deliveries          string        `env:"DELIVERIES"`
-	MaxAttempts         string        `env:"MAX_ATTEMPTS"`
-	OnUncertain         string        `env:"ON_UNCERTAIN"`
-	Tolerance           string        `env:"TOLERANCE"`
-	RetryMin            string        `env:"RETRY_MIN"`
-	RetryMax            string        `env:"RETRY_MAX"`
-	ShutdownTimeout     string        `env:"SHUTDOWN_TIMEOUT"`
-	LogLevel            string        `env:"LOG_LEVEL"`
-	LogFormat           string        `env:"LOG_FORMAT"`
+	EmbeddedAddress string        `env:"EMBEDDED_ADDRESS"`
+	Prefix          string        `env:"PREFIX"`
+	Account         string        `env:"ACCOUNT"`
+	Listen          string        `env:"LISTEN"`
+	Deliver         string        `env:"DELIVER"`
+	PushURL         string        `env:"PUSH_URL"`
+	PushSecret      string        `env:"PUSH_SECRET"`
+	PushTimeout     string        `env:"PUSH_TIMEOUT"`
+	PushHeaders     string        `env:"PUSH_HEADERS"`
+	PushProxy       string        `env:"PUSH_PROXY"`
+	Policy          writtenPolicy `envPrefix:"POLICY_"`
+	Pace            writtenPace   `envPrefix:"PACE_"`
+
+	FCM     writtenFCM     `envPrefix:"FCM_"`
+	APNs    writtenAPNs    `envPrefix:"APNS_"`
+	WebPush writtenWebPush `envPrefix:"WEBPUSH_"`
+
+	Reach               string `env:"REACH"`
+	PlacesPerDay        string `env:"PLACES_PER_DAY"`
+	ExpireAfter         string `env:"EXPIRE_AFTER"`
+	KeepRecords         string `env:"KEEP_RECORDS"`
+	KeepContent         string `env:"KEEP_CONTENT"`
+	Horizon             string `env:"HORIZON"`
+	MovesPerMinute      string `env:"MOVES_PER_MINUTE"`
+	Index               string `env:"INDEX"`
+	StoreFullAt         string `env:"STORE_FULL_AT"`
+	WaitReplicas        string `env:"WAIT_REPLICAS"`
+	WaitReplicasTimeout string `env:"WAIT_REPLICAS_TIMEOUT"`
+	Deliveries          string `env:"DELIVERIES"`
+	MaxAttempts         string `env:"MAX_ATTEMPTS"`
+	OnUncertain         string `env:"ON_UNCERTAIN"`
+	Tolerance           string `env:"TOLERANCE"`
+	RetryMin            string `env:"RETRY_MIN"`
+	RetryMax            string `env:"RETRY_MAX"`
+	ShutdownTimeout     string `env:"SHUTDOWN_TIMEOUT"`
+	LogLevel            string `env:"LOG_LEVEL"`
+	LogFormat           string `env:"LOG_FORMAT"`
 
 	Access writtenAccess // without a prefix of its own
 	Email  writtenEmail  // without a prefix of its own
@@ -56,6 +61,7 @@ type written struct {
 type writtenPace struct {
 	Rate  string `env:"RATE"`
 	Burst string `env:"BURST"`
+	Ramp  string `env:"RAMP"`
 }
 
 // unprefixed has the settings whose name in the environment has no prefix.
@@ -152,7 +158,7 @@ func settings(w *written, c *Config) []*setting {
 			help:   "proxy to an http or https push_url: the URL of one, or environment to follow HTTPS_PROXY; by default none",
 			accept: text(&c.PushProxy), show: redactPushURL,
 		},
-	}), grouped(groupEmail, emailSettings(w, c)), grouped(groupEvents, callbackSettings(w, c)), grouped(groupPolicy, policySettings(w, c)), grouped(groupDelivery, []*setting{
+	}), grouped(groupChannels, channelSettings(w, c)), grouped(groupEmail, emailSettings(w, c)), grouped(groupEvents, callbackSettings(w, c)), grouped(groupPolicy, policySettings(w, c)), grouped(groupDelivery, []*setting{
 		{
 			key: "pace.rate", written: &w.Pace.Rate, kind: "rate",
 			help:   "rate limit of a new store for the deliveries of all workers together, such as 100/second",
@@ -162,6 +168,11 @@ func settings(w *written, c *Config) []*setting {
 			key: "pace.burst", written: &w.Pace.Burst, kind: "number",
 			help:   "deliveries that may be sent at once within that rate",
 			accept: paceBurst(c),
+		},
+		{
+			key: "pace.ramp", written: &w.Pace.Ramp, standard: "1m", kind: "duration",
+			help:   "how long a pace takes from nothing to its full rate, after a time without deliveries; 0s for no ramp",
+			accept: duration(&c.Ramp, 0, time.Hour),
 		},
 	}), grouped(groupSubmits, []*setting{
 		{

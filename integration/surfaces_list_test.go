@@ -5,6 +5,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
@@ -25,7 +26,7 @@ func libraryTypes() map[string]reflect.Type {
 		"Users": reflect.TypeFor[*settings.Users](), "Accounts": reflect.TypeFor[*accounts.Accounts](),
 		"UserData": reflect.TypeFor[*userdata.Users](), "Events": reflect.TypeFor[*counters.Events](),
 		"Campaigns": reflect.TypeFor[*campaign.Campaigns](), "Paces": reflect.TypeFor[*rate.Paces](), "Stats": reflect.TypeFor[*stats.Reader](),
-		"Callbacks": reflect.TypeFor[*callbacks.Registry](),
+		"Callbacks": reflect.TypeFor[*callbacks.Registry](), "Devices": reflect.TypeFor[*devices.Store](),
 	}
 }
 
@@ -123,6 +124,14 @@ func surfaces() []surface {
 		{"export a user", "UserData.Export", "worker user export", "exportUser", "ExportUser", nil},
 		{"erase a user", "UserData.Erase", "worker user erase", "eraseUser", "EraseUser", nil},
 
+		// Devices.
+		{"list a user's devices", "Devices.List", "enqueue device list", "listDevices", "Devices", nil},
+		{"register a device", "Devices.Add", "enqueue device add", "addDevice", "AddDevice", nil},
+		{
+			"register many devices", "Devices.Add", "enqueue device import", "addDevice", "AddDevice", nil,
+		},
+		{"remove a device", "Devices.Remove", "enqueue device remove", "removeDevice", "RemoveDevice", nil},
+
 		// Events.
 		{"follow events", "Callbacks.Log", "enqueue events", "followEvents", "Events, FollowEvents", nil},
 		{"look at a callback", "Callbacks.Status", "worker account show", "getCallback", "Callback", nil},
@@ -176,6 +185,10 @@ func besideOperations() map[string]string {
 		"Accounts.WithCallback": "the accounts to post events to",
 		"Callbacks.Check":       "is in Callbacks.Set", "Callbacks.Listen": "makes programs write events; who follows them calls it",
 		"Callbacks.ListenEvery": "says how often",
+
+		"Devices.RemoveOf": "the same for an account, which has a key on the other surfaces", "Devices.RemoveGone": "what a provider says of devices",
+		"Devices.NoteSuccess": "what a provider says of devices", "Devices.MarkSuspect": "what a provider says of devices, when too many are gone",
+		"Devices.ClearSuspect": "ends what MarkSuspect began",
 
 		"Paces.Seed": "the settings of a worker, in an empty store", "Paces.Pause": "what a target asks for, with Retry-After",
 		"Paces.Target": "the name of the target",

@@ -158,6 +158,15 @@ var Pause = script("rate/pause")
 // CampaignPause pauses a campaign.
 var CampaignPause = script("setting/campaign_pause")
 
+// ChannelStop stops a channel, unless it is stopped already.
+var ChannelStop = script("channel/stop")
+
+// ChannelResume resumes a stopped channel.
+var ChannelResume = script("channel/resume")
+
+// ChannelTakeProbe gives one worker the turn to probe a stopped channel.
+var ChannelTakeProbe = script("channel/take_probe")
+
 // PolicyApply stores a policy in place of the one with its name, under the next
 // version.
 var PolicyApply = script("setting/policy_apply")
@@ -181,6 +190,22 @@ var SettingsChange = script("setting/settings_change")
 
 // SettingsClear removes all that is set for a user.
 var SettingsClear = script("setting/settings_clear")
+
+// DeviceAdd registers a device of a user, or registers it again.
+var DeviceAdd = script("device/add")
+
+// DeviceRemove removes a device of a user.
+var DeviceRemove = script("device/remove")
+
+// DeviceRemoveGone removes devices of a user that their providers know no more, unless they
+// were registered again.
+var DeviceRemoveGone = script("device/remove_gone")
+
+// DeviceNoteSuccess notes that devices of a user accepted a push in this hour.
+var DeviceNoteSuccess = script("device/note_success")
+
+// DeviceSuspect marks devices of a user as suspect, or removes the mark.
+var DeviceSuspect = script("device/suspect")
 
 // Refit lists the reservations of a user that do not fit the rules. It writes
 // nothing.
@@ -220,6 +245,8 @@ func All() []*redis.Script {
 		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
 		PolicyApply, PolicyMark, PolicyDelete, PolicyChanging, PolicyChanged, SettingsChange, SettingsClear,
 		CampaignPause, Refit, RefitTurn,
+		DeviceAdd, DeviceRemove, DeviceRemoveGone, DeviceNoteSuccess, DeviceSuspect,
+		ChannelStop, ChannelResume, ChannelTakeProbe,
 		EventAppend, EventListen,
 		CallbackBegin, CallbackTake, CallbackSettle, DeadRetry,
 	}

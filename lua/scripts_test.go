@@ -133,6 +133,10 @@ func (s script) counts(keys, args int) bool {
 			return args == allowed+1+keys-most
 		case p.open && strings.HasPrefix(p.text, "for each hold its attempt"): // pairs, at least one
 			return args >= allowed+2 && (args-allowed)%2 == 0
+		case p.open && strings.HasPrefix(p.text, "ids of the devices"): // at least one
+			return args >= allowed+1
+		case p.open && strings.HasPrefix(p.text, "for each device its id"): // three each, at least one
+			return args >= allowed+3 && (args-allowed)%3 == 0
 		case p.open && strings.HasPrefix(p.text, "for each event its id"): // three each, at least one
 			return args >= allowed+3 && (args-allowed)%3 == 0
 		case p.open && strings.HasPrefix(p.text, "the edit, "): // its four first ones, and pairs
@@ -246,6 +250,14 @@ func TestNoScriptRunsInASlotThatMoves(t *testing.T) {
 		"message/look_turn":       "it has only one key, and writes once",
 		"event/listen":            "it has only one key, and writes before it removes",
 		"setting/campaign_pause":  "it has only one key, and writes once",
+		"channel/stop":            "it has only one key, and writes once",
+		"channel/resume":          "it has only one key, and writes once",
+		"channel/take_probe":      "it has only one key, and writes once",
+		"device/add":              "it has only one key, and writes once",
+		"device/remove":           "it has only one key, and writes once",
+		"device/remove_gone":      "it has only one key, and writes once",
+		"device/note_success":     "it has only one key, and writes once",
+		"device/suspect":          "it has only one key, and writes once",
 	}
 	begins := regexp.MustCompile(`wrong number of keys or arguments'\)\s+end\s+`)
 	for _, s := range scripts(t) {

@@ -69,7 +69,10 @@
 //	logline        channel and announcer: a line of JSON for each delivery
 //	webhook        channel and announcer: a signed HTTP POST for each delivery
 //	service        channel: ntfy, Gotify, Slack and others by URL
+//	fcm            channel: a push through Firebase Cloud Messaging
+//	apns           channel: a push to an iPhone, an iPad, a Mac or a Watch
 //	webpush        channel: an encrypted push to a browser
+//	reload         opens a channel again when the file with its credentials changes
 //	email          announcer: text and HTML mail by SMTP
 //	notifiertest   the suites that all of them pass, and servers to test against
 //

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -15,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/announce"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
@@ -29,13 +31,32 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	options.Tolerance, options.DropDueBefore = o.Tolerance, o.DropDueBefore
 	options.Attempts, options.SkipUncertain = o.Retries.Attempts, o.OnUncertain == deliver.SkipUncertain
 	options.SettleWithin = o.settleWithin()
+	for _, c := range o.Channels {
+		options.Devices = options.Devices || c.HasDevices
+	}
 	w.batches = pipeline.New(b.Client)
 	gate, err := messages.NewGate(w.batches, options)
 	if err != nil {
 		return err
 	}
 	clock := b.Policies.Clock // asked every second
-	pacer, err := deliver.NewPacer(b.Client, b.Timeline.Prefix, clock, b.Metrics, b.Logger)
+	pacer, err := deliver.NewPacer(b.Client, deliver.PacerOptions{Prefix: b.Timeline.Prefix, Target: deliver.PaceTarget}, clock, b.Metrics, b.Logger)
+	if err != nil {
+		return err
+	}
+	set, err := channels.NewSet(b.Client, b.Timeline.Prefix, o.Channels, o.PushTimeout, clock, b.Metrics, b.Logger)
+	if err != nil {
+		return err
+	}
+	lines, err := deliver.NewLines(set.All(), o.Deliveries, func(c *channels.Channel) (*deliver.Pacer, error) {
+		return deliver.NewPacer(b.Client, deliver.PacerOptions{
+			Prefix: b.Timeline.Prefix, Target: deliver.ChannelPace(c.Name), Ramp: c.Ramp,
+		}, clock, b.Metrics, b.Logger)
+	})
+	if err != nil {
+		return err
+	}
+	known, err := devices.New(b.Client, devices.Options{Prefix: b.Timeline.Prefix})
 	if err != nil {
 		return err
 	}
@@ -58,7 +79,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	w.queue = b.Queue.ByClock(clock)
 	w.timers = w.queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
-		Policies: b.Policies, Gate: gate, Queue: w.queue, Timers: w.timers, Clock: clock, Notifier: o.Notifier, Pacer: pacer,
+		Policies: b.Policies, Gate: gate, Queue: w.queue, Timers: w.timers, Clock: clock, Channels: set, Lines: lines, Devices: known, Pacer: pacer,
 		Pauses:  pauses,
 		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),

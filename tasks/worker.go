@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/announce"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
 	"github.com/sendlimit/sendlimiter/tasks/listen"
@@ -20,11 +21,15 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
-// WorkerOptions configure a Worker. Only Notifier has no default.
+// WorkerOptions configure a Worker. Only the channels have no default.
 type WorkerOptions struct {
-	Notifier        notifier.Notifier // delivers
-	PushTimeout     time.Duration     // for one delivery; zero means 10 s
-	Deliveries      int               // at a time; zero means 64
+	// Channels are what the worker delivers through, each with a name of its own. All workers
+	// of a store are to have the same ones.
+	Channels []channels.Setup
+	// Notifier stands for Channels with one target, which is called as the webhook is.
+	Notifier        notifier.Notifier
+	PushTimeout     time.Duration // for one delivery; zero means 10 s
+	Deliveries      int           // messages at a time; zero means 64
 	Retries         retry.Policy
 	ShutdownTimeout time.Duration // zero means 30 s; above PushTimeout
 	// Tolerance is how late a message may be sent without being judged anew; zero
@@ -112,6 +117,9 @@ func NewWorker(b *backend.Backend, o WorkerOptions) (*Worker, error) {
 }
 
 func (o WorkerOptions) withDefaults() WorkerOptions {
+	if o.Notifier != nil && len(o.Channels) == 0 {
+		o.Channels = []channels.Setup{{Name: notifier.ChannelWebhook, Notifier: o.Notifier}}
+	}
 	o.PushTimeout = cmp.Or(o.PushTimeout, 10*time.Second)
 	o.Deliveries = cmp.Or(o.Deliveries, 64)
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 30*time.Second)
@@ -135,7 +143,7 @@ func (o WorkerOptions) settleWithin() time.Duration {
 
 func (o WorkerOptions) validate() error {
 	switch {
-	case o.Notifier == nil:
+	case len(o.Channels) == 0:
 		return message.NotAllowed("push_url", "", "a push target")
 	case o.PushTimeout < time.Millisecond:
 		return message.NotAllowed("push_timeout", o.PushTimeout.String(), "at least 1 ms")
@@ -161,6 +169,9 @@ func (o WorkerOptions) validate() error {
 		return message.NotAllowed("shutdown_timeout", o.ShutdownTimeout.String(),
 			"more than push_timeout, %s: a delivery that is cut off is delivered again", o.PushTimeout)
 	}
+	if err := channels.Validate(o.Channels); err != nil {
+		return err
+	}
 	if err := o.AlertRetries.Validate(); err != nil {
 		return err
 	}
@@ -179,9 +190,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return unlessStopped(ctx, err)
 	}
 	w.learnClock(ctx)
-	stopPacer, err := w.handler.Pacer.Follow(ctx, func(ctx context.Context) error {
-		return w.queue.WakeWaiting(ctx, deliver.ErrPaced)
-	})
+	stopPacer, err := w.handler.Follow(ctx)
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}

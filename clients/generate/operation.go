@@ -59,6 +59,7 @@ func repeatables() map[string]string {
 		"refitPolicy":     "what was moved fits",
 		"retryDeadLetter": "a message that was retried is no dead letter",
 		"retryDeadAlert":  "an alert that was retried is no dead one",
+		"addDevice":       "the same device is registered once",
 		"pauseCampaign":   "it is paused already",
 		"resumeCampaign":  "a message that was resumed waits no longer",
 		"cancelCampaign":  "what was cancelled stays so",

@@ -73,7 +73,7 @@ not found, 5 for a store that can't be used, and 1 for anything unexpected.`,
 	config.RegisterFlags(flags, config.Enqueue)
 	root.AddCommand(p.pushCommand(ctx), p.bulkCommand(ctx), p.cancelCommand(ctx), p.moveCommand(ctx), p.editCommand(ctx),
 		p.statusCommand(ctx), p.findCommand(ctx), p.listCommand(ctx), p.usageCommand(ctx), p.nextFreeCommand(ctx),
-		p.campaignCommand(ctx), p.eventsCommand(ctx))
+		p.campaignCommand(ctx), p.deviceCommand(ctx), p.eventsCommand(ctx))
 	return root
 }
 

@@ -133,6 +133,10 @@ func TestStatusInWords(t *testing.T) {
 			[]any{"w", "no_free_time"},
 		},
 		{
+			"dropped: message a to alice was not sent: the user has no device for it (at 2093-11-22 11:11:12.250 UTC)\n",
+			[]any{"w", "no_device"},
+		},
+		{
 			"dropped: message a to alice was not sent: held up (at 2093-11-22 11:11:12.250 UTC)\n",
 			[]any{"w", "held up"}, // by a newer program
 		},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/account"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channel"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/check"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/deadletters"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/event"
@@ -53,7 +54,7 @@ func newCommand(p cli.Program) *cobra.Command {
 	root.SetErr(p.Stderr)
 	serve.Setup(p, root)
 	root.AddCommand(serve.Command(p), check.Command(p), check.PreviewCommand(p), stats.Command(p))
-	root.AddCommand(policy.Command(p), pace.Command(p), event.Command(p))
+	root.AddCommand(policy.Command(p), channel.Command(p), pace.Command(p), event.Command(p))
 	root.AddCommand(user.Command(p), deadletters.Command(p))
 	root.AddCommand(account.Command(p), account.TierCommand(p))
 	return root

@@ -108,7 +108,8 @@ func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
 	m, _, _ := elsewhere(t)
 	status, said := refuses(t, []string{"REDIS_URL=redis://" + m.Addr()})
 	require.Equal(t, cli.StatusInvalid, status)
-	require.Equal(t, "error: --push-url is required with --redis-url: an http or https URL, or log: to only log messages\n", said)
+	require.Equal(t, "error: --push-url is required with --redis-url: an http or https URL, or log: to only log messages;"+
+		" or a channel to devices: see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file\n", said)
 	require.Empty(t, m.Keys(), "nothing was touched")
 }
 

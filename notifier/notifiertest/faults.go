@@ -24,6 +24,8 @@ func (s HTTPSuite) faults(t *testing.T) {
 	t.Parallel()
 	delivered := notifier.Result{Status: notifier.Delivered}
 	unavailable := notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonUnavailable}
+	busy, ok := s.meaning(http.StatusServiceUnavailable)
+	require.True(t, ok, "no row for status 503")
 	network := notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonNetwork}
 	timeout := notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonTimeout}
 	for _, row := range []struct {
@@ -53,7 +55,7 @@ func (s HTTPSuite) faults(t *testing.T) {
 		{"a body that never comes", hangs("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"), delivered},
 		{"a slow body", trickles("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "b"), delivered},
 		{"an endless body", pours("HTTP/1.1 200 OK\r\n\r\n"), delivered},
-		{"a failure with a body that never comes", hangs("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 100\r\n\r\n"), unavailable},
+		{"a failure with a body that never comes", hangs("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 100\r\n\r\n"), notifier.Result{Status: busy.Status, Reason: busy.Reason}},
 		{"a failure with an endless body", pours("HTTP/1.1 500 Internal Server Error\r\n\r\n"), unavailable},
 
 		// Statuses that do not exist count as a failing server.

@@ -3,6 +3,7 @@ package notifiertest
 import (
 	"context"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,6 +26,10 @@ type HTTPSuite struct {
 	// is how long it waits after a SlowDown that says nothing; required if it has one.
 	Spread       bool
 	DefaultPause time.Duration
+	// Twice are the statuses after which the channel asks once more: with new credentials.
+	Twice []int
+	// Pauses is what differs from DefaultPause, by status.
+	Pauses map[int]time.Duration
 	// Key finds the idempotency key in a request.
 	Key func(Request) string
 	// Secrets are parts of the channel's settings that no error may show.
@@ -84,8 +89,15 @@ func (s HTTPSuite) everyStatus(t *testing.T) {
 		if status >= 300 && status <= 399 {
 			answer.Header = http.Header{"Location": {elsewhere.URL() + "/moved"}}
 		}
+		want := 1
+		if slices.Contains(s.Twice, status) {
+			want = 2
+			provider.Script(answer)
+		}
 		provider.Script(answer)
+		before := len(provider.Requests())
 		result := channel.Notify(t.Context(), sample("alice", "id-1"))
+		require.Len(t, provider.Requests(), before+want, "status %d", status)
 		s.requireSound(t, result, provider.URL())
 		row, ok := s.meaning(status)
 		require.True(t, ok, "no row for status %d", status)
@@ -93,7 +105,7 @@ func (s HTTPSuite) everyStatus(t *testing.T) {
 		require.Equal(t, row.Reason, result.Reason, "status %d", status)
 		require.False(t, result.Uncertain(), "status %d is an answer", status)
 	}
-	require.Len(t, provider.Requests(), 400, "one request a try")
+	require.Len(t, provider.Requests(), 400+len(s.Twice), "one request a try")
 	require.Empty(t, elsewhere.Requests(), "a redirect was followed")
 }
 
@@ -146,6 +158,9 @@ func (s HTTPSuite) retryAfter(t *testing.T) {
 			want := row.want
 			if result.Status == notifier.SlowDown && want == 0 {
 				want = s.DefaultPause
+				if pause, ok := s.Pauses[status]; ok {
+					want = pause
+				}
 			} else if result.Status != notifier.SlowDown {
 				require.Equal(t, notifier.Retry, result.Status)
 			}

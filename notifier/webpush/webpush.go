@@ -101,6 +101,10 @@ func (w *Notifier) Probe(context.Context) notifier.Result {
 	return notifier.Result{Status: notifier.Delivered}
 }
 
+// Identity returns the public VAPID key: subscriptions work only with the key that they were
+// made with.
+func (w *Notifier) Identity() string { return w.PublicKey() }
+
 // Close closes idle connections. It does not wait for deliveries.
 func (w *Notifier) Close() error {
 	w.client.Transport.CloseIdleConnections()

@@ -24,6 +24,8 @@ const (
 	CodeTooFarAhead Code = "too_far_ahead"  // beyond the reach of schedules
 	CodePastExpiry  Code = CodeInvalidField // a move to a time at or after ExpiresAt
 
+	CodeTooManyDevices Code = "too_many_devices" // the user has as many devices as are allowed
+
 	CodeQuietHours Code = "quiet_hours" // the time is in the policy's quiet hours
 	// CodeTooManyPlaces is for a day in which the user has as many places as are allowed,
 	// see sendlimit.Options.PlacesPerDay.

@@ -55,6 +55,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:q:~<throttle>:h:<start>     STRING  what a throttle is charged in its minute or hour
 //	sl-dry-<token>:…           the same of a dry run, and {p0042}:copies, HASH, what to remove of it
 //	sl:{p0042}:o:<user>        HASH  the user's own settings, see UserSettings
+//	sl:{p0042}:d:<user>        STRING  the user's devices, a line for each, see package devices
 //	sl:{p0042}:users           ZSET  which users have settings, see lua/fragments/index.lua
 //	sl:{p0042}:claims:<policy> SET  tokens of changes that are about to give users the policy; expires
 //	sl:{p0042}:alert:<u|a>:<subject>:<day>  STRING  the highest threshold of a quota, percent, that was alerted on a day
@@ -74,6 +75,7 @@ const DefaultPrefix = "sl"
 //	sl:refit:<name>            HASH  how far it is gone through what does not fit a policy, see lua/refit/refit_turn.lua
 //	sl:campaign:<account>/<campaign>  HASH  how far its messages are moved, see lua/refit/refit_turn.lua; expires
 //	sl:paused                  HASH  the paused campaigns: account/campaign -> since when, Unix ms
+//	sl:channels                HASH  the states of the channels, see Channels
 //	sl:policies                SET  the names of the policies
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
 //	sl:{policies}:changing     ZSET  changes of policies under way: name/token -> since when, Unix ms
@@ -207,6 +209,11 @@ func (k Keys) Stats(account string, day int64) string {
 // Settings returns the key of a user's own settings.
 func (k Keys) Settings(user string) string {
 	return k.Partitions[Partition(user)] + "o:" + user
+}
+
+// Devices returns the key of a user's devices.
+func (k Keys) Devices(user string) string {
+	return k.Partitions[Partition(user)] + "d:" + user
 }
 
 // UsersWithSettings returns the key of the users of a partition who have settings.

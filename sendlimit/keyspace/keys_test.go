@@ -48,6 +48,7 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 	require.Equal(t, "sl:{p0999}:m:alice:id-1", keys.Record("alice", "id-1"))
 	require.Equal(t, "sl:{p0999}:m:alice:a/b", keys.Record("alice", "a:b"))
 	require.Equal(t, "sl:{p0999}:watch", keys.Near("alice"))
+	require.Equal(t, "sl:{p0999}:d:alice", keys.Devices("alice"))
 	require.Equal(t, "sl:policy:default", keys.Policy("default"))
 	require.Equal(t, "sl:policies", keys.Policies())
 	require.Equal(t, "sl:meta", keys.Meta())
@@ -91,6 +92,7 @@ func TestKeysOfHostileUsers(t *testing.T) {
 		mine(keys.Timeline(user), "timeline of "+user)
 		mine(keys.Category(user, "a"), "a of "+user)
 		mine(keys.Category(user, "u"), "u of "+user)
+		mine(keys.Devices(user), "devices of "+user)
 		for _, id := range []string{"a", "a:b", ":", "::", "b", "b:c", "watch", "u:a"} {
 			mine(keys.Record(user, id), "record "+id+" of "+user)
 			// A cluster hashes what is between the first "{" and the next "}".

@@ -6,7 +6,7 @@
 //
 //		pending --Claim--> sending --Settle--> delivered
 //		   ^                  |   \--Settle--> failed, uncertain: a dead letter
-//		   |                  |
+//		   |                  |    \-Settle--> dropped (no device)
 //		   +---Settle: retry--+        pending --Claim--> dropped (expired, no free time)
 //		   +---Claim: postponed        pending --Release--> cancelled
 //
@@ -21,6 +21,11 @@
 // At most one delivery of a message is settled. A worker that dies after the
 // provider took the message and before Settle leaves an uncertain delivery, which
 // the next Claim reports.
+//
+// A message may go to several devices of its user, and be done with some of them when it is
+// tried again: that is its Progress. To the rules it is one message. Once it reached a device
+// it counts as delivered: it keeps its place, is not judged again, neither moved nor cancelled,
+// and ends as delivered where another one would fail, end uncertain or be dropped.
 //
 // The package does not know accounts' numbers, notices or the queue.
 package messages

@@ -263,6 +263,22 @@ func TestRefitLooksAtWhatIsToBeSent(t *testing.T) {
 	require.Equal(t, []string{"c 1/hour"}, summarize(found["alice"]))
 }
 
+// What reached a device can't be moved, although it waits for its retry on the others.
+func TestRefitLeavesWhatReachedADevice(t *testing.T) {
+	t.Parallel()
+	for progress, wanted := range map[string][]string{"dphone": {"c 1/hour"}, "gphone": {"b 1/hour", "c 1/hour"}} {
+		_, client := redistest.Embedded(t)
+		now := story.At("10:00")
+		schedule(t, client, now, "alice",
+			scheduled{id: "a", at: story.At("12:00")}, scheduled{id: "b", at: story.At("12:10")}, scheduled{id: "c", at: story.At("12:20")})
+		key := story.KeysOf(sendlimit.Options{}).Record("alice", "b")
+		require.NoError(t, client.HSet(t.Context(), key, keyspace.RecordProgress, progress).Err())
+		policy := story.PolicyOf(t, "1/hour")
+		found, _ := runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.Options{Policy: policy, Now: now})
+		require.Equal(t, wanted, summarize(found["alice"]))
+	}
+}
+
 func TestRefitFreeTime(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)

@@ -84,6 +84,9 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 	case repeated && (known.state == dropped || known.state == uncertain):
 		c.Verdict, c.SendAt, c.Reason = messages.Dropped, known.at, known.reason
 		return c
+	case repeated && known.stopped:
+		c.Verdict, c.SendAt, c.Reason = messages.Reached, known.at, known.reason
+		return c
 	case !known.isOpen():
 		return c
 	case known.state == sending && repeated:
@@ -96,10 +99,15 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 		return c
 	case known.state == sending && (m.options.SkipUncertain || known.attempts >= m.options.Attempts):
 		known.doubt = true
+		if known.reached() {
+			return m.stop(known, d.Nonce, reasonUncertain, c)
+		}
 		return m.drop(known, d.Nonce, reasonUncertain, c)
 	case m.now.Before(known.due()):
 		c.Verdict, c.Until = messages.Early, known.due()
 		return c
+	case known.reached():
+		return m.expectOtherDevices(known, d, c)
 	case known.at.Before(m.options.DropDueBefore):
 		known.end(uncertain, reasonRestored, m.now)
 		m.noteEnd(known, "")
@@ -114,6 +122,24 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 		return m.hold(known, d, c)
 	case m.now.After(known.at.Add(m.options.Tolerance)), m.olderIsOverdue(known):
 		return m.expectLateClaim(known, d.Nonce, c)
+	}
+	c.TakenOver = known.state == sending
+	m.claimMessage(known, d.Nonce)
+	return m.send(known, c)
+}
+
+// expectOtherDevices expects that a message which reached a device goes out to the others, at
+// its place, or ends.
+func (m *mailbox) expectOtherDevices(known *message, d messages.Delivery, c messages.Claim) messages.Claim {
+	switch {
+	case known.at.Before(m.options.DropDueBefore):
+		return m.stop(known, d.Nonce, reasonRestored, c)
+	case !m.now.Before(known.expiry(m.options.ExpireAfter)):
+		return m.stop(known, d.Nonce, reasonExpired, c)
+	case slices.Contains(m.regime().optOut, known.category):
+		return m.stop(known, d.Nonce, reasonOptedOut, c)
+	case m.isHeld(known):
+		return m.hold(known, d, c)
 	}
 	c.TakenOver = known.state == sending
 	m.claimMessage(known, d.Nonce)
@@ -146,7 +172,7 @@ func (m *mailbox) claimMessage(known *message, nonce string) {
 func (m *mailbox) send(known *message, c messages.Claim) messages.Claim {
 	c.Verdict, c.SendAt, c.Promised, c.RequestedAt = messages.Send, known.at, known.promised, known.requested
 	c.Attempt, c.Category, c.Content = known.attempts, known.category, []byte(known.content)
-	c.Campaign = known.campaign
+	c.Campaign, c.Devices, c.Progress = known.campaign, m.devices, known.progress
 	if known.metadata != "" {
 		c.Metadata = []byte(known.metadata)
 	}
@@ -159,7 +185,8 @@ func (m *mailbox) settle(t *rapid.T) {
 	})
 	d := m.drawDelivery(t, id, 0, 1, 1, 1, 2)
 	s := messages.Settlement{}
-	switch rapid.IntRange(0, 3).Draw(t, "outcome") {
+	s.Progress = m.drawProgress(t, m.messages[d.ID])
+	switch rapid.IntRange(0, 5).Draw(t, "outcome") {
 	case 0:
 		s.Outcome, s.ProviderID, s.Began = messages.Delivered, "p1", m.now
 		if known := m.messages[d.ID]; known != nil && known.state == sending {
@@ -169,6 +196,8 @@ func (m *mailbox) settle(t *rapid.T) {
 		s.Outcome, s.Reason = messages.Failed, "gone"
 	case 2:
 		s.Outcome, s.Reason = messages.Uncertain, "no answer"
+	case 3:
+		s.Outcome = messages.NoDevice
 	default:
 		wait := rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Minute}).Draw(t, "wait")
 		s.Outcome, s.Reason, s.Retry = messages.Retried, "busy", messages.Retry{
@@ -196,15 +225,26 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 	if known.state != sending {
 		return true
 	}
+	known.proceed(s.Progress)
+	reason := s.Reason
+	if s.Outcome == messages.NoDevice {
+		reason = reasonNoDevice
+	}
 	switch {
 	case s.Outcome == messages.Delivered:
 		known.end(delivered, "", s.Began)
 		m.noteEnd(known, s.ProviderID)
+	case s.Outcome != messages.Retried && known.reached():
+		known.end(delivered, reason, m.now)
+		m.noteEnd(known, "")
+	case s.Outcome == messages.NoDevice && !known.doubt:
+		known.end(dropped, reason, m.now)
+		m.noteEnd(known, "")
 	case s.Outcome == messages.Failed && !known.doubt:
 		known.end(failed, s.Reason, m.now)
 		m.noteEnd(known, "")
-	case s.Outcome == messages.Failed, s.Outcome == messages.Uncertain:
-		known.end(uncertain, s.Reason, m.now)
+	case s.Outcome != messages.Retried:
+		known.end(uncertain, reason, m.now)
 		m.noteEnd(known, "")
 	default:
 		known.state, known.reason, known.reasons = pending, s.Reason, nil

@@ -109,7 +109,7 @@ func (m *mailbox) expectEdit(known *message, e *sendlimit.Edit) (want sendlimit.
 	switch {
 	case known.isFree():
 		return sendlimit.Decision{Code: fault.CodeNotFound, Now: m.now}, false
-	case known.state != pending:
+	case !known.waitsForRules():
 		return sendlimit.Decision{Code: fault.CodeTooLate, At: known.at, Now: m.now}, false
 	case !known.fits(e):
 		return sendlimit.Decision{Code: fault.CodeEdited, At: known.at, Now: m.now}, false

@@ -103,7 +103,7 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
 	fields := map[string]string{
 		"g": known.generation(), "s": known.state.letter(), "t": stored(known.at), "p": stored(known.promised),
 		"r": stored(known.requested), "x": stored(known.expires),
-		"k": known.category, "C": known.campaign, "z": "", "d": stored(known.movesSince), "j": "",
+		"k": known.category, "D": known.progressField(), "C": known.campaign, "z": "", "d": stored(known.movesSince), "j": "",
 	}
 	if known.moves > 0 {
 		fields["j"] = strconv.Itoa(known.moves)

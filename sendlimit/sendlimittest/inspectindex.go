@@ -163,7 +163,7 @@ func (m *message) status() string {
 		return string(m.state)
 	case !m.promised.IsZero():
 		return "postponed"
-	case m.moves > 0 || !m.movesSince.IsZero():
+	case m.moved:
 		return "moved"
 	default:
 		return "scheduled"

@@ -142,7 +142,7 @@ func byPromise(a, b *message) int {
 
 // wasPostponed reports whether a message was late and has a later place.
 func (m *mailbox) wasPostponed(known *message) bool {
-	return known.state == pending && !known.promised.IsZero() && known.notBefore.IsZero() &&
+	return known.waitsForRules() && !known.promised.IsZero() && known.notBefore.IsZero() &&
 		!m.regime().exempt[known.category]
 }
 
@@ -197,7 +197,7 @@ func (m *mailbox) lastWaiting(late *message, placed []*message) int64 {
 // an older one of its class, which was late before and is late again. Neither was tried.
 func (m *mailbox) olderIsOverdue(younger *message) bool {
 	g := m.regime()
-	if younger.state != pending || younger.promised.IsZero() || younger.attempts > 0 ||
+	if !younger.waitsForRules() || younger.promised.IsZero() || younger.attempts > 0 ||
 		g.exempt[younger.category] || younger.uncounted {
 		return false
 	}
@@ -230,7 +230,7 @@ func (m *mailbox) candidates(claiming *message) []*message {
 
 // isLate reports whether a message is late and waits for nothing else.
 func (m *mailbox) isLate(known *message) bool {
-	waits := known.state == pending && !m.now.Before(known.due()) && !known.at.Before(m.options.DropDueBefore)
+	waits := known.waitsForRules() && !m.now.Before(known.due()) && !known.at.Before(m.options.DropDueBefore)
 	return waits && !m.isHeld(known) && known.at.Add(m.options.Tolerance).Before(m.now)
 }
 

@@ -31,7 +31,7 @@ func (m *mailbox) sendingAhead(late, claiming *message) (until time.Time, ahead 
 	for _, known := range m.messages {
 		pair := []*message{known, late}
 		inOrder(pair)
-		if known != late && known != claiming && pair[0] == known && known.state == sending && !known.uncounted &&
+		if known != late && known != claiming && pair[0] == known && known.state == sending && !known.reached() && !known.uncounted &&
 			g.class(known.category) == g.class(late.category) {
 			ahead = true
 			if known.leaseEnd.After(until) {

@@ -35,6 +35,7 @@ type mailbox struct {
 	messages map[string]*message
 	tokens   int             // generations and nonces so far
 	paused   map[string]bool // campaigns
+	devices  string          // of the user, as a claim returns them
 
 	listened  bool    // whether somebody listens to the messages
 	events    []event // that the present step has to write
@@ -81,6 +82,7 @@ func newMailbox(t *rapid.T, client redis.UniversalClient, o mailboxOptions) *mai
 		require.NoError(t, err)
 	}
 	m.follow(t)
+	m.storeDevices(t)
 	return m
 }
 

@@ -54,8 +54,11 @@ type message struct {
 	notBefore   time.Time // of a retry
 	moves       int       // in the minute from movesSince on
 	movesSince  time.Time
+	moved       bool // since it was accepted or revived
 	attempts    int
-	doubt       bool      // an earlier delivery may have arrived
+	doubt       bool // an earlier delivery may have arrived
+	progress    messages.Progress
+	stopped     bool      // a claim ended it, as it had reached a device
 	waits       time.Time // since when it waits for an older late one
 	reason      string    // of its end, postponement or retry
 	reasons     []string  // of a postponed message: one of these
@@ -100,6 +103,7 @@ func (m *message) movesIn(now time.Time) int {
 
 // countMove counts a move.
 func (m *message) countMove(now time.Time) {
+	m.moved = true
 	if m.moves = m.movesIn(now) + 1; m.moves == 1 {
 		m.movesSince = now
 	}

@@ -40,7 +40,7 @@ func (m *mailbox) move(t *rapid.T, id string) {
 	switch {
 	case known.isFree():
 		want = sendlimit.Decision{Code: fault.CodeNotFound, Now: m.now}
-	case known.state != pending:
+	case !known.waitsForRules():
 		want = sendlimit.Decision{Code: fault.CodeTooLate, At: known.at, Now: m.now}
 	case !known.fits(r.Edit):
 		want = sendlimit.Decision{Code: fault.CodeEdited, At: known.at, Now: m.now}
@@ -114,7 +114,7 @@ func (m *mailbox) cancel(t *rapid.T, id string) {
 		want.Code = fault.CodeNotFound
 	case known.state == cancelled:
 		want.Allowed, want.Replayed, want.At = true, true, known.at
-	case known.state != pending:
+	case !known.waitsForRules():
 		want.Code, want.At = fault.CodeTooLate, known.at
 	default:
 		want.Allowed, want.At, want.Superseded = true, known.at, known.superseded()

@@ -42,6 +42,7 @@ func drawOptions(t *rapid.T, prefix string) mailboxOptions {
 	return mailboxOptions{policies: []policy.Policy{p, other}, users: users, Options: sendlimit.Options{
 		Prefix: prefix, Records: true, Audience: events.NewAudience(events.Options{}),
 		WithoutIndex: rapid.IntRange(0, 3).Draw(t, "without index") == 3,
+		Devices:      rapid.Bool().Draw(t, "to devices"),
 		KeepContent:  rapid.IntRange(0, 3).Draw(t, "keep content") == 3,
 		// The history has its own clock: no record may expire by the server's.
 		KeepRecords: 50 * 365 * 24 * time.Hour,
@@ -180,6 +181,8 @@ func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Dec
 	known.attempts, known.holder, known.reason, known.reasons = 0, "", "retried", nil
 	m.note(known, events.Moved, stood, "")
 	known.reason = ""
+	known.moved = false
+	known.beginAnew()
 	known.placeless, known.uncounted = false, g.at(free).uncounted[known.category]
 	known.renew(generation, m.firstLook(known.at))
 	known.far = m.isFar(known.at)

@@ -60,7 +60,7 @@ func (k keyKind) entryOf(user string) func(member string) bool {
 			return notices.GatheredIsAbout(member, user)
 		case indexKey:
 			of = settings.IndexedUser(member)
-		case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey, categoryKey, recordKey, flagKey, noticeKey, copiesKey:
+		case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey, devicesKey, categoryKey, recordKey, flagKey, noticeKey, copiesKey:
 		}
 		return of == user
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
@@ -63,6 +64,7 @@ type Data struct {
 	Uncounted []keyspace.Reservation // places that do not count, ascending by time, then id
 	Messages  []Message              // in the order of their ids
 	Settings  map[string]string
+	Devices   []devices.Device       // in the order in which they were added, with their addresses
 	Alerted   []AlertedDay           // of quota alerts, ascending
 	LateMark  time.Time              // what stands before it in the timeline has ended
 	Ended     []keyspace.Reservation // what gave its place back, ascending by time, then id
@@ -93,7 +95,7 @@ type WatchEntry struct {
 
 // Empty reports whether the store has nothing of the user.
 func (d Data) Empty() bool {
-	return len(d.Places)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
+	return len(d.Places)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Devices)+len(d.Alerted)+
 		len(d.Ended)+len(d.DeadLetters)+len(d.Watched)+len(d.DryRuns)+
 		len(d.Events)+len(d.Alerts)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
@@ -179,6 +181,11 @@ func (u *Users) read(ctx context.Context, k userKey, into *Data) (err error) {
 		}
 	case settingsKey:
 		into.Settings, err = u.client.HGetAll(ctx, k.key).Result()
+	case devicesKey:
+		var packed string
+		if packed, err = absent(u.client.Get(ctx, k.key).Result()); err == nil {
+			into.Devices, err = devices.Decode(packed)
+		}
 	case flagKey:
 		err = u.alertedDay(ctx, k, into)
 	case lateMarkKey:

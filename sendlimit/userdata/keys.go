@@ -33,6 +33,7 @@ const (
 	waitingKey   keyKind = "w"
 	endedKey     keyKind = "e"
 	settingsKey  keyKind = "o"
+	devicesKey   keyKind = "d"
 
 	categoryKey keyKind = "c"
 
@@ -57,7 +58,7 @@ func (k keyKind) shared() bool {
 	switch k {
 	case watchKey, farKey, idsKey, campaignsKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey, indexKey:
 		return true
-	case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey, categoryKey, recordKey, flagKey, noticeKey:
+	case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey, devicesKey, categoryKey, recordKey, flagKey, noticeKey:
 	}
 	return false
 }
@@ -97,7 +98,7 @@ func (u userKeys) parse(key string) (found userKey, ok bool) {
 		return found, found.kind.shared()
 	}
 	switch found.kind {
-	case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey:
+	case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey, devicesKey:
 		return found, owner == u.user
 	case farKey, idsKey, campaignsKey:
 		return found, true

@@ -2,6 +2,7 @@ package userdata_test
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -86,9 +88,20 @@ func (r *population) addUser(user string) {
 	index := []redis.Z{{Member: "a:" + user}, {Member: "b:" + user}, {Member: "p:vip:" + user}}
 	require.NoError(r, r.client.ZAdd(r.Context(), r.keys.UsersWithSettings(keyspace.Partition(user)), index...).Err())
 	r.addAlerts(user)
+	packed, err := devices.Encode([]devices.Device{deviceOf(user)})
+	require.NoError(r, err)
+	require.NoError(r, r.client.Set(r.Context(), r.keys.Devices(user), packed, 0).Err())
 	require.NoError(r, r.client.ZAdd(r.Context(), r.keys.Uncounted(user), redis.Z{Score: 2, Member: "code"}).Err())
 	require.NoError(r, r.client.ZAdd(r.Context(), r.keys.Category(user, "news"), redis.Z{Score: 2, Member: "scheduled"}).Err())
 	require.NoError(r, r.client.Set(r.Context(), base+"l:"+user, r.now.UnixMilli(), 0).Err())
+}
+
+// deviceOf returns the device of a user.
+func deviceOf(user string) devices.Device {
+	return devices.Device{
+		ID: "phone", Channel: devices.FCM, Account: "acme", RegisteredAt: time.UnixMilli(flagDay).UTC(),
+		Address: "token-of-" + hex.EncodeToString([]byte(user)),
+	}
 }
 
 // flagDay is the beginning of the day of flags and notices, Unix ms.
@@ -260,7 +273,7 @@ func requireOthersUntouched(t *testing.T, client redis.UniversalClient, names ..
 	for _, user := range names {
 		r.addUser(user)
 		full := dumpStore(t, client)
-		require.Equal(t, 20+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
+		require.Equal(t, 21+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
 		ids, err := r.users.Messages(t.Context(), user, nil)
 		require.NoError(t, err)
 		require.Len(t, ids, 10)
@@ -350,6 +363,7 @@ func TestExportIsEverything(t *testing.T) {
 			require.Len(t, data.Watched, 6, "what has not ended")
 			require.Contains(t, data.Watched, userdata.WatchEntry{ID: "moved", Generation: "g2-moved", At: at(30*time.Hour - sendlimit.DefaultHorizon)})
 			require.Equal(t, map[string]string{"zone": "of-" + user, "contact": "of-" + user}, data.Settings)
+			require.Equal(t, []devices.Device{deviceOf(user)}, data.Devices)
 			day := strconv.Itoa(flagDay)
 			since := time.UnixMilli(flagDay).UTC()
 			require.Equal(t, []userdata.AlertedDay{{Since: since, Threshold: 80}}, data.Alerted)

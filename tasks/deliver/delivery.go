@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -23,23 +22,16 @@ func (h *Handler) giveBack(ctx context.Context, d messages.Delivery, leave func(
 	return nil
 }
 
-// send delivers a claimed message and settles the result. Nothing that may wait comes between
-// the answer and the settlement: a worker that dies there makes the message arrive twice.
-// It calls leave if the store does not take the result at once.
-func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.Claim, leave func()) error {
-	began := h.Clock.Local()
-	result, end := h.notify(ctx, d, claim)
-	defer end()
-	if pausesAll(result) {
-		defer h.Pacer.pause(result.RetryAfter)(ctx)
-	}
-	took := h.Clock.Local().Sub(began)
-	settlement, retry := h.settlementOf(d, claim, result)
+// send delivers a claimed message, which is late by so much, and settles the result. Nothing
+// that may wait comes between the answers and the settlement: a worker that dies there makes
+// the message arrive twice. It calls leave if the store does not take the result at once.
+func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.Claim, late time.Duration, leave func()) error {
+	a := &attempt{h: h, d: d, claim: claim, began: h.Clock.Local(), late: late}
+	settlement, retry := a.deliver(ctx)
+	defer a.finish(ctx)
+	took := h.Clock.Local().Sub(a.began)
 	held, err := h.settle(ctx, d, settlement, leave)
-	if settlement.Outcome != messages.Delivered {
-		h.Logger.WarnContext(ctx, "a delivery failed", "reason", result.Reason, "attempt", claim.Attempt,
-			"final", retry == nil, "error", result.Err)
-	}
+	a.log(ctx, settlement, retry)
 	if err != nil {
 		return err
 	}
@@ -48,25 +40,66 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 			" or the message was erased meanwhile")
 		return nil
 	}
-	switch settlement.Outcome {
-	case messages.Delivered:
-		late := claim.Now.Sub(promised(claim))
-		h.Metrics.Delivered(late, took)
-		h.Logger.DebugContext(ctx, "delivered", "id", d.ID, "attempt", claim.Attempt, "late", late, "took", took)
-		h.Tally.Sent(claim.Account, claim.Now, late > h.Tolerance)
-	case messages.Uncertain:
-		h.Metrics.Uncertain()
-		h.Tally.Failed(claim.Account, claim.Now)
-	case messages.Failed, messages.Retried:
-		h.Metrics.AttemptFailed(settlement.Reason, retry == nil)
-		if retry == nil {
-			h.Tally.Failed(claim.Account, claim.Now)
-		}
-	}
+	a.tally(ctx, settlement, retry == nil, took)
 	if retry != nil {
 		h.Timers.Set(ctx, *retry, h.Clock.Now())
 	}
 	return nil
+}
+
+// deliver asks the providers, and returns what to record and what to enqueue.
+func (a *attempt) deliver(ctx context.Context) (messages.Settlement, *messages.Queued) {
+	var err error
+	if a.content, err = message.DecodeContent(a.claim.Content); err != nil {
+		a.h.Logger.WarnContext(ctx, "a message can't be read", "error", err)
+		return messages.Settlement{Outcome: messages.Failed, Reason: string(notifier.ReasonRejected)}, nil
+	}
+	to, err := a.h.recipients(ctx, a.claim, a.content.To)
+	if err != nil {
+		a.h.Logger.WarnContext(ctx, "the devices of a user can't be read: a message waits", "error", err)
+		return a.h.later(a.d, messages.Settlement{Reason: string(notifier.ReasonUnavailable)}, refusedWait, messages.Retry{Uncounted: true})
+	}
+	a.run(ctx, to)
+	a.judge()
+	return a.settlement()
+}
+
+// log logs the answers that were no success.
+func (a *attempt) log(ctx context.Context, s messages.Settlement, retry *messages.Queued) {
+	if s.Outcome == messages.NoDevice {
+		a.h.Logger.InfoContext(ctx, "dropped a message: its user has no device for it", "id", a.d.ID)
+	}
+	for _, to := range a.answers {
+		if to.sent && to.state != messages.DeviceDelivered {
+			a.h.Logger.WarnContext(ctx, "a delivery failed", "channel", to.line.Name, "reason", to.result.Reason,
+				"attempt", a.claim.Attempt, "final", retry == nil, "error", to.result.Err)
+		}
+	}
+}
+
+// tally counts a recorded attempt.
+func (a *attempt) tally(ctx context.Context, s messages.Settlement, final bool, took time.Duration) {
+	h, claim := a.h, a.claim
+	switch s.Outcome {
+	case messages.Delivered:
+		late := claim.Now.Sub(promised(claim))
+		h.Metrics.Delivered(late, took)
+		h.Logger.DebugContext(ctx, "delivered", "id", a.d.ID, "attempt", claim.Attempt, "late", late, "took", took)
+		h.Tally.Sent(claim.Account, claim.Now, late > h.Tolerance)
+	case messages.Uncertain:
+		h.Metrics.Uncertain()
+		h.Tally.Failed(claim.Account, claim.Now)
+	case messages.NoDevice:
+		h.Metrics.Dropped(messages.ReasonNoDevice)
+		h.Tally.Dropped(claim.Account, claim.Now)
+	case messages.Failed, messages.Retried:
+		if final || a.sent() {
+			h.Metrics.AttemptFailed(s.Reason, final)
+		}
+		if final {
+			h.Tally.Failed(claim.Account, claim.Now)
+		}
+	}
 }
 
 // promised returns the time that was promised for a claimed message, the same at every
@@ -78,7 +111,7 @@ func promised(claim messages.Claim) time.Time {
 	return claim.Promised
 }
 
-// refusedWait is after how long a message comes again that the target refused together with
+// refusedWait is the least time that a message waits that its provider refused together with
 // all others.
 const refusedWait = time.Minute
 
@@ -86,67 +119,6 @@ const refusedWait = time.Minute
 func pausesAll(result notifier.Result) bool {
 	return result.Status == notifier.Retry && result.Reason == notifier.ReasonRateLimited && result.RetryAfter > 0 ||
 		result.Status == notifier.SlowDown && result.Pause == notifier.PauseChannel
-}
-
-// settlementOf returns what to record of a delivery, and what to enqueue if it is tried
-// again, else nil.
-func (h *Handler) settlementOf(
-	d messages.Delivery, claim messages.Claim, result notifier.Result,
-) (messages.Settlement, *messages.Queued) {
-	if result.Status == notifier.Delivered {
-		return messages.Settlement{Outcome: messages.Delivered, ProviderID: result.ProviderID, Began: claim.Now}, nil
-	}
-	s := messages.Settlement{Outcome: messages.Failed, Reason: string(result.Reason)}
-	again := result.Status == notifier.Retry && claim.Attempt < h.Retries.Attempts
-	switch {
-	case result.Status == notifier.SlowDown:
-		return h.later(d, s, max(result.RetryAfter, time.Millisecond), messages.Retry{Uncounted: true})
-	case result.Status == notifier.Refused:
-		return h.later(d, s, refusedWait, messages.Retry{Uncounted: true})
-	case result.Uncertain() && (h.OnUncertain == SkipUncertain || !again):
-		s.Outcome = messages.Uncertain
-	case again:
-		wait := h.Retries.Wait(claim.Attempt, result.RetryAfter)
-		return h.later(d, s, wait, messages.Retry{Uncertain: result.Uncertain()})
-	}
-	return s, nil
-}
-
-// later completes the settlement of a delivery that is tried again after wait, and returns
-// what to enqueue.
-func (h *Handler) later(
-	d messages.Delivery, s messages.Settlement, wait time.Duration, again messages.Retry,
-) (messages.Settlement, *messages.Queued) {
-	retry := &messages.Queued{
-		User: d.User, ID: d.ID, Generation: keyspace.NewToken(), Due: h.Clock.Now().Add(wait).Truncate(time.Millisecond),
-	}
-	again.Generation, again.At = retry.Generation, retry.Due
-	s.Outcome, s.Retry = messages.Retried, again
-	return s, retry
-}
-
-// notify hands a claimed message to the notifier. It also returns what to call once the result
-// is stored.
-func (h *Handler) notify(
-	ctx context.Context, d messages.Delivery, claim messages.Claim,
-) (result notifier.Result, end func()) {
-	c, err := message.DecodeContent(claim.Content)
-	if err != nil {
-		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: err}, func() {}
-	}
-	ctx, cancel := context.WithTimeout(ctx, h.PushTimeout)
-	ctx, clean := notifier.WithCleanup(ctx)
-	result = h.Notifier.Notify(ctx, notifier.Notification{
-		ID: d.ID, User: d.User, Category: claim.Category,
-		Title: c.Title, Body: c.Body, Data: c.Data,
-		Campaign: claim.Campaign, Metadata: message.DecodeMetadata(claim.Metadata),
-		SendAt: promised(claim), RequestedAt: claim.RequestedAt, Attempt: claim.Attempt,
-		IdempotencyKey: notifier.IdempotencyKey(claim.Account, d.User, d.ID),
-	})
-	return result, func() {
-		defer cancel()
-		clean()
-	}
 }
 
 // settle records the result of a delivery and tries until it is stored, as the message

@@ -9,11 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -33,7 +34,9 @@ type Handler struct {
 	Pacer       *Pacer
 	Pauses      *Pauses
 	Clock       *storeclock.Clock
-	Notifier    notifier.Notifier
+	Channels    *channels.Set
+	Lines       []*Line // of the channels
+	Devices     *devices.Store
 	Retries     retry.Policy
 	OnUncertain OnUncertain
 	PushTimeout time.Duration
@@ -46,6 +49,7 @@ type Handler struct {
 	Metrics     *metrics.Metrics
 	Logger      *slog.Logger
 	toldUnknown atomic.Pointer[time.Time] // when tellUnknown logged
+	toldMissing onceAMinute
 	away        awayPartitions
 }
 
@@ -111,7 +115,7 @@ func (h *Handler) Handle(ctx context.Context, m messages.Queued, claimed func())
 			if wait = paced.after; d.Nonce != "" {
 				wait = min(wait, h.Margin/4) // the message may be claimed
 			} else if wait > heldFor {
-				return &queue.AgainError{After: min(wait, backFor), Cause: ErrPaced}
+				return &queue.AgainError{After: min(wait, paced.most), Cause: ErrPaced}
 			}
 			wake = paced.wake
 			continue
@@ -209,6 +213,10 @@ func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlem
 // pass waits for a permit of the target. The caller has a delivery slot, which pass gives
 // back if it returns an error. The error is a *pacedError if the wait would be long.
 func (h *Handler) pass(ctx context.Context) (permit, error) {
+	if wait, stopped := h.stoppedAll(); stopped {
+		<-h.Slots
+		return permit{}, &pacedError{after: wait, most: wait}
+	}
 	passed, err := h.Pacer.pass(ctx, h.Stopping)
 	if err != nil {
 		<-h.Slots
@@ -274,11 +282,11 @@ func (h *Handler) deliver(
 		answered := h.Clock.Local()
 		permit, err = h.Pacer.renew(ctx, h.Stopping, permit)
 		took += h.Clock.Local().Sub(answered)
-		if err != nil || claim.Now.Sub(claim.SendAt)+took > h.Tolerance {
+		if err != nil || isLate(claim, claim.Now.Sub(claim.SendAt)+took, h.Tolerance) {
 			return claim, h.giveBack(ctx, d, leave)
 		}
 		sent = true
-		return claim, h.send(ctx, d, claim, leave)
+		return claim, h.send(ctx, d, claim, claim.Now.Sub(claim.SendAt)+took, leave)
 	case messages.Busy:
 		if claim.Fair {
 			return claim, nil // the queue would not bring it back as soon
@@ -288,9 +296,18 @@ func (h *Handler) deliver(
 		h.Logger.DebugContext(ctx, "a task is stale", "id", d.ID)
 	case messages.Dropped:
 		h.countDrop(ctx, claim.Account, claim.Reason, claim.Now, claim.SendAt)
+	case messages.Reached:
+		h.Tally.Sent(claim.Account, claim.Now, false)
+		h.Logger.WarnContext(ctx, "a message reached some devices and is not tried on the others", "id", d.ID, "reason", claim.Reason)
 	case messages.Early, messages.Postponed, messages.Paused:
 	}
 	return claim, nil
+}
+
+// isLate reports whether a claimed message that is late by so much is too late to be sent. One
+// that reached a device is never too late for the others.
+func isLate(claim messages.Claim, late, tolerance time.Duration) bool {
+	return late > tolerance && !claim.Progress.Delivered()
 }
 
 // place sets the timers of a user's late messages that a claim gave other times, and

@@ -19,8 +19,12 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// PaceTarget names the pace of the calls that deliver messages, for rate.Paces.
+// PaceTarget names the pace of all messages, whatever their channels, for rate.Paces. With one
+// channel it also is what waits when the target asks for a pause.
 const PaceTarget = "push"
+
+// ChannelPace names the pace of the calls to the provider of a channel, for rate.Paces.
+func ChannelPace(channel string) string { return PaceTarget + "-" + channel }
 
 const (
 	// lookAtPace is how often a worker looks for a changed pace, or a pause that
@@ -50,6 +54,7 @@ const (
 // rate, a bucket of tokens limits bursts. Without a pace it only asks the store once a
 // second whether there is one.
 type Pacer struct {
+	target  string
 	store   *rate.Paces
 	permits *rate.Permits
 	client  redis.UniversalClient
@@ -68,6 +73,7 @@ type Pacer struct {
 	pauses int               // changes with each pause, which an earlier look does not know
 	next   time.Time         // when there may be a permit again, by the local clock
 	wake   chan struct{}     // closed when calls may come sooner than a wait was told
+	ramp   ramp
 }
 
 // permit allows one call. The zero permit is for a target without a pace.
@@ -82,25 +88,47 @@ type permit struct {
 // wake is closed as the pace has changed.
 type pacedError struct {
 	after time.Duration
+	most  time.Duration // for how long a task goes back to the queue at most
 	wake  <-chan struct{}
+}
+
+// apart returns how far apart calls are at the full pace; zero without a pace.
+func (p *Pacer) apart() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pace.Rate.Count == 0 {
+		return 0
+	}
+	return p.pace.Rate.Interval / time.Duration(p.pace.Rate.Count)
 }
 
 func (e *pacedError) Error() string { return fmt.Sprintf("the pace allows it in %s", e.after) }
 
-// NewPacer returns a Pacer that follows the pace in the store under a prefix. The
-// error is a *fault.InvalidError.
-func NewPacer(client redis.UniversalClient, prefix string, c *storeclock.Clock, m *metrics.Metrics, logger *slog.Logger) (*Pacer, error) {
-	store, err := rate.NewPaces(client, prefix, PaceTarget)
+// PacerOptions say what a Pacer follows.
+type PacerOptions struct {
+	Prefix string
+	Target string // PaceTarget, or a ChannelPace
+	// Ramp is how long it takes from nothing to the full pace; zero means no time.
+	Ramp time.Duration
+}
+
+// NewPacer returns a Pacer that follows the pace of a target in the store. The error is a
+// *fault.InvalidError.
+func NewPacer(
+	client redis.UniversalClient, o PacerOptions, c *storeclock.Clock, m *metrics.Metrics, logger *slog.Logger,
+) (*Pacer, error) {
+	prefix := o.Prefix
+	store, err := rate.NewPaces(client, prefix, o.Target)
 	if err != nil {
 		return nil, err
 	}
-	permits, err := rate.NewPermits(client, rate.PermitsOptions{Prefix: prefix, Name: PaceTarget, Lag: paceLag})
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Prefix: prefix, Name: o.Target, Lag: paceLag})
 	if err != nil {
 		return nil, err
 	}
 	return &Pacer{
-		store: store, permits: permits, client: client, prefix: prefix, clock: c, metrics: m, logger: logger,
-		turn: make(chan struct{}, 1), wake: make(chan struct{}),
+		target: o.Target, store: store, permits: permits, client: client, prefix: prefix, clock: c, metrics: m, logger: logger,
+		turn: make(chan struct{}, 1), wake: make(chan struct{}), ramp: ramp{over: o.Ramp},
 	}, nil
 }
 
@@ -143,7 +171,7 @@ func (p *Pacer) changed() <-chan struct{} {
 
 func (p *Pacer) wait(ctx context.Context, stop, wake <-chan struct{}, began time.Time, delay time.Duration) (permit, error) {
 	if expected := p.expected(); expected > patience {
-		return permit{}, &pacedError{after: expected}
+		return permit{}, &pacedError{after: expected, most: backFor}
 	}
 	p.waiting.Add(1)
 	defer p.waiting.Add(-1)
@@ -161,7 +189,7 @@ func (p *Pacer) wait(ctx context.Context, stop, wake <-chan struct{}, began time
 			wait = refused.RetryAfter
 		}
 		if p.clock.Local().Sub(began)+wait > patience {
-			return permit{}, &pacedError{after: wait}
+			return permit{}, &pacedError{after: wait, most: backFor}
 		}
 		if !storeclock.SleepOrWake(ctx, stop, wake, wait) {
 			return permit{}, queue.ErrStopping
@@ -179,7 +207,7 @@ func (p *Pacer) takeTurn(ctx context.Context, stop <-chan struct{}) error {
 	case p.turn <- struct{}{}:
 		return nil
 	case <-tooLong.C:
-		return &pacedError{after: max(p.expected(), time.Millisecond)}
+		return &pacedError{after: max(p.expected(), time.Millisecond), most: backFor}
 	case <-ctx.Done():
 	case <-stop:
 	}
@@ -190,7 +218,8 @@ func (p *Pacer) takeTurn(ctx context.Context, stop <-chan struct{}) error {
 func (p *Pacer) untilNext() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(0, p.paused.Sub(p.clock.Now()), p.next.Sub(p.clock.Local()))
+	now := p.clock.Local()
+	return max(0, p.paused.Sub(p.clock.Now()), p.next.Sub(now), p.ramp.wait(now, p.pace.Rate))
 }
 
 // expected returns about how long one more call would have to wait.
@@ -215,7 +244,7 @@ func (p *Pacer) ask(ctx context.Context, delay time.Duration) (permit, *rate.Gra
 		return permit{}, nil, nil // it was a pause that is over
 	}
 	if asked.bucket != nil {
-		d, err := asked.bucket.Take(ctx, rate.TokenRequest{Key: paceBucket})
+		d, err := asked.bucket.Take(ctx, rate.TokenRequest{Key: p.bucketKey()})
 		if err != nil || !d.Allowed {
 			return permit{}, p.refused(d), err
 		}
@@ -231,6 +260,9 @@ func (p *Pacer) ask(ctx context.Context, delay time.Duration) (permit, *rate.Gra
 		return permit{}, p.refused(d), err
 	}
 	asked.token, asked.taken, asked.useBy = token, d.Now, d.UseBy
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ramp.passed(p.clock.Local())
 	return asked, nil, nil
 }
 
@@ -254,11 +286,11 @@ func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit) (p
 		}
 	}
 	p.giveBack(ctx, held)
-	return permit{}, &pacedError{after: time.Millisecond}
+	return permit{}, &pacedError{after: time.Millisecond, most: backFor}
 }
 
-// paceBucket is the key of the bucket of bursts.
-const paceBucket = "pace/" + PaceTarget
+// bucketKey returns the key of the bucket of bursts.
+func (p *Pacer) bucketKey() string { return "pace/" + p.target }
 
 // refused notes when to ask again, and returns the refusal.
 func (p *Pacer) refused(g rate.Grant) *rate.Grant {
@@ -281,7 +313,7 @@ func (p *Pacer) giveBack(ctx context.Context, unused permit) {
 		_, failed = p.permits.GiveBack(ctx, unused.token)
 	}
 	if unused.bucket != nil {
-		_, err := unused.bucket.GiveBack(ctx, rate.TokenRequest{Key: paceBucket})
+		_, err := unused.bucket.GiveBack(ctx, rate.TokenRequest{Key: p.bucketKey()})
 		failed = errors.Join(failed, err)
 	}
 	if failed != nil {
@@ -291,30 +323,4 @@ func (p *Pacer) giveBack(ctx context.Context, unused permit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.next = time.Time{}
-}
-
-// pause stops the calls of this worker for as long as the target asked, and returns a
-// function that tells the other workers.
-func (p *Pacer) pause(asked time.Duration) (tell func(context.Context)) {
-	asked = min(asked, longestPause)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.pauses++
-	if until := p.clock.Now().Add(asked); until.After(p.paused) {
-		p.paused = until
-	}
-	p.metrics.Paused()
-	return func(ctx context.Context) {
-		ctx, done := context.WithTimeout(ctx, persist.TryWithin)
-		defer done()
-		until, err := p.store.Pause(ctx, max(asked, time.Millisecond))
-		if err != nil {
-			p.logger.WarnContext(ctx, "the target asked for a pause, which other workers do not learn of", "error", err)
-			return
-		}
-		p.logger.WarnContext(ctx, "the target asked for a pause: nothing is delivered meanwhile", "for", asked, "until", until)
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.pauses++ // a look may have read the store before this
-	}
 }

@@ -65,7 +65,7 @@ func newPacers(t *testing.T, pace rate.Rate, hooks ...*permitAnswers) []*Pacer {
 		clock.Learn(sent, clock.Local(), now)
 		figures, err := metrics.New(prometheus.NewRegistry())
 		require.NoError(t, err)
-		pacers[i], err = NewPacer(own, "", clock, figures, slog.New(slog.DiscardHandler))
+		pacers[i], err = NewPacer(own, PacerOptions{Target: PaceTarget}, clock, figures, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		require.NoError(t, pacers[i].look(t.Context()))
 	}

@@ -66,7 +66,7 @@ func (p *Pacer) look(ctx context.Context) error {
 		if p.bucket, err = p.bucketOf(state.Pace); err != nil {
 			return err
 		}
-		p.logger.InfoContext(ctx, "pace of deliveries", "target", PaceTarget, "pace", state.String())
+		p.logger.InfoContext(ctx, "pace of deliveries", "target", p.target, "pace", state.String())
 		p.pace, p.next, sooner = state.Pace, time.Time{}, true
 	}
 	if p.pauses == pauses {

@@ -32,6 +32,7 @@ type Metrics struct {
 	notices   noticeMetrics
 	callbacks callbackMetrics
 	events    eventMetrics
+	channels  channelMetrics
 	scripts   *prometheus.HistogramVec
 	paces     prometheus.Histogram
 	pauses    prometheus.Counter
@@ -79,6 +80,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		notices:   newNoticeMetrics(),
 		callbacks: newCallbackMetrics(),
 		events:    newEventMetrics(),
+		channels:  newChannelMetrics(),
 		scripts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "sendlimit_script_duration_seconds",
 			Help:    "Time from the call of a script to its answer; of one in a pipeline, to the end of the pipeline.",
@@ -92,7 +94,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		pauses: counter("pauses_total", "Times that the push target asked for a pause, with 429 and Retry-After."),
 	}
 	var failed []error
-	for _, c := range append(slices.Concat(m.notices.collectors(), m.callbacks.collectors(), m.events.collectors()),
+	for _, c := range append(slices.Concat(m.notices.collectors(), m.callbacks.collectors(), m.events.collectors(), m.channels.collectors()),
 		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.unread, m.lost, m.handed, m.relays, m.charges, m.scripts,
 		m.paces, m.pauses,
 	) {

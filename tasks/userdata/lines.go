@@ -88,8 +88,9 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// Conceal removes contents and metadata of messages of the accounts that the caller does not
-// see into. It returns of how many messages and events some are left.
+// Conceal removes contents and metadata of messages, and addresses of devices, of the accounts
+// that the caller does not see into. It returns of how many messages, events and devices some
+// are left.
 func (d *Document) Conceal(sees func(account string) bool) (shown int) {
 	for i := range d.Messages {
 		m := &d.Messages[i]
@@ -106,6 +107,13 @@ func (d *Document) Conceal(sees func(account string) bool) (shown int) {
 		case !sees(e.Account):
 			e.Metadata = nil
 		case len(e.Metadata) > 0:
+			shown++
+		}
+	}
+	for i := range d.Devices {
+		if !sees(d.Devices[i].Account) {
+			d.Devices[i].Address = ""
+		} else {
 			shown++
 		}
 	}

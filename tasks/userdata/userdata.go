@@ -51,6 +51,7 @@ type Document struct {
 	Uncounted []message.Conflict `json:"uncounted,omitempty"` // places that no rule counts
 	Messages  []Message          `json:"messages"`
 	Settings  map[string]string  `json:"settings,omitempty"`
+	Devices   []message.Device   `json:"devices,omitempty"`
 	Alerted   []AlertedDay       `json:"alerted,omitempty"`
 	LateMark  message.Time       `json:"late_mark,omitzero"`
 	Ended     []message.Conflict `json:"ended,omitempty"` // messages that gave their place back
@@ -100,7 +101,7 @@ type TaskEntry struct {
 
 // Empty reports whether there is no data of the user.
 func (d Document) Empty() bool {
-	return len(d.Timeline)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
+	return len(d.Timeline)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Devices)+len(d.Alerted)+
 		len(d.Ended)+len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns)+
 		len(d.Events)+len(d.Alerts)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
@@ -129,7 +130,7 @@ func documentOf(data userdata.Data) (Document, error) {
 		User: data.User, DryRun: data.DryRun, Timeline: placesOf(data.Places), Messages: []Message{},
 		Settings: data.Settings, LateMark: message.Time{Time: data.LateMark},
 		Alerted: alertedDaysOf(data.Alerted), Alerts: alertsOf(data), Gathered: gatheredOf(data.Gathered),
-		Events: eventsOf(data.Events),
+		Events: eventsOf(data.Events), Devices: devicesOf(data.Devices),
 	}
 	if len(data.Uncounted) > 0 {
 		d.Uncounted = placesOf(data.Uncounted)

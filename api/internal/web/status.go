@@ -48,6 +48,7 @@ func Kinds() []Kind {
 		{fault.CodeSendLimit, http.StatusConflict, "The send time would break a rule"},
 		{fault.CodeQuietHours, http.StatusConflict, "The send time is in quiet hours"},
 		{fault.CodeTooManyPlaces, http.StatusConflict, "The user has as many messages on that day as are allowed"},
+		{fault.CodeTooManyDevices, http.StatusConflict, "The user has as many devices as are allowed"},
 		{fault.CodeThrottled, http.StatusConflict, "The category's messages of that minute or hour are used up"},
 		{fault.CodeIDReused, http.StatusConflict, "The id stands for another message"},
 		{fault.CodeTooLate, http.StatusConflict, "The message can no longer be changed"},

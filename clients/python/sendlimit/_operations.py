@@ -1294,6 +1294,71 @@ class Operations(Caller):
         answer: api.Outcome = self._value(request, cancel)
         return answer
 
+    def list_devices(
+        self,
+        user: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Devices:
+        """List a user's devices.
+
+        Where messages of the user go. A key without the scope admin reaches only the devices
+        that its account registered. Addresses are masked unless the key has the scope
+        content. Each such look is logged.
+
+        Requires the scope read.
+        """
+        request = Request(
+            "GET",
+            f"/v1/users/{segment('user', user)}/devices",
+        )
+        answer: api.Devices = self._value(request, cancel)
+        return answer
+
+    def add_device(
+        self,
+        user: str,
+        body: api.DeviceDraft,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.DeviceChange:
+        """Register a device of a user.
+
+        Call it each time that the app starts or gets another token: registering again is
+        safe. The device belongs to the account of the key, and takes the place of one of the
+        account with the same id or the same address. A user has at most 100 devices.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "POST",
+            f"/v1/users/{segment('user', user)}/devices",
+            body=body,
+        )
+        answer: api.DeviceChange = self._value(request, cancel)
+        return answer
+
+    def remove_device(
+        self,
+        user: str,
+        device: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.DeviceRemoval:
+        """Remove a device of a user.
+
+        No message goes to it from then on; one that is being sent may still arrive. A key
+        without the scope admin reaches only the devices that its account registered.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "DELETE",
+            f"/v1/users/{segment('user', user)}/devices/{segment('device', device)}",
+        )
+        answer: api.DeviceRemoval = self._value(request, cancel)
+        return answer
+
     def export_user(
         self,
         user: str,

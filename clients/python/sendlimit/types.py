@@ -321,6 +321,7 @@ class Code(StrEnum):
     THROTTLED = "throttled"
     TOO_FAR_AHEAD = "too_far_ahead"
     TOO_LATE = "too_late"
+    TOO_MANY_DEVICES = "too_many_devices"
     TOO_MANY_PLACES = "too_many_places"
     UNAUTHORIZED = "unauthorized"
     UNAVAILABLE = "unavailable"
@@ -446,6 +447,84 @@ class Delivery(TypedDict):
     """The message's title."""
     user: str
     """Who receives the message."""
+
+
+class Device(TypedDict):
+    account: NotRequired[str]
+    """The account that registered it, whose messages go to it; absent for one that messages of
+    all accounts go to.
+    """
+    address: NotRequired[str]
+    """The token, or the subscription as JSON. Masked, unless the key has the scope content: the
+    end of a token, or the host of a subscription.
+    """
+    app: NotRequired[str]
+    """Which app it is; absent if the caller named none."""
+    channel: str
+    """fcm, apns or webpush. More may be added."""
+    id: str
+    """Unique among the devices of the user."""
+    last_success: NotRequired[str]
+    """The hour in which its provider last accepted a push; absent if none was."""
+    locale: NotRequired[str]
+    """The language of the device; absent if unknown."""
+    registered_at: str
+    """When it was registered last, to the second."""
+    suspect: NotRequired[bool]
+    """Its provider called it gone when too many devices were gone at once; absent if not."""
+
+
+class DeviceChange(TypedDict):
+    device: Device
+    """The device as it is now."""
+    outcome: str
+    """added; replaced for one that took the place of a device with its id or its address;
+    unchanged for one that was there.
+
+    added, replaced, unchanged.
+    """
+    user: str
+    """The user's name."""
+
+
+class DeviceDraft(TypedDict):
+    app: NotRequired[str | None]
+    """Which of the caller's apps it is, 1 to 64 of A-Z a-z 0-9 . _ - Messages can be sent to
+    one app.
+    """
+    channel: Literal["fcm", "apns", "webpush"]
+    """fcm, apns or webpush."""
+    id: NotRequired[str | None]
+    """1 to 64 of A-Z a-z 0-9 . _ - By default it is made of account, channel and address, so
+    that registering again is safe.
+    """
+    locale: NotRequired[str | None]
+    """The language of the device: a tag such as de or pt-BR."""
+    subscription: NotRequired[dict[str, object] | None]
+    """Of webpush: the browser's PushSubscription, as its toJSON returns it, with endpoint and
+    keys. It is a secret.
+    """
+    token: NotRequired[str | None]
+    """Of fcm and apns: the token that the app got. It is a secret."""
+
+
+class DeviceRemoval(TypedDict):
+    device: str
+    """The id of the device."""
+    outcome: str
+    """removed
+
+    removed.
+    """
+    user: str
+    """The user's name."""
+
+
+class Devices(TypedDict):
+    devices: list[Device]
+    """In the order in which they were added."""
+    user: str
+    """The user's name."""
 
 
 class Draft(TypedDict):
@@ -1427,12 +1506,16 @@ class Status(TypedDict):
     """The account that is charged for the message; absent without accounts."""
     attempts: NotRequired[int]
     """The number of delivery attempts."""
+    badge: NotRequired[int]
     body: NotRequired[str]
     """Its body; absent where title is."""
     campaign: NotRequired[str]
     """Its campaign."""
     category: NotRequired[str]
     """Its category."""
+    channels: NotRequired[dict[str, object]]
+    click_url: NotRequired[str]
+    collapse_key: NotRequired[str]
     data: NotRequired[dict[str, str]]
     """Its data; absent where title is."""
     delivered_at: NotRequired[str]
@@ -1447,6 +1530,7 @@ class Status(TypedDict):
     """
     id: str
     """The message's id."""
+    image: NotRequired[str]
     lateness_ms: NotRequired[int]
     """Milliseconds from the promised time to delivered_at."""
     metadata: NotRequired[dict[str, str]]
@@ -1455,6 +1539,7 @@ class Status(TypedDict):
     """The send time before the last move."""
     next_try_at: NotRequired[str]
     """When a failed delivery is tried again."""
+    priority: NotRequired[str]
     promised_at: NotRequired[str]
     """The send time before the message was postponed or sent late, if it differs from send_at."""
     provider_id: NotRequired[str]
@@ -1467,6 +1552,7 @@ class Status(TypedDict):
     """The send time."""
     shifted: NotRequired[bool]
     """The message got the next free time instead of the requested one."""
+    sound: NotRequired[str]
     status: str
     """What became of the message.
 
@@ -1474,6 +1560,7 @@ class Status(TypedDict):
     """
     title: NotRequired[str]
     """Its title; absent in lists, once it is erased, and for a key that may not see it."""
+    to: NotRequired[Target]
     uncertain: NotRequired[bool]
     """Whether an earlier attempt may have arrived."""
     user: str
@@ -1497,6 +1584,12 @@ _Stretch = TypedDict("_Stretch", {
 class Stretch(_Stretch):
     until: str
     """The end, which is not included."""
+
+
+class Target(TypedDict):
+    app: NotRequired[str]
+    channel: NotRequired[str]
+    device: NotRequired[str]
 
 
 class Tier(TypedDict):

@@ -730,6 +730,44 @@ export abstract class Operations extends Caller {
   }
 
   /**
+   * List a user's devices.
+   *
+   * Where messages of the user go. A key without the scope admin reaches only the devices that
+   * its account registered. Addresses are masked unless the key has the scope content. Each
+   * such look is logged.
+   *
+   * Requires the scope read.
+   */
+  listDevices(user: string, options: CallOptions = {}): Promise<api.Devices> {
+    return this.value({ method: "GET", path: `/v1/users/${segment("user", user)}/devices` }, options);
+  }
+
+  /**
+   * Register a device of a user.
+   *
+   * Call it each time that the app starts or gets another token: registering again is safe. The
+   * device belongs to the account of the key, and takes the place of one of the account with
+   * the same id or the same address. A user has at most 100 devices.
+   *
+   * Requires the scope submit.
+   */
+  addDevice(user: string, body: api.DeviceDraft, options: CallOptions = {}): Promise<api.DeviceChange> {
+    return this.value({ method: "POST", path: `/v1/users/${segment("user", user)}/devices`, body }, options);
+  }
+
+  /**
+   * Remove a device of a user.
+   *
+   * No message goes to it from then on; one that is being sent may still arrive. A key without
+   * the scope admin reaches only the devices that its account registered.
+   *
+   * Requires the scope submit.
+   */
+  removeDevice(user: string, device: string, options: CallOptions = {}): Promise<api.DeviceRemoval> {
+    return this.value({ method: "DELETE", path: `/v1/users/${segment("user", user)}/devices/${segment("device", device)}` }, options);
+  }
+
+  /**
    * Export everything that is stored about a user.
    *
    * Each entry of what `worker user export` prints is a line: of the timeline, the messages

@@ -317,7 +317,7 @@ export interface components {
             without_free_times?: boolean;
         };
         /** @description What is wrong. More may be added. */
-        Code: Open<"already_exists" | "blocked" | "campaign_running" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
+        Code: Open<"already_exists" | "blocked" | "campaign_running" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_devices" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
         Conflict: {
             /** @description The message's id; absent if it belongs to another account. */
             id?: string;
@@ -464,6 +464,73 @@ export interface components {
             /** @description The message's title. */
             title?: string;
             /** @description Who receives the message. */
+            user: string;
+        };
+        Device: {
+            /** @description The account that registered it, whose messages go to it; absent for one that messages of all accounts go to. */
+            account?: string;
+            /** @description The token, or the subscription as JSON. Masked, unless the key has the scope content: the end of a token, or the host of a subscription. */
+            address?: string;
+            /** @description Which app it is; absent if the caller named none. */
+            app?: string;
+            /** @description fcm, apns or webpush. More may be added. */
+            channel: string;
+            /** @description Unique among the devices of the user. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description The hour in which its provider last accepted a push; absent if none was.
+             */
+            last_success?: string;
+            /** @description The language of the device; absent if unknown. */
+            locale?: string;
+            /**
+             * Format: date-time
+             * @description When it was registered last, to the second.
+             */
+            registered_at: string;
+            /** @description Its provider called it gone when too many devices were gone at once; absent if not. */
+            suspect?: boolean;
+        };
+        DeviceChange: {
+            /** @description The device as it is now. */
+            device: components["schemas"]["Device"];
+            /** @description added; replaced for one that took the place of a device with its id or its address; unchanged for one that was there. */
+            outcome: Open<"added" | "replaced" | "unchanged">;
+            /** @description The user's name. */
+            user: string;
+        };
+        DeviceDraft: {
+            /** @description Which of the caller's apps it is, 1 to 64 of A-Z a-z 0-9 . _ - Messages can be sent to one app. */
+            app?: string | null;
+            /**
+             * @description fcm, apns or webpush.
+             * @enum {string}
+             */
+            channel: "fcm" | "apns" | "webpush";
+            /** @description 1 to 64 of A-Z a-z 0-9 . _ - By default it is made of account, channel and address, so that registering again is safe. */
+            id?: string | null;
+            /** @description The language of the device: a tag such as de or pt-BR. */
+            locale?: string | null;
+            /** @description Of webpush: the browser's PushSubscription, as its toJSON returns it, with endpoint and keys. It is a secret. */
+            subscription?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Of fcm and apns: the token that the app got. It is a secret. */
+            token?: string | null;
+        };
+        DeviceRemoval: {
+            /** @description The id of the device. */
+            device: string;
+            /** @description removed */
+            outcome: Open<"removed">;
+            /** @description The user's name. */
+            user: string;
+        };
+        Devices: {
+            /** @description In the order in which they were added. */
+            devices: components["schemas"]["Device"][];
+            /** @description The user's name. */
             user: string;
         };
         Draft: {
@@ -1786,12 +1853,19 @@ export interface components {
              * @description The number of delivery attempts.
              */
             attempts?: number;
+            /** Format: int64 */
+            badge?: number;
             /** @description Its body; absent where title is. */
             body?: string;
             /** @description Its campaign. */
             campaign?: string;
             /** @description Its category. */
             category?: string;
+            channels?: {
+                [key: string]: unknown;
+            };
+            click_url?: string;
+            collapse_key?: string;
             /** @description Its data; absent where title is. */
             data?: {
                 [key: string]: string;
@@ -1815,6 +1889,7 @@ export interface components {
             history?: components["schemas"]["HistoryEntry"][];
             /** @description The message's id. */
             id: string;
+            image?: string;
             /**
              * Format: int64
              * @description Milliseconds from the promised time to delivered_at.
@@ -1834,6 +1909,7 @@ export interface components {
              * @description When a failed delivery is tried again.
              */
             next_try_at?: string;
+            priority?: string;
             /**
              * Format: date-time
              * @description The send time before the message was postponed or sent late, if it differs from send_at.
@@ -1855,10 +1931,12 @@ export interface components {
             send_at: string;
             /** @description The message got the next free time instead of the requested one. */
             shifted?: boolean;
+            sound?: string;
             /** @description What became of the message. */
             status: Open<"scheduled" | "postponed" | "moved" | "sending" | "delivered" | "dropped" | "failed" | "uncertain" | "cancelled">;
             /** @description Its title; absent in lists, once it is erased, and for a key that may not see it. */
             title?: string;
+            to?: components["schemas"]["Target"];
             /** @description Whether an earlier attempt may have arrived. */
             uncertain?: boolean;
             /** @description The user's name. */
@@ -1894,6 +1972,11 @@ export interface components {
         SubmitBatchQuery: {
             /** @description true leaves `next_free_at` and `previous_free_at` out of refusals with send_limit, quiet_hours and too_many_places, which makes a batch with many of them faster. A message that shifts has them all the same. */
             without_free_times?: boolean;
+        };
+        Target: {
+            app?: string;
+            channel?: string;
+            device?: string;
         };
         Tier: {
             /** @description Percents of messages_per_day at which the account's contact is alerted; by default 80 and 100, empty is never. */
@@ -2217,6 +2300,11 @@ export type DeadEventsRetry = components['schemas']['DeadEventsRetry'];
 export type DeadLetters = components['schemas']['DeadLetters'];
 export type DeadPurge = components['schemas']['DeadPurge'];
 export type Delivery = components['schemas']['Delivery'];
+export type Device = components['schemas']['Device'];
+export type DeviceChange = components['schemas']['DeviceChange'];
+export type DeviceDraft = components['schemas']['DeviceDraft'];
+export type DeviceRemoval = components['schemas']['DeviceRemoval'];
+export type Devices = components['schemas']['Devices'];
 export type Draft = components['schemas']['Draft'];
 export type EffectiveRule = components['schemas']['EffectiveRule'];
 export type EffectiveRules = components['schemas']['EffectiveRules'];
@@ -2295,6 +2383,7 @@ export type Status = components['schemas']['Status'];
 export type StoreMemory = components['schemas']['StoreMemory'];
 export type Stretch = components['schemas']['Stretch'];
 export type SubmitBatchQuery = components['schemas']['SubmitBatchQuery'];
+export type Target = components['schemas']['Target'];
 export type Tier = components['schemas']['Tier'];
 export type TierLimits = components['schemas']['TierLimits'];
 export type TierRemoval = components['schemas']['TierRemoval'];

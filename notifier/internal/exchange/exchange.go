@@ -27,16 +27,21 @@ type Client struct {
 	Provider  string        // names the other side in errors: "the webhook"
 	Timeout   time.Duration // bounds one request, from dialing to the answer's headers
 	Transport *http.Transport
+	// RoundTripper sends in place of Transport, for a channel that keeps its connections itself;
+	// nil for Transport. It wraps ErrNotProcessed where it knows more than net/http tells.
+	RoundTripper http.RoundTripper
 	// Reasons has the first MaxReason bytes of an answer other than 2xx read before it is
 	// judged. A body that is slow, broken or longer is judged by what came.
 	Reasons bool
+	// Bodies has those of 2xx answers read too.
+	Bodies bool
 }
 
 // Answer is what a provider answered.
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte // see Client.Reasons
+	Body   []byte // see Client.Reasons and Client.Bodies
 }
 
 // Send sends a request once, and returns what judge makes of the answer. The rest of the
@@ -57,13 +62,13 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 		WroteHeaders: func() { written.Store(true) },
 	}))
 	// The transport, unlike an http.Client, follows no redirects and keeps no cookies.
-	response, err := c.Transport.RoundTrip(request)
+	response, err := c.roundTripper().RoundTrip(request)
 	if err != nil {
 		return c.failed(ctx, err, written.Load())
 	}
 	answered = true
 	answer := Answer{Status: response.StatusCode, Header: response.Header}
-	if c.Reasons && (answer.Status < 200 || answer.Status > 299) {
+	if succeeded := answer.Status >= 200 && answer.Status <= 299; succeeded && c.Bodies || !succeeded && c.Reasons {
 		answer.Body = reason(ctx, response.Body)
 	}
 	notifier.Cleanup(delivering, func() {
@@ -72,6 +77,13 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 		drain(ctx, response.Body)
 	})
 	return judge(answer)
+}
+
+func (c Client) roundTripper() http.RoundTripper {
+	if c.RoundTripper != nil {
+		return c.RoundTripper
+	}
+	return c.Transport
 }
 
 // reason reads the beginning of a body within bounds.

@@ -13,9 +13,14 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
+// ErrNotProcessed is wrapped by the error of a Client's RoundTripper if the provider certainly did
+// not process the request, although something of it was written.
+var ErrNotProcessed = errors.New("the request was not processed")
+
 // failed returns the Result of a request without an answer. written reports whether its body
 // may have been written, so that it may have arrived.
 func (c Client) failed(ctx context.Context, err error, written bool) notifier.Result {
+	written = written && !errors.Is(err, ErrNotProcessed)
 	if ended := ctx.Err(); ended != nil {
 		err = ended // rather than the caller's cause, which may say anything
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/config"
@@ -14,6 +15,9 @@ import (
 
 // ValidPush is a config.Check of the settings of the push target.
 func ValidPush(c config.Config) *fault.InvalidError {
+	if c.PushTarget() == "" {
+		return nil
+	}
 	channel, err := OpenPush(c, io.Discard)
 	if err == nil {
 		err = ClosePush(channel)
@@ -46,4 +50,17 @@ func ClosePush(channel notifier.Notifier) error {
 		}
 	}
 	return nil
+}
+
+// TargetName returns the name of the channel of a push target.
+func TargetName(target string) string {
+	scheme, _, _ := strings.Cut(target, ":")
+	switch strings.ToLower(scheme) {
+	case "log":
+		return notifier.ChannelLog
+	case "http", "https":
+		return notifier.ChannelWebhook
+	default:
+		return notifier.ChannelService
+	}
 }

@@ -3,7 +3,9 @@ package check
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +25,7 @@ const checkTimeout = 15 * time.Second
 
 // checked is the result for one server.
 type checked struct {
-	Name   string `json:"name"`   // "store", "email", "push"
+	Name   string `json:"name"`   // "store", "email", "push", or that of a channel
 	Target string `json:"target"` // without secrets
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
@@ -38,11 +40,12 @@ func Command(p cli.Program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Try the settings: Redis, the mail server and the push target.",
+		Short: "Try the settings: Redis, the mail server, the push target and the channels.",
 		Long: "Try the settings: connect to Redis, the mail server and the push target as the\n" +
-			"worker does, and print for each whether it works and how long it took. Nothing\n" +
-			"is sent or changed: the command only logs in to the mail server and connects to\n" +
-			"the push target.\n\n" +
+			"worker does, ask the provider of each channel whether it accepts the credentials,\n" +
+			"and print for each whether it works and how long it took. Nothing is sent or\n" +
+			"changed: the command only logs in to the mail server and connects to the push\n" +
+			"target.\n\n" +
 			"The exit status is 5 if the store can't be used, 1 if something else fails, and\n" +
 			"2 if a setting is rejected.",
 		Example: "  worker check --config sendlimit.yaml\n  worker check --config sendlimit.yaml --json",
@@ -56,13 +59,24 @@ func Command(p cli.Program) *cobra.Command {
 	return cmd
 }
 
-func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool) error {
+func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool) (err error) {
 	settings, err := p.Load(flags, slices.Concat(
-		[]config.Check{config.NeedsPushTarget, store.ValidURL, channels.ValidPush}, channels.ValidNotices())...)
+		[]config.Check{config.NeedsPushTarget, store.ValidURL, channels.ValidPush}, channels.ValidNotices(), channels.ValidDevices())...)
 	if err != nil {
 		return p.Report(asJSON, err)
 	}
-	looks := []func(context.Context, config.Config) checked{checkStore, checkEmail, checkPush}
+	opened, err := channels.OpenDevices(ctx, settings, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return p.Report(asJSON, err)
+	}
+	defer func() { err = errors.Join(err, channels.CloseAll(opened)) }()
+	looks := []func(context.Context, config.Config) checked{checkStore, checkEmail}
+	if settings.PushTarget() != "" {
+		looks = append(looks, checkPush)
+	}
+	for _, d := range opened {
+		looks = append(looks, func(ctx context.Context, c config.Config) checked { return checkChannel(ctx, c, d) })
+	}
 	found := make([]checked, len(looks))
 	var all sync.WaitGroup
 	for i, look := range looks {
@@ -92,6 +106,10 @@ func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool
 
 func printChecked(p cli.Program, found []checked, asJSON bool) error {
 	palette := p.Palette()
+	widest := 0
+	for _, c := range found {
+		widest = max(widest, len(c.Name))
+	}
 	for _, c := range found {
 		var line string
 		if asJSON {
@@ -105,7 +123,7 @@ func printChecked(p cli.Program, found []checked, asJSON bool) error {
 			if !c.OK {
 				word = palette.Red("fails")
 			}
-			line = fmt.Sprintf("%s %-5s %s: %s (%d ms)", word, c.Name, strings.TrimSuffix(c.Target, ":"), c.Detail, c.Milliseconds)
+			line = fmt.Sprintf("%s %-*s %s: %s (%d ms)", word, widest, c.Name, strings.TrimSuffix(c.Target, ":"), c.Detail, c.Milliseconds)
 		}
 		if _, err := fmt.Fprintln(p.Stdout, line); err != nil {
 			return fmt.Errorf("printing what was found: %w", err)

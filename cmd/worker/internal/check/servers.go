@@ -162,3 +162,22 @@ func connectToPush(ctx context.Context, target string) (string, error) {
 	_ = conn.Close()
 	return "connected with TLS, nothing sent", nil
 }
+
+// checkChannel asks a provider whether it accepts the credentials.
+func checkChannel(ctx context.Context, c config.Config, d channels.Opened) checked {
+	result := checked{Name: d.Name, Target: "credentials", OK: true, status: cli.StatusUnexpected}
+	if !c.Deliver {
+		result.Detail = "not used: deliver is false"
+		return result
+	}
+	answer := d.Probe(ctx)
+	if answer.Status != notifier.Delivered {
+		result.OK, result.Detail = false, fmt.Sprintf("%s, %s: %v", answer.Status, answer.Reason, answer.Err)
+		return result
+	}
+	result.Detail = "accepted, nothing sent"
+	if d.Name == notifier.ChannelWebPush { // push services judge a key with a push only
+		result.Detail = "the key can sign, nothing sent"
+	}
+	return result
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
@@ -91,6 +92,10 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
+	deviceStore, err := devices.New(b.Client, devices.Options{Prefix: c.Prefix})
+	if err != nil {
+		return nil, err
+	}
 	accountEvents, err := callbacks.NewRegistry(
 		b.Client, b.Events, contact.Callbacks{AllowInternal: c.EventsAllowInternal})
 	if err != nil {
@@ -102,7 +107,7 @@ func newAPIServer(
 	}
 	s.Handler, err = api.New(api.Options{
 		Callbacks: accountEvents,
-		Submitter: s.submitter, Campaigns: campaigns, DeadLetters: s.deadLetters, Policies: rules, Users: users, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
+		Submitter: s.submitter, Campaigns: campaigns, DeadLetters: s.deadLetters, Policies: rules, Users: users, Devices: deviceStore, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
 		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
 		Metrics: m.handler(logger), Probes: probes(b, c, s.stopping, logger), LoginRefused: m.refusedLogins.Inc,
 		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,

@@ -4,10 +4,12 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/lmittmann/tint"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 )
@@ -51,10 +53,14 @@ func logStart(ctx context.Context, c config.Config, logger *slog.Logger) {
 		store = config.RedactRedisURL(c.RedisURL)
 	}
 	switch {
-	case !c.Deliver:
+	case !c.Deliver, target == "":
 		target = "none"
 	case target != config.LogTarget:
 		target = notifier.RedactURL(target)
 	}
-	logger.InfoContext(ctx, "starting", "version", cli.Version(), "redis", store, "push_target", target)
+	starting := []any{"version", cli.Version(), "redis", store, "push_target", target}
+	if names := channels.Names(c); len(names) > 0 {
+		starting = append(starting, "channels", strings.Join(names, ", "))
+	}
+	logger.InfoContext(ctx, "starting", starting...)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/sendlimit/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -54,10 +55,11 @@ const (
 	checkEviction  = "eviction"
 	checkLayout    = "layout"
 	checkStepped   = "clock"
-	// checkDurability and checkHandOver are only there as warnings: a worker can deliver
-	// without them.
+	// checkDurability, checkHandOver and checkChannel are only there as warnings: a worker can
+	// deliver without them.
 	checkDurability = "durability"
 	checkHandOver   = "hand_over"
+	checkChannel    = "channel_" // and the name of a channel that is stopped
 )
 
 // readyHandler answers whether the store is fit for deliveries, with each check. The
@@ -104,8 +106,34 @@ func readinessOf(b *backend.Backend, prefix string) func(context.Context) readin
 				"messages go to the queue %s later than they should, and may be sent late: start more workers,"+
 					" or find out what slows the store down", time.Duration(behind*float64(time.Second)).Round(time.Second))})
 		}
+		r.Checks = append(r.Checks, stoppedChannels(ctx, b.Client, prefix)...)
 		return r
 	}
+}
+
+// stoppedChannels returns a warning for each channel that is stopped. The others deliver.
+func stoppedChannels(ctx context.Context, client redis.UniversalClient, prefix string) []check {
+	kept, err := channels.New(client, prefix)
+	if err != nil {
+		return nil
+	}
+	all, err := kept.Load(ctx)
+	if err != nil {
+		return nil // another check says so
+	}
+	var stopped []check
+	for _, s := range all {
+		if !s.Stopped {
+			continue
+		}
+		next := "workers probe it once a minute and resume it: see worker channel check"
+		if s.Reason == channels.Brake {
+			next = "its provider calls too many devices gone: check project, key and environment, then worker channel resume " + s.Name
+		}
+		stopped = append(stopped, check{Check: checkChannel + s.Name, Status: checkWarning, Detail: fmt.Sprintf(
+			"stopped since %s, %s: its messages wait; %s", s.Since.Format(time.RFC3339), s.Reason, next)})
+	}
+	return stopped
 }
 
 // lookReady looks at the store. clock returns what is wrong with its clock.

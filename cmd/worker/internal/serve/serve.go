@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	delivering "github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
@@ -30,7 +31,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	settings, err := p.Load(flags, slices.Concat([]config.Check{
 		config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis, config.BurstHasRate, config.BothOfTLS, config.ShareOfStreams, store.ValidURL, channels.ValidPush,
 		channels.ContactsMayBeSet,
-	}, channels.ValidNotices())...)
+	}, channels.ValidNotices(), channels.ValidDevices())...)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 		return err
 	}
 	logger = b.Logger
-	work, release, err := openWork(p.Stdout, b, settings, dropDueBefore, logger)
+	work, release, err := openWork(ctx, p.Stdout, b, settings, dropDueBefore, logger)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 // openWork returns the worker's work beside the API until its context ends, and a function
 // to call after that.
 func openWork(
-	log io.Writer, b *backend.Backend, c config.Config, dropDueBefore time.Time, logger *slog.Logger,
+	ctx context.Context, log io.Writer, b *backend.Backend, c config.Config, dropDueBefore time.Time, logger *slog.Logger,
 ) (work func(context.Context) error, release func() error, err error) {
 	if !c.Deliver {
 		wait := func(ctx context.Context) error {
@@ -118,20 +119,20 @@ func openWork(
 		}
 		return wait, func() error { return nil }, nil
 	}
-	channel, err := channels.OpenPush(c, log)
+	opened, err := channels.OpenAll(ctx, c, log, logger)
 	if err != nil {
 		return nil, nil, err
 	}
 	announcer, err := channels.OpenNotices(c, log)
 	if err != nil {
-		return nil, nil, errors.Join(err, channels.ClosePush(channel))
+		return nil, nil, errors.Join(err, channels.CloseAll(opened))
 	}
 	posts, err := channels.OpenCallbacks(c)
 	if err != nil {
-		return nil, nil, errors.Join(err, channels.ClosePush(channel), announcer.Close())
+		return nil, nil, errors.Join(err, channels.CloseAll(opened), announcer.Close())
 	}
-	release = func() error { return errors.Join(channels.ClosePush(channel), announcer.Close(), posts.Close()) }
-	worker, err := newWorker(b, c, channel, announcer, posts, dropDueBefore)
+	release = func() error { return errors.Join(channels.CloseAll(opened), announcer.Close(), posts.Close()) }
+	worker, err := newWorker(b, c, opened, announcer, posts, dropDueBefore)
 	if err != nil {
 		return nil, nil, errors.Join(err, release())
 	}
@@ -150,11 +151,19 @@ func waitForStop(ctx context.Context, c config.Config, logger *slog.Logger) {
 }
 
 func newWorker(
-	b *backend.Backend, c config.Config, channel notifier.Notifier, announcer notifier.Announcer, posts callbacks.Poster,
+	b *backend.Backend, c config.Config, opened []channels.Opened, announcer notifier.Announcer, posts callbacks.Poster,
 	dropDueBefore time.Time,
 ) (*tasks.Worker, error) {
+	ramp := c.Ramp
+	if ramp == 0 {
+		ramp = -1 // none
+	}
+	setups := make([]delivering.Setup, len(opened))
+	for i, o := range opened {
+		setups[i] = delivering.Setup{Name: o.Name, Notifier: o.Notifier, HasDevices: o.HasDevices, Ramp: ramp}
+	}
 	return tasks.NewWorker(b, tasks.WorkerOptions{
-		Notifier:        channel,
+		Channels:        setups,
 		Announcer:       announcer,
 		Callbacks:       posts,
 		EventsGiveUp:    c.EventsGiveUp,

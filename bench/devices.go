@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// deviceUsers is how many users with devices are stored to measure what a device takes.
+const deviceUsers = 10_000
+
+// measureDevices measures how many bytes of Redis a device takes, for users with one device
+// and with three: with an FCM token of 163 characters, a locale, an account and a last success.
+// What Redis says of a key counts. The growth of its memory is told, too: it has the slots of
+// the table of keys, and what Redis allocates ahead.
+func measureDevices(ctx context.Context, _ sizes) ([]row, error) {
+	var most float64
+	var measured, figures []string
+	for _, each := range []int{1, 3} {
+		var key float64
+		grown, err := memoryOf(ctx,
+			func(s *store) error { _, err := s.fillDevices(ctx, 1_000, each); return err },
+			func(s *store) (err error) { key, err = s.fillDevices(ctx, deviceUsers, each); return err })
+		if err != nil {
+			return nil, err
+		}
+		most = max(most, key)
+		measured = append(measured, fmt.Sprintf("%d a user: %.1f bytes", each, key))
+		figures = append(figures, fmt.Sprintf("%d a user: MEMORY USAGE %.1f bytes, growth of used_memory %.1f bytes", each, key, grown/float64(each*deviceUsers)))
+	}
+	return []row{{
+		Name: "memory-device", What: "Redis memory per device with an FCM token of 163 characters", Goal: "≤ 300 bytes",
+		Measured: strings.Join(measured, ", "), Verdict: judge(most <= 300), Figures: figures,
+	}}, nil
+}
+
+// fillDevices registers devices of users, and returns how many bytes one takes by what Redis
+// says of the keys.
+func (s *store) fillDevices(ctx context.Context, users, each int) (float64, error) {
+	all, err := devices.New(s.client, devices.Options{})
+	if err != nil {
+		return 0, fmt.Errorf("devices: %w", err)
+	}
+	_, err = drive(ctx, users, func(ctx context.Context, i int) error {
+		var ids []string
+		for range each {
+			d, _, err := all.Add(ctx, userName(i), devices.Device{Channel: devices.FCM, Address: newToken(), Locale: "en-GB", Account: "acme"})
+			if err != nil {
+				return fmt.Errorf("registering a device: %w", err)
+			}
+			ids = append(ids, d.ID)
+		}
+		if _, err := all.NoteSuccess(ctx, userName(i), ids); err != nil {
+			return fmt.Errorf("noting a success: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	keys, err := keyspace.NewKeys("")
+	if err != nil {
+		return 0, fmt.Errorf("keys: %w", err)
+	}
+	const sampled = 1_000
+	var total int64
+	for i := range sampled {
+		bytes, err := s.client.MemoryUsage(ctx, keys.Devices(userName(i))).Result()
+		if err != nil {
+			return 0, fmt.Errorf("memory of devices: %w", err)
+		}
+		total += bytes
+	}
+	return float64(total) / float64(sampled*each), nil
+}
+
+// newToken makes a token as long as those of FCM are: 22 characters, a colon and 140 more.
+func newToken() string {
+	text := strings.Repeat(rand.Text(), 7) // 26 characters each
+	return text[:22] + ":" + text[22:162]
+}

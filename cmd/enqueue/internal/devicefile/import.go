@@ -1,0 +1,134 @@
+package devicefile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/input"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+const (
+	linesAtOnce = 1000 // in memory
+	callsAtOnce = 64
+)
+
+// Options configure Import.
+type Options struct {
+	Account string // that registers the devices; "" for none
+	// Read is told how many more lines are read, before they are registered.
+	Read func(lines int)
+	// Emit gets the outcome of each line, in order. An error ends the import.
+	Emit func(message.Outcome) error
+}
+
+// StoppedError is returned when an import ended early: what is before Line is registered.
+type StoppedError struct {
+	Line int
+	Err  error
+}
+
+// Error returns what Err says.
+func (e *StoppedError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns the cause.
+func (e *StoppedError) Unwrap() error { return e.Err }
+
+// Import registers the devices of a file. A line that is not a device, or that the store
+// refuses, has an outcome that says so. Importing a file again changes nothing. The error is a
+// *StoppedError if the store was away.
+func Import(ctx context.Context, store *devices.Store, rows *input.Rows, o Options) error {
+	for {
+		lines, end := read(rows, o.Account)
+		if o.Read != nil {
+			o.Read(len(lines))
+		}
+		outcomes, failed := register(ctx, store, lines)
+		for _, outcome := range outcomes {
+			if err := o.Emit(outcome); err != nil {
+				return err
+			}
+		}
+		switch {
+		case failed != nil:
+			return &StoppedError{Line: lines[len(outcomes)].number, Err: failed}
+		case errors.Is(end, io.EOF):
+			return nil
+		case end != nil:
+			return end
+		}
+	}
+}
+
+// read returns the next lines, and the error with which the file ends.
+func read(rows *input.Rows, account string) (lines []line, end error) {
+	for len(lines) < linesAtOnce {
+		row, err := rows.Next()
+		if err != nil {
+			return lines, err //nolint:wrapcheck // it says which line
+		}
+		lines = append(lines, parse(row, account))
+	}
+	return lines, nil
+}
+
+// register registers the devices of lines, those of a user one after the other. It returns the
+// outcomes up to the first line that the store did not answer, and that failure.
+func register(ctx context.Context, store *devices.Store, lines []line) ([]message.Outcome, error) {
+	byUser := make(map[string][]int)
+	for i, l := range lines {
+		byUser[l.user] = append(byUser[l.user], i)
+	}
+	outcomes, failures := make([]message.Outcome, len(lines)), make([]error, len(lines))
+	var calls errgroup.Group
+	calls.SetLimit(callsAtOnce)
+	for _, own := range byUser {
+		calls.Go(func() error {
+			for n, i := range own {
+				if outcomes[i], failures[i] = registerOne(ctx, store, lines[i]); failures[i] != nil {
+					for _, later := range own[n:] {
+						failures[later] = failures[i]
+					}
+					return nil // the others' failures count, too
+				}
+			}
+			return nil
+		})
+	}
+	_ = calls.Wait() // no call returns an error
+	for i, err := range failures {
+		if err != nil {
+			return outcomes[:i], err
+		}
+	}
+	return outcomes, nil
+}
+
+// registerOne returns the outcome of a line, or an error if the store did not answer.
+func registerOne(ctx context.Context, store *devices.Store, l line) (message.Outcome, error) {
+	if l.invalid != nil {
+		o := message.OutcomeOf(l.invalid)
+		o.Line, o.User = l.number, l.user
+		return o, nil
+	}
+	stored, change, err := store.Add(ctx, l.user, l.device)
+	if err == nil {
+		return message.Outcome{Outcome: string(change), Line: l.number, User: l.user, ID: stored.ID}, nil
+	}
+	coded, known := errors.AsType[interface {
+		error
+		Code() fault.Code
+	}](err)
+	if !known || coded.Code() == fault.CodeUnavailable || coded.Code() == fault.CodeStoreFull {
+		return message.Outcome{}, err
+	}
+	return message.Outcome{
+		Outcome: message.Refused, Line: l.number, User: l.user, ID: l.device.ID, Code: coded.Code(), Detail: err.Error(),
+	}, nil
+}

@@ -1,0 +1,193 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// mostAddress bounds what is read of a file with an address, in bytes.
+const mostAddress = 8 << 10
+
+// test is a push to send as a test.
+type test struct {
+	channel string
+	file    string // with the device's address; "-" for standard input
+	user    string // whose device it goes to; "" if file is given
+	device  string // its id; "" for all devices of the user on the channel
+	app     string
+	title   string
+	body    string
+}
+
+func (c *commands) sendTestCommand() *cobra.Command {
+	var t test
+	cmd := &cobra.Command{
+		Use:   "send-test CHANNEL",
+		Short: "Send a test push to a device, at once.",
+		Long: "Send a test push to a device, at once, and print what the provider answers. No rule\n" +
+			"is asked, and nothing is recorded. The device is one of a user's, or an address in\n" +
+			"a file: a token, or the JSON of a browser's subscription. Addresses are secrets, so\n" +
+			"they are not given on the command line. The exit status is 1 if the provider does\n" +
+			"not accept the push.",
+		Example: "  worker channel send-test apns --address-file token.txt --config sendlimit.yaml\n" +
+			"  worker channel send-test webpush --user alice --config sendlimit.yaml",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t.channel = args[0]
+			return c.Report(c.asJSON, c.sendTest(cmd, t))
+		},
+	}
+	cmd.Flags().StringVar(&t.file, "address-file", "", "`file` with the device's address, or - for standard input")
+	cmd.Flags().StringVar(&t.user, "user", "", "`user` to whose devices it goes")
+	cmd.Flags().StringVar(&t.device, "device", "", "`id` of the user's device; by default all on the channel")
+	cmd.Flags().StringVar(&t.app, "app", "", "`app` of the device in the file, for a channel with several apps")
+	cmd.Flags().StringVar(&t.title, "title", "Test", "title of the push")
+	cmd.Flags().StringVar(&t.body, "body", "If you see this, pushes arrive.", "body of the push")
+	return cmd
+}
+
+func (c *commands) sendTest(cmd *cobra.Command, t test) (err error) {
+	if (t.file == "") == (t.user == "") {
+		return &cli.UsageError{Detail: "send-test needs either --address-file or --user: the device to send to"}
+	}
+	if t.device != "" && t.user == "" {
+		return &cli.UsageError{Detail: "--device is a device of a user: give --user as well"}
+	}
+	settings, err := c.Load(cmd.Flags(), channels.ValidDevices()...)
+	if err != nil {
+		return err
+	}
+	opened, err := channels.OpenDevices(cmd.Context(), settings, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, channels.CloseAll(opened)) }()
+	at := slices.IndexFunc(opened, func(d channels.Opened) bool { return d.Name == t.channel })
+	if at < 0 {
+		return fault.Wrong("channel", "%q is no channel to devices that is set up: %s", t.channel, setUp(opened))
+	}
+	to, err := c.receivers(cmd, t)
+	if err != nil {
+		return err
+	}
+	return c.push(cmd.Context(), opened[at], t, to)
+}
+
+// setUp says which channels are set up.
+func setUp(opened []channels.Opened) string {
+	if len(opened) == 0 {
+		return "none is, see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file"
+	}
+	names := make([]string, len(opened))
+	for i, d := range opened {
+		names[i] = d.Name
+	}
+	return "set up are " + strings.Join(names, ", ")
+}
+
+// push sends the test to each device.
+func (c *commands) push(ctx context.Context, channel channels.Opened, t test, to []notifier.Device) error {
+	status := cli.StatusDone
+	for _, device := range to {
+		now := time.Now()
+		key := notifier.IdempotencyKey("", "test", keyspace.NewToken())
+		ctx, done := context.WithTimeout(ctx, within)
+		result := channel.Notify(ctx, notifier.Notification{
+			ID: "test", User: t.user, Title: t.title, Body: t.body, Device: &device, SendAt: now,
+			ExpiresAt: now.Add(time.Hour), Attempt: 1, IdempotencyKey: key,
+		})
+		done()
+		a := answerOf(t.channel, result, time.Since(now))
+		if device.ID != "" {
+			a.Device = device.ID
+		}
+		if !a.OK {
+			status = cli.StatusUnexpected
+		}
+		if err := c.printAnswer(a); err != nil {
+			return err
+		}
+	}
+	if status != cli.StatusDone {
+		return cli.StatusError(status)
+	}
+	return nil
+}
+
+// receivers returns the devices that the test goes to.
+func (c *commands) receivers(cmd *cobra.Command, t test) ([]notifier.Device, error) {
+	if t.file != "" {
+		address, err := c.readAddress(t.file)
+		if err != nil {
+			return nil, err
+		}
+		return []notifier.Device{{Channel: t.channel, App: t.app, Address: address}}, nil
+	}
+	var to []notifier.Device
+	err := store.With(cmd.Context(), c.Program, cmd.Flags(), func(client redis.UniversalClient, settings config.Config) error {
+		kept, err := devices.New(client, devices.Options{Prefix: settings.Prefix})
+		if err != nil {
+			return fmt.Errorf("opening the devices: %w", err)
+		}
+		all, err := kept.List(cmd.Context(), t.user)
+		if err != nil {
+			return fmt.Errorf("looking for devices: %w", err)
+		}
+		for _, d := range all {
+			if d.Channel == t.channel && (t.device == "" || d.ID == t.device) {
+				to = append(to, notifier.Device{
+					ID: d.ID, Channel: d.Channel, App: d.App, Address: d.Address, Locale: d.Locale, RegisteredAt: d.RegisteredAt,
+				})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(to) == 0 {
+		return nil, fault.Wrong("user", "%s has no such device on the channel %s: see enqueue device list --user %s", t.user, t.channel, t.user)
+	}
+	return to, nil
+}
+
+// readAddress reads the address of a device. Errors do not show it.
+func (c *commands) readAddress(name string) (string, error) {
+	in := c.Stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return "", fault.Wrong("address-file", "the device's address can't be read: %v", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, mostAddress+1))
+	if err != nil {
+		return "", fault.Wrong("address-file", "the device's address can't be read: %v", err)
+	}
+	address := strings.TrimSpace(string(text))
+	if address == "" || len(text) > mostAddress {
+		return "", fault.Wrong("address-file", "%s has no address of a device: it takes a token, or the JSON of a browser's subscription", name)
+	}
+	return address, nil
+}

@@ -1,0 +1,49 @@
+-- device/add.lua: registers a device of a user, or registers it again.
+--
+-- KEYS[1]  devices of the user (STRING), see lua/fragments/devices.lua
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  id of the device
+-- ARGV[3]  letter of its channel, in lower case
+-- ARGV[4]  app; "" for none, here and below
+-- ARGV[5]  locale
+-- ARGV[6]  account
+-- ARGV[7]  address
+-- ARGV[8]  how many devices a user may have
+--
+-- Returns  {2, time, success} added; {1, time, success} it replaced those of the same id or
+--          address; {0, time, success} only its time changed, and it is not suspect; {-1}
+--          the user has as many as are allowed; {-2} another account has a device with the
+--          id. The time is when it is registered, Unix seconds; success is as in its line.
+-- Cost     O(n) in the user's devices.
+
+if #KEYS ~= 1 or #ARGV ~= 8 then
+  return redis.error_reply('ERR device/add.lua: wrong number of keys or arguments')
+end
+
+--@include clock
+--@include devices
+local seconds = (now - now % 1000) / 1000
+local id, channel, account, address = ARGV[2], ARGV[3], ARGV[6], ARGV[7]
+local added = {id, channel, base36(seconds), '', ARGV[4], ARGV[5], account, address}
+
+local list, replaced, same = {}, 0, false
+for _, d in ipairs(read_devices(KEYS[1])) do
+  local at_address = d[8] == address and string.lower(d[2]) == channel
+  local shared = at_address and (d[7] == account or d[7] == '' or account == '')
+  if d[1] == id and d[7] ~= account and not shared then return {-2} end
+  if d[1] == id or shared then
+    if replaced == 0 then list[#list + 1] = added end
+    replaced = replaced + 1
+    same = d[1] == id and at_address and d[5] == added[5] and d[6] == added[6] and d[7] == account
+    if at_address and d[4] ~= '' then added[4] = d[4] end
+  else
+    list[#list + 1] = d
+  end
+end
+if replaced == 0 then
+  if #list >= tonumber(ARGV[8]) then return {-1} end
+  list[#list + 1] = added
+end
+write_devices(KEYS[1], list)
+if replaced == 0 then return {2, seconds, ''} end
+return {same and replaced == 1 and 0 or 1, seconds, added[4]}

@@ -1,0 +1,201 @@
+package apns
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
+)
+
+const (
+	// MaxRetryAfter is the longest Retry-After that is followed.
+	MaxRetryAfter = time.Hour
+	// defaultPause is how long a device, or a message, waits if Apple does not say how long.
+	defaultPause = time.Minute
+	// maxID bounds the apns-id of an answer, in bytes.
+	maxID = 64
+)
+
+// step is what is done about an answer before it is the result.
+type step uint8
+
+const (
+	settled   step = iota // nothing
+	renew                 // send again with a new provider token
+	reconnect             // send again on another connection
+	replace               // close the connections, and send again on a new one
+	hold                  // sign no provider token for a while
+)
+
+// answer is what a status and a reason mean.
+type answer struct {
+	status notifier.Status
+	reason notifier.Reason
+	pause  notifier.Pause
+	step   step
+}
+
+// What the answers mean.
+func badMessage() answer {
+	return answer{status: notifier.Permanent, reason: notifier.ReasonRejected}
+}
+
+func badCredentials(next step) answer {
+	return answer{status: notifier.Refused, reason: notifier.ReasonUnauthorized, step: next}
+}
+
+func tokenGone(reason notifier.Reason) answer {
+	return answer{status: notifier.Gone, reason: reason}
+}
+
+func retry(next step) answer {
+	return answer{status: notifier.Retry, reason: notifier.ReasonUnavailable, step: next}
+}
+
+func slowDown(reason notifier.Reason, pause notifier.Pause, next step) answer {
+	return answer{status: notifier.SlowDown, reason: reason, pause: pause, step: next}
+}
+
+// classify returns what a status other than a success means, by the reason that Apple gives,
+// and whether the reason is one of Apple's.
+func classify(status int, reason string) (answer, bool) {
+	switch reason {
+	case "BadDeviceToken", "DeviceTokenNotForTopic":
+		return tokenGone(notifier.ReasonMismatched), true
+	case "Unregistered", "ExpiredToken":
+		return tokenGone(notifier.ReasonGone), true
+	case "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders", "InvalidPushType",
+		"PayloadEmpty", "MissingDeviceToken", "BadPath", "MethodNotAllowed":
+		return badMessage(), true
+	case "PayloadTooLarge":
+		return answer{status: notifier.Permanent, reason: notifier.ReasonTooLarge}, true
+	case "BadTopic", "MissingTopic", "TopicDisallowed", "BadCertificate", "BadCertificateEnvironment", "Forbidden",
+		"InvalidProviderToken", "MissingProviderToken", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken":
+		return badCredentials(settled), true
+	case "ExpiredProviderToken":
+		return badCredentials(renew), true
+	case "UnrelatedKeyIdInToken":
+		return badCredentials(replace), true
+	case "TooManyProviderTokenUpdates":
+		return slowDown(notifier.ReasonRateLimited, notifier.PauseMessage, hold), true
+	case "TooManyRequests":
+		return slowDown(notifier.ReasonRateLimited, notifier.PauseDevice, settled), true
+	case "InternalServerError":
+		return retry(settled), true
+	case "ServiceUnavailable":
+		return slowDown(notifier.ReasonUnavailable, notifier.PauseChannel, settled), true
+	case "IdleTimeout", "Shutdown":
+		return retry(reconnect), true
+	default:
+		return byStatus(status), false
+	}
+}
+
+// byStatus returns what a status means whose reason is missing or not known. It never says that
+// a device is gone: only Apple's own word does.
+func byStatus(status int) answer {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return badCredentials(settled)
+	case http.StatusRequestTimeout, http.StatusTooEarly:
+		return retry(settled)
+	case http.StatusRequestEntityTooLarge:
+		return answer{status: notifier.Permanent, reason: notifier.ReasonTooLarge}
+	case http.StatusTooManyRequests:
+		return slowDown(notifier.ReasonRateLimited, notifier.PauseDevice, settled)
+	case http.StatusServiceUnavailable:
+		return slowDown(notifier.ReasonUnavailable, notifier.PauseChannel, settled)
+	}
+	switch {
+	case status >= 300 && status <= 399:
+		return answer{status: notifier.Permanent, reason: notifier.ReasonRedirected}
+	case status >= 400 && status <= 499:
+		return badMessage()
+	default:
+		return retry(settled)
+	}
+}
+
+// judge returns the Result of an answer, and what is to be done before it is the result.
+func judge(a exchange.Answer, waits *backoff, now time.Time) (notifier.Result, step) {
+	if a.Status >= 200 && a.Status <= 299 {
+		waits.reset()
+		return notifier.Result{Status: notifier.Delivered, ProviderID: receipt(a.Header)}, settled
+	}
+	var said struct {
+		Reason    string          `json:"reason"`
+		Timestamp json.RawMessage `json:"timestamp"`
+	}
+	if json.Unmarshal(a.Body, &said) != nil {
+		said.Reason = "" // what is malformed says nothing
+	}
+	meant, known := classify(a.Status, said.Reason)
+	text := fmt.Sprintf("Apple's server answered with HTTP status %d", a.Status)
+	if known {
+		text += ", " + said.Reason
+	}
+	r := notifier.Result{Status: meant.status, Reason: meant.reason, Pause: meant.pause, Err: fmt.Errorf("%s%s", text, hint(said.Reason))}
+	if r.Reason != notifier.ReasonUnavailable {
+		waits.reset()
+	}
+	wait := exchange.RetryAfter(a.Header, now, MaxRetryAfter)
+	switch r.Status {
+	case notifier.SlowDown:
+		switch {
+		case wait > 0:
+		case r.Pause == notifier.PauseChannel:
+			wait = waits.next(now)
+		default:
+			wait = defaultPause
+		}
+		r.RetryAfter = exchange.Spread(wait)
+	case notifier.Retry:
+		r.RetryAfter = exchange.Spread(wait)
+	case notifier.Gone:
+		r.GoneSince = since(said.Timestamp)
+	default:
+	}
+	return r, meant.step
+}
+
+// hint says what to look at.
+func hint(reason string) string {
+	switch reason {
+	case "BadDeviceToken":
+		return ": the token is of the other environment, or was never one"
+	case "DeviceTokenNotForTopic":
+		return ": the token is of another app than the topic says"
+	case "BadTopic", "MissingTopic", "TopicDisallowed":
+		return ": the topic is not a bundle id of this team, or lacks the ending of the push type"
+	case "ExpiredProviderToken":
+		return ": is this machine's clock right?"
+	case "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken":
+		return ": the key is of the other environment"
+	default:
+		return ""
+	}
+}
+
+// since reads the time from which on Apple knows that a device is gone: milliseconds since
+// 1970. What can't be read, or is absurd, is zero.
+func since(timestamp json.RawMessage) time.Time {
+	const latest = 253402300799999 // in the year 9999
+	var ms int64
+	if json.Unmarshal(timestamp, &ms) != nil || ms <= 0 || ms > latest {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// receipt returns Apple's id of the push.
+func receipt(header http.Header) string {
+	id := header.Get("Apns-Id")
+	if len(id) > maxID || strings.IndexFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+		return ""
+	}
+	return id
+}

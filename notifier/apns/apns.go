@@ -1,0 +1,256 @@
+package apns
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
+)
+
+const (
+	// silence is after which a connection is asked for a sign of life, and pingTime is how
+	// long it may take.
+	silence  = 15 * time.Second
+	pingTime = 5 * time.Second
+	// idleTime is how long a connection without pushes is kept. Apple asks to keep them, and
+	// says itself when one is over.
+	idleTime = time.Hour
+
+	// shortestToken and longestToken bound a device token, in characters.
+	shortestToken = 64
+	longestToken  = 200
+
+	// maxReconnects is how often a push goes to another connection because Apple closes one.
+	maxReconnects = 3
+)
+
+// Notifier pushes to Apple's devices. Make one with New.
+type Notifier struct {
+	config   Config
+	host     string
+	identity string
+	now      func() time.Time
+	signer   *signer
+	waits    *backoff
+	pool     *pool
+	client   exchange.Client
+}
+
+// New returns a Notifier for c. The error has a *notifier.InvalidError for each setting that
+// is not allowed, and does not show the key.
+func New(c Config) (*Notifier, error) {
+	key, err := c.validate()
+	if err != nil {
+		return nil, err
+	}
+	if c.Connections == 0 {
+		c.Connections = DefaultConnections
+	}
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	c.Key, c.Topics = nil, maps.Clone(c.Topics)
+	public, err := key.PublicKey.Bytes()
+	if err != nil {
+		return nil, fmt.Errorf("encode the public key: %w", err)
+	}
+	transport := exchange.NewTransport(&net.Dialer{}, c.Connections)
+	transport.Protocols = new(http.Protocols)
+	transport.Protocols.SetHTTP2(true)
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: pingTime}
+	transport.IdleConnTimeout = idleTime
+	if c.RootCAs != nil {
+		transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
+	}
+	host := c.host()
+	target, err := url.Parse(host)
+	if err != nil {
+		return nil, errors.New("the endpoint is not a URL") // validated above
+	}
+	port := target.Port()
+	if port == "" {
+		port = target.Scheme
+	}
+	return &Notifier{
+		config: c, host: host, identity: c.identify(public), now: c.Now,
+		signer: &signer{key: key, id: c.KeyID, issuer: c.TeamID},
+		waits:  &backoff{},
+		pool:   newPool(transport, target.Scheme, net.JoinHostPort(target.Hostname(), port), c.Connections),
+		client: exchange.Client{Provider: "Apple's server", Timeout: c.Timeout, Transport: transport, Reasons: true},
+	}, nil
+}
+
+// identify returns the text of Identity.
+func (c Config) identify(public []byte) string {
+	sum := sha256.Sum256(public)
+	text := []string{"apns", c.host(), "team " + c.TeamID, "key " + c.KeyID + " " + hex.EncodeToString(sum[:4]), "topic " + c.Topic}
+	for _, app := range slices.Sorted(maps.Keys(c.Topics)) {
+		text = append(text, app+" "+c.Topics[app])
+	}
+	return strings.Join(text, ", ")
+}
+
+// Identity returns the server, the team, the key's id with a part of its public half's hash,
+// and the topics.
+func (a *Notifier) Identity() string { return a.identity }
+
+// CheckAddress checks a device's address: that it can be a device token. The error is a
+// *notifier.InvalidError, and does not show it.
+func (a *Notifier) CheckAddress(address string) error {
+	if validToken(address) {
+		return nil
+	}
+	return &notifier.InvalidError{Field: "address", Value: "(not shown)", Want: "a device token: 64 to 200 characters of 0-9 a-f"}
+}
+
+func validToken(token string) bool {
+	return len(token) >= shortestToken && len(token) <= longestToken && strings.Trim(token, "0123456789abcdefABCDEF") == ""
+}
+
+// Check returns a *notifier.InvalidError if n is too large for a push, or what it says for
+// this channel alone is not allowed.
+func (a *Notifier) Check(n notifier.Notification) error {
+	_, err := newPush(n, a.config.anyTopic(), a.now())
+	return err
+}
+
+// Probe pushes to a device token of zeros, which no device has. Apple looks at the provider
+// token and the topic before the device: if it complains about the device, the rest is right.
+func (a *Notifier) Probe(ctx context.Context) notifier.Result {
+	nobody := strings.Repeat("0", shortestToken)
+	n := notifier.Notification{IdempotencyKey: "probe", Device: &notifier.Device{ID: "probe", Address: nobody}, ExpiresAt: a.now()}
+	p, err := newPush(n, a.config.anyTopic(), a.now())
+	if err != nil {
+		return refusedBeforehand(err)
+	}
+	result := a.send(ctx, n, p)
+	if result.Status == notifier.Gone {
+		return notifier.Result{Status: notifier.Delivered}
+	}
+	return result
+}
+
+// Close ends the connections, those in use with the last answer. Later pushes fail.
+func (a *Notifier) Close() error {
+	a.pool.close()
+	return nil
+}
+
+// Notify pushes n once, to its Device.
+func (a *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
+	if n.Device == nil {
+		return permanent(notifier.ReasonNoDevice, errors.New("apns needs a device"))
+	}
+	if !validToken(n.Device.Address) {
+		return permanent(notifier.ReasonMisaddressed, errors.New("the device's token is malformed"))
+	}
+	p, err := newPush(n, a.config.topicOf(n.Device.App), a.now())
+	if err != nil {
+		return refusedBeforehand(err)
+	}
+	if p.topic == "" {
+		return permanent(notifier.ReasonMisaddressed, errors.New("no topic is set for the device's app"))
+	}
+	return a.send(ctx, n, p)
+}
+
+// send sends a push, and again at once where Apple asks for another token or connection.
+func (a *Notifier) send(ctx context.Context, n notifier.Notification, p push) notifier.Result {
+	renewed, replaced, reconnects := false, false, 0
+	for {
+		token, err := a.signer.bearer(a.now())
+		if err != nil {
+			return notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized, Err: err}
+		}
+		request, err := a.request(ctx, n, p, token)
+		if err != nil {
+			return permanent(notifier.ReasonRejected, err)
+		}
+		journey := &trip{pool: a.pool}
+		client, next := a.client, settled
+		client.RoundTripper = journey
+		result := client.Send(ctx, request, func(answered exchange.Answer) notifier.Result {
+			r, then := judge(answered, a.waits, a.now())
+			next = then
+			return r
+		})
+		switch next {
+		case settled:
+			return result
+		case hold:
+			a.signer.hold(a.now())
+			return result
+		case renew:
+			again, err := a.signer.renew(token, a.now())
+			if renewed || !again || err != nil {
+				return result
+			}
+			renewed = true
+		case replace:
+			a.pool.retireThrough(journey.used.number)
+			if replaced {
+				return result
+			}
+			replaced = true
+		case reconnect:
+			a.pool.retireOne(journey.used)
+			if reconnects == maxReconnects {
+				return result
+			}
+			reconnects++
+		}
+	}
+}
+
+func (a *Notifier) request(ctx context.Context, n notifier.Notification, p push, token string) (*http.Request, error) {
+	// The reader has the request's GetBody set, so that it can be sent again.
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.host+"/3/device/"+n.Device.Address, bytes.NewReader(p.payload))
+	if err != nil {
+		return nil, errors.New("the request of a push can't be made") // err repeats the URL
+	}
+	header := request.Header
+	header.Set("Authorization", "bearer "+token)
+	header.Set("Content-Type", "application/json")
+	header.Set("Apns-Topic", p.topic)
+	header.Set("Apns-Push-Type", p.pushType)
+	header.Set("Apns-Id", pushID(n))
+	header.Set("Apns-Expiration", strconv.FormatInt(p.expiration, 10))
+	header.Set("Apns-Priority", strconv.Itoa(p.priority))
+	if p.collapseID != "" {
+		header.Set("Apns-Collapse-Id", p.collapseID)
+	}
+	header.Set("User-Agent", "sendlimit")
+	return request, nil
+}
+
+// refusedBeforehand returns the Result of a message that can't be pushed. Values of the message
+// are not for the log.
+func refusedBeforehand(err error) notifier.Result {
+	wrong, ok := errors.AsType[*notifier.InvalidError](err)
+	switch {
+	case !ok:
+		return permanent(notifier.ReasonRejected, err)
+	case wrong.Field == fieldMessage:
+		return permanent(notifier.ReasonTooLarge, err)
+	default:
+		return permanent(notifier.ReasonRejected, fmt.Errorf("its %s is not allowed", wrong.Field))
+	}
+}
+
+func permanent(reason notifier.Reason, err error) notifier.Result {
+	return notifier.Result{Status: notifier.Permanent, Reason: reason, Err: fmt.Errorf("the push was not sent: %w", err)}
+}

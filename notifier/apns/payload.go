@@ -1,0 +1,244 @@
+package apns
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+const (
+	// MaxPayload is the size of the largest payload, in bytes. MaxVoIPPayload is that of the
+	// push type voip.
+	MaxPayload     = 4096
+	MaxVoIPPayload = 5120
+
+	// DefaultTTL is how long Apple keeps a push for a device that is offline, if the message
+	// does not say when it expires. MaxTTL is the longest time that Apple keeps one.
+	DefaultTTL = 24 * time.Hour
+	MaxTTL     = 30 * 24 * time.Hour
+
+	// maxCollapseID bounds apns-collapse-id, in bytes.
+	maxCollapseID = 64
+
+	// fieldMessage is the field of the error for a message that is too large.
+	fieldMessage = "message"
+	// aps is the member of a payload that is Apple's.
+	aps = "aps"
+)
+
+// push is a Notification as Apple gets it.
+type push struct {
+	payload    []byte
+	topic      string
+	pushType   string
+	priority   int
+	expiration int64 // Unix time in seconds; 0 for now or never
+	collapseID string
+}
+
+// newPush returns the push of n at a time, with the topic of its app. The error is a
+// *notifier.InvalidError that names the field.
+func newPush(n notifier.Notification, topic string, now time.Time) (push, error) {
+	o, err := readOverride(n.Override)
+	if err != nil {
+		return push{}, err
+	}
+	content, err := newPayload(n, o)
+	if err != nil {
+		return push{}, err
+	}
+	p := push{topic: topic, pushType: o.PushType, expiration: expiration(n, o, now), collapseID: collapseID(n, o)}
+	if o.Topic != "" {
+		p.topic = o.Topic
+	}
+	shown := content[aps].(map[string]any) //nolint:forcetypeassert // newPayload checks it
+	if p.pushType == "" {
+		p.pushType = typeBackground
+		if shows(shown) {
+			p.pushType = typeAlert
+		}
+	}
+	complete(shown, p.pushType, n, now)
+	if p.topic != "" && !strings.HasSuffix(p.topic, topicEnding(p.pushType)) {
+		p.topic += topicEnding(p.pushType)
+	}
+	if p.priority, err = priority(n, o, p.pushType); err != nil {
+		return push{}, err
+	}
+	if p.payload, err = encode(content); err != nil {
+		return push{}, err
+	}
+	longest := MaxPayload
+	if p.pushType == typeVoIP {
+		longest = MaxVoIPPayload
+	}
+	if len(p.payload) > longest {
+		return push{}, &notifier.InvalidError{
+			Field: fieldMessage, Value: fmt.Sprintf("%d bytes", len(p.payload)),
+			Want: fmt.Sprintf("at most %d bytes as JSON in apns, with title, body, data, URLs and channels.apns", longest),
+		}
+	}
+	return p, nil
+}
+
+// newPayload returns the payload, see the package's documentation.
+func newPayload(n notifier.Notification, o override) (map[string]any, error) {
+	content := map[string]any{}
+	alert, shown := map[string]any{}, map[string]any{}
+	for _, member := range []struct {
+		of    map[string]any
+		name  string
+		value string
+	}{
+		{content, "id", n.ID},
+		{content, "category", n.Category},
+		{content, "image", n.Image},
+		{content, "click_url", n.ClickURL},
+		{alert, "title", n.Title},
+		{alert, "body", n.Body},
+		{shown, "sound", n.Sound},
+	} {
+		if member.value != "" {
+			member.of[member.name] = member.value
+		}
+	}
+	if !n.SendAt.IsZero() {
+		content["send_at"] = n.SendAt.UTC().Format(notifier.TimeLayout)
+	}
+	if len(alert) > 0 {
+		shown["alert"] = alert
+	}
+	if n.Badge != nil {
+		shown["badge"] = *n.Badge
+	}
+	if n.Image != "" {
+		// The app's notification service extension loads the image.
+		shown["mutable-content"] = 1
+	}
+	for name, value := range n.Data {
+		if name == aps {
+			return nil, &notifier.InvalidError{Field: "data", Value: name, Want: "any other key in apns, where it is Apple's own"}
+		}
+		content[name] = value
+	}
+	content[aps] = shown
+	merge(content, o.Payload)
+	if _, ok := content[aps].(map[string]any); !ok {
+		return nil, &notifier.InvalidError{Field: "channels.apns.payload", Value: "(not shown)", Want: "an object as its member aps"}
+	}
+	return content, nil
+}
+
+// merge changes target as a merge patch (RFC 7396) says.
+func merge(target, patch map[string]any) {
+	for name, value := range patch {
+		if value == nil {
+			delete(target, name)
+			continue
+		}
+		members, ok := value.(map[string]any)
+		if !ok {
+			target[name] = value
+			continue
+		}
+		below, ok := target[name].(map[string]any)
+		if !ok {
+			below = map[string]any{}
+			target[name] = below
+		}
+		merge(below, members)
+	}
+}
+
+// shows reports whether the user sees or hears a push.
+func shows(shown map[string]any) bool {
+	for _, name := range []string{"alert", "badge", "sound"} {
+		if _, ok := shown[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// complete adds what a push type can't do without.
+func complete(shown map[string]any, pushType string, n notifier.Notification, now time.Time) {
+	add := func(name string, value any) {
+		if _, ok := shown[name]; !ok {
+			shown[name] = value
+		}
+	}
+	switch pushType {
+	case typeBackground:
+		add("content-available", 1)
+	case typeLiveActivity:
+		// It orders the updates of an activity: a late one does not undo a newer one.
+		at := n.SendAt
+		if at.IsZero() {
+			at = now
+		}
+		add("timestamp", at.Unix())
+	default:
+	}
+}
+
+// encode returns JSON in which < > and & are not escaped, which is shorter.
+func encode(content map[string]any) ([]byte, error) {
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	out.SetEscapeHTML(false)
+	if err := out.Encode(content); err != nil {
+		return nil, fmt.Errorf("encode the payload of a push: %w", err)
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}
+
+// expiration returns until when Apple keeps the push for a device that is offline.
+func expiration(n notifier.Notification, o override, now time.Time) int64 {
+	switch {
+	case o.Expiration != nil:
+		return *o.Expiration
+	case n.ExpiresAt.IsZero():
+		return now.Add(DefaultTTL).Unix()
+	case !n.ExpiresAt.After(now):
+		return 0
+	case n.ExpiresAt.Sub(now) > MaxTTL:
+		return now.Add(MaxTTL).Unix()
+	default:
+		return n.ExpiresAt.Unix()
+	}
+}
+
+// collapseID returns the apns-collapse-id: a push replaces one with the same id on the device.
+// By default it is the message's own, so that a second copy of a message is not shown beside
+// the first.
+func collapseID(n notifier.Notification, o override) string {
+	switch {
+	case o.CollapseID != "":
+		return o.CollapseID
+	case n.CollapseKey == "":
+		return n.IdempotencyKey
+	case len(n.CollapseKey) <= maxCollapseID && printable(n.CollapseKey):
+		return n.CollapseKey
+	default:
+		sum := sha256.Sum256([]byte(n.CollapseKey))
+		return base64.RawURLEncoding.EncodeToString(sum[:])
+	}
+}
+
+// pushID returns the apns-id: the same UUID at every attempt of a message to a device.
+func pushID(n notifier.Notification) string {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("apns\x00"+n.IdempotencyKey+"\x00"+n.Device.ID)).String()
+}
+
+// printable reports whether text can be a header as it is.
+func printable(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+}

@@ -1,0 +1,87 @@
+// Package fcm is the channel of Firebase Cloud Messaging, by its HTTP v1 API: apps on Android
+// and iOS, and browsers that an app of Firebase subscribed. The Address of a device is its
+// registration token.
+//
+// # Credentials
+//
+// A service account's key signs a request for a bearer token, which lives for an hour. It is
+// renewed 5 minutes before its end, once for all deliveries, which use the old one meanwhile.
+// The signed request is made with golang-jwt: the package of golang.org/x/oauth2 for it sends
+// without a context, takes the time from the system and reports errors with the URL.
+//
+// # The request
+//
+//	{"message": {
+//	  "token": "…",
+//	  "notification": {"title": "…", "body": "…", "image": "https://…"},
+//	  "data": {"order": "17", "click_url": "https://…"},
+//	  "android": {
+//	    "priority": "HIGH", "ttl": "3600s", "collapse_key": "…",
+//	    "notification": {"sound": "…", "tag": "…", "notification_count": 3}
+//	  },
+//	  "apns": {
+//	    "headers": {"apns-priority": "10", "apns-expiration": "1795345871", "apns-collapse-id": "…"},
+//	    "payload": {"aps": {"badge": 3, "sound": "…"}}
+//	  },
+//	  "webpush": {
+//	    "headers": {"TTL": "3600", "Urgency": "high", "Topic": "…"},
+//	    "fcm_options": {"link": "https://…"}
+//	  }
+//	}}
+//
+// What a message does not have is absent. Apps find its click_url in the data; on Android a
+// click_action would be the name of an intent instead. Collapse keys are the message's, or else
+// its idempotency key, so that a second copy replaces the first. FCM keeps messages of at most 4
+// collapse keys for an Android device that is not connected: who needs more of them to arrive
+// removes the key with {"android": {"collapse_key": null}}.
+//
+// What a message says for this channel alone is an object in FCM's words, which is merged into
+// the message as RFC 7396 says: null removes a member. It names no target.
+//
+// A payload has at most 4,096 bytes. What counts are the JSON of notification and data, and of
+// those of the one platform that adds most.
+//
+// # The answer
+//
+//	2xx                                         delivered; the name is the provider's id
+//	3xx                                         permanent, redirected; never followed
+//	400 that says "too big"; 413                permanent, too_large
+//	400 that blames the registration token      gone, if the message is fine; else permanent
+//	other 400                                   permanent, rejected; the error names the field
+//	401 THIRD_PARTY_AUTH_ERROR                  slow down, unavailable: the device, for a minute
+//	other 401                                   once more with a new token; refused, unauthorized
+//	403 SENDER_ID_MISMATCH                      gone, mismatched
+//	other 403                                   refused, unauthorized
+//	404 UNREGISTERED                            gone
+//	other 404                                   refused, misaddressed
+//	408, 425                                    retry, unavailable
+//	429                                         slow down, rate_limited: see below
+//	500 INTERNAL                                retry, unavailable, after 10 seconds or more
+//	503 UNAVAILABLE, or with Retry-After        slow down, unavailable: the channel
+//	other 5xx                                   retry, unavailable
+//	other 4xx                                   permanent, rejected
+//
+// To learn whether a registration token or the message is malformed, FCM is asked to check the
+// same message to a topic, without sending it. Only if that passes the device is gone. A message
+// to a topic has at most 2,048 bytes: a larger one is permanent.
+//
+// A 429 says whose quota is used up: the project's pauses the channel, a device's the device,
+// and a topic's the message. Without a Retry-After a pause is a minute, and for a 503 it is 10
+// seconds; it doubles up to an hour if the next follows within its own length.
+//
+// THIRD_PARTY_AUTH_ERROR means that the project's key for APNs or for Web Push is missing or
+// wrong. That stops iPhones or browsers, and not Android: the channel goes on, no attempt
+// counts, and nothing is dropped. The devices concerned wait for a minute each time.
+//
+// # Without a token
+//
+//	the token endpoint gave no answer           retry, unreachable: nothing was sent
+//	4xx                                         refused, unauthorized
+//	429, 5xx                                    slow down: the channel
+//	3xx, or a success without a token           refused, misaddressed
+//
+// # Connections
+//
+// At most 8 connections are kept to a host. Over HTTP/2 each carries as many pushes as FCM
+// allows, usually 100. No proxy is used.
+package fcm

@@ -1,0 +1,236 @@
+package fcm
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
+)
+
+const (
+	// maxConnections bounds the connections to FCM. Each carries about 100 pushes at a time.
+	maxConnections = 8
+	// maxToken bounds a device's token, in bytes. FCM's have less than 300.
+	maxToken = 4096
+	// thirdPartyPause is how long a device waits whose platform refuses the project.
+	thirdPartyPause = time.Minute
+	// probeTopic is the topic of messages that are only checked. Nobody needs to know it.
+	probeTopic = "sendlimit-probe"
+
+	userAgent = "sendlimit"
+)
+
+// Notifier pushes through FCM. Make one with New.
+type Notifier struct {
+	account  account
+	identity string
+	url      string
+	now      func() time.Time
+	client   exchange.Client
+	tokens   *tokens
+	backoffs *backoffs
+}
+
+// New returns a Notifier for c. The error has a *notifier.InvalidError for each setting that
+// is not allowed, and does not show the credentials.
+func New(c Config) (*Notifier, error) {
+	a, err := c.validate()
+	if err != nil {
+		return nil, err
+	}
+	waits, err := newBackoffs()
+	if err != nil {
+		return nil, err
+	}
+	if c.Endpoint == "" {
+		c.Endpoint = DefaultEndpoint
+	}
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	client := exchange.Client{Provider: "FCM", Timeout: c.Timeout, Transport: newTransport(c), Reasons: true, Bodies: true}
+	exchanges := client
+	exchanges.Provider = "the token endpoint"
+	endpoint := strings.TrimSuffix(c.Endpoint, "/")
+	return &Notifier{
+		account: a, identity: a.identity() + " at " + strings.TrimPrefix(endpoint, "https://"),
+		url: endpoint + "/v1/projects/" + a.project + "/messages:send",
+		now: c.Now, client: client, backoffs: waits,
+		tokens: &tokens{account: a, client: exchanges, backoffs: waits, now: c.Now},
+	}, nil
+}
+
+func newTransport(c Config) *http.Transport {
+	transport := exchange.NewTransport(&net.Dialer{}, maxConnections)
+	// Without a bound a burst dials once for each push, before the first connection is there.
+	transport.MaxConnsPerHost = maxConnections
+	if c.RootCAs != nil {
+		transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
+	}
+	return transport
+}
+
+// Identity returns the project, the endpoint, and a hash of the service account's address and
+// the id of its key.
+func (f *Notifier) Identity() string { return f.identity }
+
+// CheckAddress checks a device's address: that it may be a token. The error is a
+// *notifier.InvalidError, and does not show it.
+func (f *Notifier) CheckAddress(address string) error {
+	if address == "" || len(address) > maxToken || strings.IndexFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+		return &notifier.InvalidError{Field: "address", Value: "(not shown)", Want: "an FCM registration token"}
+	}
+	return nil
+}
+
+// Check returns a *notifier.InvalidError if n is too large, has a data key that FCM uses
+// itself, or what it says for this channel alone is not allowed.
+func (f *Notifier) Check(n notifier.Notification) error {
+	_, err := newMessage(n, f.now())
+	return err
+}
+
+// Probe has FCM check a message to a topic, which it does not send.
+func (f *Notifier) Probe(ctx context.Context) notifier.Result {
+	r := f.send(ctx, toTopic(object{"data": object{"probe": "true"}}), "")
+	r.ProviderID = "" // there is no message
+	return r
+}
+
+// Close ends a renewal of the token and closes idle connections. It does not wait for
+// deliveries.
+func (f *Notifier) Close() error {
+	f.tokens.close()
+	f.client.Transport.CloseIdleConnections()
+	return nil
+}
+
+// Notify pushes n once, to its Device.
+func (f *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
+	if n.Device == nil {
+		return permanent(notifier.ReasonNoDevice, errors.New("fcm needs a device"))
+	}
+	if f.CheckAddress(n.Device.Address) != nil {
+		return permanent(notifier.ReasonMisaddressed, errors.New("the device's address is not a registration token"))
+	}
+	message, err := newMessage(n, f.now())
+	if err != nil {
+		return refusedBeforehand(err)
+	}
+	message["token"] = n.Device.Address
+	return f.send(ctx, object{"message": message}, n.Device.Address)
+}
+
+// send sends a body, once more with a new token if FCM refuses ours. device is the device's
+// token, "" for none.
+func (f *Notifier) send(ctx context.Context, body object, device string) notifier.Result {
+	text, err := encode(body)
+	if err != nil {
+		return permanent(notifier.ReasonRejected, err)
+	}
+	result, more := f.try(ctx, text, device)
+	if more == renewToken {
+		result, more = f.try(ctx, text, device)
+	}
+	if message, ok := body["message"].(object); ok && more == askOtherwise && device != "" {
+		return f.blame(ctx, result, message)
+	}
+	return result
+}
+
+// blame finds out whether the message or the device's token is malformed, by having FCM check
+// the same message to a topic. result is the one of the message, which was not sent.
+func (f *Notifier) blame(ctx context.Context, result notifier.Result, message object) notifier.Result {
+	checked := f.send(ctx, toTopic(message), "")
+	switch {
+	case checked.Status == notifier.Delivered:
+		return notifier.Result{Status: notifier.Gone, Reason: notifier.ReasonGone, Err: result.Err}
+	case checked.Status == notifier.Permanent, checked.Status == notifier.Gone:
+		return result
+	case checked.Uncertain():
+		checked.Reason = notifier.ReasonUnreachable // nothing was to be sent
+	}
+	return checked
+}
+
+// toTopic returns the body that has FCM check a message, and not send it.
+func toTopic(message object) object {
+	checked := object{"topic": probeTopic}
+	for name, value := range message {
+		if name != "token" {
+			checked[name] = value
+		}
+	}
+	return object{"validate_only": true, "message": checked}
+}
+
+// try sends a body once.
+func (f *Notifier) try(ctx context.Context, body []byte, device string) (result notifier.Result, more again) {
+	token, failure := f.tokens.bearer(ctx)
+	if token == "" {
+		return failure, 0
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(body))
+	if err != nil {
+		return permanent(notifier.ReasonRejected, errors.New("the request of a push can't be made")), 0
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", userAgent)
+	result = f.client.Send(ctx, request, func(a exchange.Answer) (r notifier.Result) {
+		r, more = f.judge(a, device)
+		return r
+	})
+	if more == renewToken {
+		f.tokens.reject(token)
+	}
+	return result, more
+}
+
+// judge returns the Result of FCM's answer with how long to wait, and whether it is the last
+// word.
+func (f *Notifier) judge(a exchange.Answer, device string) (notifier.Result, again) {
+	now := f.now()
+	asked := exchange.RetryAfter(a.Header, now, MaxRetryAfter)
+	r, more := judge(a, asked > 0)
+	who, first := backoffOverload, firstOverload
+	switch {
+	case a.Status == http.StatusUnauthorized && asked == 0:
+		asked = thirdPartyPause
+	case a.Status == http.StatusTooManyRequests && r.Pause == notifier.PauseChannel:
+		who, first = backoffQuota, firstQuota
+	case a.Status == http.StatusTooManyRequests:
+		sum := sha256.Sum256([]byte(device))
+		who, first = r.Pause.String()+string(sum[:16]), firstQuota
+	case r.Status == notifier.Retry && asked == 0 && readWords(a.Body).failed():
+		asked = firstOverload
+	}
+	return f.backoffs.settle(r, asked, who, first, now), more
+}
+
+// refusedBeforehand returns the Result of a message that can't be pushed. Values of the message
+// are not for the log.
+func refusedBeforehand(err error) notifier.Result {
+	invalid, ok := errors.AsType[*notifier.InvalidError](err)
+	switch {
+	case !ok:
+		return permanent(notifier.ReasonRejected, err)
+	case invalid.Field == fieldMessage:
+		return permanent(notifier.ReasonTooLarge, err)
+	default:
+		return permanent(notifier.ReasonRejected, fmt.Errorf("its %s is not allowed", invalid.Field))
+	}
+}
+
+func permanent(reason notifier.Reason, err error) notifier.Result {
+	return notifier.Result{Status: notifier.Permanent, Reason: reason, Err: fmt.Errorf("the push was not sent: %w", err)}
+}

@@ -1,0 +1,277 @@
+package fcm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+const (
+	// MaxPayload is the length of the longest payload that FCM accepts, in bytes.
+	MaxPayload = 4096
+	// MaxTTL is the longest time to live.
+	MaxTTL = 28 * 24 * time.Hour
+
+	// maxCollapse is the longest apns-collapse-id, in bytes.
+	maxCollapse = 64
+	// topicLength is the length of a Topic of Web Push. Apple decodes it, and refuses others.
+	topicLength = 32
+
+	fieldMessage  = "message"
+	fieldData     = "data"
+	fieldOverride = "channels.fcm"
+	fieldLink     = "click_url"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// newMessage returns FCM's message for n at a time, without its target. The error is a
+// *notifier.InvalidError that names the field.
+func newMessage(n notifier.Notification, now time.Time) (object, error) {
+	message := object{}
+	set(message, "notification", texts(map[string]string{"title": n.Title, "body": n.Body, "image": n.Image}))
+	set(message, "data", newData(n))
+	key := collapseKey(n)
+	set(message, "android", newAndroid(n, key, now))
+	set(message, "apns", newAPNs(n, key))
+	set(message, "webpush", newWebPush(n, key, now))
+	if err := override(message, n.Override); err != nil {
+		return nil, err
+	}
+	if err := checkData(message); err != nil {
+		return nil, err
+	}
+	return message, checkSize(message)
+}
+
+// set adds a member that is not empty.
+func set(to object, name string, value object) {
+	if len(value) > 0 {
+		to[name] = value
+	}
+}
+
+// texts returns an object of the texts that are not empty.
+func texts(all map[string]string) object {
+	some := object{}
+	for name, text := range all {
+		if text != "" {
+			some[name] = text
+		}
+	}
+	return some
+}
+
+func newData(n notifier.Notification) object {
+	data := object{}
+	if n.ClickURL != "" {
+		data[fieldLink] = n.ClickURL
+	}
+	for key, value := range n.Data {
+		data[key] = value
+	}
+	return data
+}
+
+func newAndroid(n notifier.Notification, key string, now time.Time) object {
+	shown := texts(map[string]string{"sound": n.Sound, "tag": key})
+	if n.Badge != nil {
+		shown["notification_count"] = *n.Badge
+	}
+	android := texts(map[string]string{"collapse_key": key, "priority": strings.ToUpper(string(n.Priority))})
+	if !n.ExpiresAt.IsZero() {
+		android["ttl"] = strconv.FormatInt(ttl(n, now), 10) + "s"
+	}
+	set(android, "notification", shown)
+	return android
+}
+
+func newAPNs(n notifier.Notification, key string) object {
+	headers := texts(map[string]string{"apns-collapse-id": key})
+	switch n.Priority {
+	case notifier.PriorityHigh:
+		headers["apns-priority"] = "10"
+	case notifier.PriorityNormal:
+		headers["apns-priority"] = "5"
+	default:
+	}
+	if !n.ExpiresAt.IsZero() {
+		headers["apns-expiration"] = strconv.FormatInt(max(n.ExpiresAt.Unix(), 0), 10)
+	}
+	aps := texts(map[string]string{"sound": n.Sound})
+	if n.Badge != nil {
+		aps["badge"] = *n.Badge
+	}
+	apns := object{}
+	set(apns, "headers", headers)
+	if len(aps) > 0 {
+		apns["payload"] = object{"aps": aps}
+	}
+	return apns
+}
+
+func newWebPush(n notifier.Notification, key string, now time.Time) object {
+	headers := texts(map[string]string{"Urgency": string(n.Priority)})
+	if key != "" {
+		sum := sha256.Sum256([]byte(key))
+		headers["Topic"] = base64.RawURLEncoding.EncodeToString(sum[:])[:topicLength]
+	}
+	if !n.ExpiresAt.IsZero() {
+		headers["TTL"] = strconv.FormatInt(ttl(n, now), 10)
+	}
+	web := object{}
+	set(web, "headers", headers)
+	// FCM refuses a link that is not https:.
+	if link, err := url.Parse(n.ClickURL); err == nil && link.Scheme == "https" && link.Host != "" {
+		web["fcm_options"] = object{"link": n.ClickURL}
+	}
+	return web
+}
+
+// ttl returns for how many seconds FCM keeps the message if the device is not connected.
+func ttl(n notifier.Notification, now time.Time) int64 {
+	return int64(min(max(n.ExpiresAt.Sub(now), 0), MaxTTL) / time.Second)
+}
+
+// collapseKey returns what a message replaces another with. It fits every platform.
+func collapseKey(n notifier.Notification) string {
+	key := n.CollapseKey
+	if key == "" {
+		key = n.IdempotencyKey
+	}
+	if len(key) > maxCollapse || strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+		sum := sha256.Sum256([]byte(key))
+		return hex.EncodeToString(sum[:16])
+	}
+	return key
+}
+
+// override merges what a message says for this channel alone, as RFC 7396 says.
+func override(message object, raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	var patch object
+	in := json.NewDecoder(bytes.NewReader(raw))
+	in.UseNumber()
+	// A decoder stops behind the first value.
+	if err := in.Decode(&patch); err != nil || patch == nil || !json.Valid(raw) {
+		return &notifier.InvalidError{Field: fieldOverride, Value: "(not shown)", Want: "an object, which is merged into FCM's message"}
+	}
+	for _, name := range []string{"token", "topic", "condition", "name"} {
+		if _, ok := patch[name]; ok {
+			return &notifier.InvalidError{Field: fieldOverride + "." + name, Value: "(not shown)", Want: "nothing: the device is the target"}
+		}
+	}
+	merge(message, patch)
+	return nil
+}
+
+// merge applies a merge patch.
+func merge(to, patch object) {
+	for name, value := range patch {
+		switch value := value.(type) {
+		case nil:
+			delete(to, name)
+		case object:
+			inner, ok := to[name].(object)
+			if !ok {
+				inner = object{}
+				to[name] = inner
+			}
+			merge(inner, value)
+		default:
+			to[name] = value
+		}
+	}
+}
+
+// checkData checks that the data are texts, and that FCM does not use their keys itself.
+func checkData(message object) error {
+	android, _ := message["android"].(object)
+	web, _ := message["webpush"].(object)
+	for _, data := range []any{message["data"], android["data"], web["data"]} {
+		if data == nil {
+			continue
+		}
+		pairs, ok := data.(object)
+		if !ok {
+			return &notifier.InvalidError{Field: fieldData, Value: "(not shown)", Want: "an object of texts in fcm"}
+		}
+		for key, value := range pairs {
+			if key == "from" || key == "message_type" || strings.HasPrefix(key, "google") || strings.HasPrefix(key, "gcm") {
+				return &notifier.InvalidError{Field: fieldData, Value: key, Want: "keys other than from, message_type and those that begin with google or gcm in fcm"}
+			}
+			if _, ok := value.(string); !ok {
+				return &notifier.InvalidError{Field: fieldData, Value: key, Want: "texts as values in fcm"}
+			}
+		}
+	}
+	return nil
+}
+
+// checkSize measures what a device gets: the notification and the data for all platforms, and
+// those for its own.
+func checkSize(message object) error {
+	android, _ := message["android"].(object)
+	apns, _ := message["apns"].(object)
+	web, _ := message["webpush"].(object)
+	own := 0
+	for _, parts := range [][]any{
+		{android["notification"], android["data"]}, {apns["payload"]}, {web["notification"], web["data"]},
+	} {
+		length, err := size(parts...)
+		if err != nil {
+			return err
+		}
+		own = max(own, length)
+	}
+	length, err := size(message["notification"], message["data"])
+	if err != nil {
+		return err
+	}
+	if length += own; length > MaxPayload {
+		return &notifier.InvalidError{
+			Field: fieldMessage, Value: fmt.Sprintf("%d bytes", length),
+			Want: fmt.Sprintf("at most %d bytes as JSON in fcm, with title, body, data, URLs and channels.fcm", MaxPayload),
+		}
+	}
+	return nil
+}
+
+// size returns the length of values as JSON, in bytes.
+func size(values ...any) (int, error) {
+	length := 0
+	for _, value := range values {
+		if value == nil {
+			continue
+		}
+		text, err := encode(value)
+		if err != nil {
+			return 0, err
+		}
+		length += len(text)
+	}
+	return length, nil
+}
+
+// encode returns JSON in which < > and & are not escaped, which is shorter.
+func encode(value any) ([]byte, error) {
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	out.SetEscapeHTML(false)
+	if err := out.Encode(value); err != nil {
+		return nil, fmt.Errorf("encode a message for FCM: %w", err)
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,234 @@
+package fcm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
+)
+
+const (
+	scope     = "https://www.googleapis.com/auth/firebase.messaging"
+	grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+	// assertionLife is how long a signed request for a token is valid: Google's longest.
+	assertionLife = time.Hour
+	// clockSkew is how far the clock may be ahead of Google's.
+	clockSkew = 10 * time.Second
+	// maxLife bounds how long a token is used. Google's live for an hour.
+	maxLife = time.Hour
+	// renewEarly is how long before its end a token is renewed.
+	renewEarly = 5 * time.Minute
+	// earlyAgain is how long after a failure a token that still works is renewed.
+	earlyAgain = 30 * time.Second
+)
+
+// tokens exchanges signed assertions for bearer tokens. It is safe for concurrent use.
+type tokens struct {
+	account  account
+	client   exchange.Client
+	backoffs *backoffs
+	now      func() time.Time
+
+	mu      sync.Mutex
+	token   string // "" for none
+	renewAt time.Time
+	endsAt  time.Time
+	running *renewal // nil if none
+	over    bool
+}
+
+// renewal is one exchange, which all who need a token wait for.
+type renewal struct {
+	done   chan struct{} // closed when token or failure is set
+	cancel context.CancelFunc
+
+	token   string
+	failure notifier.Result // the result of every push that waited, if there is no token
+}
+
+// bearer returns a token, or else the Result of a push that has none. It renews a token
+// that will soon end, which is used meanwhile.
+func (t *tokens) bearer(ctx context.Context) (string, notifier.Result) {
+	if ctx.Err() != nil {
+		return "", calledOff(ctx)
+	}
+	t.mu.Lock()
+	now := t.now()
+	if t.token != "" && now.Before(t.endsAt) {
+		if !now.Before(t.renewAt) && t.running == nil {
+			t.renew(ctx)
+		}
+		defer t.mu.Unlock()
+		return t.token, notifier.Result{}
+	}
+	if t.running == nil {
+		t.renew(ctx)
+	}
+	running := t.running
+	t.mu.Unlock()
+	select {
+	case <-running.done:
+		return running.token, running.failure
+	case <-ctx.Done():
+		return "", calledOff(ctx)
+	}
+}
+
+// reject says that FCM refuses a token.
+func (t *tokens) reject(token string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.token == token {
+		t.token = ""
+	}
+}
+
+// close ends a renewal and waits for it.
+func (t *tokens) close() {
+	t.mu.Lock()
+	t.over = true
+	running := t.running
+	t.mu.Unlock()
+	if running != nil {
+		running.cancel()
+		<-running.done
+	}
+}
+
+// renew starts a renewal, which does not end with the push that needs it. The caller holds
+// the lock.
+func (t *tokens) renew(ctx context.Context) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r := &renewal{done: make(chan struct{}), cancel: cancel}
+	t.running = r
+	if t.over {
+		cancel()
+	}
+	go func() {
+		defer cancel()
+		defer close(r.done)
+		// What is left of the push that started it, such as its cleanups, may be over.
+		exchanged, clean := notifier.WithCleanup(ctx)
+		token, life, failure := t.exchange(exchanged)
+		clean()
+		r.token, r.failure = token, failure
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		now := t.now()
+		t.running = nil
+		if token == "" {
+			t.renewAt = now.Add(earlyAgain)
+			return
+		}
+		t.token, t.endsAt = token, now.Add(life)
+		t.renewAt = t.endsAt.Add(-min(renewEarly, life/5))
+	}()
+}
+
+// exchange asks for a token once.
+func (t *tokens) exchange(ctx context.Context) (token string, life time.Duration, failure notifier.Result) {
+	request, err := t.request(ctx)
+	if err != nil {
+		return "", 0, notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized, Err: err}
+	}
+	failure = t.client.Send(ctx, request, func(a exchange.Answer) notifier.Result {
+		var result notifier.Result
+		token, life, result = readToken(a)
+		return t.backoffs.settle(result, exchange.RetryAfter(a.Header, t.now(), MaxRetryAfter), backoffToken, firstOverload, t.now())
+	})
+	if failure.Uncertain() {
+		// The exchange may have arrived. The push was certainly not sent.
+		failure.Reason = notifier.ReasonUnreachable
+	}
+	return token, life, failure
+}
+
+// request returns the exchange of RFC 7523.
+func (t *tokens) request(ctx context.Context) (*http.Request, error) {
+	now := t.now().Add(-clockSkew)
+	assertion := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{
+		"iss": t.account.email, "scope": scope, "aud": t.account.tokenURL,
+		"iat": now.Unix(), "exp": now.Add(assertionLife).Unix(),
+	})
+	if t.account.keyID != "" {
+		assertion.Header["kid"] = t.account.keyID
+	}
+	signed, err := assertion.SignedString(t.account.key)
+	if err != nil {
+		return nil, errors.New("the request for a token can't be signed with the service account's key")
+	}
+	form := url.Values{"grant_type": {grantType}, "assertion": {signed}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.account.tokenURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, errors.New("the request for a token can't be made") // err repeats the URL
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("User-Agent", userAgent)
+	return request, nil
+}
+
+// readToken reads the answer to an exchange. The Result is the one of a push that needs the
+// token.
+func readToken(a exchange.Answer) (token string, life time.Duration, result notifier.Result) {
+	fails := func(s notifier.Status, r notifier.Reason, why string) (string, time.Duration, notifier.Result) {
+		result := notifier.Result{Status: s, Reason: r, Err: fmt.Errorf("no token: the token endpoint answered with HTTP status %d%s", a.Status, why)}
+		if s == notifier.SlowDown {
+			result.Pause = notifier.PauseChannel
+		}
+		return "", 0, result
+	}
+	var said struct {
+		Token   string `json:"access_token"`
+		Seconds int64  `json:"expires_in"`
+		Error   string `json:"error"`
+	}
+	_ = json.Unmarshal(a.Body, &said) // what can't be read says nothing
+	switch status := a.Status; {
+	case status >= 200 && status <= 299:
+		if said.Token == "" || strings.IndexFunc(said.Token, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+			return fails(notifier.Refused, notifier.ReasonMisaddressed, ", and no token")
+		}
+		life = maxLife
+		if said.Seconds > 0 && said.Seconds < int64(maxLife/time.Second) {
+			life = time.Duration(said.Seconds) * time.Second
+		}
+		return said.Token, life, notifier.Result{Status: notifier.Delivered}
+	case status == http.StatusTooManyRequests:
+		return fails(notifier.SlowDown, notifier.ReasonRateLimited, "")
+	case status == http.StatusRequestTimeout, status < 200, status >= 500:
+		return fails(notifier.SlowDown, notifier.ReasonUnavailable, "")
+	case status <= 399:
+		return fails(notifier.Refused, notifier.ReasonMisaddressed, ", a redirect, which is not followed")
+	default:
+		return fails(notifier.Refused, notifier.ReasonUnauthorized, knownGrant(said.Error))
+	}
+}
+
+// knownGrant returns what may be shown of an error of RFC 6749.
+func knownGrant(code string) string {
+	switch code {
+	case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope":
+		return ", " + code
+	default:
+		return ""
+	}
+}
+
+// calledOff is the Result of a push that did not wait for its token.
+func calledOff(ctx context.Context) notifier.Result {
+	return notifier.Result{
+		Status: notifier.Retry, Reason: notifier.ReasonUnreachable,
+		Err: fmt.Errorf("no token yet, nothing was sent: %w", ctx.Err()),
+	}
+}

@@ -1,0 +1,95 @@
+package devices
+
+import (
+	"bytes"
+	"crypto/ecdh"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// canonical returns an address in the one spelling that equal addresses share. The error is an
+// *InvalidError, which does not show it.
+func canonical(channel, address string) (string, error) {
+	switch channel {
+	case FCM:
+		if address == "" || len(address) > MaxAddress || !printable(address) {
+			return "", wrongAddress("a registration token, 1 to 4,096 printable characters without spaces")
+		}
+		return address, nil
+	case APNs:
+		lower := strings.ToLower(address)
+		if len(lower) < 64 || len(lower) > 200 || !keyspace.OnlyBytes(lower, "0123456789abcdef") {
+			return "", wrongAddress("a device token, 64 to 200 hexadecimal digits")
+		}
+		return lower, nil
+	case WebPush:
+		return canonicalSubscription(address)
+	default:
+		return "", &fault.InvalidError{Field: "channel", Value: channel, Want: "fcm, apns or webpush"}
+	}
+}
+
+func wrongAddress(want string) error {
+	return &fault.InvalidError{Field: "address", Value: "(not shown)", Want: want}
+}
+
+// printable reports whether a text is printable ASCII without spaces.
+func printable(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+}
+
+// subscription is what a browser's PushSubscription prints as JSON.
+type subscription struct {
+	Endpoint string `json:"endpoint"`
+	Keys     struct {
+		P256dh string `json:"p256dh"`
+		Auth   string `json:"auth"`
+	} `json:"keys"`
+}
+
+// canonicalSubscription returns a subscription without spaces and without what a push does
+// not need. Whether its host is allowed is not checked: the channel does.
+func canonicalSubscription(address string) (string, error) {
+	var s subscription
+	if len(address) > MaxAddress || json.Unmarshal([]byte(address), &s) != nil {
+		return "", wrongAddress("the JSON of a PushSubscription, with endpoint and keys, of at most 4,096 bytes")
+	}
+	endpoint, err := url.Parse(s.Endpoint)
+	if err != nil || endpoint.Scheme != "https" || endpoint.Hostname() == "" || endpoint.User != nil ||
+		strings.ContainsAny(s.Endpoint, `#"\`) || !printable(s.Endpoint) {
+		return "", wrongAddress("an endpoint that is an https: URL without user, password and fragment")
+	}
+	point, err := decodeKey(s.Keys.P256dh)
+	if err != nil {
+		return "", wrongAddress(wantPublic)
+	}
+	if _, err := ecdh.P256().NewPublicKey(point); err != nil {
+		return "", wrongAddress(wantPublic)
+	}
+	auth, err := decodeKey(s.Keys.Auth)
+	if err != nil || len(auth) != 16 {
+		return "", wrongAddress("a key auth of 16 bytes in base64url")
+	}
+	s.Keys.P256dh = base64.RawURLEncoding.EncodeToString(point)
+	s.Keys.Auth = base64.RawURLEncoding.EncodeToString(auth)
+	var compact bytes.Buffer
+	encoder := json.NewEncoder(&compact)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(s); err != nil {
+		return "", wrongAddress("a subscription that can be written as JSON")
+	}
+	return strings.TrimSuffix(compact.String(), "\n"), nil
+}
+
+const wantPublic = "a key p256dh that is a point on P-256, 65 bytes in base64url"
+
+// decodeKey reads base64url, and base64 as some libraries write it, with or without padding.
+func decodeKey(text string) ([]byte, error) {
+	text = strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(text, "="))
+	return base64.RawURLEncoding.DecodeString(text) //nolint:wrapcheck // the caller says which field is wrong
+}

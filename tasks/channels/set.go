@@ -1,0 +1,233 @@
+package channels
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
+)
+
+const (
+	// lookEvery is how often a worker looks at the states of the channels.
+	lookEvery = time.Second
+	// probeEvery is how often a stopped channel is probed, by all workers together.
+	probeEvery = time.Minute
+)
+
+// Set is the channels of a worker. It follows their states in the store, and changes them.
+type Set struct {
+	channels []*Channel
+	store    *stored.Store
+	devices  *devices.Store
+	clock    *storeclock.Clock
+	timeout  time.Duration // of a probe
+	metrics  *metrics.Metrics
+	logger   *slog.Logger
+}
+
+// NewSet returns the channels of setups in the store under a prefix. A probe takes at most
+// timeout. The error is an *InvalidError.
+func NewSet(
+	client redis.UniversalClient, prefix string, setups []Setup, timeout time.Duration, c *storeclock.Clock, m *metrics.Metrics,
+	logger *slog.Logger,
+) (*Set, error) {
+	if err := Validate(setups); err != nil {
+		return nil, err
+	}
+	s := &Set{clock: c, timeout: timeout, metrics: m, logger: logger}
+	var err error
+	if s.store, err = stored.New(client, prefix); err != nil {
+		return nil, err
+	}
+	if s.devices, err = devices.New(client, devices.Options{Prefix: prefix}); err != nil {
+		return nil, err
+	}
+	for _, setup := range setups {
+		setup.Ramp = cmp.Or(setup.Ramp, DefaultRamp)
+		channel, err := newChannel(setup)
+		if err != nil {
+			return nil, err
+		}
+		s.channels = append(s.channels, channel)
+	}
+	return s, nil
+}
+
+// All returns the channels, in the order of their setups.
+func (s *Set) All() []*Channel { return s.channels }
+
+// Follow loads the states now, and then once a second until the returned function is called.
+// It also probes stopped channels. When a channel is resumed it calls wake. It returns an
+// error if the first load fails.
+func (s *Set) Follow(ctx context.Context, wake func(context.Context) error) (stop func(), err error) {
+	if _, err := s.look(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var following sync.WaitGroup
+	following.Go(func() {
+		waking := false
+		for storeclock.Sleep(ctx, nil, lookEvery) {
+			s.probe(ctx)
+			resumed, err := s.look(ctx)
+			if err != nil {
+				if ctx.Err() == nil {
+					s.logger.DebugContext(ctx, "could not look at the channels", "error", err)
+				}
+				continue
+			}
+			if waking = waking || resumed; !waking {
+				continue
+			}
+			if err := wake(ctx); err != nil {
+				s.logger.DebugContext(ctx, "could not wake what waits for a channel: trying again", "error", err)
+				continue
+			}
+			waking = false
+		}
+	})
+	return func() {
+		cancel()
+		following.Wait()
+	}, nil
+}
+
+// look loads the states, and reports whether a channel was resumed.
+func (s *Set) look(ctx context.Context) (resumed bool, err error) {
+	before := make([]int, len(s.channels))
+	for i, c := range s.channels {
+		before[i] = c.seen()
+	}
+	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
+	defer done()
+	states, err := s.store.Load(ctx)
+	if err != nil {
+		return false, err
+	}
+	known := make(map[string]stored.State, len(states))
+	for _, state := range states {
+		known[state.Name] = state
+	}
+	for i, c := range s.channels {
+		was, cleared := c.learn(known[c.Name], before[i])
+		is := c.State()
+		s.metrics.ChannelStopped(c.Name, stoppedFor(was), stoppedFor(is))
+		if was.Stopped && !is.Stopped {
+			resumed = true
+			s.logger.InfoContext(ctx, "a channel is resumed", "channel", c.Name, "stopped_since", was.Since)
+		} else if is.Stopped && !was.Stopped {
+			s.logger.WarnContext(ctx, "a channel is stopped", "channel", c.Name, "reason", is.Reason, "since", is.Since)
+		}
+		s.clear(ctx, cleared)
+	}
+	return resumed, nil
+}
+
+// stoppedFor returns why a channel is stopped; "" if it runs.
+func stoppedFor(state stored.State) string {
+	if !state.Stopped {
+		return ""
+	}
+	return string(state.Reason)
+}
+
+// clear removes the marks of devices that are not suspect any more.
+func (s *Set) clear(ctx context.Context, suspects []Suspect) {
+	for _, d := range suspects {
+		if _, err := s.devices.ClearSuspect(ctx, d.User, []string{d.Device}); err != nil {
+			s.logger.DebugContext(ctx, "a device stays suspect until it accepts a message", "error", err)
+		}
+	}
+}
+
+// probe probes the stopped channels that can be probed and whose time has come.
+func (s *Set) probe(ctx context.Context) {
+	for _, c := range s.channels {
+		state := c.State()
+		prober, ok := c.Notifier.(notifier.Prober)
+		if !ok || !state.Stopped || state.Reason == stored.Brake || !probeDue(state, s.clock.Now()) {
+			continue
+		}
+		if !s.TakeProbe(ctx, c) {
+			continue
+		}
+		probing, done := context.WithTimeout(ctx, s.timeout)
+		result := prober.Probe(probing)
+		done()
+		if result.Status != notifier.Delivered {
+			s.logger.WarnContext(ctx, "a channel stays stopped", "channel", c.Name, "reason", result.Reason, "error", result.Err)
+			continue
+		}
+		s.Passed(ctx, c, state)
+	}
+}
+
+// TakeProbe takes the turn to probe a stopped channel, and reports whether it did.
+func (s *Set) TakeProbe(ctx context.Context, c *Channel) bool {
+	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
+	defer done()
+	taken, err := s.store.TakeProbe(ctx, c.Name, probeEvery)
+	if err != nil {
+		s.logger.DebugContext(ctx, "could not take the turn to probe a channel", "channel", c.Name, "error", err)
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state.ProbeAt = s.clock.Now().Add(probeEvery)
+	return taken
+}
+
+// Passed resumes a channel whose probe has passed in a state.
+func (s *Set) Passed(ctx context.Context, c *Channel, state stored.State) {
+	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
+	defer done()
+	if _, err := s.store.ResumeProbed(ctx, state); err != nil {
+		s.logger.WarnContext(ctx, "could not resume a channel: it is probed again", "channel", c.Name, "error", err)
+	}
+}
+
+// Stop stops a channel of this worker at once, and returns a function that tells the others.
+func (s *Set) Stop(c *Channel, why stored.Stop) (tell func(context.Context)) {
+	why.Identity = c.identity
+	if !c.stop(why, s.clock.Now()) {
+		return func(context.Context) {}
+	}
+	s.metrics.ChannelStopped(c.Name, "", string(why.Reason))
+	return func(ctx context.Context) {
+		ctx, done := context.WithTimeout(ctx, persist.TryWithin)
+		defer done()
+		first, err := s.store.Stop(ctx, c.Name, why)
+		c.mu.Lock()
+		c.changes++ // a look may have read the store before this
+		c.mu.Unlock()
+		if err != nil {
+			s.logger.WarnContext(ctx, "could not stop a channel of other workers", "channel", c.Name, "error", err)
+		} else if first {
+			s.logger.ErrorContext(ctx, "a channel is stopped: its messages wait, and nothing is dropped",
+				"channel", c.Name, "reason", why.Reason, "detail", why.Detail)
+		}
+	}
+}
+
+// Prove stores that a channel has delivered with its present credentials.
+func (s *Set) Prove(ctx context.Context, c *Channel) {
+	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
+	defer done()
+	if err := s.store.Prove(ctx, c.Name, c.identity); err != nil {
+		s.logger.DebugContext(ctx, "the first delivery of a channel is not noted", "channel", c.Name, "error", err)
+		return
+	}
+	if _, err := s.look(ctx); err != nil {
+		s.logger.DebugContext(ctx, "could not look at the channels", "error", err)
+	}
+}

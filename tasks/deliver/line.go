@@ -1,0 +1,152 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks/channels"
+)
+
+const (
+	// slotWithin is how long a message waits for a slot of a channel before it is put back.
+	slotWithin = 100 * time.Millisecond
+	// backSoonest and backLatest bound for how long a message is put back that waits for a
+	// slot or the pace of a channel.
+	backSoonest, backLatest = 250 * time.Millisecond, 10 * time.Minute
+	// mostOfSlots is the share of the delivery slots that one of several channels may have, in
+	// quarters.
+	mostOfSlots = 3
+)
+
+// Line is a channel, with what bounds the calls to it.
+type Line struct {
+	*channels.Channel
+
+	Pacer *Pacer        // of its ChannelPace
+	slots chan struct{} // one per message that uses the channel; nil if it is the only one
+
+	mu   sync.Mutex
+	next time.Time // when the message that is put back next may come, by the local clock
+}
+
+// NewLines returns the lines of a worker's channels, which make a number of deliveries at a
+// time.
+func NewLines(all []*channels.Channel, deliveries int, pacer func(*channels.Channel) (*Pacer, error)) ([]*Line, error) {
+	lines := make([]*Line, len(all))
+	for i, c := range all {
+		p, err := pacer(c)
+		if err != nil {
+			return nil, err
+		}
+		lines[i] = &Line{Channel: c, Pacer: p}
+		if len(all) > 1 {
+			lines[i].slots = make(chan struct{}, max(1, deliveries*mostOfSlots/4))
+		}
+	}
+	return lines, nil
+}
+
+// takeSlot takes a slot of the channel, if one becomes free at once or within a time.
+func (l *Line) takeSlot(ctx context.Context, within time.Duration) bool {
+	if l.slots == nil {
+		return true
+	}
+	select {
+	case l.slots <- struct{}{}:
+		return true
+	default:
+	}
+	tooLong := time.NewTimer(within)
+	defer tooLong.Stop()
+	select {
+	case l.slots <- struct{}{}:
+		return true
+	case <-tooLong.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (l *Line) leaveSlot() {
+	if l.slots != nil {
+		<-l.slots
+	}
+}
+
+// putBack returns for how long a message is put back that could go in a while at the soonest.
+// Those that are put back together come again one after another, as far apart as the channel
+// takes them, so that each is put back about once.
+func (l *Line) putBack(now time.Time, soonest, apart time.Duration) time.Duration {
+	if soonest >= backLatest {
+		return soonest + rand.N(soonest/10) //nolint:gosec // spreads load, guards nothing
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := now.Add(max(soonest, backSoonest))
+	if l.next.After(at) {
+		at = l.next
+	}
+	if latest := now.Add(backLatest); at.After(latest) {
+		at = latest
+	}
+	l.next = at.Add(max(apart, time.Millisecond))
+	return at.Sub(now)
+}
+
+// stopped reports whether no message can be delivered, as each channel is stopped, and for how
+// long a task is to wait then.
+func (h *Handler) stoppedAll() (wait time.Duration, stopped bool) {
+	now := h.Clock.Now()
+	for _, l := range h.Lines {
+		until, is := l.Stopped(now)
+		if !is || l.MessageProbes(now) {
+			return 0, false
+		}
+		if wait == 0 || until < wait {
+			wait = until
+		}
+	}
+	return wait, true
+}
+
+// Follow follows the pace of all messages, those of the channels, and whether a channel is
+// stopped, until the returned function is called. It returns an error if one of them can't be
+// loaded.
+func (h *Handler) Follow(ctx context.Context) (stop func(), err error) {
+	var stops []func()
+	stop = func() {
+		for _, f := range stops {
+			f()
+		}
+	}
+	wake := func(ctx context.Context) error { return h.Queue.WakeWaiting(ctx, ErrPaced) }
+	follow := []func(context.Context, func(context.Context) error) (func(), error){h.Pacer.Follow, h.Channels.Follow}
+	for _, l := range h.Lines {
+		follow = append(follow, l.Pacer.Follow)
+	}
+	for i, begin := range follow {
+		if i > 1 { // tasks in the queue wait for the pace of no channel
+			wake = func(context.Context) error { return nil }
+		}
+		end, err := begin(ctx, wake)
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		stops = append(stops, end)
+	}
+	return stop, nil
+}
+
+// putBackPaced returns for how long a message is put back that the pace of a channel, a pause or
+// the end of the worker keeps from being sent.
+func (h *Handler) putBackPaced(l *Line, err error) time.Duration {
+	soonest := time.Duration(0)
+	if paced, ok := errors.AsType[*pacedError](err); ok {
+		soonest = paced.after
+	}
+	return l.putBack(h.Clock.Local(), soonest, l.Pacer.apart())
+}

@@ -1,0 +1,81 @@
+package deliver
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// recipient is where one message goes in one attempt: a device, or a channel without devices.
+type recipient struct {
+	line   *Line
+	device *devices.Device // nil for a channel without devices
+}
+
+// id returns what Progress calls the recipient.
+func (r recipient) id() string {
+	if r.device == nil {
+		return "@" + r.line.Name // no id of a device begins so
+	}
+	return r.device.ID
+}
+
+// recipients returns where a claimed message still has to go.
+func (h *Handler) recipients(ctx context.Context, claim messages.Claim, to *message.Target) ([]recipient, error) {
+	var all []recipient
+	add := func(r recipient) {
+		if !claim.Progress.Done(r.id()) {
+			all = append(all, r)
+		}
+	}
+	for _, l := range h.Lines {
+		if !l.HasDevices && (to == nil || to.App == "" && to.Device == "" && (to.Channel == "" || to.Channel == l.Name)) {
+			add(recipient{line: l})
+		}
+	}
+	list, err := devices.Decode(claim.Devices)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		d := &list[i]
+		if !d.For(claim.Account) || to != nil && !isFor(*to, d) {
+			continue
+		}
+		if l := h.lineOf(d.Channel); l != nil {
+			add(recipient{line: l, device: d})
+		} else if h.toldMissing.again(h.Clock.Local()) {
+			h.Logger.WarnContext(ctx, "users have devices of a channel that this worker does not have: nothing is sent to them",
+				"channel", d.Channel)
+		}
+	}
+	return all, nil
+}
+
+// isFor reports whether a message to a target goes to a device.
+func isFor(to message.Target, d *devices.Device) bool {
+	return (to.Channel == "" || to.Channel == d.Channel) && (to.App == "" || to.App == d.App) &&
+		(to.Device == "" || to.Device == d.ID)
+}
+
+// lineOf returns the channel with devices of a name; nil if there is none.
+func (h *Handler) lineOf(channel string) *Line {
+	for _, l := range h.Lines {
+		if l.HasDevices && l.Name == channel {
+			return l
+		}
+	}
+	return nil
+}
+
+// onceAMinute lets something be logged at most once a minute. The zero value is ready.
+type onceAMinute struct{ last atomic.Pointer[time.Time] }
+
+func (o *onceAMinute) again(now time.Time) bool {
+	last := o.last.Load()
+	return (last == nil || now.Sub(*last) >= time.Minute) && o.last.CompareAndSwap(last, &now)
+}

@@ -1,0 +1,192 @@
+package deliver
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
+)
+
+// judge decides what the answers mean for the message, its devices and their channels.
+func (a *attempt) judge() {
+	now := a.h.Clock.Now()
+	var gone []devices.Gone
+	var lines []*Line
+	for i := range a.answers {
+		to := &a.answers[i]
+		if !to.sent {
+			continue
+		}
+		a.count(to)
+		to.reason = string(to.result.Reason)
+		switch to.result.Status {
+		case notifier.Delivered:
+			to.state = messages.DeviceDelivered
+			a.accepted(to, now)
+		case notifier.Retry:
+			a.retried(to)
+		case notifier.SlowDown:
+			to.wait = max(to.result.RetryAfter, time.Millisecond)
+		case notifier.Gone:
+			if to.device == nil { // it has none: the message is at fault
+				to.state = messages.DeviceFailed
+			} else if a.gone(to, now) {
+				gone = append(gone, devices.Gone{ID: to.device.ID, Address: to.device.Address, Since: to.result.GoneSince})
+				lines = append(lines, to.line)
+			}
+		case notifier.Refused:
+			to.wait = a.stop(to.line, stored.Stop{Reason: stopReason(to.result.Reason), Detail: detail(to.result)})
+		case notifier.Permanent:
+			to.state = messages.DeviceFailed
+			if to.device != nil {
+				to.line.Rejected(to.device.Address)
+			}
+		}
+		a.pause(to)
+	}
+	if len(gone) > 0 {
+		a.later(func(ctx context.Context) { a.h.removeGone(ctx, a.d.User, gone, lines) })
+	}
+}
+
+// later does something with the store once the result is recorded.
+func (a *attempt) later(f func(context.Context)) { a.after = append(a.after, f) }
+
+// count counts an answer by its channel.
+func (a *attempt) count(to *answer) {
+	if to.result.Status == notifier.Delivered {
+		a.h.Metrics.ChannelDelivered(to.line.Name)
+		return
+	}
+	a.h.Metrics.ChannelFailed(to.line.Name, string(to.result.Reason))
+}
+
+// accepted notes a success of a device and its channel.
+func (a *attempt) accepted(to *answer, now time.Time) {
+	l := to.line
+	if state := l.State(); state.Stopped && state.Reason != stored.Brake && l.MessageProbed() {
+		a.later(func(ctx context.Context) { a.h.Channels.Passed(ctx, l.Channel, state) })
+	}
+	if to.device == nil {
+		return
+	}
+	if l.Accepted(to.device.Address) {
+		a.later(func(ctx context.Context) { a.h.Channels.Prove(ctx, l.Channel) })
+	}
+	id, suspect := []string{to.device.ID}, to.device.Suspect
+	if noted := now.Sub(to.device.LastSuccess) < time.Hour; noted && !suspect {
+		return
+	}
+	a.later(func(ctx context.Context) {
+		_, err := a.h.Devices.NoteSuccess(ctx, a.d.User, id)
+		if err == nil && suspect {
+			_, err = a.h.Devices.ClearSuspect(ctx, a.d.User, id)
+		}
+		if err != nil {
+			a.h.Logger.DebugContext(ctx, "the success of a device is not noted", "error", err)
+		}
+	})
+}
+
+// retried judges an answer that asks for another attempt, or does not come.
+func (a *attempt) retried(to *answer) {
+	again := a.claim.Attempt < a.h.Retries.Attempts
+	switch {
+	case to.result.Uncertain() && (a.h.OnUncertain == SkipUncertain || !again):
+		to.state = messages.DeviceUncertain
+	case again:
+		to.wait, to.counted = a.h.Retries.Wait(a.claim.Attempt, to.result.RetryAfter), true
+	default:
+		to.state = messages.DeviceFailed
+	}
+}
+
+// gone judges a device that its provider calls gone, and reports whether it is to be removed.
+func (a *attempt) gone(to *answer, now time.Time) bool {
+	id := to.device.ID
+	wait, tripped := to.line.Gone(a.d.User, id, to.device.Address, now)
+	if wait == 0 {
+		to.state = messages.DeviceGone
+		return true
+	}
+	to.wait = wait
+	if tripped {
+		a.stop(to.line, stored.Stop{Reason: stored.Brake, Detail: "its provider calls too many devices gone; the last reason is " + to.reason})
+	}
+	if !to.device.Suspect {
+		a.later(func(ctx context.Context) {
+			if _, err := a.h.Devices.MarkSuspect(ctx, a.d.User, []string{id}); err != nil {
+				a.h.Logger.DebugContext(ctx, "a device is not marked as suspect", "error", err)
+			}
+		})
+	}
+	return false
+}
+
+// stop stops a channel, and returns for how long the message waits.
+func (a *attempt) stop(l *Line, why stored.Stop) time.Duration {
+	a.later(a.h.Channels.Stop(l.Channel, why))
+	wait, _ := l.Stopped(a.h.Clock.Now())
+	return max(wait, refusedWait)
+}
+
+// pause lets wait what an answer asks to.
+func (a *attempt) pause(to *answer) {
+	if to.result.Status == notifier.SlowDown {
+		a.h.Metrics.ChannelPaused(to.line.Name, to.result.Pause.String())
+	}
+	switch {
+	case pausesAll(to.result) && to.line.slots == nil:
+		a.later(a.h.Pacer.pause(to.result.RetryAfter))
+	case pausesAll(to.result):
+		a.later(to.line.Pacer.pause(to.result.RetryAfter))
+	case to.result.Pause == notifier.PauseDevice && to.device != nil:
+		to.line.PauseDevice(to.device.Address, a.h.Clock.Local().Add(min(to.result.RetryAfter, longestPause)))
+	}
+}
+
+// removeGone removes devices that their providers know no more.
+func (h *Handler) removeGone(ctx context.Context, user string, gone []devices.Gone, lines []*Line) {
+	removed, err := h.Devices.RemoveGone(ctx, user, gone)
+	if err != nil {
+		h.Logger.DebugContext(ctx, "devices that are gone stay until the next message", "error", err)
+		return
+	}
+	for i, g := range gone {
+		if slices.Contains(removed, g.ID) {
+			h.Metrics.DevicesRemoved(lines[i].Name, string(notifier.ReasonGone), 1)
+			h.Logger.InfoContext(ctx, "removed a device that its provider knows no more", "channel", lines[i].Name, "device", g.ID)
+		}
+	}
+}
+
+// finish does what follows the record of the result.
+func (a *attempt) finish(ctx context.Context) {
+	for _, f := range a.after {
+		trying, done := context.WithTimeout(ctx, persist.TryWithin)
+		f(trying)
+		done()
+	}
+	for _, end := range a.ends {
+		end()
+	}
+}
+
+func stopReason(r notifier.Reason) stored.Reason {
+	if r == notifier.ReasonMisaddressed {
+		return stored.Misaddressed
+	}
+	return stored.Unauthorized
+}
+
+func detail(r notifier.Result) string {
+	if r.Err == nil {
+		return ""
+	}
+	return r.Err.Error()
+}
