@@ -100,7 +100,7 @@ func pushURL(into *string) func(string) *fault.InvalidError {
 			u, err := url.Parse(s)
 			webhook := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Fragment == ""
 			if !webhook && (err != nil || notifier.ServiceScheme(s) == "") {
-				return takes("log:, an http or https URL with a host such as https://push.example.com/deliver," +
+				return takes("log:, an http or https URL with a host such as https://push.example.com/deliver,"+
 					" or the URL of a service with one of these schemes: %s", strings.Join(notifier.ServiceSchemes(), ", "))
 			}
 		}
