@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // apple returns a server that is closed when the test ends.
-func apple(t *testing.T, now func() time.Time, streams int) *notifiertest.APNsServer {
+func apple(t *testing.T, now func() time.Time, streams uint32) *notifiertest.APNsServer {
 	t.Helper()
 	s, err := notifiertest.NewAPNsServer(now, streams)
 	require.NoError(t, err)
