@@ -108,7 +108,13 @@ func TestConformance(t *testing.T) {
 		Failing: made(func() notifiertest.APNsAnswer {
 			return notifiertest.APNsAnswer{Status: http.StatusBadRequest, Reason: to.Address}
 		}),
-		Stuck:   made(func() notifiertest.APNsAnswer { return notifiertest.APNsAnswer{Delay: time.Hour} }),
+		Stuck: func(t *testing.T) notifier.Notifier {
+			t.Helper()
+			a, s := openBoth(t)
+			delivered(t, a, order(to)) // the suite has no time for a handshake
+			s.AnswerWith(func() notifiertest.APNsAnswer { return notifiertest.APNsAnswer{Delay: time.Hour} })
+			return toDevice{a, to}
+		},
 		Secrets: []string{to.Address},
 	})
 }
