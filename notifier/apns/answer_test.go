@@ -135,8 +135,8 @@ func TestABusyServerIsLeftAlone(t *testing.T) {
 	s := apple(t, clock, 100)
 	a := open(t, s, apns.Config{Now: clock})
 	busy := notifiertest.APNsAnswer{Status: http.StatusServiceUnavailable, Reason: "ServiceUnavailable"}
-	for _, want := range []time.Duration{10, 20, 40, 80, 160, 320, 600, 600} {
-		want *= time.Second
+	for _, seconds := range []int{10, 20, 40, 80, 160, 320, 600, 600} {
+		want := time.Duration(seconds) * time.Second
 		s.Script(busy, busy)
 		for range 2 { // together
 			result := send(t, a, order(device()))

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // apple returns a server that is closed when the test ends.
-func apple(t *testing.T, now func() time.Time, streams int) *notifiertest.APNsServer {
+func apple(t *testing.T, now func() time.Time, streams uint32) *notifiertest.APNsServer {
 	t.Helper()
 	s, err := notifiertest.NewAPNsServer(now, streams)
 	require.NoError(t, err)
@@ -108,7 +108,13 @@ func TestConformance(t *testing.T) {
 		Failing: made(func() notifiertest.APNsAnswer {
 			return notifiertest.APNsAnswer{Status: http.StatusBadRequest, Reason: to.Address}
 		}),
-		Stuck:   made(func() notifiertest.APNsAnswer { return notifiertest.APNsAnswer{Delay: time.Hour} }),
+		Stuck: func(t *testing.T) notifier.Notifier {
+			t.Helper()
+			a, s := openBoth(t)
+			delivered(t, a, order(to)) // the suite has no time for a handshake
+			s.AnswerWith(func() notifiertest.APNsAnswer { return notifiertest.APNsAnswer{Delay: time.Hour} })
+			return toDevice{a, to}
+		},
 		Secrets: []string{to.Address},
 	})
 }

@@ -26,9 +26,10 @@ const (
 	// MaxConnections is the largest Config.Connections.
 	MaxConnections = 64
 
-	// Production and Sandbox are Apple's servers.
+	// Production is Apple's server for apps of the App Store and TestFlight.
 	Production = "https://api.push.apple.com"
-	Sandbox    = "https://api.sandbox.push.apple.com"
+	// Sandbox is Apple's server for apps that Xcode installed.
+	Sandbox = "https://api.sandbox.push.apple.com"
 
 	// idLength is the length of a key's and of a team's id.
 	idLength = 10

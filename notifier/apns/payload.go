@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// MaxPayload is the size of the largest payload, in bytes. MaxVoIPPayload is that of the
-	// push type voip.
-	MaxPayload     = 4096
+	// MaxPayload is the size of the largest payload, in bytes.
+	MaxPayload = 4096
+	// MaxVoIPPayload is the same for the push type voip.
 	MaxVoIPPayload = 5120
 
 	// DefaultTTL is how long Apple keeps a push for a device that is offline, if the message
-	// does not say when it expires. MaxTTL is the longest time that Apple keeps one.
+	// does not say when it expires.
 	DefaultTTL = 24 * time.Hour
-	MaxTTL     = 30 * 24 * time.Hour
+	// MaxTTL is the longest time that Apple keeps a push.
+	MaxTTL = 30 * 24 * time.Hour
 
 	// maxCollapseID bounds apns-collapse-id, in bytes.
 	maxCollapseID = 64

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/apns"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // badDay returns answers of a server on a bad day, the same for each seed.
@@ -47,15 +48,22 @@ func badDay(seed uint64) func() notifiertest.APNsAnswer {
 	}
 }
 
-// Many pushes over few connections that break in all ways: none is lost, and a device gets a
-// second copy only where the answer to the first was lost.
 func TestNoPushIsLost(t *testing.T) {
 	t.Parallel()
+	requireNoneLost(t, 1_000)
+}
+
+func TestNoPushOfManyIsLost(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	requireNoneLost(t, 10_000)
+}
+
+// requireNoneLost sends so many pushes over few connections that break in all ways: none is lost,
+// and a device gets a second copy only where the answer to the first was lost.
+func requireNoneLost(t *testing.T, count int) {
+	t.Helper()
 	const workers, perConnection, mostAttempts = 256, 50, 100
-	count := 10_000
-	if testing.Short() {
-		count = 1_000
-	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	s := apple(t, time.Now, perConnection)
@@ -131,33 +139,9 @@ func TestNoPushIsLost(t *testing.T) {
 		doubles, lost = doubles+got-1, lost+times
 	}
 	made, _ := s.Connections()
-	t.Logf("%d pushes over %d connections, 4 at a time: %d slowed down, %d retried, %d unreachable, %d answers lost, %d doubles, %d streams refused",
+	t.Logf("%d pushes over %d connections: %d slowed down, %d retried, %d unreachable, %d answers lost, %d doubles, %d streams refused",
 		len(s.Pushes()), made, slowed.Load(), retried.Load(), unreachable.Load(), lost, doubles, s.Excess())
 	require.Positive(t, slowed.Load())
 	require.Positive(t, retried.Load())
 	require.Positive(t, lost)
-}
-
-func BenchmarkPush(b *testing.B) {
-	s, err := notifiertest.NewAPNsServer(time.Now, 1000)
-	require.NoError(b, err)
-	b.Cleanup(s.Close)
-	key, err := s.Key()
-	require.NoError(b, err)
-	a, err := apns.New(apns.Config{
-		Key: key, KeyID: notifiertest.APNsKeyID, TeamID: notifiertest.APNsTeamID, Topic: notifiertest.APNsTopic,
-		Endpoint: s.URL(), RootCAs: s.Roots(), Now: time.Now,
-	})
-	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, a.Close()) })
-	n := order(device())
-	b.ReportAllocs()
-	b.SetParallelism(64)
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if r := a.Notify(b.Context(), n); r.Status != notifier.Delivered {
-				b.Error(r.Err)
-			}
-		}
-	})
 }

@@ -125,22 +125,3 @@ func TestTooManyProviderTokens(t *testing.T) {
 	now = now.Add(20 * time.Minute)
 	delivered(t, other, order(device()))
 }
-
-func BenchmarkSign(b *testing.B) {
-	s, err := notifiertest.NewAPNsServer(time.Now, 1)
-	require.NoError(b, err)
-	b.Cleanup(s.Close)
-	key, err := s.Key()
-	require.NoError(b, err)
-	now := time.Now()
-	a, err := apns.New(apns.Config{
-		Key: key, KeyID: notifiertest.APNsKeyID, TeamID: notifiertest.APNsTeamID, Topic: notifiertest.APNsTopic,
-		Now: func() time.Time { now = now.Add(time.Hour); return now },
-	})
-	require.NoError(b, err)
-	for b.Loop() {
-		if _, err := a.Bearer(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -85,7 +85,7 @@ type APNsServer struct {
 
 // NewAPNsServer starts an APNsServer that gets times from now, and allows so many streams at a
 // time on a connection: one until it has seen a sound provider token.
-func NewAPNsServer(now func() time.Time, streams int) (*APNsServer, error) {
+func NewAPNsServer(now func() time.Time, streams uint32) (*APNsServer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("generate the signing key: %w", err)
@@ -99,7 +99,7 @@ func NewAPNsServer(now func() time.Time, streams int) (*APNsServer, error) {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	s := &APNsServer{
-		root: root, key: key, now: now, streams: uint32(max(streams, 1)), pushes: newJournal[APNsPush](),
+		root: root, key: key, now: now, streams: max(streams, 1), pushes: newJournal[APNsPush](),
 		open: make(map[*apnsConn]bool), gone: make(map[string]int64),
 	}
 	s.tokens = providerTokens{public: &key.PublicKey, now: now}
