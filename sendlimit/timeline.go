@@ -78,6 +78,9 @@ type Options struct {
 	// KeepContent keeps the content of a delivered message as long as its record. Otherwise
 	// a delivery erases it.
 	KeepContent bool
+	// Devices makes a Gate read the devices of the user with each message that it lets out. A
+	// program none of whose channels has devices leaves it false, which spares a read.
+	Devices bool
 	// ExpireAfter is how long after its send time a message without an expiry
 	// of its own is dropped rather than sent; zero means DefaultExpireAfter.
 	ExpireAfter time.Duration

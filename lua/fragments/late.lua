@@ -11,7 +11,9 @@
 -- when their tasks run, and count at their present places until then. One that has
 -- expired does not count: its task will drop it, and a younger message must not get
 -- the place that becomes free then. The same holds for one that the user does not want.
--- One of a paused campaign is not judged, keeps its place, and holds nothing up.
+-- One of a paused campaign is not judged, keeps its place, and holds nothing up. Nor is one
+-- that reached a device judged: its place counts as if it had been sent, and it holds nothing
+-- up.
 --
 -- Needs the locals of message/claim.lua, such as the message `this`, and fragments/overdue.lua.
 
@@ -81,19 +83,19 @@ do -- the embedded store bounds the locals of a script
         local f = {}
         if not ended then
           spent = spent + LOOK
-          f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n', 'C', 'w')
+          f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n', 'C', 'w', 'D')
         end
-        local is = state_of(f[1], f[2])
+        local is, waits = state_of(f[1], f[2]), not has_reached(f[14])
         open = is == PENDING or is == SENDING
         ended = not open
-        if is == SENDING then
+        if is == SENDING and waits then
           local class = class_of(f[8])
           class.sending = true
           if stands < at or stands == at and id_at_or_before(other, id) then
             class.sent_until = math.max(class.sent_until or 0, tonumber(f[10]))
           end
         end
-        if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[19]) or stands) then
+        if is == PENDING and waits and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[19]) or stands) then
           local promise, class = tonumber(f[5]), class_of(f[8])
           local expires = tonumber(f[4]) or (promise or stands) + ARGV[16]
           if opted_out(timeline, ARGV[9], f[8]) and not f[6] then

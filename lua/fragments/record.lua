@@ -39,6 +39,8 @@
 --   C  campaign
 --   M  metadata, opaque here; kept when the message ends. One of 65 to 512 bytes goes on
 --      in the fields N to T, as the content does in 1 to 7
+--   D  devices that it is done with, see fragments/progress.lua; absent for none. It stays
+--      while the message is tried again and when it ends
 --   A  when it was accepted, Unix ms; absent if an earlier release accepted it
 --   H  changes noted since; the last 16 are in the fields h0 to hf, see
 --      fragments/history.lua

@@ -19,6 +19,10 @@
 -- once. One of a paused campaign waits at its place, which counts, until it expires or the
 -- campaign is resumed, see message/resume.lua. It holds nothing up.
 --
+-- A message that reached a device before is tried again on the others. It is not judged, and
+-- goes out at its place, however late. It holds nothing up. Where another one is dropped or
+-- ends uncertain, it ends as delivered.
+--
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[3]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
@@ -28,6 +32,7 @@
 -- KEYS[7]  messages of the user that were late and wait (ZSET: message id -> when it was
 --          promised, Unix ms); some may have ended since
 -- KEYS[8]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3])
+-- KEYS[9]  devices of the user (STRING, see package devices); optional
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] generation of the task
 -- ARGV[11] nonce of this delivery
@@ -47,10 +52,12 @@
 -- ARGV[23] horizon, ms: how long before its time a message is handed over
 -- ARGV[24] whose events are noted, see fragments/event.lua; "" for nobody's
 -- ARGV[25] paused campaigns, " account/campaign account/campaign "; "" for none
+-- ARGV[26] 1 to keep the content of a delivered message, else ""
 --
 -- Returns  {SEND, now, send time, promised time or 0, requested time or 0, attempts
 --          with this one, category, content, 1 if taken over from a delivery that
---          was not settled, else 0, account, campaign, metadata, notices, changes ...}
+--          was not settled, else 0, account, campaign, metadata, devices of the user,
+--          devices that it is done with as in the record, notices, changes ...}
 --          {STALE, now}                another generation, or ended: nothing to do
 --          {BUSY, now, until, 1 in the fair time after a lease else 0}  another worker
 --                                      is sending it until its lease ends, or an
@@ -59,6 +66,8 @@
 --          {DROP, now, send time, reason, account, notices, changes ...}
 --          {POSTPONED, now, notices, changes ...}
 --          {PAUSED, now, until}        it waits under a new generation: the watch list has it
+--          {REACHED, now, send time, reason, account}  it ended as delivered, and is not tried on
+--                                      the devices that are left
 --          {LOOK_ON, now, where the search continues or 0, what was first in the way
 --          ("-" for nothing, a number as in fragments/search.lua) and its class,
 --          notices, changes ...}: ask again
@@ -75,7 +84,7 @@
 --          1,000. Late, also O(k) in those since the late mark and from now until the
 --          last time given: at most LOOKED records and WORK steps of all searches.
 
-if #KEYS ~= 8 or #ARGV ~= 25 then
+if #KEYS ~= 8 and #KEYS ~= 9 or #ARGV ~= 26 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -83,9 +92,10 @@ end
 local call = redis.call
 local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]
 local id, generation, nonce, member = ARGV[14], ARGV[10], ARGV[11], ARGV[13]
-local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6, 7
+local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, REACHED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6, 7, 8
 --@include clock
 --@include record
+--@include progress
 --@include ended
 --@include content
 --@include metadata
@@ -96,15 +106,16 @@ local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, LOOK_ON = 0, 1, 2, 3, 4
 local records = string.sub(record, 1, #record - #id)
 
 local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'b', 'q', 'y',
-  'v', 'l', '1', '2', '3', '4', '5', '6', '7', 'C', 'M')
+  'v', 'l', '1', '2', '3', '4', '5', '6', '7', 'C', 'M', 'D')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
-local promised, notices = tonumber(r[12]), {}
+local promised, notices, reached = tonumber(r[12]), {}, has_reached(r[28])
+local devices = KEYS[9] and call('GET', KEYS[9]) or ''
 --@include overdue
 
 local function send(try)
   local taken_over = state == SENDING and try > tries and 1 or 0
   return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', join_content(r[11], r, 19), taken_over,
-    account_of(r[16]), r[26] or '', metadata_of(record, r[27]), notices}
+    account_of(r[16]), r[26] or '', metadata_of(record, r[27]), devices, r[28] or '', notices}
 end
 
 -- hold gives the message to this delivery, at its place.
@@ -124,6 +135,12 @@ local function hold()
   if call('ZADD', watch, lease_end, member) == 1 then call('ZREM', KEYS[8], member) end
 end
 
+-- ends_reached reports whether a message that reached a device ends for a reason here. If its
+-- delivery was settled, the reason is another one.
+local function ends_reached(reason)
+  return reason == 'expired' or reason == 'opted_out' or reason == 'uncertain' or reason == 'restored'
+end
+
 local paused = is_paused(r[26], r[16])
 local unwanted = r[10] and r[2] == generation and opted_out(timeline, ARGV[9], r[10])
 local overdue -- what overdue_before returned
@@ -132,9 +149,9 @@ if r[2] == generation then
     -- The common case: it does not depend on the user's other messages.
     local due = tonumber(r[7] or at)
     if now < due then return {EARLY, now, due} end
-    if now <= at + ARGV[17] and not unwanted and not paused and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
+    if (now <= at + ARGV[17] or reached) and not unwanted and not paused and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
         and at >= (tonumber(ARGV[19]) or at) then
-      overdue = promised and tries == 0 and overdue_before()
+      overdue = promised and tries == 0 and not reached and overdue_before()
       if not overdue then
         hold()
         return send(tries + 1)
@@ -147,6 +164,8 @@ if r[2] == generation then
     if fair then return {BUSY, now, fair, 1} end
   elseif (state == DROPPED or state == UNCERTAIN) and r[5] == nonce then
     return {DROP, now, at, r[13], account_of(r[16]), notices}
+  elseif state == DELIVERED and r[5] == nonce and reached and ends_reached(r[13]) then
+    return {REACHED, now, at, r[13], account_of(r[16])}
   else
     return {STALE, now}
   end
@@ -220,6 +239,29 @@ local this = {id = id, record = record, member = member, generation = generation
   doubt = state == SENDING or r[15], charged = r[16], expires = tonumber(r[8]) or (promised or at) + ARGV[16],
   category = r[10], beside = call('HGET', record, 'z'), tries = tries,
   held = state == PENDING and r[13] == 'paused'}
+
+-- end_reached ends the message as delivered.
+local function end_reached(reason)
+  call('HSET', record, 's', DELIVERED, 'e', now, 'w', reason, 'o', nonce)
+  if state == SENDING then call('HSET', record, 'q', 1) end
+  note_event(ARGV[24], record, {r[16], r[4], r[26], r[27]}, user, id, 'delivered', at)
+  if ARGV[26] == '1' then
+    call('HDEL', record, 'a', 'u', 'v', 'l')
+  else
+    erase_content(record, {'a', 'u', 'v', 'l'})
+    if r[11] and #r[11] > 64 then write_anew(record) end
+  end
+  remove_entry(id, member)
+  call('PEXPIRE', record, math.max(tonumber(ARGV[15]), at + ARGV[2] - now)) -- while its place counts
+  return {REACHED, now, at, reason, account_of(r[16])}
+end
+
+if reached then
+  if state == SENDING and tries >= tonumber(ARGV[18]) then return end_reached('uncertain') end
+  if at < (tonumber(ARGV[19]) or at) then return end_reached('restored') end
+  if now >= this.expires then return end_reached('expired') end
+  if unwanted then return end_reached('opted_out') end
+end
 if state == SENDING and tries >= tonumber(ARGV[18]) then
   return {DROP, now, at, in_doubt(this, 'uncertain'), account_of(r[16]), notices}
 end
@@ -239,7 +281,7 @@ if paused then -- it waits as for a retry, at most for an hour: a program may di
   call('ZADD', watch, math.max(now + ARGV[20], until_at - ARGV[23]), new .. suffix_of(id))
   return {PAUSED, now, until_at}
 end
-if now <= at + ARGV[17] and not overdue then
+if (now <= at + ARGV[17] or reached) and not overdue then
   hold()
   return send(tries + 1)
 end

@@ -14,7 +14,7 @@
 --
 -- Returns  {ALLOWED, now, send time, 0, 0, 0}
 --          {NOT_FOUND, now, 0, 0}
---          {TOO_LATE, now, send time, 0}          it is being sent, or ended
+--          {TOO_LATE, now, send time, 0}          it is being sent, has reached a device, or ended
 --          {EDITED, now, send time, 0}            it is not what the edit was made for
 --          {PAST_EXPIRY, now, send time, 0, expiry}  it would expire by its send time
 --          {EXPIRES_LATE, now, send time, 0, last expiry}
@@ -30,6 +30,7 @@ local PAST_EXPIRY = 8
 --@include clock
 --@include status
 --@include record
+--@include progress
 --@include content
 --@include metadata
 --@include category
@@ -37,10 +38,10 @@ local PAST_EXPIRY = 8
 --@include history
 --@include edit
 
-local r = redis.call('HMGET', record, 's', 'g', 't', 'H', 'p', 'x', 'k', 'z')
+local r = redis.call('HMGET', record, 's', 'g', 't', 'H', 'p', 'x', 'k', 'z', 'D')
 local state, at = state_of(r[1], r[2]), tonumber(r[3])
 if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
-if state ~= PENDING then return {TOO_LATE, now, at, 0} end
+if state ~= PENDING or has_reached(r[9]) then return {TOO_LATE, now, at, 0} end
 if not fits(r[2], r[4]) then return {EDITED, now, at, 0} end
 local expiry = edited(tonumber(r[6]))
 if edits('expires_at') and expiry then

@@ -2,7 +2,8 @@
 --
 -- The message gets a new generation, all its attempts, and the next time from now on
 -- that the rules and quiet hours allow before it expires; in an exempt category that
--- is now. A place that it has kept does not count, and is given up.
+-- is now. A place that it has kept does not count, and is given up. It goes to the devices that
+-- it failed on, or may have reached, once more; not to those that have it or are gone.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -57,7 +58,7 @@ local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include event
 --@include history
 
-local r = redis.call('HMGET', record, 's', 'g', 't', 'p', 'r', 'x', 'e', 'k', 'z', 'n', 'w')
+local r = redis.call('HMGET', record, 's', 'g', 't', 'p', 'r', 'x', 'e', 'k', 'z', 'n', 'w', 'D')
 local state, expiry = state_of(r[1], r[2]), tonumber(r[6])
 if r[2] == generation then -- the same call, repeated by a client that got no answer
   return {ALLOWED, now, tonumber(r[3]), tonumber(r[5] or 0), 0, 0}
@@ -84,6 +85,14 @@ note_history(record, state, {at = died, attempt = tonumber(r[10]), reason = r[11
 note_history(record, 'v', {to = free, from = tonumber(r[3])})
 redis.call('HDEL', record, 's', 'p', 'm', 'n', 'a', 'o', 'u', 'e', 'w', 'i', 'b', 'q')
 if state == UNCERTAIN then redis.call('HSET', record, 'q', 1) end
+if r[12] then
+  local done = {}
+  for device in string.gmatch(r[12], '%S+') do
+    if string.find(device, '^[dg]') then done[#done + 1] = device end
+  end
+  redis.call('HDEL', record, 'D')
+  if done[1] then redis.call('HSET', record, 'D', table.concat(done, ' ')) end
+end
 redis.call('PERSIST', record)
 redis.call('ZREM', dead, ARGV[11])
 add_entry(KEYS[3], KEYS[5], free - ARGV[17], ARGV[14], generation .. ARGV[13])

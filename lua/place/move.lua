@@ -1,7 +1,8 @@
 -- place/move.lua: gives a reservation another place, or says why not.
 --
 -- The reservation's own place does not count against the new one, and is kept
--- when the new one is refused. A message can be moved until it is being sent.
+-- when the new one is refused. A message can be moved until it is being sent; afterwards only
+-- if it is tried again and has reached no device.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
@@ -81,7 +82,8 @@ local generation = ARGV[12]
 local stands, first_requested, former_generation, former_due, expiry, charged, category, was_beside
 local moves, moves_since = 0, now
 if record then
-  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z', 'a', 'd', 'j', 'H')
+--@include progress
+  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z', 'a', 'd', 'j', 'H', 'D')
   local state = state_of(r[1], r[2])
   stands = tonumber(r[3])
   -- The same call, repeated by a client that got no answer.
@@ -90,7 +92,7 @@ if record then
     return {ALLOWED, now, stands, graced and asked or 0, 0, tonumber(r[5])}
   end
   if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
-  if state ~= PENDING then return {TOO_LATE, now, stands, 0} end
+  if state ~= PENDING or has_reached(r[15]) then return {TOO_LATE, now, stands, 0} end
   if not only_judge and not is_as(r[8], stands, ARGV[18], ARGV[19]) then return {CHANGED, now, stands, 0} end
   former_generation, first_requested, expiry, charged = r[2], r[4] or r[7] or r[3], tonumber(r[6]), r[8]
   category, was_beside, former_due = r[9], r[10], tonumber(r[11]) or stands

@@ -1,6 +1,7 @@
 -- place/release.lua: gives a reservation back; with a record, it cancels the message.
 --
--- A message can be cancelled until it is being sent. Its content is erased at once.
+-- A message can be cancelled until it is being sent; afterwards only if it is tried again and
+-- has reached no device. Its content is erased at once.
 -- Its record stays for a while, so that a second call does no harm.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -36,6 +37,7 @@ local id = ARGV[2]
 --@include clock
 --@include status
 --@include record
+--@include progress
 --@include ended
 --@include content
 --@include metadata
@@ -53,7 +55,7 @@ if not record then
   return {ALLOWED, now, held, 0, 0, 0}
 end
 
-local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z', 'k', 'a')
+local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z', 'k', 'a', 'D')
 local state, stood = state_of(r[1], r[2]), tonumber(r[3])
 -- The same attempt means the same call, repeated by a client that got no answer,
 -- even if another message has the id now.
@@ -66,7 +68,7 @@ if id_is_free(state) then
   if lost then remove_place(id) end
   return {NOT_FOUND, now, 0, 0}
 end
-if state ~= PENDING then return {TOO_LATE, now, stood, 0} end
+if state ~= PENDING or has_reached(r[8]) then return {TOO_LATE, now, stood, 0} end
 if not is_as(r[4], stood, ARGV[8], ARGV[9]) then return {CHANGED, now, stood, 0} end
 local answer = outside(stood)
 if answer then return answer end

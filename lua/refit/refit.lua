@@ -40,6 +40,7 @@ local timeline = KEYS[1]
 --@include quiet
 --@include settings
 --@include record
+--@include progress
 
 local changed = settings_changed(KEYS[2])
 if changed then return changed end
@@ -271,11 +272,11 @@ local function left_over()
 end
 
 -- misfit returns the reply's entry for a reservation, or nil if its message is not
--- pending.
+-- pending, or reached a device and can't be moved.
 local function misfit(id, t, rule)
   work = work + LOOK
-  local r = redis.call('HMGET', records_prefix .. string.gsub(id, ':', '/'), 's', 'g', 'k', 'x')
-  if state_of(r[1], r[2]) ~= PENDING then return nil end
+  local r = redis.call('HMGET', records_prefix .. string.gsub(id, ':', '/'), 's', 'g', 'k', 'x', 'D')
+  if state_of(r[1], r[2]) ~= PENDING or has_reached(r[5]) then return nil end
   return {id, t, rule, r[3] or '', tonumber(r[4] or 0)}
 end
 

@@ -31,6 +31,7 @@ const (
 	RecordUncounted   = "z"
 	RecordCampaign    = "C"
 	RecordMetadata    = "M"
+	RecordProgress    = "D"
 	RecordAcceptedAt  = "A"
 	RecordChanges     = "H"
 )

@@ -59,11 +59,12 @@ const (
 	Dropped                  // it ended without delivery, see Claim.Reason
 	Postponed                // late, and the rules have no room now: it is among Claim.Placed
 	Paused                   // its campaign is paused: it is asked for again at Claim.Until
+	Reached                  // it reached a device before, and ended as delivered: it is not tried on the others, see Claim.Reason
 
 	lookOn // call the script again
 )
 
-var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed", "paused"} //nolint:gochecknoglobals // a constant table
+var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed", "paused", "reached"} //nolint:gochecknoglobals // a constant table
 
 // String returns the verdict as logs and metrics show it.
 func (v Verdict) String() string {
@@ -73,11 +74,13 @@ func (v Verdict) String() string {
 	return "verdict(" + strconv.Itoa(int(v)) + ")"
 }
 
-// Why a message is dropped, or ends uncertain.
+// Why a message is dropped, or ends uncertain. One that reached a device ends as delivered
+// instead, and is not tried on the others for the same reasons.
 const (
 	ReasonExpired    = "expired"      // past its expiry when its time came
 	ReasonNoFreeTime = "no_free_time" // late, and no time is free before its expiry
 	ReasonOptedOut   = "opted_out"    // the user does not want the category any more
+	ReasonNoDevice   = "no_device"    // the user has no device that it is for, or no longer
 	ReasonRestored   = "restored"     // due before Options.DropDueBefore: it may have been sent, and keeps its place
 	ReasonUncertain  = "uncertain"    // left in the middle of a delivery; it keeps its place
 )
@@ -100,7 +103,7 @@ type Claim struct {
 	// Fair is set with Busy in Options.SettleWithin after another delivery's lease: the
 	// message may be taken over after a few looks, one at each Until.
 	Fair bool
-	// The message, with Send; with Dropped only SendAt and Account.
+	// The message, with Send; with Dropped and Reached only SendAt and Account.
 	SendAt      time.Time // the present time if it is sent late
 	Promised    time.Time // the send time before it was first late; zero if it is SendAt
 	RequestedAt time.Time // zero if it is SendAt
@@ -111,11 +114,11 @@ type Claim struct {
 	Account     string // the charged account; "" for none
 	Campaign    string // as in Record
 	Metadata    []byte // as in Record; nil for none
-	Reason      string // of Dropped
-	// Devices are the devices of the user, with Send: as package devices encodes them; ""
-	// for none.
+	Reason      string // of Dropped and Reached
+	// Devices are the devices of the user, with Send and Options.Devices: as package devices
+	// encodes them; "" for none.
 	Devices string
-	// Progress lists the devices that earlier attempts of this message are done with.
+	// Progress, with Send, lists the devices that earlier attempts of this message are done with.
 	Progress Progress
 	// Placed lists late messages of the user that got another time, also the claimed
 	// one if it was postponed. Each needs a task of its new generation. The watch
@@ -168,6 +171,10 @@ type Drop struct {
 // and its place counts for all others. It holds nothing up. The watch list brings it back in
 // an hour, at its expiry if that is earlier, or with campaigns.Pauses.ResumeMessage.
 //
+// A message that reached a device before is Send at its place however late it is, since its
+// place counts; it is not judged again, holds nothing up, and keeps Promised and SendAt. It is
+// Reached where another one would be Dropped.
+//
 // For a late message of a user whose settings name a policy that Options.Rules does
 // not have, the error is an *UnavailableError, see sendlimit.ErrUnknownPolicy.
 func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time) (Claim, error) {
@@ -198,7 +205,7 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 		placed, dropped = append(placed, c.Placed...), append(dropped, c.Dropped...)
 		notices = append(notices, c.Notices...)
 		c.Placed, c.Dropped, c.Notices = placed, dropped, notices
-		if c.Verdict == Dropped || len(c.Placed)+len(c.Dropped) > 0 {
+		if c.Verdict == Dropped || c.Verdict == Reached || len(c.Placed)+len(c.Dropped) > 0 {
 			g.fixed.Audience.Note(d.User)
 		}
 		if c.Verdict != lookOn {
@@ -223,7 +230,8 @@ func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchC
 		if metadata := in.String(11); metadata != "" {
 			c.Metadata = []byte(metadata)
 		}
-		c.changes(in, 12)
+		c.Devices, c.Progress = in.String(12), ParseProgress(in.String(13))
+		c.changes(in, 14)
 	case Busy:
 		c.Until, c.Fair = in.Time(2), in.Int(3) == 1
 	case Early, Paused:
@@ -232,6 +240,8 @@ func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchC
 		c.SendAt, c.Reason = in.Time(2), in.String(3)
 		c.Account = in.String(4)
 		c.changes(in, 5)
+	case Reached:
+		c.SendAt, c.Reason, c.Account = in.Time(2), in.String(3), in.String(4)
 	case Postponed:
 		c.changes(in, 2)
 	case lookOn:
@@ -259,6 +269,13 @@ func (g *Gate) claimArguments(
 		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User), g.keys.Ended(d.User),
 		g.keys.Waiting(d.User), g.keys.Far(d.User, d.ID),
 	}
+	if g.fixed.Devices {
+		keys = append(keys, g.keys.Devices(d.User))
+	}
+	keep := ""
+	if g.fixed.KeepContent {
+		keep = "1"
+	}
 	drop := any("")
 	if !g.fixed.DropDueBefore.IsZero() {
 		drop = g.fixed.DropDueBefore.UnixMilli()
@@ -272,7 +289,7 @@ func (g *Gate) claimArguments(
 		d.Generation, d.Nonce, lease.Milliseconds(), keyspace.WatchMember(d.User, d.ID, d.Generation), d.ID,
 		g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(), g.fixed.Tolerance.Milliseconds(),
 		attempts, drop, g.fixed.LookAfter.Milliseconds(), from, g.fixed.SettleWithin.Milliseconds(),
-		g.fixed.Horizon.Milliseconds(), g.fixed.Audience.Argument(), d.Paused.Argument())
+		g.fixed.Horizon.Milliseconds(), g.fixed.Audience.Argument(), d.Paused.Argument(), keep)
 }
 
 // changes reads what a claim did to the user's late messages, from element i

@@ -3,7 +3,11 @@ package messages
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // DeviceState is what became of a message on one device.
@@ -56,6 +60,18 @@ func (p Progress) Delivered() bool {
 // Done reports whether the message is done with a device.
 func (p Progress) Done(device string) bool {
 	return slices.ContainsFunc(p, func(d DeviceDone) bool { return d.Device == device })
+}
+
+// check requires ids that Encode can spell, and known states. The error does not show them.
+func (p Progress) check() error {
+	for _, d := range p {
+		if d.Device == "" || strings.ContainsFunc(d.Device, unicode.IsSpace) || strings.IndexByte(deviceStates, byte(d.State)) < 0 {
+			return &fault.InvalidError{
+				Field: "progress", Value: strconv.Itoa(len(p)) + " devices", Want: "ids without spaces, each with a state",
+			}
+		}
+	}
+	return nil
 }
 
 // Encode returns p for a record: for each device its state and its id, such as "dphone gtablet".

@@ -3,6 +3,7 @@ package messages
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/lua"
@@ -19,8 +20,8 @@ const (
 	Delivered Outcome = iota + 1
 	Failed            // for good: the place is given back
 	Uncertain         // it may have arrived, and is not sent again: the place is kept
-	Retried           // to be sent again, under a new generation
 	NoDevice          // the user has no device for it: it is dropped, and its place is given back
+	Retried           // to be sent again, under a new generation
 )
 
 // Settlement describes how a delivery ended.
@@ -29,9 +30,10 @@ type Settlement struct {
 	ProviderID string    // of Delivered: the provider's name for the message, if any
 	Began      time.Time // of Delivered: when the delivery began, Claim.Now; zero for now
 	Retry      Retry     // of Retried
-	Reason     string    // of all but Delivered: why it was not delivered
+	Reason     string    // of all but Delivered and NoDevice: why it was not delivered
 	// Progress lists all devices that the message is done with, those of earlier attempts
-	// included; nil for a message that went to no device.
+	// included; nil for no others than before. With one that was delivered, here or in an
+	// earlier attempt, the message ends as delivered, whatever Outcome says but Retried.
 	Progress Progress
 }
 
@@ -63,16 +65,20 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 		return false, err
 	}
 	reason := s.Reason
-	if s.Outcome == Delivered {
+	switch s.Outcome {
+	case Delivered:
 		reason = s.ProviderID
-		if g.fixed.KeepContent {
-			outcome = "D"
-		}
+	case NoDevice:
+		reason = ReasonNoDevice
+	case Failed, Uncertain, Retried:
+	}
+	if g.fixed.KeepContent {
+		outcome = strings.ToUpper(outcome)
 	}
 	args := []any{
 		script.Milliseconds(now), d.Nonce, outcome, keyspace.WatchSuffix(d.User, d.ID), d.ID,
 		g.fixed.KeepRecords.Milliseconds(), g.rules.Book().Keep.Milliseconds(), reason, script.Milliseconds(s.Began),
-		g.fixed.Audience.Argument(),
+		g.fixed.Audience.Argument(), s.Progress.Encode(),
 	}
 	if s.Outcome == Retried {
 		arrived := 0
@@ -106,7 +112,7 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 
 // letter returns the outcome as lua/message/settle.lua spells it.
 func (s Settlement) letter() (string, error) {
-	letters := [...]string{Delivered: "d", Failed: "f", Uncertain: "u", Retried: "p"}
+	letters := [...]string{Delivered: "d", Failed: "f", Uncertain: "u", NoDevice: "n", Retried: "p"}
 	letter := ""
 	if int(s.Outcome) < len(letters) {
 		letter = letters[s.Outcome]
@@ -115,6 +121,9 @@ func (s Settlement) letter() (string, error) {
 		return "", &fault.InvalidError{
 			Field: "settlement", Value: fmt.Sprintf("%+v", s), Want: "exactly one of delivered, failed, uncertain and retry",
 		}
+	}
+	if err := s.Progress.check(); err != nil {
+		return "", err
 	}
 	if s.Outcome == Retried {
 		return letter, keyspace.CheckToken("generation", s.Retry.Generation)

@@ -22,7 +22,7 @@ const (
 	StateSending                // a worker has it
 	StateDelivered              // the provider has it
 	StateCancelled              // released before it was sent
-	StateDropped                // not sent: Reason is ReasonExpired, ReasonNoFreeTime or ReasonOptedOut
+	StateDropped                // not sent: Reason is ReasonExpired, ReasonNoFreeTime, ReasonOptedOut or ReasonNoDevice
 	StateFailed                 // given up after its last attempt: a dead letter
 	StateUncertain              // given up; it may have been sent: a dead letter
 )
@@ -71,7 +71,7 @@ type Standing struct {
 
 	Attempts int // deliveries tried, the one that runs included
 	// Reason is why it ended, is tried again or was postponed. If it is being sent or
-	// was delivered, Reason is why it was not sent before. "" for none.
+	// was delivered, Reason is why it was not sent before, or not to all devices. "" for none.
 	Reason string
 	// With ReasonLate: the first rule that postponed the message, zero if none did;
 	// the category of that rule, "" for an overall one; or that quiet hours did.
@@ -86,6 +86,9 @@ type Standing struct {
 	Uncounted bool
 	Campaign  string // as in Record
 	Metadata  []byte // as in Record; nil for none
+	// Progress lists the devices that the message is done with, also after its end; nil for
+	// none, and for one that goes to no device.
+	Progress Progress
 
 	// Account is the account that was charged for the message; "" for none. Hold is
 	// the attempt of the hold under which it came to its place. FormerHolds are
@@ -107,7 +110,7 @@ func StandingFields() []string {
 		keyspace.RecordRequestedAt, keyspace.RecordMovedFrom, keyspace.RecordNotBefore, keyspace.RecordExpiresAt,
 		keyspace.RecordEndedAt, keyspace.RecordAttempts, keyspace.RecordShifted, keyspace.RecordReason,
 		keyspace.RecordProviderID, keyspace.RecordCategory, keyspace.RecordUncertain, keyspace.RecordCharge,
-		keyspace.RecordUncounted, keyspace.RecordCampaign,
+		keyspace.RecordUncounted, keyspace.RecordCampaign, keyspace.RecordProgress,
 	}, keyspace.MetadataFields()...)
 }
 
@@ -125,6 +128,7 @@ func StandingOf(user, id string, record *script.Fields, doing string) (Standing,
 	s.Reason, s.ProviderID = record.Text(keyspace.RecordReason), record.Text(keyspace.RecordProviderID)
 	s.Category, s.Uncounted = record.Text(keyspace.RecordCategory), record.Has(keyspace.RecordUncounted)
 	s.Campaign, s.Metadata = record.Text(keyspace.RecordCampaign), keyspace.JoinMetadata(record.Lookup)
+	s.Progress = ParseProgress(record.Text(keyspace.RecordProgress))
 	s.Uncertain = record.Has(keyspace.RecordUncertain) && s.State != StateUncertain // the state says so
 	s.Account, s.Hold, s.FormerHolds = parseCharge(record.Text(keyspace.RecordCharge))
 	if s.State == StateDelivered {

@@ -274,7 +274,7 @@ func (h *Handler) deliver(
 		answered := h.Clock.Local()
 		permit, err = h.Pacer.renew(ctx, h.Stopping, permit)
 		took += h.Clock.Local().Sub(answered)
-		if err != nil || claim.Now.Sub(claim.SendAt)+took > h.Tolerance {
+		if err != nil || isLate(claim, took, h.Tolerance) {
 			return claim, h.giveBack(ctx, d, leave)
 		}
 		sent = true
@@ -288,9 +288,17 @@ func (h *Handler) deliver(
 		h.Logger.DebugContext(ctx, "a task is stale", "id", d.ID)
 	case messages.Dropped:
 		h.countDrop(ctx, claim.Account, claim.Reason, claim.Now, claim.SendAt)
+	case messages.Reached:
+		h.Logger.WarnContext(ctx, "a message reached some devices and is not tried on the others", "id", d.ID, "reason", claim.Reason)
 	case messages.Early, messages.Postponed, messages.Paused:
 	}
 	return claim, nil
+}
+
+// isLate reports whether a claimed message has become too late to be sent, given how long the
+// reply took. One that reached a device is never too late for the others.
+func isLate(claim messages.Claim, took, tolerance time.Duration) bool {
+	return claim.Now.Sub(claim.SendAt)+took > tolerance && !claim.Progress.Delivered()
 }
 
 // place sets the timers of a user's late messages that a claim gave other times, and
