@@ -23,12 +23,15 @@ func TestPayload(t *testing.T) {
 			"everything",
 			notifier.Notification{
 				ID: "order-17", User: "alice", Category: "orders", Title: "Shipped", Body: "It is on its way.",
-				Data:     map[string]string{"order": "17", "colour": "red"},
+				Data:  map[string]string{"order": "17", "colour": "red"},
+				Image: "https://example.com/a.png", ClickURL: "myapp://orders/17", Badge: new(0), Sound: "ding",
+				Priority: notifier.PriorityHigh, CollapseKey: "orders", Override: json.RawMessage(`{"not":"part of it"}`),
 				Campaign: "spring", Metadata: map[string]string{"source": "shop"},
 				SendAt: at, RequestedAt: at.Add(-time.Minute), Attempt: 2, IdempotencyKey: "not part of it",
 			},
 			`{"id":"order-17","user":"alice","category":"orders","title":"Shipped","body":"It is on its way.",` +
-				`"data":{"colour":"red","order":"17"},"campaign":"spring","metadata":{"source":"shop"},` +
+				`"data":{"colour":"red","order":"17"},"image":"https://example.com/a.png","click_url":"myapp://orders/17","badge":0,` +
+				`"sound":"ding","priority":"high","collapse_key":"orders","campaign":"spring","metadata":{"source":"shop"},` +
 				`"send_at":"2026-11-22T11:11:11.007Z","requested_at":"2026-11-22T11:10:11.007Z","attempt":2}`,
 		},
 		{

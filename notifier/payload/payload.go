@@ -11,6 +11,12 @@ type Payload struct {
 	Title       string            `json:"title,omitempty"`
 	Body        string            `json:"body,omitempty"`
 	Data        map[string]string `json:"data,omitempty"`
+	Image       string            `json:"image,omitempty"`
+	ClickURL    string            `json:"click_url,omitempty"`
+	Badge       *int              `json:"badge,omitempty"`
+	Sound       string            `json:"sound,omitempty"`
+	Priority    string            `json:"priority,omitempty"`
+	CollapseKey string            `json:"collapse_key,omitempty"`
 	Campaign    string            `json:"campaign,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
 	SendAt      string            `json:"send_at"`
