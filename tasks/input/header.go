@@ -71,7 +71,17 @@ func needed(names, filledIn []string) error {
 }
 
 func columnNames() []string {
-	return slices.DeleteFunc(message.DraftFields(), func(name string) bool { return name == "data" || name == "metadata" })
+	var names []string
+	for _, name := range message.DraftFields() {
+		switch name {
+		case "data", "metadata":
+		case "to":
+			names = append(names, "to.channel", "to.app", "to.device")
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func columnOf(name string) (column, bool) {
@@ -81,33 +91,59 @@ func columnOf(name string) (column, bool) {
 	if key, ok := strings.CutPrefix(name, metadataPrefix); ok {
 		return entryColumn(key, func(d *message.Draft) *map[string]string { return &d.Metadata }), key != "" && utf8.ValidString(key)
 	}
+	if set, ok := map[string]func(*message.Draft, string){"badge": (*message.Draft).SetBadge, "channels": (*message.Draft).SetChannels}[name]; ok {
+		return unlessEmpty(set), true
+	}
+	if member, ok := map[string]func(*message.Target) *string{
+		"to.channel": func(t *message.Target) *string { return &t.Channel },
+		"to.app":     func(t *message.Target) *string { return &t.App },
+		"to.device":  func(t *message.Target) *string { return &t.Device },
+	}[name]; ok {
+		return unlessEmpty(func(d *message.Draft, text string) {
+			if d.To == nil {
+				d.To = &message.Target{}
+			}
+			*member(d.To) = text
+		}), true
+	}
 	field, known := map[string]func(*message.Draft) *string{
-		"id":          func(d *message.Draft) *string { return &d.ID },
-		"user":        func(d *message.Draft) *string { return &d.User },
-		"send_at":     func(d *message.Draft) *string { return &d.SendAt },
-		"category":    func(d *message.Draft) *string { return &d.Category },
-		"title":       func(d *message.Draft) *string { return &d.Title },
-		"body":        func(d *message.Draft) *string { return &d.Body },
-		"campaign":    func(d *message.Draft) *string { return &d.Campaign },
-		"expires_at":  func(d *message.Draft) *string { return &d.ExpiresAt },
-		"on_conflict": func(d *message.Draft) *string { return &d.OnConflict },
-		"shift_until": func(d *message.Draft) *string { return &d.ShiftUntil },
+		"id":           func(d *message.Draft) *string { return &d.ID },
+		"user":         func(d *message.Draft) *string { return &d.User },
+		"send_at":      func(d *message.Draft) *string { return &d.SendAt },
+		"category":     func(d *message.Draft) *string { return &d.Category },
+		"title":        func(d *message.Draft) *string { return &d.Title },
+		"body":         func(d *message.Draft) *string { return &d.Body },
+		"image":        func(d *message.Draft) *string { return &d.Image },
+		"click_url":    func(d *message.Draft) *string { return &d.ClickURL },
+		"sound":        func(d *message.Draft) *string { return &d.Sound },
+		"priority":     func(d *message.Draft) *string { return &d.Priority },
+		"collapse_key": func(d *message.Draft) *string { return &d.CollapseKey },
+		"campaign":     func(d *message.Draft) *string { return &d.Campaign },
+		"expires_at":   func(d *message.Draft) *string { return &d.ExpiresAt },
+		"on_conflict":  func(d *message.Draft) *string { return &d.OnConflict },
+		"shift_until":  func(d *message.Draft) *string { return &d.ShiftUntil },
 	}[name]
 	return func(d *message.Draft, text string) { *field(d) = text }, known
 }
 
+// unlessEmpty returns a column that does nothing for an empty field.
+func unlessEmpty(set column) column {
+	return func(d *message.Draft, text string) {
+		if text != "" {
+			set(d, text)
+		}
+	}
+}
+
 // entryColumn returns the column of an entry of a map.
 func entryColumn(key string, of func(*message.Draft) *map[string]string) column {
-	return func(d *message.Draft, text string) {
-		if text == "" {
-			return
-		}
+	return unlessEmpty(func(d *message.Draft, text string) {
 		entries := of(d)
 		if *entries == nil {
 			*entries = make(map[string]string)
 		}
 		(*entries)[key] = text
-	}
+	})
 }
 
 // read reads the text of a record as a draft.

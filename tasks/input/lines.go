@@ -8,7 +8,7 @@ import (
 )
 
 // MaxLine is the largest size of a line, or of a CSV record of several lines, in bytes. A
-// message is at most a tenth of that, but JSON may write one byte as six.
+// message is at most a third of that, but JSON may write one byte as six.
 const MaxLine = 64 << 10
 
 // line is a line of a file.

@@ -1,6 +1,7 @@
 package input_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -158,14 +159,21 @@ func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
 	t.Parallel()
 	want := message.Draft{
 		ID: "i", User: "u", SendAt: at, Category: "c", Title: "t", Body: "b\nb", Data: map[string]string{"k": "v", "l.m": "w"},
+		PushContent: message.PushContent{
+			Image: "https://a", ClickURL: "a:b", Badge: new(3), Sound: "d", Priority: "high", CollapseKey: "k",
+			Channels: map[string]json.RawMessage{"fcm": []byte(`{"a":1}`)}, To: &message.Target{Channel: "fcm", App: "p", Device: "q"},
+		},
 		Campaign: "n", Metadata: map[string]string{"k": "x"},
 		ExpiresAt: "e", OnConflict: "shift", ShiftUntil: "s",
 	}
 	for _, text := range []string{
-		"id,user,send_at,category,title,body,data.k,expires_at,on_conflict,shift_until,data.l.m,data.empty,campaign,metadata.k\n" +
-			"i,u," + at + ",c,t,\"b\r\nb\",v,e,shift,s,w,,n,x\n",
+		"id,user,send_at,category,title,body,data.k,expires_at,on_conflict,shift_until,data.l.m,data.empty,campaign,metadata.k," +
+			"image,click_url,badge,sound,priority,collapse_key,channels,to.channel,to.app,to.device\n" +
+			"i,u," + at + ",c,t,\"b\r\nb\",v,e,shift,s,w,,n,x,https://a,a:b,3,d,high,k,\"{\"\"fcm\"\":{\"\"a\"\":1}}\",fcm,p,q\n",
 		`{"id":"i","user":"u","send_at":"` + at + `","category":"c","title":"t","body":"b\nb","data":{"k":"v","l.m":"w"},"campaign":"n","metadata":{"k":"x"},` +
-			`"expires_at":"e","on_conflict":"shift","shift_until":"s"}`,
+			`"expires_at":"e","on_conflict":"shift","shift_until":"s",` +
+			`"image":"https://a","click_url":"a:b","badge":3,"sound":"d","priority":"high","collapse_key":"k","channels":{"fcm":{"a":1}},` +
+			`"to":{"channel":"fcm","app":"p","device":"q"}}`,
 	} {
 		r, err := input.NewReader(strings.NewReader(text), input.Auto)
 		require.NoError(t, err)
@@ -173,5 +181,5 @@ func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, record.Draft)
 	}
-	require.Len(t, message.DraftFields(), 12, "a new field wants a column")
+	require.Len(t, message.DraftFields(), 20, "a new field wants a column")
 }

@@ -12,27 +12,17 @@ type Content struct {
 	Body  string            `json:"body,omitempty"`
 	Data  map[string]string `json:"data,omitempty"`
 
-	Image       string                     `json:"image,omitempty"`
-	ClickURL    string                     `json:"click_url,omitempty"`
-	Badge       *int                       `json:"badge,omitempty"`
-	Sound       string                     `json:"sound,omitempty"`
-	Priority    string                     `json:"priority,omitempty"`
-	CollapseKey string                     `json:"collapse_key,omitempty"`
-	Channels    map[string]json.RawMessage `json:"channels,omitempty"`
-	To          *Target                    `json:"to,omitempty"`
+	PushContent
 }
 
-// Target says which of its user's devices a message goes to: those that every field that is
-// set names. The name of a channel without devices, such as webhook, is the whole channel.
-type Target struct {
-	Channel string `json:"channel,omitempty"` // such as "fcm"
-	App     string `json:"app,omitempty"`
-	Device  string `json:"device,omitempty"` // the id of one device
+// HasContent reports whether c says anything.
+func (c Content) HasContent() bool {
+	return c.Title != "" || c.Body != "" || len(c.Data) > 0 || c.HasPushContent()
 }
 
 // EncodeContent returns the content of a message for its record.
 func EncodeContent(m Message) ([]byte, error) {
-	text, err := json.Marshal(Content{Title: m.Title, Body: m.Body, Data: m.Data})
+	text, err := json.Marshal(Content{Title: m.Title, Body: m.Body, Data: m.Data, PushContent: m.PushContent.canonical()})
 	if err != nil {
 		return nil, fmt.Errorf("content of a message: %w", err)
 	}

@@ -12,13 +12,14 @@ import (
 // Draft is a message as a caller writes it, in a request or in a line of a file. Its
 // times are text.
 type Draft struct {
-	ID         string            `json:"id,omitempty"`
-	User       string            `json:"user"`
-	SendAt     string            `json:"send_at"`
-	Category   string            `json:"category,omitempty"`
-	Title      string            `json:"title,omitempty"`
-	Body       string            `json:"body,omitempty"`
-	Data       map[string]string `json:"data,omitempty"`
+	ID       string            `json:"id,omitempty"`
+	User     string            `json:"user"`
+	SendAt   string            `json:"send_at"`
+	Category string            `json:"category,omitempty"`
+	Title    string            `json:"title,omitempty"`
+	Body     string            `json:"body,omitempty"`
+	Data     map[string]string `json:"data,omitempty"`
+	PushContent
 	Campaign   string            `json:"campaign,omitempty"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
 	ExpiresAt  string            `json:"expires_at,omitempty"`
@@ -33,8 +34,9 @@ type Draft struct {
 // DraftFields returns the names of a Draft's fields in JSON and CSV.
 func DraftFields() []string {
 	return []string{
-		"id", "user", "send_at", "category", "title", "body", "data", "campaign", "metadata", "expires_at", "on_conflict",
-		"shift_until",
+		"id", "user", "send_at", "category", "title", "body", "data",
+		"image", "click_url", "badge", "sound", "priority", "collapse_key", "channels", "to",
+		"campaign", "metadata", "expires_at", "on_conflict", "shift_until",
 	}
 }
 
@@ -167,45 +169,46 @@ func (d Draft) read(parse TimeParser, validate func(Message) error) (Message, er
 func (d Draft) parse(parse TimeParser) (Message, Faults) {
 	m := Message{
 		ID: d.ID, User: d.User, Category: d.Category, Title: d.Title, Body: d.Body, Data: d.Data,
-		Campaign: d.Campaign, Metadata: d.Metadata, OnConflict: d.OnConflict,
+		PushContent: d.PushContent, Campaign: d.Campaign, Metadata: d.Metadata, OnConflict: d.OnConflict,
 	}
 	faults := d.faults.clone()
-	if err := m.parseSendAt(d.SendAt, parse); err != nil && !faults.unreadable("send_at") {
+	// The times come back as values: with pointers into m, each message would be on the heap.
+	at, now, err := parseSendAt(d.SendAt, parse)
+	if err != nil && !faults.unreadable("send_at") {
 		faults.addUnread(err)
 	}
-	for _, optional := range []struct {
-		field, text string
-		into        *time.Time
-	}{
-		{"expires_at", d.ExpiresAt, &m.ExpiresAt},
-		{"shift_until", d.ShiftUntil, &m.ShiftUntil},
-	} {
-		if optional.text == "" {
-			continue
-		}
-		at, now, err := parse(optional.text)
-		if err == nil && now {
-			err = errNotRFC3339
-		}
-		if err != nil {
-			faults.addUnread(unreadable(optional.field, optional.text, err))
-			continue
-		}
-		*optional.into = at
-	}
+	m.SendAt, m.Now = at, now
+	m.ExpiresAt = faults.parseTime("expires_at", d.ExpiresAt, parse)
+	m.ShiftUntil = faults.parseTime("shift_until", d.ShiftUntil, parse)
 	return m, faults
 }
 
-func (m *Message) parseSendAt(text string, parse TimeParser) *fault.InvalidError {
+func parseSendAt(text string, parse TimeParser) (at time.Time, now bool, wrong *fault.InvalidError) {
 	if text == "" {
-		return missingSendAt()
+		return time.Time{}, false, missingSendAt()
 	}
 	at, now, err := parse(text)
 	if err != nil {
-		return unreadable("send_at", text, err)
+		return time.Time{}, false, unreadable("send_at", text, err)
 	}
-	m.SendAt, m.Now = at, now
-	return nil
+	return at, now, nil
+}
+
+// parseTime returns the time of an optional field, and notes one that can't be read. It returns
+// the zero time for both that and none.
+func (f *Faults) parseTime(field, text string, parse TimeParser) time.Time {
+	if text == "" {
+		return time.Time{}
+	}
+	at, now, err := parse(text)
+	if err == nil && now {
+		err = errNotRFC3339
+	}
+	if err != nil {
+		f.addUnread(unreadable(field, text, err))
+		return time.Time{}
+	}
+	return at
 }
 
 func missingSendAt() *fault.InvalidError {
@@ -217,4 +220,29 @@ func unreadable(field, value string, err error) *fault.InvalidError {
 		return &fault.InvalidError{Field: field, Value: value, Want: wrong.Want, Says: wrong.Says}
 	}
 	return &fault.InvalidError{Field: field, Value: value, Want: err.Error()}
+}
+
+// SetBadge sets the badge to the number that a text has. If it has none, Message says so.
+func (d *Draft) SetBadge(text string) {
+	badge, err := ParseBadge(text)
+	d.Badge = badge
+	d.note(err)
+}
+
+// SetChannels sets the channels to the JSON object that a text has. If it has none, Message
+// says so.
+func (d *Draft) SetChannels(text string) {
+	channels, err := ParseChannels(text)
+	d.Channels = channels
+	d.note(err)
+}
+
+// note notes the error about a field that can't be read; nil for none.
+func (d *Draft) note(err error) {
+	if err == nil {
+		return
+	}
+	faults := d.faults.clone()
+	faults.AddUnread(err)
+	d.faults = &faults
 }

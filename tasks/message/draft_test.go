@@ -61,7 +61,8 @@ func TestDraftWithTheLeast(t *testing.T) {
 func TestDraftThatIsNoMessage(t *testing.T) {
 	t.Parallel()
 	const (
-		fields = "id, user, send_at, category, title, body, data, campaign, metadata, expires_at, on_conflict, shift_until"
+		fields = "id, user, send_at, category, title, body, data, image, click_url, badge, sound, priority, " +
+			"collapse_key, channels, to, campaign, metadata, expires_at, on_conflict, shift_until"
 		object = `: it has to be a JSON object`
 	)
 	for _, row := range []struct{ text, sentence string }{

@@ -14,13 +14,14 @@ type Edit struct {
 	// ClearMetadata remove all others first.
 	Data, Metadata           map[string]*string
 	ClearData, ClearMetadata bool
-	ExpiresAt                *time.Time // nil as it is, zero for the worker's default after the send time
+	PushEdit
+	ExpiresAt *time.Time // nil as it is, zero for the worker's default after the send time
 }
 
 // None reports whether the edit changes nothing.
 func (e Edit) None() bool {
 	return e.Title == nil && e.Body == nil && len(e.Data) == 0 && len(e.Metadata) == 0 &&
-		!e.ClearData && !e.ClearMetadata && e.ExpiresAt == nil
+		!e.ClearData && !e.ClearMetadata && e.PushEdit.none() && e.ExpiresAt == nil
 }
 
 // Says reports whether the edit changes content or metadata.
@@ -39,8 +40,12 @@ func (e Edit) Of(c Content, metadata map[string]string) (Content, map[string]str
 		c.Body = *e.Body
 	}
 	c.Data = merged(c.Data, e.Data, e.ClearData)
+	var err error
+	if c.PushContent, err = e.PushEdit.of(c.PushContent); err != nil {
+		return c, nil, err
+	}
 	metadata = merged(metadata, e.Metadata, e.ClearMetadata)
-	m := Message{Title: c.Title, Body: c.Body, Data: c.Data, Metadata: metadata}
+	m := Message{Title: c.Title, Body: c.Body, Data: c.Data, PushContent: c.PushContent, Metadata: metadata}
 	var wrong fault.InvalidErrors
 	if m.Title == "" && m.Body == "" {
 		wrong.Add(missingText())

@@ -29,6 +29,7 @@ func Fingerprint(m Message) [16]byte {
 			add(m.Metadata[key])
 		}
 	}
+	m.PushContent.addTo(add)
 	add(m.User)
 	if m.Now {
 		add("now")
@@ -53,8 +54,9 @@ func Fingerprint(m Message) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// sortedKeys returns the keys of the data or metadata of a message, in order. Most messages have none.
-func sortedKeys(data map[string]string) []string {
+// sortedKeys returns the keys of the data or metadata of a message, or of what it has for
+// single channels, in order. Most messages have none.
+func sortedKeys[V any](data map[string]V) []string {
 	if len(data) == 0 {
 		return nil
 	}

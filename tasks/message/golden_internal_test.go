@@ -2,6 +2,7 @@ package message
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +39,25 @@ func TestContentV1IsReadForEver(t *testing.T) {
 	require.ErrorContains(t, err, "content of a message")
 }
 
+func TestContentV2IsReadForEver(t *testing.T) {
+	t.Parallel()
+	text := golden(t, "content.v2.json")
+	got, err := DecodeContent([]byte(text))
+	require.NoError(t, err)
+	require.Equal(t, Content{Title: "Shipped", PushContent: wholePushContent()}, got)
+	written, err := EncodeContent(Message{Title: "Shipped", PushContent: wholePushContent()})
+	require.NoError(t, err)
+	require.Equal(t, text, string(written))
+}
+
+func wholePushContent() PushContent {
+	return PushContent{
+		Image: "https://example.com/a.png", ClickURL: "myapp://orders/17", Badge: new(0), Sound: "ding", Priority: PriorityHigh,
+		CollapseKey: "orders", To: &Target{Channel: "fcm", App: "shop", Device: "phone"},
+		Channels: map[string]json.RawMessage{"webpush": []byte(`{"ttl":60}`), "fcm": []byte(`{"android":{"a":1}}`)},
+	}
+}
+
 // wholeMessage has every field set.
 func wholeMessage() Message {
 	at := time.Date(2026, time.November, 22, 11, 11, 11, 123e6, time.UTC)
@@ -59,6 +79,9 @@ func TestFingerprintIsPinned(t *testing.T) {
 		},
 		"82495a6377f8d0e33a43daab82cf7e19": {
 			User: "alice", SendAt: wholeMessage().SendAt, Body: "Shipped", Campaign: "spring", Metadata: map[string]string{"b": "2", "a": "1"},
+		},
+		"7c03530161d3a079a815b4d694cbd19f": {
+			User: "alice", SendAt: wholeMessage().SendAt, Body: "Shipped", Campaign: "spring", PushContent: wholePushContent(),
 		},
 		"34ff395a1c2925f78a5123b7521c13db": {User: "alice", SendAt: wholeMessage().SendAt, Body: "Shipped"},
 	} {
@@ -98,6 +121,20 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 		"data as metadata":    func(m *Message) { m.Metadata, m.Data = m.Data, nil },
 		"both":                func(m *Message) { m.Campaign, m.Metadata = "spring", map[string]string{"alice": ""} },
 		"a campaign of two":   func(m *Message) { m.Campaign, m.Metadata = "spring", map[string]string{"alice": "", "b": ""} },
+		"image":               func(m *Message) { m.Image = "https://a/b" },
+		"click_url":           func(m *Message) { m.ClickURL = "https://a/b" },
+		"badge":               func(m *Message) { m.Badge = new(0) },
+		"another badge":       func(m *Message) { m.Badge = new(1) },
+		"sound":               func(m *Message) { m.Sound = "high" },
+		"priority":            func(m *Message) { m.Priority = "high" },
+		"collapse_key":        func(m *Message) { m.CollapseKey = "high" },
+		"for fcm":             func(m *Message) { m.Channels = map[string]json.RawMessage{"fcm": []byte(`{}`)} },
+		"for apns":            func(m *Message) { m.Channels = map[string]json.RawMessage{"apns": []byte(`{}`)} },
+		"for both":            func(m *Message) { m.Channels = map[string]json.RawMessage{"apns": []byte(`{}`), "fcm": []byte(`{}`)} },
+		"to a channel":        func(m *Message) { m.To = &Target{Channel: "fcm"} },
+		"to an app":           func(m *Message) { m.To = &Target{App: "fcm"} },
+		"to a device":         func(m *Message) { m.To = &Target{Device: "fcm"} },
+		"push and campaign":   func(m *Message) { m.Campaign, m.Sound = "spring", "high" },
 		"values swapped":      func(m *Message) { m.Data = map[string]string{"order": "red", "colour": "17"} },
 	} {
 		m := wholeMessage()
@@ -113,7 +150,7 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 	require.Equal(t, fingerprintHex(wholeMessage()), fingerprintHex(same), "the id does not count, nor what is finer than a millisecond")
 	same.Data = map[string]string{}
 	none := same
-	none.Data = nil
+	none.Data, none.Channels = nil, map[string]json.RawMessage{}
 	require.Equal(t, fingerprintHex(none), fingerprintHex(same), "empty data is none")
 }
 
@@ -122,7 +159,7 @@ func TestGoldenFilesAreAllHeld(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
-	require.Equal(t, []string{"testdata/content.v1.json"}, files)
+	require.Equal(t, []string{"testdata/content.v1.json", "testdata/content.v2.json"}, files)
 }
 
 func fingerprintHex(m Message) string {

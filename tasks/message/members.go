@@ -127,6 +127,14 @@ func unknownField(field, thereAre string) *fault.InvalidError {
 // checkMember checks that a value has a type. In a map of texts or of structs it checks
 // each of them.
 func (f *Faults) checkMember(field string, text json.RawMessage, of reflect.Type) {
+	if of == reflect.TypeFor[*Target]() {
+		var given map[string]json.RawMessage
+		if f.checkValue(field, text, reflect.TypeOf(given), of) {
+			_ = json.Unmarshal(text, &given)
+			f.check(field+".", given, of.Elem())
+		}
+		return
+	}
 	nullable := of.Kind() == reflect.Map && of.Elem().Kind() == reflect.Pointer
 	if of.Kind() != reflect.Map || of.Elem().Kind() != reflect.Struct && of.Elem().Kind() != reflect.String && !nullable {
 		f.checkValue(field, text, of, of)

@@ -40,6 +40,7 @@ type Message struct {
 	Title    string
 	Body     string
 	Data     map[string]string
+	PushContent
 	// Campaign is what the message belongs to, which can be counted, paused, moved and
 	// cancelled as a whole.
 	Campaign string
@@ -128,6 +129,7 @@ func (m Message) validateContent(wrong *fault.InvalidErrors) {
 		// The content itself stays out of the sentence: it is long, and private.
 		wrong.Add(fault.Wrong("body", "title, body and data are %d bytes together: the limit is %d", size, MaxContent))
 	}
+	m.PushContent.validate(wrong)
 }
 
 func (m Message) validateTimes(wrong *fault.InvalidErrors) {

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -64,12 +65,22 @@ type MoveDraft struct {
 	Title      *string            `json:"title,omitempty"`
 	Body       *string            `json:"body,omitempty"`
 	Data       map[string]*string `json:"data,omitempty"`
-	Metadata   map[string]*string `json:"metadata,omitempty"`
-	ExpiresAt  *string            `json:"expires_at,omitempty"`
+	PushDraft
+	Metadata  map[string]*string `json:"metadata,omitempty"`
+	ExpiresAt *string            `json:"expires_at,omitempty"`
 
-	moves, edits             bool    // it has send_at, or one of the fields from title on, even if that is empty
-	clearData, clearMetadata bool    // they are null
-	faults                   *Faults // as in Draft
+	moves, edits bool     // it has send_at, or one of the fields from title on, even if that is empty
+	nulls        []string // the fields that are null
+	faults       *Faults  // as in Draft
+}
+
+// EditFields returns the names of the fields of a MoveDraft that change what a message says or
+// when it expires. Each takes null.
+func EditFields() []string {
+	return []string{
+		"title", "body", "data", "image", "click_url", "badge", "sound", "priority", "collapse_key", "channels", "to",
+		"metadata", "expires_at",
+	}
 }
 
 // DecodeMove reads a MoveDraft from a JSON object. As with DecodeDraft, MoveDraft.Patch
@@ -82,32 +93,44 @@ func DecodeMove(text []byte) (MoveDraft, error) {
 	isNull := func(name string) bool { return string(fields[name]) == "null" }
 	_, moves := fields["send_at"]
 	edits := false
-	for _, name := range []string{"title", "body", "data", "metadata", "expires_at"} {
+	var nulls []string
+	for _, name := range EditFields() {
 		_, given := fields[name]
 		edits = edits || given
+		if isNull(name) {
+			nulls = append(nulls, name)
+		}
 	}
-	cleared := [...]bool{isNull("title"), isNull("body"), isNull("expires_at"), isNull("data"), isNull("metadata")}
 	d, faults, err := DecodeMembers[MoveDraft](fields)
 	if err != nil {
 		return MoveDraft{}, notAnObject(err)
 	}
-	for i, text := range []**string{&d.Title, &d.Body, &d.ExpiresAt} {
-		if cleared[i] {
+	texts := map[string]**string{
+		"title": &d.Title, "body": &d.Body, "expires_at": &d.ExpiresAt, "image": &d.Image, "click_url": &d.ClickURL,
+		"sound": &d.Sound, "priority": &d.Priority, "collapse_key": &d.CollapseKey,
+	}
+	for _, name := range nulls {
+		if text, ok := texts[name]; ok {
 			*text = new(string)
 		}
 	}
-	d.moves, d.edits, d.clearData, d.clearMetadata = moves, edits, cleared[3], cleared[4]
-	d.faults = &faults
+	faults.checkTarget(d.To)
+	d.moves, d.edits, d.nulls, d.faults = moves, edits, nulls, &faults
 	return d, nil
 }
+
+// clears reports whether a field is null.
+func (d MoveDraft) clears(field string) bool { return slices.Contains(d.nulls, field) }
 
 // Patch returns the draft as a Patch, with times read by parse. The error is a
 // *fault.InvalidError, or fault.InvalidErrors if several fields can't be read or are not
 // allowed.
 func (d MoveDraft) Patch(parse TimeParser) (Patch, error) {
 	p := Patch{Edit: Edit{
-		Title: d.Title, Body: d.Body, Data: d.Data, Metadata: d.Metadata, ClearData: d.clearData, ClearMetadata: d.clearMetadata,
+		Title: d.Title, Body: d.Body, Data: d.Data, Metadata: d.Metadata, PushEdit: PushEdit{PushDraft: d.PushDraft},
+		ClearData: d.clears("data"), ClearMetadata: d.clears("metadata"),
 	}}
+	p.Edit.ClearBadge, p.Edit.ClearChannels, p.Edit.ClearTo = d.clears("badge"), d.clears("channels"), d.clears("to")
 	times := Draft{SendAt: d.SendAt, OnConflict: d.OnConflict, ShiftUntil: d.ShiftUntil, faults: d.faults}
 	if d.ExpiresAt != nil {
 		times.ExpiresAt = *d.ExpiresAt

@@ -115,7 +115,7 @@ func TestAMoveNamesAllThatIsWrong(t *testing.T) {
 	require.NoError(t, err)
 	_, err = d.Patch(message.ParseTime)
 	require.EqualError(t, err, "shift_until is a JSON number: it has to be a text; "+
-		`unknown field "text": there are send_at, on_conflict, shift_until, title, body, data, metadata, expires_at; `+
+		`unknown field "text": there are send_at, on_conflict, shift_until, title, body, data, image, click_url, badge, sound, priority, collapse_key, channels, to, metadata, expires_at; `+
 		`title is a JSON number: it has to be a text; `+
 		`send_at "tomorrow" is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z; `+
 		`on_conflict "drop" is not allowed: it takes refuse or shift`)

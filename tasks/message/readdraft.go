@@ -46,7 +46,7 @@ type draftReader struct {
 }
 
 // fieldCount is the number of fields of a draft.
-const fieldCount = 12
+const fieldCount = 20
 
 func (r *draftReader) read() bool {
 	if !r.skip('{') {
@@ -82,6 +82,8 @@ func (r *draftReader) readField() bool {
 		return r.readTexts(&r.draft.Data)
 	case number == 10:
 		return r.readTexts(&r.draft.Metadata)
+	case into == nil:
+		return r.readPushField(number)
 	default:
 		*into, err = r.readText()
 		// A caller who means to send an id must not get a new one each time.
@@ -89,7 +91,7 @@ func (r *draftReader) readField() bool {
 	}
 }
 
-// field returns the number of a field and where its text goes, nil for objects. The number is
+// field returns the number of a field and where its text goes, nil for one that is no text. The number is
 // negative for a name that no field has.
 func (r *draftReader) field(name []byte) (number int, into *string) {
 	switch string(name) {
@@ -117,6 +119,22 @@ func (r *draftReader) field(name []byte) (number int, into *string) {
 		return 10, nil
 	case `"campaign"`:
 		return 11, &r.draft.Campaign
+	case `"image"`:
+		return 12, &r.draft.Image
+	case `"click_url"`:
+		return 13, &r.draft.ClickURL
+	case `"sound"`:
+		return 14, &r.draft.Sound
+	case `"priority"`:
+		return 15, &r.draft.Priority
+	case `"collapse_key"`:
+		return 16, &r.draft.CollapseKey
+	case `"badge"`:
+		return badgeField, nil
+	case `"channels"`:
+		return channelsField, nil
+	case `"to"`:
+		return toField, nil
 	default:
 		return -1, nil
 	}

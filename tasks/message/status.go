@@ -48,6 +48,9 @@ type Status struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// Account is the account that was charged; empty without accounts.
 	Account string `json:"account,omitempty"`
+	// Devices lists the devices that the message is done with: those of its user, and the
+	// channels without devices, whose id is @ and their name.
+	Devices []DeviceStatus `json:"devices,omitempty"`
 	// History has the last changes of the message, at most 16, oldest first. It is set where
 	// one message is read.
 	History []HistoryEntry `json:"history,omitempty"`
@@ -55,6 +58,25 @@ type Status struct {
 	// Content is set where one message is read. It is empty in lists, and once the
 	// message ended, except as a dead letter.
 	Content
+}
+
+// DeviceStatus says what became of a message on one device.
+type DeviceStatus struct {
+	Device string `json:"device"`
+	State  string `json:"state"` // see the constants
+}
+
+// Values of DeviceStatus.State.
+const (
+	DeviceDelivered = "delivered"
+	DeviceGone      = "gone"      // its provider knows it no more
+	DeviceFailed    = "failed"    // its provider does not accept the message
+	DeviceUncertain = "uncertain" // the message may have arrived there
+)
+
+// DeviceStates returns the values of DeviceStatus.State.
+func DeviceStates() []string {
+	return []string{DeviceDelivered, DeviceGone, DeviceFailed, DeviceUncertain}
 }
 
 // Values of Status.Status. A message still to be sent is postponed if it was postponed

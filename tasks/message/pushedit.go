@@ -1,0 +1,157 @@
+package message
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// PushDraft is a change of a PushContent, a JSON merge patch.
+type PushDraft struct {
+	Image       *string `json:"image,omitempty"` // of all texts: nil as it is, "" for none
+	ClickURL    *string `json:"click_url,omitempty"`
+	Badge       *int    `json:"badge,omitempty"` // nil as it is
+	Sound       *string `json:"sound,omitempty"`
+	Priority    *string `json:"priority,omitempty"`
+	CollapseKey *string `json:"collapse_key,omitempty"`
+	// Channels has for single channels what to change of what is for them alone: a merge patch
+	// each, or null for nothing any more.
+	Channels map[string]json.RawMessage `json:"channels,omitempty"`
+	// To has members of a Target to set; one that is nil is removed, and a Target without any
+	// is none.
+	To map[string]*string `json:"to,omitempty"`
+}
+
+// PushEdit is a PushDraft, and what it removes as a whole first.
+type PushEdit struct {
+	PushDraft
+
+	ClearBadge, ClearChannels, ClearTo bool
+}
+
+func (e PushEdit) none() bool {
+	return e.Image == nil && e.ClickURL == nil && e.Badge == nil && e.Sound == nil && e.Priority == nil && e.CollapseKey == nil &&
+		len(e.Channels) == 0 && len(e.To) == 0 && !e.ClearBadge && !e.ClearChannels && !e.ClearTo
+}
+
+// of returns p after the edit. It does not change p. The error is about JSON of the edit that
+// can't be read.
+func (e PushEdit) of(p PushContent) (PushContent, error) {
+	for _, text := range []struct {
+		to   *string
+		from *string
+	}{
+		{&p.Image, e.Image}, {&p.ClickURL, e.ClickURL}, {&p.Sound, e.Sound}, {&p.Priority, e.Priority}, {&p.CollapseKey, e.CollapseKey},
+	} {
+		if text.from != nil {
+			*text.to = *text.from
+		}
+	}
+	switch {
+	case e.Badge != nil:
+		p.Badge = e.Badge
+	case e.ClearBadge:
+		p.Badge = nil
+	}
+	p.To = e.target(p.To)
+	var err error
+	p.Channels, err = e.channels(p.Channels)
+	return p.canonical(), err
+}
+
+// target returns a Target after the edit; nil for none.
+func (e PushEdit) target(former *Target) *Target {
+	var t Target
+	if former != nil && !e.ClearTo {
+		t = *former
+	}
+	for name, text := range e.To {
+		into := t.field([]byte(`"` + name + `"`))
+		switch {
+		case into == nil: // checkTarget refuses it
+		case text == nil:
+			*into = ""
+		default:
+			*into = *text
+		}
+	}
+	if t == (Target{}) {
+		return nil
+	}
+	return &t
+}
+
+func (e PushEdit) channels(former map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	all := make(map[string]json.RawMessage, len(former)+len(e.Channels))
+	if !e.ClearChannels {
+		maps.Copy(all, former)
+	}
+	for name, patch := range e.Channels {
+		if isNull(patch) {
+			delete(all, name)
+			continue
+		}
+		value, err := mergeJSON(all[name], patch)
+		if err != nil {
+			return nil, fault.Wrong(fault.Clip("channels."+name), "%s is no JSON that every reader understands in the same way", fault.Clip("channels."+name))
+		}
+		all[name] = value
+	}
+	if len(all) == 0 {
+		return nil, nil //nolint:nilnil // a message without overrides has no map
+	}
+	return all, nil
+}
+
+// mergeJSON applies a JSON merge patch (RFC 7396) that is not null; value is nil for none.
+func mergeJSON(value, patch json.RawMessage) (json.RawMessage, error) {
+	var changes map[string]json.RawMessage
+	if !isObject(patch) {
+		return patch, nil
+	}
+	if err := json.Unmarshal(patch, &changes); err != nil {
+		return nil, fmt.Errorf("reading a merge patch: %w", err)
+	}
+	members := make(map[string]json.RawMessage)
+	if isObject(value) {
+		if err := json.Unmarshal(value, &members); err != nil {
+			return nil, fmt.Errorf("reading what a merge patch changes: %w", err)
+		}
+	}
+	for name, change := range changes {
+		if isNull(change) {
+			delete(members, name)
+			continue
+		}
+		member, err := mergeJSON(members[name], change)
+		if err != nil {
+			return nil, err
+		}
+		members[name] = member
+	}
+	merged, err := json.Marshal(members)
+	if err != nil {
+		return nil, fmt.Errorf("writing what a merge patch changed: %w", err)
+	}
+	return merged, nil
+}
+
+func isNull(text json.RawMessage) bool {
+	return len(text) == 0 || strings.TrimSpace(string(text)) == "null"
+}
+
+func isObject(text json.RawMessage) bool {
+	return strings.HasPrefix(strings.TrimSpace(string(text)), "{")
+}
+
+// checkTarget notes each member of a change of a Target that no Target has.
+func (f *Faults) checkTarget(changes map[string]*string) {
+	for _, name := range sortedKeys(changes) {
+		if (&Target{}).field([]byte(`"`+name+`"`)) == nil {
+			f.addUnread(unknownField(fault.Clip("to."+name), ": there are channel, app, device"))
+		}
+	}
+}
