@@ -87,8 +87,11 @@ func (w *Notifier) checkHost(s Subscription) error {
 
 // Check returns a *notifier.InvalidError if n is too large for a push, or what it says for
 // this channel alone is not allowed.
-func (w *Notifier) Check(n notifier.Notification) error {
-	_, err := newPush(n, w.now())
+func (w *Notifier) Check(n notifier.Notification) error { return Check(n, w.now()) }
+
+// Check is Notifier.Check without a Notifier. The present time is now.
+func Check(n notifier.Notification, now time.Time) error {
+	_, err := newPush(n, now)
 	return err
 }
 

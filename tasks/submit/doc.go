@@ -21,6 +21,12 @@
 // NextFree do not ask throttles. Nor do late messages, retries of dead letters and
 // RecordSent: what was accepted stays charged where it was accepted.
 //
+// What a message says for one channel alone, and its size for that channel, is checked for the
+// channels that it names; a large message is checked for those of its user's devices, too, which
+// costs a read. Options.CheckChannel does it, since the package knows no channel. A device that
+// is registered later may have another channel: its channel finds then that the message is too
+// large.
+//
 // A change of a charged message is tried again if its hold did not cover it. The relay
 // settles a hold whose outcome is unknown.
 //

@@ -3,6 +3,7 @@ package submit
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -35,7 +36,10 @@ func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch
 		if !s.owns(stored.Account) || stored.State == messages.StateUnknown {
 			return outcomeOf(notFound(), message.Changed, user, id), nil
 		}
-		edit, err := editOf(stored, of, p.Edit)
+		edit, edited, err := editOf(stored, of, p.Edit)
+		if err == nil && slices.Contains(edit.What, sendlimit.EditContent) {
+			err = s.channels.check(ctx, edited, len(edit.Content))
+		}
 		if err != nil {
 			return message.InvalidOr(err, user, id)
 		}
@@ -55,27 +59,33 @@ func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch
 	return message.Outcome{}, errContended("changing a message")
 }
 
-// editOf returns the edit that makes a message what a caller wants; one that changes nothing
-// if the message is so, or is not pending. The error is a *fault.InvalidError or
+// editOf returns the edit that makes a message what a caller wants, and the message as it is
+// then; an edit that changes nothing if the message is so, or is not pending. The error is a *fault.InvalidError or
 // fault.InvalidErrors about what the caller wants.
-func editOf(m messages.Stored, of sendlimit.Version, wanted message.Edit) (sendlimit.Edit, error) {
+func editOf(m messages.Stored, of sendlimit.Version, wanted message.Edit) (sendlimit.Edit, message.Message, error) {
 	edit := sendlimit.Edit{Of: of}
+	var edited message.Message
 	if m.State != messages.StatePending {
-		return edit, nil
+		return edit, edited, nil
 	}
 	status, err := StoredStatus(m)
 	if err != nil {
-		return edit, err
+		return edit, edited, err
 	}
 	content, metadata, err := wanted.Of(status.Content, status.Metadata)
 	if err != nil {
-		return edit, err
+		return edit, edited, err
 	}
-	if edit.Content, err = message.EncodeContent(message.Message{Title: content.Title, Body: content.Body, Data: content.Data}); err != nil {
-		return edit, err
+	edited = message.Message{
+		ID: m.ID, User: m.User, SendAt: m.SendAt, Category: m.Category, Campaign: m.Campaign, Metadata: metadata,
+		Title: content.Title, Body: content.Body, Data: content.Data, PushContent: content.PushContent,
+		ExpiresAt: m.ExpiresAt, Account: m.Account,
+	}
+	if edit.Content, err = message.EncodeContent(edited); err != nil {
+		return edit, edited, err
 	}
 	if edit.Metadata, err = message.EncodeMetadata(metadata); err != nil {
-		return edit, err
+		return edit, edited, err
 	}
 	if !bytes.Equal(edit.Content, m.Content) {
 		edit.What = append(edit.What, sendlimit.EditContent)
@@ -86,7 +96,7 @@ func editOf(m messages.Stored, of sendlimit.Version, wanted message.Edit) (sendl
 	if wanted.ExpiresAt != nil && !wanted.ExpiresAt.Equal(m.ExpiresAt) {
 		edit.What, edit.ExpiresAt = append(edit.What, sendlimit.EditExpiresAt), *wanted.ExpiresAt
 	}
-	return edit, nil
+	return edit, edited, nil
 }
 
 // edit changes a message that keeps its place. moves reports whether the caller named that

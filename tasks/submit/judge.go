@@ -38,11 +38,16 @@ func (s *Submitter) judgeRequest(
 	ctx context.Context, m message.Message, request sendlimit.Request, t *sendlimit.Timeline,
 	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
 ) (message.Outcome, judged) {
-	// An expired message would never be sent, and a full store accepts nothing more.
+	// A message that does not fit its devices' channels, or has expired, would never be sent, and
+	// a full store accepts nothing more.
 	// Check still finds an earlier answer for its id, which comes first.
+	unfit, err := s.channels.checkDevices(ctx, m, request)
+	if err != nil {
+		return message.Outcome{}, judged{err: err}
+	}
 	expired := !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(s.Policies.Now())
 	full := s.capacity.refusal(ctx)
-	if expired || full != nil {
+	if unfit != nil || expired || full != nil {
 		reserve = t.Check
 	}
 	sent := s.clock.Local()
@@ -51,6 +56,9 @@ func (s *Submitter) judgeRequest(
 		return message.Outcome{}, judged{err: err}
 	}
 	s.clock.Learn(sent, s.clock.Local(), d.Now)
+	if unfit != nil && judgedByRules(d) {
+		return message.InvalidOutcome(unfit, m), judged{}
+	}
 	if expired && judgedByRules(d) {
 		return message.InvalidOutcome(fault.Wrong("expires_at", "expires_at, %s, has passed", m.ExpiresAt.UTC().Format(time.RFC3339Nano)), m), judged{}
 	}
@@ -92,6 +100,9 @@ func judgedByRules(d sendlimit.Decision) bool {
 // *fault.InvalidError.
 func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 	if err := m.Validate(); err != nil {
+		return sendlimit.Request{}, err
+	}
+	if err := s.channels.checkNamed(m); err != nil {
 		return sendlimit.Request{}, err
 	}
 	mark := message.Fingerprint(m)

@@ -22,6 +22,9 @@ func StatusOf(s messages.Standing) message.Status {
 	} else {
 		status.EndedAt = message.Time{Time: s.EndedAt}
 	}
+	for _, done := range s.Progress {
+		status.Devices = append(status.Devices, message.DeviceStatus{Device: done.Device, State: done.State.String()})
+	}
 	for _, c := range s.History {
 		status.History = append(status.History, historyEntryOf(c))
 	}

@@ -40,6 +40,9 @@ type Options struct {
 	// waits only as long as its own context. With WaitReplicas each caller has its own
 	// connection, and only the scripts of the queue are batched.
 	Batch bool
+	// CheckChannel checks what a message says for a channel with devices, see ChannelCheck. nil
+	// checks nothing.
+	CheckChannel ChannelCheck
 }
 
 // Submitter accepts, moves and cancels messages. It is safe for concurrent use. Its
@@ -55,6 +58,7 @@ type Submitter struct {
 	records  *messages.Records
 	index    *find.Index
 	keys     keyspace.Keys
+	channels channelChecker
 	options  sendlimit.Options     // of the timeline
 	commands redis.UniversalClient // the client of the timeline
 	capacity *capacity
@@ -109,6 +113,9 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 		return nil, err
 	}
 	if s.records, err = messages.NewRecords(b.Client, b.Timeline.Prefix); err != nil {
+		return nil, err
+	}
+	if s.channels, err = newChannelChecker(commands, b.Timeline.Prefix, o.CheckChannel); err != nil {
 		return nil, err
 	}
 	if s.index, err = find.NewIndex(b.Client, b.Timeline); err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"github.com/sendlimit/sendlimiter/cmd/internal/channelcheck"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -20,5 +21,8 @@ func BackendOptions(c config.Config) backend.Options {
 // SubmitterOptions returns the options of a submitter for the settings, the same in every
 // program.
 func SubmitterOptions(c config.Config) submit.Options {
-	return submit.Options{StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout}
+	return submit.Options{
+		StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout,
+		CheckChannel: channelcheck.Check,
+	}
 }
