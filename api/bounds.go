@@ -95,6 +95,9 @@ func boundsOf(member string) *huma.Schema {
 	case "rate":
 		return &huma.Schema{Pattern: ratePattern}
 	}
+	if b := pushBoundsOf(member); b != nil {
+		return b
+	}
 	return listBoundsOf(member)
 }
 

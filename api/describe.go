@@ -15,6 +15,7 @@ import (
 // server checks. Objects in answers may get more members, and nothing in them is null.
 func describe(schemas huma.Registry) {
 	separateCategories(schemas.Map())
+	describeChannels(schemas.Map())
 	for name, schema := range schemas.Map() {
 		request := requestSchemas(name)
 		if !request {
@@ -35,14 +36,14 @@ func describe(schemas huma.Registry) {
 		}
 	}
 	settings := schemas.Map()["UserSettings"].Properties
-	settings["effective"] = &huma.Schema{
-		AnyOf: []*huma.Schema{{Ref: settings["effective"].Ref}, {Type: "null"}}, Description: settings["effective"].Description,
-	}
+	settings["effective"] = orNull(settings["effective"])
+	draft := schemas.Map()["Draft"].Properties
+	draft["to"] = orNull(draft["to"])
 }
 
 // clearable reports whether a member of a request takes null, which removes what it names.
 func clearable(schema, member string) bool {
-	return schema == "MoveDraft" && slices.Contains([]string{"title", "body", "data", "metadata", "expires_at"}, member)
+	return schema == "MoveDraft" && slices.Contains(message.EditFields(), member)
 }
 
 // The schemas of a category of a policy.
@@ -117,7 +118,7 @@ func closed(schema, member string) bool {
 // is an error.
 func requestSchemas(name string) bool {
 	switch name {
-	case "Draft", "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
+	case "Draft", "MoveDraft", targetDraftSchema, "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
 		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch",
 		"EventLimitsDraft", "PaceDraft", "CampaignMoveDraft":
 		return true
@@ -179,6 +180,14 @@ func wordsOf(schema, member string) []string {
 			return []string{message.UserErased}
 		}
 		return []string{"accepted", "cancelled", "moved", "changed", "recorded", "retried", "purged", "refused", "invalid", "error"}
+	case "state":
+		if schema == "DeviceStatus" {
+			return message.DeviceStates()
+		}
+	case "priority":
+		return []string{message.PriorityHigh, message.PriorityNormal}
+	case "channel":
+		return message.TargetChannels()
 	case "rule":
 		return []string{"1/minute", "5/hour", "10/calendar_day"}
 	case "change":
@@ -210,11 +219,14 @@ func descriptionOf(schema, member string) string {
 		schema = categoryDraftSchema
 	case changeSchema:
 		schema = changeDraftSchema
+	case targetDraftSchema:
+		schema = targetSchema
 	}
 	all := descriptions()
 	maps.Copy(all, policyDescriptions())
 	maps.Copy(all, noticeDescriptions())
 	maps.Copy(all, deliveryDescriptions())
+	maps.Copy(all, pushDescriptions())
 	maps.Copy(all, campaignDescriptions())
 	if said, some := all[schema+"."+member]; some {
 		return said
@@ -277,7 +289,7 @@ func descriptions() map[string]string {
 		"attempts":     "The number of delivery attempts.",
 		"uncertain":    "Whether an earlier attempt may have arrived.",
 		"history":      "The last changes of the message, its accept and its end among them, at most 16, oldest first; absent in lists. A delivery that is running is no change yet.",
-		"reason":       "Why the message was dropped, given up or postponed, or why it is tried again.",
+		"reason":       "Why the message was dropped, given up or postponed, or why it is tried again. One was dropped as expired, no_free_time, opted_out or no_device.",
 
 		"HistoryEntry.at":      "When it changed. A delivered message was delivered when its delivery began.",
 		"HistoryEntry.change":  "What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed when it waited no longer for its campaign.",

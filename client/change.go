@@ -21,7 +21,18 @@ type MessageChange struct {
 	// ClearMetadata remove all, and then take no entries.
 	Data, Metadata           map[string]*string
 	ClearData, ClearMetadata bool
-	ExpiresAt                *time.Time // a zero time means the default
+
+	Image, ClickURL, Sound, Priority, CollapseKey *string // "" removes it
+
+	Badge      *int
+	ClearBadge bool // takes no Badge
+	// Channels has for fcm, apns and webpush a JSON merge patch of what is for that channel
+	// alone; nil removes it. ClearChannels removes all, and then takes no entries.
+	Channels      map[string]json.RawMessage
+	ClearChannels bool
+	To            *Target // replaces the former; the zero Target is all of the user's devices
+
+	ExpiresAt *time.Time // a zero time means the default
 }
 
 // MarshalJSON writes the change as the API reads it: a JSON merge patch.
@@ -36,7 +47,10 @@ func (c MessageChange) MarshalJSON() ([]byte, error) {
 	if !c.ShiftUntil.IsZero() {
 		patch["shift_until"] = spell(c.ShiftUntil)
 	}
-	for name, text := range map[string]*string{"title": c.Title, "body": c.Body} {
+	for name, text := range map[string]*string{
+		"title": c.Title, "body": c.Body, "image": c.Image, "click_url": c.ClickURL, "sound": c.Sound, "priority": c.Priority,
+		"collapse_key": c.CollapseKey,
+	} {
 		if text != nil {
 			patch[name] = orNull(*text)
 		}
@@ -49,17 +63,35 @@ func (c MessageChange) MarshalJSON() ([]byte, error) {
 			patch[name] = entries
 		}
 	}
-	if c.ClearData {
-		patch["data"] = nil
+	if c.Badge != nil {
+		patch["badge"] = *c.Badge
 	}
-	if c.ClearMetadata {
-		patch["metadata"] = nil
+	if len(c.Channels) > 0 {
+		patch["channels"] = c.Channels
+	}
+	if c.To != nil {
+		patch["to"] = targetPatch(*c.To)
+	}
+	for name, cleared := range map[string]bool{
+		"data": c.ClearData, "metadata": c.ClearMetadata, "badge": c.ClearBadge, "channels": c.ClearChannels,
+	} {
+		if cleared {
+			patch[name] = nil
+		}
 	}
 	text, err := json.Marshal(patch)
 	if err != nil {
 		return nil, fmt.Errorf("encode the change: %w", err)
 	}
 	return text, nil
+}
+
+// targetPatch returns the merge patch that replaces a Target.
+func targetPatch(t Target) any {
+	if t == (Target{}) {
+		return nil
+	}
+	return map[string]any{"channel": orNull(t.Channel), "app": orNull(t.App), "device": orNull(t.Device)}
 }
 
 // orNull returns a text, or null for an empty one.

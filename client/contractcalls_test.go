@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"slices"
@@ -21,6 +22,8 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 	text, yes := "a", true
 	m := client.Message{
 		ID: "a", User: "alice", SendAt: day, Category: "c", Title: "t", Body: "b", Data: map[string]string{"k": "v"}, Campaign: "c", Metadata: map[string]string{"k": "v"},
+		Image: "https://example.com/a.png", ClickURL: "myapp://a", Badge: new(1), Sound: "s", Priority: client.PriorityHigh, CollapseKey: "k",
+		Channels: map[string]json.RawMessage{"fcm": []byte(`{}`)}, To: &client.Target{App: "a"},
 		ExpiresAt: day, OnConflict: client.OnConflictShift, ShiftUntil: day,
 	}
 	p := client.Policy{
@@ -67,6 +70,8 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 			return told(c.Change(ctx, "alice", "a", client.MessageChange{
 				SendAt: &at, OnConflict: client.OnConflictShift, ShiftUntil: day, Title: &text, Body: &text,
 				Data: entries, Metadata: entries, ExpiresAt: &at,
+				Image: &text, ClickURL: &text, Badge: new(1), Sound: &text, Priority: &text, CollapseKey: &text,
+				Channels: map[string]json.RawMessage{"fcm": nil}, To: &client.Target{},
 			}))
 		},
 		"cancelMessage": func(ctx ctx, c c) []any { return told(c.Cancel(ctx, "alice", "a")) },

@@ -17,6 +17,16 @@ const (
 	OnConflictShift  = "shift" // take the next free time
 )
 
+// Values of Message.Priority.
+const (
+	PriorityHigh   = message.PriorityHigh   // it may wake the device
+	PriorityNormal = message.PriorityNormal // it may wait until the device is used
+)
+
+// Target says which of its user's devices a message goes to: those that every field that is
+// set names. At least one is.
+type Target = message.Target
+
 // Message is a push message to a user at a time.
 type Message struct {
 	ID       string    // idempotency key, unique per user; "" means that Submit sets one
@@ -27,7 +37,21 @@ type Message struct {
 	Title    string // Title or Body is required
 	Body     string
 	Data     map[string]string // for the receiving app
-	Campaign string            // 1 to 64 of a-z A-Z 0-9 . _ -, or ""
+
+	Image    string // an https URL
+	ClickURL string // what a click opens: an absolute URL such as https://example.com/ or myapp://orders/17
+	Badge    *int   // the number at the app's icon, from 0; nil leaves it as it is
+	Sound    string // at most 64 characters
+	Priority string // PriorityHigh or PriorityNormal; "" for the channel's own
+	// CollapseKey makes the message replace a former one with the same key on the device: at
+	// most 64 printable ASCII characters.
+	CollapseKey string
+	// Channels has for fcm, apns and webpush what only that provider knows: a JSON object of at
+	// most 4 KiB each.
+	Channels map[string]json.RawMessage
+	To       *Target // nil for all of the user's devices
+
+	Campaign string // 1 to 64 of a-z A-Z 0-9 . _ -, or ""
 	// Metadata is the caller's own: at most 8 entries with at most 512 bytes of keys and
 	// values. It goes to the provider, and stays with the status after the end.
 	Metadata map[string]string
@@ -48,6 +72,11 @@ func (m Message) encode() ([]byte, error) {
 		{"title", m.Title},
 		{"body", m.Body},
 		{"on_conflict", m.OnConflict},
+		{"image", m.Image},
+		{"click_url", m.ClickURL},
+		{"sound", m.Sound},
+		{"priority", m.Priority},
+		{"collapse_key", m.CollapseKey},
 	}
 	for key, value := range m.Data {
 		texts = append(texts, struct{ field, text string }{"data", key + value})
@@ -62,12 +91,19 @@ func (m Message) encode() ([]byte, error) {
 	}
 	encoded, err := json.Marshal(message.Draft{
 		ID: m.ID, User: m.User, SendAt: spellSendAt(m.SendAt, m.Now), Category: m.Category, Title: m.Title, Body: m.Body,
-		Data: m.Data, Campaign: m.Campaign, Metadata: m.Metadata, ExpiresAt: spell(m.ExpiresAt), OnConflict: m.OnConflict, ShiftUntil: spell(m.ShiftUntil),
+		Data: m.Data, PushContent: m.pushContent(), Campaign: m.Campaign, Metadata: m.Metadata, ExpiresAt: spell(m.ExpiresAt), OnConflict: m.OnConflict, ShiftUntil: spell(m.ShiftUntil),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode the message: %w", err)
 	}
 	return encoded, nil
+}
+
+func (m Message) pushContent() message.PushContent {
+	return message.PushContent{
+		Image: m.Image, ClickURL: m.ClickURL, Badge: m.Badge, Sound: m.Sound, Priority: m.Priority, CollapseKey: m.CollapseKey,
+		Channels: m.Channels, To: m.To,
+	}
 }
 
 // withID returns the message with an id, a new one if it has none. With an id it can be

@@ -26,6 +26,17 @@ const (
 	StatusCancelled = message.StatusCancelled
 )
 
+// DeviceStatus says what became of a message on one device.
+type DeviceStatus = message.DeviceStatus
+
+// Values of DeviceStatus.State. More may be added.
+const (
+	DeviceDelivered = message.DeviceDelivered
+	DeviceGone      = message.DeviceGone      // its provider knows it no more
+	DeviceFailed    = message.DeviceFailed    // its provider does not accept the message
+	DeviceUncertain = message.DeviceUncertain // the message may have arrived there
+)
+
 // HistoryEntry is a change of a message: its accept, its end, or one in between.
 type HistoryEntry = message.HistoryEntry
 

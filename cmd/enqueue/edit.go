@@ -14,6 +14,7 @@ type edit struct {
 	user, title, body, expiresAt string
 	data, metadata               []string
 	withoutData, withoutMetadata []string
+	content                      pushFlags
 }
 
 func (p *program) editCommand(ctx context.Context) *cobra.Command {
@@ -23,9 +24,11 @@ func (p *program) editCommand(ctx context.Context) *cobra.Command {
 		Short: "Change what a message says, or when it expires",
 		Long: `Change what a message says, or when it expires, which works until it is being
 sent. It keeps its place, and what is not given stays as it is. The same push as
-before is still the same message.`,
+before is still the same message. An empty text, number or --to removes what was
+there. --channels is a JSON merge patch, in which null removes what it names.`,
 		Example: `  enqueue change --user alice order-17 --title "Your table is ready" --data table=7
   enqueue change --user alice order-17 --body "" --without-data table
+  enqueue change --user alice order-17 --image "" --channels '{"apns": null}'
   enqueue change --user alice order-17 --expires-at none`,
 		Args: cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,9 +53,10 @@ before is still the same message.`,
 	flags.StringArrayVar(&e.withoutData, "without-data", nil, "`key` of data to remove; can be given again")
 	flags.StringArrayVar(&e.metadata, "meta", nil, "`key=value` of metadata to set; can be given again")
 	flags.StringArrayVar(&e.withoutMetadata, "without-meta", nil, "`key` of metadata to remove; can be given again")
+	e.content.add(flags)
 	flags.StringVar(&e.expiresAt, "expires-at", "", "new `time` after which it is dropped rather than sent;"+
 		" none for the worker's expire_after after its send time")
-	cmd.MarkFlagsOneRequired("title", "body", "data", "without-data", "meta", "without-meta", "expires-at")
+	cmd.MarkFlagsOneRequired(append([]string{"title", "body", "data", "without-data", "meta", "without-meta", "expires-at"}, pushFlagNames()...)...)
 	changeFlags(cmd, "expire-after", "reach")
 	p.timeZoneFlag(cmd)
 	return cmd
@@ -79,6 +83,9 @@ func (p *program) changes(cmd *cobra.Command, e edit) (message.Edit, error) {
 		changes.ExpiresAt = &at.At
 	}
 	var err error
+	if changes.PushEdit, err = e.content.edit(cmd.Flags()); err != nil {
+		return changes, err
+	}
 	if changes.Data, err = changedEntries("data", "data", e.data, e.withoutData); err != nil {
 		return changes, err
 	}

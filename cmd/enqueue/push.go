@@ -21,6 +21,7 @@ type push struct {
 	message                   message.Message
 	at, expiresAt, shiftUntil string
 	data, metadata            []string
+	content                   pushFlags
 	dryRun                    bool
 }
 
@@ -48,6 +49,7 @@ An id makes it safe to submit the same message again: it is accepted once.`,
 	flags.StringVar(&f.message.Title, "title", "", "title `text`; a title or a body is needed")
 	flags.StringVar(&f.message.Body, "body", "", "body `text`")
 	flags.StringArrayVar(&f.data, "data", nil, "`key=value` to send with the message; can be given again")
+	f.content.add(flags)
 	flags.StringVar(&f.message.ID, "id", "", "`id` of the message, unique for the user (default: a new one)")
 	flags.StringVar(&f.message.Category, "category", "", "category `name`")
 	flags.StringVar(&f.message.Campaign, "campaign", "", "`name` of the campaign that it belongs to")
@@ -108,6 +110,9 @@ func (p *program) message(f push) (message.Message, error) {
 		return m, err
 	}
 	if m.Metadata, err = entries("metadata", "meta", f.metadata); err != nil {
+		return m, err
+	}
+	if m.PushContent, err = f.content.content(); err != nil {
 		return m, err
 	}
 	if m.ID == "" {

@@ -62,14 +62,20 @@ func (p *program) printStatus(s message.Status) error {
 // contentWidth is the width of a title, a body, or one of the data.
 const contentWidth = 100
 
-// describe returns lines with category, campaign, title, body, data and metadata. A delivered
-// message has no title, body and data.
+// describe returns lines with category, campaign, content, devices and metadata. A delivered message
+// has no content.
 func describe(s message.Status) string {
 	var text strings.Builder
 	type field struct{ name, value string }
 	fields := []field{{"category", s.Category}, {"campaign", s.Campaign}, {"title", s.Title}, {"body", s.Body}}
 	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
 		fields = append(fields, field{"data", key + ": " + s.Data[key]})
+	}
+	for _, part := range s.PushContent.Parts() {
+		fields = append(fields, field{part.Name, part.Value})
+	}
+	for _, device := range s.Devices {
+		fields = append(fields, field{"device", device.Device + ": " + device.State})
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
 		fields = append(fields, field{"metadata", key + ": " + s.Metadata[key]})

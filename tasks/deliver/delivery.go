@@ -139,6 +139,8 @@ func (h *Handler) notify(
 	result = h.Notifier.Notify(ctx, notifier.Notification{
 		ID: d.ID, User: d.User, Category: claim.Category,
 		Title: c.Title, Body: c.Body, Data: c.Data,
+		Image: c.Image, ClickURL: c.ClickURL, Badge: c.Badge, Sound: c.Sound,
+		Priority: notifier.Priority(c.Priority), CollapseKey: c.CollapseKey,
 		Campaign: claim.Campaign, Metadata: message.DecodeMetadata(claim.Metadata),
 		SendAt: promised(claim), RequestedAt: claim.RequestedAt, Attempt: claim.Attempt,
 		IdempotencyKey: notifier.IdempotencyKey(claim.Account, d.User, d.ID),

@@ -95,8 +95,8 @@ func (d *Document) Conceal(sees func(account string) bool) (shown int) {
 		m := &d.Messages[i]
 		switch {
 		case !sees(m.Account):
-			m.Title, m.Body, m.Data, m.Content, m.Metadata = "", "", nil, message.Content{}, nil
-		case m.Title != "" || m.Body != "" || len(m.Data)+len(m.Metadata) > 0:
+			m.Content, m.Metadata = message.Content{}, nil
+		case m.HasContent() || len(m.Metadata) > 0:
 			shown++
 		}
 	}

@@ -70,10 +70,6 @@ type Document struct {
 // Message is the status of a message, with its content as long as that is kept.
 type Message struct {
 	message.Status
-
-	Title string            `json:"title,omitempty"`
-	Body  string            `json:"body,omitempty"`
-	Data  map[string]string `json:"data,omitempty"`
 }
 
 // DeadEntry is an entry of the dead letters.
@@ -173,8 +169,8 @@ func userMessageOf(m userdata.Message) (Message, error) {
 	if len(m.Content) == 0 {
 		return data, nil
 	}
-	c, err := message.DecodeContent(m.Content)
-	data.Title, data.Body, data.Data = c.Title, c.Body, c.Data
+	var err error
+	data.Content, err = message.DecodeContent(m.Content)
 	return data, err
 }
 

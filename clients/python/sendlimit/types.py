@@ -426,29 +426,58 @@ class DeadPurge(TypedDict):
 class Delivery(TypedDict):
     attempt: int
     """The number of this attempt, from 1."""
+    badge: NotRequired[int]
+    """The number at the app's icon; absent to leave it as it is."""
     body: NotRequired[str]
     """The message's text."""
     campaign: NotRequired[str]
     """The campaign that the message belongs to."""
     category: NotRequired[str]
     """The message's category."""
+    click_url: NotRequired[str]
+    """What a click on the message opens: a web page, or a place in the app."""
+    collapse_key: NotRequired[str]
+    """The message replaces a former one with the same key on the device."""
     data: NotRequired[dict[str, str]]
     """Data for the app."""
     id: str
     """The message's id, unique for its user."""
+    image: NotRequired[str]
+    """The https URL of an image to show with the message."""
     metadata: NotRequired[dict[str, str]]
     """What the caller keeps with the message."""
+    priority: NotRequired[str]
+    """high if the message may wake the device, normal if it may wait; absent if the caller did
+    not say.
+
+    high, normal.
+    """
     requested_at: NotRequired[str]
     """The time that the caller asked for, if it is another."""
     send_at: str
     """The time that was promised, RFC 3339 in UTC."""
+    sound: NotRequired[str]
+    """The name of a sound of the app's."""
     title: NotRequired[str]
     """The message's title."""
     user: str
     """Who receives the message."""
 
 
+class DeviceStatus(TypedDict):
+    device: str
+    """The id of the device; @ and its name for a channel without devices."""
+    state: str
+    """What became of the message there: delivered; gone, as its provider knows it no more;
+    failed, as its provider does not accept the message; or uncertain.
+
+    delivered, gone, failed, uncertain.
+    """
+
+
 class Draft(TypedDict):
+    badge: NotRequired[int | None]
+    """The number at the app's icon. By default it stays as it is."""
     body: NotRequired[str | None]
     """See title."""
     campaign: NotRequired[str | None]
@@ -457,6 +486,19 @@ class Draft(TypedDict):
     """
     category: NotRequired[str | None]
     """1 to 64 of a-z 0-9 _ -"""
+    channels: NotRequired[dict[str, dict[str, object]] | None]
+    """What is for one channel alone, by the name of the channel: an object of at most 4,096
+    bytes in the words of its provider. It is checked when the message is submitted, as is
+    the size of the message for that channel.
+    """
+    click_url: NotRequired[str | None]
+    """What a click opens: an absolute URL of at most 2,048 bytes, of a web page or of a place
+    in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed.
+    """
+    collapse_key: NotRequired[str | None]
+    """It replaces a former message with the same key on the device: 1 to 64 printable ASCII
+    characters.
+    """
     data: NotRequired[dict[str, str] | None]
     """Texts by name, for the app that shows the message."""
     expires_at: NotRequired[str | datetime | None]
@@ -467,6 +509,8 @@ class Draft(TypedDict):
     """Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server
     generates one.
     """
+    image: NotRequired[str | None]
+    """An https URL of an image to show, of at most 2,048 bytes."""
     metadata: NotRequired[dict[str, str] | None]
     """Texts by name, the caller's own: at most 8, with at most 512 bytes of names and texts
     together. A name is 1 to 64 bytes without control characters. They go to the push target,
@@ -475,6 +519,10 @@ class Draft(TypedDict):
     on_conflict: NotRequired[Literal["refuse", "shift", ""] | None]
     """What to do if send_at is not free: refuse the message, or shift it to the next free time.
     By default what the user's policy says; with send_at now, shift.
+    """
+    priority: NotRequired[Literal["high", "normal", ""] | None]
+    """high if it may wake the device, normal if it may wait until the device is used. By
+    default what the channel does.
     """
     send_at: str | datetime
     """When it is sent: RFC 3339 with zone, cut to the millisecond. now means as soon as the
@@ -485,8 +533,12 @@ class Draft(TypedDict):
     on_conflict it applies if the user's policy shifts, and has no effect if the policy
     refuses. With refuse it is not allowed.
     """
+    sound: NotRequired[str | None]
+    """The name of a sound of the app's: at most 64 characters without control characters."""
     title: NotRequired[str | None]
     """Title, body and data have at most 4,096 bytes together. Title or body is required."""
+    to: NotRequired[Target | None]
+    """Which of the user's devices it goes to. By default all."""
     user: str
     """The receiver: 1 to 256 bytes of UTF-8 without control characters."""
 
@@ -732,7 +784,9 @@ class Listed(TypedDict):
     metadata: NotRequired[dict[str, str]]
     """Its metadata."""
     reason: NotRequired[str]
-    """Why the message was dropped, given up or postponed, or why it is tried again."""
+    """Why the message was dropped, given up or postponed, or why it is tried again. One was
+    dropped as expired, no_free_time, opted_out or no_device.
+    """
     send_at: str
     """The send time."""
     status: NotRequired[str]
@@ -759,6 +813,18 @@ class ListedUser(TypedDict):
     """Only a newer program can read the settings."""
     user: str
     """The user's name."""
+
+
+class MessageTarget(TypedDict):
+    app: NotRequired[str]
+    """The app of the devices."""
+    channel: NotRequired[str]
+    """The channel of the devices, or a channel without devices as a whole.
+
+    fcm, apns, webpush, webhook, log, service.
+    """
+    device: NotRequired[str]
+    """The id of one device."""
 
 
 class Messages(TypedDict):
@@ -798,14 +864,26 @@ class Misfit(TypedDict):
 
 
 class MoveDraft(TypedDict):
+    badge: NotRequired[int | None]
+    """The new badge; null to leave the one at the icon."""
     body: NotRequired[str | None]
     """The new body; null for none."""
+    channels: NotRequired[dict[str, dict[str, object] | None] | None]
+    """By the name of a channel a merge patch of what is for it alone, or null to remove that;
+    null instead of an object removes all.
+    """
+    click_url: NotRequired[str | None]
+    """The new click_url; null for none."""
+    collapse_key: NotRequired[str | None]
+    """The new collapse_key; null for none."""
     data: NotRequired[dict[str, str | None] | None]
     """Entries of data to set, or with null to remove; null instead of an object removes all."""
     expires_at: NotRequired[str | datetime | None]
     """RFC 3339, after the send time: a message that is still not sent then is dropped. null for
     a day after send_at.
     """
+    image: NotRequired[str | None]
+    """The new image; null for none."""
     metadata: NotRequired[dict[str, str | None] | None]
     """Entries of metadata to set, or with null to remove; null instead of an object removes
     all.
@@ -814,6 +892,8 @@ class MoveDraft(TypedDict):
     """What to do if the new time is not free: refuse, so the message keeps the old one, or
     shift it to the next free time. By default refuse.
     """
+    priority: NotRequired[Literal["high", "normal", ""] | None]
+    """The new priority; null for what the channel does."""
     send_at: NotRequired[str | datetime | None]
     """The new send time: RFC 3339 with zone, or now. Required unless there is something else to
     change.
@@ -822,9 +902,15 @@ class MoveDraft(TypedDict):
     """RFC 3339: the last time that a shift may choose. By default a day after send_at. Only
     with on_conflict shift.
     """
+    sound: NotRequired[str | None]
+    """The new sound; null for none."""
     title: NotRequired[str | None]
     """The new title; null for none. Title, body and data have at most 4,096 bytes together.
     Title or body must remain.
+    """
+    to: NotRequired[dict[str, str | None] | None]
+    """Members of to to set, or with null to remove; null instead of an object, or no member
+    left, is all devices.
     """
 
 
@@ -1427,16 +1513,26 @@ class Status(TypedDict):
     """The account that is charged for the message; absent without accounts."""
     attempts: NotRequired[int]
     """The number of delivery attempts."""
+    badge: NotRequired[int]
+    """Its badge; absent where title is."""
     body: NotRequired[str]
     """Its body; absent where title is."""
     campaign: NotRequired[str]
     """Its campaign."""
     category: NotRequired[str]
     """Its category."""
+    channels: NotRequired[dict[str, dict[str, object]]]
+    """Its channels; absent where title is."""
+    click_url: NotRequired[str]
+    """Its click_url; absent where title is."""
+    collapse_key: NotRequired[str]
+    """Its collapse_key; absent where title is."""
     data: NotRequired[dict[str, str]]
     """Its data; absent where title is."""
     delivered_at: NotRequired[str]
     """When its delivery began."""
+    devices: NotRequired[list[DeviceStatus]]
+    """The devices that the message is done with; absent before."""
     ended_at: NotRequired[str]
     """When the message ended without being delivered."""
     expires_at: NotRequired[str]
@@ -1447,6 +1543,8 @@ class Status(TypedDict):
     """
     id: str
     """The message's id."""
+    image: NotRequired[str]
+    """Its image; absent where title is."""
     lateness_ms: NotRequired[int]
     """Milliseconds from the promised time to delivered_at."""
     metadata: NotRequired[dict[str, str]]
@@ -1455,18 +1553,27 @@ class Status(TypedDict):
     """The send time before the last move."""
     next_try_at: NotRequired[str]
     """When a failed delivery is tried again."""
+    priority: NotRequired[str]
+    """Its priority; absent where title is.
+
+    high, normal.
+    """
     promised_at: NotRequired[str]
     """The send time before the message was postponed or sent late, if it differs from send_at."""
     provider_id: NotRequired[str]
     """The provider's id of the message."""
     reason: NotRequired[str]
-    """Why the message was dropped, given up or postponed, or why it is tried again."""
+    """Why the message was dropped, given up or postponed, or why it is tried again. One was
+    dropped as expired, no_free_time, opted_out or no_device.
+    """
     requested_at: NotRequired[str]
     """The send time that was requested, if it differs from send_at."""
     send_at: str
     """The send time."""
     shifted: NotRequired[bool]
     """The message got the next free time instead of the requested one."""
+    sound: NotRequired[str]
+    """Its sound; absent where title is."""
     status: str
     """What became of the message.
 
@@ -1474,6 +1581,8 @@ class Status(TypedDict):
     """
     title: NotRequired[str]
     """Its title; absent in lists, once it is erased, and for a key that may not see it."""
+    to: NotRequired[MessageTarget]
+    """Which of the user's devices it goes to; absent for all, and where title is."""
     uncertain: NotRequired[bool]
     """Whether an earlier attempt may have arrived."""
     user: str
@@ -1497,6 +1606,15 @@ _Stretch = TypedDict("_Stretch", {
 class Stretch(_Stretch):
     until: str
     """The end, which is not included."""
+
+
+class Target(TypedDict):
+    app: NotRequired[str | None]
+    """The app of the devices."""
+    channel: NotRequired[Literal["fcm", "apns", "webpush", "webhook", "log", "service", ""] | None]
+    """The channel of the devices, or a channel without devices as a whole."""
+    device: NotRequired[str | None]
+    """The id of one device."""
 
 
 class Tier(TypedDict):

@@ -441,38 +441,74 @@ export interface components {
              * @description The number of this attempt, from 1.
              */
             attempt: number;
+            /**
+             * Format: int64
+             * @description The number at the app's icon; absent to leave it as it is.
+             */
+            badge?: number;
             /** @description The message's text. */
             body?: string;
             /** @description The campaign that the message belongs to. */
             campaign?: string;
             /** @description The message's category. */
             category?: string;
+            /** @description What a click on the message opens: a web page, or a place in the app. */
+            click_url?: string;
+            /** @description The message replaces a former one with the same key on the device. */
+            collapse_key?: string;
             /** @description Data for the app. */
             data?: {
                 [key: string]: string;
             };
             /** @description The message's id, unique for its user. */
             id: string;
+            /** @description The https URL of an image to show with the message. */
+            image?: string;
             /** @description What the caller keeps with the message. */
             metadata?: {
                 [key: string]: string;
             };
+            /** @description high if the message may wake the device, normal if it may wait; absent if the caller did not say. */
+            priority?: Open<"high" | "normal">;
             /** @description The time that the caller asked for, if it is another. */
             requested_at?: string;
             /** @description The time that was promised, RFC 3339 in UTC. */
             send_at: string;
+            /** @description The name of a sound of the app's. */
+            sound?: string;
             /** @description The message's title. */
             title?: string;
             /** @description Who receives the message. */
             user: string;
         };
+        DeviceStatus: {
+            /** @description The id of the device; @ and its name for a channel without devices. */
+            device: string;
+            /** @description What became of the message there: delivered; gone, as its provider knows it no more; failed, as its provider does not accept the message; or uncertain. */
+            state: Open<"delivered" | "gone" | "failed" | "uncertain">;
+        };
         Draft: {
+            /**
+             * Format: int64
+             * @description The number at the app's icon. By default it stays as it is.
+             */
+            badge?: number | null;
             /** @description See title. */
             body?: string | null;
             /** @description 1 to 64 of a-z A-Z 0-9 . _ - What the message belongs to, which can be counted, listed, paused, moved and cancelled as a whole. */
             campaign?: string | null;
             /** @description 1 to 64 of a-z 0-9 _ - */
             category?: string | null;
+            /** @description What is for one channel alone, by the name of the channel: an object of at most 4,096 bytes in the words of its provider. It is checked when the message is submitted, as is the size of the message for that channel. */
+            channels?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            } | null;
+            /** @description What a click opens: an absolute URL of at most 2,048 bytes, of a web page or of a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed. */
+            click_url?: string | null;
+            /** @description It replaces a former message with the same key on the device: 1 to 64 printable ASCII characters. */
+            collapse_key?: string | null;
             /** @description Texts by name, for the app that shows the message. */
             data?: {
                 [key: string]: string;
@@ -481,6 +517,8 @@ export interface components {
             expires_at?: string | Date | null;
             /** @description Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one. */
             id?: string | null;
+            /** @description An https URL of an image to show, of at most 2,048 bytes. */
+            image?: string | null;
             /** @description Texts by name, the caller's own: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended. */
             metadata?: {
                 [key: string]: string;
@@ -490,12 +528,21 @@ export interface components {
              * @enum {string|null}
              */
             on_conflict?: "refuse" | "shift" | "" | null;
+            /**
+             * @description high if it may wake the device, normal if it may wait until the device is used. By default what the channel does.
+             * @enum {string|null}
+             */
+            priority?: "high" | "normal" | "" | null;
             /** @description When it is sent: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow. */
             send_at: string | Date;
             /** @description RFC 3339: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed. */
             shift_until?: string | Date | null;
+            /** @description The name of a sound of the app's: at most 64 characters without control characters. */
+            sound?: string | null;
             /** @description Title, body and data have at most 4,096 bytes together. Title or body is required. */
             title?: string | null;
+            /** @description Which of the user's devices it goes to. By default all. */
+            to?: components["schemas"]["Target"] | null;
             /** @description The receiver: 1 to 256 bytes of UTF-8 without control characters. */
             user: string;
         };
@@ -906,7 +953,7 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
-            /** @description Why the message was dropped, given up or postponed, or why it is tried again. */
+            /** @description Why the message was dropped, given up or postponed, or why it is tried again. One was dropped as expired, no_free_time, opted_out or no_device. */
             reason?: string;
             /**
              * Format: date-time
@@ -933,6 +980,14 @@ export interface components {
             unreadable?: boolean;
             /** @description The user's name. */
             user: string;
+        };
+        MessageTarget: {
+            /** @description The app of the devices. */
+            app?: string;
+            /** @description The channel of the devices, or a channel without devices as a whole. */
+            channel?: Open<"fcm" | "apns" | "webpush" | "webhook" | "log" | "service">;
+            /** @description The id of one device. */
+            device?: string;
         };
         Messages: {
             /** @description Those of one user by send time, then id; those of all users in no particular order. */
@@ -974,14 +1029,31 @@ export interface components {
             account?: string;
         };
         MoveDraft: {
+            /**
+             * Format: int64
+             * @description The new badge; null to leave the one at the icon.
+             */
+            badge?: number | null;
             /** @description The new body; null for none. */
             body?: string | null;
+            /** @description By the name of a channel a merge patch of what is for it alone, or null to remove that; null instead of an object removes all. */
+            channels?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                } | null;
+            } | null;
+            /** @description The new click_url; null for none. */
+            click_url?: string | null;
+            /** @description The new collapse_key; null for none. */
+            collapse_key?: string | null;
             /** @description Entries of data to set, or with null to remove; null instead of an object removes all. */
             data?: {
                 [key: string]: string | null;
             } | null;
             /** @description RFC 3339, after the send time: a message that is still not sent then is dropped. null for a day after send_at. */
             expires_at?: string | Date | null;
+            /** @description The new image; null for none. */
+            image?: string | null;
             /** @description Entries of metadata to set, or with null to remove; null instead of an object removes all. */
             metadata?: {
                 [key: string]: string | null;
@@ -991,12 +1063,23 @@ export interface components {
              * @enum {string|null}
              */
             on_conflict?: "refuse" | "shift" | "" | null;
+            /**
+             * @description The new priority; null for what the channel does.
+             * @enum {string|null}
+             */
+            priority?: "high" | "normal" | "" | null;
             /** @description The new send time: RFC 3339 with zone, or now. Required unless there is something else to change. */
             send_at?: string | Date | null;
             /** @description RFC 3339: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift. */
             shift_until?: string | Date | null;
+            /** @description The new sound; null for none. */
+            sound?: string | null;
             /** @description The new title; null for none. Title, body and data have at most 4,096 bytes together. Title or body must remain. */
             title?: string | null;
+            /** @description Members of to to set, or with null to remove; null instead of an object, or no member left, is all devices. */
+            to?: {
+                [key: string]: string | null;
+            } | null;
         };
         NewKey: {
             /**
@@ -1786,12 +1869,27 @@ export interface components {
              * @description The number of delivery attempts.
              */
             attempts?: number;
+            /**
+             * Format: int64
+             * @description Its badge; absent where title is.
+             */
+            badge?: number;
             /** @description Its body; absent where title is. */
             body?: string;
             /** @description Its campaign. */
             campaign?: string;
             /** @description Its category. */
             category?: string;
+            /** @description Its channels; absent where title is. */
+            channels?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            };
+            /** @description Its click_url; absent where title is. */
+            click_url?: string;
+            /** @description Its collapse_key; absent where title is. */
+            collapse_key?: string;
             /** @description Its data; absent where title is. */
             data?: {
                 [key: string]: string;
@@ -1801,6 +1899,8 @@ export interface components {
              * @description When its delivery began.
              */
             delivered_at?: string;
+            /** @description The devices that the message is done with; absent before. */
+            devices?: components["schemas"]["DeviceStatus"][];
             /**
              * Format: date-time
              * @description When the message ended without being delivered.
@@ -1815,6 +1915,8 @@ export interface components {
             history?: components["schemas"]["HistoryEntry"][];
             /** @description The message's id. */
             id: string;
+            /** @description Its image; absent where title is. */
+            image?: string;
             /**
              * Format: int64
              * @description Milliseconds from the promised time to delivered_at.
@@ -1834,6 +1936,8 @@ export interface components {
              * @description When a failed delivery is tried again.
              */
             next_try_at?: string;
+            /** @description Its priority; absent where title is. */
+            priority?: Open<"high" | "normal">;
             /**
              * Format: date-time
              * @description The send time before the message was postponed or sent late, if it differs from send_at.
@@ -1841,7 +1945,7 @@ export interface components {
             promised_at?: string;
             /** @description The provider's id of the message. */
             provider_id?: string;
-            /** @description Why the message was dropped, given up or postponed, or why it is tried again. */
+            /** @description Why the message was dropped, given up or postponed, or why it is tried again. One was dropped as expired, no_free_time, opted_out or no_device. */
             reason?: string;
             /**
              * Format: date-time
@@ -1855,10 +1959,14 @@ export interface components {
             send_at: string;
             /** @description The message got the next free time instead of the requested one. */
             shifted?: boolean;
+            /** @description Its sound; absent where title is. */
+            sound?: string;
             /** @description What became of the message. */
             status: Open<"scheduled" | "postponed" | "moved" | "sending" | "delivered" | "dropped" | "failed" | "uncertain" | "cancelled">;
             /** @description Its title; absent in lists, once it is erased, and for a key that may not see it. */
             title?: string;
+            /** @description Which of the user's devices it goes to; absent for all, and where title is. */
+            to?: components["schemas"]["MessageTarget"];
             /** @description Whether an earlier attempt may have arrived. */
             uncertain?: boolean;
             /** @description The user's name. */
@@ -1894,6 +2002,17 @@ export interface components {
         SubmitBatchQuery: {
             /** @description true leaves `next_free_at` and `previous_free_at` out of refusals with send_limit, quiet_hours and too_many_places, which makes a batch with many of them faster. A message that shifts has them all the same. */
             without_free_times?: boolean;
+        };
+        Target: {
+            /** @description The app of the devices. */
+            app?: string | null;
+            /**
+             * @description The channel of the devices, or a channel without devices as a whole.
+             * @enum {string|null}
+             */
+            channel?: "fcm" | "apns" | "webpush" | "webhook" | "log" | "service" | "" | null;
+            /** @description The id of one device. */
+            device?: string | null;
         };
         Tier: {
             /** @description Percents of messages_per_day at which the account's contact is alerted; by default 80 and 100, empty is never. */
@@ -2217,6 +2336,7 @@ export type DeadEventsRetry = components['schemas']['DeadEventsRetry'];
 export type DeadLetters = components['schemas']['DeadLetters'];
 export type DeadPurge = components['schemas']['DeadPurge'];
 export type Delivery = components['schemas']['Delivery'];
+export type DeviceStatus = components['schemas']['DeviceStatus'];
 export type Draft = components['schemas']['Draft'];
 export type EffectiveRule = components['schemas']['EffectiveRule'];
 export type EffectiveRules = components['schemas']['EffectiveRules'];
@@ -2253,6 +2373,7 @@ export type ListTiersQuery = components['schemas']['ListTiersQuery'];
 export type ListUsersQuery = components['schemas']['ListUsersQuery'];
 export type Listed = components['schemas']['Listed'];
 export type ListedUser = components['schemas']['ListedUser'];
+export type MessageTarget = components['schemas']['MessageTarget'];
 export type Messages = components['schemas']['Messages'];
 export type Misfit = components['schemas']['Misfit'];
 export type MoveCampaignQuery = components['schemas']['MoveCampaignQuery'];
@@ -2295,6 +2416,7 @@ export type Status = components['schemas']['Status'];
 export type StoreMemory = components['schemas']['StoreMemory'];
 export type Stretch = components['schemas']['Stretch'];
 export type SubmitBatchQuery = components['schemas']['SubmitBatchQuery'];
+export type Target = components['schemas']['Target'];
 export type Tier = components['schemas']['Tier'];
 export type TierLimits = components['schemas']['TierLimits'];
 export type TierRemoval = components['schemas']['TierRemoval'];

@@ -181,6 +181,12 @@ func (d *commands) describe(l message.Status) string {
 	for _, key := range slices.Sorted(maps.Keys(l.Data)) {
 		line("data", "%q: %q", key, l.Data[key])
 	}
+	for _, part := range l.PushContent.Parts() {
+		line(part.Name, "%q", part.Value)
+	}
+	for _, device := range l.Devices {
+		line("device", "%q: %s", device.Device, device.State)
+	}
 	for _, key := range slices.Sorted(maps.Keys(l.Metadata)) {
 		line("metadata", "%q: %q", key, l.Metadata[key])
 	}
