@@ -8,8 +8,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// operatorsContent documents who sees title, body, data and metadata.
-const operatorsContent = "A key with the scope admin sees title, body, data and metadata of other accounts' messages only with the scope content. " +
+// operatorsContent documents who sees content and metadata.
+const operatorsContent = "A key with the scope admin sees the content (title, body, data, and what it says for devices) and metadata of other accounts' messages only with the scope content. " +
 	"Each such look is logged."
 
 // operatorsMetadata documents who sees the metadata in a list.

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,13 +19,22 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// canaries are title, body and data of a message, which no log may have.
+// canaries are the content of a message, which no log may have.
 func canaries() message.Content {
-	return message.Content{Title: "canary-title", Body: "canary-body", Data: map[string]string{"k": "canary-data"}}
+	return message.Content{
+		Title: "canary-title", Body: "canary-body", Data: map[string]string{"k": "canary-data"},
+		PushContent: message.PushContent{
+			Image: "https://canary-image", ClickURL: "canary-click:a", Badge: new(1717), Sound: "canary-sound", Priority: message.PriorityHigh,
+			CollapseKey: "canary-collapse", Channels: map[string]json.RawMessage{"fcm": []byte(`{"k":"canary-fcm"}`)},
+			To: &message.Target{Channel: "log", App: "canary-app", Device: "canary-device"},
+		},
+	}
 }
 
 func canaryDraft(id, at string) string {
-	return `{"user":"alice","id":"` + id + `","send_at":"` + at + `","title":"canary-title","body":"canary-body","data":{"k":"canary-data"},"metadata":{"k":"canary-metadata"}}`
+	return `{"user":"alice","id":"` + id + `","send_at":"` + at + `","title":"canary-title","body":"canary-body","data":{"k":"canary-data"},` +
+		`"image":"https://canary-image","click_url":"canary-click:a","badge":1717,"sound":"canary-sound","priority":"high",` +
+		`"collapse_key":"canary-collapse","channels":{"fcm":{"k":"canary-fcm"}},"to":{"channel":"log","app":"canary-app","device":"canary-device"},"metadata":{"k":"canary-metadata"}}`
 }
 
 // looks returns the log's lines of operators who were shown contents, and requires that

@@ -162,7 +162,7 @@ func TestWhoChangesWhatAMessageSays(t *testing.T) {
 		return r.with(key, request{method: http.MethodPatch, target: "/v1/users/alice/messages/" + id, body: body})
 	}
 	for _, body := range []string{
-		`{"title":"New"}`, `{"title":null}`, `{"body":"New"}`, `{"data":null}`, `{"data":{"k":"canary-data"}}`, `{"metadata":{"k":null}}`,
+		`{"title":"New"}`, `{"title":null}`, `{"body":"New"}`, `{"data":null}`, `{"data":{"k":"canary-data"}}`, `{"sound":"canary-sound"}`, `{"to":null}`, `{"metadata":{"k":null}}`,
 		`{"title":"New","send_at":"` + on22("12:12:12") + `"}`,
 	} {
 		refused := r.problem(http.StatusForbidden, patch(by.admin, "a", body))

@@ -24,7 +24,7 @@ func (s *server) listDeadLettersRoute() route {
 		Operation: huma.Operation{
 			OperationID: "listDeadLetters", Method: http.MethodGet, Path: "/v1/dead-letters", Tags: []string{"dead letters"},
 			Summary:     "List dead letters",
-			Description: "Without their title, body and data, the oldest first. " + operatorsMetadata,
+			Description: "Without their content, the oldest first. " + operatorsMetadata,
 			Parameters: []*huma.Param{
 				{
 					Name: "user", In: "query", Description: "Only those to this user.",
@@ -79,7 +79,7 @@ func (s *server) showDeadLetterRoute() route {
 			Parameters: []*huma.Param{
 				userParameter(), idParameter(),
 				{
-					Name: "content", In: "query", Description: "Shows title, body and data too. Those of another account's message need the scope content.",
+					Name: "content", In: "query", Description: "Shows the content too: title, body, data, and what it says for devices. That of another account's message needs the scope content.",
 					Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
 				},
 			},

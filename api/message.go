@@ -17,8 +17,8 @@ func (s *server) statusRoute() route {
 		Operation: huma.Operation{
 			OperationID: "getMessage", Method: http.MethodGet, Path: messagePattern, Tags: []string{"messages"},
 			Summary: "Get a message and its status",
-			Description: "The status is kept for a while after the message ended, by default 7 days. Title, body and data are shown " +
-				"until the message ends; a dead letter keeps them, and metadata stays. " + operatorsContent,
+			Description: "The status is kept for a while after the message ended, by default 7 days. The content, from title to to, is shown " +
+				"until the message ends; a dead letter keeps it, and metadata stays. " + operatorsContent,
 			Parameters: []*huma.Param{userParameter(), idParameter()},
 			Responses:  responses[message.Status](s, "What became of it.", http.StatusNotFound),
 		},
@@ -47,7 +47,7 @@ func (s *server) moveRoute() route {
 				"as it is, and null removes it, also single entries of data and metadata. With send_at the message moves. If the new " +
 				"time is not free, the message stays as it is; with on_conflict shift it gets the next free time after the new one. " +
 				"Without send_at it keeps its place, which costs no quota and is judged by no rule. A submit with its id that is the " +
-				"same as the first one is still answered as its repetition. A key with the scope admin changes title, body, data and " +
+				"same as the first one is still answered as its repetition. A key with the scope admin changes content and " +
 				"metadata of other accounts' messages only with the scope content.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			RequestBody: jsonBody[message.MoveDraft](s),

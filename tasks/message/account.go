@@ -107,7 +107,7 @@ type NewAPIKey struct {
 
 // APIKeyDraft is the request for a new API key.
 type APIKeyDraft struct {
-	Scopes    []string `json:"scopes,omitempty" doc:"What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows title, body, data and metadata of other accounts' messages, and allows to change them. Only a key that has it can give it."`
+	Scopes    []string `json:"scopes,omitempty" doc:"What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows content and metadata of other accounts' messages, and allows to change them. Only a key that has it can give it."`
 	ExpiresAt string   `json:"expires_at,omitempty" doc:"RFC 3339: when the key expires; by default never."`
 }
 

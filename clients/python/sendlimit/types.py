@@ -1532,9 +1532,7 @@ class Status(TypedDict):
     delivered_at: NotRequired[str]
     """When its delivery began."""
     devices: NotRequired[list[DeviceStatus]]
-    """The devices that the message is done with; absent before it was sent to one, and for a
-    target without devices.
-    """
+    """The devices that the message is done with; absent before."""
     ended_at: NotRequired[str]
     """When the message ended without being delivered."""
     expires_at: NotRequired[str]

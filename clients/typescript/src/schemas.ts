@@ -1899,7 +1899,7 @@ export interface components {
              * @description When its delivery began.
              */
             delivered_at?: string;
-            /** @description The devices that the message is done with; absent before it was sent to one, and for a target without devices. */
+            /** @description The devices that the message is done with; absent before. */
             devices?: components["schemas"]["DeviceStatus"][];
             /**
              * Format: date-time
