@@ -321,6 +321,7 @@ class Code(StrEnum):
     THROTTLED = "throttled"
     TOO_FAR_AHEAD = "too_far_ahead"
     TOO_LATE = "too_late"
+    TOO_MANY_DEVICES = "too_many_devices"
     TOO_MANY_PLACES = "too_many_places"
     UNAUTHORIZED = "unauthorized"
     UNAVAILABLE = "unavailable"
@@ -464,6 +465,80 @@ class Delivery(TypedDict):
     """Who receives the message."""
 
 
+class Device(TypedDict):
+    account: NotRequired[str]
+    """The account that registered it, whose messages go to it; absent for one that messages of
+    all accounts go to.
+    """
+    address: NotRequired[str]
+    """The token, or the subscription as JSON. Masked, unless the key has the scope content: the
+    end of a token, or the host of a subscription.
+    """
+    app: NotRequired[str]
+    """Which app it is; absent if the caller named none."""
+    channel: str
+    """fcm, apns or webpush. More may be added.
+
+    fcm, apns, webpush, webhook, log, service.
+    """
+    id: str
+    """Unique among the devices of the user."""
+    last_success: NotRequired[str]
+    """The hour in which its provider last accepted a push; absent if none was."""
+    locale: NotRequired[str]
+    """The language of the device; absent if unknown."""
+    registered_at: str
+    """When it was registered last, to the second."""
+    suspect: NotRequired[bool]
+    """Its provider called it gone when too many devices were gone at once; absent if not."""
+
+
+class DeviceChange(TypedDict):
+    device: Device
+    """The device as it is now."""
+    outcome: str
+    """added; replaced for one that took the place of a device with its id or its address;
+    unchanged for one that was there.
+
+    added, replaced, unchanged.
+    """
+    user: str
+    """The user's name."""
+
+
+class DeviceDraft(TypedDict):
+    app: NotRequired[str | None]
+    """Which of the caller's apps it is, 1 to 64 of A-Z a-z 0-9 . _ - Messages can be sent to
+    one app.
+    """
+    channel: Literal["fcm", "apns", "webpush"]
+    """fcm, apns or webpush."""
+    id: NotRequired[str | None]
+    """1 to 64 of A-Z a-z 0-9 . _ - By default it is made of account, channel and address, so
+    that registering again is safe.
+    """
+    locale: NotRequired[str | None]
+    """The language of the device: a tag such as de or pt-BR."""
+    subscription: NotRequired[dict[str, object] | None]
+    """Of webpush: the browser's PushSubscription, as its toJSON returns it, with endpoint and
+    keys. It is a secret.
+    """
+    token: NotRequired[str | None]
+    """Of fcm and apns: the token that the app got. It is a secret."""
+
+
+class DeviceRemoval(TypedDict):
+    device: str
+    """The id of the device."""
+    outcome: str
+    """removed
+
+    removed.
+    """
+    user: str
+    """The user's name."""
+
+
 class DeviceStatus(TypedDict):
     device: str
     """The id of the device; @ and its name for a channel without devices."""
@@ -473,6 +548,13 @@ class DeviceStatus(TypedDict):
 
     delivered, gone, failed, uncertain.
     """
+
+
+class Devices(TypedDict):
+    devices: list[Device]
+    """In the order in which they were added."""
+    user: str
+    """The user's name."""
 
 
 class Draft(TypedDict):
@@ -762,8 +844,8 @@ class KeyDraft(TypedDict):
     """RFC 3339: when the key expires; by default never."""
     scopes: NotRequired[list[Literal["submit", "read", "admin", "content"]] | None]
     """What the key may be used for: submit, read, admin, content; by default submit and read.
-    content, which needs admin, shows title, body, data and metadata of other accounts'
-    messages, and allows to change them. Only a key that has it can give it.
+    content, which needs admin, shows content and metadata of other accounts' messages, and
+    allows to change them. Only a key that has it can give it.
     """
 
 
@@ -1611,7 +1693,7 @@ class Stretch(_Stretch):
 class Target(TypedDict):
     app: NotRequired[str | None]
     """The app of the devices."""
-    channel: NotRequired[Literal["fcm", "apns", "webpush", "webhook", "log", "service", ""] | None]
+    channel: NotRequired[Literal["fcm", "apns", "webpush", ""] | None]
     """The channel of the devices, or a channel without devices as a whole."""
     device: NotRequired[str | None]
     """The id of one device."""

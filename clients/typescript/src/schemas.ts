@@ -317,7 +317,7 @@ export interface components {
             without_free_times?: boolean;
         };
         /** @description What is wrong. More may be added. */
-        Code: Open<"already_exists" | "blocked" | "campaign_running" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
+        Code: Open<"already_exists" | "blocked" | "campaign_running" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_devices" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
         Conflict: {
             /** @description The message's id; absent if it belongs to another account. */
             id?: string;
@@ -481,11 +481,78 @@ export interface components {
             /** @description Who receives the message. */
             user: string;
         };
+        Device: {
+            /** @description The account that registered it, whose messages go to it; absent for one that messages of all accounts go to. */
+            account?: string;
+            /** @description The token, or the subscription as JSON. Masked, unless the key has the scope content: the end of a token, or the host of a subscription. */
+            address?: string;
+            /** @description Which app it is; absent if the caller named none. */
+            app?: string;
+            /** @description fcm, apns or webpush. More may be added. */
+            channel: Open<"fcm" | "apns" | "webpush" | "webhook" | "log" | "service">;
+            /** @description Unique among the devices of the user. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description The hour in which its provider last accepted a push; absent if none was.
+             */
+            last_success?: string;
+            /** @description The language of the device; absent if unknown. */
+            locale?: string;
+            /**
+             * Format: date-time
+             * @description When it was registered last, to the second.
+             */
+            registered_at: string;
+            /** @description Its provider called it gone when too many devices were gone at once; absent if not. */
+            suspect?: boolean;
+        };
+        DeviceChange: {
+            /** @description The device as it is now. */
+            device: components["schemas"]["Device"];
+            /** @description added; replaced for one that took the place of a device with its id or its address; unchanged for one that was there. */
+            outcome: Open<"added" | "replaced" | "unchanged">;
+            /** @description The user's name. */
+            user: string;
+        };
+        DeviceDraft: {
+            /** @description Which of the caller's apps it is, 1 to 64 of A-Z a-z 0-9 . _ - Messages can be sent to one app. */
+            app?: string | null;
+            /**
+             * @description fcm, apns or webpush.
+             * @enum {string}
+             */
+            channel: "fcm" | "apns" | "webpush";
+            /** @description 1 to 64 of A-Z a-z 0-9 . _ - By default it is made of account, channel and address, so that registering again is safe. */
+            id?: string | null;
+            /** @description The language of the device: a tag such as de or pt-BR. */
+            locale?: string | null;
+            /** @description Of webpush: the browser's PushSubscription, as its toJSON returns it, with endpoint and keys. It is a secret. */
+            subscription?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Of fcm and apns: the token that the app got. It is a secret. */
+            token?: string | null;
+        };
+        DeviceRemoval: {
+            /** @description The id of the device. */
+            device: string;
+            /** @description removed */
+            outcome: Open<"removed">;
+            /** @description The user's name. */
+            user: string;
+        };
         DeviceStatus: {
             /** @description The id of the device; @ and its name for a channel without devices. */
             device: string;
             /** @description What became of the message there: delivered; gone, as its provider knows it no more; failed, as its provider does not accept the message; or uncertain. */
             state: Open<"delivered" | "gone" | "failed" | "uncertain">;
+        };
+        Devices: {
+            /** @description In the order in which they were added. */
+            devices: components["schemas"]["Device"][];
+            /** @description The user's name. */
+            user: string;
         };
         Draft: {
             /**
@@ -784,7 +851,7 @@ export interface components {
         };
         /** @description The query of getDeadLetter. */
         GetDeadLetterQuery: {
-            /** @description Shows title, body and data too. Those of another account's message need the scope content. */
+            /** @description Shows the content too: title, body, data, and what it says for devices. That of another account's message needs the scope content. */
             content?: boolean;
         };
         /** @description The query of getNextFree. */
@@ -857,7 +924,7 @@ export interface components {
         KeyDraft: {
             /** @description RFC 3339: when the key expires; by default never. */
             expires_at?: string | Date | null;
-            /** @description What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows title, body, data and metadata of other accounts' messages, and allows to change them. Only a key that has it can give it. */
+            /** @description What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows content and metadata of other accounts' messages, and allows to change them. Only a key that has it can give it. */
             scopes?: ("submit" | "read" | "admin" | "content")[] | null;
         };
         KeyRotation: {
@@ -2010,7 +2077,7 @@ export interface components {
              * @description The channel of the devices, or a channel without devices as a whole.
              * @enum {string|null}
              */
-            channel?: "fcm" | "apns" | "webpush" | "webhook" | "log" | "service" | "" | null;
+            channel?: "fcm" | "apns" | "webpush" | "" | null;
             /** @description The id of one device. */
             device?: string | null;
         };
@@ -2336,7 +2403,12 @@ export type DeadEventsRetry = components['schemas']['DeadEventsRetry'];
 export type DeadLetters = components['schemas']['DeadLetters'];
 export type DeadPurge = components['schemas']['DeadPurge'];
 export type Delivery = components['schemas']['Delivery'];
+export type Device = components['schemas']['Device'];
+export type DeviceChange = components['schemas']['DeviceChange'];
+export type DeviceDraft = components['schemas']['DeviceDraft'];
+export type DeviceRemoval = components['schemas']['DeviceRemoval'];
 export type DeviceStatus = components['schemas']['DeviceStatus'];
+export type Devices = components['schemas']['Devices'];
 export type Draft = components['schemas']['Draft'];
 export type EffectiveRule = components['schemas']['EffectiveRule'];
 export type EffectiveRules = components['schemas']['EffectiveRules'];
