@@ -603,9 +603,8 @@ class Operations(Caller):
     ) -> Pages[api.DeadLetters, api.Status]:
         """List dead letters.
 
-        Without their title, body and data, the oldest first. A key with the scope admin sees
-        the metadata of other accounts' messages only with the scope content. Each such look
-        is logged.
+        Without their content, the oldest first. A key with the scope admin sees the metadata
+        of other accounts' messages only with the scope content. Each such look is logged.
 
         Requires the scope admin.
         """
@@ -795,10 +794,10 @@ class Operations(Caller):
 
         Ids are unique for each user: if several users have the id, all are listed, in no
         particular order. A key without the scope admin finds only the messages of its
-        account. A key with the scope admin sees title, body, data and metadata of other
-        accounts' messages only with the scope content. Each such look is logged. With the
-        setting index: false the answer is index_off. Messages that were accepted while it
-        was false are not found.
+        account. A key with the scope admin sees the content (title, body, data, and what it
+        says for devices) and metadata of other accounts' messages only with the scope
+        content. Each such look is logged. With the setting index: false the answer is
+        index_off. Messages that were accepted while it was false are not found.
 
         Requires the scope read.
         """
@@ -1260,8 +1259,9 @@ class Operations(Caller):
     ) -> api.Status:
         """Get a dead letter.
 
-        A key with the scope admin sees title, body, data and metadata of other accounts'
-        messages only with the scope content. Each such look is logged.
+        A key with the scope admin sees the content (title, body, data, and what it says for
+        devices) and metadata of other accounts' messages only with the scope content. Each
+        such look is logged.
 
         Requires the scope admin.
         """
@@ -1309,9 +1309,9 @@ class Operations(Caller):
         one export or erasure runs at a time and others are answered with 429. A `progress`
         line comes now and then. If it stops early, the last line is a problem's outcome.
 
-        A key with the scope admin sees title, body, data and metadata of other accounts'
-        messages only with the scope content. Each such look is logged. Each export is
-        logged, too.
+        A key with the scope admin sees the content (title, body, data, and what it says for
+        devices) and metadata of other accounts' messages only with the scope content. Each
+        such look is logged. Each export is logged, too.
 
         Requires the scope admin.
         """
@@ -1379,10 +1379,11 @@ class Operations(Caller):
     ) -> api.Status:
         """Get a message and its status.
 
-        The status is kept for a while after the message ended, by default 7 days. Title,
-        body and data are shown until the message ends; a dead letter keeps them, and
-        metadata stays. A key with the scope admin sees title, body, data and metadata of
-        other accounts' messages only with the scope content. Each such look is logged.
+        The status is kept for a while after the message ended, by default 7 days. The
+        content, from title to to, is shown until the message ends; a dead letter keeps it,
+        and metadata stays. A key with the scope admin sees the content (title, body, data,
+        and what it says for devices) and metadata of other accounts' messages only with the
+        scope content. Each such look is logged.
 
         Requires the scope read.
         """
@@ -1409,8 +1410,8 @@ class Operations(Caller):
         stays as it is; with on_conflict shift it gets the next free time after the new one.
         Without send_at it keeps its place, which costs no quota and is judged by no rule. A
         submit with its id that is the same as the first one is still answered as its
-        repetition. A key with the scope admin changes title, body, data and metadata of
-        other accounts' messages only with the scope content.
+        repetition. A key with the scope admin changes content and metadata of other
+        accounts' messages only with the scope content.
 
         Requires the scope submit.
         """

@@ -762,8 +762,8 @@ class KeyDraft(TypedDict):
     """RFC 3339: when the key expires; by default never."""
     scopes: NotRequired[list[Literal["submit", "read", "admin", "content"]] | None]
     """What the key may be used for: submit, read, admin, content; by default submit and read.
-    content, which needs admin, shows title, body, data and metadata of other accounts'
-    messages, and allows to change them. Only a key that has it can give it.
+    content, which needs admin, shows content and metadata of other accounts' messages, and
+    allows to change them. Only a key that has it can give it.
     """
 
 

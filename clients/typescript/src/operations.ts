@@ -335,8 +335,8 @@ export abstract class Operations extends Caller {
   /**
    * List dead letters.
    *
-   * Without their title, body and data, the oldest first. A key with the scope admin sees the
-   * metadata of other accounts' messages only with the scope content. Each such look is logged.
+   * Without their content, the oldest first. A key with the scope admin sees the metadata of
+   * other accounts' messages only with the scope content. Each such look is logged.
    *
    * Requires the scope admin.
    */
@@ -440,9 +440,10 @@ export abstract class Operations extends Caller {
    *
    * Ids are unique for each user: if several users have the id, all are listed, in no
    * particular order. A key without the scope admin finds only the messages of its account. A
-   * key with the scope admin sees title, body, data and metadata of other accounts' messages
-   * only with the scope content. Each such look is logged. With the setting index: false the
-   * answer is index_off. Messages that were accepted while it was false are not found.
+   * key with the scope admin sees the content (title, body, data, and what it says for devices)
+   * and metadata of other accounts' messages only with the scope content. Each such look is
+   * logged. With the setting index: false the answer is index_off. Messages that were accepted
+   * while it was false are not found.
    *
    * Requires the scope read.
    */
@@ -708,8 +709,9 @@ export abstract class Operations extends Caller {
   /**
    * Get a dead letter.
    *
-   * A key with the scope admin sees title, body, data and metadata of other accounts' messages
-   * only with the scope content. Each such look is logged.
+   * A key with the scope admin sees the content (title, body, data, and what it says for
+   * devices) and metadata of other accounts' messages only with the scope content. Each such
+   * look is logged.
    *
    * Requires the scope admin.
    */
@@ -739,8 +741,9 @@ export abstract class Operations extends Caller {
    * at a time and others are answered with 429. A `progress` line comes now and then. If it
    * stops early, the last line is a problem's outcome.
    *
-   * A key with the scope admin sees title, body, data and metadata of other accounts' messages
-   * only with the scope content. Each such look is logged. Each export is logged, too.
+   * A key with the scope admin sees the content (title, body, data, and what it says for
+   * devices) and metadata of other accounts' messages only with the scope content. Each such
+   * look is logged. Each export is logged, too.
    *
    * Requires the scope admin.
    */
@@ -779,10 +782,11 @@ export abstract class Operations extends Caller {
   /**
    * Get a message and its status.
    *
-   * The status is kept for a while after the message ended, by default 7 days. Title, body and
-   * data are shown until the message ends; a dead letter keeps them, and metadata stays. A key
-   * with the scope admin sees title, body, data and metadata of other accounts' messages only
-   * with the scope content. Each such look is logged.
+   * The status is kept for a while after the message ended, by default 7 days. The content,
+   * from title to to, is shown until the message ends; a dead letter keeps it, and metadata
+   * stays. A key with the scope admin sees the content (title, body, data, and what it says for
+   * devices) and metadata of other accounts' messages only with the scope content. Each such
+   * look is logged.
    *
    * Requires the scope read.
    */
@@ -799,8 +803,7 @@ export abstract class Operations extends Caller {
    * with on_conflict shift it gets the next free time after the new one. Without send_at it
    * keeps its place, which costs no quota and is judged by no rule. A submit with its id that
    * is the same as the first one is still answered as its repetition. A key with the scope
-   * admin changes title, body, data and metadata of other accounts' messages only with the
-   * scope content.
+   * admin changes content and metadata of other accounts' messages only with the scope content.
    *
    * Requires the scope submit.
    */

@@ -784,7 +784,7 @@ export interface components {
         };
         /** @description The query of getDeadLetter. */
         GetDeadLetterQuery: {
-            /** @description Shows title, body and data too. Those of another account's message need the scope content. */
+            /** @description Shows the content too: title, body, data, and what it says for devices. That of another account's message needs the scope content. */
             content?: boolean;
         };
         /** @description The query of getNextFree. */
@@ -857,7 +857,7 @@ export interface components {
         KeyDraft: {
             /** @description RFC 3339: when the key expires; by default never. */
             expires_at?: string | Date | null;
-            /** @description What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows title, body, data and metadata of other accounts' messages, and allows to change them. Only a key that has it can give it. */
+            /** @description What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows content and metadata of other accounts' messages, and allows to change them. Only a key that has it can give it. */
             scopes?: ("submit" | "read" | "admin" | "content")[] | null;
         };
         KeyRotation: {
