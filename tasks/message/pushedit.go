@@ -101,7 +101,7 @@ func (e PushEdit) channels(former map[string]json.RawMessage) (map[string]json.R
 		all[name] = value
 	}
 	if len(all) == 0 {
-		return nil, nil //nolint:nilnil // a message without overrides has no map
+		return nil, nil
 	}
 	return all, nil
 }

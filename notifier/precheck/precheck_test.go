@@ -1,0 +1,26 @@
+package precheck_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/precheck"
+)
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	n := notifier.Notification{ID: "order-17", User: "alice", Title: "Shipped"}
+	require.NoError(t, precheck.Check("webpush", n, time.Now()))
+	n.Override = []byte(`{"urgency":"soon"}`)
+	var invalid *notifier.InvalidError
+	require.ErrorAs(t, precheck.Check("webpush", n, time.Now()), &invalid)
+	require.Equal(t, "channels.webpush.urgency", invalid.Field)
+	require.NoError(t, precheck.Check("log", n, time.Now()), "it has no bounds of its own")
+	n.Override, n.Body = nil, strings.Repeat("b", 4000)
+	require.ErrorAs(t, precheck.Check("webpush", n, time.Now()), &invalid)
+	require.Equal(t, "message", invalid.Field)
+}
