@@ -94,8 +94,11 @@ func (f *Notifier) CheckAddress(address string) error {
 
 // Check returns a *notifier.InvalidError if n is too large, has a data key that FCM uses
 // itself, or what it says for this channel alone is not allowed.
-func (f *Notifier) Check(n notifier.Notification) error {
-	message, err := newMessage(n, f.now())
+func (f *Notifier) Check(n notifier.Notification) error { return Check(n, f.now()) }
+
+// Check does what Notifier.Check does, at a time. It needs no credentials.
+func Check(n notifier.Notification, now time.Time) error {
+	message, err := newMessage(n, now)
 	if err == nil {
 		_, err = newBody(message)
 	}

@@ -24,3 +24,19 @@ func TestCheck(t *testing.T) {
 	require.ErrorAs(t, precheck.Check("webpush", n, time.Now()), &invalid)
 	require.Equal(t, "message", invalid.Field)
 }
+
+// Every channel to devices is checked without credentials.
+func TestCheckOfEveryChannelToDevices(t *testing.T) {
+	t.Parallel()
+	for _, channel := range []string{notifier.ChannelFCM, notifier.ChannelAPNs, notifier.ChannelWebPush} {
+		n := notifier.Notification{ID: "order-17", User: "alice", Title: "Shipped"}
+		require.NoError(t, precheck.Check(channel, n, time.Now()), channel)
+		n.Override = []byte(`{"nosuch":1}`)
+		var invalid *notifier.InvalidError
+		require.ErrorAs(t, precheck.Check(channel, n, time.Now()), &invalid, channel)
+		require.Contains(t, invalid.Field, "channels."+channel)
+		n.Override, n.Body = nil, strings.Repeat("b", 5000)
+		require.ErrorAs(t, precheck.Check(channel, n, time.Now()), &invalid, channel)
+		require.Equal(t, "message", invalid.Field)
+	}
+}
