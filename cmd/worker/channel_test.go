@@ -118,7 +118,7 @@ func TestSendTestNeedsADevice(t *testing.T) {
 		"webpush":                                  "send-test needs either --address-file or --user: the device to send to",
 		"webpush --user alice --address-file x":    "send-test needs either --address-file or --user: the device to send to",
 		"webpush --device d1 --address-file x":     "--device is a device of a user: give --user as well",
-		"fcm --user alice":                         `"fcm" is no channel to devices that is set up: set up are webpush`,
+		"fcm --user alice":                         `no channel to devices named "fcm" is set up: these are: webpush`,
 		"webpush --user alice":                     "alice has no such device on the channel webpush: see enqueue device list --user alice",
 		"webpush --address-file /nosuch/s3cret":    "the device's address can't be read: open /nosuch/s3cret: no such file or directory",
 		"webpush --address-file - --title Testing": "- has no address of a device: it takes a token, or the JSON of a browser's subscription",

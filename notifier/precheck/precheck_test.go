@@ -31,7 +31,7 @@ func TestCheckOfEveryChannelToDevices(t *testing.T) {
 	for _, channel := range []string{notifier.ChannelFCM, notifier.ChannelAPNs, notifier.ChannelWebPush} {
 		n := notifier.Notification{ID: "order-17", User: "alice", Title: "Shipped"}
 		require.NoError(t, precheck.Check(channel, n, time.Now()), channel)
-		n.Override = []byte(`{"nosuch":1}`)
+		n.Override = []byte(map[bool]string{true: `{"token":"x"}`, false: `{"nosuch":1}`}[channel == notifier.ChannelFCM])
 		var invalid *notifier.InvalidError
 		require.ErrorAs(t, precheck.Check(channel, n, time.Now()), &invalid, channel)
 		require.Contains(t, invalid.Field, "channels."+channel)

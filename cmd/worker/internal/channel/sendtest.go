@@ -83,7 +83,7 @@ func (c *commands) sendTest(cmd *cobra.Command, t test) (err error) {
 	defer func() { err = errors.Join(err, channels.CloseAll(opened)) }()
 	at := slices.IndexFunc(opened, func(d channels.Opened) bool { return d.Name == t.channel })
 	if at < 0 {
-		return fault.Wrong("channel", "%q is no channel to devices that is set up: %s", t.channel, setUp(opened))
+		return fault.Wrong("channel", "no channel to devices named %q is set up: %s", t.channel, setUp(opened))
 	}
 	to, err := c.receivers(cmd, t)
 	if err != nil {
@@ -101,7 +101,7 @@ func setUp(opened []channels.Opened) string {
 	for i, d := range opened {
 		names[i] = d.Name
 	}
-	return "set up are " + strings.Join(names, ", ")
+	return "these are: " + strings.Join(names, ", ")
 }
 
 // push sends the test to each device.

@@ -214,8 +214,9 @@ func (d deviceChannel) explain(c config.Config, err error) error {
 	problems := make([]error, len(wrong))
 	for i, w := range wrong {
 		problem := &fault.InvalidError{Value: w.Value, Want: w.Want}
+		field, _, _ := strings.Cut(w.Field, ".") // what follows names a part of the credentials
 		var isFile bool
-		if problem.Field, isFile = setting(w.Field); isFile {
+		if problem.Field, isFile = setting(field); isFile {
 			problem.Value = file
 		}
 		problems[i] = problem
