@@ -33,7 +33,7 @@ func TestADraftIsCompleted(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(subscription), &members))
 	web, err := device.Parse(message.DeviceDraft{Channel: devices.WebPush, Subscription: members}, "")
 	require.NoError(t, err)
-	require.Equal(t, strings.Replace(subscription, `"expirationTime":null,`, "", 1), web.Address)
+	require.Equal(t, []string{strings.Replace(subscription, `"expirationTime":null,`, "", 1)}, []string{web.Address}, "in the one spelling")
 	require.Len(t, web.ID, 12)
 }
 
