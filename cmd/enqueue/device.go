@@ -131,7 +131,7 @@ func (p *program) readAddress(draft *message.DeviceDraft, subscription string) e
 func readShort(from io.Reader) (string, error) {
 	const most = 4 * devices.MaxAddress // JSON may have spaces
 	text, err := io.ReadAll(io.LimitReader(from, most))
-	return string(text), err //nolint:wrapcheck // the caller says of what
+	return string(text), err
 }
 
 func (p *program) printDeviceChange(c message.DeviceChange) error {

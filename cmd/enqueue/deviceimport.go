@@ -91,10 +91,10 @@ func (p *program) importDevices(ctx context.Context, cmd *cobra.Command, f impor
 func openRows(file io.Reader, trusted bool, format input.Format) (*input.Rows, error) {
 	text, err := messagefile.Unzip(file, trusted)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller names the file
+		return nil, err
 	}
 	known, required := devicefile.Columns()
-	return input.NewRows(text, format, known, required) //nolint:wrapcheck // the caller names the file
+	return input.NewRows(text, format, known, required)
 }
 
 // endImport prints the summary of an import, and why it stopped. It returns the error to end

@@ -68,7 +68,7 @@ func makeID(d Device) string {
 // check checks every field but channel and address.
 func check(d Device) error {
 	if err := CheckID(d.ID); err != nil {
-		return fault.InField(err, "id") //nolint:wrapcheck // as it is
+		return fault.InField(err, "id")
 	}
 	if len(d.App) > MaxApp || !keyspace.OnlyBytes(d.App, nameBytes) {
 		return &fault.InvalidError{Field: "app", Value: d.App, Want: fmt.Sprintf("up to %d of A-Z a-z 0-9 . _ -", MaxApp)}

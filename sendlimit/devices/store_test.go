@@ -1,7 +1,6 @@
 package devices_test
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -84,7 +83,7 @@ func TestAnIDIsMadeOfTheAddress(t *testing.T) {
 	spaced = strings.Replace(strings.Replace(spaced, auth, auth+"==", 1), "6-VV-J", "6+VV+J", 1)
 	require.NotEqual(t, subscription, spaced)
 	require.Equal(t, web.Address, accepted(t, s, devices.Device{Channel: devices.WebPush, Address: spaced}, devices.Unchanged).Address)
-	require.Equal(t, subscription, web.Address)
+	require.Equal(t, []string{subscription}, []string{web.Address}, "in the one spelling")
 	require.Len(t, listed(t, s), 3)
 
 	named := accepted(t, s, devices.Device{ID: "phone", Channel: devices.APNs, Address: apnsToken}, devices.Replaced)
@@ -196,7 +195,7 @@ func TestDevicesOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	server, s := newStore(t)
 	key := story.KeysOf(sendlimit.Options{}).Devices("alice")
-	server.Set(key, "2:of a newer format")
+	require.NoError(t, server.Set(key, "2:of a newer format"))
 	accepted(t, s, devices.Device{ID: "phone", Channel: devices.FCM, Address: "token"}, devices.Added)
 	require.Equal(t, devices.APNs, accepted(t, s, devices.Device{ID: "phone", Channel: devices.APNs, Address: apnsToken}, devices.Replaced).Channel)
 	for _, call := range []func() (int, error){
@@ -230,6 +229,6 @@ func TestAStoreThatIsAway(t *testing.T) {
 	_, noteErr := s.NoteSuccess(t.Context(), "alice", []string{"a"})
 	for _, err := range []error{err, listErr, removeErr, goneErr, noteErr} {
 		var away *fault.UnavailableError
-		require.True(t, errors.As(err, &away), "%v", err)
+		require.ErrorAs(t, err, &away)
 	}
 }

@@ -33,13 +33,14 @@ func TestADraftIsCompleted(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(subscription), &members))
 	web, err := device.Parse(message.DeviceDraft{Channel: devices.WebPush, Subscription: members}, "")
 	require.NoError(t, err)
-	require.Equal(t, strings.Replace(subscription, `"expirationTime":null,`, "", 1), web.Address)
+	require.Equal(t, []string{strings.Replace(subscription, `"expirationTime":null,`, "", 1)}, []string{web.Address}, "in the one spelling")
 	require.Len(t, web.ID, 12)
 }
 
 // What is wrong is said of the field that the caller gave, and no address is in it.
 func TestDraftsThatAreRefused(t *testing.T) {
 	t.Parallel()
+	const endpoint = "an endpoint that is an https: URL without user, password and fragment"
 	some, many := map[string]any{"endpoint": "canary"}, map[string]any{}
 	for i := range message.MaxSubscription + 1 {
 		many[strings.Repeat("x", i)] = "canary"
@@ -56,10 +57,7 @@ func TestDraftsThatAreRefused(t *testing.T) {
 		{message.DeviceDraft{Channel: "fcm", Subscription: some}, "subscription", "a device of fcm has no subscription: give its token"},
 		{message.DeviceDraft{Channel: "webpush", Subscription: many}, "subscription", "subscription has 17 members: it has at most 16"},
 		{message.DeviceDraft{Channel: "apns", Token: "canary"}, "token", "token is not valid: it must be a device token, 64 to 200 hexadecimal digits"},
-		{
-			message.DeviceDraft{Channel: "webpush", Subscription: some}, "subscription",
-			"subscription is not valid: it must be an endpoint that is an https: URL without user, password and fragment",
-		},
+		{message.DeviceDraft{Channel: "webpush", Subscription: some}, "subscription", "subscription is not valid: it must be " + endpoint},
 		{message.DeviceDraft{Channel: "fcm", Token: "canary", ID: "@a"}, "id", `id "@a" is not allowed: it takes 1 to 64 of A-Z a-z 0-9 . _ -`},
 		{message.DeviceDraft{Channel: "fcm", Token: "canary", App: "@"}, "app", `app "@" is not allowed: it takes up to 64 of A-Z a-z 0-9 . _ -`},
 	} {

@@ -71,7 +71,7 @@ func read(rows *input.Rows, account string) (lines []line, end error) {
 	for len(lines) < linesAtOnce {
 		row, err := rows.Next()
 		if err != nil {
-			return lines, err //nolint:wrapcheck // it says which line
+			return lines, err
 		}
 		lines = append(lines, parse(row, account))
 	}
@@ -91,6 +91,10 @@ func register(ctx context.Context, store *devices.Store, lines []line) ([]messag
 	for _, own := range byUser {
 		calls.Go(func() error {
 			for n, i := range own {
+				if lines[i].invalid != nil {
+					outcomes[i] = lines[i].refusal()
+					continue
+				}
 				if outcomes[i], failures[i] = registerOne(ctx, store, lines[i]); failures[i] != nil {
 					for _, later := range own[n:] {
 						failures[later] = failures[i]
@@ -110,13 +114,15 @@ func register(ctx context.Context, store *devices.Store, lines []line) ([]messag
 	return outcomes, nil
 }
 
-// registerOne returns the outcome of a line, or an error if the store did not answer.
+// refusal returns the outcome of a line that is not a device.
+func (l line) refusal() message.Outcome {
+	o := message.OutcomeOf(l.invalid)
+	o.Line, o.User = l.number, l.user
+	return o
+}
+
+// registerOne returns the outcome of a line with a device, or an error if the store did not answer.
 func registerOne(ctx context.Context, store *devices.Store, l line) (message.Outcome, error) {
-	if l.invalid != nil {
-		o := message.OutcomeOf(l.invalid)
-		o.Line, o.User = l.number, l.user
-		return o, nil
-	}
 	stored, change, err := store.Add(ctx, l.user, l.device)
 	if err == nil {
 		return message.Outcome{Outcome: string(change), Line: l.number, User: l.user, ID: stored.ID}, nil
