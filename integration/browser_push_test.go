@@ -1,6 +1,9 @@
 package integration_test
 
 import (
+	"encoding/pem"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -90,4 +93,54 @@ func TestABrowserShowsPushes(t *testing.T) {
 	for _, code := range b.socket.answers() {
 		require.Equal(t, pushShown, code)
 	}
+}
+
+// A browser shows what a worker sends. When it has unsubscribed, the worker removes the device.
+func TestABrowserShowsWhatAWorkerSends(t *testing.T) {
+	t.Parallel()
+	p := buildPrograms(t)
+	keys, err := webpush.GenerateKeys()
+	require.NoError(t, err)
+	b := startBrowser(t, keys.Public)
+	folder := t.TempDir()
+	roots, subscription := filepath.Join(folder, "roots.pem"), filepath.Join(folder, "subscription.json")
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: b.endpoints.Root().Raw})
+	require.NoError(t, os.WriteFile(roots, certificate, 0o600))
+	address := b.subscription(t)
+	require.NoError(t, os.WriteFile(subscription, []byte(address), 0o600))
+
+	worker := p.worker(t, []string{
+		"SENDLIMIT_WEBPUSH_PRIVATE_KEY=" + keys.Private, "SENDLIMIT_WEBPUSH_SUBJECT=ops@sender.example",
+		"SENDLIMIT_WEBPUSH_HOSTS=" + b.endpoints.Host(), "SENDLIMIT_WEBPUSH_ALLOW_INTERNAL=true", "SSL_CERT_FILE=" + roots,
+	})
+	environ := []string{"REDIS_URL=redis://" + worker.logged(t, "embedded store", "address")}
+	worker.delivers(t)
+	enqueue := func(args ...string) string {
+		t.Helper()
+		done := p.enqueue(t, environ, args...)
+		require.Equal(t, 0, done.status, "%s%s", done.stdout, done.stderr)
+		require.NotContains(t, done.stdout+done.stderr, "/push/", "endpoints are secrets")
+		return done.stdout
+	}
+	for _, user := range []string{"alice", "bob", "carol"} { // each may get a message at once
+		enqueue("device", "add", "--user", user, "--channel", "webpush", "--subscription", subscription, "--id", "laptop")
+	}
+	enqueue("push", "--user", "alice", "--id", "1", "--at", "now", "--title", "Hallo ✓", "--body", "vom Worker", "--data", "order=17")
+	got := b.shows(t)
+	require.Equal(t, "Hallo ✓", got.Title)
+	require.Equal(t, "vom Worker", got.Body)
+	require.Equal(t, map[string]string{"order": "17"}, got.Data)
+
+	enqueue("push", "--user", "bob", "--id", "2", "--at", "now", "--title", "Goodbye", "--data", "leave=yes")
+	require.Equal(t, "Goodbye", b.shows(t).Title)
+	require.Eventually(t, func() bool { return b.socket.subscriptions() == 0 }, browserPatience, 20*time.Millisecond)
+
+	require.Contains(t, enqueue("device", "list", "--user", "carol"), "laptop")
+	enqueue("push", "--user", "carol", "--id", "3", "--at", "now", "--title", "Nobody is there")
+	require.Eventually(t, func() bool {
+		return !strings.Contains(p.enqueue(t, environ, "device", "list", "--user", "carol").stdout, "laptop")
+	}, browserPatience, 100*time.Millisecond, "the device is still there")
+	require.Equal(t, 0, worker.end(t))
+	require.NotContains(t, worker.stderr.String(), keys.Private)
+	require.NotContains(t, worker.stderr.String()+worker.stdout.String(), "/push/", "endpoints are secrets")
 }

@@ -84,7 +84,11 @@ func buildGotify(t *testing.T) string {
 		t.Skip("no C compiler, which Gotify needs: tools/install-packages.sh")
 	}
 	folder := t.TempDir()
-	var module struct{ Dir, Sum, Error string }
+	var module struct {
+		Dir   string `json:"Dir"`
+		Sum   string `json:"Sum"`
+		Error string `json:"Error"`
+	}
 	download := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", gotifyModule)
 	download.Dir = folder // outside of this module
 	described, err := download.Output()

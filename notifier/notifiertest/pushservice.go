@@ -80,6 +80,9 @@ func (s *PushService) Roots() *x509.CertPool {
 	return roots
 }
 
+// Root returns the certificate that the service has, which is its own authority.
+func (s *PushService) Root() *x509.Certificate { return s.server.Certificate() }
+
 // Host returns the host of its endpoints, without the port.
 func (s *PushService) Host() string { return "127.0.0.1" }
 

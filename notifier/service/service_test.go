@@ -177,7 +177,7 @@ func TestMatrixLogsInWithTheFirstMessage(t *testing.T) {
 	t.Parallel()
 	r := notifiertest.NewReceiver(time.Now)
 	t.Cleanup(r.Close)
-	r.AnswerWith(func(request notifiertest.Request) notifiertest.Answer {
+	r.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
 		body := `{"flows": [{"type": "m.login.password"}], "access_token": "t", "joined_rooms": ["!a:h"], "event_id": "1"}`
 		return notifiertest.Answer{Header: http.Header{"Content-Type": {"application/json"}}, Body: body}
 	})
