@@ -107,6 +107,7 @@ type Claim struct {
 	SendAt      time.Time // the present time if it is sent late
 	Promised    time.Time // the send time before it was first late; zero if it is SendAt
 	RequestedAt time.Time // zero if it is SendAt
+	ExpiresAt   time.Time // when it is no longer sent; with Send only
 	Attempt     int       // deliveries tried, this one included
 	TakenOver   bool      // from a delivery that was not settled: its outcome is uncertain
 	Category    string
@@ -231,7 +232,8 @@ func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchC
 			c.Metadata = []byte(metadata)
 		}
 		c.Devices, c.Progress = in.String(12), ParseProgress(in.String(13))
-		c.changes(in, 14)
+		c.ExpiresAt = in.Time(14)
+		c.changes(in, 15)
 	case Busy:
 		c.Until, c.Fair = in.Time(2), in.Int(3) == 1
 	case Early, Paused:

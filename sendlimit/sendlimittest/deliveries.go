@@ -171,6 +171,7 @@ func (m *mailbox) claimMessage(known *message, nonce string) {
 
 func (m *mailbox) send(known *message, c messages.Claim) messages.Claim {
 	c.Verdict, c.SendAt, c.Promised, c.RequestedAt = messages.Send, known.at, known.promised, known.requested
+	c.ExpiresAt = known.expiry(m.options.ExpireAfter)
 	c.Attempt, c.Category, c.Content = known.attempts, known.category, []byte(known.content)
 	c.Campaign, c.Devices, c.Progress = known.campaign, m.devices, known.progress
 	if known.metadata != "" {

@@ -154,6 +154,7 @@ func (a *attempt) notification(to recipient) notifier.Notification {
 		Campaign: a.claim.Campaign, Metadata: message.DecodeMetadata(a.claim.Metadata),
 		Image: c.Image, ClickURL: c.ClickURL, Sound: c.Sound, Badge: c.Badge,
 		Priority: notifier.Priority(c.Priority), CollapseKey: c.CollapseKey, Override: c.Channels[to.line.Name],
+		ExpiresAt: a.claim.ExpiresAt,
 		SendAt: promised(a.claim), RequestedAt: a.claim.RequestedAt, Attempt: a.claim.Attempt,
 		IdempotencyKey: notifier.IdempotencyKey(a.claim.Account, a.d.User, a.d.ID),
 	}
