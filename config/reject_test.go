@@ -257,9 +257,12 @@ func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
 		" or a channel to devices: see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file")
 
 	for _, fine := range [][]string{
-		{"REDIS_URL=redis://h", "SENDLIMIT_FCM_CREDENTIALS_FILE=a.json"}, {"REDIS_URL=redis://h", "SENDLIMIT_APNS_KEY=pem"},
+		{"REDIS_URL=redis://h", "SENDLIMIT_FCM_CREDENTIALS_FILE=a.json"},
+		{"REDIS_URL=redis://h", "SENDLIMIT_APNS_KEY=pem"},
 		{"REDIS_URL=redis://h", "SENDLIMIT_WEBPUSH_PRIVATE_KEY=key"},
-		nil, {"REDIS_URL=redis://h", "SENDLIMIT_PUSH_URL=log:"}, {"REDIS_URL=redis://h", "SENDLIMIT_DELIVER=false"},
+		nil,
+		{"REDIS_URL=redis://h", "SENDLIMIT_PUSH_URL=log:"},
+		{"REDIS_URL=redis://h", "SENDLIMIT_DELIVER=false"},
 	} {
 		_, err := config.Load(nil, fine, "", config.NeedsPushTarget)
 		require.NoError(t, err)

@@ -103,17 +103,17 @@ func (p *phones) of(user string) []devices.Device {
 	return list
 }
 
-// state returns the stored state of a channel.
-func (p *phones) state(name string) stored.State {
+// stateOfFCM returns the stored state of the channel fcm.
+func (p *phones) stateOfFCM() stored.State {
 	p.Helper()
 	all, err := p.states.Load(p.Context())
 	require.NoError(p, err)
 	for _, state := range all {
-		if state.Name == name {
+		if state.Name == notifier.ChannelFCM {
 			return state
 		}
 	}
-	return stored.State{Name: name}
+	return stored.State{Name: notifier.ChannelFCM}
 }
 
 // to is a message to a user.
@@ -204,7 +204,7 @@ func TestGoneIsBelievedAfterTheFirstSuccess(t *testing.T) {
 		p.has("bob", "f1")
 		p.accepted(p.to("bob", "b", 40*time.Second))
 		p.until(45 * time.Second)
-		require.True(p, p.state("fcm").Proved(""))
+		require.True(p, p.stateOfFCM().Proved(""))
 		p.until(2 * time.Minute)
 		require.Empty(p, p.of("alice"), "removed")
 		require.Equal(p, "no_device", p.record("alice", "m")["w"])
@@ -233,7 +233,7 @@ func TestTheBrakeWipesNothing(t *testing.T) {
 			p.accepted(p.to(user, "m", 10*time.Second+time.Duration(i)*time.Millisecond))
 		}
 		p.until(30 * time.Second)
-		state := p.state("fcm")
+		state := p.stateOfFCM()
 		require.True(p, state.Stopped)
 		require.Equal(p, stored.Brake, state.Reason)
 		suspect := 0
@@ -247,7 +247,7 @@ func TestTheBrakeWipesNothing(t *testing.T) {
 		require.GreaterOrEqual(p, suspect, 50)
 		p.until(3 * time.Minute)
 		require.Zero(p, p.fcm.probes.Load(), "a probe would pass, and says nothing")
-		require.True(p, p.state("fcm").Stopped)
+		require.True(p, p.stateOfFCM().Stopped)
 
 		wrong.Store(false)
 		was, err := p.states.Resume(p.Context(), "fcm")
@@ -271,7 +271,7 @@ func TestRefusedCredentialsStopOneChannel(t *testing.T) {
 		p.fcm.broken.Store(true)
 		p.accepted(p.message("m", 5*time.Second))
 		p.until(10 * time.Second)
-		state := p.state("fcm")
+		state := p.stateOfFCM()
 		require.True(p, state.Stopped)
 		require.Equal(p, stored.Unauthorized, state.Reason)
 		for i := range 5 {
@@ -285,7 +285,7 @@ func TestRefusedCredentialsStopOneChannel(t *testing.T) {
 
 		p.fcm.broken.Store(false)
 		p.until(15 * time.Minute)
-		require.False(p, p.state("fcm").Stopped)
+		require.False(p, p.stateOfFCM().Stopped)
 		require.Len(p, p.fcm.Deliveries(), 7)
 		for _, id := range []string{"m", "a0", "a1", "a2", "a3", "a4"} {
 			p.ended("alice", id, "d")

@@ -71,7 +71,8 @@ func TestEverythingReachesTheChannel(t *testing.T) {
 		want := notifier.Notification{
 			ID: m.ID, User: m.User, Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
 			Campaign: m.Campaign, Metadata: m.Metadata,
-			SendAt: m.SendAt, Attempt: 1, IdempotencyKey: notifier.IdempotencyKey("", m.User, m.ID),
+			ExpiresAt: m.ExpiresAt,
+			SendAt:    m.SendAt, Attempt: 1, IdempotencyKey: notifier.IdempotencyKey("", m.User, m.ID),
 		}
 		require.Equal(s, want, deliveries[0].Notification)
 		want.ID, want.IdempotencyKey = second.ID, notifier.IdempotencyKey("", m.User, second.ID)

@@ -71,7 +71,7 @@ func describe(s message.Status) string {
 	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
 		fields = append(fields, field{"data", key + ": " + s.Data[key]})
 	}
-	for _, part := range s.PushContent.Parts() {
+	for _, part := range s.Parts() {
 		fields = append(fields, field{part.Name, part.Value})
 	}
 	for _, device := range s.Devices {

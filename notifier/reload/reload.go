@@ -50,7 +50,7 @@ func New(ctx context.Context, o Options) (*Channel, error) {
 	if o.Every <= 0 {
 		o.Every = DefaultEvery
 	}
-	content, err := read(o.File)
+	content, err := Read(o.File)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (c *Channel) watch(ctx context.Context) {
 			return
 		case <-every.C:
 		}
-		content, err := read(c.options.File)
+		content, err := Read(c.options.File)
 		if err != nil {
 			// A file is replaced by removing and writing it, so it may be away for a moment.
 			if missing {
@@ -110,9 +110,10 @@ func (c *Channel) reopen(content []byte) error {
 	return closed(*former)
 }
 
-// read returns the content of a file.
-func read(name string) ([]byte, error) {
-	file, err := os.Open(name)
+// Read returns the content of a file with credentials, of at most 1 MiB. Its error does not show
+// the content.
+func Read(name string) ([]byte, error) {
+	file, err := os.Open(name) //nolint:gosec // the operator names the file
 	if err != nil {
 		return nil, fmt.Errorf("reading credentials: %w", err)
 	}

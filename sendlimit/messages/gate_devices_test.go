@@ -49,6 +49,7 @@ func TestAClaimReturnsTheDevices(t *testing.T) {
 		s.Until("11:00")
 		want := messages.Claim{
 			Verdict: messages.Send, SendAt: story.At("11:00"), Attempt: 1, Content: []byte("text"), Devices: row.wanted, Now: s.Now,
+			ExpiresAt: story.At("11:00").Add(24 * time.Hour),
 		}
 		require.Equal(t, want, s.Claim("a", "g1", "n1"))
 		require.Equal(t, want, s.Claim("a", "g1", "n1"), "the same call again")
@@ -92,7 +93,7 @@ func TestAMessageThatReachedADeviceIsNotJudgedAgain(t *testing.T) {
 	claim := s.Claim("a", "g1x", "n2")
 	require.Equal(t, messages.Claim{
 		Verdict: messages.Send, SendAt: story.At("11:00"), Attempt: 2, Content: []byte("text"),
-		Progress: messages.ParseProgress("dphone"), Now: s.Now,
+		Progress: messages.ParseProgress("dphone"), Now: s.Now, ExpiresAt: story.At("11:00").Add(24 * time.Hour),
 	}, claim)
 	s.Holds("a 11:00:00", "b 12:00:00")
 	require.Equal(t, messages.Send, s.Claim("b", "g2", "n3").Verdict, "it is late, and does not wait for a that is being sent")

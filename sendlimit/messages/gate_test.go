@@ -27,12 +27,13 @@ func TestClaimSends(t *testing.T) {
 	s.Until("11:00:00.250")
 	require.Equal(t, messages.Claim{
 		Verdict: messages.Send, SendAt: story.At("11:00"), Attempt: 1, Content: []byte("text"), Now: s.Now,
+		ExpiresAt: story.At("11:00").Add(24 * time.Hour),
 	}, s.Claim("a", "g1", "n1"))
 	s.Watched("g2/b 10:59:00", "g1/a 11:00:30.25") // the time of the relay if the worker dies
 	s.Until("11:01:00.250")
 	require.Equal(t, messages.Claim{
 		Verdict: messages.Send, SendAt: story.At("11:01"), RequestedAt: story.At("11:00:30"), Attempt: 1,
-		Category: "news", Content: []byte{}, Now: s.Now,
+		Category: "news", Content: []byte{}, Now: s.Now, ExpiresAt: story.At("11:01").Add(24 * time.Hour),
 	}, s.Claim("b", "g2", "n2"))
 	s.Watched("g1/a 11:00:30.25", "g2/b 11:01:30.25")
 }

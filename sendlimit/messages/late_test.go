@@ -110,6 +110,7 @@ func TestALateMessageIsSentAtTheRealTime(t *testing.T) {
 	s.Until("11:10")
 	require.Equal(t, messages.Claim{
 		Verdict: messages.Send, SendAt: s.Now, Promised: story.At("11:00"), Attempt: 1, Content: []byte("text"), Now: s.Now,
+		ExpiresAt: story.At("11:00").Add(24 * time.Hour),
 	}, s.Claim("a", "g1", "n1"))
 	s.Wait(time.Second)
 	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:10")}))

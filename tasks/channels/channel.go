@@ -1,6 +1,7 @@
 package channels
 
 import (
+	"fmt"
 	"hash/maphash"
 	"math/rand/v2"
 	"sync"
@@ -47,7 +48,7 @@ type Suspect struct{ User, Device string }
 func newChannel(s Setup) (*Channel, error) {
 	paused, err := lru.New[uint64, time.Time](mostPaused)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // never: the size is positive
+		return nil, fmt.Errorf("make room for paused devices: %w", err)
 	}
 	return &Channel{
 		Setup: s, identity: identityOf(s), seed: maphash.MakeSeed(), paused: paused, state: stored.State{Name: s.Name},

@@ -96,8 +96,10 @@ func (a *attempt) runLine(ctx context.Context, answers []answer, ends []func(), 
 // slot. If it has not to wait, it has a slot.
 func (a *attempt) closed(ctx context.Context, l *Line) (wait time.Duration, reason string) {
 	now := a.h.Clock.Now()
-	if wait, stopped := l.Stopped(now); stopped && !(l.MessageProbes(now) && a.h.Channels.TakeProbe(ctx, l.Channel)) {
-		return wait, string(l.State().Reason)
+	if wait, stopped := l.Stopped(now); stopped {
+		if probes := l.MessageProbes(now) && a.h.Channels.TakeProbe(ctx, l.Channel); !probes {
+			return wait, string(l.State().Reason)
+		}
 	}
 	if !l.takeSlot(ctx, a.h.Clock.Local, min(slotWithin, a.h.Margin/4)) {
 		apart := a.h.PushTimeout / time.Duration(cap(l.slots))
@@ -155,7 +157,7 @@ func (a *attempt) notification(to recipient) notifier.Notification {
 		Image: c.Image, ClickURL: c.ClickURL, Sound: c.Sound, Badge: c.Badge,
 		Priority: notifier.Priority(c.Priority), CollapseKey: c.CollapseKey, Override: c.Channels[to.line.Name],
 		ExpiresAt: a.claim.ExpiresAt,
-		SendAt: promised(a.claim), RequestedAt: a.claim.RequestedAt, Attempt: a.claim.Attempt,
+		SendAt:    promised(a.claim), RequestedAt: a.claim.RequestedAt, Attempt: a.claim.Attempt,
 		IdempotencyKey: notifier.IdempotencyKey(a.claim.Account, a.d.User, a.d.ID),
 	}
 	if d := to.device; d != nil {

@@ -22,7 +22,7 @@ func (c Content) HasContent() bool {
 
 // EncodeContent returns the content of a message for its record.
 func EncodeContent(m Message) ([]byte, error) {
-	text, err := json.Marshal(Content{Title: m.Title, Body: m.Body, Data: m.Data, PushContent: m.PushContent.canonical()})
+	text, err := json.Marshal(Content{Title: m.Title, Body: m.Body, Data: m.Data, PushContent: m.canonical()})
 	if err != nil {
 		return nil, fmt.Errorf("content of a message: %w", err)
 	}

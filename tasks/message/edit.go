@@ -21,7 +21,7 @@ type Edit struct {
 // None reports whether the edit changes nothing.
 func (e Edit) None() bool {
 	return e.Title == nil && e.Body == nil && len(e.Data) == 0 && len(e.Metadata) == 0 &&
-		!e.ClearData && !e.ClearMetadata && e.PushEdit.none() && e.ExpiresAt == nil
+		!e.ClearData && !e.ClearMetadata && e.none() && e.ExpiresAt == nil
 }
 
 // Says reports whether the edit changes content or metadata.
@@ -41,7 +41,7 @@ func (e Edit) Of(c Content, metadata map[string]string) (Content, map[string]str
 	}
 	c.Data = merged(c.Data, e.Data, e.ClearData)
 	var err error
-	if c.PushContent, err = e.PushEdit.of(c.PushContent); err != nil {
+	if c.PushContent, err = e.of(c.PushContent); err != nil {
 		return c, nil, err
 	}
 	metadata = merged(metadata, e.Metadata, e.ClearMetadata)

@@ -29,7 +29,7 @@ func Fingerprint(m Message) [16]byte {
 			add(m.Metadata[key])
 		}
 	}
-	m.PushContent.addTo(add)
+	m.addTo(add)
 	add(m.User)
 	if m.Now {
 		add("now")

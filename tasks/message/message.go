@@ -129,7 +129,7 @@ func (m Message) validateContent(wrong *fault.InvalidErrors) {
 		// The content itself stays out of the sentence: it is long, and private.
 		wrong.Add(fault.Wrong("body", "title, body and data are %d bytes together: the limit is %d", size, MaxContent))
 	}
-	m.PushContent.validate(wrong)
+	m.validate(wrong)
 }
 
 func (m Message) validateTimes(wrong *fault.InvalidErrors) {

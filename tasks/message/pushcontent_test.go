@@ -116,7 +116,8 @@ func TestContentIsKeptInOneSpelling(t *testing.T) {
 	}
 	content, mark := write(`{"b":[1,{"d":1,"c":12345678901234567890}],"a":"ü"}`)
 	again, same := write(` { "a" : "\u00fc", "b" : [ 1, { "c":12345678901234567890, "d":1 } ] } `)
-	require.Equal(t, `{"title":"t","channels":{"fcm":{"a":"ü","b":[1,{"c":12345678901234567890,"d":1}]}}}`, content)
+	const spelled = `{"title":"t","channels":{"fcm":{"a":"ü","b":[1,{"c":12345678901234567890,"d":1}]}}}`
+	require.Equal(t, []byte(spelled), []byte(content), "one spelling, to the byte")
 	require.Equal(t, content, again)
 	require.Equal(t, mark, same, "it is the same request")
 	_, other := write(`{"b":[{"d":1,"c":12345678901234567890},1],"a":"ü"}`)
@@ -147,13 +148,17 @@ func TestPushContentIsEdited(t *testing.T) {
 	const full = `{"title":"t","image":"https://a/b","click_url":"a:b","badge":3,"sound":"s","priority":"high","collapse_key":"k",` +
 		`"channels":{"apns":{"aps":{"x":1,"y":2}},"fcm":{"a":1}},"to":{"channel":"apns","device":"d"}}`
 	for _, row := range []struct{ was, patch, is string }{
-		{`{"title":"t"}`, `{"image":"https://a/b","badge":0,"to":{"app":"shop"},"channels":{"fcm":{"b":2,"a":1}}}`,
-			`{"title":"t","image":"https://a/b","badge":0,"channels":{"fcm":{"a":1,"b":2}},"to":{"app":"shop"}}`},
+		{
+			`{"title":"t"}`, `{"image":"https://a/b","badge":0,"to":{"app":"shop"},"channels":{"fcm":{"b":2,"a":1}}}`,
+			`{"title":"t","image":"https://a/b","badge":0,"channels":{"fcm":{"a":1,"b":2}},"to":{"app":"shop"}}`,
+		},
 		{full, `{"image":null,"click_url":null,"badge":null,"sound":null,"priority":null,"collapse_key":null,"channels":null,"to":null}`, `{"title":"t"}`},
 		{full, `{"image":"","click_url":"","badge":null,"sound":"","priority":"","collapse_key":"","channels":{"apns":null,"fcm":null},"to":{"channel":null,"device":null}}`, `{"title":"t"}`},
-		{full, `{"priority":"normal","channels":{"apns":{"aps":{"x":null,"z":[3]}},"webpush":{"ttl":1}},"to":{"device":null,"app":"a"}}`,
+		{
+			full, `{"priority":"normal","channels":{"apns":{"aps":{"x":null,"z":[3]}},"webpush":{"ttl":1}},"to":{"device":null,"app":"a"}}`,
 			`{"title":"t","image":"https://a/b","click_url":"a:b","badge":3,"sound":"s","priority":"normal","collapse_key":"k",` +
-				`"channels":{"apns":{"aps":{"y":2,"z":[3]}},"fcm":{"a":1},"webpush":{"ttl":1}},"to":{"channel":"apns","app":"a"}}`},
+				`"channels":{"apns":{"aps":{"y":2,"z":[3]}},"fcm":{"a":1},"webpush":{"ttl":1}},"to":{"channel":"apns","app":"a"}}`,
+		},
 		{`{"title":"t"}`, `{"channels":{"fcm":null},"to":{"app":null}}`, `{"title":"t"}`},
 	} {
 		is, err := edited(t, row.was, row.patch)

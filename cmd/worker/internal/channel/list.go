@@ -15,10 +15,9 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
 	"github.com/sendlimit/sendlimiter/config"
+	states "github.com/sendlimit/sendlimiter/sendlimit/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-
-	states "github.com/sendlimit/sendlimiter/sendlimit/channels"
 )
 
 // listed is a channel as list shows it.

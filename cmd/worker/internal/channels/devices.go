@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -285,8 +284,8 @@ func (d deviceChannel) openOnce(c config.Config) (notifier.Notifier, error) {
 	content := []byte(secret)
 	if file != "" {
 		var err error
-		if content, err = os.ReadFile(file); err != nil {
-			return nil, fmt.Errorf("reading credentials: %w", err)
+		if content, err = reload.Read(file); err != nil {
+			return nil, fmt.Errorf("opening %s: %w", d.name, err)
 		}
 	}
 	return d.open(c, content)

@@ -181,7 +181,7 @@ func (d *commands) describe(l message.Status) string {
 	for _, key := range slices.Sorted(maps.Keys(l.Data)) {
 		line("data", "%q: %q", key, l.Data[key])
 	}
-	for _, part := range l.PushContent.Parts() {
+	for _, part := range l.Parts() {
 		line(part.Name, "%q", part.Value)
 	}
 	for _, device := range l.Devices {
