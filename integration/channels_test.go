@@ -247,7 +247,7 @@ func TestSendTest(t *testing.T) {
 	w := p.worker(t, p.environ)
 	w.delivers(t)
 	p.owns(t, "alice")
-	for _, channel := range []string{"fcm", "webpush"} {
+	for _, channel := range []string{"fcm", "apns", "webpush"} {
 		done := p.workerCommand(t, p.environ, "channel", "send-test", channel, "--user", "alice", "--json")
 		require.Zero(t, done.status, done.stdout+done.stderr)
 		require.Contains(t, done.stdout, `"device":"`+channel+`-1","ok":true,"result":"delivered"`)

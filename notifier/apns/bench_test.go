@@ -85,7 +85,7 @@ func BenchmarkPush(b *testing.B) {
 	})
 }
 
-// BenchmarkSign signs a provider token, which happens every 50 minutes.
+// BenchmarkSign signs a provider token, which happens every 35 minutes.
 func BenchmarkSign(b *testing.B) {
 	now := time.Now()
 	a, _ := openBench(b, func() time.Time { now = now.Add(time.Hour); return now })

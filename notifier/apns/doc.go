@@ -3,9 +3,11 @@
 //
 // # The provider token
 //
-// It is a JWT that is signed with the team's key. One is signed for all connections, used for 50
-// minutes, and accepted by Apple for 60. Apple refuses to see another one within 20 minutes, so
-// a token that young is never renewed: if Apple says that it has expired, a clock is wrong.
+// It is a JWT that is signed with the team's key, and accepted by Apple for 60 minutes. Apple
+// refuses to see another one within 20 minutes, and does not say whether that is per connection
+// or per key. So all programs with the same key use the same token, without a word between them:
+// it is issued at multiples of 35 minutes, and signed as RFC 6979 says, without randomness. If
+// Apple says that the present one has expired, a clock is wrong.
 //
 // # Connections
 //
@@ -77,7 +79,7 @@
 //	InvalidProviderToken, MissingProviderToken,
 //	BadEnvironmentKeyIdInToken, BadEnvironmentKeyInToken
 //	ExpiredProviderToken                                       once more with a new token, unless it
-//	                                                           is too young; then as above
+//	                                                           is the present one; then as above
 //	UnrelatedKeyIdInToken                                      the connections are closed, and once
 //	                                                           more on a new one; then as above
 //	TooManyProviderTokenUpdates                                slow down, rate_limited: the message;

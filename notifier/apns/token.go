@@ -1,8 +1,12 @@
 package apns
 
 import (
+	"crypto"
 	"crypto/ecdsa"
+	"crypto/sha256"
+	"encoding/asn1"
 	"fmt"
+	"math/big"
 	"sync"
 	"time"
 
@@ -10,30 +14,40 @@ import (
 )
 
 const (
-	// tokenKept is how long a provider token is used. Apple accepts it for an hour.
-	tokenKept = 50 * time.Minute
-	// tokenLeast is how long a provider token is used at least. Apple refuses to see a new one
-	// more often.
-	tokenLeast = 20 * time.Minute
+	// tokenEvery is after how long a new provider token is used. Apple accepts one for an hour,
+	// and refuses to see a new one more often than every 20 minutes.
+	tokenEvery = 35 * time.Minute
+	// tokenHeld is how long no new token is used after Apple has seen too many.
+	tokenHeld = 20 * time.Minute
+	// tokenSince is how long ago a new token says that it was issued, so that a clock that is
+	// somewhat ahead makes none of the future. With the others above it stays within an hour.
+	tokenSince = time.Minute
 )
 
-// signer signs the provider token, one for all connections. It is safe for concurrent use.
+// signer signs the provider token. All programs with the same key make the same one at the same
+// time, without a word between them: it says that it was issued at a multiple of tokenEvery, and
+// its signature is the one that RFC 6979 gives. So Apple never sees the tokens of several
+// workers alternate, nor one more for each command that an operator runs. It is safe for
+// concurrent use.
 type signer struct {
 	key        *ecdsa.PrivateKey
 	id, issuer string
 
 	mu     sync.Mutex
 	token  string // "" for none yet
-	signed time.Time
-	held   time.Time // until when no other is signed; zero for no such time
+	issued time.Time
+	held   time.Time // until when no other is used; zero for no such time
 }
+
+// issuedAt returns when the token of a time says that it was issued.
+func issuedAt(now time.Time) time.Time { return now.Add(-tokenSince).Truncate(tokenEvery) }
 
 // bearer returns the provider token.
 func (s *signer) bearer(now time.Time) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.token == "" || s.age(now) >= tokenKept && !s.isHeld(now) {
-		if err := s.sign(now); err != nil {
+	if s.token == "" || !issuedAt(now).Equal(s.issued) && !s.isHeld(now) {
+		if err := s.sign(issuedAt(now)); err != nil {
 			return "", err
 		}
 	}
@@ -41,47 +55,63 @@ func (s *signer) bearer(now time.Time) (string, error) {
 }
 
 // renew replaces a token that Apple says has expired, and reports whether there is another one
-// now. There is none if the refused one is too young: then the clocks do not agree, and a new
-// token would be refused as well.
+// now. There is none if the refused one is the present one: then the clocks do not agree.
 func (s *signer) renew(refused string, now time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.token != refused {
 		return true, nil
 	}
-	if s.age(now) < tokenLeast || s.isHeld(now) {
+	if issuedAt(now).Equal(s.issued) || s.isHeld(now) {
 		return false, nil
 	}
-	return true, s.sign(now)
+	return true, s.sign(issuedAt(now))
 }
 
 // hold keeps the token for as long as Apple wants to see no other one.
 func (s *signer) hold(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held = now.Add(tokenLeast)
+	s.held = now.Add(tokenHeld)
 }
 
 func (s *signer) isHeld(now time.Time) bool {
 	left := s.held.Sub(now)
 	// A clock that was set back does not make the time longer.
-	return left > 0 && left <= tokenLeast
+	return left > 0 && left <= tokenHeld
 }
 
-// age returns how long ago the token was signed. A clock that was set, or stood still while
-// the machine slept, counts by whichever of its two readings is longer.
-func (s *signer) age(now time.Time) time.Duration {
-	return max(now.Sub(s.signed), now.Round(0).Sub(s.signed.Round(0)))
-}
-
-// sign makes a new token. The caller holds the lock: those who need one meanwhile get it too.
-func (s *signer) sign(now time.Time) error {
-	token := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{"iss": s.issuer, "iat": now.Unix()})
+// sign makes the token of a time. The caller holds the lock: those who need one meanwhile get it
+// too.
+func (s *signer) sign(issued time.Time) error {
+	token := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{"iss": s.issuer, "iat": issued.Unix()})
 	token.Header["kid"] = s.id
-	text, err := token.SignedString(s.key)
+	text, err := token.SigningString()
+	if err != nil {
+		return fmt.Errorf("encode the provider token: %w", err)
+	}
+	signature, err := signAlike(s.key, text)
 	if err != nil {
 		return fmt.Errorf("sign the provider token: %w", err)
 	}
-	s.token, s.signed = text, now
+	s.token, s.issued = text+"."+token.EncodeSegment(signature), issued
 	return nil
+}
+
+// signAlike returns the ES256 signature of a text, the same at each call: without a source of
+// randomness crypto/ecdsa follows RFC 6979.
+func signAlike(key *ecdsa.PrivateKey, text string) ([]byte, error) {
+	digest := sha256.Sum256([]byte(text))
+	encoded, err := key.Sign(nil, digest[:], crypto.SHA256)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the caller says what was signed
+	}
+	var pair struct{ R, S *big.Int }
+	if _, err := asn1.Unmarshal(encoded, &pair); err != nil {
+		return nil, err //nolint:wrapcheck // the caller says what was signed
+	}
+	signature := make([]byte, 64)
+	pair.R.FillBytes(signature[:32])
+	pair.S.FillBytes(signature[32:])
+	return signature, nil
 }
