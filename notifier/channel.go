@@ -12,6 +12,11 @@ const (
 	ChannelService = "service"
 )
 
+// Channels returns the names of all channels.
+func Channels() []string {
+	return []string{ChannelLog, ChannelWebhook, ChannelFCM, ChannelAPNs, ChannelWebPush, ChannelService}
+}
+
 // Checker is a Notifier that can tell beforehand that its provider would refuse a message:
 // because of its size or because of what the message says for this channel alone.
 type Checker interface {

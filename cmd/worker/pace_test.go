@@ -39,6 +39,27 @@ func TestPaceShowSetAndClear(t *testing.T) {
 	require.Empty(t, m.Keys())
 }
 
+// Each channel has a pace beside that of all messages.
+func TestPaceOfAChannel(t *testing.T) {
+	t.Parallel()
+	m, client := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	out, err := command(t, environ, "", "pace", "set", "--channel", "fcm", "--rate", "5/second", "--json")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"target":"push-fcm","rate":"5/second","burst":0}`, out)
+	paces, err := rate.NewPaces(client, "", deliver.ChannelPace("fcm"))
+	require.NoError(t, err)
+	state, err := paces.Load(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(5), state.Rate.Count)
+	out, err = command(t, environ, "", "pace", "show")
+	require.NoError(t, err)
+	require.Equal(t, "no pace: deliveries go as fast as they can\n", out)
+
+	_, err = command(t, environ, "", "pace", "show", "--channel", "sms")
+	require.EqualError(t, err, `channel "sms" is not allowed: it takes log, webhook, fcm, apns, webpush, service`)
+}
+
 func TestPaceThatIsRefused(t *testing.T) {
 	t.Parallel()
 	m, _ := redistest.Embedded(t)

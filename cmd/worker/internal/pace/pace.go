@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -23,7 +25,8 @@ import (
 type commands struct {
 	cli.Program
 
-	asJSON bool
+	asJSON  bool
+	channel string // whose pace it is; "" for that of all channels together
 }
 
 // Command returns the group "worker pace".
@@ -31,16 +34,20 @@ func Command(p cli.Program) *cobra.Command {
 	c := &commands{Program: p}
 	group := &cobra.Command{
 		Use:   "pace",
-		Short: "Show or change how fast all workers together call the push target.",
-		Long: "Show or change how fast all workers together call the push target. The pace is in\n" +
-			"the store of REDIS_URL, or else the embedded one of a running worker. Workers\n" +
-			"follow a change within 2 seconds, also with messages that wait already. A message\n" +
-			"that the pace makes late is judged like every late message.",
+		Short: "Show or change how fast all workers together deliver.",
+		Long: "Show or change how fast all workers together deliver: messages through all\n" +
+			"channels, or pushes through one channel with --channel. The pace is in the store\n" +
+			"of REDIS_URL, or else the embedded one of a running worker. Workers follow a\n" +
+			"change within 2 seconds, also with messages that wait already. A message that the\n" +
+			"pace makes late is judged like every late message. After a time without\n" +
+			"deliveries, the rate rises to the full one over pace.ramp.",
 		Example: "  worker pace set --rate 100/second --burst 20\n" +
+			"  worker pace set --channel fcm --rate 10000/second\n" +
 			"  worker pace show --json\n" +
 			"  worker pace clear",
 	}
 	group.PersistentFlags().AddFlagSet(cli.StoreFlags())
+	group.PersistentFlags().StringVar(&c.channel, "channel", "", "pace of one `channel`, such as fcm; by default that of all messages")
 	group.PersistentFlags().BoolVar(&c.asJSON, "json", false, "answer with one line of JSON")
 
 	show := &cobra.Command{
@@ -128,7 +135,7 @@ func (c *commands) printPace(ctx context.Context, paces *rate.Paces) error {
 	if err != nil {
 		return fmt.Errorf("showing the pace: %w", err)
 	}
-	found := answer{Target: deliver.PaceTarget, Burst: state.Burst}
+	found := answer{Target: c.target(), Burst: state.Burst}
 	if state.Rate.Count > 0 {
 		found.Rate = state.Rate.String()
 	}
@@ -158,10 +165,21 @@ func (a answer) String() string {
 	return s.String()
 }
 
+// target returns whose pace it is, for rate.Paces.
+func (c *commands) target() string {
+	if c.channel == "" {
+		return deliver.PaceTarget
+	}
+	return deliver.ChannelPace(c.channel)
+}
+
 // withPaces calls do with the paces of the store that the settings name.
 func (c *commands) withPaces(cmd *cobra.Command, do func(context.Context, *rate.Paces) error) error {
 	return store.With(cmd.Context(), c.Program, cmd.Flags(), func(client redis.UniversalClient, settings config.Config) error {
-		paces, err := rate.NewPaces(client, settings.Prefix, deliver.PaceTarget)
+		if c.channel != "" && !slices.Contains(notifier.Channels(), c.channel) {
+			return &fault.InvalidError{Field: "channel", Value: c.channel, Want: strings.Join(notifier.Channels(), ", ")}
+		}
+		paces, err := rate.NewPaces(client, settings.Prefix, c.target())
 		if err != nil {
 			return fmt.Errorf("opening the pace: %w", err)
 		}
