@@ -31,12 +31,12 @@ const (
 type Channel struct {
 	Setup
 
-	identity string // of the credentials
-	brake    brake
+	brake  brake
 	seed     maphash.Seed
 	paused   *lru.Cache[uint64, time.Time] // until when a device waits, by its hash
 
 	mu       sync.Mutex
+	known    string // the identity of the credentials, as last seen
 	state    stored.State
 	changes  int // counts what was learned here, which a look that began before does not know
 	suspects map[Suspect]struct{}
@@ -51,9 +51,23 @@ func newChannel(s Setup) (*Channel, error) {
 		return nil, fmt.Errorf("make room for paused devices: %w", err)
 	}
 	return &Channel{
-		Setup: s, identity: identityOf(s), seed: maphash.MakeSeed(), paused: paused, state: stored.State{Name: s.Name},
+		Setup: s, known: identityOf(s), seed: maphash.MakeSeed(), paused: paused, state: stored.State{Name: s.Name},
 		suspects: map[Suspect]struct{}{},
 	}, nil
+}
+
+// identity returns that of the present credentials. They may be read again while the worker
+// runs: what was learned with others says nothing about these.
+func (c *Channel) identity() string {
+	identity := identityOf(c.Setup)
+	c.mu.Lock()
+	changed := c.known != identity
+	c.known = identity
+	c.mu.Unlock()
+	if changed {
+		c.brake.reset()
+	}
+	return identity
 }
 
 // State returns what is known of the stored state.
@@ -119,8 +133,9 @@ func (c *Channel) DevicePaused(address string, now time.Time) time.Duration {
 // Accepted notes that the provider accepted a message for a device. It reports whether that is
 // the first success with the present credentials, which Set.Prove is to store.
 func (c *Channel) Accepted(address string) (first bool) {
+	identity := c.identity()
 	c.brake.note(c.hash(address), true)
-	return !c.State().Proved(c.identity)
+	return !c.State().Proved(identity)
 }
 
 // Rejected notes that the provider knows a device and refuses a message.
@@ -135,7 +150,8 @@ func (c *Channel) Gone(user, device, address string, now time.Time) (wait time.D
 		wait, _ = c.Stopped(now)
 		return wait, false
 	}
-	judged := c.brake.gone(c.hash(address), state.Proved(c.identity))
+	identity := c.identity()
+	judged := c.brake.gone(c.hash(address), state.Proved(identity))
 	if judged == remove {
 		return 0, false
 	}

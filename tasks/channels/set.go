@@ -198,7 +198,7 @@ func (s *Set) Passed(ctx context.Context, c *Channel, state stored.State) {
 
 // Stop stops a channel of this worker at once, and returns a function that tells the others.
 func (s *Set) Stop(c *Channel, why stored.Stop) (tell func(context.Context)) {
-	why.Identity = c.identity
+	why.Identity = c.identity()
 	if !c.stop(why, s.clock.Now()) {
 		return func(context.Context) {}
 	}
@@ -223,7 +223,7 @@ func (s *Set) Stop(c *Channel, why stored.Stop) (tell func(context.Context)) {
 func (s *Set) Prove(ctx context.Context, c *Channel) {
 	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
 	defer done()
-	if err := s.store.Prove(ctx, c.Name, c.identity); err != nil {
+	if err := s.store.Prove(ctx, c.Name, c.identity()); err != nil {
 		s.logger.DebugContext(ctx, "the first delivery of a channel is not noted", "channel", c.Name, "error", err)
 		return
 	}

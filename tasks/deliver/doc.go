@@ -4,6 +4,31 @@
 // of the Pacer. It claims the message, which judges a late one anew, hands it to the
 // notifier and settles the result: delivered, tried again later, or failed.
 //
+// # Recipients
+//
+// A message goes to the devices of its user, which the claim returns, and to the worker's
+// targets; its `to` names some of them. All are asked at the same time. What is done with a
+// recipient is the message's progress: an attempt after a failure goes to the others only. The
+// results make one outcome:
+//
+//	somebody is to be tried again     retried; it counts as an attempt if one of them counts
+//	else somebody got it              delivered
+//	else it may have reached somebody uncertain
+//	else a provider refused it        failed
+//	else there is no device           dropped
+//
+// Once it has reached somebody the message keeps its place, and is not judged again.
+//
+// # Channels beside each other
+//
+// A worker with one channel waits for its pace, and for the end of a pause or a stop, before it
+// claims a message. With several channels nobody knows beforehand which ones a message needs. So
+// it is claimed, and a recipient whose channel is stopped, paused, paced or busy is put back for
+// the time that this is expected to take. One channel has at most three quarters of the
+// delivery slots. So a provider that never answers does not hold up the others.
+//
+// # Leases
+//
 // A claim holds a lease on the message, as long as the notifier's timeout plus a
 // margin. A worker that dies leaves the message to another one, after the lease.
 // While the store is away, a task stays in hand and is tried again. If only the node of a
@@ -15,7 +40,11 @@
 //
 // The package does not know the outbox: notices are delivered by package announce.
 //
-// All workers share the pace of the push target. The handler waits for it before the
+// # Pace
+//
+// All workers share the pace of all messages, PaceTarget, and that of each channel,
+// ChannelPace. After a time without deliveries a rate begins at a tenth and rises to the full one
+// over the channel's ramp: providers ask for that. The handler waits for the pace before the
 // claim, and a longer wait holds no delivery slot. If the gate says no, the permit is
 // given back. If the claim took so long that the call would add to those of the next
 // interval, the call gets another permit, or the message is given back to be judged anew.

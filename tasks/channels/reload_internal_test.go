@@ -1,0 +1,41 @@
+package channels
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// account is a channel whose credentials can be replaced.
+type account struct{ project string }
+
+func (a *account) Notify(context.Context, notifier.Notification) notifier.Result {
+	return notifier.Result{Status: notifier.Delivered}
+}
+func (a *account) Identity() string { return a.project }
+
+// A wrong project makes a provider call every device gone. That the former one delivered is no
+// reason to believe it.
+func TestNothingIsBelievedAfterCredentialsWereReplaced(t *testing.T) {
+	t.Parallel()
+	credentials := &account{project: "shop"}
+	c, err := newChannel(Setup{Name: notifier.ChannelFCM, Notifier: credentials, HasDevices: true})
+	require.NoError(t, err)
+	require.True(t, c.Accepted("phone"))
+	wait, _ := c.Gone("alice", "d1", "old phone", time.Time{})
+	require.Zero(t, wait, "the provider is believed after a success")
+
+	credentials.project = "another"
+	for n := range judgesFrom - 1 {
+		wait, tripped := c.Gone("alice", "d1", "phone "+strconv.Itoa(n), time.Time{})
+		require.Equal(t, heldFor, wait)
+		require.False(t, tripped)
+	}
+	_, tripped := c.Gone("alice", "d1", "one phone more", time.Time{})
+	require.True(t, tripped)
+}
