@@ -33,7 +33,7 @@ func workerCalls() []string {
 		"asynq deleteExpiredCompletedTasks", "asynq dequeue", "asynq done", "asynq enqueue", "asynq forward",
 		"asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages", "asynq listZSetEntries",
 		"asynq reclaimStateAggregationSets", "asynq retry", "asynq schedule", "asynq writeServerState",
-		"charge/hold_look", "charge/settle_hold", "client", "dial", "event/append", "event/callback_settle", "event/callback_take", "event/listen", "exists far", "get hold", "get policy", "hello", "hgetall accounts", "hgetall listeners", "hgetall paused", "hgetall settings", "hgetall stats",
+		"charge/hold_look", "charge/settle_hold", "client", "dial", "event/append", "event/callback_settle", "event/callback_take", "event/listen", "exists far", "get hold", "get policy", "hello", "hgetall accounts", "hgetall channels", "hgetall listeners", "hgetall paused", "hgetall settings", "hgetall stats",
 		"info memory", "message/bring_near", "message/claim", "message/hand_over", "message/look_turn", "message/renew", "message/settle", "mget rate", "notice/claim", "notice/put",
 		"notice/settle", "notify", "post", "rate/pause", "rate/permits_acquire", "rate/permits_give_back",
 		"rate/tokens_give_back", "rate/tokens_take", "sadd asynq:queues", "sismember asynq:queues",
@@ -98,7 +98,7 @@ func (t crashTarget) comes() occasion {
 		return callsLate
 	case slices.Contains([]string{
 		"asynq dequeue", "asynq forward", "asynq listLeaseExpired", "asynq reclaimStateAggregationSets",
-		"asynq writeServerState", "client", "dial", "event/callback_take", "event/listen", "exists far", "get policy", "hello", "hgetall listeners", "hgetall paused", "message/bring_near", "message/look_turn", "mget rate",
+		"asynq writeServerState", "client", "dial", "event/callback_take", "event/listen", "exists far", "get policy", "hello", "hgetall channels", "hgetall listeners", "hgetall paused", "message/bring_near", "message/look_turn", "mget rate",
 		"sadd asynq:queues", "smembers callbacks", "smembers policies", "time", "xrange events", "zadd asynq:servers", "zrange changing", "zrange far", "zrange gathered",
 		"zrange holds", "zrange notices", "zrange watch", "zrangebyscore changes", "zrevrange changes",
 	}, t.call):

@@ -198,9 +198,14 @@ func besideOperations() map[string]string {
 // operatorsOnly are commands about the machine that they run on.
 func operatorsOnly() map[string]string {
 	return map[string]string{
-		"worker run":           "is the worker",
-		"worker check":         "looks at the settings and the servers of the machine that it runs on",
-		"worker email-preview": "shows a mail in the terminal of who changes the texts",
+		"worker run":               "is the worker",
+		"worker channel list":      "shows which channels the settings of the machine have, beside the states that /readyz tells",
+		"worker channel check":     "asks providers with the credentials of the machine that it runs on",
+		"worker channel send-test": "asks a provider with the credentials of the machine that it runs on",
+		"worker channel resume":    "is the word of who looks after the credentials",
+		"worker channel keys":      "makes a key pair, and touches no store",
+		"worker check":             "looks at the settings and the servers of the machine that it runs on",
+		"worker email-preview":     "shows a mail in the terminal of who changes the texts",
 	}
 }
 
