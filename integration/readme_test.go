@@ -54,6 +54,21 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
+// The commands about devices are lines of a shell.
+func TestReadmeDevices(t *testing.T) {
+	t.Parallel()
+	p := buildPrograms(t)
+	worker := p.worker(t, nil)
+	worker.delivers(t)
+	script := strings.ReplaceAll(fenced(t, "Pushes to phones and browsers", "sh"), "go run ./cmd/enqueue", filepath.Join(p.folder, "enqueue"))
+	shell := exec.CommandContext(t.Context(), "sh", "-ec", script)
+	shell.Env = []string{"PATH=" + os.Getenv("PATH"), "REDIS_URL=redis://" + worker.logged(t, "embedded store", "address")}
+	said, err := shell.CombinedOutput()
+	require.NoError(t, err, string(said))
+	require.Contains(t, string(said), "phone")
+	require.NotContains(t, string(said), "APA91b", "a token is a secret")
+}
+
 // words splits the arguments of a command line; some are in double quotes.
 func words(arguments string) []string {
 	var all []string

@@ -156,7 +156,8 @@ func workerNeedsAPushTarget(t *testing.T, p programs) {
 	t.Helper()
 	worker := p.worker(t, []string{"REDIS_URL=redis://127.0.0.1:1"})
 	require.Equal(t, 2, worker.status(t))
-	require.Equal(t, "error: --push-url is required with --redis-url: an http or https URL, or log: to only log messages\n", worker.stderr.String())
+	require.Equal(t, "error: --push-url is required with --redis-url: an http or https URL, or log: to only log messages;"+
+		" or a channel to devices: see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file\n", worker.stderr.String())
 	require.Empty(t, worker.stdout.String())
 }
 
