@@ -43,8 +43,11 @@ func describe(schemas huma.Registry) {
 
 // boundsName returns the name by which boundsOf has the bounds of a member of a request.
 func boundsName(schema, member string) string {
-	if schema == "DeviceDraft" && member == "id" {
+	switch {
+	case schema == "DeviceDraft" && member == "id":
 		return "device"
+	case schema != "DeviceDraft" && member == "channel":
+		return "to.channel"
 	}
 	return member
 }

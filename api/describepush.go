@@ -16,7 +16,6 @@ const (
 
 // pushBoundsOf is boundsOf for what a message says for devices.
 func pushBoundsOf(member string) *huma.Schema {
-	id := fmt.Sprintf(`[A-Za-z0-9._-]{1,%d}`, message.MaxTargetID)
 	switch member {
 	case "image":
 		return &huma.Schema{Pattern: `[hH][tT][tT][pP][sS]:[^\s]+`, MaxLength: new(message.MaxURL)}
@@ -32,10 +31,8 @@ func pushBoundsOf(member string) *huma.Schema {
 		return &huma.Schema{Pattern: fmt.Sprintf(`[ -~]{1,%d}`, message.MaxCollapseKey)}
 	case "channels":
 		return &huma.Schema{Extensions: map[string]any{"propertyNames": &huma.Schema{Enum: words(message.DeviceChannels())}}}
-	case "channel":
+	case "to.channel":
 		return &huma.Schema{Enum: words(message.TargetChannels())}
-	case "app", "device":
-		return &huma.Schema{Pattern: id}
 	}
 	return nil
 }

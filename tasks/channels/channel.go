@@ -32,8 +32,8 @@ type Channel struct {
 	Setup
 
 	brake  brake
-	seed     maphash.Seed
-	paused   *lru.Cache[uint64, time.Time] // until when a device waits, by its hash
+	seed   maphash.Seed
+	paused *lru.Cache[uint64, time.Time] // until when a device waits, by its hash
 
 	mu       sync.Mutex
 	known    string // the identity of the credentials, as last seen

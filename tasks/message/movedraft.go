@@ -115,6 +115,7 @@ func DecodeMove(text []byte) (MoveDraft, error) {
 		}
 	}
 	faults.checkTarget(d.To)
+	faults.checkChannels(d.Channels)
 	d.moves, d.edits, d.nulls, d.faults = moves, edits, nulls, &faults
 	return d, nil
 }

@@ -176,6 +176,7 @@ func TestEditsOfPushContentThatAreNotAllowed(t *testing.T) {
 		{`{"badge":-1}`, `badge "-1" is not allowed: it takes a whole number from 0 to 2147483647`},
 		{`{"channels":{"fcm":1}}`, `channels.fcm "1" is not allowed: it takes a JSON object`},
 		{`{"channels":{"sms":{}}}`, `unknown field "channels.sms": there are fcm, apns, webpush`},
+		{`{"channels":{"sms":null}}`, `unknown field "channels.sms": there are fcm, apns, webpush`},
 		{`{"click_url":"data:,"}`, `click_url "data:," is not allowed: it takes an absolute URL of at most 2048 bytes, such as https://example.com/` +
 			` or myapp://orders/17, and not javascript:, data: or file:`},
 		{`{"channels":{"fcm":{"b":"` + strings.Repeat("a", 4080) + `"}}}`, `channels.fcm is 4104 bytes: the limit is 4096`},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -152,6 +153,16 @@ func (f *Faults) checkTarget(changes map[string]*string) {
 	for _, name := range sortedKeys(changes) {
 		if (&Target{}).field([]byte(`"`+name+`"`)) == nil {
 			f.addUnread(unknownField(fault.Clip("to."+name), ": there are channel, app, device"))
+		}
+	}
+}
+
+// checkChannels notes each name of a change that is no channel's. It also notes those whose
+// change is null.
+func (f *Faults) checkChannels(changes map[string]json.RawMessage) {
+	for _, name := range sortedKeys(changes) {
+		if !slices.Contains(DeviceChannels(), name) {
+			f.addUnread(unknownChannel(name))
 		}
 	}
 }

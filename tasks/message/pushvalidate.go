@@ -108,7 +108,7 @@ func (p PushContent) validateChannels(wrong *fault.InvalidErrors) {
 		field := fault.Clip("channels." + strings.ToValidUTF8(name, "�"))
 		switch override := jsontext.Value(p.Channels[name]); {
 		case !slices.Contains(DeviceChannels(), name):
-			wrong.Add(unknownField(field, ": there are "+strings.Join(DeviceChannels(), ", ")))
+			wrong.Add(unknownChannel(name))
 		case !override.IsValid():
 			wrong.Add(fault.Wrong(field, "%s is no JSON that every reader understands in the same way", field))
 		case override.Kind() != '{':
@@ -119,6 +119,10 @@ func (p PushContent) validateChannels(wrong *fault.InvalidErrors) {
 			}
 		}
 	}
+}
+
+func unknownChannel(name string) *fault.InvalidError {
+	return unknownField(fault.Clip("channels."+strings.ToValidUTF8(name, "�")), ": there are "+strings.Join(DeviceChannels(), ", "))
 }
 
 func (t Target) validate(wrong *fault.InvalidErrors) {

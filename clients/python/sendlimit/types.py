@@ -1693,7 +1693,7 @@ class Stretch(_Stretch):
 class Target(TypedDict):
     app: NotRequired[str | None]
     """The app of the devices."""
-    channel: NotRequired[Literal["fcm", "apns", "webpush", ""] | None]
+    channel: NotRequired[Literal["fcm", "apns", "webpush", "webhook", "log", "service", ""] | None]
     """The channel of the devices, or a channel without devices as a whole."""
     device: NotRequired[str | None]
     """The id of one device."""

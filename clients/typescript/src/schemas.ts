@@ -2077,7 +2077,7 @@ export interface components {
              * @description The channel of the devices, or a channel without devices as a whole.
              * @enum {string|null}
              */
-            channel?: "fcm" | "apns" | "webpush" | "" | null;
+            channel?: "fcm" | "apns" | "webpush" | "webhook" | "log" | "service" | "" | null;
             /** @description The id of one device. */
             device?: string | null;
         };
