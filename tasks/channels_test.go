@@ -64,23 +64,32 @@ func knowsNoMore() notifier.Result {
 func tellOfPhones(t *testing.T, told func(*phones), options ...func(*tasks.WorkerOptions)) {
 	t.Helper()
 	tell(t, func(s *story) {
-		p := &phones{
-			story: s, fcm: &phone{Recorder: notifiertest.NewRecorder(time.Now)},
-			apns: &phone{Recorder: notifiertest.NewRecorder(time.Now)},
-		}
-		var err error
-		p.devices, err = devices.New(s.client, devices.Options{})
-		require.NoError(s, err)
-		p.states, err = stored.New(s.client, "")
-		require.NoError(s, err)
-		s.work(append(options, retrying(3), func(o *tasks.WorkerOptions) {
-			o.Notifier, o.Channels = nil, []channels.Setup{
-				{Name: notifier.ChannelFCM, Notifier: p.fcm, HasDevices: true},
-				{Name: notifier.ChannelAPNs, Notifier: p.apns, HasDevices: true},
-			}
-		})...)
+		p := newPhones(s)
+		s.work(append(options, retrying(3), p.use)...)
 		told(p)
 	}, "1000/minute")
+}
+
+func newPhones(s *story) *phones {
+	s.Helper()
+	p := &phones{
+		story: s, fcm: &phone{Recorder: notifiertest.NewRecorder(time.Now)},
+		apns: &phone{Recorder: notifiertest.NewRecorder(time.Now)},
+	}
+	var err error
+	p.devices, err = devices.New(s.client, devices.Options{})
+	require.NoError(s, err)
+	p.states, err = stored.New(s.client, "")
+	require.NoError(s, err)
+	return p
+}
+
+// use gives a worker the channels, and no other.
+func (p *phones) use(o *tasks.WorkerOptions) {
+	o.Notifier, o.Channels = nil, []channels.Setup{
+		{Name: notifier.ChannelFCM, Notifier: p.fcm, HasDevices: true},
+		{Name: notifier.ChannelAPNs, Notifier: p.apns, HasDevices: true},
+	}
 }
 
 // has registers a device of a user: its id begins with f for fcm, with a for apns.

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,11 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
@@ -35,7 +39,28 @@ func TestOutagesOfEveryKind(t *testing.T) {
 	for _, seed := range sendlimittest.Seeds(t, 2) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
-			tell(t, func(s *story) { tellOutages(s, rand.New(rand.NewPCG(seed, 3))) })
+			tell(t, func(s *story) { tellOutages(s, rand.New(rand.NewPCG(seed, 3)), nil) })
+		})
+	}
+}
+
+// The same holds of each device where users have some, on several channels that go away alone
+// and together.
+func TestOutagesOfEveryKindWithDevices(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	for _, seed := range sendlimittest.Seeds(t, 2) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				p := newPhones(s)
+				for user, ids := range map[string][]string{"user-0": {"f1", "a1"}, "user-1": {"f1"}, "user-2": {"a1", "a2", "f1"}, "user-3": {"a1"}} {
+					for _, id := range ids {
+						p.has(user, id)
+					}
+				}
+				tellOutages(s, rand.New(rand.NewPCG(seed, 4)), p)
+			})
 		})
 	}
 }
@@ -47,9 +72,21 @@ type outages struct {
 	random   *rand.Rand
 	accepted map[string]message.Message // by user/id
 	away     [][2]time.Duration         // when something was
-	answers  atomic.Pointer[notifier.Result]
-	unclear  bool     // the provider did not say whether it took some
-	stop     []func() // workers
+	// providers are those of the channels: of a worker without devices the one it has.
+	providers []*provider
+	phones    *phones  // nil for a worker without devices
+	unclear   bool     // a provider did not say whether it took some
+	unordered bool     // messages waited for a channel, which does not keep them in order
+	stop      []func() // workers
+}
+
+// provider is what a channel sends to.
+type provider struct {
+	*notifiertest.Recorder
+
+	answers atomic.Pointer[notifier.Result]
+	mu      sync.Mutex
+	took    map[string][]time.Time // by user/id/device
 }
 
 const (
@@ -61,11 +98,20 @@ const (
 	outageAftermath = 45 * time.Second
 )
 
-func tellOutages(s *story, random *rand.Rand) {
-	o := &outages{story: s, random: random, accepted: make(map[string]message.Message)}
+// tellOutages tells of a worker with devices if there are phones.
+func tellOutages(s *story, random *rand.Rand, p *phones) {
+	o := &outages{story: s, random: random, accepted: make(map[string]message.Message), phones: p}
 	o.horizon([]time.Duration{30 * time.Second, sendlimit.DefaultHorizon, policy.DefaultReach}[random.IntN(3)])
-	p := o.rules()
-	o.recorder.AnswerWith(o.answer)
+	rules := o.rules()
+	recorders := []*notifiertest.Recorder{s.recorder}
+	if p != nil {
+		recorders = append(recorders, p.fcm.Recorder, p.apns.Recorder)
+	}
+	for _, r := range recorders {
+		away := &provider{Recorder: r, took: make(map[string][]time.Time)}
+		r.AnswerWith(away.answer)
+		o.providers = append(o.providers, away)
+	}
 	o.submitAll()
 	o.startWorkers()
 	o.until(time.Minute)
@@ -77,7 +123,7 @@ func tellOutages(s *story, random *rand.Rand) {
 		time.Sleep(time.Minute)
 	}
 	synctest.Wait()
-	o.judge(p)
+	o.judge(rules)
 }
 
 func (o *outages) upTo(most time.Duration) time.Duration {
@@ -119,15 +165,32 @@ func (o *outages) startWorkers() {
 		o.stop = append(o.stop, o.work(func(w *tasks.WorkerOptions) {
 			w.PushTimeout, w.SettleMargin, w.RelayEvery = outagesTimeout, outagesLease-outagesTimeout, 10*time.Second
 			w.Retries = retry.Policy{Min: time.Second, Max: 10 * time.Second, Attempts: 1000}
+			if o.phones != nil {
+				o.phones.use(w)
+				w.Channels = append(w.Channels, channels.Setup{Name: notifier.ChannelWebhook, Notifier: o.recorder})
+			}
 		}))
 	}
 }
 
+// recipientOf names whom a notification is for: user/id/device, without a device for a target.
+func recipientOf(n notifier.Notification) string {
+	device := ""
+	if n.Device != nil {
+		device = n.Device.ID
+	}
+	return n.User + "/" + n.ID + "/" + device
+}
+
 // answer is what the provider says now. One that hangs or resets has not got the message.
-func (o *outages) answer(ctx context.Context, _ notifier.Notification) notifier.Result {
-	result := o.answers.Load()
+func (p *provider) answer(ctx context.Context, n notifier.Notification) notifier.Result {
+	result := p.answers.Load()
 	switch {
 	case result == nil:
+		name := recipientOf(n)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.took[name] = append(p.took[name], time.Now())
 		return notifier.Result{Status: notifier.Delivered}
 	case result.Reason == notifier.ReasonTimeout:
 		<-ctx.Done()
@@ -168,15 +231,28 @@ func (o *outages) providerAway(lasts time.Duration) {
 		{Status: notifier.Retry, Reason: notifier.ReasonTimeout},
 		{Status: notifier.Retry, Reason: notifier.ReasonNetwork, Err: errors.New("connection reset by peer")},
 	}
+	if o.phones != nil {
+		results = append(results, notifier.Result{
+			Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: time.Second + o.upTo(15*time.Second), Pause: notifier.PauseChannel,
+		})
+	}
 	result := results[o.random.IntN(len(results))]
 	o.unclear = o.unclear || result.Uncertain()
-	o.answers.Store(&result)
+	o.unordered = o.unordered || result.Pause == notifier.PauseChannel
+	o.random.Shuffle(len(o.providers), func(i, k int) { o.providers[i], o.providers[k] = o.providers[k], o.providers[i] })
+	some := slices.Clone(o.providers[:1+o.random.IntN(len(o.providers))])
+	answer := func(result *notifier.Result) {
+		for _, p := range some {
+			p.answers.Store(result)
+		}
+	}
+	answer(&result)
 	time.Sleep(lasts)
 	if o.random.IntN(2) == 0 { // another outage begins before this one ends
-		time.AfterFunc(o.upTo(20*time.Second), func() { o.answers.Store(nil) })
+		time.AfterFunc(o.upTo(20*time.Second), func() { answer(nil) })
 		return
 	}
-	o.answers.Store(nil)
+	answer(nil)
 }
 
 func (o *outages) storeAway(lasts time.Duration) {
@@ -208,12 +284,7 @@ type sentMessage struct {
 
 func (o *outages) judge(p policy.Policy) {
 	o.Helper()
-	arrived := make(map[string]time.Time)
-	tries := make(map[string]int)
-	for _, d := range o.recorder.Deliveries() {
-		arrived[d.Notification.User+"/"+d.Notification.ID] = d.At // the last try is the one that was taken
-		tries[d.Notification.User+"/"+d.Notification.ID]++
-	}
+	arrived, tries := o.arrivals()
 	sent, counts := make(map[string][]sentMessage), make(map[string]int)
 	for name, m := range o.accepted {
 		r := o.record(m.User, m.ID)
@@ -222,7 +293,9 @@ func (o *outages) judge(p policy.Policy) {
 		switch r["s"] {
 		case "d":
 			promised := unixMilli(cmp.Or(number(o, r["p"]), number(o, r["t"])))
+			require.NotZero(o, arrived[name], "%s: %q", name, r)
 			sent[m.User] = append(sent[m.User], sentMessage{m, arrived[name], at, promised, int(number(o, r["n"]))})
+			o.everybodyGot(m, r)
 		case "x":
 			require.Contains(o, []string{messages.ReasonExpired, messages.ReasonNoFreeTime}, r["w"], "%s: %q", name, r)
 			if r["w"] == messages.ReasonExpired {
@@ -241,6 +314,57 @@ func (o *outages) judge(p policy.Policy) {
 	o.Log(counts)
 	require.Greater(o, counts["d"], len(o.accepted)/2)
 	require.Zero(o, o.queued())
+}
+
+// arrivals returns when each message first arrived somewhere, and how often it was tried on the
+// recipient that took most tries, by user/id.
+func (o *outages) arrivals() (first map[string]time.Time, tries map[string]int) {
+	o.Helper()
+	first, tries = make(map[string]time.Time), make(map[string]int)
+	for _, p := range o.providers {
+		of := make(map[string]int)
+		for _, d := range p.Deliveries() {
+			name := d.Notification.User + "/" + d.Notification.ID
+			of[recipientOf(d.Notification)]++
+			tries[name] = max(tries[name], of[recipientOf(d.Notification)])
+		}
+		for recipient, times := range p.took {
+			require.Len(o, times, 1, "%s: twice", recipient)
+			name := recipient[:strings.LastIndexByte(recipient, '/')]
+			if at, some := first[name]; !some || times[0].Before(at) {
+				first[name] = times[0]
+			}
+		}
+	}
+	return first, tries
+}
+
+// everybodyGot requires that a message that was delivered reached all of its recipients, if it
+// did not expire before.
+func (o *outages) everybodyGot(m message.Message, record map[string]string) {
+	o.Helper()
+	if o.phones == nil {
+		return
+	}
+	got := []string{}
+	for _, p := range o.providers {
+		for recipient := range p.took {
+			if device, of := strings.CutPrefix(recipient, m.User+"/"+m.ID+"/"); of {
+				got = append(got, cmp.Or(device, "@webhook"))
+			}
+		}
+	}
+	want := []string{"@webhook"}
+	for _, d := range o.phones.of(m.User) {
+		want = append(want, d.ID)
+	}
+	if record["w"] != messages.ReasonExpired {
+		require.ElementsMatch(o, want, got, "%s/%s: %q", m.User, m.ID, record)
+	}
+	require.Subset(o, want, got, "%s/%s: %q", m.User, m.ID, record)
+	for _, of := range messages.ParseProgress(record["D"]) {
+		require.Equal(o, slices.Contains(got, of.Device), of.State == messages.DeviceDelivered, "%s/%s: %q", m.User, m.ID, record)
+	}
 }
 
 // judgeUser requires of a user's messages what holds of each, and of all together.
@@ -265,7 +389,7 @@ func (o *outages) judgeUser(p policy.Policy, user string, sent []sentMessage, tr
 
 // inOrderOf requires that late messages of a class went out in the order of their promised
 // times, also those whose tasks the queue lost. One that failed and waited for its retry is
-// left out: it holds nothing up.
+// left out: it holds nothing up. Neither does one that waits for a channel.
 func (o *outages) inOrderOf(p policy.Policy, user string, sent []sentMessage) {
 	o.Helper()
 	last := make(map[string]sentMessage)
@@ -277,7 +401,7 @@ func (o *outages) inOrderOf(p policy.Policy, user string, sent []sentMessage) {
 		if _, own := p.Categories[m.Category]; own {
 			class = m.Category
 		}
-		if m.at.Equal(m.promised) || m.attempts > 1 {
+		if m.at.Equal(m.promised) || m.attempts > 1 || o.unordered {
 			continue
 		}
 		former := last[class]
