@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -32,20 +33,26 @@ func TestBacklogAfterAnOutage(t *testing.T) {
 		why     string
 		outage  time.Duration
 		reasons []string // why messages are dropped, at least
+		devices bool     // each user has two, of two channels
 	}{
-		{"some hours", 5 * time.Hour, []string{messages.ReasonExpired}},
-		{"longer than the largest window", 27 * time.Hour, []string{messages.ReasonExpired, messages.ReasonNoFreeTime}},
-		{"longer than the expiry", 52 * time.Hour, []string{messages.ReasonExpired, messages.ReasonNoFreeTime}},
+		{"some hours", 5 * time.Hour, []string{messages.ReasonExpired}, false},
+		{"some hours, with devices", 5 * time.Hour, []string{messages.ReasonExpired}, true},
+		{"longer than the largest window", 27 * time.Hour, []string{messages.ReasonExpired, messages.ReasonNoFreeTime}, false},
+		{"longer than the expiry", 52 * time.Hour, []string{messages.ReasonExpired, messages.ReasonNoFreeTime}, false},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) {
 				b := newBacklog(s, 8, 20*time.Hour, row.outage)
-				s.workWhereDue(b.down)
+				var channels []func(*tasks.WorkerOptions)
+				if row.devices {
+					channels = append(channels, b.withDevices())
+				}
+				s.workWhereDue(b.down, channels...)
 				before := b.messages()
 				s.until(b.up)
 				require.Equal(s, before, b.messages(), "nobody worked")
-				s.workWhereDue(b.up + 10*24*time.Hour)
+				s.workWhereDue(b.up+10*24*time.Hour, channels...)
 				dropped := b.judge(before)
 				for _, reason := range row.reasons {
 					require.Positive(s, dropped[reason], reason)
@@ -63,6 +70,7 @@ type backlog struct {
 
 	ids      map[string][]string // by user
 	down, up time.Duration
+	phones   *phones // nil for a worker without devices
 }
 
 // kept is what is known of a message in the middle of its life or at its end.
@@ -94,6 +102,43 @@ func newBacklog(s *story, users int, down, outage time.Duration) *backlog {
 		}
 	}
 	return b
+}
+
+// withDevices gives each user a device of two channels each, and workers the channels.
+func (b *backlog) withDevices() func(*tasks.WorkerOptions) {
+	b.Helper()
+	b.phones = newPhones(b.story)
+	for user := range b.ids {
+		b.phones.has(user, "f1")
+		b.phones.has(user, "a1")
+	}
+	return b.phones.use
+}
+
+// delivered returns when each message was delivered, in Unix ms, by user/id. Each recipient got
+// it once, and all at the same time.
+func (b *backlog) delivered() map[string]int64 {
+	b.Helper()
+	recorders := []*notifiertest.Recorder{b.recorder}
+	if b.phones != nil {
+		recorders = []*notifiertest.Recorder{b.phones.fcm.Recorder, b.phones.apns.Recorder}
+	}
+	at, recipients := make(map[string]int64), make(map[string][]string)
+	for _, r := range recorders {
+		for _, d := range r.Deliveries() {
+			name := d.Notification.User + "/" + d.Notification.ID
+			recipient := recipientOf(d.Notification)
+			require.NotContains(b, recipients[name], recipient, "%s twice", recipient)
+			if len(recipients[name]) > 0 {
+				require.Equal(b, at[name], d.At.UnixMilli(), name)
+			}
+			recipients[name], at[name] = append(recipients[name], recipient), d.At.UnixMilli()
+		}
+	}
+	for name, all := range recipients {
+		require.Len(b, all, len(recorders), name)
+	}
+	return at
 }
 
 // messages reads what is known of each user's messages, by send time.
@@ -130,12 +175,7 @@ func number(tb testing.TB, text string) int64 {
 // dropped by the reason.
 func (b *backlog) judge(before map[string][]kept) map[string]int {
 	b.Helper()
-	delivered := make(map[string]int64) // when, Unix ms
-	for _, d := range b.recorder.Deliveries() {
-		name := d.Notification.User + "/" + d.Notification.ID
-		require.Zero(b, delivered[name], "%s twice", name)
-		delivered[name] = d.At.UnixMilli()
-	}
+	delivered := b.delivered()
 	dropped, late := make(map[string]int), 0
 	for user, after := range b.messages() {
 		ended := make(map[string]kept)
