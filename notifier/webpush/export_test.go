@@ -29,3 +29,11 @@ var _ interface {
 	notifier.Checker
 	notifier.Prober
 } = (*Notifier)(nil)
+
+// Encrypt encrypts with a new key and salt, as each push is.
+func Encrypt(s Subscription, plain []byte) ([]byte, error) { return encrypt(s, plain) }
+
+// Authorization signs a token for an origin, or returns the one that is kept.
+func (w *Notifier) Authorization(origin string, now time.Time) (string, error) {
+	return w.signer.authorization(origin, now)
+}
