@@ -130,7 +130,7 @@ func TestWaits(t *testing.T) {
 // A server that does not say how long it is busy is asked more and more seldom.
 func TestABusyServerIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
+	now := firstMinute() // one provider token all the time
 	clock := func() time.Time { return now }
 	s := apple(t, clock, 100)
 	a := open(t, s, apns.Config{Now: clock})

@@ -177,7 +177,7 @@ func (a *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 
 // send sends a push, and again at once where Apple asks for another token or connection.
 func (a *Notifier) send(ctx context.Context, n notifier.Notification, p push) notifier.Result {
-	renewed, replaced, reconnects := false, false, 0
+	renewed, replaced, held, reconnects := false, false, false, 0
 	for {
 		token, err := a.signer.bearer(a.now())
 		if err != nil {
@@ -199,8 +199,11 @@ func (a *Notifier) send(ctx context.Context, n notifier.Notification, p push) no
 		case settled:
 			return result
 		case hold:
-			a.signer.hold(a.now())
-			return result
+			again, err := a.signer.hold(token, a.now())
+			if held || !again || err != nil {
+				return result
+			}
+			held = true
 		case renew:
 			again, err := a.signer.renew(token, a.now())
 			if renewed || !again || err != nil {

@@ -6,8 +6,10 @@
 // It is a JWT that is signed with the team's key, and accepted by Apple for 60 minutes. Apple
 // refuses to see another one within 20 minutes, and does not say whether that is per connection
 // or per key. So all programs with the same key use the same token, without a word between them:
-// it is issued at multiples of 35 minutes, and signed as RFC 6979 says, without randomness. If
-// Apple says that the present one has expired, a clock is wrong.
+// it is issued at multiples of 35 minutes, and signed as RFC 6979 says, without randomness. A
+// program that began shortly before such a time may show Apple the next token too soon; then all
+// use the former one for 20 minutes more. If Apple says that the present one has expired, a clock
+// is wrong.
 //
 // # Connections
 //
@@ -82,8 +84,10 @@
 //	                                                           is the present one; then as above
 //	UnrelatedKeyIdInToken                                      the connections are closed, and once
 //	                                                           more on a new one; then as above
-//	TooManyProviderTokenUpdates                                slow down, rate_limited: the message;
-//	                                                           no new token for 20 minutes
+//	TooManyProviderTokenUpdates                                once more with the token before this
+//	                                                           one, if that is still valid; then slow
+//	                                                           down, rate_limited: the message. No new
+//	                                                           token for 20 minutes
 //	TooManyRequests                                            slow down, rate_limited: the device
 //	InternalServerError                                        retry, unavailable
 //	ServiceUnavailable                                         slow down, unavailable: the channel

@@ -20,8 +20,11 @@ const (
 	// tokenHeld is how long no new token is used after Apple has seen too many.
 	tokenHeld = 20 * time.Minute
 	// tokenSince is how long ago a new token says that it was issued, so that a clock that is
-	// somewhat ahead makes none of the future. With the others above it stays within an hour.
+	// somewhat ahead makes none of the future.
 	tokenSince = time.Minute
+	// tokenLasts is for how long after it was issued a token is used at most. It is less than
+	// Apple's hour, for a clock that is somewhat behind.
+	tokenLasts = 58 * time.Minute
 )
 
 // signer signs the provider token. All programs with the same key make the same one at the same
@@ -68,11 +71,28 @@ func (s *signer) renew(refused string, now time.Time) (bool, error) {
 	return true, s.sign(issuedAt(now))
 }
 
-// hold keeps the token for as long as Apple wants to see no other one.
-func (s *signer) hold(now time.Time) {
+// hold has no other token used for as long as Apple wants to see no other one, or until the
+// token expires. If it was the refused one that came too soon, the one before it is used again:
+// another program may have begun to use that a moment ago. hold reports whether there is another
+// token to use than the refused one.
+func (s *signer) hold(refused string, now time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.token != refused {
+		return true, nil
+	}
+	former := s.issued.Add(-tokenEvery)
+	again := now.Sub(former) < tokenLasts
+	if again {
+		if err := s.sign(former); err != nil {
+			return false, err
+		}
+	}
 	s.held = now.Add(tokenHeld)
+	if last := s.issued.Add(tokenLasts); last.Before(s.held) {
+		s.held = last
+	}
+	return again, nil
 }
 
 func (s *signer) isHeld(now time.Time) bool {

@@ -121,6 +121,52 @@ func TestAClockThatIsWrong(t *testing.T) {
 	require.Empty(t, s.Pushes())
 }
 
+// A program began to push just before the time of the next token: Apple has seen the present one
+// for a few minutes only, and refuses another. The present one is used again, at once.
+func TestATokenThatAppleSeesTooSoonWaits(t *testing.T) {
+	t.Parallel()
+	now := firstMinute().Add(30 * time.Minute)
+	clock := func() time.Time { return now }
+	s := apple(t, clock, 100)
+	a, other := open(t, s, apns.Config{Now: clock}), open(t, s, apns.Config{Now: clock})
+	delivered(t, a, order(device()))
+	now = now.Add(5 * time.Minute) // a new token
+	for range 3 {
+		delivered(t, a, order(device()))
+		delivered(t, other, order(device())) // it never used the former one
+		now = now.Add(5 * time.Minute)
+	}
+	require.Len(t, tokens(s), 1)
+	now = now.Add(10 * time.Minute)
+	for range 20 {
+		delivered(t, a, order(device()))
+		delivered(t, other, order(device()))
+		now = now.Add(time.Minute)
+	}
+	require.Len(t, tokens(s), 2)
+}
+
+// A token that is used on is not used until it expires.
+func TestATokenIsNotHeldUntilItExpires(t *testing.T) {
+	t.Parallel()
+	now := firstMinute()
+	clock := func() time.Time { return now }
+	s := apple(t, clock, 100)
+	a := open(t, s, apns.Config{Now: clock})
+	delivered(t, a, order(device()))
+	now = now.Add(34 * time.Minute)
+	tooMany := notifiertest.APNsAnswer{Status: http.StatusTooManyRequests, Reason: "TooManyProviderTokenUpdates"}
+	for range 40 {
+		s.Script(tooMany)
+		_ = send(t, a, order(device()))
+		now = now.Add(30 * time.Second)
+	}
+	for range 60 {
+		delivered(t, a, order(device()))
+		now = now.Add(time.Minute)
+	}
+}
+
 func TestTooManyProviderTokens(t *testing.T) {
 	t.Parallel()
 	now := firstMinute()
