@@ -36,7 +36,7 @@ const pushSlices = 6
 // Web Push, which encrypts each push, it is one of a library. The provider is the same for
 // both: a server on loopback that takes everything at once. The slices alternate.
 func measureChannels(ctx context.Context, size sizes) ([]row, error) {
-	var rows []row
+	var rows, workers []row
 	for _, channel := range []struct {
 		name   string
 		beside string
@@ -47,23 +47,27 @@ func measureChannels(ctx context.Context, size sizes) ([]row, error) {
 		{notifier.ChannelWebPush, "webpush-go", openWebPush},
 		{notifier.ChannelWebhook, "net/http", openWebhook},
 	} {
-		ours, bare, err := comparePushes(ctx, size.submits, channel.open)
+		s := newSink()
+		ours, bare, worker, err := s.compare(ctx, size, channel.name, channel.open)
+		s.server.Close()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", channel.name, err)
 		}
+		workers = append(workers, state("worker-"+channel.name, "pushes a second of one worker over "+channel.name+", from the schedule / of the same bare loop",
+			fmt.Sprintf("%.2f ×", worker/median(bare)), fmt.Sprintf("worker %.0f/s", worker), fmt.Sprintf("%d messages, a user each", size.deliveries)))
 		rows = append(rows, atLeast("push-"+channel.name, "pushes a second of the channel "+channel.name+" / of a bare loop of "+channel.beside,
 			median(ours)/median(bare), 0.7, fmt.Sprintf("channel %.0f/s", median(ours)), fmt.Sprintf("bare %.0f/s", median(bare)),
 			fmt.Sprintf("%d slices of %d pushes, %d at a time", pushSlices, size.submits, callers)))
 	}
-	return rows, nil
+	return append(rows, workers...), nil
 }
 
-func comparePushes(ctx context.Context, n int, open func(*sink) (opened, error)) (ours, bare []float64, err error) {
-	s := newSink()
-	defer func() { s.server.Close() }()
+// compare returns the pushes a second of a channel and of its bare loop, by slice, and those of
+// a worker.
+func (s *sink) compare(ctx context.Context, size sizes, name string, open func(*sink) (opened, error)) (ours, bare []float64, worker float64, err error) {
 	channel, err := open(s)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	defer func() { err = errors.Join(err, channel.close()) }()
 	now := time.Now()
@@ -77,7 +81,7 @@ func comparePushes(ctx context.Context, n int, open func(*sink) (opened, error))
 		return nil
 	}
 	if err := push(ctx, 0); err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	client := s.client()
 	defer client.CloseIdleConnections()
@@ -90,14 +94,15 @@ func comparePushes(ctx context.Context, n int, open func(*sink) (opened, error))
 			rates *[]float64
 			do    operation
 		}{{&ours, push}, {&bare, loop}} {
-			took, err := drive(ctx, n, side.do)
+			took, err := drive(ctx, size.submits, side.do)
 			if err != nil {
-				return nil, nil, err
+				return nil, nil, 0, err
 			}
-			*side.rates = append(*side.rates, float64(n)/took.Seconds())
+			*side.rates = append(*side.rates, float64(size.submits)/took.Seconds())
 		}
 	}
-	return ours, bare, nil
+	worker, err = workerPushes(ctx, size.deliveries, name, channel)
+	return ours, bare, worker, err
 }
 
 // sink is a provider that takes all requests, over HTTP/2 and TLS, and keeps the first one.

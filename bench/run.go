@@ -30,7 +30,7 @@ func measurements() []measurement {
 		{[]string{"herd"}, measureHerd},
 		{[]string{"delivery"}, measureDelivery},
 		{[]string{"delivery-heard"}, measureHeard},
-		{[]string{"push-fcm", "push-apns", "push-webpush", "push-webhook"}, measureChannels},
+		{[]string{"push-fcm", "push-apns", "push-webpush", "push-webhook", "worker-fcm", "worker-apns", "worker-webpush", "worker-webhook"}, measureChannels},
 		{[]string{"early", "lateness", "lateness-pending"}, measureLateness},
 		{[]string{"memory-pending"}, measurePending},
 		{[]string{"memory-index", "memory-campaign", "redis-index"}, measureIndex},
