@@ -38,7 +38,8 @@ type Channel struct {
 	mu       sync.Mutex
 	known    string // the identity of the credentials, as last seen
 	state    stored.State
-	changes  int // counts what was learned here, which a look that began before does not know
+	changes  int  // counts what was learned here, which a look that began before does not know
+	untold   bool // the channel was stopped here, and the store may not know it yet
 	suspects map[Suspect]struct{}
 }
 
@@ -172,7 +173,16 @@ func (c *Channel) stop(why stored.Stop, now time.Time) bool {
 		return false
 	}
 	c.state.Stopped, c.state.Stop, c.state.Since, c.state.ProbeAt = true, why, now, time.Time{}
+	c.untold = true
 	return true
+}
+
+// told notes that the store knows that the channel is stopped, or could not be told.
+func (c *Channel) told() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++ // a look may have read the store before this
+	c.untold = false
 }
 
 // learn takes over a state from the store, unless something else was learned meanwhile. It
@@ -181,7 +191,7 @@ func (c *Channel) stop(why stored.Stop, now time.Time) bool {
 func (c *Channel) learn(state stored.State, changes int) (before stored.State, cleared []Suspect) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if before = c.state; c.changes != changes {
+	if before = c.state; c.changes != changes || c.untold {
 		return c.state, nil
 	}
 	state.Name = c.Name

@@ -207,9 +207,7 @@ func (s *Set) Stop(c *Channel, why stored.Stop) (tell func(context.Context)) {
 		ctx, done := context.WithTimeout(ctx, persist.TryWithin)
 		defer done()
 		first, err := s.store.Stop(ctx, c.Name, why)
-		c.mu.Lock()
-		c.changes++ // a look may have read the store before this
-		c.mu.Unlock()
+		c.told()
 		if err != nil {
 			s.logger.WarnContext(ctx, "could not stop a channel of other workers", "channel", c.Name, "error", err)
 		} else if first {
