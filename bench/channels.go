@@ -73,7 +73,8 @@ func (s *sink) compare(ctx context.Context, size sizes, name string, open func(*
 	now := time.Now()
 	push := func(ctx context.Context, i int) error {
 		r := channel.Notify(ctx, notifier.Notification{
-			User: userName(i), ID: "m", IdempotencyKey: notifier.IdempotencyKey("", userName(i), "m"), Title: title, Body: body, Device: channel.device, SendAt: now, ExpiresAt: now.Add(time.Hour), Attempt: 1,
+			User: userName(i), ID: "m", IdempotencyKey: notifier.IdempotencyKey("", userName(i), "m"), Device: channel.device,
+			Title: title, Body: body, SendAt: now, ExpiresAt: now.Add(time.Hour), Attempt: 1,
 		})
 		if r.Status != notifier.Delivered {
 			return fmt.Errorf("a push ended as %s: %s: %w", r.Status, r.Reason, r.Err)

@@ -146,18 +146,28 @@ func TestATokenThatAppleSeesTooSoonWaits(t *testing.T) {
 	require.Len(t, tokens(s), 2)
 }
 
-// A token that is used on is not used until it expires.
-func TestATokenIsNotHeldUntilItExpires(t *testing.T) {
-	t.Parallel()
-	now := firstMinute()
-	clock := func() time.Time { return now }
+// usedFor34Minutes returns a channel whose provider token is 34 minutes old by a clock.
+func usedFor34Minutes(t *testing.T, now *time.Time) (*notifiertest.APNsServer, *apns.Notifier) {
+	t.Helper()
+	clock := func() time.Time { return *now }
 	s := apple(t, clock, 100)
 	a := open(t, s, apns.Config{Now: clock})
 	delivered(t, a, order(device()))
-	now = now.Add(34 * time.Minute)
-	tooMany := notifiertest.APNsAnswer{Status: http.StatusTooManyRequests, Reason: "TooManyProviderTokenUpdates"}
+	*now = now.Add(34 * time.Minute)
+	return s, a
+}
+
+func tooManyTokens() notifiertest.APNsAnswer {
+	return notifiertest.APNsAnswer{Status: http.StatusTooManyRequests, Reason: "TooManyProviderTokenUpdates"}
+}
+
+// A token is held at most until it expires: then the next one is used.
+func TestATokenIsNotHeldUntilItExpires(t *testing.T) {
+	t.Parallel()
+	now := firstMinute()
+	s, a := usedFor34Minutes(t, &now)
 	for range 40 {
-		s.Script(tooMany)
+		s.Script(tooManyTokens())
 		_ = send(t, a, order(device()))
 		now = now.Add(30 * time.Second)
 	}
@@ -170,12 +180,8 @@ func TestATokenIsNotHeldUntilItExpires(t *testing.T) {
 func TestTooManyProviderTokens(t *testing.T) {
 	t.Parallel()
 	now := firstMinute()
-	clock := func() time.Time { return now }
-	s := apple(t, clock, 100)
-	a := open(t, s, apns.Config{Now: clock})
-	delivered(t, a, order(device()))
-	now = now.Add(34 * time.Minute)
-	s.Script(notifiertest.APNsAnswer{Status: http.StatusTooManyRequests, Reason: "TooManyProviderTokenUpdates"})
+	s, a := usedFor34Minutes(t, &now)
+	s.Script(tooManyTokens())
 	result := send(t, a, order(device()))
 	require.Equal(t, notifier.SlowDown, result.Status)
 	require.Equal(t, notifier.PauseMessage, result.Pause)
