@@ -67,14 +67,16 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 		return c.failed(ctx, err, written.Load())
 	}
 	answered = true
-	answer := Answer{Status: response.StatusCode, Header: response.Header}
+	answer, ended := Answer{Status: response.StatusCode, Header: response.Header}, false
 	if succeeded := answer.Status >= 200 && answer.Status <= 299; succeeded && c.Bodies || !succeeded && c.Reasons {
-		answer.Body = reason(ctx, response.Body)
+		answer.Body, ended = reason(response.Body)
 	}
 	notifier.Cleanup(delivering, func() {
 		defer cancel()
 		defer response.Body.Close()
-		drain(ctx, response.Body)
+		if !ended {
+			drain(response.Body)
+		}
 	})
 	return judge(answer)
 }
@@ -86,22 +88,21 @@ func (c Client) roundTripper() http.RoundTripper {
 	return c.Transport
 }
 
-// reason reads the beginning of a body within bounds.
-func reason(ctx context.Context, body io.ReadCloser) []byte {
-	ctx, stop := context.WithTimeout(ctx, reasonTime)
-	defer stop()
+// reason reads the beginning of a body within bounds, and reports whether that is all of it. The
+// end of the request's context ends it too.
+func reason(body io.ReadCloser) (text []byte, ended bool) {
 	// A body that was cut off says as much as has come.
-	defer context.AfterFunc(ctx, func() { _ = body.Close() })()
-	text, _ := io.ReadAll(io.LimitReader(body, MaxReason))
-	return text
+	tooLong := time.AfterFunc(reasonTime, func() { _ = body.Close() })
+	defer tooLong.Stop()
+	text, err := io.ReadAll(io.LimitReader(body, MaxReason))
+	return text, err == nil && len(text) < MaxReason
 }
 
-// drain reads the body within bounds and closes it. After a body that was read to its end
-// the connection can be used again; after an endless or slow one it is closed.
-func drain(ctx context.Context, body io.ReadCloser) {
-	ctx, stop := context.WithTimeout(ctx, drainTime)
-	defer stop()
+// drain reads the body within bounds. After a body that was read to its end the connection can be
+// used again; after an endless or slow one it is closed.
+func drain(body io.ReadCloser) {
+	tooLong := time.AfterFunc(drainTime, func() { _ = body.Close() })
+	defer tooLong.Stop()
 	// The body does not change the result.
-	defer context.AfterFunc(ctx, func() { _ = body.Close() })()
 	_, _ = io.CopyN(io.Discard, body, maxDrain+1)
 }
