@@ -14,7 +14,7 @@ import (
 // another site can make its name point to this server; a browser then treats this server
 // as part of that site. Only the name gives it away.
 func checkHost(host string) error {
-	if localHost(host) {
+	if LocalHost(host) {
 		return nil
 	}
 	return &web.Error{Status: http.StatusForbidden, Outcome: message.Outcome{
@@ -23,10 +23,10 @@ func checkHost(host string) error {
 	}}
 }
 
-// localHost reports whether a Host header is an IP address or a name of this machine or its
+// LocalHost reports whether a Host header is an IP address or a name of this machine or its
 // network: localhost or a name without a dot. An empty one is from HTTP/1.0, which no
 // browser uses.
-func localHost(host string) bool {
+func LocalHost(host string) bool {
 	name := host
 	if without, _, err := net.SplitHostPort(host); err == nil {
 		name = without

@@ -131,7 +131,11 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (_ Identity,
 	if secret == "" || len(secret) > maxSecret {
 		return Identity{}, false, nil
 	}
-	hash := hashKey(secret)
+	return a.Identify(ctx, HashKey(secret))
+}
+
+// Identify is Authenticate for a key of which only the hash is at hand, see HashKey.
+func (a *Accounts) Identify(ctx context.Context, hash string) (_ Identity, ok bool, err error) {
 	found, err := a.find(ctx, "", hash, "checking an API key")
 	if err != nil || found.name == "" || found.account.Disabled {
 		return Identity{}, false, err
@@ -162,7 +166,7 @@ func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, e
 		if expires.UTC().Year() > 9999 { // RFC 3339 can't write it
 			return nil, &fault.InvalidError{Field: "expires_at", Value: expires.UTC().Format(time.RFC3339), Want: "a time before the year 10000"}
 		}
-		added = storedKey{ID: id, SHA256: hashKey(secret), Scopes: scopes, CreatedAt: now.UnixMilli()}
+		added = storedKey{ID: id, SHA256: HashKey(secret), Scopes: scopes, CreatedAt: now.UnixMilli()}
 		if !expires.IsZero() {
 			added.ExpiresAt = expires.UnixMilli()
 		}
@@ -197,7 +201,7 @@ func (a *Accounts) RotateKey(
 			return nil, err
 		}
 		added = storedKey{
-			ID: newID, SHA256: hashKey(secret), Scopes: old.Scopes, CreatedAt: now.UnixMilli(),
+			ID: newID, SHA256: HashKey(secret), Scopes: old.Scopes, CreatedAt: now.UnixMilli(),
 		}
 		until := now.Add(overlap).UnixMilli()
 		if old.ExpiresAt == 0 || old.ExpiresAt > until {
@@ -314,9 +318,9 @@ func randomText(length int) string {
 	}
 }
 
-// hashKey returns the hash that the store knows a key by. A key has 256 random
-// bits, so that nobody can search for it by its plain SHA-256.
-func hashKey(secret string) string {
+// HashKey returns the hash that the store knows a key by: its SHA-256 in hex. A key has 256
+// random bits, so that nobody can search for it by its plain SHA-256.
+func HashKey(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
