@@ -102,9 +102,6 @@ var AccountChange = script("account/change")
 // AccountRemoveTier removes a tier that no account has.
 var AccountRemoveTier = script("account/remove_tier")
 
-// StatsAdd adds to the numbers of an account's day, once for each call.
-var StatsAdd = script("account/stats_add")
-
 // NoticePut puts a notice into the outbox, once for each id.
 var NoticePut = script("notice/put")
 
@@ -130,6 +127,9 @@ var Count = script("count/count")
 
 // GiveBack takes a call off all of its counters again, or resets them.
 var GiveBack = script("count/give_back")
+
+// AddOnce adds to the numbers of some hashes, once for each call.
+var AddOnce = script("count/add_once")
 
 // CountLook says what Count would answer. It writes nothing.
 var CountLook = script("count/look")
@@ -207,6 +207,9 @@ var DeviceNoteSuccess = script("device/note_success")
 // DeviceSuspect marks devices of a user as suspect, or removes the mark.
 var DeviceSuspect = script("device/suspect")
 
+// ForecastFar counts the messages in far lists by when they are due. It writes nothing.
+var ForecastFar = script("forecast/count_far")
+
 // Refit lists the reservations of a user that do not fit the rules. It writes
 // nothing.
 var Refit = script("refit/refit")
@@ -239,12 +242,12 @@ func All() []*redis.Script {
 		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Rehearse, FreeLost,
 		Claim, Settle, LookTurn, BringNear, HandOver, Renew, Revive, Edit, Purge, Resume, Forget,
 		Hold, SettleHold, HoldLook, Requote,
-		AccountFind, AccountChange, AccountRemoveTier, StatsAdd,
+		AccountFind, AccountChange, AccountRemoveTier,
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,
-		Count, GiveBack, CountLook,
+		Count, GiveBack, CountLook, AddOnce,
 		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
 		PolicyApply, PolicyMark, PolicyDelete, PolicyChanging, PolicyChanged, SettingsChange, SettingsClear,
-		CampaignPause, Refit, RefitTurn,
+		CampaignPause, Refit, RefitTurn, ForecastFar,
 		DeviceAdd, DeviceRemove, DeviceRemoveGone, DeviceNoteSuccess, DeviceSuspect,
 		ChannelStop, ChannelResume, ChannelTakeProbe,
 		EventAppend, EventListen,

@@ -239,7 +239,7 @@ func TestNoScriptRunsInASlotThatMoves(t *testing.T) {
 		"account/change":          "it has only its KEYS, and writes before it removes",
 		"account/find":            "it has only its KEYS",
 		"account/remove_tier":     "it has only its KEYS, and writes once",
-		"account/stats_add":       "it has only one key, and removes nothing",
+		"count/add_once":          "it has only its KEYS, and removes nothing",
 		"charge/hold_look":        "it has only one key",
 		"rate/pause":              "it has only one key, and writes once",
 		"rate/tokens_look":        "it has only one key",
@@ -291,7 +291,7 @@ func TestReadersCallNoCommandThatWrites(t *testing.T) {
 			require.Contains(t, []string{"TIME", "EXISTS", "GET", "MGET", "HGET", "HGETALL", "HMGET", "ZSCORE", "ZRANGE", "ZCOUNT", "ZCARD"}, match[1], s.name)
 		}
 	}
-	require.Equal(t, 9, readers, "check, list, next_free, usage, hold_look, refit, count/look, permits_look, tokens_look")
+	require.Equal(t, 10, readers, "check, list, next_free, usage, hold_look, refit, count/look, permits_look, tokens_look, count_far")
 }
 
 func TestEveryFragmentIsIncluded(t *testing.T) {

@@ -48,6 +48,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:w:<user>        ZSET  messages that were late and wait for a later time: message id -> when it was promised, Unix ms
 //	sl:{p0042}:e:<user>        ZSET  what ended and gave its place back: message id -> send time, Unix ms
 //	sl:{p0042}:stats:<account>:<day start>  HASH  what the account's messages came to on a day of its own
+//	sl:{p0042}:stats:<account>:calls  STRING  the tokens of the last calls that added to these, see lua/count/add_once.lua
 //	sl:{p0042}:holds           ZSET  charges that are not settled: attempt -> when to look, Unix ms
 //	sl:{p0042}:h:<attempt>     STRING  such a charge, see lua/fragments/charge.lua. Of a throttle, "+in" or "+out" follows
 //	sl:{p0042}:q:<account>:<unit>:<start>  STRING  what an account is charged in an hour (h) or day (d), and of
@@ -79,6 +80,10 @@ const DefaultPrefix = "sl"
 //	sl:policies                SET  the names of the policies
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
 //	sl:{policies}:changing     ZSET  changes of policies under way: name/token -> since when, Unix ms
+//	sl:{activity}:m:<start>    HASH  what became of the messages of all in a minute from start, Unix ms, on, see package
+//	                           activity; h:<start> of an hour. Beside them calls, STRING, as above
+//	sl:forecast                STRING  how many messages are due when, JSON, see package forecast; expires
+//	sl:forecastturn            STRING  that somebody counts them, or did; expires when it is time again
 //	sl:looked                  STRING  when the next look at the watch lists may be; expires soon after
 //	sl:brought                 STRING  when somebody may look at the far lists again; expires soon after
 //	sl:swept                   STRING  that somebody looked for lost messages; expires when it is time again
@@ -206,6 +211,12 @@ func (k Keys) Ended(user string) string {
 // Unix milliseconds.
 func (k Keys) Stats(account string, day int64) string {
 	return k.Partitions[Partition(account)] + "stats:" + account + ":" + strconv.FormatInt(day, 10)
+}
+
+// StatsCalls returns the key of the tokens of the last calls that added to the numbers of an
+// account. It shares a hash tag with Stats.
+func (k Keys) StatsCalls(account string) string {
+	return k.Partitions[Partition(account)] + "stats:" + account + ":calls"
 }
 
 // Settings returns the key of a user's own settings.

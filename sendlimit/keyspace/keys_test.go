@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -52,6 +53,12 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 	require.Equal(t, "sl:policy:default", keys.Policy("default"))
 	require.Equal(t, "sl:policies", keys.Policies())
 	require.Equal(t, "sl:meta", keys.Meta())
+	require.Equal(t, "sl:{p0999}:stats:alice:calls", keys.StatsCalls("alice"))
+	require.Equal(t, "sl:{activity}:m:60000", keys.ActivityMinute(time.UnixMilli(60_000)))
+	require.Equal(t, "sl:{activity}:h:3600000", keys.ActivityHour(time.UnixMilli(3_600_000)))
+	require.Equal(t, "sl:{activity}:calls", keys.ActivityCalls())
+	require.Equal(t, "sl:forecast", keys.Forecast())
+	require.Equal(t, "sl:forecastturn", keys.ForecastTurn())
 
 	keys, err = keyspace.NewKeys("staging_2-b")
 	require.NoError(t, err)

@@ -1,9 +1,7 @@
 package stats
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -14,11 +12,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/tally"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -32,26 +30,16 @@ import (
 type Stats struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
+	writer *tally.Writer
 
 	mu      sync.Mutex // over counted
 	counted map[statsDay]map[string]int64
-
-	flushing sync.Mutex // over pending
-	pending  []statsBatch
 }
 
 // statsDay is a day of an account, by its start in Unix ms.
 type statsDay struct {
 	account string
 	start   int64
-}
-
-// statsBatch is what to add to a day. Its token makes it count once.
-type statsBatch struct {
-	statsDay
-
-	token  string
-	counts map[string]int64
 }
 
 // Day has the numbers of an account on one day.
@@ -87,8 +75,12 @@ const (
 	statAccepted  = "accepted"
 	statRetried   = "retried"
 	statRefused   = "refused:" // followed by what refused it
-	callsField    = "_"        // the tokens of the last calls that added to it
+	callsField    = "_"        // tokens of calls, as builds before this one stored them
 )
+
+// remembered is how much is stored of the tokens of an account's calls, bytes: about 36
+// calls. A repeated one comes soon.
+const remembered = 512
 
 // New returns Stats that have counted nothing yet. Its keys begin with prefix; ""
 // means keyspace.DefaultPrefix. The error is an *InvalidError.
@@ -97,7 +89,10 @@ func New(client redis.Cmdable, prefix string) (*Stats, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stats{client: client, keys: keys, counted: make(map[statsDay]map[string]int64)}, nil
+	return &Stats{
+		client: client, keys: keys, counted: make(map[statsDay]map[string]int64),
+		writer: tally.NewWriter(client, "writing the numbers of accounts", remembered),
+	}, nil
 }
 
 // Sent counts a message that was sent at a time; zone is the account's.
@@ -158,47 +153,21 @@ func (s *Stats) Flush(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
-	s.flushing.Lock()
-	defer s.flushing.Unlock()
-	s.mu.Lock()
-	for day, counts := range s.counted {
-		s.pending = append(s.pending, statsBatch{day, keyspace.NewToken(), counts})
-	}
-	clear(s.counted)
-	s.mu.Unlock()
-	var failed error
-	var left []statsBatch
-	for i, b := range s.pending {
-		if ctx.Err() != nil {
-			left = append(slices.Clone(s.pending[i:]), left...) // these come first next time
-			failed = cmp.Or(failed, store.Explain(ctx.Err(), "writing the numbers of accounts"))
-			break
-		}
-		// The node of one account may be away, and that of another not.
-		if err := s.write(ctx, b); err != nil {
-			left = append(left, b)
-			if failed == nil {
-				failed = err
-			}
-		}
-	}
-	s.pending = left
-	return failed
+	return s.writer.Write(ctx, s.take)
 }
 
-func (s *Stats) write(ctx context.Context, b statsBatch) error {
-	const doing = "writing the numbers of an account"
-	counts, err := json.Marshal(b.counts)
-	if err != nil {
-		return store.Explain(err, doing) // never: they are numbers
+// take returns what was counted since the last call.
+func (s *Stats) take() []tally.Batch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	batches := make([]tally.Batch, 0, len(s.counted))
+	for day, counts := range s.counted {
+		batches = append(batches, tally.Batch{Calls: s.keys.StatsCalls(day.account), Numbers: []tally.Numbers{
+			{Key: s.keys.Stats(day.account, day.start), Expires: day.start + Kept.Milliseconds(), Counts: counts},
+		}})
 	}
-	answer, err := script.Run(ctx, s.client, lua.StatsAdd, doing, []string{s.keys.Stats(b.account, b.start)},
-		[]any{b.token, b.start + Kept.Milliseconds(), counts})
-	if err != nil {
-		return err
-	}
-	_, err = script.Yes(script.Read(answer, doing))
-	return err
+	clear(s.counted)
+	return batches
 }
 
 // Read returns the numbers of an account on the natural day that begins at a

@@ -61,10 +61,10 @@ func TestPitfall48StatsWithoutAReply(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
 	server.SetTime(story.At("12:00"))
-	require.NoError(t, lua.StatsAdd.Load(t.Context(), client).Err())
+	require.NoError(t, lua.AddOnce.Load(t.Context(), client).Err())
 	deaf := redis.NewClient(client.Options())
 	t.Cleanup(func() { require.NoError(t, deaf.Close()) })
-	hook := &dropReply{script: lua.StatsAdd}
+	hook := &dropReply{script: lua.AddOnce}
 	deaf.AddHook(hook)
 	stats, err := stats.New(deaf, "")
 	require.NoError(t, err)

@@ -1,0 +1,86 @@
+-- forecast/count_far.lua: counts the messages in far lists by when they are due. Writes nothing.
+--
+-- It counts those that are due by now, those of each of the next 60 minutes, the present one
+-- included, and the others by the hour. A long list goes on in further calls.
+--
+-- KEYS[1..] far lists of a partition (ZSET: watch member -> when to look, Unix ms)
+-- ARGV[1]  now, Unix ms
+-- ARGV[2]  horizon, ms: how much later than its time in the list a message is due
+-- ARGV[3]  number of the list to begin with, from 1 on
+-- ARGV[4]  time in that list to begin with, Unix ms; "" for its begin
+-- ARGV[5]  entries to read, about
+--
+-- Returns  {list, time, entries read, minutes, hours}: list and time to go on with, 0 if
+--          that was all. minutes is {number of the minute from the present one on, messages, ...},
+--          -1 for what is due by now. hours is {number of the hour since 1970, messages, ...}.
+-- Cost     O(k + b log n) for k entries read in b hours and minutes with many entries.
+
+if #KEYS < 1 or #ARGV ~= 5 then
+  return redis.error_reply('ERR forecast/count_far.lua: wrong number of keys or arguments')
+end
+--@include moving
+
+local lists, most = {unpack(KEYS, 1)}, tonumber(ARGV[5])
+local now, horizon = tonumber(ARGV[1]), tonumber(ARGV[2])
+local CHUNK, MINUTE, HOUR = 128, 60000, 3600000 -- a list in the compact encoding is one chunk
+local minute = now - now % MINUTE
+local minutes, hours, read = {}, {}, 0
+
+-- span_of returns the counts that a due time belongs to, its number there, and the end of
+-- this minute or hour.
+local function span_of(due)
+  if due < now then return minutes, -1, now end
+  local passed = due - minute
+  if passed < HOUR then
+    passed = (passed - passed % MINUTE) / MINUTE
+    return minutes, passed, minute + (passed + 1) * MINUTE
+  end
+  local start = due - due % HOUR
+  return hours, start / HOUR, start + HOUR
+end
+
+local function add(due, messages)
+  local counts, number = span_of(due)
+  counts[number] = (counts[number] or 0) + messages
+end
+
+-- read_from counts some entries of a list from a time on, and returns the time to go on
+-- with; nil at the end. If it does not reach the end, it counts the last minute or hour
+-- without reading all of it.
+local function read_from(list, from)
+  local found = redis.call('ZRANGE', list, from, '+inf', 'BYSCORE', 'LIMIT', 0, CHUNK, 'WITHSCORES')
+  local last, on = #found, nil
+  read = read + last / 2 + 8
+  if last == 2 * CHUNK then
+    local _, _, stop = span_of(found[last] + horizon)
+    local first = last
+    repeat
+      first = last
+      last = last - 2
+      if last == 0 then break end
+      local _, _, other = span_of(found[last] + horizon)
+    until other ~= stop
+    on = stop - horizon
+    add(found[first] + horizon, redis.call('ZCOUNT', list, found[first], on - 1))
+  end
+  for e = 2, last, 2 do add(found[e] + horizon, 1) end
+  return on
+end
+
+local function pairs_of(counts)
+  local flat = {}
+  for number, messages in pairs(counts) do
+    flat[#flat + 1], flat[#flat + 2] = number, messages
+  end
+  return flat
+end
+
+local from = ARGV[4] ~= '' and tonumber(ARGV[4]) or '-inf'
+for l = tonumber(ARGV[3]), #lists do
+  while from do
+    if read >= most then return {l, from == '-inf' and 0 or from, read, pairs_of(minutes), pairs_of(hours)} end
+    from = read_from(lists[l], from)
+  end
+  from = '-inf'
+end
+return {0, 0, read, pairs_of(minutes), pairs_of(hours)}
