@@ -84,7 +84,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
 		Slots:     make(chan struct{}, o.Deliveries), Stopping: w.stopping, Ended: w.ended,
-		Metrics: b.Metrics, Logger: b.Logger,
+		Activity: b.Activity, Metrics: b.Metrics, Logger: b.Logger,
 	}
 	w.relay = &relay.Relay{
 		Watch: b.Watch, Charges: charges, Places: places, Index: index, Queue: w.queue, Timers: w.timers, Clock: clock, Learn: w.learnClock,

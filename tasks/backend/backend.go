@@ -8,7 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/activity"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/internal/outage"
 	"github.com/sendlimit/sendlimiter/tasks/listen"
@@ -52,8 +54,11 @@ type Backend struct {
 	Watch    *messages.WatchList
 	Events   events.Options   // complete, of every events.Log and the like
 	Listen   *listen.Follower // of the audience in Timeline
-	Metrics  *metrics.Metrics // nil for none
-	Logger   *slog.Logger     // warns once of an outage of the store
+	// Activity counts what becomes of messages. Follow and submit.Submitter.Close flush it.
+	Activity  *activity.Log
+	Forecasts *forecast.Forecasts // see KeepForecast
+	Metrics   *metrics.Metrics    // nil for none
+	Logger    *slog.Logger        // warns once of an outage of the store
 
 	outages *outage.Watch
 }
@@ -95,16 +100,25 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	if b.Watch, err = messages.NewWatchList(client, b.Timeline); err != nil {
 		return nil, err
 	}
+	if b.Activity, err = activity.New(client, o.Prefix); err != nil {
+		return nil, err
+	}
+	if b.Forecasts, err = forecast.New(client, b.Timeline); err != nil {
+		return nil, err
+	}
 	return b, nil
 }
 
-// Follow follows the policies and who listens to events, and logs the end of outages, until
-// the returned function is called. Programs that run for long need it.
+// Follow follows the policies and who listens to events, logs the end of outages, and writes
+// once a second what became of messages, until the returned function is called. Programs that
+// run for long need it.
 func (b *Backend) Follow(ctx context.Context) (stop func()) {
+	flushing := b.startFlushing()
 	stopPolicies, stopOutages, stopListening := b.Policies.Follow(ctx), b.outages.Follow(ctx), b.Listen.Follow(ctx)
 	return func() {
 		stopListening()
 		stopPolicies()
+		flushing.Close()
 		stopOutages()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/activity"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -44,6 +45,7 @@ type Handler struct {
 	Margin      time.Duration // how much longer than PushTimeout a lease lasts
 	Slots       chan struct{} // one per running delivery
 	Tally       *report.Tally
+	Activity    *activity.Log
 	Stopping    chan struct{} // closed when no new work may begin
 	Ended       chan struct{} // closed when the worker no longer waits for running work
 	Metrics     *metrics.Metrics
@@ -298,6 +300,7 @@ func (h *Handler) deliver(
 		h.countDrop(ctx, claim.Account, claim.Reason, claim.Now, claim.SendAt)
 	case messages.Reached:
 		h.Tally.Sent(claim.Account, claim.Now, false)
+		h.Activity.Delivered(claim.Now, 0, false) // at an earlier attempt, whose lateness is not known
 		h.Logger.WarnContext(ctx, "a message reached some devices and is not tried on the others", "id", d.ID, "reason", claim.Reason)
 	case messages.Early, messages.Postponed, messages.Paused:
 	}
@@ -316,6 +319,7 @@ func (h *Handler) place(ctx context.Context, user string, claim messages.Claim) 
 	h.Queue.EnqueueNotices(ctx, claim.Notices, h.Logger)
 	for _, p := range claim.Placed {
 		h.Metrics.Postponed()
+		h.Activity.Postponed(claim.Now)
 		h.Logger.DebugContext(ctx, "postponed a late message", "id", p.ID, "from", p.From, "to", p.At)
 		h.Timers.Set(ctx, messages.Queued{User: user, ID: p.ID, Generation: p.Generation, Due: p.At}, claim.Now)
 	}
@@ -329,11 +333,13 @@ func (h *Handler) countDrop(ctx context.Context, account, reason string, now, se
 	if reason == messages.ReasonUncertain {
 		h.Metrics.Uncertain()
 		h.Tally.Failed(account, now)
+		h.Activity.Failed(now, reason)
 		h.Logger.WarnContext(ctx, "gave up a message of which nobody knows whether it arrived", "late", late)
 		return
 	}
 	h.Metrics.Dropped(reason)
 	h.Tally.Dropped(account, now)
+	h.Activity.Dropped(now, reason)
 	h.Logger.WarnContext(ctx, "dropped a message", "reason", reason, "late", late)
 }
 

@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
@@ -10,19 +12,47 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Workers lists the workers of the queue under a prefix, as "HOST (process ID)". One that was
+// ServerInfo is a worker process that takes tasks from the queue.
+type ServerInfo struct {
+	Host    string
+	PID     int
+	Started time.Time // UTC
+	// Active is how many tasks it is working on. A task may be for several messages.
+	Active int
+	Status string // "active", or "stopped" while it ends
+}
+
+// Servers lists the workers of the queue under a prefix, by host and process. One that was
 // killed is listed for some seconds more. A process that only serves the API is not listed.
-func Workers(client redis.UniversalClient, prefix string) ([]string, error) {
-	servers, err := asynq.NewInspectorFromRedisClient(client).Servers()
+// The error is a *fault.UnavailableError.
+func Servers(client redis.UniversalClient, prefix string) ([]ServerInfo, error) {
+	found, err := asynq.NewInspectorFromRedisClient(client).Servers()
 	if err != nil {
 		return nil, store.Explain(err, "looking for workers")
 	}
-	var workers []string
-	for _, server := range servers {
-		if _, ours := server.Queues[Name(prefix)]; ours {
-			workers = append(workers, fmt.Sprintf("%s (process %d)", server.Host, server.PID))
+	var servers []ServerInfo
+	for _, s := range found {
+		if _, ours := s.Queues[Name(prefix)]; ours {
+			servers = append(servers, ServerInfo{
+				Host: s.Host, PID: s.PID, Started: s.Started.UTC(), Active: len(s.ActiveWorkers), Status: s.Status,
+			})
 		}
 	}
-	slices.Sort(workers)
+	slices.SortFunc(servers, func(a, b ServerInfo) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.PID, b.PID))
+	})
+	return servers, nil
+}
+
+// Workers lists the Servers as "HOST (process ID)".
+func Workers(client redis.UniversalClient, prefix string) ([]string, error) {
+	servers, err := Servers(client, prefix)
+	if err != nil {
+		return nil, err
+	}
+	var workers []string
+	for _, s := range servers {
+		workers = append(workers, fmt.Sprintf("%s (process %d)", s.Host, s.PID))
+	}
 	return workers, nil
 }

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/activity"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -68,6 +70,8 @@ type Submitter struct {
 	clock    *storeclock.Clock
 	logger   *slog.Logger
 	metrics  *metrics.Metrics
+	activity *activity.Log
+	flush    func() // of activity
 	client   redis.UniversalClient
 	batches  *pipeline.Client // nil without Batch
 	charger  *charger
@@ -108,6 +112,7 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 		keys:     keys,
 		Policies: b.Policies, options: b.Timeline, commands: commands, capacity: room, replicas: copies,
 		queue: q, timers: q.Timers(b.Watch, b.Logger), clock: storeclock.New(), logger: b.Logger, metrics: b.Metrics, client: b.Client,
+		activity: b.Activity, flush: b.FlushActivity,
 	}
 	if s.timeline, err = sendlimit.NewTimeline(commands, b.Timeline); err != nil {
 		return nil, err
@@ -135,10 +140,12 @@ func (s *Submitter) Announce(ctx context.Context, notices []string) {
 }
 
 // Close waits for confirmations and charges of accepted messages that are still being
-// written. The client stays open.
+// written, and writes what became of messages to the backend's activity. The client stays
+// open.
 func (s *Submitter) Close() error {
 	s.timers.Close()
 	s.charger.close()
+	s.flush()
 	if s.batches != nil {
 		s.batches.Wait()
 	}
@@ -161,7 +168,14 @@ func (s *Submitter) Submit(ctx context.Context, m message.Message) (message.Outc
 		s.metrics.Submitted(message.OutcomeOf(err), "")
 		return message.Outcome{}, err
 	}
-	s.metrics.Submitted(o, s.Policies.Label(o))
+	rule := s.Policies.Label(o)
+	s.metrics.Submitted(o, rule)
+	switch {
+	case o.Outcome == message.Accepted && !o.Replayed:
+		s.activity.Accepted(s.clock.Now())
+	case o.Outcome == message.Refused:
+		s.activity.Refused(s.clock.Now(), cmp.Or(rule, string(o.Code)))
+	}
 	return o, nil
 }
 
@@ -275,6 +289,9 @@ func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.T
 	o := outcomeOf(d, message.Cancelled, user, id)
 	if d.Allowed {
 		o.SendAt = message.Time{}
+		if !d.Replayed {
+			s.activity.Cancelled(d.Now)
+		}
 	}
 	return o, s.explainEnded(ctx, &o)
 }

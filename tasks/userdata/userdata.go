@@ -22,6 +22,7 @@ type Users struct {
 	notices *notices.Outbox
 	queue   *queue.Queue
 	ledger  *ledger.Ledger
+	backend *backend.Backend
 }
 
 // New returns the users of a backend. The error is a *fault.InvalidError.
@@ -38,7 +39,7 @@ func New(b *backend.Backend) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Users{store: store, notices: outbox, queue: b.Queue, ledger: ledger}, nil
+	return &Users{store: store, notices: outbox, queue: b.Queue, ledger: ledger, backend: b}, nil
 }
 
 // Document is all data of a user. Times have the format of outcomes.
@@ -199,6 +200,7 @@ func (u *Users) Erase(
 	ctx context.Context, user string, wait time.Duration, progress userdata.Progress,
 ) (Erasure, error) {
 	e := Erasure{User: user}
+	defer u.backend.FlushActivity()
 	ids, err := u.store.Messages(ctx, user, half(progress, 0))
 	if err != nil {
 		return e, err
@@ -250,6 +252,7 @@ func (u *Users) cancel(ctx context.Context, ids []string, e *Erasure) (sending [
 		if c.Cancelled {
 			e.Cancelled++
 			u.ledger.Cancelled(ctx, c.Account)
+			u.backend.Activity.Cancelled(u.backend.Policies.Now())
 		}
 		if c.Sending {
 			sending = append(sending, id)

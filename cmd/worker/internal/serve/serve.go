@@ -102,6 +102,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 		}
 	}
 	defer storage.watchSize(ctx, settings.Prefix, logger)()
+	defer b.KeepForecast(ctx)()
 	s := service{work: work, endpoint: endpoint, api: served, timeout: settings.ShutdownTimeout, logger: logger}
 	return s.run(ctx)
 }
