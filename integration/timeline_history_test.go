@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,9 +19,14 @@ import (
 func TestTimelineHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	server := redistest.Real(t)
+	var compared atomic.Int64
+	t.Cleanup(func() { t.Logf("%d decisions compared with forbidden times", compared.Load()) })
 	for name, check := range map[string]func(t *rapid.T, client redis.UniversalClient, prefix string){
 		"places": sendlimittest.CheckHistory, "messages": sendlimittest.CheckMessages, "backlogs": sendlimittest.CheckBacklog,
 		"crowds": sendlimittest.CheckCrowd,
+		"forbidden": func(t *rapid.T, client redis.UniversalClient, prefix string) {
+			compared.Add(int64(sendlimittest.CheckForbidden(t, client, prefix)))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -35,6 +41,7 @@ func TestPitfall16HistoriesOnACluster(t *testing.T) {
 	cluster := redistest.RealCluster(t)
 	var client redis.UniversalClient = cluster.Client()
 	checkFor(t, 5*time.Second, "h", func(t *rapid.T, prefix string) { sendlimittest.CheckHistory(t, client, prefix) })
+	checkFor(t, 3*time.Second, "f", func(t *rapid.T, prefix string) { sendlimittest.CheckForbidden(t, client, prefix) })
 	checkFor(t, 4*time.Second, "m", func(t *rapid.T, prefix string) { sendlimittest.CheckMessages(t, client, prefix) })
 }
 

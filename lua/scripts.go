@@ -37,6 +37,9 @@ var List = script("place/list")
 // free. It writes nothing.
 var Usage = script("place/usage")
 
+// Times returns the send times of a user's places in a span. It writes nothing.
+var Times = script("place/times")
+
 // Rehearse copies a user's timeline and a record for a dry run.
 var Rehearse = script("place/rehearse")
 
@@ -239,7 +242,7 @@ var DeadRetry = script("event/dead_retry")
 // pipeline cannot fall back from EVALSHA to EVAL.
 func All() []*redis.Script {
 	return []*redis.Script{
-		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Rehearse, FreeLost,
+		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Times, Rehearse, FreeLost,
 		Claim, Settle, LookTurn, BringNear, HandOver, Renew, Revive, Edit, Purge, Resume, Forget,
 		Hold, SettleHold, HoldLook, Requote,
 		AccountFind, AccountChange, AccountRemoveTier,

@@ -291,7 +291,7 @@ func TestReadersCallNoCommandThatWrites(t *testing.T) {
 			require.Contains(t, []string{"TIME", "EXISTS", "GET", "MGET", "HGET", "HGETALL", "HMGET", "ZSCORE", "ZRANGE", "ZCOUNT", "ZCARD"}, match[1], s.name)
 		}
 	}
-	require.Equal(t, 10, readers, "check, list, next_free, usage, hold_look, refit, count/look, permits_look, tokens_look, count_far")
+	require.Equal(t, 11, readers, "check, list, next_free, usage, times, hold_look, refit, count/look, permits_look, tokens_look, count_far")
 }
 
 func TestEveryFragmentIsIncluded(t *testing.T) {

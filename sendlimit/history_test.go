@@ -31,6 +31,17 @@ func TestCrowdsAgreeWithTheModel(t *testing.T) {
 	})
 }
 
+// Forbidden times are those that Check and Move refuse, each for the same reasons.
+func TestForbiddenTimesAreRefused(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	var histories, compared atomic.Int64
+	rapid.Check(t, func(t *rapid.T) {
+		compared.Add(int64(sendlimittest.CheckForbidden(t, client, fmt.Sprintf("f%d", histories.Add(1)))))
+	})
+	t.Logf("%d decisions compared in %d histories", compared.Load(), histories.Load())
+}
+
 // Alerts of users equal those of a model that looks at the whole timeline.
 func TestAlertsAgreeWithTheModel(t *testing.T) {
 	t.Parallel()

@@ -116,6 +116,18 @@ func (r UsageRequest) checkYears() error {
 	return nil
 }
 
+// checkSpan returns an error if To is not after From, or too long after it.
+func (r UsageRequest) checkSpan() error {
+	spanned := !r.From.IsZero() || !r.To.IsZero()
+	if spanned && (!r.To.After(r.From) || r.To.Sub(r.From) > MaxUsageSpan) {
+		return &fault.InvalidError{
+			Field: "to", Value: r.To.Format(time.RFC3339),
+			Says: fmt.Sprintf("to has to be after from, by at most %d days", int(MaxUsageSpan/calendar.DayLong)),
+		}
+	}
+	return nil
+}
+
 // Usage returns how full each rule is at a time, and which stretches of a span
 // are free. It does not know what throttles have left.
 func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
@@ -125,12 +137,8 @@ func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	if err := r.checkYears(); err != nil {
 		return Usage{}, err
 	}
-	spanned := !r.From.IsZero() || !r.To.IsZero()
-	if spanned && (!r.To.After(r.From) || r.To.Sub(r.From) > MaxUsageSpan) {
-		return Usage{}, &fault.InvalidError{
-			Field: "to", Value: r.To.Format(time.RFC3339),
-			Says: fmt.Sprintf("to has to be after from, by at most %d days", int(MaxUsageSpan/calendar.DayLong)),
-		}
+	if err := r.checkSpan(); err != nil {
+		return Usage{}, err
 	}
 	book, err := t.book()
 	if err != nil {

@@ -38,6 +38,7 @@ func shortened(text string) string {
 		"local MOST, MOST_CONFLICTS, HOPS, DAY, UNITS = 48, 10, 32,", "local MOST, MOST_CONFLICTS, HOPS, DAY, UNITS = 3, 10, 2,",
 		"local LISTED, LOOKED = 1000, 1000", "local LISTED, LOOKED = 7, 5",
 		"local PAGE = 250", "local PAGE = 3",
+		"local READ = 2000", "local READ = 2",
 	).Replace(text)
 }
 
@@ -85,6 +86,9 @@ func TestManyCallsAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
 	for name, check := range map[string]func(t *rapid.T, client redis.UniversalClient, prefix string){
 		"places": sendlimittest.CheckHistory, "crowds": sendlimittest.CheckCrowd, "messages": sendlimittest.CheckMessages,
+		"forbidden": func(t *rapid.T, client redis.UniversalClient, prefix string) {
+			sendlimittest.CheckForbidden(t, client, prefix)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

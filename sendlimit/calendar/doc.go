@@ -7,6 +7,7 @@
 //	ZoneTables     the offsets of the zones in use, cached by year
 //	ParseDuration, FormatDuration             lengths of time with days: "7d", "1h30m"
 //	DayStart, NaturalPeriod, ChargedPeriods   where a period begins and ends
+//	ZoneTable.PeriodAt                        the same as calendar rules count it
 //
 // An hour ends where the clocks change. A day has 23 or 25 hours then. The zone "Local"
 // is refused, because it differs between machines.

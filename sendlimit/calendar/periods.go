@@ -9,67 +9,62 @@ import (
 // They are the same as those of calendar rules, see lua/fragments/policy.lua.
 func ChargedPeriods(zone *time.Location, at time.Time) (hour, day Stretch) {
 	const around = 60 * time.Hour // two days, and the longest jump of any zone's clocks
-	offsets := zoneOffsets{{from: math.MinInt64}}
+	table := &ZoneTable{Segments: []zoneSegment{{}}}
 	if zone != time.UTC {
 		middle := at.Truncate(time.Second)
-		offsets = newZoneTable(zone, middle.Add(-around), middle.Add(around)).Segments
-		offsets[0].from = math.MinInt64
+		table = newZoneTable(zone, middle.Add(-around), middle.Add(around))
 	}
-	return offsets.hour(at.UnixMilli()), offsets.day(at.UnixMilli())
+	return stretch(table.PeriodAt(Hour, at.UnixMilli())), stretch(table.PeriodAt(Day, at.UnixMilli()))
 }
 
-// zoneOffsets are the segments in which a zone's offset stays the same, in ms. The first
-// one has no beginning, the last one no end.
-type zoneOffsets []zoneSegment
-
-// at returns the index of the segment that contains an instant.
-func (z zoneOffsets) at(t int64) int {
-	i := len(z) - 1
-	for z[i].from > t {
-		i--
+// PeriodAt returns the natural period that contains an instant, as calendar rules count it,
+// see lua/fragments/zone.lua. All times are in Unix ms; until is the first instant after the
+// period. A minute or an hour ends where the clocks change. A day, week or month ends with
+// the first instant of the next one.
+func (t *ZoneTable) PeriodAt(p Period, at int64) (from, until int64) {
+	segment := t.Segment(at)
+	offset := t.Segments[segment].Offset
+	local := at + offset
+	if p == Minute || p == Hour {
+		length := p.Longest().Milliseconds()
+		from = local - remainder(local, length) - offset
+		return max(from, t.BeginOf(segment)), min(from+length, t.EndOf(segment))
 	}
-	return i
-}
-
-// ends returns the first instant after a segment.
-func (z zoneOffsets) ends(i int) int64 {
-	if i+1 < len(z) {
-		return z[i+1].from
+	start, following := localPeriod(p, local)
+	from, until = t.instant(start), t.instant(following)
+	for at >= until {
+		_, following = localPeriod(p, following)
+		from, until = until, t.instant(following)
 	}
-	return math.MaxInt64
+	return from, until
 }
 
 // instant returns the first instant at which local clocks show a time or later.
-func (z zoneOffsets) instant(local int64) int64 {
-	for i, stretch := range z {
-		if u := max(local-stretch.Offset, stretch.from); u < z.ends(i) {
+func (t *ZoneTable) instant(local int64) int64 {
+	for i, segment := range t.Segments {
+		if u := max(local-segment.Offset, t.BeginOf(i)); u < t.EndOf(i) {
 			return u
 		}
 	}
 	return math.MaxInt64 // the last segment has no end
 }
 
-// hour returns the hour that contains an instant. It ends where the clocks change.
-func (z zoneOffsets) hour(t int64) Stretch {
-	const hour = int64(time.Hour / time.Millisecond)
-	i := z.at(t)
-	local := t + z[i].Offset
-	from := local - remainder(local, hour) - z[i].Offset
-	return stretch(max(from, z[i].from), min(from+hour, z.ends(i)))
-}
-
-// day returns the day that contains an instant. It ends at the first instant of the
-// next day.
-func (z zoneOffsets) day(t int64) Stretch {
-	const day = int64(DayLong / time.Millisecond)
-	local := t + z[z.at(t)].Offset
-	start := local - remainder(local, day)
-	from, until := z.instant(start), z.instant(start+day)
-	for t >= until {
-		start += day
-		from, until = until, z.instant(start+day)
+// localPeriod returns the local start of the day, week or month of a local time, and of the
+// next one.
+func localPeriod(p Period, local int64) (start, following int64) {
+	const day, week = int64(DayLong / time.Millisecond), int64(WeekLong / time.Millisecond)
+	const monday = 4 * day // 5 January 1970
+	switch p {
+	case Week:
+		start = local - remainder(local-monday, week)
+		return start, start + week
+	case Month:
+		year, month, _ := time.UnixMilli(local).UTC().Date()
+		return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	case NoPeriod, Minute, Hour, Day:
 	}
-	return stretch(from, until)
+	start = local - remainder(local, day)
+	return start, start + day
 }
 
 // remainder returns the remainder of a division that rounds down, so that it is right

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -159,6 +160,55 @@ func (t *QuietTable) Within(from, until int64) []calendar.Stretch {
 		at = end
 	}
 	return quiet
+}
+
+// QuietLine is a quiet stretch of one of the Lines.
+type QuietLine struct {
+	calendar.Stretch
+
+	Hours string // as LineAt returns it for each time of the stretch
+}
+
+// LinesWithin returns the quiet intervals in [from, until), ascending, cut where LineAt
+// changes; from and until are in Unix ms.
+func (t *QuietTable) LinesWithin(from, until int64) []QuietLine {
+	var lines []QuietLine
+	edges := t.quiet.edges()
+	for _, quiet := range t.Within(from, until) {
+		for at, end := quiet.From.UnixMilli(), quiet.Until.UnixMilli(); at < end; {
+			segment := t.zone.Segment(at)
+			local := at + t.zone.Segments[segment].Offset
+			wall := weekOf(local)
+			next := edges[sort.Search(len(edges), func(i int) bool { return edges[i] > wall })]
+			till := min(at+next-wall, t.zone.EndOf(segment), end)
+			line := QuietLine{Stretch: calendar.Stretch{From: time.UnixMilli(at).UTC(), Until: time.UnixMilli(till).UTC()}, Hours: t.LineAt(at)}
+			if last := len(lines) - 1; last >= 0 && lines[last].Hours == line.Hours && lines[last].Until.Equal(line.From) {
+				lines[last].Until = line.Until
+			} else {
+				lines = append(lines, line)
+			}
+			at = till
+		}
+	}
+	return lines
+}
+
+// edges returns the times of the week at which a line may begin or end, ascending, in ms since
+// Monday 00:00: each midnight too, at which blackouts do. The last is the end of the week.
+func (q Quiet) edges() []int64 {
+	var edges []int64
+	for midnight := int64(0); midnight <= weekMs; midnight += dayMs {
+		edges = append(edges, midnight)
+	}
+	for _, hours := range []WeekHours{q.hours, q.own, q.only} {
+		for _, line := range hours.lines {
+			for _, s := range line.spans() {
+				edges = append(edges, int64(s.from)*minuteMs, int64(s.until)*minuteMs)
+			}
+		}
+	}
+	slices.Sort(edges)
+	return slices.Compact(edges)
 }
 
 // end returns the first instant after start that is not as quiet as start. It goes from one

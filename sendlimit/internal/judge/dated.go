@@ -79,8 +79,17 @@ func (u UserRules) At(at time.Time) UserRules {
 	if ms == 0 {
 		ms = calendar.OrLocalClock(at).UnixMilli()
 	}
+	u.whole = u.Rules
 	u.Rules, u.bounds = u.Rules.during(ms)
 	return u
+}
+
+// Parts returns the stretches of time with rules of their own, also after At.
+func (u UserRules) Parts() []Part {
+	if u.whole != nil {
+		return u.whole.Parts()
+	}
+	return u.Rules.Parts()
 }
 
 // Part is a stretch of time with the rules for it.

@@ -94,6 +94,16 @@ func (c *Scope) QuietWithin(from, until int64) []calendar.Stretch {
 	return table.Within(from, until)
 }
 
+// QuietLinesWithin returns the quiet stretches in [from, until), Unix ms, each with the hours
+// that QuietPeriod names for all its times. Those of different hours may touch.
+func (c *Scope) QuietLinesWithin(from, until int64) []policy.QuietLine {
+	table := c.quietTable(from)
+	if table == nil {
+		return nil
+	}
+	return table.LinesWithin(from, until)
+}
+
 // quietTable returns the quiet times around a time, Unix ms; nil if none apply.
 func (c *Scope) quietTable(at int64) *policy.QuietTable {
 	if !c.hasQuiet() {

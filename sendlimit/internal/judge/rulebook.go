@@ -38,6 +38,8 @@ type UserRules struct {
 	Blocked bool
 
 	Book *Rulebook // of these rules
+	// whole is what Rules is a part of, see At; nil if At was not called.
+	whole *Ruleset
 	// until replaces that of the book, if it is not 0.
 	until int64
 	// when replaces the time of At, if it is not 0: Unix ms.

@@ -2,7 +2,9 @@ package judge
 
 import (
 	"strconv"
+	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -84,6 +86,9 @@ func (c *Scope) Places(keys keyspace.Keys, user string) string {
 	}
 	return keys.Timeline(user)
 }
+
+// Zone returns the offsets of the zone that calendar rules count in, around a time.
+func (c *Scope) Zone(at time.Time) *calendar.ZoneTable { return c.Set.zones.TableAt(c.Set.zone, at) }
 
 // Span returns the first and the last millisecond that the rules look at around a
 // send time, Unix ms. An exempt message has no rules, but may raise alerts.
