@@ -229,8 +229,13 @@ func (s *forbiddenSearch) read(in *script.ReplyReader) error {
 	now, next, same := in.Time(0), in.Int(1), in.Int(2)
 	s.now = cmp.Or(s.now, now)
 	of := s.unread[0]
+	earliest := of.next
 	for i := 3; i < len(in.Reply); i++ {
-		of.times = append(of.times, in.Int(i))
+		time := in.Int(i)
+		if in.Err == nil && (time < earliest || time >= of.until) {
+			in.Fail(i, "a later time of the span")
+		}
+		earliest, of.times = time, append(of.times, time)
 	}
 	switch {
 	case in.Err != nil:

@@ -35,6 +35,7 @@ func callEverything(t *testing.T, client redis.Scripter) map[string]error {
 	_, failed["next free"] = timeline.NextFree(ctx, sendlimit.NextFreeRequest{User: user, Count: 3})
 	_, failed["list"] = timeline.List(ctx, sendlimit.ListRequest{User: user})
 	_, failed["usage"] = timeline.Usage(ctx, sendlimit.UsageRequest{User: user, From: now, To: now.Add(time.Hour)})
+	_, failed["forbidden"] = timeline.Forbidden(ctx, sendlimit.ForbiddenRequest{User: user, From: now, To: now.Add(time.Hour)})
 	delivery := messages.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"}
 	_, failed["claim"] = gate.Claim(ctx, delivery, story.Lease, now)
 	_, failed["settle"] = gate.Settle(ctx, delivery, messages.Settlement{Outcome: messages.Delivered}, now)
@@ -99,6 +100,9 @@ func TestRepliesAreCheckedToTheLastElement(t *testing.T) {
 		"a rule's usage cut short":    {"usage", []any{one, one, []any{one, one, one}, []any{one, one}, []any{}}},
 		"no stretches":                {"usage", []any{one, one, []any{one, one, one}, []any{one, one, one}}},
 		"half a stretch":              {"usage", []any{one, one, []any{one, one, one}, []any{one, one, one}, []any{one}}},
+		"a place that is no time":     {"forbidden", []any{one, int64(0), int64(0), "a"}},
+		"a place of another time":     {"forbidden", []any{one, int64(0), int64(0), one}},
+		"a reading that stands still": {"forbidden", []any{one, one, one}},
 		"verdict 5":                   {"claim", []any{int64(5), one, one}},
 		"a claim without its content": {"claim", []any{int64(0), one, one, one, one, "news"}},
 		"busy until when":             {"claim", []any{int64(2), one}},

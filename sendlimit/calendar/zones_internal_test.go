@@ -53,3 +53,28 @@ func TestZoneTablesAreBounded(t *testing.T) {
 		return true
 	})
 }
+
+// Natural periods cover all times: each contains its own times, and the next one begins where
+// it ends.
+func TestPeriodsFollowEachOther(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"UTC", "Europe/Berlin", "America/Santiago", "Australia/Lord_Howe", "America/St_Johns", "Antarctica/Troll", "Pacific/Apia"} {
+		zone, err := time.LoadLocation(name)
+		require.NoError(t, err)
+		start := time.Date(2010, time.October, 28, 0, 0, 0, 0, time.UTC)
+		table := NewZoneTables().TableAt(zone, start)
+		for p := Hour; p <= Month; p++ {
+			from, until := table.PeriodAt(p, start.UnixMilli())
+			for n := 0; n < 500 && until < start.AddDate(1, 3, 0).UnixMilli(); n++ {
+				require.LessOrEqual(t, time.Duration(until-from)*time.Millisecond, p.Longest(), "%s of %s at %d", p, name, from)
+				for _, at := range []int64{from, from + (until-from)/2, until - 1} {
+					first, end := table.PeriodAt(p, at)
+					require.Equal(t, []int64{from, until}, []int64{first, end}, "%s of %s at %d", p, name, at)
+				}
+				following, end := table.PeriodAt(p, until)
+				require.Equal(t, until, following, "%s of %s", p, name)
+				from, until = following, end
+			}
+		}
+	}
+}
