@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -47,7 +48,8 @@ func TestBulkRecordsWhatWasSent(t *testing.T) {
   refused    0
   invalid    0
 `, f.prints(t, "bulk", "--record-sent", path))
-	require.Equal(t, before, f.everything())
+	activity := regexp.MustCompile(`(?m)^- sl:\{activity\}.*\n(   .*\n)*`) // where the refusals are counted
+	require.Equal(t, before, activity.ReplaceAllString(f.everything(), ""))
 }
 
 func TestBulkRecordSentReportsWhatIsNoSend(t *testing.T) {

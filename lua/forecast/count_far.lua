@@ -53,15 +53,15 @@ local function read_from(list, from)
   read = read + last / 2 + 8
   if last == 2 * CHUNK then
     local _, _, stop = span_of(found[last] + horizon)
-    local first = last
+    local other
     repeat
-      first = last
       last = last - 2
       if last == 0 then break end
-      local _, _, other = span_of(found[last] + horizon)
+      _, _, other = span_of(found[last] + horizon)
     until other ~= stop
     on = stop - horizon
-    add(found[first] + horizon, redis.call('ZCOUNT', list, found[first], on - 1))
+    local first = found[last + 2] -- of the last minute or hour
+    add(first + horizon, redis.call('ZCOUNT', list, first, on - 1))
   end
   for e = 2, last, 2 do add(found[e] + horizon, 1) end
   return on

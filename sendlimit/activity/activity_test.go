@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -90,9 +91,9 @@ func TestWhatHappensInAMinuteAndAnHour(t *testing.T) {
 	require.Equal(t, activity.Sum(minutes[2:]...), hours[1].Counts)
 
 	keys := keysOf(t)
-	require.Equal(t, activity.MinutesKept, server.TTL(keys.ActivityMinute(story.At("12:00"))))
-	require.Equal(t, activity.HoursKept, server.TTL(keys.ActivityHour(story.At("12:00"))))
-	require.Equal(t, activity.HoursKept, server.TTL(keys.ActivityCalls()))
+	require.Equal(t, activity.KeepMinute, server.TTL(keys.ActivityMinute(story.At("12:00"))))
+	require.Equal(t, activity.KeepHour, server.TTL(keys.ActivityHour(story.At("12:00"))))
+	require.Equal(t, activity.KeepHour, server.TTL(keys.ActivityCalls()))
 }
 
 // Many processes count at once: the sums are what was done.
@@ -109,7 +110,7 @@ func TestSumsAreWhatWasDone(t *testing.T) {
 				for n := range 500 {
 					at := began.Add(time.Duration(random.IntN(60*60)) * time.Second)
 					l.Delivered(at, time.Duration(random.IntN(5000))*time.Millisecond, n%5 == 0)
-					l.Refused(at, fmt.Sprint(n%3))
+					l.Refused(at, strconv.Itoa(n%3))
 					mu.Lock()
 					want[at.Truncate(time.Minute)]++
 					mu.Unlock()
@@ -207,11 +208,11 @@ func TestSpansAreBounded(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
 	l, noon := newLog(t, client), story.At("12:00")
-	_, err := l.Minutes(t.Context(), noon, noon.Add(activity.MostMinutes+time.Second))
+	_, err := l.Minutes(t.Context(), noon, noon.Add(activity.MinutesOver+time.Second))
 	require.Equal(t, "at most 25 hours after from", story.Invalid(t, err, "to", "2026-11-23T13:00:01Z"))
-	_, err = l.Hours(t.Context(), noon, noon.Add(activity.MostHours+time.Second))
+	_, err = l.Hours(t.Context(), noon, noon.Add(activity.HoursOver+time.Second))
 	require.Equal(t, "at most 32 days after from", story.Invalid(t, err, "to", "2026-12-24T12:00:01Z"))
-	minutes, err := l.Minutes(t.Context(), noon, noon.Add(activity.MostMinutes))
+	minutes, err := l.Minutes(t.Context(), noon, noon.Add(activity.MinutesOver))
 	require.NoError(t, err)
 	require.Len(t, minutes, 1500)
 	none, err := l.Hours(t.Context(), noon, noon)

@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	// MinutesKept is how long the counts of a minute are kept after its start, HoursKept those
-	// of an hour.
-	MinutesKept = 26 * time.Hour
-	HoursKept   = 32 * 24 * time.Hour
-	// Other is the label of what comes after the first MostLabels labels of an hour.
-	Other      = "other"
+	// KeepMinute is how long the counts of a minute are kept after its start.
+	KeepMinute = 26 * time.Hour
+	// KeepHour is KeepMinute for an hour.
+	KeepHour = 32 * 24 * time.Hour
+	// MostLabels is how many labels a process counts in an hour.
 	MostLabels = 64
+	// Other is the label of what has another one.
+	Other = "other"
 )
 
 // remembered is how much is stored of the tokens of calls, bytes: about 150 calls of all
@@ -166,11 +167,11 @@ func (l *Log) take() []tally.Batch {
 		}
 		hours[minute/60].merge(counts)
 		start := time.Unix(minute*60, 0)
-		add(l.keys.ActivityMinute(start), start, MinutesKept, counts)
+		add(l.keys.ActivityMinute(start), start, KeepMinute, counts)
 	}
 	for hour, counts := range hours {
 		start := time.Unix(hour*3600, 0)
-		add(l.keys.ActivityHour(start), start, HoursKept, counts)
+		add(l.keys.ActivityHour(start), start, KeepHour, counts)
 	}
 	return []tally.Batch{batch}
 }

@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	// MostMinutes is the longest time that Minutes reads, MostHours that of Hours.
-	MostMinutes = 25 * time.Hour
-	MostHours   = 32 * 24 * time.Hour
+	// MinutesOver is the longest time that Minutes reads.
+	MinutesOver = 25 * time.Hour
+	// HoursOver is the longest time that Hours reads.
+	HoursOver = 32 * 24 * time.Hour
 	// spansAtOnce is how many hashes are read in a round trip: it takes the store less than a
 	// millisecond.
 	spansAtOnce = 100
@@ -24,14 +25,14 @@ const (
 
 // Minutes returns the counts of each minute that begins in [from, to), from the beginning of
 // the minute of from on, as far as processes have flushed them. Minutes in which nothing
-// happened are there too. The error is a *fault.InvalidError for more than MostMinutes.
+// happened are there too. The error is a *fault.InvalidError for more than MinutesOver.
 func (l *Log) Minutes(ctx context.Context, from, to time.Time) ([]Span, error) {
-	return l.read(ctx, from, to, time.Minute, MostMinutes, "at most 25 hours after from", (*Log).minuteKey)
+	return l.read(ctx, from, to, time.Minute, MinutesOver, "at most 25 hours after from", (*Log).minuteKey)
 }
 
-// Hours is Minutes for the hours of UTC, over at most MostHours.
+// Hours is Minutes for the hours of UTC, over at most HoursOver.
 func (l *Log) Hours(ctx context.Context, from, to time.Time) ([]Span, error) {
-	return l.read(ctx, from, to, time.Hour, MostHours, "at most 32 days after from", (*Log).hourKey)
+	return l.read(ctx, from, to, time.Hour, HoursOver, "at most 32 days after from", (*Log).hourKey)
 }
 
 func (l *Log) minuteKey(start time.Time) string { return l.keys.ActivityMinute(start) }

@@ -74,10 +74,10 @@ func (c *counting) run(ctx context.Context, now time.Time) error {
 	if now.IsZero() {
 		err := c.timed(func() (err error) {
 			now, err = c.client.Time(ctx).Result()
-			return err
+			return store.Explain(err, doing)
 		})
 		if err != nil {
-			return store.Explain(err, doing)
+			return err
 		}
 	}
 	c.tally = newTally(now)
@@ -259,10 +259,10 @@ func (c *counting) scan(ctx context.Context, parts []nearPart) (records []string
 			}
 			return nil
 		})
-		return err //nolint:wrapcheck // explained below
+		return store.Explain(err, doing)
 	})
 	if err != nil {
-		return nil, store.Explain(err, doing)
+		return nil, err
 	}
 	for i, scan := range scans {
 		p := &parts[i]

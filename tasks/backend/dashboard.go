@@ -21,9 +21,9 @@ func (b *Backend) startFlushing() *batch.Loop[struct{}] {
 }
 
 // FlushActivity writes what became of messages since the last write. A failure is only
-// logged. Programs that do not Follow call it at their end.
-func (b *Backend) FlushActivity() {
-	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
+// logged. Programs that do not Follow call it at their end. It works after ctx has ended, too.
+func (b *Backend) FlushActivity(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
 	defer cancel()
 	b.flush(ctx)
 }

@@ -1,7 +1,6 @@
 package tally
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -66,7 +65,9 @@ func (w *Writer) Write(ctx context.Context, take func() []Batch) error {
 	for i, p := range w.pending {
 		if ctx.Err() != nil {
 			left = append(slices.Clone(w.pending[i:]), left...) // these come first next time
-			failed = cmp.Or(failed, store.Explain(ctx.Err(), w.doing))
+			if failed == nil {
+				failed = store.Explain(ctx.Err(), w.doing)
+			}
 			break
 		}
 		if away[p.Calls] {
@@ -78,7 +79,9 @@ func (w *Writer) Write(ctx context.Context, take func() []Batch) error {
 			away[p.Calls] = true
 			p.tried = p.tried || !store.NotSent(err)
 			left = append(left, p)
-			failed = cmp.Or(failed, err)
+			if failed == nil {
+				failed = err
+			}
 		}
 	}
 	w.pending = left
