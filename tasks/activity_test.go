@@ -1,0 +1,165 @@
+package tasks_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/activity"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
+)
+
+// activityOf reads what became of messages up to now.
+func (s *story) activityOf(b *backend.Backend) activity.Counts {
+	s.Helper()
+	minutes, err := b.Activity.Minutes(s.Context(), s.began, time.Now().Add(time.Minute))
+	require.NoError(s, err)
+	hours, err := b.Activity.Hours(s.Context(), s.began, time.Now().Add(time.Hour))
+	require.NoError(s, err)
+	sum := activity.Sum(hours...)
+	require.Equal(s, activity.Sum(minutes...), sum)
+	return sum
+}
+
+// What submitters and workers do with messages is counted, and readable a second later.
+func TestWhatBecomesOfMessagesIsCounted(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		b := taskstest.Open(s, s.client, s.shared)
+		submitter := s.newSubmitterOn(b, submit.Options{})
+		s.Submitter = submitter
+		s.accepted(s.message("sent", 10*time.Second), s.message("gone", 2*time.Minute), s.message("cancelled", 4*time.Minute))
+		require.True(s, s.submit(s.message("sent", 10*time.Second)).Replayed)
+		require.Equal(s, message.Refused, s.submit(s.message("b", 11*time.Second)).Outcome)
+		reused := s.message("sent", 20*time.Minute)
+		require.Equal(s, message.Refused, s.submit(reused).Outcome)
+		require.Equal(s, message.Invalid, s.submit(message.Message{User: "alice"}).Outcome)
+		expires := s.message("late", 6*time.Minute)
+		expires.ExpiresAt = s.at(7 * time.Minute)
+		s.accepted(expires)
+		s.cancelled("cancelled")
+		o, err := s.Cancel(s.Context(), "alice", "cancelled")
+		require.NoError(s, err)
+		require.NotEqual(s, message.Invalid, o.Outcome, "a second cancel counts nothing")
+		stop := s.work()
+		s.until(time.Minute)
+		s.recorder.Script(notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone})
+		s.until(3 * time.Minute)
+		stop()
+		s.until(10 * time.Minute)
+		s.work()
+		s.until(11 * time.Minute)
+		require.NoError(s, submitter.Close())
+
+		got := s.activityOf(b)
+		lateness, ok := got.Lateness.Quantile(1)
+		require.True(s, ok)
+		require.Less(s, lateness, 10*time.Millisecond)
+		got.Lateness = activity.Lateness{}
+		require.Equal(s, activity.Counts{
+			Accepted: 4, Delivered: 1, Cancelled: 1,
+			Refused: map[string]int64{"1/minute": 1, "id_reused": 1},
+			Dropped: map[string]int64{"expired": 1},
+			Failed:  map[string]int64{"gone": 1},
+		}, got)
+	})
+}
+
+// A late message counts as late, after it was postponed or not.
+func TestLateMessagesAreCounted(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		b := taskstest.Open(s, s.client, s.shared)
+		s.accepted(s.message("a", time.Minute), s.message("b", 2*time.Minute))
+		s.until(5 * time.Minute)
+		stop := s.work()
+		s.until(7 * time.Minute)
+		stop()
+		got := s.activityOf(b)
+		require.EqualValues(s, 2, got.Delivered)
+		require.EqualValues(s, 2, got.Late)
+		require.EqualValues(s, 1, got.Postponed)
+		require.EqualValues(s, 2, got.Lateness.Count())
+		earliest, _ := got.Lateness.Quantile(0)
+		require.Greater(s, earliest, 2*time.Minute)
+	})
+}
+
+// What may or may not have arrived is a failure once it is given up.
+func TestUncertainMessagesAreCountedAsFailed(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		b := taskstest.Open(s, s.client, s.shared)
+		s.accepted(s.message("a", time.Minute))
+		s.recorder.Script(notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonTimeout, Err: errors.New("no answer")})
+		stop := s.work(func(o *tasks.WorkerOptions) {
+			o.Retries, o.OnUncertain = retry.Policy{Min: time.Second, Max: time.Second, Attempts: 1}, "skip"
+		})
+		s.until(2 * time.Minute)
+		stop()
+		require.Equal(s, activity.Counts{Failed: map[string]int64{"uncertain": 1}}, s.activityOf(b))
+	})
+}
+
+// What operators cancel is counted, too: a campaign, and a user's messages.
+func TestMessagesThatOperatorsCancelAreCounted(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		b := taskstest.Open(s, s.client, s.shared)
+		submitter := s.newSubmitterOn(b, submit.Options{})
+		for i, user := range []string{"alice", "bob", "carol"} {
+			m := s.message("m", time.Hour)
+			m.User = user
+			if i < 2 {
+				m.Campaign = "spring"
+			}
+			o, err := submitter.Submit(s.Context(), m)
+			require.NoError(s, err)
+			require.Equal(s, message.Accepted, o.Outcome)
+		}
+		_, err := s.campaigns().Cancel(s.Context(), submitter, campaign.Campaign{Name: "spring"}, campaign.Watcher{})
+		require.NoError(s, err)
+		users, err := userdata.New(b)
+		require.NoError(s, err)
+		erased, err := users.Erase(s.Context(), "carol", time.Second, nil)
+		require.NoError(s, err)
+		require.Equal(s, 1, erased.Cancelled)
+		require.NoError(s, submitter.Close())
+		require.Equal(s, activity.Counts{Accepted: 3, Cancelled: 3}, s.activityOf(b))
+	})
+}
+
+// A worker is listed with what it does.
+func TestServersOfTheQueue(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		servers, err := queue.Servers(s.client, "")
+		require.NoError(s, err)
+		require.Empty(s, servers)
+		stop := s.work()
+		s.until(10 * time.Second)
+		servers, err = queue.Servers(s.client, "")
+		require.NoError(s, err)
+		require.Len(s, servers, 1)
+		require.NotEmpty(s, servers[0].Host)
+		require.Positive(s, servers[0].PID)
+		require.Equal(s, "active", servers[0].Status)
+		require.WithinRange(s, servers[0].Started, s.at(0), s.at(time.Second))
+		require.Zero(s, servers[0].Active)
+		other, err := queue.Servers(s.client, "other")
+		require.NoError(s, err)
+		require.Empty(s, other)
+		stop()
+	})
+}
