@@ -22,10 +22,10 @@ local rules_until = tonumber(string.match(ARGV[1], '^!(%d+)$') or '')
 local ahead_ms, places_word, since_ms = string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*)$')
 local keep, reach, most_places = tonumber(ARGV[2]), tonumber(ahead_ms), tonumber(places_word)
 local bounded_since = now - (tonumber(since_ms) or 0)
-local rule_words, offsets, during = ARGV[4], ARGV[5], string.match(ARGV[5], '|(.*)$')
+local rule_words, during = ARGV[4], string.match(ARGV[5], '|(.*)$')
+local offsets = during and string.match(ARGV[5], '^[^|]*') or ARGV[5]
 local during_from, during_till = -math.huge, math.huge
 if during then
-  offsets = string.match(offsets, '^[^|]*')
   local from, till = string.match(during, '(%S+) (%S+)')
   during_from, during_till = tonumber(from) or during_from, tonumber(till) or during_till
 end
