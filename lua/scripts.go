@@ -220,6 +220,15 @@ var Refit = script("refit/refit")
 // RefitTurn takes, keeps or gives back the turn of a refit.
 var RefitTurn = script("refit/refit_turn")
 
+// AuditBegin adds an entry to the log of changes, and removes the oldest.
+var AuditBegin = script("audit/begin")
+
+// AuditEnd notes how a change ended, with its entry in the log of changes.
+var AuditEnd = script("audit/end")
+
+// AuditErase replaces an entry in the log of changes by one that names no user.
+var AuditErase = script("audit/erase")
+
 // EventAppend appends events of a partition to those of an account, each once.
 var EventAppend = script("event/append")
 
@@ -253,6 +262,7 @@ func All() []*redis.Script {
 		CampaignPause, Refit, RefitTurn, ForecastFar,
 		DeviceAdd, DeviceRemove, DeviceRemoveGone, DeviceNoteSuccess, DeviceSuspect,
 		ChannelStop, ChannelResume, ChannelTakeProbe,
+		AuditBegin, AuditEnd, AuditErase,
 		EventAppend, EventListen,
 		CallbackBegin, CallbackTake, CallbackSettle, DeadRetry,
 	}

@@ -77,6 +77,9 @@ const DefaultPrefix = "sl"
 //	sl:campaign:<account>/<campaign>  HASH  how far its messages are moved, see lua/refit/refit_turn.lua; expires
 //	sl:paused                  HASH  the paused campaigns: account/campaign -> since when, Unix ms
 //	sl:channels                HASH  the states of the channels, see Channels
+//	sl:{audit}:ids             ZSET  the entries of the log of changes, by their ids: id -> 0, see lua/audit/begin.lua
+//	sl:{audit}:entries         HASH  the entries: id -> JSON; "<id> end" -> how the change ended
+//	sl:{audit}:begun:<token>   STRING  the id that an entry got, for a call that is repeated; expires soon
 //	sl:policies                SET  the names of the policies
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
 //	sl:{policies}:changing     ZSET  changes of policies under way: name/token -> since when, Unix ms

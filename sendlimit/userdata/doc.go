@@ -3,7 +3,8 @@
 //
 // Users scans the keys of the server that has the user's partition, and reads the
 // user's entries in the lists that the users of a partition share. Export returns
-// them as Data. Erase removes them.
+// them as Data. Erase removes them. In the log of changes Erase leaves who changed something,
+// what and when, and removes whom it was about.
 //
 // It is the one package of sendlimit that knows the keys of all the others. It does
 // not know the queue: see tasks/userdata.

@@ -13,7 +13,9 @@ import (
 type Erased struct {
 	Messages int // with a record
 	Keys     int // in all, those of messages and dry runs included
-	Entries  int // in what the user's partition keeps of all its users together
+	// Entries is how many there were in what the store keeps of several users together. Those
+	// in the log of changes stay, without the user; see audit.Log.EraseUser.
+	Entries int
 }
 
 // Erase removes everything that the store has of a user. A message that is
@@ -47,8 +49,12 @@ func (u *Users) Erase(ctx context.Context, user string, progress Progress) (Eras
 		}
 		erased.Entries += removed
 	}
-	erased.Keys, err = u.unlink(ctx, own)
-	return erased, err
+	if erased.Keys, err = u.unlink(ctx, own); err != nil {
+		return erased, err
+	}
+	changes, err := u.audit.EraseUser(ctx, user)
+	erased.Entries += changes
+	return erased, err //nolint:wrapcheck // it says what was being done
 }
 
 // eraseFrom removes the user's entries from a key of the partition.

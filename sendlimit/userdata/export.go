@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -31,6 +32,7 @@ type Users struct {
 	keys     keyspace.Keys
 	timeline *sendlimit.Timeline
 	records  *messages.Records
+	audit    *audit.Log
 }
 
 // New returns the users of a Timeline that has the same Options; the policy
@@ -49,7 +51,11 @@ func New(client redis.UniversalClient, o sendlimit.Options) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Users{client: client, keys: keys, timeline: t, records: records}, nil
+	log, err := audit.New(client, audit.Options{Prefix: o.Prefix}) // how long it keeps entries does not matter here
+	if err != nil {
+		return nil, err
+	}
+	return &Users{client: client, keys: keys, timeline: t, records: records, audit: log}, nil
 }
 
 // Data is everything that a store has of a user. What there is none of is
@@ -79,6 +85,10 @@ type Data struct {
 
 	Events []events.Event // what became of the messages, by time; without ids
 
+	// Changes are what operators changed about the user, the oldest first. Without the key and
+	// the address, which are the operators' own.
+	Changes []audit.Entry
+
 	DryRuns []Data // in the order of their tokens; each without a DryRuns of its own
 }
 
@@ -97,7 +107,7 @@ type WatchEntry struct {
 func (d Data) Empty() bool {
 	return len(d.Places)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Devices)+len(d.Alerted)+
 		len(d.Ended)+len(d.DeadLetters)+len(d.Watched)+len(d.DryRuns)+
-		len(d.Events)+len(d.Alerts)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
+		len(d.Events)+len(d.Changes)+len(d.Alerts)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
 
 // Messages lists the ids of all messages of a user that have a record, those
@@ -152,6 +162,9 @@ func (u *Users) Export(ctx context.Context, user string, progress Progress) (Dat
 		}
 	}
 	if runs[""].Events, err = u.exportEvents(ctx, user, recordsAmong(keys)); err != nil {
+		return Data{}, err
+	}
+	if runs[""].Changes, err = u.changes(ctx, user); err != nil {
 		return Data{}, err
 	}
 	whole := *runs[""]
@@ -211,6 +224,16 @@ func (u *Users) read(ctx context.Context, k userKey, into *Data) (err error) {
 	case copiesKey, indexKey, idsKey, campaignsKey: // say only what else there is
 	}
 	return store.Explain(err, doing)
+}
+
+// changes reads what operators changed about a user, the oldest first.
+func (u *Users) changes(ctx context.Context, user string) ([]audit.Entry, error) {
+	found, err := u.audit.OfUser(ctx, user)
+	slices.Reverse(found)
+	for i := range found {
+		found[i].Key, found[i].Address = "", ""
+	}
+	return found, err //nolint:wrapcheck // it says what was being done
 }
 
 // absent makes an empty text of a key that has expired since it was found.

@@ -65,6 +65,8 @@ type Document struct {
 
 	// Events are what became of the messages while somebody listened, as long as they are kept.
 	Events []Event `json:"events,omitempty"`
+	// Changes are what operators changed about the user.
+	Changes []Change `json:"changes,omitempty"`
 
 	DryRuns []Document `json:"dry_runs,omitempty"` // left by dry runs that died
 }
@@ -100,7 +102,7 @@ type TaskEntry struct {
 func (d Document) Empty() bool {
 	return len(d.Timeline)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Devices)+len(d.Alerted)+
 		len(d.Ended)+len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns)+
-		len(d.Events)+len(d.Alerts)+len(d.Gathered) == 0 && d.LateMark.IsZero()
+		len(d.Events)+len(d.Changes)+len(d.Alerts)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
 
 // Export reads all data of a user.
@@ -127,7 +129,7 @@ func documentOf(data userdata.Data) (Document, error) {
 		User: data.User, DryRun: data.DryRun, Timeline: placesOf(data.Places), Messages: []Message{},
 		Settings: data.Settings, LateMark: message.Time{Time: data.LateMark},
 		Alerted: alertedDaysOf(data.Alerted), Alerts: alertsOf(data), Gathered: gatheredOf(data.Gathered),
-		Events: eventsOf(data.Events), Devices: devicesOf(data.Devices),
+		Events: eventsOf(data.Events), Changes: changesOf(data.Changes), Devices: devicesOf(data.Devices),
 	}
 	if len(data.Uncounted) > 0 {
 		d.Uncounted = placesOf(data.Uncounted)
