@@ -176,7 +176,7 @@ func FuzzRequests(f *testing.F) {
 	}
 	for _, target := range []string{
 		"/", "//", "*", "/v1", "/v1/", "/v1/users//messages", "/v1/users/../messages/a", "/v1/users/%2e%2e/messages/a", "/v1/./stats",
-		"/%76%31/stats", "/v1%2Fstats", "/docs", "/docs/", "/openapi.json", "/openapi.yaml", "/openapi", "/problems/send_limit", "/problems/x",
+		"/%76%31/stats", "/v1%2Fstats", "/docs", "/docs/", "/docs/docs.css", "/docs/docs.js", "/openapi.json", "/openapi.yaml", "/openapi", "/problems/send_limit", "/problems/x",
 		"/problems/", "/problems/%2e%2e%2fx", "/v1/users/%/usage", "/v1/users/%zz/usage", "/v1/stats?a;b", "/v1/stats?%zz", "/v1/stats?a=b&a=c",
 		"/v1/dead-letters?user=", "/v1/dead-letters?user=a&user=b", "http://[::1", "/\x7f", "/v1/users/alice/messages?from=%00",
 	} {
@@ -207,7 +207,7 @@ func FuzzRequests(f *testing.F) {
 			r.handler.ServeHTTP(got, q.WithContext(t.Context()))
 			harmless(t, got, text)
 			if r == closed && got.Code < 400 {
-				require.Regexp(t, `^/(docs|openapi\.(json|yaml)|problems/[a-z_]+)$`, path, "nothing else is for who has no key: %s", text)
+				require.Regexp(t, `^/(docs(/docs\.(css|js))?|openapi\.(json|yaml)|problems/[a-z_]+)$`, path, "nothing else is for who has no key: %s", text)
 			}
 		}
 	})

@@ -50,7 +50,11 @@ func schemaName(t reflect.Type, hint string) string {
 }
 
 // document is the OpenAPI document.
-type document struct{ *huma.OpenAPI }
+type document struct {
+	*huma.OpenAPI
+
+	scopes map[string]string // that an operation requires, by its id
+}
 
 func (s *server) document(version string, routes []route) document {
 	d := &huma.OpenAPI{
@@ -86,7 +90,10 @@ func (s *server) document(version string, routes []route) document {
 			keyScheme: {Type: "http", Scheme: "bearer", Description: "An API key, sk_…"},
 		}},
 	}
+	scopes := make(map[string]string, len(routes))
 	for _, r := range routes {
+		scopes[r.OperationID] = string(r.scope)
+		addExample(&r.Operation)
 		maps.Copy(r.Responses, s.problems(commonProblems()...))
 		if !r.monitors {
 			countRequests(r.Responses)
@@ -97,7 +104,7 @@ func (s *server) document(version string, routes []route) document {
 	}
 	d.Webhooks = s.webhooks()
 	describe(s.schemas)
-	return document{d}
+	return document{d, scopes}
 }
 
 // schemaOf returns a reference to the schema of a type.

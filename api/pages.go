@@ -1,27 +1,23 @@
 package api
 
 import (
-	"bytes"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"net/http"
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/klauspost/compress/gzhttp"
 
+	"github.com/sendlimit/sendlimiter/api/internal/docs"
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 )
 
-//go:embed docs.html
-var docsPage string
-
-// pages returns the routes of the documentation: the OpenAPI document and a page made from
-// it. They are compressed for clients that accept it.
+// pages returns the routes of the documentation: the OpenAPI document, and a page made from
+// it with its style and script. They are compressed for clients that accept it.
 func (s *server) pages(d document) []route {
+	openAPI := sync.OnceValues(d.json)
 	page := func(path, contentType string, write func() ([]byte, error)) route {
 		made := sync.OnceValues(func() (content, error) { // by the first request, since most processes never get one
 			text, err := write()
@@ -39,8 +35,7 @@ func (s *server) pages(d document) []route {
 				h.Set("Content-Type", contentType)
 				h.Set("Cache-Control", "no-cache")
 				h.Set("X-Content-Type-Options", "nosniff")
-				h.Set("Content-Security-Policy", "default-src 'self'; style-src 'unsafe-inline'; script-src 'none'; "+
-					"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+				h.Set("Content-Security-Policy", docs.Policy)
 				h.Set("Referrer-Policy", "no-referrer")
 				h.Set("ETag", page.tag)
 				if web.Known(r, page.tag) {
@@ -51,10 +46,21 @@ func (s *server) pages(d document) []route {
 			})),
 		}
 	}
+	file := func(text func() []byte) func() ([]byte, error) {
+		return func() ([]byte, error) { return text(), nil }
+	}
 	return []route{
-		page(openAPIPath, "application/json", d.json),
-		page(openYAMLPath, "application/yaml", d.yaml),
-		page(docsPath, "text/html; charset=utf-8", d.html),
+		page(openAPIPath, "application/json", openAPI),
+		page(openYAMLPath, "application/yaml", func() ([]byte, error) {
+			text, err := openAPI()
+			if err != nil {
+				return nil, err
+			}
+			return yamlOf(text)
+		}),
+		page(docs.PagePath, "text/html; charset=utf-8", func() ([]byte, error) { return s.html(d) }),
+		page(docs.StylePath, "text/css; charset=utf-8", file(docs.Style)),
+		page(docs.ScriptPath, "text/javascript; charset=utf-8", file(docs.Script)),
 		{Operation: huma.Operation{Method: http.MethodGet, Path: "/problems/{code}"}, handle: explainProblem},
 	}
 }
@@ -62,7 +68,6 @@ func (s *server) pages(d document) []route {
 const (
 	openAPIPath  = "/openapi.json"
 	openYAMLPath = "/openapi.yaml"
-	docsPath     = "/docs"
 )
 
 // content is what a page consists of.
@@ -83,10 +88,25 @@ func (d document) json() ([]byte, error) {
 	return text, nil
 }
 
-func (d document) yaml() ([]byte, error) {
-	text, err := d.YAML()
+func yamlOf(document []byte) ([]byte, error) {
+	text, err := docs.YAML(document)
 	if err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI document as YAML: %w", err)
+	}
+	return text, nil
+}
+
+// html renders the document as a page.
+func (s *server) html(d document) ([]byte, error) {
+	problems := make([]docs.Problem, 0, len(web.Kinds()))
+	for _, k := range web.Kinds() {
+		problems = append(problems, docs.Problem{Code: string(k.Code), Title: k.Title, Statuses: k.Statuses()})
+	}
+	text, err := docs.Page(docs.Source{
+		Document: d.OpenAPI, Scopes: d.scopes, Lines: lineExamples(), Problems: problems, KeysOptional: !s.requireKeys,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("writing the reference: %w", err)
 	}
 	return text, nil
 }
@@ -96,22 +116,9 @@ func explainProblem(w http.ResponseWriter, r *http.Request) {
 	code := r.PathValue("code")
 	for _, k := range web.Kinds() {
 		if code == string(k.Code) {
-			http.Redirect(w, r, docsPath+"#problem-"+code, http.StatusSeeOther)
+			http.Redirect(w, r, docs.PagePath+"#problem-"+code, http.StatusSeeOther)
 			return
 		}
 	}
 	web.NotFound(w, r)
-}
-
-// html renders the document as a page.
-func (d document) html() ([]byte, error) {
-	parsed, err := template.New("docs").Funcs(template.FuncMap{"spans": spans}).Parse(docsPage)
-	if err != nil {
-		return nil, fmt.Errorf("reading the page of the documentation: %w", err)
-	}
-	var text bytes.Buffer
-	if err := parsed.Execute(&text, d.view()); err != nil {
-		return nil, fmt.Errorf("writing the page of the documentation: %w", err)
-	}
-	return text.Bytes(), nil
 }

@@ -40,7 +40,7 @@ func tierParameter() *huma.Param {
 
 func policyParameter() *huma.Param {
 	return &huma.Param{
-		Name: "policy", In: "path", Required: true, Example: "default",
+		Name: "policy", In: "path", Required: true, Example: "vip",
 		Description: "The policy's name: 1 to 64 of a-z 0-9 _ -",
 		Schema:      parameterSchema("policy"),
 	}

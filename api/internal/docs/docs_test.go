@@ -1,0 +1,149 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/api/internal/docs"
+)
+
+// source is a document with one operation that has a text in every place.
+func source(text string, example json.RawMessage) docs.Source {
+	field := &huma.Schema{
+		Type: huma.TypeString, Description: text, Enum: []any{text}, Default: text, Pattern: text, Examples: []any{text},
+	}
+	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	registry.Map()["Thing"] = &huma.Schema{
+		Type: huma.TypeObject, Description: text, Properties: map[string]*huma.Schema{"member": field, text: field},
+	}
+	body := map[string]*huma.MediaType{
+		"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/Thing"}, Example: example},
+	}
+	o := &huma.Operation{
+		OperationID: "changeThing", Method: http.MethodPut, Path: "/v1/things/{thing}", Tags: []string{"things"},
+		Summary: text, Description: text,
+		Parameters: []*huma.Param{
+			{Name: "thing", In: "path", Required: true, Example: text, Description: text, Schema: field},
+			{Name: "how", In: "query", Required: true, Example: text, Description: text, Schema: field},
+		},
+		RequestBody: &huma.RequestBody{Required: true, Content: body},
+		Responses:   map[string]*huma.Response{"200": {Description: text, Content: body}},
+	}
+	return docs.Source{
+		Document: &huma.OpenAPI{
+			Info:       &huma.Info{Title: text, Version: text, Description: text},
+			Tags:       []*huma.Tag{{Name: "things", Description: text}},
+			Paths:      map[string]*huma.PathItem{"/v1/things/{thing}": {Put: o}},
+			Components: &huma.Components{Schemas: registry},
+		},
+		Scopes:   map[string]string{"changeThing": "admin"},
+		Problems: []docs.Problem{{Code: "broken", Title: text, Statuses: []int{409, 422}}},
+	}
+}
+
+func page(t *testing.T, s docs.Source) string {
+	t.Helper()
+	text, err := docs.Page(s)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// A text that looks like HTML, a script or a link to one is shown as it is.
+func TestHostileTextsAreEscaped(t *testing.T) {
+	t.Parallel()
+	tag := regexp.MustCompile(`<[a-z/!][^>]*>`)
+	harmless := tag.FindAllString(page(t, source("x", json.RawMessage(`{"a":"x"}`))), -1)
+	for _, text := range []string{
+		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</code></pre><script>alert(1)</script>`, `'-alert(1)-'`, `{{.Title}}`, `<!--`,
+	} {
+		example, err := json.Marshal(map[string]string{"a": text})
+		require.NoError(t, err)
+		got := page(t, source(text, example))
+		require.Equal(t, harmless, tag.FindAllString(got, -1), "%s adds no tag", text)
+	}
+	for _, text := range []string{
+		"[click](javascript:alert(1))", "[click](data:text/html,x)", "[click](//evil.example)", "[click](vbscript:x)", "`[click](`javascript:x)",
+	} {
+		got := page(t, source(text, json.RawMessage(`{}`)))
+		require.NotRegexp(t, `href="(javascript|data:text|vbscript|//evil)`, got, text)
+	}
+}
+
+func TestTheMarkdownOfDescriptions(t *testing.T) {
+	t.Parallel()
+	got := page(t, source("See changeThing, `a<b` and\n[the site](https://example.com/?a=b&c=d).\n\nThese:\n- one `x`\n- two\n\nA ` stays, and notThis.", nil))
+	require.Contains(t, got, `<p>See <a href="#changeThing">changeThing</a>, <code>a&lt;b</code> and <a href="https://example.com/?a=b&amp;c=d">the site</a>.</p>`+
+		`<p>These:</p><ul><li>one <code>x</code></li><li>two</li></ul><p>A `+"`"+` stays, and notThis.</p>`)
+}
+
+// A text with quotes stays one word of the shell, and a path one segment.
+func TestTheQuotesOfAnExample(t *testing.T) {
+	t.Parallel()
+	got := page(t, source("it's a/b", json.RawMessage(`{"a":"it's"}`)))
+	require.Contains(t, got, `curl -X PUT &#39;<span class="server">http://127.0.0.1:8080</span>/v1/things/it%27s%20a%2Fb?how=it%27s&#43;a%2Fb&#39; \
+  -H &#34;Authorization: Bearer $SENDLIMIT_KEY&#34; \
+  -H &#39;Content-Type: application/json&#39; \
+  --data-binary &#39;{
+    &#34;a&#34;: &#34;it&#39;\&#39;&#39;s&#34;
+  }&#39;</code>`)
+}
+
+func TestYAML(t *testing.T) {
+	t.Parallel()
+	got, err := docs.YAML([]byte(`{"openapi":"3.1.0","paths":{"/v1/{a}":{"on":null,"x":[],"y":{},"list":[1,"a\nb",[true],{"b":1,"c":[2]}]}}}`))
+	require.NoError(t, err)
+	require.Equal(t, `openapi: "3.1.0"
+paths:
+  /v1/{a}:
+    "on": null
+    x: []
+    "y": {}
+    list:
+      - 1
+      - "a\nb"
+      - - true
+      - b: 1
+        c:
+          - 2
+`, string(got))
+	for _, broken := range []string{"", "{", `{"a"`, `{"a":1}}`, `{"a":1} 2`} {
+		_, err := docs.YAML([]byte(broken))
+		require.Error(t, err, broken)
+	}
+}
+
+// The YAML of any JSON has its content.
+func TestYAMLHasTheContentOfTheJSON(t *testing.T) {
+	t.Parallel()
+	text := rapid.OneOf(rapid.StringOf(rapid.RuneFrom([]rune("aon19 :#-'\"{}[],&*!|>%@`~\n\té€😀"))), rapid.SampledFrom([]string{"null", "~", "1e3", "0x1", "2026-11-21", "<<"}))
+	var value func(depth int) *rapid.Generator[any]
+	value = func(depth int) *rapid.Generator[any] {
+		leaves := []*rapid.Generator[any]{
+			rapid.Map(text, func(s string) any { return s }), rapid.Map(rapid.IntRange(-1000, 1000), func(n int) any { return float64(n) }),
+			rapid.Map(rapid.Bool(), func(b bool) any { return b }), rapid.Just[any](nil),
+		}
+		if depth == 0 {
+			return rapid.OneOf(leaves...)
+		}
+		inner := value(depth - 1)
+		return rapid.OneOf(append(leaves,
+			rapid.Map(rapid.SliceOfN(inner, 0, 4), func(s []any) any { return s }),
+			rapid.Map(rapid.MapOfN(text, inner, 0, 4), func(m map[string]any) any { return m }))...)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		document, err := json.Marshal(map[string]any{"a": value(3).Draw(t, "value")})
+		require.NoError(t, err)
+		written, err := docs.YAML(document)
+		require.NoError(t, err)
+		read, err := yaml.YAMLToJSON(written)
+		require.NoError(t, err, string(written))
+		require.JSONEq(t, string(document), string(read), string(written))
+	})
+}

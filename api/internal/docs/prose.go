@@ -1,0 +1,91 @@
+package docs
+
+import (
+	"regexp"
+	"strings"
+)
+
+// block is a paragraph, or a list of items.
+type block struct {
+	List  bool
+	Items [][]span // of a paragraph there is one
+}
+
+// span is a part of a text.
+type span struct {
+	Text string
+	Code bool   // it was between backticks
+	Link string // where it leads; "" for nowhere
+}
+
+// links are the anchors that words of a text lead to: operations by their ids.
+type links map[string]string
+
+// prose reads the Markdown of descriptions: paragraphs, lists whose items begin with "- ",
+// code between backticks, and [links](https://example.com). Ids of operations become links
+// to them. All else is text.
+func (l links) prose(text string) []block {
+	var blocks []block
+	for part := range strings.SplitSeq(text, "\n\n") {
+		var paragraph []string
+		var items [][]span
+		flush := func() {
+			if len(paragraph) > 0 {
+				blocks = append(blocks, block{Items: [][]span{l.spans(strings.Join(paragraph, " "))}})
+			}
+			if len(items) > 0 {
+				blocks = append(blocks, block{List: true, Items: items})
+			}
+			paragraph, items = nil, nil
+		}
+		for line := range strings.SplitSeq(part, "\n") {
+			item, listed := strings.CutPrefix(strings.TrimSpace(line), "- ")
+			switch {
+			case listed && len(items) == 0:
+				flush()
+				items = [][]span{l.spans(item)}
+			case listed:
+				items = append(items, l.spans(item))
+			case strings.TrimSpace(line) != "":
+				if len(items) > 0 {
+					flush()
+				}
+				paragraph = append(paragraph, strings.TrimSpace(line))
+			}
+		}
+		flush()
+	}
+	return blocks
+}
+
+// marks matches what is more than text: code, a link, and a word that may be an
+// operation's id. A backtick that is not closed stays.
+var marks = regexp.MustCompile("`([^`]+)`" + `|\[([^\]]+)\]\(((?:https?://|#|/[^/\s)])[^\s)]*)\)|\b[a-z]+[A-Z][A-Za-z]*\b`)
+
+func (l links) spans(text string) []span {
+	var all []span
+	add := func(s span) {
+		if s.Text != "" {
+			all = append(all, s)
+		}
+	}
+	from := 0
+	for _, at := range marks.FindAllStringSubmatchIndex(text, -1) {
+		found := span{Text: text[at[0]:at[1]]}
+		switch {
+		case at[2] >= 0:
+			found = span{Text: text[at[2]:at[3]], Code: true}
+		case at[4] >= 0:
+			found = span{Text: text[at[4]:at[5]], Link: text[at[6]:at[7]]}
+		case l[found.Text] == "":
+			continue
+		default:
+			found.Link = l[found.Text]
+		}
+		add(span{Text: text[from:at[0]]})
+		add(found)
+		from = at[1]
+	}
+	add(span{Text: text[from:]})
+	return all
+}
