@@ -70,8 +70,8 @@ func (s *server) document(version string, routes []route) document {
 				"which is the caller's if it sent one.\n\n" +
 				"Send an API key as `Authorization: Bearer sk_…`. A key has scopes: with submit and read it reaches only the messages " +
 				"of its account, with admin it reaches everything. The content of other accounts' messages is shown only to a key with admin and " +
-				"content. Every answer that is not a success is an `application/problem+json`, " +
-				"whose `code` says what is wrong. Answers may get more members. In a request, a member that is not required may be null, " +
+				"content.\n\nEvery answer that is not a success is an `application/problem+json`, " +
+				"whose `code` says what is wrong.\n\nAnswers may get more members. In a request, a member that is not required may be null, " +
 				"which is the same as leaving it out, unless its operation says otherwise.",
 		},
 		Servers: []*huma.Server{{URL: "/", Description: "The server that this document comes from."}},

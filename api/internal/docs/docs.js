@@ -121,6 +121,8 @@ fit();
 document.addEventListener('click', (event) => {
   const button = event.target.closest('.copy');
   if (button) copy(button);
+  const entry = event.target.closest('.entry > summary')?.parentElement;
+  if (entry && !entry.open) history.replaceState(null, '', '#' + entry.id); // so that the address can be handed on
   const link = event.target.closest('a[href^="#"]');
   if (!link) return;
   if (menu.contains(link) && !wide.matches) menu.open = false;

@@ -44,7 +44,7 @@ func source(text string, example json.RawMessage) docs.Source {
 			Components: &huma.Components{Schemas: registry},
 		},
 		Scopes:   map[string]string{"changeThing": "admin"},
-		Problems: []docs.Problem{{Code: "broken", Title: text, Statuses: []int{409, 422}}},
+		Problems: []docs.Problem{{Code: "broken", Title: text, Statuses: []int{409, 422}}, {Code: "too_broken", Title: text}},
 	}
 }
 
@@ -78,9 +78,12 @@ func TestHostileTextsAreEscaped(t *testing.T) {
 
 func TestTheMarkdownOfDescriptions(t *testing.T) {
 	t.Parallel()
-	got := page(t, source("See changeThing, `a<b` and\n[the site](https://example.com/?a=b&c=d).\n\nThese:\n- one `x`\n- two\n\nA ` stays, and notThis.", nil))
+	got := page(t, source("See changeThing, `a<b` and\n[the site](https://example.com/?a=b&c=d).\n\nThese:\n- one `x`\n- two\n\n"+
+		"Either send_at is broken, `broken` or too_broken. notThis, and a ` stays.", nil))
 	require.Contains(t, got, `<p>See <a href="#changeThing">changeThing</a>, <code>a&lt;b</code> and <a href="https://example.com/?a=b&amp;c=d">the site</a>.</p>`+
-		`<p>These:</p><ul><li>one <code>x</code></li><li>two</li></ul><p>A `+"`"+` stays, and notThis.</p>`)
+		`<p>These:</p><ul><li>one <code>x</code></li><li>two</li></ul>`+
+		`<p>Either <code>send_at</code> is broken, <a href="#problem-broken"><code>broken</code></a> or `+
+		`<a href="#problem-too_broken"><code>too_broken</code></a>. notThis, and a `+"`"+` stays.</p>`)
 }
 
 // A text with quotes stays one word of the shell, and a path one segment.

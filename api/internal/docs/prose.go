@@ -14,16 +14,18 @@ type block struct {
 // span is a part of a text.
 type span struct {
 	Text string
-	Code bool   // it was between backticks
+	Code bool
 	Link string // where it leads; "" for nowhere
 }
 
-// links are the anchors that words of a text lead to: operations by their ids.
+// links are the anchors that words of a text lead to: operations by their ids, problems by
+// their codes.
 type links map[string]string
 
 // prose reads the Markdown of descriptions: paragraphs, lists whose items begin with "- ",
-// code between backticks, and [links](https://example.com). Ids of operations become links
-// to them. All else is text.
+// code between backticks, and [links](https://example.com). A word with an underscore is a
+// name, and so code. Ids of operations and codes of problems become links to them. All else
+// is text.
 func (l links) prose(text string) []block {
 	var blocks []block
 	for part := range strings.SplitSeq(text, "\n\n") {
@@ -58,9 +60,9 @@ func (l links) prose(text string) []block {
 	return blocks
 }
 
-// marks matches what is more than text: code, a link, and a word that may be an
-// operation's id. A backtick that is not closed stays.
-var marks = regexp.MustCompile("`([^`]+)`" + `|\[([^\]]+)\]\(((?:https?://|#|/[^/\s)])[^\s)]*)\)|\b[a-z]+[A-Z][A-Za-z]*\b`)
+// marks matches what is more than text: code, a link, a word that may be an operation's id,
+// and a name. A backtick that is not closed stays.
+var marks = regexp.MustCompile("`([^`]+)`" + `|\[([^\]]+)\]\(((?:https?://|#|/[^/\s)])[^\s)]*)\)|\b[a-z]+[A-Z][A-Za-z]*\b|\b[a-z0-9]+(?:_[a-z0-9]+)+\b`)
 
 func (l links) spans(text string) []span {
 	var all []span
@@ -74,9 +76,12 @@ func (l links) spans(text string) []span {
 		found := span{Text: text[at[0]:at[1]]}
 		switch {
 		case at[2] >= 0:
-			found = span{Text: text[at[2]:at[3]], Code: true}
+			code := text[at[2]:at[3]]
+			found = span{Text: code, Code: true, Link: l[code]}
 		case at[4] >= 0:
 			found = span{Text: text[at[4]:at[5]], Link: text[at[6]:at[7]]}
+		case strings.Contains(found.Text, "_"):
+			found.Code, found.Link = true, l[found.Text]
 		case l[found.Text] == "":
 			continue
 		default:

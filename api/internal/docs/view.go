@@ -95,6 +95,9 @@ func (s Source) view() view {
 	for _, o := range all {
 		v.links[o.OperationID] = "#" + o.OperationID
 	}
+	for _, p := range s.Problems {
+		v.links[p.Code] = "#problem-" + p.Code
+	}
 	for _, tag := range d.Tags {
 		g := group{Name: tag.Name, ID: "tag-" + strings.ReplaceAll(tag.Name, " ", "-"), About: tag.Description}
 		for _, o := range all {

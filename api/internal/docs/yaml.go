@@ -15,6 +15,8 @@ import (
 func YAML(document []byte) ([]byte, error) {
 	w := yamlWriter{tokens: json.NewDecoder(bytes.NewReader(document))}
 	w.tokens.UseNumber()
+	w.scalars = json.NewEncoder(&w.out)
+	w.scalars.SetEscapeHTML(false)
 	if err := w.value("", ""); err != nil {
 		return nil, fmt.Errorf("reading JSON: %w", err)
 	}
@@ -25,8 +27,9 @@ func YAML(document []byte) ([]byte, error) {
 }
 
 type yamlWriter struct {
-	tokens *json.Decoder
-	out    bytes.Buffer
+	tokens  *json.Decoder
+	scalars *json.Encoder // writes JSON to out, which YAML contains, and a newline
+	out     bytes.Buffer
 }
 
 // value writes the next value, which follows a dash, or a name and a colon on its line. Before
@@ -40,9 +43,8 @@ func (w *yamlWriter) value(indent, before string) error {
 	delim, nested := token.(json.Delim)
 	switch {
 	case !nested:
-		text, err := yamlScalar(token)
-		w.out.WriteString(before + text + "\n")
-		return err
+		w.out.WriteString(before)
+		return w.scalars.Encode(token) //nolint:wrapcheck // YAML says what was being done
 	case !w.tokens.More() && delim == '{':
 		w.out.WriteString(before + "{}\n")
 	case !w.tokens.More():
@@ -72,26 +74,15 @@ func (w *yamlWriter) entry(delim json.Delim, indent string) error {
 	if err != nil {
 		return err //nolint:wrapcheck // YAML says what was being done
 	}
-	name, err := yamlScalar(token)
-	if err != nil {
-		return err
+	if name, is := token.(string); is && plain(name) {
+		w.out.WriteString(name)
+	} else if err := w.scalars.Encode(token); err != nil {
+		return err //nolint:wrapcheck // YAML says what was being done
+	} else {
+		w.out.Truncate(w.out.Len() - len("\n"))
 	}
-	if text, is := token.(string); is && plain(text) {
-		name = text
-	}
-	w.out.WriteString(name + ":")
+	w.out.WriteByte(':')
 	return w.value(indent+"  ", " ")
-}
-
-// yamlScalar returns a value that is neither object nor array as JSON, which YAML contains.
-func yamlScalar(token json.Token) (string, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(token); err != nil {
-		return "", err //nolint:wrapcheck // YAML says what was being done
-	}
-	return strings.TrimSuffix(text.String(), "\n"), nil
 }
 
 // plain reports whether a name needs no quotes: it is a word that YAML takes for nothing
