@@ -10,7 +10,8 @@
 // An operation is a route: an entry of the OpenAPI document, and the function that
 // answers. routes.go lists them all. Router and document are both made of that list, so
 // everything that is served is documented. The schemas are made of the Go types of the
-// requests and answers. bounds.go adds to requests what the server checks, headers.go the
+// requests and answers, and examples.go has a body for each operation; internal/docs makes
+// the page of it all. bounds.go adds to requests what the server checks, headers.go the
 // headers of answers.
 //
 // Bodies, paths and parameters are read by the code that the other surfaces use, such as

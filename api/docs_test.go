@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -160,54 +160,75 @@ func TestTheDocumentationIsSmall(t *testing.T) {
 	require.NotContains(t, text.String(), "<details open", "everything is folded")
 }
 
-// Every example of the page is a request that the server understands.
+// Every example of the page is a request that the server understands, with a key and
+// without.
 func TestTheExamplesOfTheDocumentation(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, locked)
-	secret := r.key("caller", accounts.ScopeAdmin, accounts.ScopeSubmit, accounts.ScopeRead)
 	// There is nothing of the kind.
-	refused := make(map[string]fault.Code)
-	for _, id := range []string{
+	absent := []string{
 		"rotateAccountKey", "removeAccountKey", // the ids of keys are random
 		"getDeadAlert", "retryDeadAlert", "purgeDeadAlert", "getDeadLetter", "retryDeadLetter", "purgeDeadLetter",
-	} {
-		refused[id] = fault.CodeNotFound
 	}
-	entries := docsEntries(string(r.get("/docs").body))
-	ids := slices.Sorted(maps.Keys(entries))
-	// What makes something comes first, and what removes it comes last.
-	order := []string{http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodGet, http.MethodDelete}
-	turn := func(id string) int { return slices.Index(order, exampleOf(t, entries[id]).method) }
-	slices.SortStableFunc(ids, func(a, b string) int { return turn(a) - turn(b) })
-	first, last := "createAccount", "eraseUser"
-	ids = slices.DeleteFunc(ids, func(id string) bool { return id == first || id == last })
-	ids = slices.Concat([]string{first}, ids, []string{last})
-	for _, id := range ids {
-		q := exampleOf(t, entries[id])
-		require.Equal(t, "Bearer $SENDLIMIT_KEY", q.header.Get("Authorization"), id)
-		q.use(secret)
-		got := r.try(q)
-		if got.status < http.StatusMultipleChoices {
-			require.NotContains(t, refused, id, "it succeeds")
-			continue
-		}
-		var p struct {
-			Code fault.Code `json:"code"`
-		}
-		require.NoError(t, json.Unmarshal(got.body, &p), id)
-		assert.Equal(t, refused[id], p.Code, "%s: %s", id, got.body)
+	for name, keys := range map[string]bool{"with a key": true, "without a key": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, func(o *api.Options) { o.RequireKeys = keys })
+			absent := absent
+			if !keys {
+				absent = append(slices.Clone(absent), "getOwnUsage") // nobody's
+			}
+			secret := r.key("caller", accounts.ScopeAdmin, accounts.ScopeSubmit, accounts.ScopeRead)
+			entries := docsEntries(string(r.get("/docs").body))
+			for _, id := range inOrder(t, entries) {
+				q := exampleOf(t, entries[id])
+				require.Equal(t, "Bearer $SENDLIMIT_KEY", q.header.Get("Authorization"), id)
+				q.header.Del("Authorization")
+				if keys {
+					q.use(secret)
+				}
+				got := r.try(q)
+				if got.status < http.StatusMultipleChoices {
+					require.NotContains(t, absent, id, "it succeeds")
+					continue
+				}
+				require.Contains(t, absent, id, string(got.body))
+				require.Equal(t, fault.CodeNotFound, r.problem(http.StatusNotFound, got).Code, id)
+			}
+			require.NotContains(t, r.log.String(), `route=""`, "an address that is none")
+		})
 	}
-	require.NotContains(t, r.log.String(), `route=""`, "an address that is none")
 }
 
-// The page of a server that asks for no key leaves the header out if there is none.
-func TestTheExamplesWithoutAKey(t *testing.T) {
+// inOrder returns the ids of the entries so that what makes something comes first, and what
+// removes it comes last.
+func inOrder(tb testing.TB, entries map[string]string) []string {
+	tb.Helper()
+	order := []string{http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodGet, http.MethodDelete}
+	turn := func(id string) int {
+		switch id {
+		case "createAccount":
+			return -1
+		case "eraseUser":
+			return len(order)
+		}
+		return slices.Index(order, exampleOf(tb, entries[id]).method)
+	}
+	ids := slices.Sorted(maps.Keys(entries))
+	slices.SortStableFunc(ids, func(a, b string) int { return turn(a) - turn(b) })
+	return ids
+}
+
+// A server that asks for no key leaves the header out if there is none. A shell takes the
+// header from its variable.
+func TestTheKeyOfTheExamples(t *testing.T) {
 	t.Parallel()
-	open, closed := newRig(t), newRig(t, locked)
-	require.Contains(t, docsEntries(string(open.get("/docs").body))["getStats"],
-		html.EscapeString(`-H "${SENDLIMIT_KEY:`)+"&#43;"+html.EscapeString(`Authorization: Bearer $SENDLIMIT_KEY}"`))
-	require.Contains(t, docsEntries(string(closed.get("/docs").body))["getStats"],
-		html.EscapeString(`-H "Authorization: Bearer $SENDLIMIT_KEY"`))
+	for required, header := range map[bool]string{
+		true: `-H "Authorization: Bearer $SENDLIMIT_KEY"`, false: `-H "${SENDLIMIT_KEY:+Authorization: Bearer $SENDLIMIT_KEY}"`,
+	} {
+		r := newRig(t, func(o *api.Options) { o.RequireKeys = required })
+		entry := docsEntries(string(r.get("/docs").body))["getStats"]
+		require.Contains(t, html.UnescapeString(entry), header)
+	}
 }
 
 // try sends a request, and reads what comes of the answer in a second: some have no end.
@@ -258,7 +279,8 @@ func exampleOf(tb testing.TB, entry string) request {
 			q.method = words[i]
 		case "-H":
 			i++
-			name, value, found := strings.Cut(words[i], ": ")
+			header := strings.TrimSuffix(strings.TrimPrefix(words[i], "${SENDLIMIT_KEY:+"), "}")
+			name, value, found := strings.Cut(header, ": ")
 			require.True(tb, found, words[i])
 			q.header.Set(name, value)
 		case "--data-binary":

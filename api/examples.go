@@ -67,3 +67,13 @@ func lineExamples() map[string][]json.RawMessage {
 		},
 	}
 }
+
+// optionalExamples returns optional parameters that the examples of operations have. Without
+// a key, the account of dead events is required.
+func optionalExamples() map[string][]string {
+	return map[string][]string{
+		"listDeadEvents":  {"account"},
+		"retryDeadEvents": {"account"},
+		"purgeDeadEvents": {"account"},
+	}
+}

@@ -103,7 +103,8 @@ func (s *server) html(d document) ([]byte, error) {
 		problems = append(problems, docs.Problem{Code: string(k.Code), Title: k.Title, Statuses: k.Statuses()})
 	}
 	text, err := docs.Page(docs.Source{
-		Document: d.OpenAPI, Scopes: d.scopes, Lines: lineExamples(), Problems: problems, KeysOptional: !s.requireKeys,
+		Document: d.OpenAPI, Scopes: d.scopes, Lines: lineExamples(), Optional: optionalExamples(), Problems: problems,
+		KeysOptional: !s.requireKeys,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("writing the reference: %w", err)

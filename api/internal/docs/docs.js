@@ -36,6 +36,7 @@ function filter() {
   }
   main.querySelectorAll('.intro, .about').forEach((part) => { part.hidden = searching; });
   const found = Object.values(counts).some(Boolean);
+  main.querySelector('.all').hidden = !found;
   $('nothing').hidden = found;
   $('nothing').querySelector('q').textContent = search.value.trim();
   $('found').textContent = !searching ? '' : !found ? 'Nothing found' : Object.keys(counts)
@@ -87,7 +88,10 @@ async function copy(button) {
 
 document.querySelectorAll('.server').forEach((server) => { server.textContent = location.origin; });
 document.querySelectorAll('.search, .all, .copy').forEach((part) => { part.hidden = false; });
-search.addEventListener('input', filter);
+search.addEventListener('input', () => {
+  filter();
+  if (main.getBoundingClientRect().top < 0) main.scrollIntoView(); // the first match is above
+});
 search.addEventListener('keydown', (event) => {
   if (event.key === 'Escape') {
     clear();

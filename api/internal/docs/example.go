@@ -25,7 +25,7 @@ func (s Source) command(o *huma.Operation) command {
 	if o.Method != http.MethodGet {
 		before += "-X " + o.Method + " "
 	}
-	target, headers := example(o)
+	target, headers := example(o, s.Optional[o.OperationID])
 	lines := []string{target + "'"}
 	if s.Scopes[o.OperationID] != "" {
 		lines = append(lines, "-H "+s.authorization())
@@ -49,9 +49,9 @@ func (s Source) authorization() string {
 	return `"Authorization: Bearer $SENDLIMIT_KEY"`
 }
 
-// example returns the path and query of the operation with the examples of its required
-// parameters, and the headers that it requires.
-func example(o *huma.Operation) (target string, headers []string) {
+// example returns the path and query of the operation with the examples of its parameters,
+// and its headers. Of optional parameters it has only those that are named.
+func example(o *huma.Operation, optional []string) (target string, headers []string) {
 	target = o.Path
 	query := make(url.Values)
 	for _, p := range o.Parameters {
@@ -59,7 +59,7 @@ func example(o *huma.Operation) (target string, headers []string) {
 		switch {
 		case p.In == "path":
 			target = strings.ReplaceAll(target, "{"+p.Name+"}", url.PathEscape(value))
-		case !p.Required:
+		case !p.Required && !slices.Contains(optional, p.Name):
 		case p.In == "query":
 			query.Set(p.Name, value)
 		case p.In == "header":

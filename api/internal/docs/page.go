@@ -49,6 +49,9 @@ type Source struct {
 	// Lines has examples of bodies of lines, by the operation's id. The example of another
 	// body is in the document.
 	Lines map[string][]json.RawMessage
+	// Optional has parameters that an example has though they are not required, by the
+	// operation's id.
+	Optional map[string][]string
 	// Problems are the codes of answers that are not a success.
 	Problems []Problem
 	// KeysOptional is set if requests without a key are answered too.
