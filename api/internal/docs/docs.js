@@ -37,6 +37,7 @@ function filter() {
   main.querySelectorAll('.intro, .about').forEach((part) => { part.hidden = searching; });
   const found = Object.values(counts).some(Boolean);
   main.querySelector('.all').hidden = !found;
+  main.querySelector('.all').hidden = !found;
   $('nothing').hidden = found;
   $('nothing').querySelector('q').textContent = search.value.trim();
   $('found').textContent = !searching ? '' : !found ? 'Nothing found' : Object.keys(counts)
