@@ -51,6 +51,8 @@ type Config struct {
 
 	// Deliver makes the worker deliver messages; otherwise it only serves the API.
 	Deliver bool
+	// Dashboard serves the dashboard beside the API.
+	Dashboard bool
 
 	// PushURL is LogTarget, an http(s) URL or the URL of a service; empty if none was given.
 	PushURL string

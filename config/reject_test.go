@@ -50,6 +50,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"embedded_address", "0.0.0.0:6390", "0.0.0.0:6390", embedded},
 		{"deliver", "maybe", "maybe", "true or false"},
 		{"deliver", "1", "1", "true or false"},
+		{"dashboard", "on", "on", "true or false"},
 		{"account", "Acme", "Acme", "a name of 1 to 64 of a-z 0-9 _ -"},
 		{"prefix", "Prod", "Prod", "1 to 32 of a-z 0-9 _ -"},
 		{"prefix", "a{b}", "a{b}", "1 to 32 of a-z 0-9 _ -"}, // a brace would move keys to another partition

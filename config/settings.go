@@ -17,6 +17,7 @@ type written struct {
 	Account         string        `env:"ACCOUNT"`
 	Listen          string        `env:"LISTEN"`
 	Deliver         string        `env:"DELIVER"`
+	Dashboard       string        `env:"DASHBOARD"`
 	PushURL         string        `env:"PUSH_URL"`
 	PushSecret      string        `env:"PUSH_SECRET"`
 	PushTimeout     string        `env:"PUSH_TIMEOUT"`
@@ -134,6 +135,11 @@ func settings(w *written, c *Config) []*setting {
 			key: "deliver", written: &w.Deliver, standard: "true", kind: "bool",
 			help:   "deliver messages; with false the process only serves the API and needs no push target",
 			accept: boolean(&c.Deliver),
+		},
+		{
+			key: "dashboard", written: &w.Dashboard, standard: "true", kind: "bool",
+			help:   "serve the dashboard at /, beside the API; it asks for a login where the API asks for a key",
+			accept: boolean(&c.Dashboard),
 		},
 		{
 			key: "push_url", written: &w.PushURL, kind: "url",

@@ -105,7 +105,7 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
-	s.Handler, err = api.New(api.Options{
+	served, err := api.New(api.Options{
 		Callbacks: accountEvents,
 		Submitter: s.submitter, Campaigns: campaigns, DeadLetters: s.deadLetters, Policies: rules, Users: users, Devices: deviceStore, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
 		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
@@ -116,6 +116,12 @@ func newAPIServer(
 	})
 	if err != nil {
 		return nil, err
+	}
+	s.Handler = served
+	if c.Dashboard {
+		if s.Handler, err = s.withDashboard(served, b, c, accounts, logger); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }

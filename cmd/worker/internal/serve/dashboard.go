@@ -1,0 +1,48 @@
+package serve
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/dashboard"
+	"github.com/sendlimit/sendlimiter/dashboard/session"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
+)
+
+// withDashboard returns a handler that serves the dashboard, and the API at all other addresses.
+func (s *apiServer) withDashboard(
+	api http.Handler, b *backend.Backend, c config.Config, of *accounts.Accounts, logger *slog.Logger,
+) (http.Handler, error) {
+	sessions, err := session.New(b.Client, c.Prefix, of)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := overview.New(b)
+	if err != nil {
+		return nil, err
+	}
+	log, err := audit.New(b.Client, audit.Options{Prefix: c.Prefix})
+	if err != nil {
+		return nil, err
+	}
+	pages, err := dashboard.New(dashboard.Options{
+		API: api, Sessions: sessions, Overview: reader, Audit: log, Timeline: s.submitter.Timeline, Now: time.Now, Logger: logger,
+		Version: cli.Version(), RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies, Stopping: s.stopping,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if pages.Serves(r.URL.Path) {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	}), nil
+}

@@ -1,0 +1,106 @@
+"use strict";
+// What the scripts of several pages use.
+var sendlimit = {
+  // text sets the text of an element, if that changes it: a reader of the screen hears changes only.
+  text(element, value) {
+    if (element && element.textContent !== value) element.textContent = value;
+  },
+
+  number(n) { return Math.round(n).toLocaleString("en-US"); },
+
+  plural(n, noun) { return sendlimit.number(n) + " " + noun + (n === 1 ? "" : "s"); },
+
+  // time returns a time, Unix ms, as clocks of a zone show it.
+  time(ms, zone) {
+    const parts = new Intl.DateTimeFormat("en-CA", {
+      timeZone: zone || "UTC", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
+      hourCycle: "h23", timeZoneName: "short",
+    }).formatToParts(new Date(ms));
+    const part = (type) => (parts.find((p) => p.type === type) || {}).value || "";
+    const rest = ms % 1000 ? "." + String(ms % 1000).padStart(3, "0") : "";
+    return part("year") + "-" + part("month") + "-" + part("day") + " " + part("hour") + ":" + part("minute") + ":" + part("second") + rest + " " + part("timeZoneName");
+  },
+
+  // ask sends a request of the page, and returns its answer. A refusal is an error with the
+  // sentence for a person.
+  async ask(path, options) {
+    const answer = await fetch(path, Object.assign({ credentials: "same-origin", headers: { Accept: "application/json" } }, options));
+    let body = null;
+    try { body = await answer.json(); } catch { body = null; }
+    if (!answer.ok) {
+      const failed = new Error((body && body.detail) || "The server answered with the status " + answer.status + ". Try again.");
+      failed.body = body;
+      throw failed;
+    }
+    return body;
+  },
+
+  // form returns fields as the body of a form.
+  form(fields) {
+    const body = new URLSearchParams();
+    for (const [name, value] of Object.entries(fields)) body.append(name, value);
+    return { method: "POST", body };
+  },
+
+  // lines sends a request and calls each with every line of its answer as it comes.
+  async lines(path, options, each) {
+    const answer = await fetch(path, Object.assign({ credentials: "same-origin" }, options, { headers: Object.assign({ Accept: "application/x-ndjson, application/json" }, (options || {}).headers) }));
+    if (!answer.ok) {
+      let body = null;
+      try { body = await answer.json(); } catch { body = null; }
+      const failed = new Error((body && body.detail) || "The server answered with the status " + answer.status + ". Try again.");
+      failed.body = body;
+      failed.status = answer.status;
+      throw failed;
+    }
+    const reader = answer.body.getReader();
+    const decoder = new TextDecoder();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
+      const parts = rest.split("\n");
+      rest = done ? "" : parts.pop();
+      for (const line of parts) {
+        if (line.trim() !== "") each(JSON.parse(line));
+      }
+      if (done) return;
+    }
+  },
+
+  // cell returns a cell of a table with a text.
+  cell(text, tag) {
+    const cell = document.createElement(tag || "td");
+    cell.textContent = text;
+    if (tag === "th") cell.scope = "row";
+    return cell;
+  },
+
+  // heat fills a heat map of counts by the start of an hour, Unix ms.
+  heat(table, counts) {
+    table.textContent = "";
+    const hour = 3600000, day = 24 * hour;
+    const hours = [...counts.keys()].sort((a, b) => a - b);
+    const most = Math.max(0, ...counts.values());
+    const head = table.createTHead().insertRow();
+    head.append(Object.assign(sendlimit.cell("Day", "th"), { scope: "col" }));
+    for (let h = 0; h < 24; h++) head.append(Object.assign(sendlimit.cell(String(h).padStart(2, "0"), "th"), { scope: "col" }));
+    const body = table.createTBody();
+    if (!hours.length) return;
+    const first = Math.floor(hours[0] / day) * day, last = hours[hours.length - 1];
+    for (let at = first, rows = 0; at <= last && rows < 400; at += day) {
+      let any = false;
+      for (let h = 0; h < 24; h++) any = any || counts.has(at + h * hour);
+      if (!any) continue;
+      const row = body.insertRow();
+      rows++;
+      row.append(sendlimit.cell(new Date(at).toISOString().slice(0, 10), "th"));
+      for (let h = 0; h < 24; h++) {
+        const n = counts.get(at + h * hour) || 0;
+        const cell = sendlimit.cell(n ? String(n) : "");
+        cell.className = "h" + (n ? 1 + Math.floor((n - 1) * 8 / most) : 0);
+        row.append(cell);
+      }
+    }
+  },
+};

@@ -1,0 +1,229 @@
+"use strict";
+// Judges a campaign's file, under the stored rules or others, and submits it.
+(function () {
+  const $ = (id) => document.getElementById(id);
+  const file = $("file"), drop = $("drop"), results = $("results"), progress = $("progress");
+  const most = Number(results.dataset.most);
+  const sliders = [...document.querySelectorAll(".limit")];
+  let messages = []; // {line, draft}
+  let wrong = []; // {line, wrong}
+  let outcomes = [];
+  let running = null; // the AbortController of what runs
+
+  const say = (text) => { $("say").hidden = !text; sendlimit.text($("say"), text); };
+  const fail = (text) => { $("bad").hidden = !text; sendlimit.text($("bad"), text); };
+  const busy = (label, total) => {
+    $("progress-row").hidden = !label;
+    $("progress-label").textContent = label || "";
+    progress.max = total || 1;
+    progress.removeAttribute("value");
+    $("progress-text").textContent = "";
+    const submit = $("submit");
+    if (submit) submit.disabled = Boolean(label) || !messages.length;
+  };
+  const advance = (n, total) => {
+    progress.value = n;
+    $("progress-text").textContent = sendlimit.number(n) + " of " + sendlimit.number(total);
+  };
+
+  // begin stops what runs, and returns the signal of what comes instead.
+  const begin = () => {
+    if (running) running.abort();
+    running = new AbortController();
+    fail("");
+    return running.signal;
+  };
+  const ended = (signal) => {
+    if (running && running.signal === signal) {
+      running = null;
+      busy("");
+      return true;
+    }
+    return false;
+  };
+
+  const read = async (chosen) => {
+    const signal = begin();
+    say("");
+    messages = [];
+    wrong = [];
+    outcomes = [];
+    busy("Reading", 1);
+    try {
+      await sendlimit.lines("/plan/read?" + new URLSearchParams({ campaign: $("campaign").value }), { method: "POST", body: chosen, signal }, (line) => {
+        if (line.draft) messages.push(line); else wrong.push(line);
+      });
+    } catch (failed) {
+      if (ended(signal)) fail(failed.message);
+      return;
+    }
+    if (!ended(signal)) return;
+    if (!messages.length && !wrong.length) {
+      fail("There are no messages in the file.");
+      return;
+    }
+    results.hidden = false;
+    if (messages.length > most) say("The file has " + sendlimit.plural(messages.length, "message") + ". The first " + sendlimit.number(most) + " are judged; all are submitted.");
+    await judge();
+  };
+
+  const body = (list) => list.map((m) => JSON.stringify(m.draft)).join("\n") + "\n";
+
+  // changed returns the rules whose sliders were moved.
+  const changed = () => sliders.filter((s) => s.value !== s.dataset.limit).map((s) => s.value + "/" + s.dataset.window);
+
+  const judge = async () => {
+    if (!messages.length) { show(); return; }
+    const signal = begin();
+    const judged = messages.slice(0, most);
+    outcomes = [];
+    busy("Judging", judged.length);
+    const rules = changed();
+    try {
+      await sendlimit.lines("/plan/judge" + (rules.length ? "?" + new URLSearchParams({ what_if: rules.join(",") }) : ""),
+        { method: "POST", body: body(judged), headers: { "Content-Type": "application/x-ndjson" }, signal },
+        (outcome) => {
+          if (outcome.outcome === "error") throw new Error(outcome.detail);
+          outcomes.push(outcome);
+          if (outcomes.length % 100 === 0) { advance(outcomes.length, judged.length); show(); }
+        });
+    } catch (failed) {
+      if (ended(signal)) fail(failed.message);
+      show();
+      return;
+    }
+    if (!ended(signal)) return;
+    show();
+    const refused = outcomes.filter((o) => o.outcome !== "accepted").length + wrong.length;
+    say((rules.length ? "With " + rules.join(", ") + ": " : "") + sendlimit.number(outcomes.length + wrong.length - refused) + " would be accepted, " + sendlimit.number(refused) + " would not." + (messages.length > most ? " Judged are the first " + sendlimit.number(most) + "." : ""));
+  };
+
+  const reasonOf = (o) => {
+    if (o.code === "send_limit" && o.violations && o.violations.length) {
+      const v = o.violations[0];
+      return (v.category ? v.category + " " : "") + v.rule;
+    }
+    return o.code || o.outcome;
+  };
+
+  const show = () => {
+    const counts = new Map(), reasons = new Map();
+    let accepted = 0, shifted = 0, refused = 0, invalid = wrong.length;
+    const rows = [];
+    for (const w of wrong) rows.push([w.line, "", "", "", w.wrong]);
+    outcomes.forEach((o, i) => {
+      const draft = messages[i] ? messages[i].draft : {};
+      const line = messages[i] ? messages[i].line : o.line;
+      if (o.outcome === "accepted") {
+        accepted++;
+        const hour = Math.floor(Date.parse(o.send_at) / 3600000) * 3600000;
+        counts.set(hour, (counts.get(hour) || 0) + 1);
+        if (o.shifted) {
+          shifted++;
+          rows.push([line, draft.user, draft.id, o.send_at, "Shifted from " + o.requested_at + ", which is not free."]);
+        }
+        return;
+      }
+      if (o.outcome === "invalid") invalid++; else refused++;
+      const reason = reasonOf(o);
+      reasons.set(reason, (reasons.get(reason) || 0) + 1);
+      rows.push([line, draft.user, draft.id, draft.send_at, o.detail + (o.next_free_at ? " The next free time is " + o.next_free_at + "." : "")]);
+    });
+    $("n-all").textContent = sendlimit.number(messages.length + wrong.length);
+    $("n-accepted").textContent = sendlimit.number(accepted);
+    $("n-shifted").textContent = sendlimit.number(shifted);
+    $("n-refused").textContent = sendlimit.number(refused);
+    $("n-invalid").textContent = sendlimit.number(invalid);
+    sendlimit.heat($("heat-table"), counts);
+    const why = $("why-rows");
+    why.textContent = "";
+    for (const [reason, n] of [...reasons].sort((a, b) => b[1] - a[1])) {
+      const row = why.insertRow();
+      row.append(sendlimit.cell(reason, "th"), sendlimit.cell(sendlimit.number(n)));
+    }
+    const list = $("rows");
+    list.textContent = "";
+    for (const row of rows.slice(0, 200)) {
+      const at = list.insertRow();
+      for (const text of row) at.append(sendlimit.cell(String(text === undefined ? "" : text)));
+    }
+    $("rows-more").hidden = rows.length <= 200;
+    $("rows-more").textContent = "These are the first 200 of " + sendlimit.number(rows.length) + ". The download has all.";
+  };
+
+  const submit = async () => {
+    if (!messages.length) return;
+    if (!confirm("Submit " + sendlimit.plural(messages.length, "message") + "? What is accepted is sent at its time.")) return;
+    const signal = begin();
+    outcomes = [];
+    busy("Submitting", messages.length);
+    try {
+      await sendlimit.lines("/plan/submit?" + new URLSearchParams({ campaign: $("campaign").value }), { method: "POST", body: body(messages), headers: { "Content-Type": "application/x-ndjson" }, signal }, (outcome) => {
+        if (outcome.outcome === "error") throw new Error(outcome.detail + " What is not answered can be submitted again: the ids stay the same.");
+        outcomes.push(outcome);
+        if (outcomes.length % 100 === 0) { advance(outcomes.length, messages.length); show(); }
+      });
+    } catch (failed) {
+      if (ended(signal)) fail(failed.message);
+      show();
+      return;
+    }
+    if (!ended(signal)) return;
+    show();
+    const accepted = outcomes.filter((o) => o.outcome === "accepted").length;
+    say("Submitted: " + sendlimit.number(accepted) + " accepted, " + sendlimit.number(outcomes.length - accepted) + " not.");
+  };
+
+  const download = () => {
+    const cell = (value) => {
+      let text = value === undefined || value === null ? "" : String(value);
+      if (/^[=+\-@\t\r]/.test(text)) text = "'" + text;
+      return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+    };
+    const lines = [["line", "user", "id", "outcome", "code", "send_at", "requested_at", "next_free_at", "detail"].join(",")];
+    for (const w of wrong) lines.push([w.line, "", "", "invalid", "", "", "", "", w.wrong].map(cell).join(","));
+    outcomes.forEach((o, i) => {
+      const m = messages[i] || { draft: {} };
+      lines.push([m.line, m.draft.user, m.draft.id, o.outcome, o.code, o.send_at || m.draft.send_at, o.requested_at, o.next_free_at, o.detail].map(cell).join(","));
+    });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([lines.join("\n") + "\n"], { type: "text/csv" }));
+    link.download = "outcome.csv";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  };
+
+  $("form").addEventListener("submit", (event) => event.preventDefault());
+  file.addEventListener("change", () => { if (file.files.length) read(file.files[0]); });
+  for (const name of ["dragenter", "dragover"]) drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
+  for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    if (event.dataTransfer.files.length) read(event.dataTransfer.files[0]);
+  });
+  $("stop").addEventListener("click", () => {
+    if (running) running.abort();
+    running = null;
+    busy("");
+    say("Stopped after " + sendlimit.plural(outcomes.length, "message") + ".");
+  });
+  let waiting = 0;
+  for (const slider of sliders) {
+    slider.addEventListener("input", () => {
+      slider.parentElement.querySelector("output").textContent = slider.value;
+      clearTimeout(waiting);
+      waiting = setTimeout(judge, 300);
+    });
+  }
+  if ($("reset")) {
+    $("reset").addEventListener("click", () => {
+      for (const slider of sliders) {
+        slider.value = slider.dataset.limit;
+        slider.parentElement.querySelector("output").textContent = slider.value;
+      }
+      judge();
+    });
+  }
+  if ($("submit")) $("submit").addEventListener("click", submit);
+  $("download").addEventListener("click", download);
+})();

@@ -1,0 +1,21 @@
+"use strict";
+// Chooses all dead letters of a page at once.
+(function () {
+  const all = document.getElementById("all");
+  if (!all) return;
+  const boxes = [...document.querySelectorAll('input[name="letter"]')];
+  const chosen = document.getElementById("chosen");
+  document.getElementById("all-row").hidden = false;
+  const tell = () => {
+    const n = boxes.filter((box) => box.checked).length;
+    all.checked = n === boxes.length && n > 0;
+    all.indeterminate = n > 0 && n < boxes.length;
+    sendlimit.text(chosen, n ? n + " chosen" : "");
+  };
+  all.addEventListener("change", () => {
+    for (const box of boxes) box.checked = all.checked;
+    tell();
+  });
+  for (const box of boxes) box.addEventListener("change", tell);
+  tell();
+})();

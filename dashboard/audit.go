@@ -1,0 +1,71 @@
+package dashboard
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+)
+
+// auditPage shows the changes that were made here.
+type auditPage struct {
+	page
+	listing
+
+	Entries []audit.Entry
+	Wrong   string
+}
+
+func (d *Dashboard) showAudit(w http.ResponseWriter, r *http.Request) {
+	p := &auditPage{page: d.page(r, "Audit log"), listing: listingOf(r, "account", "user", "action", "object", "from", "until")}
+	filter, err := p.filter()
+	if err != nil {
+		p.Wrong = problemOf(err).Sentence()
+		d.render(w, r, http.StatusUnprocessableEntity, "audit", p)
+		return
+	}
+	if who := callerOf(r.Context()); !who.Admin() {
+		filter.Account = who.Account()
+	}
+	if wantsCSV(r) {
+		columns := []string{"at", "account", "key", "address", "action", "user", "message", "object", "detail", "outcome", "code", "answer"}
+		d.download(w, r, "audit", columns, func() ([][]string, bool, error) { //nolint:contextcheck // it uses that of the request
+			entries, next, err := d.o.Audit.Page(r.Context(), filter, p.At, audit.MaxPage)
+			p.At = next
+			rows := make([][]string, len(entries))
+			for i, e := range entries {
+				rows[i] = []string{iso(e.At), e.Account, e.Key, e.Address, e.Action, e.User, e.Message, e.Object, e.Detail, e.Outcome, e.Code, e.Answer}
+			}
+			return rows, next != "", err
+		})
+		return
+	}
+	for range emptyPages {
+		if p.Entries, p.Next, err = d.o.Audit.Page(r.Context(), filter, p.At, pageSize); err != nil {
+			d.showError(w, r, err)
+			return
+		}
+		if len(p.Entries) > 0 || p.Next == "" {
+			break
+		}
+		p.At = p.Next
+	}
+	d.render(w, r, http.StatusOK, "audit", p)
+}
+
+// filter returns the filter that the address says.
+func (p *auditPage) filter() (audit.Filter, error) {
+	f := audit.Filter{Account: p.Get("account"), User: p.Get("user"), Action: p.Get("action"), Object: p.Get("object")}
+	for name, into := range map[string]*time.Time{"from": &f.From, "until": &f.Until} {
+		given := p.Get(name)
+		if given == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339Nano, apiTime(given))
+		if err != nil {
+			return f, &problem{Status: http.StatusUnprocessableEntity, Detail: "The time " + clip(given, 80) + " can't be read: give one such as 2026-11-22T11:11:11Z."}
+		}
+		*into = at
+	}
+	return f, nil
+}

@@ -1,0 +1,155 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+)
+
+// caller is who asks for a page. The zero value may do nothing.
+type caller struct {
+	identity accounts.Identity
+	keyless  bool // nobody has logged in, and nobody has to
+	cookie   string
+	address  string // of the client, for the audit log
+}
+
+// Account returns the name of the account, "" without one.
+func (c caller) Account() string { return c.identity.Account.Name }
+
+// Key returns the id of the API key, "" without one.
+func (c caller) Key() string { return c.identity.Key.ID }
+
+// Known reports whether the caller has logged in.
+func (c caller) Known() bool { return c.Account() != "" }
+
+// Admin reports whether the caller reaches the messages of all accounts.
+func (c caller) Admin() bool { return c.may(accounts.ScopeAdmin) }
+
+// Submits reports whether the caller may submit and change messages.
+func (c caller) Submits() bool { return c.may(accounts.ScopeSubmit) }
+
+// Reads reports whether the caller may look at messages.
+func (c caller) Reads() bool { return c.may(accounts.ScopeRead) }
+
+func (c caller) may(scope accounts.Scope) bool {
+	return c.keyless || c.Known() && c.identity.May(scope)
+}
+
+type callerKey struct{}
+
+// callerOf returns the caller of the request to which ctx belongs.
+func callerOf(ctx context.Context) caller {
+	c, _ := ctx.Value(callerKey{}).(caller)
+	return c
+}
+
+// The name of the cookie. Over TLS a prefix keeps other hosts of the domain from setting it.
+const (
+	cookieName   = "sendlimit_session"
+	securePrefix = "__Host-"
+)
+
+// identified returns a handler that knows the caller. Without one it answers itself: with the
+// page to log in, or, for what a script asks for, with a status.
+func (d *Dashboard) identified(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, err := d.find(r)
+		switch {
+		case err != nil:
+			d.showError(w, r, err)
+		case !who.Known() && !who.keyless:
+			d.askForLogin(w, r)
+		case who.keyless && !api.LocalHost(r.Host):
+			d.showError(w, r, &problem{
+				Status: http.StatusForbidden,
+				Detail: "This name can be that of another site's page: without a login, ask for this server by its IP address or as localhost.",
+			})
+		default:
+			next(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)))
+		}
+	}
+}
+
+// find returns who sends a request.
+func (d *Dashboard) find(r *http.Request) (caller, error) {
+	who := caller{address: d.address(r), cookie: d.sessionCookie(r)}
+	if who.cookie != "" {
+		identity, ok, err := d.o.Sessions.Find(r.Context(), who.cookie, d.o.Now())
+		if err != nil {
+			return caller{}, err
+		}
+		if ok {
+			who.identity = identity
+			return who, nil
+		}
+	}
+	who.keyless = !d.o.RequireKeys
+	return who, nil
+}
+
+func (d *Dashboard) sessionCookie(r *http.Request) string {
+	c, err := r.Cookie(d.cookieName(r))
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+func (d *Dashboard) cookieName(r *http.Request) string {
+	if d.secure(r) {
+		return securePrefix + cookieName
+	}
+	return cookieName
+}
+
+// secure reports whether the browser asked over TLS, as far as this server can know.
+func (d *Dashboard) secure(r *http.Request) bool {
+	return r.TLS != nil || d.proxied(r) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+}
+
+// proxied reports whether a trusted proxy sent the request.
+func (d *Dashboard) proxied(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && slices.ContainsFunc(d.o.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap()) })
+}
+
+// address returns the address of the client, as far as this server can know it.
+func (d *Dashboard) address(r *http.Request) string {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	if d.proxied(r) {
+		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+		for _, hop := range slices.Backward(hops) {
+			client, err := netip.ParseAddr(strings.TrimSpace(hop))
+			if err != nil {
+				break
+			}
+			if !slices.ContainsFunc(d.o.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(client.Unmap()) }) {
+				return client.Unmap().String()
+			}
+		}
+	}
+	return from.Addr().Unmap().String()
+}
+
+// askForLogin answers a request of somebody unknown.
+func (d *Dashboard) askForLogin(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet || wantsJSON(r) {
+		d.showError(w, r, &problem{Status: http.StatusUnauthorized, Code: "unauthorized", Detail: "You are not logged in any more: log in again."})
+		return
+	}
+	to := url.Values{"to": {r.URL.RequestURI()}}
+	if r.URL.Path == "/" && r.URL.RawQuery == "" {
+		to = nil
+	}
+	http.Redirect(w, r, withQuery("/login", to), http.StatusSeeOther)
+}

@@ -1,0 +1,102 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// campaignPage shows how many messages a campaign has. Without a name it asks for one.
+type campaignPage struct {
+	page
+
+	Name, Account string
+	Found         message.CampaignStatus
+	Counts        []statusCount
+	Changes       bool // the caller may change it
+}
+
+// statusCount is how many messages have a status.
+type statusCount struct {
+	Status string
+	Count  int
+}
+
+func (d *Dashboard) findCampaign(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if name := strings.TrimSpace(q.Get("name")); name != "" {
+		http.Redirect(w, r, link("/campaign", "name", name, "account", q.Get("account")), http.StatusSeeOther)
+		return
+	}
+	d.render(w, r, http.StatusOK, "campaigns", &campaignPage{page: d.page(r, "Campaigns")})
+}
+
+func (d *Dashboard) showCampaign(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	p := &campaignPage{
+		page: d.page(r, "Campaign "+clip(q.Get("name"), 80)), Name: q.Get("name"), Account: q.Get("account"), Changes: callerOf(r.Context()).Submits(),
+	}
+	if err := d.get(r, apiPath("campaigns", p.Name), p.query(), &p.Found); err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	for _, status := range sortedKeys(p.Found.Statuses) {
+		p.Counts = append(p.Counts, statusCount{status, p.Found.Statuses[status]})
+	}
+	d.render(w, r, http.StatusOK, "campaign", p)
+}
+
+func (p *campaignPage) query() url.Values { return accountQuery(p.Account) }
+
+// accountQuery returns the query that names an account, none for "".
+func accountQuery(account string) url.Values {
+	if account == "" {
+		return nil
+	}
+	return url.Values{"account": {account}}
+}
+
+// changeCampaign pauses, resumes or cancels all messages of a campaign.
+func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
+	name, account, do := r.PostFormValue("name"), r.PostFormValue("account"), r.PostFormValue("do")
+	to := link("/campaign", "name", name, "account", account)
+	if do != "pause" && do != "resume" && do != "cancel" {
+		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "do has to be pause, resume or cancel"}, to)
+		return
+	}
+	if do == "cancel" {
+		var found message.CampaignStatus
+		if err := d.get(r, apiPath("campaigns", name), accountQuery(account), &found); err != nil {
+			d.refused(w, r, err, to)
+			return
+		}
+		waiting := found.Statuses[message.StatusScheduled] + found.Statuses[message.StatusMoved] + found.Statuses[message.StatusPostponed]
+		count := number(waiting)
+		if found.More != "" {
+			count = "more than " + count
+		}
+		if !d.confirmed(w, r, "Cancel the campaign "+name+"? It has "+count+" messages that are not sent yet. They are not sent, and their times are free again.", "Cancel all", to) {
+			return
+		}
+	}
+	done := 0
+	err := d.audited(r, audit.Entry{Action: do + " campaign", Object: name}, func() error {
+		lines, err := d.lines(r, http.MethodPost, apiPath("campaigns", name, do), accountQuery(account), nil)
+		for _, line := range lines {
+			done = max(done, line.Done)
+		}
+		return err
+	})
+	if err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	d.done(w, r, map[string]string{
+		"pause":  "The campaign is paused. Within 4 seconds no worker sends its messages.",
+		"resume": "The campaign goes on.",
+		"cancel": "The campaign is cancelled: " + number(done) + " messages.",
+	}[do], to)
+}

@@ -1,0 +1,138 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// endWithin bounds how long the end of a change may take to be logged.
+const endWithin = 5 * time.Second
+
+// audited makes a change and logs it: who, what, and what came of it. What can't be logged is
+// not done.
+func (d *Dashboard) audited(r *http.Request, e audit.Entry, change func() error) error {
+	who := callerOf(r.Context())
+	e.Account, e.Key, e.Address = who.Account(), who.Key(), who.address
+	id, err := d.o.Audit.Begin(r.Context(), e)
+	if err != nil {
+		return err
+	}
+	failed := change()
+	outcome, code, answer := audit.Done, "", ""
+	if failed != nil {
+		p := problemOf(failed)
+		outcome, code, answer = audit.Refused, string(p.Code), p.Detail
+		if p.Status >= http.StatusInternalServerError {
+			outcome = audit.Failed
+		}
+		if p.Status == http.StatusInternalServerError {
+			code, answer = string(fault.CodeInternal), ""
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), endWithin)
+	defer cancel()
+	if err := d.o.Audit.End(ctx, id, outcome, code, answer); err != nil {
+		d.o.Logger.WarnContext(ctx, "an entry of the audit log stays without its outcome", "entry", id, "outcome", outcome, "error", err)
+	}
+	return failed
+}
+
+// done answers a change that was made.
+func (d *Dashboard) done(w http.ResponseWriter, r *http.Request, text, to string) {
+	if wantsJSON(r) {
+		answerJSON(w, http.StatusOK, map[string]string{"said": text, "to": to})
+		return
+	}
+	say(w, said{Text: text})
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+// refused answers a change that was not made. A person gets back to the page.
+func (d *Dashboard) refused(w http.ResponseWriter, r *http.Request, err error, to string) {
+	p := problemOf(err)
+	if wantsJSON(r) || p.Status >= http.StatusInternalServerError || p.Status == http.StatusUnauthorized {
+		d.showError(w, r, err)
+		return
+	}
+	say(w, said{Failed: true, Text: p.Sentence()})
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+// answerProblem tells a script what was wrong.
+func (d *Dashboard) answerProblem(w http.ResponseWriter, p *problem) {
+	answer := map[string]any{"code": p.Code, "detail": p.Sentence()}
+	if p.Outcome.Outcome != "" {
+		answer["outcome"] = p.Outcome
+	}
+	answerJSON(w, p.Status, answer)
+}
+
+// answerJSON answers a script.
+func answerJSON(w http.ResponseWriter, status int, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		http.Error(w, "the answer could not be written", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // a browser that is gone needs no answer
+}
+
+// back returns the page that a form came from, or another one.
+func back(r *http.Request, otherwise string) string {
+	to := r.PostFormValue("back")
+	if !localPath(to) {
+		return otherwise
+	}
+	return to
+}
+
+// localPath reports whether a text is a page of this dashboard, rather than of another site.
+func localPath(to string) bool {
+	return strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") && !strings.ContainsAny(to, "\\\r\n\t")
+}
+
+// confirmPage asks whether to do something that can't be undone.
+type confirmPage struct {
+	page
+
+	Question string // what will happen, to how much
+	Yes      string // the name of the button that does it
+	Action   string
+	Back     string
+	Fields   []formField
+}
+
+type formField struct{ Name, Value string }
+
+// confirmed reports whether the person has said yes. If not yet, it answers with the question.
+func (d *Dashboard) confirmed(w http.ResponseWriter, r *http.Request, question, yes, to string) bool {
+	if r.PostFormValue("confirmed") == "yes" {
+		return true
+	}
+	p := &confirmPage{page: d.page(r, yes+"?"), Question: question, Yes: yes, Action: r.URL.Path, Back: to}
+	for name, values := range r.PostForm {
+		for _, value := range values {
+			p.Fields = append(p.Fields, formField{name, value})
+		}
+	}
+	slices.SortStableFunc(p.Fields, func(a, b formField) int { return strings.Compare(a.Name, b.Name) })
+	d.render(w, r, http.StatusOK, "confirm", p)
+	return false
+}
+
+// wrongField returns the field of a form that an error is about, and what is wrong with it.
+func wrongField(err error) (field, detail string) {
+	p := problemOf(err)
+	return p.Outcome.Field, p.Sentence()
+}

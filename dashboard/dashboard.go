@@ -1,0 +1,91 @@
+package dashboard
+
+import (
+	"context"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/dashboard/session"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
+)
+
+// Options configure the dashboard. All are required but RequireKeys, TrustedProxies and Stopping.
+type Options struct {
+	// API answers the requests that pages make. It is the API of this process.
+	API http.Handler
+	// Sessions knows who has logged in.
+	Sessions *session.Sessions
+	// Overview has what the overview shows.
+	Overview *overview.Reader
+	// Audit logs the changes that are made here.
+	Audit *audit.Log
+	// Timeline returns the timeline under the store's present rules, for reading.
+	Timeline func(context.Context) (*sendlimit.Timeline, error)
+	// Now is the local clock, for deadlines, sessions and default times.
+	Now     func() time.Time
+	Logger  *slog.Logger
+	Version string // of the program
+	// RequireKeys asks for a login. Without it, who has not logged in has all rights, as in
+	// the API.
+	RequireKeys bool
+	// TrustedProxies are the proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted.
+	TrustedProxies []netip.Prefix
+	// Stopping is closed when the server is about to end, which ends live updates. Nil means
+	// never.
+	Stopping <-chan struct{}
+}
+
+// Dashboard answers requests for pages.
+type Dashboard struct {
+	o         Options
+	assets    assets
+	templates map[string]*template.Template
+	live      *hub
+	pages     http.Handler
+}
+
+// New returns the dashboard. The error is a *fault.InvalidError.
+func New(o Options) (*Dashboard, error) {
+	for _, needed := range []struct {
+		field   string
+		missing bool
+	}{
+		{"api", o.API == nil},
+		{"sessions", o.Sessions == nil},
+		{"overview", o.Overview == nil},
+		{"audit", o.Audit == nil},
+		{"timeline", o.Timeline == nil},
+		{"now", o.Now == nil},
+		{"logger", o.Logger == nil},
+	} {
+		if needed.missing {
+			return nil, &fault.InvalidError{Field: needed.field, Want: "a value: the dashboard does not work without"}
+		}
+	}
+	d := &Dashboard{o: o}
+	var err error
+	if d.assets, err = readAssets(); err != nil {
+		return nil, err
+	}
+	if d.templates, err = parsePages(d.assets); err != nil {
+		return nil, err
+	}
+	d.live = newHub(o.Overview, o.Logger)
+	d.pages = d.protected(d.routes())
+	return d, nil
+}
+
+// ServeHTTP answers a request for a page, a part of one, or a change that a page makes.
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.pages.ServeHTTP(w, r) }
+
+// Serves reports whether a path is one of the dashboard's.
+func (d *Dashboard) Serves(path string) bool {
+	_, page := d.paths()[path]
+	return page || d.assets.has(path)
+}

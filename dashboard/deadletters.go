@@ -1,0 +1,217 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// deadLettersPage lists messages that were given up.
+type deadLettersPage struct {
+	page
+	listing
+
+	Letters []message.Status
+}
+
+func (d *Dashboard) listDeadLetters(w http.ResponseWriter, r *http.Request) {
+	p := &deadLettersPage{page: d.page(r, "Dead letters"), listing: listingOf(r, "user")}
+	p.Script = "select.js"
+	ask := func(size int) (message.DeadLetters, error) {
+		var answer message.DeadLetters
+		err := d.get(r, apiPath("dead-letters"), p.ask(size), &answer)
+		return answer, err
+	}
+	if wantsCSV(r) {
+		d.download(w, r, "dead-letters", []string{"user", "id", "send_at", "ended_at", "status", "reason", "attempts", "account", "category", "campaign"},
+			func() ([][]string, bool, error) {
+				answer, err := ask(mostPage)
+				p.At = answer.NextCursor
+				rows := make([][]string, len(answer.DeadLetters))
+				for i, m := range answer.DeadLetters {
+					rows[i] = []string{
+						m.User, m.ID, iso(m.SendAt), iso(m.EndedAt), m.Status, m.Reason, number(m.Attempts), m.Account, m.Category, m.Campaign,
+					}
+				}
+				return rows, p.At != "", err
+			})
+		return
+	}
+	answer, err := ask(pageSize)
+	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	p.Letters, p.Next = answer.DeadLetters, answer.NextCursor
+	d.render(w, r, http.StatusOK, "dead-letters", p)
+}
+
+// mostMany is how many dead letters one request retries or removes.
+const mostMany = 1000
+
+// changeDeadLetters retries or removes the chosen dead letters, or all old ones.
+func (d *Dashboard) changeDeadLetters(w http.ResponseWriter, r *http.Request) {
+	to := back(r, "/dead-letters")
+	do := r.PostFormValue("do")
+	chosen := r.PostForm["letter"]
+	switch {
+	case do == "purge-old":
+		d.purgeOldLetters(w, r, to)
+		return
+	case do != "retry" && do != "purge":
+		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "do has to be retry, purge or purge-old"}, to)
+		return
+	case len(chosen) == 0:
+		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "Choose at least one dead letter."}, to)
+		return
+	case len(chosen) > mostMany:
+		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf("Choose at most %d dead letters at a time.", mostMany)}, to)
+		return
+	}
+	many := plural(len(chosen), "dead letter")
+	if do == "purge" && !d.confirmed(w, r, "Remove "+many+"? Their content, records and ids are gone, and they can't be sent any more.", "Remove", to) {
+		return
+	}
+	if do == "retry" && len(chosen) > 1 && !d.confirmed(w, r, "Send "+many+" again? Each gets the next free time of its user.", "Send again", to) {
+		return
+	}
+	done, failures := 0, []string(nil)
+	for _, one := range chosen {
+		user, id, ok := parseRef(one)
+		if !ok {
+			continue
+		}
+		if err := d.changeLetter(r, do, user, id); err != nil {
+			failures = append(failures, id+": "+problemOf(err).Sentence())
+			continue
+		}
+		done++
+	}
+	text := plural(done, "dead letter") + map[string]string{"retry": " will be sent again.", "purge": " removed."}[do]
+	if len(failures) > 0 {
+		err := &problem{Status: http.StatusConflict, Detail: text + " Not done: " + strings.Join(failures[:min(len(failures), 5)], " ")}
+		d.refused(w, r, err, to)
+		return
+	}
+	d.done(w, r, text, to)
+}
+
+// changeLetter retries or removes a dead letter.
+func (d *Dashboard) changeLetter(r *http.Request, do, user, id string) error {
+	if do == "retry" {
+		return d.audited(r, audit.Entry{Action: "retry dead letter", User: user, Message: id}, func() error {
+			return d.call(r, http.MethodPost, apiPath("users", user, "dead-letters", id, "retry"), nil, nil, nil)
+		})
+	}
+	return d.audited(r, audit.Entry{Action: "purge dead letter", User: user, Message: id}, func() error {
+		return d.call(r, http.MethodDelete, apiPath("users", user, "dead-letters", id), nil, nil, nil)
+	})
+}
+
+// purgeOldLetters removes the dead letters that ended before a time.
+func (d *Dashboard) purgeOldLetters(w http.ResponseWriter, r *http.Request, to string) {
+	age := strings.TrimSpace(r.PostFormValue("older_than"))
+	if !d.confirmed(w, r, "Remove all dead letters that ended more than "+age+" ago? They can't be sent any more.", "Remove", to) {
+		return
+	}
+	purged := 0
+	err := d.audited(r, audit.Entry{Action: "purge dead letters", Detail: "older than " + age}, func() error {
+		for began := d.o.Now(); d.o.Now().Sub(began) < purgeWithin; {
+			var answer message.DeadPurge
+			if err := d.call(r, http.MethodDelete, apiPath("dead-letters"), url.Values{"older_than": {age}}, nil, &answer); err != nil {
+				return err
+			}
+			if purged += answer.Purged; !answer.More {
+				return nil
+			}
+		}
+		return &problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: number(purged) + " are removed, and there are more: ask again."}
+	})
+	if err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	d.done(w, r, plural(purged, "dead letter")+" removed.", to)
+}
+
+// purgeWithin bounds how long a request removes dead letters.
+const purgeWithin = 20 * time.Second
+
+// ref returns the value of a form that names a message; parseRef reads it. Both parts are
+// escaped, so that the space between them is the only one.
+func ref(user, id string) string { return url.QueryEscape(user) + " " + url.QueryEscape(id) }
+
+func parseRef(text string) (user, id string, ok bool) {
+	first, second, ok := strings.Cut(text, " ")
+	user, err := url.QueryUnescape(first)
+	if err != nil {
+		return "", "", false
+	}
+	id, err = url.QueryUnescape(second)
+	return user, id, ok && err == nil
+}
+
+// plural returns a count with a noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return number(n) + " " + noun + "s"
+}
+
+// alertsPage lists alerts and reports that could not be delivered.
+type alertsPage struct {
+	page
+	listing
+
+	Alerts []message.DeadAlert
+}
+
+func (d *Dashboard) listAlerts(w http.ResponseWriter, r *http.Request) {
+	p := &alertsPage{page: d.page(r, "Failed alerts"), listing: listingOf(r)}
+	var answer message.DeadAlerts
+	if wantsCSV(r) {
+		d.download(w, r, "alerts", []string{"alert", "kind", "subject", "since", "threshold", "used", "limit", "reason", "ended_at"}, func() ([][]string, bool, error) {
+			answer = message.DeadAlerts{}
+			err := d.get(r, apiPath("dead-alerts"), p.ask(mostPage), &answer)
+			p.At = answer.NextCursor
+			rows := make([][]string, len(answer.DeadAlerts))
+			for i, a := range answer.DeadAlerts {
+				rows[i] = []string{a.Alert, a.Kind, a.Subject, iso(a.Since), number(a.Threshold), number(a.Used), number(a.Limit), a.Reason, iso(a.EndedAt)}
+			}
+			return rows, p.At != "", err
+		})
+		return
+	}
+	if err := d.get(r, apiPath("dead-alerts"), p.ask(pageSize), &answer); err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	p.Alerts, p.Next = answer.DeadAlerts, answer.NextCursor
+	d.render(w, r, http.StatusOK, "alerts", p)
+}
+
+// changeAlerts sends an alert again, or removes it.
+func (d *Dashboard) changeAlerts(w http.ResponseWriter, r *http.Request) {
+	alert, do, to := r.PostFormValue("alert"), r.PostFormValue("do"), back(r, "/alerts")
+	method, address := http.MethodPost, apiPath("dead-alerts", alert, "retry")
+	if do == "purge" {
+		method, address = http.MethodDelete, apiPath("dead-alerts", alert)
+		if !d.confirmed(w, r, "Remove the alert? It is not sent any more.", "Remove", to) {
+			return
+		}
+	}
+	err := d.audited(r, audit.Entry{Action: map[bool]string{true: "purge alert", false: "retry alert"}[do == "purge"], Object: alert}, func() error {
+		return d.call(r, method, address, nil, nil, nil)
+	})
+	if err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	d.done(w, r, map[bool]string{true: "The alert is removed.", false: "The alert is sent again."}[do == "purge"], to)
+}

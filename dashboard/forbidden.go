@@ -1,0 +1,76 @@
+package dashboard
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// forbiddenTo returns the stretches of a user's timeline in which no message may be sent.
+func (d *Dashboard) forbiddenTo(r *http.Request, asked sendlimit.ForbiddenRequest) (sendlimit.Forbidden, error) {
+	timeline, err := d.o.Timeline(r.Context())
+	if err != nil {
+		return sendlimit.Forbidden{}, err
+	}
+	return timeline.Forbidden(r.Context(), asked)
+}
+
+// forbiddenAnswer tells a script which times a message can't be moved to. Times are in Unix ms.
+type forbiddenAnswer struct {
+	From      int64              `json:"from"`
+	Until     int64              `json:"until"`
+	Now       int64              `json:"now"`
+	Latest    int64              `json:"latest"`
+	Expires   int64              `json:"expires,omitempty"` // the message must be sent before it
+	Stretches []forbiddenStretch `json:"stretches"`
+}
+
+type forbiddenStretch struct {
+	From  int64  `json:"from"`
+	Until int64  `json:"until"`
+	Why   string `json:"why"`
+}
+
+// forbidden answers which times a message can't be moved to, around the part of the timeline
+// that is shown. The script judges by it while the message is dragged.
+func (d *Dashboard) forbidden(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	user, id := q.Get("name"), q.Get("id")
+	var status message.Status
+	if err := d.get(r, apiPath("users", user, "messages", id), nil, &status); err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	from, until := status.SendAt.Add(-longAround), status.SendAt.Add(longAround)
+	if now := d.o.Now(); from.Before(now) {
+		from = now
+	}
+	if !from.Before(until) {
+		until = from.Add(longAround)
+	}
+	found, err := d.forbiddenTo(r, sendlimit.ForbiddenRequest{User: user, ID: id, Category: status.Category, From: from, To: until})
+	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	answer := forbiddenAnswer{
+		From: from.UnixMilli(), Until: until.UnixMilli(), Now: found.Now.UnixMilli(), Latest: found.Latest.UnixMilli(),
+		Stretches: make([]forbiddenStretch, 0, len(found.Stretches)),
+	}
+	if !status.ExpiresAt.IsZero() {
+		answer.Expires = status.ExpiresAt.UnixMilli()
+	}
+	if found.Blocked || found.OptedOut {
+		answer.Stretches = append(answer.Stretches, forbiddenStretch{From: answer.From, Until: answer.Until, Why: "nothing is accepted for the user"})
+	}
+	for _, s := range found.Stretches {
+		answer.Stretches = append(answer.Stretches, forbiddenStretch{From: s.From.UnixMilli(), Until: s.Until.UnixMilli(), Why: whyForbidden(s)})
+	}
+	answerJSON(w, http.StatusOK, answer)
+}
+
+// longAround is how far around its send time a message can be dragged: half of the longest span
+// that is judged at once.
+const longAround = 15 * 24 * time.Hour

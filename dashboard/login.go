@@ -1,0 +1,98 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/dashboard/session"
+)
+
+// loginPage asks for an API key.
+type loginPage struct {
+	page
+
+	To    string // where to go after it
+	Wrong string // why the last try failed
+}
+
+// loginTo returns where a login leads: a page of this dashboard, never another site.
+func loginTo(r *http.Request) string {
+	if to := r.FormValue("to"); localPath(to) {
+		return to
+	}
+	return "/"
+}
+
+func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
+	d.render(w, r, http.StatusOK, "login", &loginPage{page: d.page(r, "Log in"), To: loginTo(r)})
+}
+
+// login checks an API key as the API does, which also counts wrong ones, and begins a session.
+func (d *Dashboard) login(w http.ResponseWriter, r *http.Request) {
+	key := strings.TrimSpace(r.PostFormValue("key"))
+	if err := d.checkKey(r, key); err != nil {
+		failed, ok := errors.AsType[*problem](err)
+		if !ok || failed.Status >= http.StatusInternalServerError {
+			d.showError(w, r, err)
+			return
+		}
+		p := &loginPage{page: d.page(r, "Log in"), To: loginTo(r), Wrong: failed.Sentence()}
+		d.render(w, r, failed.Status, "login", p)
+		return
+	}
+	now := d.o.Now()
+	cookie, err := d.o.Sessions.Begin(r.Context(), key, now)
+	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	d.setCookie(w, r, cookie, now.Add(session.Lasts))
+	http.Redirect(w, r, loginTo(r), http.StatusSeeOther)
+}
+
+// checkKey asks the API whether a key is valid. A key that has not the scope to ask is.
+func (d *Dashboard) checkKey(r *http.Request, key string) error {
+	if key == "" || strings.ContainsAny(key, " ,\r\n\t") {
+		return &problem{Status: http.StatusUnprocessableEntity, Detail: "Give one API key. It begins with sk_."}
+	}
+	asked := d.request(r, http.MethodGet, apiPath("usage"), nil, nil)
+	asked = asked.WithContext(r.Context()) // nobody's yet
+	asked.Header.Set("Authorization", "Bearer "+key)
+	err := d.send(asked, nil)
+	failed, ok := errors.AsType[*problem](err)
+	switch {
+	case ok && failed.Status == http.StatusForbidden:
+		return nil
+	case ok && failed.Status == http.StatusUnauthorized:
+		failed.Detail = "The key is unknown, has expired, or its account is disabled."
+		return failed
+	}
+	return err
+}
+
+// logout ends the session.
+func (d *Dashboard) logout(w http.ResponseWriter, r *http.Request) {
+	cookie := callerOf(r.Context()).cookie
+	if cookie != "" {
+		if err := d.o.Sessions.End(r.Context(), cookie, d.o.Now()); err != nil {
+			d.showError(w, r, err)
+			return
+		}
+	}
+	d.setCookie(w, r, "", time.Unix(0, 0))
+	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}
+
+// setCookie sets the cookie of a session until a time.
+func (d *Dashboard) setCookie(w http.ResponseWriter, r *http.Request, value string, until time.Time) {
+	c := &http.Cookie{ //nolint:gosec // Secure where the browser asks over TLS
+		Name: d.cookieName(r), Value: value, Path: "/", HttpOnly: true, Secure: d.secure(r), SameSite: http.SameSiteLaxMode,
+		Expires: until,
+	}
+	if value == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
+}

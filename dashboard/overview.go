@@ -1,0 +1,189 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/activity"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
+)
+
+// overviewPage shows how everything is doing.
+type overviewPage struct {
+	page
+
+	O      *overview.Overview // nil for a caller without the scope admin
+	Live   liveState
+	Data   string // liveState as JSON, for the script
+	Days   []overview.AccountDay
+	Usage  *message.AccountUsage
+	Levels []lateLevel
+}
+
+// lateLevel is how late a share of the messages was at most.
+type lateLevel struct {
+	Name, Key, Late string
+}
+
+func (d *Dashboard) showOverview(w http.ResponseWriter, r *http.Request) {
+	who := callerOf(r.Context())
+	p := &overviewPage{page: d.page(r, "Overview")}
+	if !who.Admin() {
+		d.showOwnOverview(w, r, p)
+		return
+	}
+	p.Script = "live.js"
+	o, err := d.o.Overview.Read(r.Context(), d.o.Now())
+	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	p.O, p.Live = o, liveStateOf(o)
+	text, err := json.Marshal(p.Live)
+	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	p.Data = string(text)
+	for _, level := range lateLevels() {
+		p.Levels = append(p.Levels, lateLevel{level.name, level.key, p.Live.Values[level.key]})
+	}
+	d.render(w, r, http.StatusOK, "overview", p)
+}
+
+// showOwnOverview shows an account its own numbers.
+func (d *Dashboard) showOwnOverview(w http.ResponseWriter, r *http.Request, p *overviewPage) {
+	who := callerOf(r.Context())
+	if !who.Reads() {
+		d.render(w, r, http.StatusOK, "overview", p)
+		return
+	}
+	var err error
+	if p.Days, err = d.o.Overview.Days(r.Context(), who.identity.Account, d.o.Now()); err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	p.Usage = &message.AccountUsage{}
+	if err := d.get(r, apiPath("usage"), nil, p.Usage); err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	d.render(w, r, http.StatusOK, "overview", p)
+}
+
+// liveState is what the script of the overview shows. It is the same for all who may see it.
+type liveState struct {
+	At     int64             `json:"at"`     // Unix ms, by the store's clock
+	Values map[string]string `json:"values"` // texts by the name of their place
+	Alarms map[string]bool   `json:"alarms"` // which of them are bad news
+	// Series are counts of each of the last 60 minutes, by name.
+	Since  int64              `json:"since"` // Unix s
+	Series map[string][]int64 `json:"series"`
+	// Minutes and Hours are what is due in each of the next, from these times on, Unix s.
+	MinutesFrom int64     `json:"minutes_from"`
+	Minutes     []int     `json:"minutes"`
+	HoursFrom   int64     `json:"hours_from"`
+	Hours       []int     `json:"hours"`
+	Reasons     []reasons `json:"reasons"`
+}
+
+// reasons counts by what refused, dropped or failed messages, by name, so that a row stays
+// where it is while its number changes.
+type reasons struct {
+	Name string      `json:"name"`
+	Rows []reasonRow `json:"rows"`
+}
+
+type reasonRow struct {
+	Name  string `json:"name"`
+	Count string `json:"count"`
+}
+
+// lateLevels are the shares of messages whose lateness is shown.
+func lateLevels() []struct {
+	name, key string
+	share     float64
+} {
+	return []struct {
+		name, key string
+		share     float64
+	}{{"half", "late_p50", 0.5}, {"95 %", "late_p95", 0.95}, {"99 %", "late_p99", 0.99}}
+}
+
+func liveStateOf(o *overview.Overview) liveState {
+	s := liveState{
+		At: o.At.UnixMilli(), Values: make(map[string]string), Alarms: make(map[string]bool), Series: make(map[string][]int64),
+		Minutes: o.Forecast.Minutes, Hours: o.Forecast.Hours,
+	}
+	if !o.Forecast.At.IsZero() {
+		s.MinutesFrom = o.Forecast.At.Truncate(time.Minute).Unix()
+		s.HoursFrom = o.Forecast.At.Truncate(time.Hour).Unix()
+	}
+	hour := o.LastHour
+	refused, dropped, failed := sum(hour.Refused), sum(hour.Dropped), sum(hour.Failed)
+	for name, n := range map[string]int64{
+		"pending": int64(o.Forecast.Pending), "overdue": int64(o.Forecast.Overdue), "accepted": hour.Accepted, "refused": refused,
+		"delivered": hour.Delivered, "late": hour.Late, "dropped": dropped, "failed": failed, "postponed": hour.Postponed,
+		"cancelled": hour.Cancelled, "dead_letters": int64(o.DeadLetters), "failed_alerts": int64(o.FailedAlerts), "workers": int64(len(o.Workers)),
+	} {
+		s.Values[name] = number(n)
+	}
+	if o.Forecast.At.IsZero() {
+		s.Values["pending"], s.Values["overdue"] = "counting…", "counting…"
+	}
+	s.Values["behind"] = length(o.Behind)
+	s.Values["counted"] = when(o.Forecast.At.Truncate(time.Second))
+	for _, level := range lateLevels() {
+		s.Values[level.key] = "–"
+		if d, ok := hour.Lateness.Quantile(level.share); ok {
+			s.Values[level.key] = length(d)
+		}
+	}
+	s.Alarms["behind"] = o.Behind > o.Horizon/2
+	s.Alarms["workers"] = len(o.Workers) == 0
+	s.Alarms["failed"], s.Alarms["dead_letters"], s.Alarms["failed_alerts"] = failed > 0, o.DeadLetters > 0, o.FailedAlerts > 0
+	s.addSeries(o.Minutes)
+	s.Reasons = []reasons{reasonsOf("refused", hour.Refused), reasonsOf("dropped", hour.Dropped), reasonsOf("failed", hour.Failed)}
+	return s
+}
+
+func (s *liveState) addSeries(minutes []activity.Span) {
+	if len(minutes) > 0 {
+		s.Since = minutes[0].Start.Unix()
+	}
+	for _, m := range minutes {
+		for name, n := range map[string]int64{
+			"accepted": m.Accepted, "refused": sum(m.Refused), "delivered": m.Delivered, "late": m.Late, "dropped": sum(m.Dropped), "failed": sum(m.Failed),
+		} {
+			s.Series[name] = append(s.Series[name], n)
+		}
+	}
+}
+
+func reasonsOf(name string, counts map[string]int64) reasons {
+	list := reasons{Name: name, Rows: []reasonRow{}}
+	for _, label := range sortedKeys(counts) {
+		list.Rows = append(list.Rows, reasonRow{label, number(counts[label])})
+	}
+	return list
+}
+
+func sum(counts map[string]int64) (n int64) {
+	for _, count := range counts {
+		n += count
+	}
+	return n
+}
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,192 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+//go:embed pages/*.html
+var pageFiles embed.FS
+
+// page is what every page has. Pages embed it.
+type page struct {
+	Title   string
+	Path    string // of the page, without its query
+	Who     caller
+	Now     time.Time
+	Version string
+	Said    *said // what the last change came to; nil for none
+	Script  string
+	links   []navLink
+}
+
+// navLink is an entry of the menu.
+type navLink struct {
+	Path, Name string
+	Here       bool
+}
+
+// page returns what every page has.
+func (d *Dashboard) page(r *http.Request, title string) page {
+	p := page{Title: title, Path: r.URL.Path, Who: callerOf(r.Context()), Now: d.o.Now().UTC(), Version: d.o.Version}
+	if p.Who.Known() || p.Who.keyless {
+		p.links = menu(p.Who, r.URL.Path)
+	}
+	return p
+}
+
+// Menu returns the entries of the menu that the caller may use.
+func (p page) Menu() []navLink { return p.links }
+
+// setSaid sets what the last change came to.
+func (p *page) setSaid(s *said) { p.Said = s }
+
+// menu returns the pages that a caller may use; at is the path of the present one.
+func menu(who caller, at string) []navLink {
+	var links []navLink
+	add := func(may bool, path, name string, parts ...string) {
+		if !may {
+			return
+		}
+		here := path == at
+		for _, part := range parts {
+			here = here || part == at
+		}
+		links = append(links, navLink{Path: path, Name: name, Here: here})
+	}
+	add(true, "/", "Overview")
+	add(who.Reads(), "/users", "Users", "/user")
+	add(who.Reads(), "/messages", "Messages", "/message")
+	add(who.Reads(), "/campaigns", "Campaigns", "/campaign")
+	add(who.Submits(), "/plan", "Plan")
+	add(who.Admin(), "/policies", "Policies", "/policy")
+	add(who.Admin(), "/future", "Future")
+	add(who.Admin(), "/accounts", "Accounts", "/account", "/tiers")
+	add(!who.Admin() && who.Reads(), "/account", "Account")
+	add(who.Admin(), "/dead-letters", "Dead letters")
+	add(who.Admin(), "/workers", "Workers")
+	add(true, "/audit", "Audit log")
+	return links
+}
+
+// parsePages reads the templates of all pages, by name.
+func parsePages(a assets) (map[string]*template.Template, error) {
+	base, err := template.New("base.html").Funcs(functions(a)).ParseFS(pageFiles, "pages/base.html", "pages/parts.html")
+	if err != nil {
+		return nil, fmt.Errorf("reading the frame of pages: %w", err)
+	}
+	files, err := pageFiles.ReadDir("pages")
+	if err != nil {
+		return nil, fmt.Errorf("listing pages: %w", err)
+	}
+	pages := make(map[string]*template.Template)
+	for _, file := range files {
+		name := strings.TrimSuffix(path.Base(file.Name()), ".html")
+		if name == "base" || name == "parts" {
+			continue
+		}
+		frame, err := base.Clone()
+		if err != nil {
+			return nil, fmt.Errorf("copying the frame of pages: %w", err)
+		}
+		if pages[name], err = frame.ParseFS(pageFiles, "pages/"+file.Name()); err != nil {
+			return nil, fmt.Errorf("reading the page %s: %w", name, err)
+		}
+	}
+	return pages, nil
+}
+
+// contentSecurityPolicy allows nothing inline and nothing of other servers.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// setHeaders sets what every answer of the dashboard has.
+func setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", contentSecurityPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// framed is a page with what every page has.
+type framed interface{ setSaid(said *said) }
+
+// render answers with a page. It is made whole before a byte is sent.
+func (d *Dashboard) render(w http.ResponseWriter, r *http.Request, status int, name string, content framed) {
+	if s := d.takeSaid(w, r); s != nil {
+		content.setSaid(s)
+	}
+	var text bytes.Buffer
+	if err := d.templates[name].ExecuteTemplate(&text, "base.html", content); err != nil {
+		d.o.Logger.ErrorContext(r.Context(), "could not make a page", "page", name, "error", err)
+		http.Error(w, "This page could not be made. The log says why.", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes()) // a browser that is gone needs no page
+}
+
+// errorPage says what went wrong.
+type errorPage struct {
+	page
+
+	Status  int
+	Problem *problem
+}
+
+// showError answers a request that was refused or failed.
+func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		return // nobody waits for it
+	}
+	p := problemOf(err)
+	if p.Status == http.StatusInternalServerError {
+		d.o.Logger.ErrorContext(r.Context(), "a request to the dashboard failed", "page", r.URL.Path, "error", err)
+		p = &problem{Status: p.Status, Code: fault.CodeInternal, Detail: "Something went wrong here, and not in what you asked for. The log says more."}
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		d.o.Logger.Log(r.Context(), slog.LevelDebug, "the store does not answer", "page", r.URL.Path, "error", err)
+		w.Header().Set("Retry-After", "2")
+	}
+	if wantsJSON(r) {
+		d.answerProblem(w, p)
+		return
+	}
+	title := map[int]string{
+		http.StatusNotFound: "Not found", http.StatusForbidden: "Not allowed", http.StatusUnauthorized: "Log in",
+		http.StatusServiceUnavailable: "Not available", http.StatusInternalServerError: "Something went wrong",
+	}[p.Status]
+	if title == "" {
+		title = "Not done"
+	}
+	d.render(w, r, p.Status, "error", &errorPage{page: d.page(r, title), Status: p.Status, Problem: p})
+}
+
+// wantsJSON reports whether a script asks, rather than a person.
+func wantsJSON(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "application/json")
+}
+
+// withQuery returns a path with a query; without one if it is empty.
+func withQuery(path string, query url.Values) string {
+	if encoded := query.Encode(); encoded != "" {
+		return path + "?" + encoded
+	}
+	return path
+}

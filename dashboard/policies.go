@@ -1,0 +1,223 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// policiesPage lists the policies.
+type policiesPage struct {
+	page
+	listing
+
+	Policies   []message.Policy
+	Unreadable []string
+}
+
+func (d *Dashboard) listPolicies(w http.ResponseWriter, r *http.Request) {
+	p := &policiesPage{page: d.page(r, "Policies"), listing: listingOf(r)}
+	var answer message.Policies
+	if wantsCSV(r) {
+		d.download(w, r, "policies", []string{"policy", "version", "rules", "time_zone", "quiet_hours", "categories"}, func() ([][]string, bool, error) {
+			answer = message.Policies{}
+			err := d.get(r, apiPath("policies"), p.ask(mostPage), &answer)
+			p.At = answer.NextCursor
+			rows := make([][]string, len(answer.Policies))
+			for i, one := range answer.Policies {
+				rows[i] = []string{one.Name, text(one.Version), joined(one.Rules), one.TimeZone, joined(one.QuietHours), joined(sortedKeys(one.Categories))}
+			}
+			return rows, p.At != "", err
+		})
+		return
+	}
+	if err := d.get(r, apiPath("policies"), p.ask(pageSize), &answer); err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	p.Policies, p.Unreadable, p.Next = answer.Policies, answer.Unreadable, answer.NextCursor
+	d.render(w, r, http.StatusOK, "policies", p)
+}
+
+// policyPage shows a policy as a form, what another limit would mean, and its versions.
+type policyPage struct {
+	page
+
+	Name     string
+	New      bool // there is no such policy yet
+	Form     policyForm
+	Sliders  []planRule
+	Versions []policyVersion
+	Wrong    string // why the form was not applied
+}
+
+// policyVersion is a version of a policy with what changed in it.
+type policyVersion struct {
+	message.PolicyVersion
+
+	Changes []diffLine
+	Present bool
+}
+
+func (d *Dashboard) showPolicy(w http.ResponseWriter, r *http.Request) {
+	name := r.URL.Query().Get("name")
+	p := &policyPage{page: d.page(r, "Policy "+clip(name, 80)), Name: name}
+	var stored message.Policy
+	err := d.get(r, apiPath("policies", name), nil, &stored)
+	switch {
+	case isNotFound(err) && r.URL.Query().Get("new") == "yes":
+		p.New = true
+		stored.Rules = []string{"1/minute", "5/hour", "10/calendar_day"}
+	case err != nil:
+		d.showError(w, r, err)
+		return
+	}
+	p.Form = policyFormOf(stored)
+	d.renderPolicy(w, r, http.StatusOK, p)
+}
+
+func (d *Dashboard) renderPolicy(w http.ResponseWriter, r *http.Request, status int, p *policyPage) {
+	p.Path, p.Script = "/policy", "policy.js"
+	p.Sliders = slidersOf(fields(p.Form.Rules))
+	var answer message.PolicyVersions
+	if err := d.get(r, apiPath("policies", p.Name, "versions"), nil, &answer); err != nil && !isNotFound(err) {
+		d.showError(w, r, err)
+		return
+	}
+	for i, v := range answer.Versions {
+		shown := policyVersion{PolicyVersion: v, Present: i == 0}
+		if i+1 < len(answer.Versions) {
+			shown.Changes = diffOf(policyText(answer.Versions[i+1].Policy), policyText(v.Policy))
+		}
+		p.Versions = append(p.Versions, shown)
+	}
+	d.render(w, r, status, "policy", p)
+}
+
+// policyText returns a policy as a text to compare, without its version.
+func policyText(p *message.Policy) string {
+	if p == nil {
+		return ""
+	}
+	shown := *p
+	shown.Version = 0
+	text, err := json.MarshalIndent(shown, "", "  ")
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// checkPolicy tells a script everything that is wrong with the form.
+func (d *Dashboard) checkPolicy(w http.ResponseWriter, r *http.Request) {
+	form := readPolicyForm(r)
+	form.check()
+	answerJSON(w, http.StatusOK, map[string]any{"wrong": form.Wrong})
+}
+
+// applyPolicy stores the policy of the form. If anything is wrong with it, the page shows the
+// form with what is wrong at its place.
+func (d *Dashboard) applyPolicy(w http.ResponseWriter, r *http.Request) {
+	form := readPolicyForm(r)
+	to := link("/policy", "name", form.Name)
+	document, ok := form.check()
+	if !ok {
+		p := &policyPage{page: d.page(r, "Policy "+clip(form.Name, 80)), Name: form.Name, Form: form, Wrong: "The policy is not applied: see the fields that are marked."}
+		d.renderPolicy(w, r, http.StatusUnprocessableEntity, p)
+		return
+	}
+	var change message.PolicyChange
+	err := d.audited(r, audit.Entry{Action: "apply policy", Object: form.Name, Detail: "rules " + joined(document.Rules)}, func() error {
+		return d.callWith(r, http.MethodPut, apiPath("policies", form.Name), nil, form.condition(), document, &change)
+	})
+	if err != nil {
+		if p := problemOf(err); p.Status < http.StatusInternalServerError && p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
+			shown := &policyPage{page: d.page(r, "Policy "+clip(form.Name, 80)), Name: form.Name, Form: form, Wrong: p.Sentence()}
+			d.renderPolicy(w, r, p.Status, shown)
+			return
+		}
+		d.showError(w, r, err)
+		return
+	}
+	if !change.Changed {
+		d.done(w, r, "Nothing has changed: the policy is as it was.", to)
+		return
+	}
+	d.done(w, r, "Version "+text(change.New.Version)+" of the policy is applied. Every program follows within two seconds. "+
+		"Scheduled messages keep their places: count below which would no longer fit.", to)
+}
+
+// previewPolicy answers with the scheduled messages that would not fit the policy of the form.
+func (d *Dashboard) previewPolicy(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	form := readPolicyForm(r)
+	document, ok := form.check()
+	if !ok {
+		answerJSON(w, http.StatusUnprocessableEntity, map[string]any{"wrong": form.Wrong, "detail": "The policy can't be tried: see the fields that are marked."})
+		return
+	}
+	asked, err := d.requestWith(r, http.MethodPost, apiPath("policies", form.Name, "preview"), nil, document)
+	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	d.forward(w, asked)
+}
+
+// refitPolicy moves or cancels the messages that do not fit the stored policy, and answers with
+// what became of each.
+func (d *Dashboard) refitPolicy(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	name, then := r.PostFormValue("name"), r.PostFormValue("then")
+	err := d.audited(r, audit.Entry{Action: "refit policy", Object: name, Detail: then}, func() error {
+		asked := d.request(r, http.MethodPost, apiPath("policies", name, "refit"), url.Values{"then": {then}}, nil)
+		if status := d.forward(w, asked); status != http.StatusOK {
+			return &problem{Status: status, Detail: http.StatusText(status)}
+		}
+		return nil
+	})
+	if err != nil && problemOf(err).Detail != http.StatusText(problemOf(err).Status) {
+		d.showError(w, r, err) // it was not begun
+	}
+}
+
+func (d *Dashboard) rollbackPolicy(w http.ResponseWriter, r *http.Request) {
+	name := r.PostFormValue("name")
+	to := link("/policy", "name", name)
+	version, err := strconv.ParseInt(r.PostFormValue("version"), 10, 64)
+	if err != nil {
+		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "The version is no number."}, to)
+		return
+	}
+	if !d.confirmed(w, r, "Store version "+text(version)+" of the policy "+name+" again? Every program follows within two seconds. Scheduled messages keep their places.", "Roll back", to) {
+		return
+	}
+	err = d.audited(r, audit.Entry{Action: "roll back policy", Object: name, Detail: "to version " + text(version)}, func() error {
+		return d.call(r, http.MethodPost, apiPath("policies", name, "rollback"), nil, message.PolicyRollback{Version: version}, nil)
+	})
+	if err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	d.done(w, r, "The policy is as it was in version "+text(version)+".", to)
+}
+
+func (d *Dashboard) deletePolicy(w http.ResponseWriter, r *http.Request) {
+	name := r.PostFormValue("name")
+	to := link("/policy", "name", name)
+	if !d.confirmed(w, r, "Delete the policy "+name+"? A policy that users have stays. Its versions are kept, so that it can be rolled back.", "Delete", to) {
+		return
+	}
+	err := d.audited(r, audit.Entry{Action: "delete policy", Object: name}, func() error {
+		return d.call(r, http.MethodDelete, apiPath("policies", name), nil, nil, nil)
+	})
+	if err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	d.done(w, r, "The policy is deleted.", "/policies")
+}

@@ -1,0 +1,145 @@
+package dashboard
+
+import (
+	"encoding/csv"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// pageSize is how many entries a list shows at a time.
+const pageSize = 50
+
+// mostRows bounds a download. What is beyond has to be filtered for.
+const mostRows = 100_000
+
+// listing is what every list has: its filters, which are in the address, the next page, and a
+// download of all that it would show.
+type listing struct {
+	path  string
+	query url.Values // the filters that are set
+	Next  string     // the cursor of the next page; "" for none
+	At    string     // the cursor of this page
+}
+
+// listingOf returns the listing of a request. Filters are the names that the list knows.
+func listingOf(r *http.Request, filters ...string) listing {
+	given := r.URL.Query()
+	l := listing{path: r.URL.Path, query: url.Values{}, At: given.Get("cursor")}
+	for _, name := range filters {
+		if value := strings.TrimSpace(given.Get(name)); value != "" {
+			l.query.Set(name, value)
+		}
+	}
+	return l
+}
+
+// Get returns a filter.
+func (l listing) Get(name string) string { return l.query.Get(name) }
+
+// Filtered reports whether a filter is set.
+func (l listing) Filtered() bool { return len(l.query) > 0 }
+
+// Path returns the address of the list without filters.
+func (l listing) Path() string { return l.path }
+
+// First returns the address of the first page.
+func (l listing) First() string { return withQuery(l.path, l.query) }
+
+// Here returns the address of this page.
+func (l listing) Here() string { return l.with("cursor", l.At) }
+
+// Further returns the address of the next page, "" for none.
+func (l listing) Further() string {
+	if l.Next == "" {
+		return ""
+	}
+	return l.with("cursor", l.Next)
+}
+
+// Download returns the address of the download.
+func (l listing) Download() string { return l.with("format", "csv") }
+
+func (l listing) with(name, value string) string {
+	query := url.Values{}
+	maps.Copy(query, l.query)
+	if value != "" {
+		query.Set(name, value)
+	}
+	return withQuery(l.path, query)
+}
+
+// ask returns the query for a page of the list.
+func (l listing) ask(size int) url.Values {
+	query := url.Values{"limit": {strconv.Itoa(size)}}
+	maps.Copy(query, l.query)
+	if l.At != "" {
+		query.Set("cursor", l.At)
+	}
+	return query
+}
+
+// wantsCSV reports whether a list is to be downloaded.
+func wantsCSV(r *http.Request) bool { return r.URL.Query().Get("format") == "csv" }
+
+// download answers with all entries of a list as CSV. more returns the rows of the next page,
+// and whether there may be another one. If that fails after the first row, the download breaks
+// off, so that nobody takes it for whole.
+func (d *Dashboard) download(w http.ResponseWriter, r *http.Request, name string, columns []string, more func() (rows [][]string, again bool, err error)) {
+	rows, again, err := more()
+	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8; header=present")
+	h.Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
+	h.Set("Cache-Control", "no-store")
+	control := http.NewResponseController(w)
+	out := csv.NewWriter(w)
+	_ = out.Write(columns) // out keeps the first error
+	for written := 0; ; {
+		_ = control.SetWriteDeadline(d.o.Now().Add(streamIdle)) // every connection of a server has deadlines
+		for _, row := range rows {
+			_ = out.Write(harmless(row))
+		}
+		out.Flush()
+		if written += len(rows); out.Error() != nil || !again || written >= mostRows {
+			return
+		}
+		if rows, again, err = more(); err != nil {
+			d.o.Logger.WarnContext(r.Context(), "a download was broken off", "list", name, "error", err)
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// streamIdle is how long a part of a long answer may take to be sent.
+const streamIdle = 30 * time.Second
+
+// harmless returns cells that no spreadsheet takes for a formula.
+func harmless(row []string) []string {
+	safe := make([]string, len(row))
+	for i, cell := range row {
+		if cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r") {
+			cell = "'" + cell
+		}
+		safe[i] = cell
+	}
+	return safe
+}
+
+// apiTime returns a time of a form, read as UTC, as the API reads it. It leaves other texts as
+// they are, so that the API says what is wrong with them.
+func apiTime(text string) string {
+	text = strings.TrimSpace(text)
+	for _, layout := range []string{"2006-01-02T15:04:05.999", "2006-01-02T15:04", "2006-01-02 15:04:05.999", "2006-01-02 15:04", "2006-01-02"} {
+		if at, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
+			return at.Format(time.RFC3339Nano)
+		}
+	}
+	return text
+}

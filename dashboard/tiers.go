@@ -1,0 +1,103 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// tiersPage lists the tiers, each as a form.
+type tiersPage struct {
+	page
+
+	Tiers []message.Tier
+}
+
+func (d *Dashboard) listTiers(w http.ResponseWriter, r *http.Request) {
+	p := &tiersPage{page: d.page(r, "Tiers")}
+	var err error
+	if p.Tiers, err = d.tiers(r); err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	if wantsCSV(r) {
+		d.download(w, r, "tiers", []string{"tier", "requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day"},
+			func() ([][]string, bool, error) {
+				rows := make([][]string, len(p.Tiers))
+				for i, t := range p.Tiers {
+					rows[i] = []string{
+						t.Name, text(t.RequestsPerMinute), text(t.RequestsPerDay), text(t.LinesPerMinute), text(t.MessagesPerHour), text(t.MessagesPerDay),
+					}
+				}
+				return rows, false, nil
+			})
+		return
+	}
+	d.render(w, r, http.StatusOK, "tiers", p)
+}
+
+// changeTier sets or removes a tier.
+func (d *Dashboard) changeTier(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimSpace(r.PostFormValue("tier"))
+	if r.PostFormValue("do") == "remove" {
+		if !d.confirmed(w, r, "Remove the tier "+name+"? A tier that accounts have stays.", "Remove", "/tiers") {
+			return
+		}
+		err := d.audited(r, audit.Entry{Action: "remove tier", Object: name}, func() error {
+			return d.call(r, http.MethodDelete, apiPath("tiers", name), nil, nil, nil)
+		})
+		if err != nil {
+			d.refused(w, r, err, "/tiers")
+			return
+		}
+		d.done(w, r, "The tier is removed.", "/tiers")
+		return
+	}
+	var limits message.TierLimits
+	for field, into := range map[string]*int64{
+		"requests_per_minute": &limits.RequestsPerMinute, "requests_per_day": &limits.RequestsPerDay, "lines_per_minute": &limits.LinesPerMinute,
+		"messages_per_hour": &limits.MessagesPerHour, "messages_per_day": &limits.MessagesPerDay,
+	} {
+		given := strings.TrimSpace(r.PostFormValue(field))
+		if given == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(given, 10, 64)
+		if err != nil || n < 0 {
+			d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: titled(field) + " is " + clip(given, 40) + ": give a whole number, or 0 for no limit."}, "/tiers")
+			return
+		}
+		*into = n
+	}
+	var err error
+	if limits.AlertAt, err = percents(r.PostFormValue("alert_at")); err != nil {
+		d.refused(w, r, err, "/tiers")
+		return
+	}
+	detail := text(limits.MessagesPerDay) + " messages a day, " + text(limits.MessagesPerHour) + " an hour, " + text(limits.RequestsPerMinute) + " requests a minute"
+	err = d.audited(r, audit.Entry{Action: "set tier", Object: name, Detail: detail}, func() error {
+		return d.call(r, http.MethodPut, apiPath("tiers", name), nil, limits, nil)
+	})
+	if err != nil {
+		d.refused(w, r, err, "/tiers")
+		return
+	}
+	d.done(w, r, "The tier "+name+" is set. It holds from the next request on.", "/tiers")
+}
+
+// percents reads percents with commas or spaces between them. None is an empty list: nothing is
+// alerted.
+func percents(given string) ([]int, error) {
+	list := []int{}
+	for _, word := range strings.FieldsFunc(given, func(c rune) bool { return c == ',' || c == ' ' }) {
+		n, err := strconv.Atoi(strings.TrimSuffix(word, "%"))
+		if err != nil {
+			return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: "Alerts are at " + clip(given, 40) + ": give percents such as 80, 100, or nothing for none."}
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}

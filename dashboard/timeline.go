@@ -1,0 +1,189 @@
+package dashboard
+
+import (
+	"math"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// timeline is the drawing of a part of a user's timeline. Lengths are in units of the drawing.
+type timeline struct {
+	From, Until time.Time
+	Width       float64
+	Height      float64
+	Ticks       []tick
+	Bands       []band
+	Marks       []mark
+	NowX        float64 // negative if now is not in it
+	AtX         float64
+	Bottom      float64 // of the bands
+}
+
+// tick is a line of the time axis with a label.
+type tick struct {
+	X     float64
+	Label string
+	Day   bool // a day begins
+}
+
+// band is a stretch in which no message may be sent, and why.
+type band struct {
+	X, Y, Width, Height float64
+	Class, Why          string
+	From, Until         time.Time
+}
+
+// mark is a message.
+type mark struct {
+	X, Y    float64
+	ID      string
+	SendAt  time.Time
+	Status  string
+	Class   string // what it looks like
+	Movable bool
+}
+
+const (
+	drawnWidth = 1000
+	bandHeight = 56
+	markTop    = 20
+	markStep   = 18
+	mostLanes  = 6
+	markRadius = 7
+)
+
+// newTimeline draws the timeline of a user.
+func newTimeline(p *userPage, forbidden sendlimit.Forbidden, from, until time.Time, movable bool) timeline {
+	t := timeline{From: from, Until: until, Width: drawnWidth}
+	lanes := t.addMarks(p.Messages, movable)
+	t.Bottom = markTop + float64(max(lanes, 2))*markStep
+	t.Height = t.Bottom + 40
+	t.NowX = t.x(p.Now)
+	if p.Now.Before(from) || p.Now.After(until) {
+		t.NowX = -1
+	}
+	t.AtX = t.x(p.At)
+	for _, s := range forbidden.Stretches {
+		name := ruleName(s.Category, s.Rule.String())
+		if p.Rule != "" && (s.Code != fault.CodeSendLimit || name != p.Rule) && s.Code != fault.CodeQuietHours {
+			continue
+		}
+		b := band{
+			X: t.x(s.From), Width: t.x(s.Until) - t.x(s.From), Y: 4, Height: t.Bottom - 4, Class: "taken", Why: whyForbidden(s),
+			From: s.From, Until: s.Until,
+		}
+		if s.Code == fault.CodeQuietHours {
+			b.Class = "quiet"
+		}
+		b.Width = math.Max(b.Width, 0.5)
+		t.Bands = append(t.Bands, b)
+	}
+	if forbidden.Blocked || forbidden.OptedOut {
+		t.Bands = append(t.Bands, band{X: 0, Width: drawnWidth, Y: 4, Height: t.Bottom - 4, Class: "taken", Why: "nothing is accepted", From: from, Until: until})
+	}
+	t.addTicks(p.Zone)
+	return t
+}
+
+// whyForbidden says in words why a message can't be sent in a stretch.
+func whyForbidden(s sendlimit.ForbiddenStretch) string {
+	switch s.Code {
+	case fault.CodeQuietHours:
+		return "quiet hours (" + s.Quiet + ")"
+	case fault.CodeTooManyPlaces:
+		return "the user has as many messages on that day as are allowed"
+	default:
+		return "the rule " + ruleName(s.Category, s.Rule.String())
+	}
+}
+
+// x returns where a time is, within the drawing.
+func (t timeline) x(at time.Time) float64 {
+	share := float64(at.Sub(t.From)) / float64(t.Until.Sub(t.From))
+	return math.Round(math.Max(0, math.Min(1, share))*drawnWidth*10) / 10
+}
+
+// addMarks adds the messages, and returns how many lie one above the other at most.
+func (t *timeline) addMarks(messages []message.Listed, movable bool) (lanes int) {
+	var ends [mostLanes]float64
+	for i := range ends {
+		ends[i] = -drawnWidth
+	}
+	for _, m := range messages {
+		x, lane := t.x(m.SendAt.Time), 0
+		for lane < mostLanes-1 && ends[lane]+2.2*markRadius > x {
+			lane++
+		}
+		ends[lane], lanes = x, max(lanes, lane+1)
+		t.Marks = append(t.Marks, mark{
+			X: x, Y: markTop + float64(lane)*markStep, ID: m.ID, SendAt: m.SendAt.Time, Status: m.Status,
+			Class: markClass(m.Status), Movable: movable && m.ID != "" && pending(m.Status),
+		})
+	}
+	return lanes
+}
+
+// pending reports whether a message with a status can still be moved.
+func pending(status string) bool {
+	return status == message.StatusScheduled || status == message.StatusMoved || status == message.StatusPostponed
+}
+
+// markClass returns what a message with a status looks like.
+func markClass(status string) string {
+	switch status {
+	case message.StatusScheduled, message.StatusMoved:
+		return "scheduled"
+	case message.StatusPostponed:
+		return "late"
+	case message.StatusSending, message.StatusDelivered:
+		return "sent"
+	case message.StatusCancelled:
+		return "cancelled"
+	case message.StatusDropped, message.StatusFailed, message.StatusUncertain:
+		return "dropped"
+	default:
+		return "unknown"
+	}
+}
+
+// addTicks adds the lines of the time axis, at whole hours or days of a zone.
+func (t *timeline) addTicks(zone *time.Location) {
+	length := t.Until.Sub(t.From)
+	const day = 24 * time.Hour
+	step := day
+	switch {
+	case length <= 6*time.Hour:
+		step = time.Hour
+	case length <= day:
+		step = 3 * time.Hour
+	}
+	at := t.From.In(zone)
+	year, month, date := at.Date()
+	days := 1
+	if length > 10*day {
+		days = 5
+	}
+	for n := 0; ; n++ {
+		var next time.Time
+		if step == day {
+			next = time.Date(year, month, date+n*days, 0, 0, 0, 0, zone)
+		} else {
+			next = time.Date(year, month, date, n*int(step/time.Hour), 0, 0, 0, zone)
+		}
+		if !next.Before(t.Until) {
+			return
+		}
+		if next.Before(t.From) {
+			continue
+		}
+		midnight := next.Hour() == 0 && next.Minute() == 0
+		label := next.Format("15:04")
+		if midnight {
+			label = next.Format("Mon 2 Jan")
+		}
+		t.Ticks = append(t.Ticks, tick{X: t.x(next), Label: label, Day: midnight})
+	}
+}

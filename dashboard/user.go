@@ -1,0 +1,199 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// userPage shows the timeline of a user, and everything about the user.
+type userPage struct {
+	page
+
+	User     string
+	Span     string // one of spans
+	Spans    []spanChoice
+	At       time.Time // the time around which rules are shown
+	Zone     *time.Location
+	Rule     string // the rule whose stretches are shown; "" for all together
+	Category string
+	Usage    message.Usage
+	Timeline timeline
+	Messages []message.Listed
+	More     bool // there are more than those
+	Devices  []message.Device
+	Settings *message.UserSettings // nil for a caller who may not see them
+	Form     settingsForm
+	Wrong    string // what is wrong with the time or the zone that the address has
+	Test     testMessage
+}
+
+// spanChoice is a length of timeline to choose.
+type spanChoice struct {
+	Name, Label string
+	length      time.Duration
+}
+
+func spans() []spanChoice {
+	return []spanChoice{
+		{"6h", "6 hours", 6 * time.Hour}, {"1d", "1 day", 24 * time.Hour}, {"7d", "7 days", 7 * 24 * time.Hour}, {"31d", "31 days", 31 * 24 * time.Hour},
+	}
+}
+
+// lengthOf returns the length of a span; a day for an unknown one.
+func lengthOf(name string) (string, time.Duration) {
+	for _, s := range spans() {
+		if s.Name == name {
+			return name, s.length
+		}
+	}
+	return "1d", 24 * time.Hour
+}
+
+// mostMarks is how many messages a timeline shows.
+const mostMarks = 1000
+
+func (d *Dashboard) showUser(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	user := q.Get("name")
+	if user == "" {
+		http.Redirect(w, r, "/users", http.StatusSeeOther)
+		return
+	}
+	p := &userPage{page: d.page(r, "User "+clip(user, 80)), User: user, Spans: spans(), Category: q.Get("category"), Rule: q.Get("rule")}
+	p.Script = "user.js"
+	if err := d.fillUser(r, p, q); err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	d.render(w, r, http.StatusOK, "user", p)
+}
+
+// fillUser reads everything that the page of a user shows.
+func (d *Dashboard) fillUser(r *http.Request, p *userPage, q url.Values) error {
+	who := callerOf(r.Context())
+	if who.Admin() {
+		p.Settings = &message.UserSettings{}
+		if err := d.get(r, apiPath("users", p.User, "settings"), nil, p.Settings); err != nil {
+			return err
+		}
+		p.Form = settingsFormOf(*p.Settings)
+	}
+	p.choose(q)
+	var length time.Duration
+	p.Span, length = lengthOf(q.Get("span"))
+	from := p.At.Add(-length / 4).Truncate(time.Minute)
+	until := from.Add(length)
+	asked := url.Values{"at": {text(p.At)}, "from": {text(from)}, "to": {text(until)}}
+	if p.Category != "" {
+		asked.Set("category", p.Category)
+	}
+	if err := d.get(r, apiPath("users", p.User, "usage"), asked, &p.Usage); err != nil {
+		return err
+	}
+	var list message.Messages
+	if err := d.get(r, apiPath("users", p.User, "messages"), url.Values{
+		"from": {text(from)}, "to": {text(until)}, "limit": {strconv.Itoa(mostMarks)},
+	}, &list); err != nil {
+		return err
+	}
+	p.Messages, p.More = list.Messages, list.NextCursor != ""
+	var devices message.Devices
+	if err := d.get(r, apiPath("users", p.User, "devices"), nil, &devices); err != nil {
+		return err
+	}
+	p.Devices = devices.Devices
+	forbidden, err := d.forbiddenTo(r, sendlimit.ForbiddenRequest{User: p.User, Category: p.Category, From: from, To: until})
+	if err != nil {
+		return err
+	}
+	p.Timeline = newTimeline(p, forbidden, from, until, who.Submits())
+	p.Test = testMessage{SendAt: p.Now.Add(time.Hour).Truncate(time.Minute)}
+	if next := q.Get("next"); next != "" {
+		if at, err := time.Parse(time.RFC3339Nano, next); err == nil {
+			p.Test.SendAt = at
+		}
+	}
+	return nil
+}
+
+// choose reads the time and the zone that the address has.
+func (p *userPage) choose(q url.Values) {
+	zone := q.Get("zone")
+	if zone == "" && p.Settings != nil {
+		zone = p.Settings.TimeZone
+	}
+	var err error
+	if p.Zone, err = time.LoadLocation(zone); err != nil || zone == "Local" {
+		p.Zone, p.Wrong = time.UTC, "There is no time zone "+clip(zone, 80)+": give an IANA name such as Europe/Berlin."
+	}
+	p.At = p.Now.Truncate(time.Second)
+	if given := q.Get("at"); given != "" {
+		at, err := time.Parse(time.RFC3339Nano, apiTime(given))
+		if err != nil || at.Year() < 1970 || at.Year() > 9000 {
+			p.Wrong = strings.TrimSpace(p.Wrong + " The time " + clip(given, 80) + " can't be read: give one such as 2026-11-22T11:11:11Z.")
+			return
+		}
+		p.At = at.UTC()
+	}
+}
+
+// Address returns the address of the page with other values: names and values in turn.
+func (p *userPage) Address(pairs ...any) string {
+	query := url.Values{"name": {p.User}}
+	for name, value := range map[string]string{"span": p.Span, "at": text(p.At), "rule": p.Rule, "category": p.Category, "zone": p.Zone.String()} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		query.Set(text(pairs[i]), text(pairs[i+1]))
+	}
+	return withQuery(p.Path, query)
+}
+
+// Earlier and Later are the times to show next.
+func (p *userPage) Earlier() time.Time { return p.step(-1) }
+
+// Later returns the time to show after this one.
+func (p *userPage) Later() time.Time { return p.step(1) }
+
+func (p *userPage) step(by int) time.Time {
+	_, length := lengthOf(p.Span)
+	return p.At.Add(time.Duration(by) * length * 3 / 4)
+}
+
+// InZone returns a time as clocks of the chosen zone show it.
+func (p *userPage) InZone(value any) string {
+	at := timeOf(value)
+	if at.IsZero() {
+		return ""
+	}
+	return at.In(p.Zone).Format(layoutOf(at) + " MST")
+}
+
+// Fills returns how full the rules are, those of the chosen one first.
+func (p *userPage) Fills() []message.RuleUsage { return p.Usage.Rules }
+
+// RuleNames returns the rules to choose from.
+func (p *userPage) RuleNames() []string {
+	names := make([]string, len(p.Usage.Rules))
+	for i, rule := range p.Usage.Rules {
+		names[i] = ruleName(rule.Category, rule.Rule)
+	}
+	return names
+}
+
+func ruleName(category, rule string) string {
+	if category == "" {
+		return rule
+	}
+	return category + " " + rule
+}
+
+func joined(list []string) string { return strings.Join(list, " ") }

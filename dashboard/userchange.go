@@ -1,0 +1,229 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// testMessage is the form for a message to try something with.
+type testMessage struct {
+	SendAt time.Time
+}
+
+// submit submits a message of a form.
+func (d *Dashboard) submit(w http.ResponseWriter, r *http.Request) {
+	user := r.PostFormValue("name")
+	draft := message.Draft{
+		User: user, ID: strings.TrimSpace(r.PostFormValue("id")), SendAt: apiTime(r.PostFormValue("send_at")), Category: strings.TrimSpace(r.PostFormValue("category")),
+		Title: r.PostFormValue("title"), Body: r.PostFormValue("body"),
+	}
+	if r.PostFormValue("shift") == "yes" {
+		draft.OnConflict = message.OnConflictShift
+	}
+	to := back(r, link("/user", "name", user))
+	var accepted message.Outcome
+	err := d.audited(r, audit.Entry{Action: "submit message", User: user, Message: draft.ID, Detail: "to be sent at " + draft.SendAt}, func() error {
+		return d.call(r, http.MethodPost, apiPath("messages"), nil, draft, &accepted)
+	})
+	if err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	text := "Accepted: it is sent at " + when(accepted.SendAt) + "."
+	if accepted.Shifted {
+		text = "Accepted for the next free time, " + when(accepted.SendAt) + ": the requested time was not free."
+	}
+	d.done(w, r, text, to)
+}
+
+// settingsForm is the form for the settings of a user. A list has a line for each entry.
+type settingsForm struct {
+	Contact, Policy, TimeZone  string
+	Limits, QuietHours, OptOut string
+	Categories                 string // "marketing 2/calendar_day" a line
+	Blocked                    bool
+	Field, Wrong               string // the field that is wrong, and what is wrong with it
+}
+
+func settingsFormOf(s message.UserSettings) settingsForm {
+	var own []string
+	for name, limits := range s.Categories {
+		for _, limit := range limits {
+			own = append(own, name+" "+limit)
+		}
+	}
+	slices.Sort(own)
+	return settingsForm{
+		Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Limits: strings.Join(s.Limits, "\n"), QuietHours: strings.Join(s.QuietHours, "\n"),
+		OptOut: strings.Join(s.OptOut, "\n"), Categories: strings.Join(own, "\n"), Blocked: s.Blocked,
+	}
+}
+
+// draft returns the settings that the form says.
+func (f settingsForm) draft() message.SettingsDraft {
+	s := message.SettingsDraft{
+		Contact: f.Contact, Policy: f.Policy, TimeZone: f.TimeZone, Limits: fields(f.Limits), QuietHours: fields(f.QuietHours),
+		OptOut: fields(f.OptOut), Blocked: f.Blocked,
+	}
+	for _, line := range fields(f.Categories) {
+		name, limit, _ := strings.Cut(line, " ")
+		if s.Categories == nil {
+			s.Categories = make(map[string][]string)
+		}
+		s.Categories[name] = append(s.Categories[name], strings.TrimSpace(limit))
+	}
+	return s
+}
+
+// fields returns the lines of a text that are not empty.
+func fields(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// saveSettings replaces the settings of a user. If something is wrong with them, the page shows
+// the form as it was filled in, with what is wrong at its place.
+func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
+	user := r.PostFormValue("name")
+	form := settingsForm{Blocked: r.PostFormValue("blocked") == "yes"}
+	for name, into := range map[string]*string{
+		"contact": &form.Contact, "policy": &form.Policy, "time_zone": &form.TimeZone, "limits": &form.Limits, "quiet_hours": &form.QuietHours,
+		"opt_out": &form.OptOut, "categories": &form.Categories,
+	} {
+		*into = strings.TrimSpace(r.PostFormValue(name))
+	}
+	to := back(r, link("/user", "name", user))
+	if form.Blocked && !d.confirmed(w, r, "Block the user? From now on nothing is accepted for the user. What is accepted already is still sent.", "Block", to) {
+		return
+	}
+	err := d.audited(r, audit.Entry{Action: "change settings", User: user, Detail: describeSettings(form)}, func() error {
+		return d.call(r, http.MethodPut, apiPath("users", user, "settings"), nil, form.draft(), nil)
+	})
+	if p, ok := errors.AsType[*problem](err); ok && p.Status == http.StatusUnprocessableEntity {
+		d.showSettingsAgain(w, r, user, form, err)
+		return
+	}
+	if err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	d.done(w, r, "The settings are saved. They hold from the next decision on.", to)
+}
+
+// showSettingsAgain shows the page of a user with settings that were refused.
+func (d *Dashboard) showSettingsAgain(w http.ResponseWriter, r *http.Request, user string, form settingsForm, wrong error) {
+	p := &userPage{page: d.page(r, "User "+clip(user, 80)), User: user, Spans: spans()}
+	p.Path, p.Script = "/user", "user.js"
+	if err := d.fillUser(r, p, url.Values{}); err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	form.Field, form.Wrong = wrongField(wrong)
+	p.Form = form
+	d.render(w, r, http.StatusUnprocessableEntity, "user", p)
+}
+
+// describeSettings says for the audit log what was set, without contacts.
+func describeSettings(f settingsForm) string {
+	var parts []string
+	add := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+" "+strings.ReplaceAll(value, "\n", ", "))
+		}
+	}
+	add("policy", f.Policy)
+	add("limits", f.Limits)
+	add("categories", f.Categories)
+	add("quiet hours", f.QuietHours)
+	add("opt-out", f.OptOut)
+	add("time zone", f.TimeZone)
+	if f.Contact != "" {
+		parts = append(parts, "with a contact")
+	}
+	if f.Blocked {
+		parts = append(parts, "blocked")
+	}
+	if parts == nil {
+		return "none of its own"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// changeDevice registers or removes a device of a user.
+func (d *Dashboard) changeDevice(w http.ResponseWriter, r *http.Request) {
+	user, id := r.PostFormValue("name"), r.PostFormValue("device")
+	to := back(r, link("/user", "name", user))
+	if r.PostFormValue("do") == "remove" {
+		if !d.confirmed(w, r, "Remove the device "+id+"? Messages no longer go to it, until it is registered again.", "Remove", to) {
+			return
+		}
+		err := d.audited(r, audit.Entry{Action: "remove device", User: user, Object: id}, func() error {
+			return d.call(r, http.MethodDelete, apiPath("users", user, "devices", id), nil, nil, nil)
+		})
+		if err != nil {
+			d.refused(w, r, err, to)
+			return
+		}
+		d.done(w, r, "The device is removed.", to)
+		return
+	}
+	draft := message.DeviceDraft{
+		ID: strings.TrimSpace(id), Channel: r.PostFormValue("channel"), Token: strings.TrimSpace(r.PostFormValue("token")), App: strings.TrimSpace(r.PostFormValue("app")),
+	}
+	var change message.DeviceChange
+	err := d.audited(r, audit.Entry{Action: "register device", User: user, Object: draft.ID, Detail: "channel " + draft.Channel}, func() error {
+		return d.call(r, http.MethodPost, apiPath("users", user, "devices"), nil, draft, &change)
+	})
+	if err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	d.done(w, r, "The device "+change.Device.ID+" is "+change.Outcome+".", to)
+}
+
+// eraseUser removes everything about a user.
+func (d *Dashboard) eraseUser(w http.ResponseWriter, r *http.Request) {
+	user := r.PostFormValue("name")
+	to := link("/user", "name", user)
+	var list message.Messages
+	if err := d.get(r, apiPath("users", user, "messages"), url.Values{"limit": {"1000"}}, &list); err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	count := number(len(list.Messages)) + " messages"
+	switch {
+	case list.NextCursor != "":
+		count = "more than " + count
+	case len(list.Messages) == 1:
+		count = "1 message"
+	}
+	if !d.confirmed(w, r, "Erase everything about "+user+"? "+count+" with their records, the settings, the devices and the history go, "+
+		"and what is scheduled is not sent. This can't be undone.", "Erase", to) {
+		return
+	}
+	erased := 0
+	err := d.audited(r, audit.Entry{Action: "erase user", Detail: "everything about one user"}, func() error {
+		lines, err := d.lines(r, http.MethodDelete, apiPath("users", user), nil, nil)
+		for _, line := range lines {
+			erased = max(erased, line.Messages)
+		}
+		return err
+	})
+	if err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	d.done(w, r, "Everything about the user is erased: "+number(erased)+" messages.", "/users")
+}

@@ -1,0 +1,62 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// usersPage lists the users who have settings of their own, and finds any user.
+type usersPage struct {
+	page
+	listing
+
+	Users  []message.ListedUser
+	Listed bool // the caller may list users
+}
+
+func (d *Dashboard) listUsers(w http.ResponseWriter, r *http.Request) {
+	p := &usersPage{page: d.page(r, "Users"), listing: listingOf(r, "blocked", "policy"), Listed: callerOf(r.Context()).Admin()}
+	if name := r.URL.Query().Get("name"); name != "" {
+		http.Redirect(w, r, link("/user", "name", name), http.StatusSeeOther)
+		return
+	}
+	if !p.Listed {
+		d.render(w, r, http.StatusOK, "users", p)
+		return
+	}
+	if wantsCSV(r) {
+		d.download(w, r, "users", []string{"user", "policy", "limits", "time_zone", "contact", "blocked"}, func() ([][]string, bool, error) {
+			var answer message.Users
+			err := d.get(r, apiPath("users"), p.ask(mostPage), &answer)
+			p.At = answer.NextCursor
+			rows := make([][]string, len(answer.Users))
+			for i, u := range answer.Users {
+				rows[i] = []string{u.User, u.Policy, joined(u.Limits), u.TimeZone, u.Contact, strconv.FormatBool(u.Blocked)}
+			}
+			return rows, p.At != "", err
+		})
+		return
+	}
+	for range emptyPages {
+		var answer message.Users
+		if err := d.get(r, apiPath("users"), p.ask(pageSize), &answer); err != nil {
+			d.showError(w, r, err)
+			return
+		}
+		p.Users, p.Next = answer.Users, answer.NextCursor
+		if len(p.Users) > 0 || p.Next == "" {
+			break
+		}
+		p.At = p.Next
+	}
+	d.render(w, r, http.StatusOK, "users", p)
+}
+
+const (
+	// mostPage is how many entries a download asks for at a time.
+	mostPage = 1000
+	// emptyPages is how many empty pages of the API are passed over for one page.
+	emptyPages = 20
+)

@@ -1,0 +1,112 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
+)
+
+// workersPage shows who delivers, how fast, and through which channels.
+type workersPage struct {
+	page
+
+	O      *overview.Overview
+	States []string // of tasks in the queue, in order
+}
+
+func (d *Dashboard) showWorkers(w http.ResponseWriter, r *http.Request) {
+	if !callerOf(r.Context()).Admin() {
+		d.showError(w, r, needsAdmin())
+		return
+	}
+	p := &workersPage{page: d.page(r, "Workers and queue")}
+	var err error
+	if p.O, err = d.o.Overview.Read(r.Context(), d.o.Now()); err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	p.States = sortedKeys(p.O.Queue)
+	if wantsCSV(r) {
+		d.download(w, r, "workers", []string{"host", "process", "started", "state", "active"}, func() ([][]string, bool, error) {
+			rows := make([][]string, len(p.O.Workers))
+			for i, s := range p.O.Workers {
+				rows[i] = []string{s.Host, strconv.Itoa(s.PID), iso(s.Started), s.Status, strconv.Itoa(s.Active)}
+			}
+			return rows, false, nil
+		})
+		return
+	}
+	d.render(w, r, http.StatusOK, "workers", p)
+}
+
+// changePace sets or removes the pace of all workers.
+func (d *Dashboard) changePace(w http.ResponseWriter, r *http.Request) {
+	pace := strings.TrimSpace(r.PostFormValue("rate"))
+	if r.PostFormValue("do") == "remove" {
+		if !d.confirmed(w, r, "Remove the pace? All workers deliver as fast as they can, and a pause that the target has asked for ends.", "Remove", "/workers") {
+			return
+		}
+		err := d.audited(r, audit.Entry{Action: "remove pace"}, func() error {
+			return d.call(r, http.MethodDelete, apiPath("pace"), nil, nil, nil)
+		})
+		if err != nil {
+			d.refused(w, r, err, "/workers")
+			return
+		}
+		d.done(w, r, "The pace is removed. Workers follow within two seconds.", "/workers")
+		return
+	}
+	draft := message.PaceDraft{Rate: pace}
+	if burst := strings.TrimSpace(r.PostFormValue("burst")); burst != "" {
+		n, err := strconv.ParseInt(burst, 10, 64)
+		if err != nil {
+			d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "The burst is " + clip(burst, 40) + ": give a whole number."}, "/workers")
+			return
+		}
+		draft.Burst = n
+	}
+	err := d.audited(r, audit.Entry{Action: "set pace", Detail: pace}, func() error {
+		return d.call(r, http.MethodPut, apiPath("pace"), nil, draft, nil)
+	})
+	if err != nil {
+		d.refused(w, r, err, "/workers")
+		return
+	}
+	d.done(w, r, "The pace is "+pace+". Workers follow within two seconds.", "/workers")
+}
+
+// resumeChannel has a stopped channel deliver again.
+func (d *Dashboard) resumeChannel(w http.ResponseWriter, r *http.Request) {
+	name := r.PostFormValue("channel")
+	if !callerOf(r.Context()).Admin() {
+		d.showError(w, r, needsAdmin())
+		return
+	}
+	if !d.confirmed(w, r, "Resume the channel "+name+"? If it was stopped because its provider calls too many devices gone, the devices that it calls gone are removed from now on.", "Resume", "/workers") {
+		return
+	}
+	was := false
+	err := d.audited(r, audit.Entry{Action: "resume channel", Object: name}, func() (err error) { //nolint:contextcheck // it uses that of the request
+		was, err = d.o.Overview.Resume(r.Context(), name)
+		return err
+	})
+	if err != nil {
+		d.refused(w, r, err, "/workers")
+		return
+	}
+	if !was {
+		d.done(w, r, "The channel "+name+" was not stopped.", "/workers")
+		return
+	}
+	d.done(w, r, "The channel "+name+" delivers again. Workers follow within two seconds.", "/workers")
+}
+
+// needsAdmin says that a caller may not see or do something.
+func needsAdmin() *problem {
+	return &problem{Status: http.StatusForbidden, Code: fault.CodeForbidden, Detail: "Your key has not the scope admin, which this wants: log in with another one."}
+}

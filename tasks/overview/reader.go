@@ -1,0 +1,235 @@
+package overview
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/activity"
+	"github.com/sendlimit/sendlimiter/sendlimit/channels"
+	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/stats"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	reading "github.com/sendlimit/sendlimiter/tasks/stats"
+)
+
+// How often the parts are read at most.
+const (
+	freshFor  = time.Second      // the counts of the present minute, and the overview as a whole
+	stateFor  = 3 * time.Second  // workers, channels, paces, the queue
+	forecasts = 4 * time.Second  // what is due when
+	listsFor  = 15 * time.Second // what has a list in each partition
+)
+
+// Reader reads the overview. It is safe for concurrent use.
+type Reader struct {
+	client   redis.UniversalClient
+	prefix   string
+	activity *activity.Log
+	forecast *forecast.Forecasts
+	watch    *messages.WatchList
+	letters  *messages.DeadLetters
+	notices  *notices.Outbox
+	channels *channels.Store
+	stats    *stats.Stats
+
+	mu     sync.Mutex
+	last   *Overview
+	lastAt time.Time // local
+	closed []activity.Span
+	states part
+	lists  part
+	dues   part
+}
+
+// part is when a part was read last, by the local clock.
+type part struct{ at time.Time }
+
+// due reports whether it is time to read the part again. If so, the part counts as read.
+func (p *part) due(now time.Time, every time.Duration) bool {
+	if age := now.Sub(p.at); age >= 0 && age < every {
+		return false
+	}
+	p.at = now
+	return true
+}
+
+// New returns the reader of a backend. The error is a *fault.InvalidError.
+func New(b *backend.Backend) (*Reader, error) {
+	prefix := b.Timeline.Prefix
+	r := &Reader{client: b.Client, prefix: prefix, activity: b.Activity, forecast: b.Forecasts, watch: b.Watch}
+	var err error
+	if r.letters, err = messages.NewDeadLetters(b.Client, b.Timeline); err != nil {
+		return nil, err
+	}
+	if r.notices, err = notices.New(b.Client, notices.Options{Prefix: prefix}); err != nil {
+		return nil, err
+	}
+	if r.channels, err = channels.New(b.Client, prefix); err != nil {
+		return nil, err
+	}
+	if r.stats, err = stats.New(b.Client, prefix); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Read returns the overview, at most a second old. now is the local clock. The error is a
+// *fault.UnavailableError if nothing could be read yet.
+func (r *Reader) Read(ctx context.Context, now time.Time) (*Overview, error) {
+	r.mu.Lock() // who comes meanwhile has the same answer
+	defer r.mu.Unlock()
+	if age := now.Sub(r.lastAt); r.last != nil && age >= 0 && age < freshFor {
+		return r.last, nil
+	}
+	at, err := r.client.Time(ctx).Result()
+	if err != nil {
+		return nil, store.Explain(err, "asking the store for the time")
+	}
+	next := Overview{Horizon: r.watch.Horizon()}
+	if r.last != nil {
+		next = *r.last
+	}
+	next.At, next.Failed = at.UTC(), nil
+	if err := r.readMinutes(ctx, &next); err != nil {
+		return nil, err
+	}
+	if r.dues.due(now, forecasts) {
+		latest, ok, err := r.forecast.Latest(ctx)
+		if next.Failed = errors.Join(next.Failed, err); ok {
+			next.Forecast = latest
+		}
+	}
+	if r.states.due(now, stateFor) {
+		next.Failed = errors.Join(next.Failed, r.readStates(ctx, &next))
+	}
+	if r.lists.due(now, listsFor) {
+		next.Failed = errors.Join(next.Failed, r.readLists(ctx, &next))
+	}
+	r.last, r.lastAt = &next, now
+	return r.last, nil
+}
+
+// minutesShown is how many minutes an overview has.
+const minutesShown = 60
+
+// settled is how long after its end the counts of a minute may still grow: processes write
+// them within a second or two.
+const settled = 90 * time.Second
+
+// readMinutes reads the counts of the last hour. Those of minutes that are long over stay.
+func (r *Reader) readMinutes(ctx context.Context, o *Overview) error {
+	first := o.At.Truncate(time.Minute).Add(-(minutesShown - 1) * time.Minute)
+	for len(r.closed) > 0 && r.closed[0].Start.Before(first) {
+		r.closed = r.closed[1:]
+	}
+	from := first
+	if n := len(r.closed); n > 0 {
+		if r.closed[0].Start.Equal(first) {
+			from = r.closed[n-1].Start.Add(time.Minute)
+		} else {
+			r.closed = nil
+		}
+	}
+	read, err := r.activity.Minutes(ctx, from, o.At.Add(time.Millisecond))
+	if err != nil {
+		return err
+	}
+	o.Minutes = append(append(make([]activity.Span, 0, minutesShown), r.closed...), read...)
+	o.LastHour = activity.Sum(o.Minutes...)
+	for _, span := range read {
+		if o.At.Sub(span.Start) > time.Minute+settled {
+			r.closed = append(r.closed, span)
+		}
+	}
+	return nil
+}
+
+// readStates reads what has a key of its own.
+func (r *Reader) readStates(ctx context.Context, o *Overview) error {
+	var failed error
+	workers, err := queue.Servers(r.client, r.prefix)
+	if failed = errors.Join(failed, err); err == nil {
+		o.Workers = workers
+	}
+	sizes, err := queue.Sizes(ctx, r.client, r.prefix)
+	if failed = errors.Join(failed, err); err == nil {
+		o.Queue = sizes
+	}
+	servers, err := store.ReadMemory(ctx, r.client)
+	if failed = errors.Join(failed, err); err == nil {
+		o.Memory = make([]message.StoreMemory, len(servers))
+		for i, m := range servers {
+			o.Memory[i] = message.StoreMemory{Server: m.Address, UsedBytes: m.Used, MaxBytes: m.Max}
+		}
+	}
+	pace, err := r.pace(ctx, deliver.PaceTarget)
+	if failed = errors.Join(failed, err); err == nil {
+		o.Pace = pace
+	}
+	states, err := r.channels.Load(ctx)
+	if failed = errors.Join(failed, err); err != nil {
+		return failed
+	}
+	list := make([]Channel, 0, len(states))
+	for _, s := range states {
+		c := Channel{Name: s.Name, Stopped: s.Stopped, Since: s.Since}
+		if s.Stopped {
+			c.Reason, c.Detail = string(s.Reason), s.Detail
+		}
+		c.Pace, err = r.pace(ctx, deliver.ChannelPace(s.Name))
+		failed = errors.Join(failed, err)
+		list = append(list, c)
+	}
+	o.Channels = list
+	return failed
+}
+
+func (r *Reader) pace(ctx context.Context, target string) (Pace, error) {
+	paces, err := rate.NewPaces(r.client, r.prefix, target)
+	if err != nil {
+		return Pace{}, err
+	}
+	state, err := paces.Load(ctx)
+	if err != nil {
+		return Pace{}, err
+	}
+	p := Pace{Burst: state.Burst, PausedUntil: state.PausedUntil}
+	if state.Rate != (rate.Rate{}) {
+		p.Rate = state.Rate.String()
+	}
+	return p, nil
+}
+
+// readLists reads what has a list in each partition.
+func (r *Reader) readLists(ctx context.Context, o *Overview) error {
+	letters, err := r.letters.Count(ctx)
+	failed := err
+	if err == nil {
+		o.DeadLetters = letters
+	}
+	dead, err := r.notices.CountDead(ctx)
+	if failed = errors.Join(failed, err); err == nil {
+		o.FailedAlerts = dead
+	}
+	behind, err := reading.OldestOverdue(ctx, r.client, r.watch)
+	if failed = errors.Join(failed, err); err == nil {
+		o.Behind = time.Duration(behind * float64(time.Second))
+	}
+	return failed
+}
+
+// Resume has a stopped channel of all workers deliver again, as channels.Store.Resume does.
+func (r *Reader) Resume(ctx context.Context, channel string) (was bool, err error) {
+	return r.channels.Resume(ctx, channel)
+}
