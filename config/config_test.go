@@ -27,6 +27,7 @@ func defaults() config.Config {
 		Streams:         32,
 		StreamIdle:      30 * time.Second,
 		Deliver:         true,
+		Dashboard:       true,
 		PushTimeout:     10 * time.Second,
 		APNs:            config.APNs{Connections: 4},
 		Ramp:            time.Minute,

@@ -87,6 +87,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Duration("push_timeout", c.PushTimeout),
 		slog.Bool("push_headers", c.PushHeaders != ""),
 		slog.String("push_proxy", redactPushURL(c.PushProxy)),
+		slog.Bool("dashboard", c.Dashboard),
 		slog.Bool("fcm", c.FCM.Set()),
 		slog.String("fcm_endpoint", redactURL(c.FCM.Endpoint)),
 		slog.Bool("apns", c.APNs.Set()),
