@@ -46,7 +46,7 @@ func TestClientsAreGenerated(t *testing.T) {
 func TestTypeScriptClient(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	installTypeScript(t)
+	installTools(t, typescriptFolder)
 	clientTest(t, typescriptFolder, nil, "node_modules/.bin/tsc")
 	tests, err := filepath.Glob(typescriptFolder + "/test/*.test.ts")
 	require.NoError(t, err)
@@ -93,23 +93,22 @@ func typescriptSchemas(t *testing.T, document []byte) []byte {
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "schemas.json")
 	require.NoError(t, os.WriteFile(file, schemas, 0o600))
-	installTypeScript(t)
+	installTools(t, typescriptFolder)
 	return clientTest(t, typescriptFolder, nil, "node", "generate.mjs", file)
 }
 
-// installTypeScript installs what builds the TypeScript client, at the versions of its
-// package-lock.json, if they are not installed yet.
-func installTypeScript(t *testing.T) {
+// installTools installs what npm installs in a folder, unless it is installed.
+func installTools(t *testing.T, folder string) {
 	t.Helper()
 	programsFolder.Lock() // once at a time
 	defer programsFolder.Unlock()
-	lock, err := os.ReadFile(filepath.Join(typescriptFolder, "package-lock.json"))
+	lock, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
 	require.NoError(t, err)
-	stamp := filepath.Join(typescriptFolder, "node_modules", ".installed.json")
+	stamp := filepath.Join(folder, "node_modules", ".installed.json")
 	if had, err := os.ReadFile(stamp); err == nil && string(had) == string(lock) {
 		return
 	}
-	clientTest(t, typescriptFolder, nil, needProgram(t, "npm"), "ci", "--prefer-offline", "--fetch-timeout=20000", "--fetch-retries=5")
+	clientTest(t, folder, nil, needProgram(t, "npm"), "ci", "--prefer-offline", "--fetch-timeout=20000", "--fetch-retries=5")
 	require.NoError(t, os.WriteFile(stamp, lock, 0o600))
 }
 

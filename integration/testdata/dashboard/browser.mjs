@@ -1,0 +1,72 @@
+// What the stories need of the browser: pages that report what goes wrong on them, and checks.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+export const plan = JSON.parse(process.env.SENDLIMIT_PLAN);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export const start = () => chromium.launch({ executablePath: plan.chromium, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+
+// open returns a page of its own, logged in with a key. It notes what its console says.
+export const open = async (browser, key, options = {}) => {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, baseURL: plan.url, acceptDownloads: true, ...options });
+  context.setDefaultTimeout(30000);
+  const page = await context.newPage();
+  page.said = [];
+  page.on("console", (message) => { if (message.type() === "error") page.said.push(message.text()); });
+  page.on("pageerror", (error) => page.said.push(String(error)));
+  if (key) await login(page, key);
+  return page;
+};
+
+export const login = async (page, key) => {
+  await page.goto("/login");
+  await page.getByLabel("API key").fill(key);
+  await page.getByRole("button", { name: "Log in" }).click();
+};
+
+// quiet requires that the console said nothing, but for answers with one of the statuses.
+export const quiet = (page, ...statuses) => {
+  const heard = page.said.filter((text) => !statuses.some((status) => text.includes("status of " + status)));
+  page.said.length = 0;
+  assert.deepEqual(heard, [], "the console of " + page.url());
+};
+
+// accessible requires that axe finds nothing, and that the page is not wider than the window.
+export const accessible = async (page, what) => {
+  await page.evaluate(axe + ";0");
+  const violations = await page.evaluate(async () => {
+    const found = await globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
+    return found.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | "));
+  });
+  assert.deepEqual(violations, [], what);
+  const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(wider <= 0, what + " is " + wider + " pixels wider than its window");
+};
+
+// api asks the API with the operator's key, beside the browser.
+export const api = async (path, options = {}) => {
+  const answer = await fetch(plan.url + path, {
+    ...options, headers: { Authorization: "Bearer " + plan.keys.content, "Content-Type": "application/json", ...options.headers },
+  });
+  const text = await answer.text();
+  return { status: answer.status, body: text ? JSON.parse(text.trim().split("\n").at(-1)) : null };
+};
+
+export const submit = (message) => api("/v1/messages", { method: "POST", body: JSON.stringify({ title: "Test", ...message }) });
+
+export const statusOf = async (user, id) => (await api("/v1/users/" + encodeURIComponent(user) + "/messages/" + encodeURIComponent(id))).body;
+
+// eventually waits until a check passes.
+export const eventually = async (check, what) => {
+  let last;
+  for (let tries = 0; tries < 150; tries++) {
+    try { return await check(); } catch (failed) { last = failed; }
+    await new Promise((go) => setTimeout(go, 100));
+  }
+  throw new Error("not within 15 s: " + what + ": " + last);
+};
+
+export const number = (text) => Number(text.replaceAll(",", ""));
