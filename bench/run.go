@@ -48,6 +48,8 @@ func measurements() []measurement {
 		{[]string{"claim", "settle", "settle-heard", "claim-devices"}, measureGate},
 		{[]string{"relay"}, measureRelay},
 		{[]string{"backlog"}, measureBacklog},
+		{[]string{"forecast"}, measureForecast},
+		{[]string{"activity"}, measureActivity},
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 // messages. The tests kill it before and after each call.
 func submitterCalls() []string {
 	return []string{
-		"account/find", "account/stats_add", "asynq deleteTask", "asynq enqueue", "asynq schedule", "charge/hold", "charge/settle_hold",
-		"client", "dial", "get policy", "hello", "hgetall listeners", "hmget record", "info memory", "place/check", "place/move",
+		"account/find", "asynq deleteTask", "asynq enqueue", "asynq schedule", "charge/hold", "charge/settle_hold",
+		"client", "count/add_once", "dial", "get policy", "hello", "hgetall listeners", "hmget record", "info memory", "place/check", "place/move",
 		"place/release", "place/reserve", "sadd asynq:queues", "sismember asynq:queues", "smembers policies", "time", "zadd watch",
 		"zrange changing", "zrangebyscore changes", "zrevrange changes",
 	}
@@ -29,11 +29,11 @@ func submitterCalls() []string {
 // workerCalls lists every call of a worker, its relay included.
 func workerCalls() []string {
 	return []string{
-		"account/find", "account/stats_add", "announce", "asynq clearServerState",
+		"account/find", "announce", "asynq clearServerState",
 		"asynq deleteExpiredCompletedTasks", "asynq dequeue", "asynq done", "asynq enqueue", "asynq forward",
 		"asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages", "asynq listZSetEntries",
 		"asynq reclaimStateAggregationSets", "asynq retry", "asynq schedule", "asynq writeServerState",
-		"charge/hold_look", "charge/settle_hold", "client", "dial", "event/append", "event/callback_settle", "event/callback_take", "event/listen", "exists far", "get hold", "get policy", "hello", "hgetall accounts", "hgetall channels", "hgetall listeners", "hgetall paused", "hgetall settings", "hgetall stats",
+		"charge/hold_look", "charge/settle_hold", "client", "count/add_once", "dial", "event/append", "event/callback_settle", "event/callback_take", "event/listen", "exists far", "get hold", "get policy", "hello", "hgetall accounts", "hgetall channels", "hgetall listeners", "hgetall paused", "hgetall settings", "hgetall stats",
 		"info memory", "message/bring_near", "message/claim", "message/hand_over", "message/look_turn", "message/renew", "message/settle", "mget rate", "notice/claim", "notice/put",
 		"notice/settle", "notify", "post", "rate/pause", "rate/permits_acquire", "rate/permits_give_back",
 		"rate/tokens_give_back", "rate/tokens_take", "sadd asynq:queues", "sismember asynq:queues",
@@ -88,7 +88,7 @@ func (t crashTarget) comes() occasion {
 	case t.call == "rate/pause":
 		return callsOnPause
 	case slices.Contains([]string{
-		"account/find", "asynq listZSetEntries", "hgetall accounts", "hgetall stats", "notice/put", "rate/permits_give_back", "account/stats_add",
+		"account/find", "asynq listZSetEntries", "hgetall accounts", "hgetall stats", "notice/put", "rate/permits_give_back", "count/add_once",
 		"rate/tokens_give_back", "zadd notices", "zrem gathered",
 	}, t.call):
 		return callsInTime

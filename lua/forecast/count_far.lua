@@ -63,7 +63,13 @@ local function read_from(list, from)
     local first = found[last + 2] -- of the last minute or hour
     add(first + horizon, redis.call('ZCOUNT', list, first, on - 1))
   end
-  for e = 2, last, 2 do add(found[e] + horizon, 1) end
+  local e = 2
+  while e <= last do -- runs of the same minute or hour
+    local counts, number, stop = span_of(found[e] + horizon)
+    local first, till = e, stop - horizon
+    repeat e = e + 2 until e > last or tonumber(found[e]) >= till
+    counts[number] = (counts[number] or 0) + (e - first) / 2
+  end
   return on
 end
 

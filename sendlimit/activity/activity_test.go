@@ -91,9 +91,9 @@ func TestWhatHappensInAMinuteAndAnHour(t *testing.T) {
 	require.Equal(t, activity.Sum(minutes[2:]...), hours[1].Counts)
 
 	keys := keysOf(t)
-	require.Equal(t, activity.KeepMinute, server.TTL(keys.ActivityMinute(story.At("12:00"))))
-	require.Equal(t, activity.KeepHour, server.TTL(keys.ActivityHour(story.At("12:00"))))
-	require.Equal(t, activity.KeepHour, server.TTL(keys.ActivityCalls()))
+	require.Equal(t, activity.MinuteKept, server.TTL(keys.ActivityMinute(story.At("12:00"))))
+	require.Equal(t, activity.HourKept, server.TTL(keys.ActivityHour(story.At("12:00"))))
+	require.Equal(t, activity.HourKept, server.TTL(keys.ActivityCalls()))
 }
 
 // Many processes count at once: the sums are what was done.

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// KeepMinute is how long the counts of a minute are kept after its start.
-	KeepMinute = 26 * time.Hour
-	// KeepHour is KeepMinute for an hour.
-	KeepHour = 32 * 24 * time.Hour
+	// MinuteKept is how long the counts of a minute are kept after its start.
+	MinuteKept = 26 * time.Hour
+	// HourKept is MinuteKept for an hour.
+	HourKept = 32 * 24 * time.Hour
 	// MostLabels is how many labels a process counts in an hour.
 	MostLabels = 64
 	// Other is the label of what has another one.
@@ -167,11 +167,11 @@ func (l *Log) take() []tally.Batch {
 		}
 		hours[minute/60].merge(counts)
 		start := time.Unix(minute*60, 0)
-		add(l.keys.ActivityMinute(start), start, KeepMinute, counts)
+		add(l.keys.ActivityMinute(start), start, MinuteKept, counts)
 	}
 	for hour, counts := range hours {
 		start := time.Unix(hour*3600, 0)
-		add(l.keys.ActivityHour(start), start, KeepHour, counts)
+		add(l.keys.ActivityHour(start), start, HourKept, counts)
 	}
 	return []tally.Batch{batch}
 }

@@ -12,29 +12,23 @@ import (
 const flushWithin = 2 * time.Second
 
 // startFlushing writes once a second what became of messages, and once more when it is
-// closed.
+// closed. A failure is only logged.
 func (b *Backend) startFlushing() *batch.Loop[struct{}] {
-	flush := func(ctx context.Context, _ []struct{}) bool { return b.flush(ctx) }
+	flush := func(ctx context.Context, _ []struct{}) bool {
+		if err := b.Activity.Flush(ctx); err != nil {
+			b.Logger.WarnContext(ctx, "could not write what became of messages: it is kept for the next time", "error", err)
+			return false
+		}
+		return true
+	}
 	flushing := batch.NewLoop(batch.Options{Every: time.Second, Within: flushWithin}, flush)
 	flushing.Start()
 	return flushing
 }
 
 // FlushActivity writes what became of messages since the last write. A failure is only
-// logged. Programs that do not Follow call it at their end. It works after ctx has ended, too.
-func (b *Backend) FlushActivity(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
-	defer cancel()
-	b.flush(ctx)
-}
-
-func (b *Backend) flush(ctx context.Context) bool {
-	if err := b.Activity.Flush(ctx); err != nil {
-		b.Logger.WarnContext(ctx, "could not write what became of messages: it is kept for the next time", "error", err)
-		return false
-	}
-	return true
-}
+// logged. Programs that do not Follow call it at their end; it does not need their context.
+func (b *Backend) FlushActivity() { b.startFlushing().Close() }
 
 // forecastEvery is about how often a program asks for the turn to count what is due. That is
 // a call of a few microseconds.

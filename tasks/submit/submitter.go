@@ -71,7 +71,7 @@ type Submitter struct {
 	logger   *slog.Logger
 	metrics  *metrics.Metrics
 	activity *activity.Log
-	flush    func(context.Context) // of activity
+	flush    func() // of activity
 	client   redis.UniversalClient
 	batches  *pipeline.Client // nil without Batch
 	charger  *charger
@@ -145,7 +145,7 @@ func (s *Submitter) Announce(ctx context.Context, notices []string) {
 func (s *Submitter) Close() error {
 	s.timers.Close()
 	s.charger.close()
-	s.flush(context.Background())
+	s.flush()
 	if s.batches != nil {
 		s.batches.Wait()
 	}

@@ -202,7 +202,7 @@ func (u *Users) Erase(
 	ctx context.Context, user string, wait time.Duration, progress userdata.Progress,
 ) (Erasure, error) {
 	e := Erasure{User: user}
-	defer u.backend.FlushActivity(ctx)
+	defer u.backend.FlushActivity()
 	ids, err := u.store.Messages(ctx, user, half(progress, 0))
 	if err != nil {
 		return e, err

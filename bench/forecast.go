@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/activity"
+	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
+)
+
+// measureForecast measures the Redis time of a forecast over a million pending messages, as
+// a share of the time until the next one.
+func measureForecast(ctx context.Context, size sizes) (rows []row, err error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	const slow = 2 * time.Millisecond
+	var worst float64
+	var measured, figures []string
+	for _, pending := range []int{0, slices.Max(size.pendingUsers)} {
+		if err := s.fillPending(ctx, newSchedule(max(1, pending), 1), pending); err != nil {
+			return nil, err
+		}
+		forecasts, err := forecast.New(s.client, sendlimit.Options{Prefix: "sr"})
+		if err != nil {
+			return nil, fmt.Errorf("forecasts: %w", err)
+		}
+		var spent, busy, took []float64
+		for range 5 {
+			err := errors.Join(s.resetCommandTime(ctx),
+				s.client.ConfigSet(ctx, "slowlog-log-slower-than", strconv.FormatInt(slow.Microseconds(), 10)).Err())
+			if err != nil {
+				return nil, err
+			}
+			before, err := s.mainThread(ctx)
+			if err != nil {
+				return nil, err
+			}
+			found, err := forecasts.Count(ctx, time.Time{})
+			if err != nil {
+				return nil, fmt.Errorf("forecast: %w", err)
+			}
+			if found.Pending != pending {
+				return nil, fmt.Errorf("forecast: %d of %d messages are pending", found.Pending, pending)
+			}
+			after, err := s.mainThread(ctx)
+			if err != nil {
+				return nil, err
+			}
+			commands, err := s.timeOf(ctx, "evalsha", "exists", "zscan", "hget", "time")
+			if err != nil {
+				return nil, err
+			}
+			spent = append(spent, commands.Seconds()*1000)
+			busy = append(busy, (after-before).Seconds()*1000)
+			took = append(took, found.Took.Seconds()*1000)
+		}
+		noted, err := s.client.SlowLogGet(ctx, -1).Result()
+		if err != nil {
+			return nil, fmt.Errorf("slow log: %w", err)
+		}
+		calls := 0
+		for _, call := range noted {
+			if call.Args[0] == "evalsha" || call.Args[0] == "exists" || call.Args[0] == "zscan" {
+				calls++
+			}
+		}
+		rest := forecast.Rest(time.Duration(median(took) * float64(time.Millisecond)))
+		share := median(busy) / 10 / rest.Seconds()
+		worst = max(worst, share)
+		measured = append(measured, fmt.Sprintf("%d pending: %.0f ms, %.2f %%", pending, median(spent), share))
+		figures = append(figures, fmt.Sprintf(
+			"%d pending: commands %.1f ms, main thread %.0f ms, from start to end %.0f ms; then a rest of %.0f s; %d calls above %s",
+			pending, median(spent), median(busy), median(took), rest.Seconds(), calls, slow))
+	}
+	return []row{{
+		Name: "forecast", What: "Redis time of a forecast of all pending messages, and its share of the time until the next one",
+		Goal: "≤ 0.5 %", Measured: strings.Join(measured, "; "), Verdict: judge(worst <= 0.5), Figures: figures,
+	}}, nil
+}
+
+// measureActivity measures the Redis time of a flush of what became of messages, and of
+// reading a day of minutes and a month of hours.
+func measureActivity(ctx context.Context, _ sizes) (rows []row, err error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	log, err := activity.New(s.client, "sr")
+	if err != nil {
+		return nil, fmt.Errorf("activity: %w", err)
+	}
+	now := time.Now().Truncate(time.Hour)
+	count := func(at time.Time, i int) {
+		log.Accepted(at)
+		log.Delivered(at, time.Duration(i)*time.Millisecond, i%50 == 0)
+		log.Refused(at, []string{"1/minute", "5/hour", "10/calendar_day"}[i%3])
+		log.Failed(at, []string{"rejected", "gone"}[i%2])
+		log.Dropped(at, "expired")
+	}
+	for minute := range 24 * 60 {
+		for i := range 100 {
+			count(now.Add(-time.Duration(minute)*time.Minute), i)
+		}
+		if err := log.Flush(ctx); err != nil {
+			return nil, fmt.Errorf("flush: %w", err)
+		}
+	}
+	if err := s.resetCommandTime(ctx); err != nil {
+		return nil, err
+	}
+	const flushes = 1000
+	for i := range flushes {
+		for n := range 100 {
+			count(now, n*i)
+		}
+		if err := log.Flush(ctx); err != nil {
+			return nil, fmt.Errorf("flush: %w", err)
+		}
+	}
+	spent, _, err := s.scriptTime(ctx)
+	if err != nil {
+		return nil, err
+	}
+	each := spent.Seconds() * 1e6 / flushes
+	reading := make([]float64, 0, 2)
+	for _, read := range []func() error{
+		func() error { _, err := log.Minutes(ctx, now.Add(-24*time.Hour), now); return err },
+		func() error { _, err := log.Hours(ctx, now.Add(-activity.HoursOver), now); return err },
+	} {
+		if err := errors.Join(s.resetCommandTime(ctx), read()); err != nil {
+			return nil, fmt.Errorf("reading the activity: %w", err)
+		}
+		took, err := s.timeOf(ctx, "hgetall")
+		if err != nil {
+			return nil, err
+		}
+		reading = append(reading, took.Seconds()*1000)
+	}
+	return []row{{
+		Name: "activity", What: "Redis time of a flush of what became of messages, once a second in each process", Goal: "≤ 100 µs",
+		Measured: fmt.Sprintf("%.0f µs", each), Verdict: judge(each <= 100),
+		Figures: []string{fmt.Sprintf("%.1f µs, %.4f %% of a second; reading a day by minutes %.1f ms, a month by hours %.1f ms", each, each/1e4, reading[0], reading[1])},
+	}}, nil
+}
+
+// timeOf returns how long the server ran some commands since resetCommandTime. One that did
+// not run took no time.
+func (s *store) timeOf(ctx context.Context, commands ...string) (total time.Duration, err error) {
+	info, err := s.info(ctx, "commandstats")
+	if err != nil {
+		return 0, err
+	}
+	for _, command := range commands {
+		_, rest, found := strings.Cut(info["cmdstat_"+command], "usec=")
+		if !found {
+			continue
+		}
+		text, _, _ := strings.Cut(rest, ",")
+		micros, err := strconv.Atoi(text)
+		if err != nil {
+			return 0, fmt.Errorf("time of %s in INFO commandstats: %w", command, err)
+		}
+		total += time.Duration(micros) * time.Microsecond
+	}
+	return total, nil
+}
