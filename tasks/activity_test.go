@@ -83,10 +83,9 @@ func TestLateMessagesAreCounted(t *testing.T) {
 		b := taskstest.Open(s, s.client, s.shared)
 		s.accepted(s.message("a", time.Minute), s.message("b", 2*time.Minute))
 		s.until(5 * time.Minute)
-		stop := s.work()
+		s.work()
 		s.until(7 * time.Minute)
-		stop()
-		got := s.activityOf(b)
+		got := s.activityOf(b) // while the worker runs
 		require.EqualValues(s, 2, got.Delivered)
 		require.EqualValues(s, 2, got.Late)
 		require.EqualValues(s, 1, got.Postponed)
@@ -137,6 +136,35 @@ func TestMessagesThatOperatorsCancelAreCounted(t *testing.T) {
 		require.Equal(s, 1, erased.Cancelled)
 		require.NoError(s, submitter.Close())
 		require.Equal(s, activity.Counts{Accepted: 3, Cancelled: 3}, s.activityOf(b))
+	})
+}
+
+// A program keeps a forecast for others, and each of them may count next.
+func TestAForecastIsKept(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", 30*time.Minute), s.message("b", 3*time.Hour))
+		b := taskstest.Open(s, s.client, s.shared)
+		_, ok, err := b.Forecasts.Latest(s.Context())
+		require.NoError(s, err)
+		require.False(s, ok)
+		first := b.KeepForecast(s.Context())
+		s.until(time.Second)
+		latest, ok, err := b.Forecasts.Latest(s.Context())
+		require.NoError(s, err)
+		require.True(s, ok)
+		require.Equal(s, 2, latest.Pending)
+		require.Equal(s, 1, latest.Minutes[30])
+		require.Equal(s, 1, latest.Hours[3])
+		second := b.KeepForecast(s.Context())
+		first()
+		s.cancelled("a")
+		s.server.FastForward(10 * time.Second) // keys of the embedded store expire by no clock
+		s.until(10 * time.Second)
+		latest, _, err = b.Forecasts.Latest(s.Context())
+		require.NoError(s, err)
+		require.Equal(s, 1, latest.Pending)
+		second()
 	})
 }
 
