@@ -2,8 +2,6 @@ package forecast
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -46,6 +44,8 @@ const (
 	readAtOnce = 1000
 	// partitionsAtOnce is the most partitions with few entries that are read in a round trip.
 	partitionsAtOnce = 8
+	// nearAtOnce is how many entries of a near list are read at a time.
+	nearAtOnce = 1000
 	// recordsAtOnce is how many records are read in a round trip.
 	recordsAtOnce = 500
 )
@@ -209,99 +209,4 @@ func (c *counting) addPairs(in *script.ReplyReader, element int, add func(number
 		}
 	}
 	in.Absorb(pairs)
-}
-
-// countNear counts the messages in near lists.
-func (c *counting) countNear(ctx context.Context) error {
-	partitions, err := c.occupied(ctx, script.One(c.keys.NearOf))
-	if err != nil {
-		return err
-	}
-	var records []string // that are not read yet
-	for some := range slices.Chunk(partitions, partitionsAtOnce) {
-		parts := make([]nearPart, len(some))
-		for i, partition := range some {
-			parts[i] = nearPart{key: c.keys.NearOf(partition), seen: make(map[string]bool)}
-		}
-		for len(parts) > 0 {
-			found, err := c.scan(ctx, parts)
-			if err != nil {
-				return err
-			}
-			records = append(records, found...)
-			for len(records) >= recordsAtOnce {
-				if err := c.addRecords(ctx, records[:recordsAtOnce]); err != nil {
-					return err
-				}
-				records = records[recordsAtOnce:]
-			}
-			parts = slices.DeleteFunc(parts, func(p nearPart) bool { return p.cursor == 0 })
-		}
-	}
-	return c.addRecords(ctx, records)
-}
-
-// nearPart is the rest of a near list.
-type nearPart struct {
-	key    string
-	cursor uint64
-	seen   map[string]bool // a scan may return a member twice
-}
-
-// scan reads on in near lists, in one round trip, and returns the keys of the records that
-// it found. A scan finds each member that is there all the time, however others change.
-func (c *counting) scan(ctx context.Context, parts []nearPart) (records []string, err error) {
-	scans := make([]*redis.ScanCmd, len(parts))
-	err = c.timed(func() error {
-		_, err := c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for i, p := range parts {
-				scans[i] = pipe.ZScan(ctx, p.key, p.cursor, "", int64(recordsAtOnce/len(parts)))
-			}
-			return nil
-		})
-		return store.Explain(err, doing)
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i, scan := range scans {
-		p := &parts[i]
-		var found []string
-		found, p.cursor = scan.Val()
-		for e := 0; e+1 < len(found); e += 2 { // each member has its score behind it
-			member := found[e]
-			user, id, _, ok := keyspace.ParseWatchMember(member)
-			if !ok || p.seen[member] {
-				continue
-			}
-			p.seen[member] = true
-			records = append(records, c.keys.Record(user, id))
-		}
-	}
-	return records, nil
-}
-
-// addRecords reads the send times of messages, in one round trip, and adds them.
-func (c *counting) addRecords(ctx context.Context, records []string) error {
-	if len(records) == 0 {
-		return nil
-	}
-	times := make([]*redis.StringCmd, len(records))
-	return c.timed(func() error {
-		_, _ = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its own error
-			for i, record := range records {
-				times[i] = pipe.HGet(ctx, record, keyspace.RecordSendAt)
-			}
-			return nil
-		})
-		for _, at := range times {
-			if err := at.Err(); err != nil && !errors.Is(err, redis.Nil) {
-				return store.Explain(err, doing)
-			}
-			if due, err := at.Int64(); err == nil {
-				c.tally.add(due, 1)
-			}
-		}
-		return nil
-	})
 }

@@ -248,6 +248,28 @@ func TestLongListsAreCountedInParts(t *testing.T) {
 	}
 }
 
+// A near list that is longer than a read goes on in others.
+func TestALongNearListIsCountedInParts(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	o, now := options(t, "1/minute"), story.At("12:00")
+	keys := story.KeysOf(o)
+	const n = 2500
+	_, err := client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
+		for i := range n {
+			id := strconv.Itoa(i)
+			pipe.ZAdd(t.Context(), keys.Near("alice"), redis.Z{Score: float64(i), Member: keyspace.WatchMember("alice", id, "g")})
+			pipe.HSet(t.Context(), keys.Record("alice", id), keyspace.RecordSendAt, now.Add(time.Minute).UnixMilli())
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	got, err := newForecasts(t, client, o).Count(t.Context(), now)
+	require.NoError(t, err)
+	require.Equal(t, n, got.Pending)
+	require.Equal(t, n, got.Minutes[1])
+}
+
 func TestNothingIsPending(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
