@@ -10,11 +10,11 @@
 // # Cost
 //
 // A message in a far list takes the store about a microsecond, one in a near list two: a
-// million messages a second, in calls and pipelines of a millisecond. An empty store takes a
-// millisecond. Keep lets one of several workers count, and then
-// nobody for 250 times as long as that took, at least 5 seconds and at most 5 minutes. So it
-// stays under 0.4 % of the store's time up to some 1.2 million messages, and takes as much
-// more for each further million. Latest reads the result in one GET.
+// million far messages take a second, in calls and pipelines of a millisecond. An empty store
+// takes a millisecond. Keep lets one of several workers count, and then nobody for 250 times
+// as long as that took, at least 5 seconds and at most 5 minutes. So it stays under 0.4 % of
+// the store's time up to some 1.2 million messages, and takes as much more for each further
+// million. Latest reads the result in one GET.
 //
 // # Exactness
 //
