@@ -1,8 +1,8 @@
 package audit_test
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -59,7 +59,7 @@ func (l logbook) begin(e audit.Entry) string {
 func (l logbook) numbered(first, last int) {
 	l.Helper()
 	for n := first; n <= last; n++ {
-		l.begin(audit.Entry{Action: "change policy", Object: fmt.Sprint(n)})
+		l.begin(audit.Entry{Action: "change policy", Object: strconv.Itoa(n)})
 	}
 }
 
@@ -162,7 +162,7 @@ func TestFilters(t *testing.T) {
 		{Action: "move", User: "alice2"},
 	} {
 		server.SetTime(story.At("10:00").Add(time.Duration(i) * time.Minute))
-		e.Object = fmt.Sprint(i)
+		e.Object = strconv.Itoa(i)
 		l.begin(e)
 	}
 	for want, f := range map[string]audit.Filter{
@@ -392,7 +392,7 @@ func TestInvalidArguments(t *testing.T) {
 	}
 	for _, limit := range []int{0, -1, audit.MaxPage + 1} {
 		_, _, err = l.Page(t.Context(), audit.Filter{}, "", limit)
-		story.Invalid(t, err, "limit", fmt.Sprint(limit))
+		story.Invalid(t, err, "limit", strconv.Itoa(limit))
 	}
 }
 

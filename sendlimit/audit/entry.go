@@ -136,7 +136,7 @@ func entries(ids []string, values []any, doing string) ([]Entry, error) {
 		end, _ := values[2*i+1].(string)
 		e, ok := read(id, text, end)
 		if !ok {
-			return nil, script.ReplyError(doing, fmt.Sprintf("entry %s", id))
+			return nil, script.ReplyError(doing, "entry "+id)
 		}
 		list = append(list, e)
 	}

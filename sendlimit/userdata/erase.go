@@ -54,7 +54,7 @@ func (u *Users) Erase(ctx context.Context, user string, progress Progress) (Eras
 	}
 	changes, err := u.audit.EraseUser(ctx, user)
 	erased.Entries += changes
-	return erased, err //nolint:wrapcheck // it says what was being done
+	return erased, err
 }
 
 // eraseFrom removes the user's entries from a key of the partition.

@@ -233,7 +233,7 @@ func (u *Users) changes(ctx context.Context, user string) ([]audit.Entry, error)
 	for i := range found {
 		found[i].Key, found[i].Address = "", ""
 	}
-	return found, err //nolint:wrapcheck // it says what was being done
+	return found, err
 }
 
 // absent makes an empty text of a key that has expired since it was found.
