@@ -63,8 +63,8 @@ type ForbiddenStretch struct {
 
 // Forbidden returns which send times of a span are forbidden, and for what reason. A time
 // that is in no stretch breaks no rule, is not quiet, and its day has room: Check, or a Move
-// with Check, allows it. A message of its own place is an exception: Move accepts the time
-// that it has already, whatever the rules say.
+// with Check, allows it. The present time of the message ID is an exception: Move accepts it
+// whatever the rules say, and here it is judged as any other.
 //
 // It judges only by places. It does not know whether a time is past or too far ahead, see
 // Forbidden.Latest; when the message expires; what throttles have left; whether the policy

@@ -166,9 +166,9 @@ func (o Options) Validate() error {
 
 // Timeline limits each user's messages by their send times, ahead of time. Reserve
 // takes a place; Check only looks. Move and Release change what is reserved.
-// NextFree, List and Usage read. Each call is atomic: one script, one round trip. A
-// long search for a free time, a long list and the usage of a crowded time continue in
-// further calls: they do not block the server.
+// NextFree, List, Usage and Forbidden read. Each call is atomic: one script, one round trip.
+// A long search for a free time, a long list, the usage of a crowded time and forbidden times
+// continue in further calls: they do not block the server.
 //
 // It is safe for concurrent use, by any number of processes on one store.
 //
