@@ -25,6 +25,7 @@ func (d *Dashboard) audited(r *http.Request, e audit.Entry, change func() error)
 		return err
 	}
 	failed := change()
+	d.o.Overview.Renew()
 	outcome, code, answer := audit.Done, "", ""
 	if failed != nil {
 		p := problemOf(failed)

@@ -143,7 +143,7 @@
       if (target < from || target >= until) say(answer.said + " That is outside of what is shown.", "yes");
     } catch (failed) {
       const outcome = failed.body && failed.body.outcome;
-      const free = outcome && outcome.next_free_at ? " The next free time is " + clock(Date.parse(outcome.next_free_at)) + "." : "";
+      const free = outcome && outcome.next_free_at && !failed.message.includes("next free time") ? " The next free time is " + clock(Date.parse(outcome.next_free_at)) + "." : "";
       say(failed.message + free + " The message stays at " + clock(at) + ".", "no");
     }
   };

@@ -233,3 +233,10 @@ func (r *Reader) readLists(ctx context.Context, o *Overview) error {
 func (r *Reader) Resume(ctx context.Context, channel string) (was bool, err error) {
 	return r.channels.Resume(ctx, channel)
 }
+
+// Renew has the next Read look at everything anew. Call it after a change.
+func (r *Reader) Renew() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lastAt, r.states, r.lists, r.dues = time.Time{}, part{}, part{}, part{}
+}
