@@ -39,6 +39,12 @@ race: ## Run the short tests of all packages with the race detector
 	@tools/install-packages.sh
 	go test -race -short -vet=off ./...
 
+.PHONY: screenshots
+screenshots: ## Go through the dashboard with a browser, and take the screenshots of the README
+	@tools/install-packages.sh
+	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_WRITE_SCREENSHOTS="$(CURDIR)/dashboard/screenshots" \
+	  go test -count=1 -run '^TestTheDashboardInABrowser$$' ./integration
+
 .PHONY: soak
 soak: ## Run for hours: 5,000 rounds of killed processes, 200 of outages, a minute without workers, a minute of full API
 	@tools/install-packages.sh
@@ -113,4 +119,4 @@ demo: ## Show a worker, 2,000 submits with their refusals, and a few deliveries
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin integration/testdata/openapi/node_modules clients/typescript/node_modules clients/typescript/dist
+	rm -rf bin integration/testdata/openapi/node_modules integration/testdata/dashboard/node_modules clients/typescript/node_modules clients/typescript/dist

@@ -125,7 +125,7 @@ func TestAGeneratedClientHasTypes(t *testing.T) {
 // registry, whatever machine has noted them.
 func TestToolsComeFromTheRegistry(t *testing.T) {
 	t.Parallel()
-	for _, folder := range []string{toolsFolder, "../clients/typescript"} {
+	for _, folder := range []string{toolsFolder, "../clients/typescript", "../integration/testdata/dashboard"} {
 		text, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
 		require.NoError(t, err)
 		var lock struct {

@@ -91,7 +91,7 @@ type accountPage struct {
 	Account *message.Account // nil for a caller who may not see it
 	Usage   message.AccountUsage
 	Tiers   []message.Tier
-	Alerts  []message.DeadAlert
+	Alerted int                // percent of the day's quota that was alerted today; 0 for none
 	Key     *message.NewAPIKey // a key that was just made; it is shown once
 }
 
@@ -109,7 +109,7 @@ func (d *Dashboard) renderAccount(w http.ResponseWriter, r *http.Request, name s
 			d.showError(w, r, err)
 			return
 		}
-		d.render(w, r, http.StatusOK, "account", p)
+		d.renderAlerted(w, r, p)
 		return
 	}
 	p.Account = &message.Account{}
@@ -121,6 +121,16 @@ func (d *Dashboard) renderAccount(w http.ResponseWriter, r *http.Request, name s
 		p.Tiers, err = d.tiers(r)
 	}
 	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	d.renderAlerted(w, r, p)
+}
+
+// renderAlerted answers with the page, and what was alerted of the present day.
+func (d *Dashboard) renderAlerted(w http.ResponseWriter, r *http.Request, p *accountPage) {
+	var err error
+	if p.Alerted, err = d.o.Overview.Alerted(r.Context(), p.Name, p.Usage.Day.From.Time); err != nil {
 		d.showError(w, r, err)
 		return
 	}

@@ -40,12 +40,12 @@ func (d *Dashboard) showAudit(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	for range emptyPages {
+	for began := d.o.Now(); ; {
 		if p.Entries, p.Next, err = d.o.Audit.Page(r.Context(), filter, p.At, pageSize); err != nil {
 			d.showError(w, r, err)
 			return
 		}
-		if len(p.Entries) > 0 || p.Next == "" {
+		if len(p.Entries) > 0 || p.Next == "" || d.o.Now().Sub(began) > lookFor {
 			break
 		}
 		p.At = p.Next

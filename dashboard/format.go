@@ -30,6 +30,7 @@ func functions(a assets) template.FuncMap {
 		"hourAfter":  func(from int64, n int) string { return when(time.Unix(from, 0).Add(time.Duration(n) * time.Hour)) },
 		"lateness":   func(ms *int64) string { return length(*ms) },
 		"ref":        ref,
+		"waits":      pending,
 		"ms":         func(value any) int64 { return timeOf(value).UnixMilli() },
 		"minus":      func(a float64, b int) float64 { return a - float64(b) },
 		"plus":       func(a float64, b int) float64 { return a + float64(b) },

@@ -132,7 +132,7 @@ func (d *Dashboard) listMessages(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	for range emptyPages {
+	for began := d.o.Now(); ; {
 		var err error
 		if p.Messages, p.Next, err = d.findMessages(r, p.listing, pageSize); err != nil {
 			if shown := problemOf(err); shown.Status == http.StatusUnprocessableEntity || shown.Status == http.StatusConflict {
@@ -143,7 +143,7 @@ func (d *Dashboard) listMessages(w http.ResponseWriter, r *http.Request) {
 			d.showError(w, r, err)
 			return
 		}
-		if len(p.Messages) > 0 || p.Next == "" {
+		if len(p.Messages) > 0 || p.Next == "" || d.o.Now().Sub(began) > lookFor {
 			break
 		}
 		p.At = p.Next

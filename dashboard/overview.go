@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
@@ -17,7 +16,7 @@ type overviewPage struct {
 
 	O      *overview.Overview // nil for a caller without the scope admin
 	Live   liveState
-	Data   string // liveState as JSON, for the script
+	Past   pastState // the last days
 	Days   []overview.AccountDay
 	Usage  *message.AccountUsage
 	Levels []lateLevel
@@ -42,12 +41,12 @@ func (d *Dashboard) showOverview(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.O, p.Live = o, liveStateOf(o)
-	text, err := json.Marshal(p.Live)
+	history, err := d.o.Overview.History(r.Context(), d.o.Now())
 	if err != nil {
 		d.showError(w, r, err)
 		return
 	}
-	p.Data = string(text)
+	p.Past = pastStateOf(history)
 	for _, level := range lateLevels() {
 		p.Levels = append(p.Levels, lateLevel{level.name, level.key, p.Live.Values[level.key]})
 	}
@@ -154,13 +153,40 @@ func (s *liveState) addSeries(minutes []activity.Span) {
 	if len(minutes) > 0 {
 		s.Since = minutes[0].Start.Unix()
 	}
-	for _, m := range minutes {
+	addSpans(s.Series, minutes)
+}
+
+// addSpans adds the counts of spans to series, by name.
+func addSpans(series map[string][]int64, spans []activity.Span) {
+	for _, m := range spans {
 		for name, n := range map[string]int64{
 			"accepted": m.Accepted, "refused": sum(m.Refused), "delivered": m.Delivered, "late": m.Late, "dropped": sum(m.Dropped), "failed": sum(m.Failed),
 		} {
-			s.Series[name] = append(s.Series[name], n)
+			series[name] = append(series[name], n)
 		}
 	}
+}
+
+// pastState has counts of each hour of the last days, by name.
+type pastState struct {
+	Since  int64              `json:"since"` // Unix s
+	Series map[string][]int64 `json:"series"`
+	Days   []activity.Span    `json:"-"` // the same by day of UTC, the newest first
+}
+
+func pastStateOf(hours []activity.Span) pastState {
+	p := pastState{Series: make(map[string][]int64)}
+	addSpans(p.Series, hours)
+	for begin, i := 0, 0; i < len(hours); i++ {
+		if i == 0 {
+			p.Since = hours[0].Start.Unix()
+		}
+		if last := i == len(hours)-1; last || hours[i+1].Start.Hour() == 0 {
+			p.Days = append([]activity.Span{{Start: hours[begin].Start, Counts: activity.Sum(hours[begin : i+1]...)}}, p.Days...)
+			begin = i + 1
+		}
+	}
+	return p
 }
 
 func reasonsOf(name string, counts map[string]int64) reasons {

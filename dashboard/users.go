@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -39,14 +40,14 @@ func (d *Dashboard) listUsers(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	for range emptyPages {
+	for began := d.o.Now(); ; {
 		var answer message.Users
 		if err := d.get(r, apiPath("users"), p.ask(pageSize), &answer); err != nil {
 			d.showError(w, r, err)
 			return
 		}
 		p.Users, p.Next = answer.Users, answer.NextCursor
-		if len(p.Users) > 0 || p.Next == "" {
+		if len(p.Users) > 0 || p.Next == "" || d.o.Now().Sub(began) > lookFor {
 			break
 		}
 		p.At = p.Next
@@ -57,6 +58,7 @@ func (d *Dashboard) listUsers(w http.ResponseWriter, r *http.Request) {
 const (
 	// mostPage is how many entries a download asks for at a time.
 	mostPage = 1000
-	// emptyPages is how many empty pages of the API are passed over for one page.
-	emptyPages = 20
+	// lookFor is for how long empty pages of a filtered list are passed over for one page. Then
+	// the page offers to look further.
+	lookFor = 40 * time.Millisecond
 )

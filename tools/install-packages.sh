@@ -16,9 +16,13 @@ command -v npm >/dev/null || missing+=(npm)
 command -v mypy >/dev/null || missing+=(mypy)
 # A mail server in a separate process needs the system's own python3.
 /usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null || missing+=(python3-aiosmtpd)
-# Pushes are shown in a real browser. Debian has this package, Ubuntu does not.
+# Pushes are shown in a real browser. Debian has these packages, Ubuntu does not.
 if grep -qs '^ID=debian' /etc/os-release; then
   command -v firefox-esr >/dev/null || missing+=(firefox-esr)
+  # The dashboard is tested with another one.
+  command -v chromium >/dev/null || missing+=(chromium)
+elif ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+  echo "No Chromium on the PATH: the dashboard is not tested in a browser"
 fi
 # The race detector needs a C compiler with its headers.
 if ! printf '#include <stdlib.h>\n' | $(go env CC) -E - >/dev/null 2>&1; then

@@ -6,11 +6,13 @@
   const pause = document.getElementById("pause");
   const status = document.getElementById("state");
   let paused = false, source = null, latest = JSON.parse(data.textContent);
+  const past = JSON.parse(document.getElementById("past-data").textContent);
 
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const names = [["accepted", "Accepted", "--plot1"], ["refused", "Refused", "--plot2"], ["delivered", "Delivered", "--plot3"], ["late", "Late", "--plot4"], ["dropped", "Dropped", "--plot5"], ["failed", "Failed", "--plot6"]];
   const utc = (s) => uPlot.tzDate(new Date(s * 1e3), "UTC");
   const clock = (s) => s === null || s === undefined ? "–" : new Date(s * 1000).toISOString().slice(11, 16);
+  const day = (s) => s === null || s === undefined ? "–" : new Date(s * 1000).toISOString().slice(5, 10);
   const axes = () => [
     { values: (u, times) => times.map(clock), stroke: color("--text"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line") } },
     { stroke: color("--text"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line") }, size: 60 },
@@ -21,15 +23,24 @@
   const draw = () => {
     for (const p of plots) p.plot.destroy();
     plots.length = 0;
-    const past = document.getElementById("plot-past");
+    const hourly = document.getElementById("plot-past");
     plots.push({
-      element: past, height: 220,
-      plot: new uPlot(Object.assign(size(past, 220), {
+      element: hourly, height: 220,
+      plot: new uPlot(Object.assign(size(hourly, 220), {
         tzDate: utc, axes: axes(), scales: { y: { range: (u, min, max) => [0, Math.max(max, 1)] } },
         series: [{ label: "Minute (UTC)", value: (u, s) => clock(s) }].concat(names.map(([, label, c], i) => (
           { label, stroke: color(c), width: 2, dash: i > 2 ? [6, 3] : undefined, points: { show: false } }))),
-      }), pastData(), past),
+      }), pastData(), hourly),
       data: pastData,
+    });
+    const week = document.getElementById("plot-week");
+    plots.push({
+      element: week, height: 220, data: weekData,
+      plot: new uPlot(Object.assign(size(week, 220), {
+        tzDate: utc, axes: axes().map((axis, i) => i ? axis : Object.assign(axis, { values: (u, times) => times.map(day) })), scales: { y: { range: (u, min, max) => [0, Math.max(max, 1)] } },
+        series: [{ label: "Hour (UTC)", value: (u, s) => day(s) + " " + clock(s) }].concat(names.map(([, label, c], i) => (
+          { label, stroke: color(c), width: 2, dash: i > 2 ? [6, 3] : undefined, points: { show: false } }))),
+      }), weekData(), week),
     });
     for (const [id, label, get] of [["plot-minutes", "Minute (UTC)", () => dueData("minutes", 60)], ["plot-hours", "Hour (UTC)", () => dueData("hours", 3600)]]) {
       const element = document.getElementById(id);
@@ -47,6 +58,12 @@
     const count = ((latest.series || {}).accepted || []).length;
     const times = Array.from({ length: count }, (_, i) => latest.since + i * 60);
     return [times].concat(names.map(([key]) => (latest.series || {})[key] || times.map(() => 0)));
+  }
+
+  function weekData() {
+    const count = ((past.series || {}).accepted || []).length;
+    const times = Array.from({ length: count }, (_, i) => past.since + i * 3600);
+    return [times].concat(names.map(([key]) => (past.series || {})[key] || times.map(() => 0)));
   }
 
   function dueData(name, step) {

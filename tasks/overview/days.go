@@ -2,11 +2,17 @@ package overview
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/activity"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/stats"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // AccountDay has the numbers of an account on a natural day of its own.
@@ -33,4 +39,41 @@ func (r *Reader) Days(ctx context.Context, of accounts.Account, now time.Time) (
 		days = append(days, AccountDay{Start: start.In(zone), Day: day})
 	}
 	return days, nil
+}
+
+// Alerted returns the highest threshold of an account's quota that was alerted on the day that
+// begins at a time, percent; 0 for none.
+func (r *Reader) Alerted(ctx context.Context, account string, day time.Time) (int, error) {
+	percent, err := r.client.Get(ctx, r.keys.Alert(keyspace.AlertOfAccount, account, day.UnixMilli())).Int()
+	if errors.Is(err, redis.Nil) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, store.Explain(err, "reading what was alerted about an account")
+	}
+	return percent, nil
+}
+
+// daysOfHistory is how many days History has.
+const daysOfHistory = 7
+
+// historyFor is how long a history is not read again.
+const historyFor = time.Minute
+
+// History returns what became of messages in each hour of the last seven days, the present one
+// last. It is at most a minute old. now is the local clock.
+func (r *Reader) History(ctx context.Context, now time.Time) ([]activity.Span, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.past.due(now, historyFor) {
+		return r.history, nil
+	}
+	to := now.UTC().Truncate(time.Hour).Add(time.Hour)
+	history, err := r.activity.Hours(ctx, to.Add(-daysOfHistory*24*time.Hour), to)
+	if err != nil {
+		r.past = part{}
+		return nil, err
+	}
+	r.history = history
+	return history, nil
 }

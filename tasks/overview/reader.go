@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/activity"
 	"github.com/sendlimit/sendlimiter/sendlimit/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
@@ -43,13 +44,17 @@ type Reader struct {
 	channels *channels.Store
 	stats    *stats.Stats
 
-	mu     sync.Mutex
-	last   *Overview
-	lastAt time.Time // local
-	closed []activity.Span
-	states part
-	lists  part
-	dues   part
+	keys keyspace.Keys
+
+	mu      sync.Mutex
+	history []activity.Span
+	past    part
+	last    *Overview
+	lastAt  time.Time // local
+	closed  []activity.Span
+	states  part
+	lists   part
+	dues    part
 }
 
 // part is when a part was read last, by the local clock.
@@ -69,6 +74,9 @@ func New(b *backend.Backend) (*Reader, error) {
 	prefix := b.Timeline.Prefix
 	r := &Reader{client: b.Client, prefix: prefix, activity: b.Activity, forecast: b.Forecasts, watch: b.Watch}
 	var err error
+	if r.keys, err = keyspace.NewKeys(prefix); err != nil {
+		return nil, err
+	}
 	if r.letters, err = messages.NewDeadLetters(b.Client, b.Timeline); err != nil {
 		return nil, err
 	}

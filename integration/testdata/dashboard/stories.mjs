@@ -435,8 +435,8 @@ export const stories = {
   async "screenshots"(browser) {
     if (!plan.screenshots) return;
     mkdirSync(plan.screenshots, { recursive: true });
-    for (const [name, path, colorScheme] of [["overview", "/", "light"], ["timeline", "/user?" + new URLSearchParams({ name: plan.user, at: plan.at }), "dark"], ["future", "/future?weeks=4", "light"]]) {
-      const page = await open(browser, plan.keys.admin, { colorScheme, viewport: { width: 1000, height: 640 } });
+    for (const [name, path, colorScheme] of [["overview", "/", "light"], ["timeline", "/user?" + new URLSearchParams({ name: plan.user, at: iso(Date.parse(plan.at) + 2 * hour), span: "6h" }), "dark"]]) {
+      const page = await open(browser, plan.keys.admin, { colorScheme, viewport: { width: 1200, height: 720 } });
       await page.goto(path);
       await page.waitForTimeout(1500);
       await page.screenshot({ path: plan.screenshots + "/" + name + ".png" });

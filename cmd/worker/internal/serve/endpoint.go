@@ -32,6 +32,7 @@ type endpoint struct {
 	listener    net.Listener
 	server      *http.Server
 	bodyTimeout time.Duration // see the constant
+	dashboard   bool          // it serves the dashboard too
 }
 
 // newEndpoint listens at an address, where serve answers; "" means none. It is called
@@ -95,6 +96,9 @@ func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog
 	base := scheme + e.listener.Addr().String()
 	logger.InfoContext(ctx, "health endpoint", "url", base+healthPath)
 	logger.InfoContext(ctx, "API endpoint", "url", base+"/v1/", "docs", base+"/docs")
+	if e.dashboard {
+		logger.InfoContext(ctx, "dashboard", "url", base+"/")
+	}
 	if err := serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving the API and the health endpoint: %w", err)
 	}

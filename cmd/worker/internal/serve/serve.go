@@ -46,6 +46,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 		return err
 	}
 	defer endpoint.close()
+	endpoint.dashboard = settings.Dashboard
 	storage, err := openStorage(ctx, settings, logger)
 	if err != nil {
 		return err
