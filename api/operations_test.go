@@ -424,3 +424,21 @@ func TestAMoveThatShifts(t *testing.T) {
 		o.Outcome, o.Shifted, o.SendAt.Format(message.TimeLayout), o.RequestedAt.Format(message.TimeLayout), o.MovedFrom.Format(message.TimeLayout),
 	})
 }
+
+// A change together with a shift to the message's own time keeps it there.
+func TestAChangeThatShiftsToWhereTheMessageIs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var at message.Time
+	for _, id := range []string{"b", "c", "a"} {
+		body := `{"user":"alice","id":"` + id + `","send_at":"now","on_conflict":"shift","title":"Hi"}`
+		at = into[message.Outcome](t, http.StatusCreated, r.post(messagesPath, body)).SendAt
+	}
+	for _, text := range []string{"x", "y"} {
+		body := `{"send_at":"now","on_conflict":"shift","body":"` + text + `"}`
+		o := into[message.Outcome](t, http.StatusOK, r.send(request{method: http.MethodPatch, target: aliceA, body: body}))
+		require.Equal(t, []any{message.Moved, true, at, at}, []any{o.Outcome, o.Shifted, o.SendAt, o.MovedFrom})
+		status := into[message.Status](t, http.StatusOK, r.get(aliceA))
+		require.Equal(t, []any{text, at}, []any{status.Body, status.SendAt})
+	}
+}

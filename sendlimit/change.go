@@ -40,7 +40,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		if err := keyspace.CheckToken("generation", r.Generation); err != nil {
 			return Decision{}, err
 		}
-		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Near(r.User), t.keys.Far(r.User, r.ID))
+		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Near(r.User), t.keys.Far(r.User, r.ID), t.keys.Waiting(r.User))
 		recorded = []any{r.Generation, keyspace.WatchSuffix(r.User, r.ID), t.options.LookAfter.Milliseconds(), t.options.ExpireAfter.Milliseconds()}
 		recorded = append(recorded, r.Hold.changeArguments(r.From)...)
 	} else if r.Generation != "" {

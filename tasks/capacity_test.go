@@ -117,7 +117,7 @@ func TestStoreFullMoves(t *testing.T) {
 		s.account(accounts.Account{Name: "acme"})
 		paid := s.message("c", 3*time.Hour)
 		paid.Account = "acme"
-		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), paid)
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), paid, s.message("d", time.Hour+time.Minute))
 		s.filling().percent(85)
 		s.until(2 * time.Second)
 		before := s.server.Dump()
@@ -127,9 +127,12 @@ func TestStoreFullMoves(t *testing.T) {
 		}
 		_, err := s.Move(s.Context(), "alice", "a", time.Time{})
 		s.full(err)
-		shift := message.Move{At: s.at(2 * time.Hour), OnConflict: message.OnConflictShift}
-		_, err = s.MoveTo(s.Context(), "alice", "a", shift)
+		_, err = s.MoveTo(s.Context(), "alice", "a", message.Move{At: s.at(2 * time.Hour), OnConflict: message.OnConflictShift})
 		s.full(err)
+		body, shift := "new", message.Move{At: s.at(time.Hour), OnConflict: message.OnConflictShift}
+		_, err = s.Change(s.Context(), "alice", "d", message.Patch{Move: &shift, Edit: message.Edit{Body: &body}})
+		s.full(err)
+		require.Equal(s, s.at(time.Hour+time.Minute), s.edited("d", message.Patch{Move: &shift}).SendAt.Time, "where it is")
 		s.moved("a", time.Hour)
 		s.moved("c", 3*time.Hour)
 		for _, row := range []struct {

@@ -25,6 +25,7 @@ type delayHook struct {
 	timeout time.Duration
 
 	mu      sync.Mutex
+	skip    int // calls before that arrive at once
 	delayed []any
 }
 
@@ -35,6 +36,10 @@ func (h *delayHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		h.mu.Lock()
 		args := cmd.Args()
 		ours := h.delayed == nil && len(args) > 1 && args[1] == h.script.Hash()
+		if ours && h.skip > 0 {
+			ours = false
+			h.skip--
+		}
 		if ours {
 			h.delayed = slices.Clone(args)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -200,7 +201,15 @@ func (h *chargeHistory) step() {
 	case 0:
 		_, err = submitter.For(account).Cancel(h.Context(), user, id)
 	case 1:
-		_, err = submitter.For(account).Move(h.Context(), user, id, h.at(after))
+		move, body := message.Move{At: h.at(after)}, strconv.Itoa(h.random.IntN(1000))
+		p := message.Patch{Move: &move}
+		if h.random.IntN(2) == 0 {
+			move.OnConflict = message.OnConflictShift
+		}
+		if h.random.IntN(2) == 0 {
+			p.Edit.Body = &body
+		}
+		_, err = submitter.For(account).Change(h.Context(), user, id, p)
 	default:
 		m := h.message(id, after)
 		m.User, m.Account = user, account

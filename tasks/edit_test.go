@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
@@ -195,4 +196,97 @@ func TestChangesThatAreRefused(t *testing.T) {
 		require.Contains(s, o.Detail, "was cancelled")
 		require.Empty(s, s.status("b").Title)
 	})
+}
+
+// A shift that ends where the message is keeps it there, and changes it as a move to that time
+// does.
+func TestAChangeWithAShiftToWhereItIs(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("first", time.Hour), s.message("second", time.Hour+10*time.Second), s.message("a", time.Hour+20*time.Second))
+		before, tasks := s.record("alice", "a"), s.queued()
+		shift := message.Move{At: s.at(time.Hour), OnConflict: message.OnConflictShift}
+		plain := s.edited("a", message.Patch{Move: &shift})
+		body := "new"
+		p := message.Patch{Move: &shift, Edit: message.Edit{Body: &body}}
+		o := s.edited("a", p)
+		stays := message.Time{Time: s.at(time.Hour + 20*time.Second)}
+		require.Equal(s, message.Outcome{
+			Outcome: message.Moved, ID: "a", User: "alice", SendAt: stays, MovedFrom: stays,
+			RequestedAt: message.Time{Time: s.at(time.Hour)}, Shifted: true,
+		}, o)
+		require.Equal(s, plain, o, "as without a change")
+		require.Equal(s, o, s.edited("a", p), "as after a lost answer")
+		require.Equal(s, "new", s.status("a").Body)
+		require.Equal(s, "accepted; changed content", s.words())
+		require.Equal(s, before["g"], s.record("alice", "a")["g"])
+		require.Equal(s, tasks, s.queued(), "its task stays")
+
+		now := message.Patch{Move: &message.Move{Now: true, OnConflict: message.OnConflictShift}, Edit: message.Edit{Body: &body}}
+		body = "newer"
+		require.Equal(s, s.at(0), s.edited("a", now).SendAt.Time, "an earlier time that is free")
+		require.Equal(s, "newer", s.status("a").Body)
+	}, "1/10s")
+}
+
+// So does one of a message that is charged: neither its account nor its throttle pays twice.
+func TestAChangeWithAShiftToWhereItIsCostsNothing(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.throttle("2/minute", "2/10s")
+		s.charges("acme", accounts.Tier{MessagesPerHour: 6, MessagesPerDay: 6}, "")
+		hour := time.Hour
+		for _, row := range []struct {
+			user, category string
+			places         []time.Duration // of the last one, "a", the shift has to find the own place
+			to             time.Duration
+		}{
+			{"alice", "", []time.Duration{hour, hour + time.Second, hour + 10*time.Second}, hour},
+			{"bob", "marketing", []time.Duration{hour, hour + 30*time.Second, hour + time.Minute}, hour + 45*time.Second},
+		} {
+			ids := []string{"first", "second", "a"}
+			for i, after := range row.places {
+				m := s.messageOf("acme", ids[i], after)
+				m.User, m.Category = row.user, row.category
+				s.accepted(m)
+			}
+			body, at := "new", s.at(row.places[2])
+			p := message.Patch{Move: &message.Move{At: s.at(row.to), OnConflict: message.OnConflictShift}, Edit: message.Edit{Body: &body}}
+			for _, by := range []*submit.Submitter{s.Submitter, s.For("acme")} {
+				body += "er"
+				o, err := by.Change(s.Context(), row.user, "a", p)
+				require.NoError(s, err)
+				require.Equal(s, []any{message.Moved, true, at, at}, []any{o.Outcome, o.Shifted, o.SendAt.Time, o.MovedFrom.Time}, "%+v", o)
+				status, _, err := s.Status(s.Context(), row.user, "a")
+				require.NoError(s, err)
+				require.Equal(s, []any{body, at}, []any{status.Body, status.SendAt.Time})
+			}
+		}
+		s.requireThrottled(map[string]int{"01:00": 2, "01:01": 1})
+		s.requireChargesBy(nil, map[string][]string{"alice": {"first", "second", "a"}, "bob": {"first", "second", "a"}},
+			(*sendlimittest.ChargeModel).ThrottleAsNamed)
+	})
+}
+
+// If the own place has passed before it is charged, nothing is edited, and nobody is told so.
+func TestAChangeWithAShiftToWhereItWas(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", accounts.Tier{MessagesPerHour: 5}, "")
+		end := time.Hour
+		s.accepted(s.messageOf("acme", "first", end-12*time.Second), s.messageOf("acme", "a", end-2*time.Second))
+		s.until(end - 20*time.Second)
+		s.hook = &delayHook{script: lua.Hold, timeout: 30 * time.Second, skip: 1}
+		client := s.newClient()
+		submitter, err := submit.New(taskstest.Open(t, client, s.shared), submit.Options{})
+		require.NoError(s, err)
+		body := "new"
+		o, err := submitter.Change(s.Context(), "alice", "a", message.Patch{
+			Move: &message.Move{At: s.at(end - 12*time.Second), OnConflict: message.OnConflictShift}, Edit: message.Edit{Body: &body},
+		})
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeInPast, o.Code, "%+v", o)
+		require.Equal(s, "accepted", s.words())
+		require.NoError(s, submitter.Close())
+	}, "1/10s")
 }

@@ -83,6 +83,12 @@ func TestReplicasAreWaitedFor(t *testing.T) {
 				require.NoError(s, err)
 				require.Equal(s, fault.CodeNotFound, o.Code)
 				require.Empty(s, w.taken())
+				body, shift := "new", message.Move{At: s.at(30 * time.Minute), OnConflict: message.OnConflictShift}
+				s.accepted(s.message("b", 31*time.Minute))
+				require.Equal(s, waited, w.taken())
+				require.Equal(s, s.at(31*time.Minute), s.edited("b", message.Patch{Move: &shift, Edit: message.Edit{Body: &body}}).SendAt.Time)
+				require.Equal(s, waited, w.taken(), "for the change where it is")
+				s.cancelled("b")
 				time.Sleep(time.Second) // tasks are deleted in the background, in batches after a moment
 				require.Equal(s, 1, s.queued(), "a message that was moved and cancelled leaves no task behind")
 			})

@@ -9,6 +9,8 @@
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
 -- KEYS[4]  near list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
 -- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, the same); with KEYS[3]
+-- KEYS[6]  messages of the user that were late and wait (ZSET: message id -> when it was
+--          promised, Unix ms); with KEYS[3]
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] message id
 -- ARGV[11] new send time, Unix ms; "" for now
@@ -41,7 +43,7 @@
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
-if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 5 or #ARGV ~= 24 and (#ARGV < 28 or #ARGV % 2 == 1)) then
+if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 6 or #ARGV ~= 24 and (#ARGV < 28 or #ARGV % 2 == 1)) then
   return redis.error_reply('ERR place/move.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -121,7 +123,10 @@ if too_late then return too_late end
 if at == stands then
   if edit and not only_judge then
     make_edit(record)
-    outlive(at, expiry or at + ARGV[15], was_beside and beside or timeline, not was_beside and category)
+    local lasts = expiry or at + ARGV[15]
+    outlive(at, lasts, was_beside and beside or timeline, not was_beside and category)
+    local expires = redis.call('PEXPIRETIME', KEYS[6]) -- it may be one of those that wait
+    if expires >= 0 and expires < lasts then redis.call('PEXPIREAT', KEYS[6], lasts) end
   end
   return {ALLOWED, now, at, requested or 0, 0, stands}
 end

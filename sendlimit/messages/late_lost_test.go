@@ -1,6 +1,7 @@
 package messages_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -73,6 +74,39 @@ func TestALateMessageWaitsForAnOlderOneThatWasGivenBack(t *testing.T) {
 	s.Until("11:02")
 	requireBusy(s, "c")
 	deliver(s, "b")
+}
+
+// What is known of late messages that wait lasts until an expiry that is changed, whether with
+// a move to where the message is or without.
+func TestALateMessageWaitsUntilItsChangedExpiry(t *testing.T) {
+	t.Parallel()
+	for how, change := range map[string]func(s *story.Messages, e sendlimit.Edit) (sendlimit.Decision, error){
+		"edit": func(s *story.Messages, e sendlimit.Edit) (sendlimit.Decision, error) {
+			return s.Timeline.Edit(s.Context(), sendlimit.EditRequest{User: "alice", ID: "c", Edit: e, Now: s.Now})
+		},
+		"move": func(s *story.Messages, e sendlimit.Edit) (sendlimit.Decision, error) {
+			return s.Timeline.Move(s.Context(), sendlimit.MoveRequest{
+				User: "alice", ID: "c", At: story.At("11:02"), Generation: "g2", Edit: &e, Now: s.Now,
+			})
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			s := tellLost(t, "")
+			_, version, err := story.RecordsIn(s, s.Client, s.Options.Prefix).Versioned(s.Context(), "alice", "c")
+			require.NoError(s, err)
+			expires := story.At("11:02").Add(2 * sendlimit.DefaultExpireAfter)
+			d, err := change(s, sendlimit.Edit{Of: version, What: []string{sendlimit.EditExpiresAt}, ExpiresAt: expires})
+			require.NoError(s, err)
+			require.True(s, d.Allowed, "%+v", d)
+			require.Equal(s, story.At("11:02"), d.At)
+			require.Equal(s, strconv.FormatInt(story.At("10:20").UnixMilli(), 10), s.Field("c", "p"), "it is still late")
+			keys := story.KeysOf(s.Options)
+			for _, key := range []string{keys.Timeline("alice"), keys.Waiting("alice")} {
+				require.Equal(s, expires, s.Now.Add(s.Server.TTL(key)), key)
+			}
+		})
+	}
 }
 
 // A late message waits at its place only for what will be sent.

@@ -24,6 +24,7 @@ type chargedChange struct {
 	account  string // the account that the message must have; "" for any
 	user, id string
 	moves    bool         // it is a move
+	edits    bool         // it is a move with an edit
 	category string       // of the message; only of one that is charged
 	payer    payers.Payer // of a move: who is charged
 	// open is the hold of a change that got no answer. The same change uses it when it
@@ -159,6 +160,8 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 			case charge.Code == fault.CodeHoldOver:
 			case to.IsZero() || charge.Now.Sub(to) <= policy.Grace:
 				place = aimAt(to, charge.Now) // the store's clock is in another hour
+			case to.Equal(s.SendAt) && c.edits: // without a call of the script nothing is edited
+				return charge, &sendlimit.Decision{Code: fault.CodeEdited, At: to, Now: charge.Now}, nil
 			case to.Equal(s.SendAt):
 				return charge, &sendlimit.Decision{Allowed: true, At: to, MovedFrom: to, Now: charge.Now}, nil
 			default:

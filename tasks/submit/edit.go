@@ -48,9 +48,6 @@ func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch
 			o, err = s.edit(ctx, user, id, edit, p.Move != nil)
 		} else {
 			o, err = s.moveTo(ctx, user, id, *p.Move, &edit)
-			if o.Outcome == message.Moved && o.SendAt.Equal(o.MovedFrom.Time) {
-				o.Code = fault.CodeEdited // it was moved there meanwhile, by whoever knows nothing of the edit
-			}
 		}
 		if err != nil || o.Code != fault.CodeEdited {
 			return o, err

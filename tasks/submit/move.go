@@ -36,7 +36,7 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 	generation := keyspace.NewToken()
 	var d sendlimit.Decision
 	changed := s.change(user, id)
-	changed.moves = true
+	changed.moves, changed.edits = true, r.Edit != nil
 	err = s.replicas.secure(ctx, timeline, user, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
 		d, err = changed.runFrom(ctx, r.From, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
@@ -66,8 +66,8 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 	return o, s.explainEnded(ctx, &o)
 }
 
-// moveInFull answers a move while the store is too full for another task. A move that is
-// made gets the error full. Others get the answer that they get otherwise.
+// moveInFull answers a move while the store is too full for another task. A move or an edit
+// that would be made gets the error full. Others get the answer that they get otherwise.
 func (s *Submitter) moveInFull(ctx context.Context, t *sendlimit.Timeline, r sendlimit.MoveRequest, full error) (message.Outcome, error) {
 	var d sendlimit.Decision
 	owned, err := s.ownsMessage(ctx, r.User, r.ID)
@@ -82,7 +82,8 @@ func (s *Submitter) moveInFull(ctx context.Context, t *sendlimit.Timeline, r sen
 	if err != nil {
 		return message.InvalidOr(err, r.User, r.ID)
 	}
-	if d.Allowed && !d.At.Equal(d.MovedFrom) {
+	edits := r.Edit != nil && len(r.Edit.What) > 0
+	if d.Allowed && (edits || !d.At.Equal(d.MovedFrom)) {
 		return message.Outcome{}, full
 	}
 	o := outcomeOf(d, message.Moved, r.User, r.ID)
