@@ -163,8 +163,7 @@ func (t *Timeline) refusal(ctx context.Context, in *script.ReplyReader, d Decisi
 	if in.Err != nil {
 		return Decision{}, in.Err
 	}
-	on := t.search(NextFreeRequest{User: r.User, Category: category, Count: 1, Now: d.Now})
-	on.Self = self
+	on := t.search(NextFreeRequest{User: r.User, Category: category, ID: self, Count: 1, Now: d.Now})
 	var err error
 	if on.From, on.Later = in.Time(5), true; !on.From.IsZero() {
 		if d.NextFree, err = firstFree(ctx, by.Book, on); err != nil {
@@ -206,7 +205,7 @@ func (t *Timeline) search(r NextFreeRequest) judge.Search {
 	return judge.Search{
 		Client: t.client, User: r.User, Timeline: t.keys.Timeline(r.User), Settings: t.settings(r.User),
 		Reach: t.options.Reach, Places: t.options.PlacesPerDay,
-		Category: r.Category, From: r.From, Now: r.Now, Count: r.Count, Later: true,
+		Category: r.Category, From: r.From, Now: r.Now, Count: r.Count, Later: true, Self: r.ID,
 	}
 }
 

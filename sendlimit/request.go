@@ -82,10 +82,13 @@ type ReleaseRequest struct {
 // those before it as taken.
 type NextFreeRequest struct {
 	User     string
-	Category string    // of the messages to send; "" for none
-	From     time.Time // zero or a past time means now
-	Count    int       // 1 to MaxNextFree
-	Now      time.Time // as in Request
+	Category string // of the messages to send; "" for none
+	// ID is a message of the user whose own place does not count, as for a move; "" for a
+	// new message. Category must be that of the message.
+	ID    string
+	From  time.Time // zero or a past time means now
+	Count int       // 1 to MaxNextFree
+	Now   time.Time // as in Request
 }
 
 // MaxNextFree is the most free times that one call returns.

@@ -43,7 +43,8 @@
 // evenly with its tier's LinesPerMinute.
 //
 // Check and CheckThrottle say what Hold would answer, Usage how much is charged, NextOpen
-// when a throttle has messages left, and Rehearsal answers for a dry run of many messages.
+// when a throttle has messages left, NextOpenFor when it has for a move, and Rehearsal answers
+// for a dry run of many messages.
 //
 // The package does not know queues, deliveries or HTTP. A refusal is a Charge,
 // not an error. Errors: *fault.InvalidError, *fault.UnavailableError,

@@ -115,6 +115,23 @@ func (c *Charges) NextOpen(ctx context.Context, t policy.NamedThrottle, from, un
 	return c.nextOpen(ctx, t, from, until, func(_ string, used int64) int64 { return used })
 }
 
+// NextOpenFor is NextOpen for a message that has a place: what it is charged does not count,
+// as Hold does not charge it twice.
+func (c *Charges) NextOpenFor(
+	ctx context.Context, s messages.Standing, t policy.NamedThrottle, from, until time.Time,
+) (time.Time, error) {
+	own, ownKey := chargedBy(s.Hold), ""
+	if own.throttle == t.Name {
+		ownKey = c.throttleKey(t, own.period)
+	}
+	return c.nextOpen(ctx, t, from, until, func(key string, used int64) int64 {
+		if key == ownKey {
+			return used - 1
+		}
+		return used
+	})
+}
+
 // nextOpen is NextOpen; really corrects what the store says that is used.
 func (c *Charges) nextOpen(
 	ctx context.Context, t policy.NamedThrottle, from, until time.Time, really func(key string, used int64) int64,

@@ -233,3 +233,28 @@ func TestNextOpenPeriodOfAThrottle(t *testing.T) {
 	until = story.At("17:00")
 	require.Equal(t, until, next())
 }
+
+// What a message is charged does not count for its own move, and counts for another one's.
+func TestNextOpenPeriodForAMove(t *testing.T) {
+	t.Parallel()
+	s := newThrottleStory(t, 1)
+	from := story.At("12:00:30")
+	for id, at := range map[string]time.Time{"a": from, "b": from.Add(time.Minute)} {
+		charge := s.ask(id, at, id == "b")
+		require.True(t, charge.Allowed)
+		s.take(id, at, charge.Hold)
+		s.end(charge.Hold, true)
+	}
+	for id, want := range map[string]time.Time{"a": from, "b": story.At("12:01"), "other": story.At("12:02")} {
+		open, err := s.charges.NextOpenFor(t.Context(), s.standing(id), s.throttle, from, story.At("13:00"))
+		require.NoError(t, err)
+		require.Equal(t, want, open, id)
+	}
+	a := s.standing("a")
+	s.throttled(policy.Throttle{Limit: 1, Period: calendar.Hour})
+	charge := s.ask("hourly", from, false)
+	require.True(t, charge.Allowed)
+	open, err := s.charges.NextOpenFor(t.Context(), a, s.throttle, from, story.At("15:00"))
+	require.NoError(t, err)
+	require.Equal(t, story.At("13:00"), open, "it is charged for another throttle")
+}

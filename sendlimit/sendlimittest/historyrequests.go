@@ -214,6 +214,12 @@ func (h *history) nextFree(t *rapid.T) {
 	r := sendlimit.NextFreeRequest{
 		User: h.drawUser(t), From: h.drawTime(t), Category: h.drawCategory(t), Count: rapid.IntRange(1, 12).Draw(t, "count"), Now: h.now,
 	}
+	if rapid.IntRange(0, 3).Draw(t, "for a move") == 0 {
+		id := h.drawHeld(t, r.User)
+		if known := h.messages[r.User+id]; known != nil {
+			r.ID, r.Category = id, known.category
+		}
+	}
 	got, err := h.drawProcess(t).NextFree(t.Context(), r)
 	require.NoError(t, err, "%+v", r)
 	require.Equal(t, h.model.NextFree(r), got, "policies %s\nset %+v\nrequest %+v", h.policies, h.model.settings, r)

@@ -13,7 +13,7 @@ import (
 // There are fewer than requested if the reach ends, and nil for none.
 func (m *Model) NextFree(r sendlimit.NextFreeRequest) []time.Time {
 	now := cut(r.Now)
-	tl := m.remember(r.User, now)
+	tl := m.remember(r.User, now).remove(r.ID)
 	g := m.regime(r.User)
 
 	if g.blocked || slices.Contains(g.optOut, r.Category) {

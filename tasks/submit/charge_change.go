@@ -2,6 +2,7 @@ package submit
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -23,10 +24,10 @@ type chargedChange struct {
 	timeline *sendlimit.Timeline
 	account  string // the account that the message must have; "" for any
 	user, id string
-	moves    bool         // it is a move
-	edits    bool         // it is a move with an edit
-	category string       // of the message; only of one that is charged
-	payer    payers.Payer // of a move: who is charged
+	moves    bool              // it is a move
+	edit     *sendlimit.Edit   // made together with the move; nil for none
+	standing messages.Standing // of a move: the message, when it was charged last
+	payer    payers.Payer      // of a move: who is charged
 	// open is the hold of a change that got no answer. The same change uses it when it
 	// is called again.
 	open *openChange
@@ -134,7 +135,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 				return quota.Charge{}, nil, err
 			}
 		}
-		c.payer, c.category = p, s.Category
+		c.payer, c.standing = p, s
 		place := aimAt(to, c.clock.Now())
 		for range chargeTries {
 			throttle := c.rules.Throttle(s.User, s.Category)
@@ -160,7 +161,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 			case charge.Code == fault.CodeHoldOver:
 			case to.IsZero() || charge.Now.Sub(to) <= policy.Grace:
 				place = aimAt(to, charge.Now) // the store's clock is in another hour
-			case to.Equal(s.SendAt) && c.edits: // without a call of the script nothing is edited
+			case to.Equal(s.SendAt) && c.edit != nil: // without a call of the script nothing is edited
 				return charge, &sendlimit.Decision{Code: fault.CodeEdited, At: to, Now: charge.Now}, nil
 			case to.Equal(s.SendAt):
 				return charge, &sendlimit.Decision{Allowed: true, At: to, MovedFrom: to, Now: charge.Now}, nil
@@ -204,11 +205,15 @@ func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply chang
 	})
 }
 
-// throttled returns the decision about a move whose throttle is used up. The message's own
-// place counts against the next free time, so that it may be later than the first one.
+// throttled returns the decision about a move whose throttle is used up. What the message has
+// already, its place and its charge, does not count against the next free time.
 func (c *chargedChange) throttled(ctx context.Context, s messages.Standing, refused quota.Charge) (sendlimit.Decision, error) {
 	free, err := c.search().next(ctx, c.request(), refused.At, refused.Now)
-	if !s.ExpiresAt.IsZero() && !free.Before(s.ExpiresAt) {
+	expires := s.ExpiresAt
+	if c.edit != nil && slices.Contains(c.edit.What, sendlimit.EditExpiresAt) {
+		expires = c.edit.ExpiresAt
+	}
+	if !expires.IsZero() && !free.Before(expires) {
 		free = time.Time{}
 	}
 	return throttledDecision(c.request(), refused, free), err
@@ -216,26 +221,39 @@ func (c *chargedChange) throttled(ctx context.Context, s messages.Standing, refu
 
 // free completes a refused move as chargedReserve.free does.
 func (c *chargedChange) free(ctx context.Context, d sendlimit.Decision) (sendlimit.Decision, error) {
-	if c.rules.Throttle(c.user, c.category).IsZero() {
+	if c.rules.Throttle(c.user, c.standing.Category).IsZero() {
 		return d, nil
 	}
 	return c.search().correct(ctx, c.request(), d)
 }
 
 func (c *chargedChange) search() throttleSearch {
-	return throttleSearch{c.charger, moveChecker{c.timeline}, c.rules}
+	return throttleSearch{moveOpener{c.charges, c.standing}, moveChecker{c.timeline, c.id}, c.rules}
 }
 
 func (c *chargedChange) request() sendlimit.Request {
-	return sendlimit.Request{User: c.user, Category: c.category}
+	return sendlimit.Request{User: c.user, Category: c.standing.Category}
+}
+
+// moveOpener knows when a throttle has room for a message that may be charged already.
+type moveOpener struct {
+	charges  *quota.Charges
+	standing messages.Standing
+}
+
+func (m moveOpener) NextOpen(ctx context.Context, t policy.NamedThrottle, from, until time.Time) (time.Time, error) {
+	return m.charges.NextOpenFor(ctx, m.standing, t, from, until)
 }
 
 // moveChecker finds free times for a message that has its place already.
-type moveChecker struct{ timeline *sendlimit.Timeline }
+type moveChecker struct {
+	timeline *sendlimit.Timeline
+	id       string
+}
 
 // Check returns the next free time from r.At on as an allowed decision.
 func (m moveChecker) Check(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
-	free, err := m.timeline.NextFree(ctx, sendlimit.NextFreeRequest{User: r.User, Category: r.Category, From: r.At, Count: 1})
+	free, err := m.timeline.NextFree(ctx, sendlimit.NextFreeRequest{User: r.User, Category: r.Category, ID: m.id, From: r.At, Count: 1})
 	if err != nil || len(free) == 0 {
 		return sendlimit.Decision{}, err
 	}

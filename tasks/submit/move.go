@@ -36,7 +36,7 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 	generation := keyspace.NewToken()
 	var d sendlimit.Decision
 	changed := s.change(user, id)
-	changed.moves, changed.edits = true, r.Edit != nil
+	changed.moves, changed.edit = true, r.Edit
 	err = s.replicas.secure(ctx, timeline, user, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
 		d, err = changed.runFrom(ctx, r.From, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
@@ -62,7 +62,7 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 		return message.InvalidOr(expiresLate(r.Edit.ExpiresAt, d.Latest), user, id)
 	}
 	o := outcomeOf(d, message.Moved, user, id)
-	explainThrottle(&o, changed.category, changed.refused, changed.payer)
+	explainThrottle(&o, changed.standing.Category, changed.refused, changed.payer)
 	return o, s.explainEnded(ctx, &o)
 }
 
