@@ -23,7 +23,6 @@ func TestNoAddressEscapesTheAPI(t *testing.T) {
 		"GET //healthz":                      http.StatusNotFound,
 		"GET /healthz/":                      http.StatusNotFound,
 		"GET /v1/..":                         http.StatusNotFound,
-		"GET /":                              http.StatusNotFound,
 		"GET http://other.example/v1//stats": http.StatusNotFound,
 		"CONNECT 127.0.0.1:443":              http.StatusNotFound,
 		"CONNECT /v1/stats":                  http.StatusMethodNotAllowed,
@@ -50,4 +49,20 @@ func TestNoAddressEscapesTheAPI(t *testing.T) {
 		require.Equal(t, http.StatusOK, answered, path)
 	}
 	require.NoError(t, worker.end(t))
+}
+
+// The dashboard is at / unless a setting leaves it out, and takes no address of the API.
+func TestTheDashboardIsBesideTheAPI(t *testing.T) {
+	t.Parallel()
+	with := start(t, nil).started(t)
+	page := get(t, with.attribute(t, "dashboard", "url"))
+	require.Equal(t, http.StatusOK, page.status)
+	require.Contains(t, page.header.Get("Content-Type"), "text/html")
+	require.Contains(t, page.body, "<h1>Overview</h1>")
+	require.Equal(t, http.StatusOK, get(t, with.attribute(t, "API endpoint", "url")+"stats").status)
+	require.NoError(t, with.end(t))
+
+	without := start(t, nil, "--dashboard=false").started(t)
+	require.Equal(t, http.StatusNotFound, get(t, "http://"+without.host(t)+"/").status)
+	require.NoError(t, without.end(t))
 }

@@ -46,7 +46,7 @@ func TestHealth(t *testing.T) {
 	require.JSONEq(t, `{"status":"ok"}`, well.body)
 	require.Equal(t, "application/json", well.header.Get("Content-Type"))
 
-	require.Equal(t, http.StatusNotFound, get(t, strings.TrimSuffix(url, "healthz")).status)
+	require.Equal(t, http.StatusNotFound, get(t, strings.TrimSuffix(url, "z")).status)
 	require.Equal(t, http.StatusNotFound, get(t, url+"/deeper").status)
 	require.Equal(t, http.StatusMethodNotAllowed, request(t, http.MethodPost, url).status)
 
