@@ -14,77 +14,117 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
 )
 
-// measureForecast measures the Redis time of a forecast over a million pending messages, as
-// a share of the time until the next one.
+// forecastOver is the span in which the messages of a forecast are due.
+const forecastOver = 30 * 24 * time.Hour
+
+// measureForecast measures the Redis time of both parts of a forecast over a million pending
+// messages, as a share of the time until the next ones.
 func measureForecast(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	const slow = 2 * time.Millisecond
 	var worst float64
 	var measured, figures []string
 	for _, pending := range []int{0, slices.Max(size.pendingUsers)} {
-		if err := s.fillPending(ctx, newSchedule(max(1, pending), 1), pending); err != nil {
+		if err := s.fillPending(ctx, newSchedule(max(1, pending), 1).over(forecastOver), pending); err != nil {
 			return nil, err
 		}
 		forecasts, err := forecast.New(s.client, sendlimit.Options{Prefix: "sr"})
 		if err != nil {
 			return nil, fmt.Errorf("forecasts: %w", err)
 		}
-		var spent, busy, took []float64
-		for range 5 {
-			err := errors.Join(s.resetCommandTime(ctx),
-				s.client.ConfigSet(ctx, "slowlog-log-slower-than", strconv.FormatInt(slow.Microseconds(), 10)).Err())
-			if err != nil {
-				return nil, err
+		near, err := s.measureCount(ctx, func() (time.Duration, error) {
+			found, err := forecasts.CountNear(ctx, time.Time{})
+			if err == nil && found.Pending != pending {
+				err = fmt.Errorf("%d of %d messages are pending", found.Pending, pending)
 			}
-			before, err := s.mainThread(ctx)
-			if err != nil {
-				return nil, err
-			}
-			found, err := forecasts.Count(ctx, time.Time{})
-			if err != nil {
-				return nil, fmt.Errorf("forecast: %w", err)
-			}
-			if found.Pending != pending {
-				return nil, fmt.Errorf("forecast: %d of %d messages are pending", found.Pending, pending)
-			}
-			after, err := s.mainThread(ctx)
-			if err != nil {
-				return nil, err
-			}
-			commands, err := s.timeOf(ctx, "evalsha", "exists", "zscan", "hget", "time")
-			if err != nil {
-				return nil, err
-			}
-			spent = append(spent, commands.Seconds()*1000)
-			busy = append(busy, (after-before).Seconds()*1000)
-			took = append(took, found.Took.Seconds()*1000)
-		}
-		noted, err := s.client.SlowLogGet(ctx, -1).Result()
+			return found.Took, err
+		})
 		if err != nil {
-			return nil, fmt.Errorf("slow log: %w", err)
+			return nil, err
 		}
-		calls := 0
-		for _, call := range noted {
-			if call.Args[0] == "evalsha" || call.Args[0] == "exists" || call.Args[0] == "zscan" {
-				calls++
-			}
+		later, err := s.measureCount(ctx, func() (time.Duration, error) {
+			found, err := forecasts.CountLater(ctx, time.Time{})
+			return found.Took, err
+		})
+		if err != nil {
+			return nil, err
 		}
-		rest := forecast.Rest(time.Duration(median(took) * float64(time.Millisecond)))
-		share := median(busy) / 10 / rest.Seconds()
+		nearRest, laterRest := forecast.NearRest(near.took), forecast.LaterRest(later.took)
+		share := 100 * (near.busy.Seconds()/nearRest.Seconds() + later.busy.Seconds()/laterRest.Seconds())
 		worst = max(worst, share)
-		measured = append(measured, fmt.Sprintf("%d pending: %.0f ms, %.2f %%", pending, median(spent), share))
-		figures = append(figures, fmt.Sprintf(
-			"%d pending: commands %.1f ms, main thread %.0f ms, from start to end %.0f ms; then a rest of %.0f s; %d calls above %s",
-			pending, median(spent), median(busy), median(took), rest.Seconds(), calls, slow))
+		measured = append(measured, fmt.Sprintf("%d pending: near %.0f ms, later %.0f ms, %.2f %%",
+			pending, milliseconds(near.busy), milliseconds(later.busy), share))
+		figures = append(figures,
+			fmt.Sprintf("%d pending, near: %s; then a rest of %.1f s", pending, near, nearRest.Seconds()),
+			fmt.Sprintf("%d pending, later: %s; then a rest of %.1f s", pending, later, laterRest.Seconds()))
 	}
 	return []row{{
-		Name: "forecast", What: "Redis time of a forecast of all pending messages, and its share of the time until the next one",
+		Name: "forecast", What: "Redis time of both parts of a forecast of all pending messages, and their share of the time until the next ones",
 		Goal: "≤ 0.5 %", Measured: strings.Join(measured, "; "), Verdict: judge(worst <= 0.5), Figures: figures,
 	}}, nil
+}
+
+// countCost is what a count costs, the median of some.
+type countCost struct {
+	commands, busy, took time.Duration // in commands, of the main thread, from start to end
+	slow                 int           // calls above slowCount, of all
+}
+
+const slowCount = 2 * time.Millisecond
+
+func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
+
+func (c countCost) String() string {
+	return fmt.Sprintf("commands %.1f ms, main thread %.0f ms, from start to end %.0f ms, %d calls above %s",
+		milliseconds(c.commands), milliseconds(c.busy), milliseconds(c.took), c.slow, slowCount)
+}
+
+// measureCount counts a part of a forecast five times.
+func (s *store) measureCount(ctx context.Context, count func() (took time.Duration, err error)) (cost countCost, err error) {
+	err = errors.Join(
+		s.client.SlowLogReset(ctx).Err(),
+		s.client.ConfigSet(ctx, "slowlog-log-slower-than", strconv.FormatInt(slowCount.Microseconds(), 10)).Err(),
+	)
+	if err != nil {
+		return countCost{}, fmt.Errorf("slow log: %w", err)
+	}
+	var commands, busy, took []float64
+	for range 5 {
+		if err := s.resetCommandTime(ctx); err != nil {
+			return countCost{}, err
+		}
+		before, err := s.mainThread(ctx)
+		if err != nil {
+			return countCost{}, err
+		}
+		lasted, err := count()
+		if err != nil {
+			return countCost{}, fmt.Errorf("forecast: %w", err)
+		}
+		after, err := s.mainThread(ctx)
+		if err != nil {
+			return countCost{}, err
+		}
+		spent, err := s.timeOf(ctx, "evalsha", "exists", "zrange", "hget", "time")
+		if err != nil {
+			return countCost{}, err
+		}
+		commands, busy, took = append(commands, float64(spent)), append(busy, float64(after-before)), append(took, float64(lasted))
+	}
+	noted, err := s.client.SlowLogGet(ctx, -1).Result()
+	if err != nil {
+		return countCost{}, fmt.Errorf("slow log: %w", err)
+	}
+	for _, call := range noted {
+		if slices.Contains([]string{"evalsha", "exists", "zrange"}, call.Args[0]) {
+			cost.slow++
+		}
+	}
+	cost.commands, cost.busy, cost.took = time.Duration(median(commands)), time.Duration(median(busy)), time.Duration(median(took))
+	return cost, nil
 }
 
 // measureActivity measures the Redis time of a flush of what became of messages, and of

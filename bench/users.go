@@ -57,6 +57,16 @@ func newSchedule(users, each int) *schedule {
 	return s
 }
 
+// over spreads the send times over another span than a week.
+func (s *schedule) over(span time.Duration) *schedule {
+	for _, offsets := range s.offsets {
+		for i := range offsets {
+			offsets[i] = (offsets[i] * time.Duration(span/time.Hour) / time.Duration(week/time.Hour)).Truncate(time.Millisecond)
+		}
+	}
+	return s
+}
+
 func farFrom(offsets []time.Duration, offset time.Duration) bool {
 	for _, other := range offsets {
 		if (offset - other).Abs() < apart {

@@ -20,6 +20,9 @@ type futurePage struct {
 	Weeks    int
 	Choices  []int
 	More     int // messages later than the days shown
+	// LaterFrom is where the hours begin that were counted at Forecast.HeatAt. Zero if that
+	// is about when everything else was.
+	LaterFrom time.Time
 }
 
 // heatDay is a row of the heat map.
@@ -55,6 +58,9 @@ func (d *Dashboard) showFuture(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.Forecast, p.Counted = o.Forecast, !o.Forecast.At.IsZero()
+	if p.Forecast.At.Sub(p.Forecast.HeatAt) > time.Minute {
+		p.LaterFrom = p.Forecast.End()
+	}
 	if wantsCSV(r) {
 		d.download(w, r, "future", []string{"hour", "messages"}, func() ([][]string, bool, error) {
 			rows := make([][]string, len(p.Forecast.Heat))

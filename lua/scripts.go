@@ -210,7 +210,8 @@ var DeviceNoteSuccess = script("device/note_success")
 // DeviceSuspect marks devices of a user as suspect, or removes the mark.
 var DeviceSuspect = script("device/suspect")
 
-// ForecastFar counts the messages in far lists by when they are due. It writes nothing.
+// ForecastFar counts the messages in far lists that are due within a span, by when they are
+// due. It writes nothing.
 var ForecastFar = script("forecast/count_far")
 
 // Refit lists the reservations of a user that do not fit the rules. It writes

@@ -1,21 +1,29 @@
 -- forecast/count_far.lua: counts the messages in far lists by when they are due. Writes nothing.
 --
 -- It counts those that are due by now, those of each of the next 60 minutes, the present one
--- included, and the others by the hour. A long list goes on in further calls.
+-- included, and the others by the hour, within a span of due times. A long list goes on in
+-- further calls.
 --
 -- KEYS[1..] far lists of a partition (ZSET: watch member -> when to look, Unix ms)
 -- ARGV[1]  now, Unix ms
 -- ARGV[2]  horizon, ms: how much later than its time in the list a message is due
 -- ARGV[3]  number of the list to begin with, from 1 on
--- ARGV[4]  time in that list to begin with, Unix ms; "" for its begin
+-- ARGV[4]  time in that list to go on with, Unix ms; "" for the begin of the span
 -- ARGV[5]  entries to read, about
+-- ARGV[6]  begin of the span: count what is due from then on, Unix ms; "" for everything before
+--          its end
+-- ARGV[7]  end of the span: count what is due before then, Unix ms, the begin of an hour; ""
+--          for everything after its begin
 --
--- Returns  {list, time, entries read, minutes, hours}: list and time to go on with, 0 if
---          that was all. minutes is {number of the minute from the present one on, messages, ...},
---          -1 for what is due by now. hours is {number of the hour since 1970, messages, ...}.
--- Cost     O(k + b log n) for k entries read in b hours and minutes with many entries.
+-- Returns  {list, time, entries read, minutes, hours, later}: list and time to go on with, 0
+--          if that was all. minutes is {number of the minute from the present one on, messages,
+--          ...}, -1 for what is due by now. hours is {number of the hour since 1970, messages,
+--          ...}. later is how many messages are due after the span, in the lists that were
+--          read to its end.
+-- Cost     O(k + b log n) for k entries of the span read, in b hours and minutes with many
+--          entries. The entries after the span cost nothing.
 
-if #KEYS < 1 or #ARGV ~= 5 then
+if #KEYS < 1 or #ARGV ~= 7 then
   return redis.error_reply('ERR forecast/count_far.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -24,7 +32,10 @@ local lists, most = {unpack(KEYS, 1)}, tonumber(ARGV[5])
 local now, horizon = tonumber(ARGV[1]), tonumber(ARGV[2])
 local CHUNK, MINUTE, HOUR = 128, 60000, 3600000 -- a list in the compact encoding is one chunk
 local minute = now - now % MINUTE
-local minutes, hours, read = {}, {}, 0
+local minutes, hours, read, later = {}, {}, 0, 0
+local begin = ARGV[6] ~= '' and tonumber(ARGV[6]) - horizon or '-inf'
+local after = ARGV[7] ~= '' and tonumber(ARGV[7]) - horizon
+local last_score = after and '(' .. string.format('%.0f', after) or '+inf'
 
 -- span_of returns the counts that a due time belongs to, its number there, and the end of
 -- this minute or hour.
@@ -48,7 +59,7 @@ end
 -- with; nil at the end. If it does not reach the end, it counts the last minute or hour
 -- without reading all of it.
 local function read_from(list, from)
-  local found = redis.call('ZRANGE', list, from, '+inf', 'BYSCORE', 'LIMIT', 0, CHUNK, 'WITHSCORES')
+  local found = redis.call('ZRANGE', list, from, last_score, 'BYSCORE', 'LIMIT', 0, CHUNK, 'WITHSCORES')
   local last, on = #found, nil
   read = read + last / 2 + 8
   if last == 2 * CHUNK then
@@ -62,6 +73,10 @@ local function read_from(list, from)
     on = stop - horizon
     local first = found[last + 2] -- of the last minute or hour
     add(first + horizon, redis.call('ZCOUNT', list, first, on - 1))
+  elseif after and from == '-inf' then
+    later = later + redis.call('ZCARD', list) - last / 2
+  elseif after then
+    later = later + redis.call('ZCOUNT', list, after, '+inf')
   end
   local e = 2
   while e <= last do -- runs of the same minute or hour
@@ -81,12 +96,14 @@ local function pairs_of(counts)
   return flat
 end
 
-local from = ARGV[4] ~= '' and tonumber(ARGV[4]) or '-inf'
+local from = ARGV[4] ~= '' and tonumber(ARGV[4]) or begin
 for l = tonumber(ARGV[3]), #lists do
   while from do
-    if read >= most then return {l, from == '-inf' and 0 or from, read, pairs_of(minutes), pairs_of(hours)} end
+    if read >= most then
+      return {l, from == begin and 0 or from, read, pairs_of(minutes), pairs_of(hours), later}
+    end
     from = read_from(lists[l], from)
   end
-  from = '-inf'
+  from = begin
 end
-return {0, 0, read, pairs_of(minutes), pairs_of(hours)}
+return {0, 0, read, pairs_of(minutes), pairs_of(hours), later}

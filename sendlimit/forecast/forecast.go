@@ -8,8 +8,8 @@ import (
 
 // Forecast says how many pending messages are due when.
 type Forecast struct {
-	At      time.Time     // when it was counted, by the store's clock
-	Took    time.Duration // how long the calls of the store took
+	At      time.Time     // when it was counted, by the store's clock; the later hours at HeatAt
+	Took    time.Duration // how long the calls of the store took, without those for the later hours
 	Pending int           // all messages that have not ended
 	Overdue int           // those whose send time had passed at At
 	// Minutes has those due in each of 60 minutes from the minute of At on: first what was
@@ -19,8 +19,41 @@ type Forecast struct {
 	// left of that hour.
 	Hours []int
 	// Heat has all hours in which messages are due, ascending, up to 400 days ahead. The
-	// overdue ones are in none.
+	// overdue ones are in none. Up to the end of Hours it was counted at At, like everything
+	// else; the later hours were counted at HeatAt.
 	Heat []HourCount
+	// HeatAt is when the hours of Heat after the end of Hours were counted, at or before At.
+	// Zero means that they are not counted yet: then Heat has only what is near.
+	HeatAt time.Time
+}
+
+// End returns the end of Hours: the later hours of Heat were counted at HeatAt.
+func (f Forecast) End() time.Time { return f.At.Truncate(time.Hour).Add(hoursAhead * time.Hour) }
+
+// WithLater returns the Forecast with the hours of l after End. The Forecast has none yet.
+func (f Forecast) WithLater(l Later) Forecast {
+	f.HeatAt = l.At
+	counts := make(map[int64]int, len(f.Heat)+len(l.Hours))
+	for _, h := range f.Heat {
+		counts[h.Start.Unix()] += h.Count
+	}
+	for _, h := range l.Hours {
+		if !h.Start.Before(f.End()) {
+			counts[h.Start.Unix()] += h.Count
+		}
+	}
+	f.Heat = make([]HourCount, 0, len(counts))
+	for _, start := range slices.Sorted(maps.Keys(counts)) {
+		f.Heat = append(f.Heat, HourCount{time.Unix(start, 0).UTC(), counts[start]})
+	}
+	return f
+}
+
+// Later says how many messages are due in the hours after those of a Forecast.
+type Later struct {
+	At    time.Time     // when it was counted, by the store's clock
+	Took  time.Duration // how long the calls of the store took
+	Hours []HourCount   // ascending, up to 400 days ahead
 }
 
 // HourCount is how many messages are due in an hour.
@@ -41,10 +74,16 @@ type tally struct {
 	overdue int
 	minutes [minutesAhead]int
 	hours   map[int64]int // by the number of the hour since 1970, those of minutes included
+	later   int           // after the span that is counted
 }
 
 func newTally(now time.Time) *tally {
 	return &tally{now: now.UnixMilli(), hours: make(map[int64]int)}
+}
+
+// nearEnd is the end of Forecast.Hours, Unix ms.
+func (t *tally) nearEnd() int64 {
+	return (t.now/time.Hour.Milliseconds() + hoursAhead) * time.Hour.Milliseconds()
 }
 
 // add counts messages that are due at a time, Unix ms.
@@ -80,22 +119,34 @@ func (t *tally) addMinute(number, messages int64) bool {
 // addHour counts messages that are due in an hour, after the minutes.
 func (t *tally) addHour(number, messages int64) { t.hours[number] += int(messages) }
 
-// forecast returns what was counted.
+// forecast returns what a near count found.
 func (t *tally) forecast(took time.Duration) Forecast {
 	f := Forecast{
-		At: time.UnixMilli(t.now).UTC(), Took: took, Pending: t.overdue, Overdue: t.overdue,
-		Minutes: t.minutes[:], Hours: make([]int, hoursAhead),
+		At: time.UnixMilli(t.now).UTC(), Took: took, Pending: t.overdue + t.later, Overdue: t.overdue,
+		Minutes: t.minutes[:], Hours: make([]int, hoursAhead), Heat: t.heat(),
 	}
 	first := t.now / time.Hour.Milliseconds()
-	for _, hour := range slices.Sorted(maps.Keys(t.hours)) {
-		count := t.hours[hour]
+	for hour, count := range t.hours {
 		f.Pending += count
 		if ahead := hour - first; ahead < hoursAhead {
 			f.Hours[ahead] += count
 		}
-		if hour-first < heatAhead {
-			f.Heat = append(f.Heat, HourCount{time.UnixMilli(hour * time.Hour.Milliseconds()).UTC(), count})
-		}
 	}
 	return f
+}
+
+// laterHours returns what a later count found.
+func (t *tally) laterHours(took time.Duration) Later {
+	return Later{At: time.UnixMilli(t.now).UTC(), Took: took, Hours: t.heat()}
+}
+
+// heat returns the hours in which messages are due.
+func (t *tally) heat() (heat []HourCount) {
+	first := t.now / time.Hour.Milliseconds()
+	for _, hour := range slices.Sorted(maps.Keys(t.hours)) {
+		if hour-first < heatAhead {
+			heat = append(heat, HourCount{time.UnixMilli(hour * time.Hour.Milliseconds()).UTC(), t.hours[hour]})
+		}
+	}
+	return heat
 }

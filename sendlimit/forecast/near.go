@@ -12,6 +12,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
+const (
+	// nearAtOnce is how many entries of a near list are read at a time.
+	nearAtOnce = 1000
+	// recordsAtOnce is how many records are read in a round trip.
+	recordsAtOnce = 500
+)
+
 // countNear counts the messages in near lists.
 func (c *counting) countNear(ctx context.Context) error {
 	partitions, err := c.occupied(ctx, script.One(c.keys.NearOf))
@@ -54,7 +61,7 @@ type nearPart struct {
 // that it found.
 func (c *counting) readNear(ctx context.Context, parts []nearPart) (records []string, err error) {
 	lists := make([]*redis.StringSliceCmd, len(parts))
-	err = c.timed(func() error {
+	err = c.timed(ctx, func() error {
 		_, err := c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for i, p := range parts {
 				lists[i] = pipe.ZRange(ctx, p.key, p.next, p.next+nearAtOnce-1)
@@ -90,7 +97,7 @@ func (c *counting) addRecords(ctx context.Context, records []string) error {
 		return nil
 	}
 	times := make([]*redis.StringCmd, len(records))
-	return c.timed(func() error {
+	return c.timed(ctx, func() error {
 		_, _ = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its own error
 			for i, record := range records {
 				times[i] = pipe.HGet(ctx, record, keyspace.RecordSendAt)

@@ -87,6 +87,7 @@ const DefaultPrefix = "sl"
 //	                           activity; h:<start> of an hour. Beside them calls, STRING, as above
 //	sl:forecast                STRING  how many messages are due when, JSON, see package forecast; expires
 //	sl:forecastturn            STRING  that somebody counts them, or did; expires when it is time again
+//	sl:forecastlaterturn       STRING  the same of the hours of the forecast that are more than a day ahead
 //	sl:looked                  STRING  when the next look at the watch lists may be; expires soon after
 //	sl:brought                 STRING  when somebody may look at the far lists again; expires soon after
 //	sl:swept                   STRING  that somebody looked for lost messages; expires when it is time again

@@ -1,0 +1,52 @@
+package forecast
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+const (
+	// turnFor is how long a turn lasts unless it is renewed: a caller that dies is replaced
+	// after that.
+	turnFor = time.Minute
+	// renewAfter is how old a turn is when it is renewed, at the next call of a count.
+	renewAfter = 15 * time.Second
+)
+
+// turn is the right to count a part. Its key also holds off others during the rest.
+type turn struct {
+	client  redis.UniversalClient
+	key     string
+	beside  *turn // is renewed with it; may be nil
+	renewed time.Time
+}
+
+// take takes the turn, and reports whether it was free. local is this machine's clock.
+func (t *turn) take(ctx context.Context, local time.Time) (bool, error) {
+	t.renewed = local
+	mine, err := t.client.SetNX(ctx, t.key, 1, turnFor).Result()
+	return mine, store.Explain(err, "taking the turn to count what is due when")
+}
+
+// renew makes the turn last on, if it is time.
+func (t *turn) renew(ctx context.Context, local time.Time) error {
+	if t == nil || local.Sub(t.renewed) < renewAfter {
+		return nil
+	}
+	t.renewed = local
+	if err := t.beside.renew(ctx, local); err != nil {
+		return err
+	}
+	return store.Explain(t.client.PExpire(ctx, t.key, turnFor).Err(), "keeping the turn to count what is due when")
+}
+
+// rest ends the turn. Nobody can take it while the rest lasts, also if the turn had run out.
+// A caller that is told to stop does this, too.
+func (t *turn) rest(ctx context.Context, rest time.Duration) error {
+	err := t.client.Set(context.WithoutCancel(ctx), t.key, 1, rest).Err()
+	return store.Explain(err, "ending the turn to count what is due when")
+}
