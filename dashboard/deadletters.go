@@ -84,9 +84,15 @@ func (d *Dashboard) changeDeadLetters(w http.ResponseWriter, r *http.Request) {
 	for _, one := range chosen {
 		user, id, ok := parseRef(one)
 		if !ok {
+			failures = append(failures, clip(one, 80)+": This is no message.")
 			continue
 		}
-		if err := d.changeLetter(r, do, user, id); err != nil {
+		err := d.changeLetter(r, do, user, id)
+		if err != nil && (len(chosen) == 1 || hopeless(err)) {
+			d.refused(w, r, err, to)
+			return
+		}
+		if err != nil {
 			failures = append(failures, id+": "+problemOf(err).Sentence())
 			continue
 		}
@@ -99,6 +105,12 @@ func (d *Dashboard) changeDeadLetters(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.done(w, r, text, to)
+}
+
+// hopeless reports whether an error would come again for every other dead letter.
+func hopeless(err error) bool {
+	status := problemOf(err).Status
+	return status >= http.StatusInternalServerError || status == http.StatusForbidden || status == http.StatusUnauthorized || status == http.StatusTooManyRequests
 }
 
 // changeLetter retries or removes a dead letter.

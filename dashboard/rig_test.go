@@ -1,0 +1,254 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/dashboard"
+	"github.com/sendlimit/sendlimiter/dashboard/session"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
+)
+
+// began is the time on the store's clock and on this one when a test begins.
+func began() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) }
+
+// rig is an API and a dashboard on a store of their own.
+type rig struct {
+	testing.TB
+
+	store    *miniredis.Miniredis
+	client   *redis.Client
+	backend  *backend.Backend
+	accounts *accounts.Accounts
+	audit    *audit.Log
+	api      http.Handler
+	open     http.Handler // the API without required keys
+	pages    *dashboard.Dashboard
+	log      *output.Buffer
+	options  dashboard.Options
+	passed   atomic.Int64 // since began
+}
+
+// keyless is a rig where nobody has to log in; locked is one where everybody has to.
+func keyless(tb testing.TB) *rig { tb.Helper(); return newRig(tb, false) }
+func locked(tb testing.TB) *rig  { tb.Helper(); return newRig(tb, true) }
+
+func newRig(tb testing.TB, requireKeys bool, options ...func(*dashboard.Options)) *rig {
+	tb.Helper()
+	r := &rig{TB: tb, store: miniredis.RunT(tb), log: new(output.Buffer)}
+	r.store.SetTime(began())
+	r.client = r.connect()
+	r.build(requireKeys, options...)
+	return r
+}
+
+// connect opens a client of the store, for which a store that is away is soon said to be.
+func (r *rig) connect() *redis.Client {
+	r.Helper()
+	client := redis.NewClient(&redis.Options{
+		Addr: r.store.Addr(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	r.Cleanup(func() { require.NoError(r, client.Close()) })
+	return client
+}
+
+// now is the local clock.
+func (r *rig) now() time.Time { return began().Add(time.Duration(r.passed.Load())) }
+
+// passes moves the local clock and that of the store.
+func (r *rig) passes(d time.Duration) {
+	r.passed.Add(int64(d))
+	r.store.SetTime(r.now())
+	r.store.FastForward(d)
+}
+
+// made returns a value that has to be made without an error.
+func made[T any](value T, err error) func(testing.TB) T {
+	return func(tb testing.TB) T {
+		tb.Helper()
+		require.NoError(tb, err)
+		return value
+	}
+}
+
+// build makes the API, as cmd/worker/internal/serve does, and the dashboard.
+func (r *rig) build(requireKeys bool, set ...func(*dashboard.Options)) {
+	r.Helper()
+	policies := made(settings.NewPolicies(r.client, ""))(r)
+	require.NoError(r, policies.Apply(r.Context(), policy.Default()))
+	b := taskstest.Open(r, r.client, backend.Options{})
+	submitter := made(submit.New(b, submit.Options{}))(r)
+	r.Cleanup(func() { require.NoError(r, submitter.Close()) })
+	letters := made(deadletters.New(b))(r)
+	r.Cleanup(letters.Close)
+	refitter := made(refit.New(b, refit.Options{
+		Rest: func(context.Context, time.Duration) error { return nil }, // nobody else uses the store
+	}))(r)
+	r.Cleanup(func() { require.NoError(r, refitter.Close()) })
+	r.backend = b
+	r.accounts = made(accounts.New(r.client, ""))(r)
+	r.audit = made(audit.New(r.client, audit.Options{}))(r)
+	logger := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	options := api.Options{
+		Callbacks: made(callbacks.NewRegistry(r.client, logs.Options{}, contact.Callbacks{}))(r),
+		Submitter: submitter, DeadLetters: letters, Refitter: refitter, Policies: policies, Accounts: r.accounts,
+		Campaigns: made(campaign.New(b))(r),
+		Users:     made(settings.NewUsers(r.client, ""))(r),
+		Devices:   made(devices.New(r.client, devices.Options{}))(r),
+		Charges:   made(quota.New(r.client, quota.Options{}))(r),
+		Counters:  made(counters.New(r.client, ""))(r),
+		Events:    made(counters.NewEvents(r.client, ""))(r),
+		Paces:     made(rate.NewPaces(r.client, "", deliver.PaceTarget))(r),
+		UserData:  made(userdata.New(b))(r),
+		Stats:     func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
+		Now:       r.now, Version: "1.2.3", Logger: logger,
+	}
+	r.open = made(api.New(options))(r)
+	options.RequireKeys = requireKeys
+	r.api = made(api.New(options))(r)
+	r.options = dashboard.Options{
+		API: r.api, Sessions: made(session.New(r.client, "", r.accounts))(r), Audit: r.audit,
+		Overview: made(overview.New(b))(r), Timeline: submitter.Timeline,
+		Now: r.now, Logger: logger, Version: "1.2.3", RequireKeys: requireKeys,
+	}
+	for _, set := range set {
+		set(&r.options)
+	}
+	r.pages = made(dashboard.New(r.options))(r)
+}
+
+// key makes an account if there is none, and a key of it.
+func (r *rig) key(account string, scopes ...accounts.Scope) string {
+	r.Helper()
+	_, there, err := r.accounts.Get(r.Context(), account)
+	require.NoError(r, err)
+	if !there {
+		_, err = r.accounts.Create(r.Context(), accounts.Account{Name: account})
+		require.NoError(r, err)
+	}
+	secret, _, err := r.accounts.AddKey(r.Context(), account, scopes, time.Time{})
+	require.NoError(r, err)
+	return secret
+}
+
+// keyID returns the id of a key, which is a part of it.
+func keyID(secret string) string { return secret[3:11] }
+
+// operator is a browser that has logged in with a key for everything; sender is one of an account
+// that submits and reads; writer is one that only submits.
+func (r *rig) operator() *browser {
+	r.Helper()
+	return r.loggedIn(r.key("ops", accounts.ScopeAdmin))
+}
+
+func (r *rig) sender(account string) *browser {
+	r.Helper()
+	return r.loggedIn(r.key(account, accounts.ScopeSubmit, accounts.ScopeRead))
+}
+
+func (r *rig) writer(account string) *browser {
+	r.Helper()
+	return r.loggedIn(r.key(account, accounts.ScopeSubmit))
+}
+
+func (r *rig) loggedIn(key string) *browser {
+	r.Helper()
+	b := r.browser()
+	got := b.post("/login", "key", key)
+	require.Equal(r, http.StatusSeeOther, got.status, got.body)
+	require.Equal(r, "/", got.to())
+	return b
+}
+
+// entries returns the audit log, the newest first.
+func (r *rig) entries() []audit.Entry {
+	r.Helper()
+	list, next, err := r.audit.Page(r.Context(), audit.Filter{}, "", audit.MaxPage)
+	require.NoError(r, err)
+	require.Empty(r, next)
+	return list
+}
+
+// submits has the API accept a message without an account; at is a time, or "+1h" for an hour from now.
+func (r *rig) submits(user, id, at string) {
+	r.Helper()
+	r.accepts(map[string]any{"user": user, "id": id, "title": "Hi", "send_at": at})
+}
+
+// accepts submits a message as it stands, without an account.
+func (r *rig) accepts(draft map[string]any) {
+	r.Helper()
+	status, body := r.asksAPI(r.Context(), r.open, http.MethodPost, "/v1/messages", r.timed(draft))
+	require.Equal(r, http.StatusCreated, status, body)
+}
+
+// acceptsOf submits a message of an account.
+func (r *rig) acceptsOf(account string, draft map[string]any) {
+	r.Helper()
+	who := accounts.Identity{
+		Account: accounts.Account{Name: account},
+		Key:     accounts.APIKey{ID: "00000000", Scopes: []accounts.Scope{accounts.ScopeSubmit}},
+	}
+	status, body := r.asksAPI(api.As(r.Context(), who), r.api, http.MethodPost, "/v1/messages", r.timed(draft))
+	require.Equal(r, http.StatusCreated, status, body)
+}
+
+// timed returns a draft with its send time in full.
+func (r *rig) timed(draft map[string]any) map[string]any {
+	r.Helper()
+	if at, _ := draft["send_at"].(string); strings.HasPrefix(at, "+") {
+		after, err := time.ParseDuration(at[1:])
+		require.NoError(r, err)
+		draft["send_at"] = r.now().Add(after).Format(time.RFC3339Nano)
+	}
+	return draft
+}
+
+// asksAPI sends a request to an API of the store.
+func (r *rig) asksAPI(ctx context.Context, to http.Handler, method, target string, body any) (status int, answer string) {
+	r.Helper()
+	text, err := json.Marshal(body)
+	require.NoError(r, err)
+	asked := httptest.NewRequestWithContext(ctx, method, target, bytes.NewReader(text))
+	asked.Host = "127.0.0.1"
+	asked.Header.Set("Content-Type", "application/json")
+	got := httptest.NewRecorder()
+	to.ServeHTTP(got, asked)
+	return got.Code, got.Body.String()
+}
