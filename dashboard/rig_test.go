@@ -252,3 +252,11 @@ func (r *rig) asksAPI(ctx context.Context, to http.Handler, method, target strin
 	to.ServeHTTP(got, asked)
 	return got.Code, got.Body.String()
 }
+
+// about returns the entries of the audit log with an action, the newest first.
+func (r *rig) about(action string) []audit.Entry {
+	r.Helper()
+	list, _, err := r.audit.Page(r.Context(), audit.Filter{Action: action}, "", audit.MaxPage)
+	require.NoError(r, err)
+	return list
+}

@@ -1,0 +1,137 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+)
+
+// Two accounts, each with a message to alice, and one of nobody.
+func twoAccounts(t *testing.T) *rig {
+	t.Helper()
+	r := locked(t)
+	r.submits("alice", "of-nobody", "+1h")
+	for i, name := range []string{"own", "other"} {
+		r.key(name, accounts.ScopeSubmit)
+		r.acceptsOf(name, map[string]any{
+			"user": "alice", "id": "of-" + name, "title": "Secret of " + name, "send_at": []string{"+2h", "+3h"}[i], "campaign": "spring-" + name,
+		})
+	}
+	return r
+}
+
+func TestAnAccountSeesItsOwnMessages(t *testing.T) {
+	t.Parallel()
+	b := twoAccounts(t).sender("own")
+	require.Contains(t, b.shows("/message?user=alice&id=of-own").plain(), "of-own")
+	for _, id := range []string{"of-other", "of-nobody", "none"} {
+		got := b.get("/message?user=alice&id=" + id + "&content=yes")
+		require.Equal(t, notFound, got.status, id)
+		require.NotContains(t, got.body, "Secret", id)
+		require.Equal(t, notFound, b.get("/user/forbidden?name=alice&id="+id, script()).status, id)
+		require.Equal(t, notFound, b.postScript("/message/move", "user", "alice", "id", id, "send_at", "2026-11-22T10:00:00Z").status, id)
+		require.Equal(t, notFound, b.postScript("/message/cancel", "user", "alice", "id", id, "confirmed", "yes").status, id)
+	}
+	for _, list := range []string{
+		"/messages", "/messages?user=alice", "/messages?format=csv", "/messages?id=of-other", "/messages?campaign=spring-other",
+		"/messages?account=other", "/user?name=alice", "/", "/campaign?name=spring-other", "/campaign?name=spring-other&account=other",
+	} {
+		got := b.get(list)
+		if strings.HasPrefix(got.header.Get("Content-Type"), "text/html") {
+			got.body = got.page().plain() // without what was asked for
+		}
+		require.NotContains(t, got.body, "of-other", list)
+		require.NotContains(t, got.body, "of-nobody", list)
+	}
+	require.Contains(t, b.shows("/user?name=alice").plain(), "the rule 1/minute: 2026-11-21 12:59", "their times are taken")
+	require.Contains(t, b.shows("/campaign?name=spring-other").plain(), "No message of this campaign is known.")
+	require.Contains(t, b.shows("/campaign?name=spring-own").plain(), "scheduled")
+}
+
+func TestAnAccountCantChangeWhatOthersHave(t *testing.T) {
+	t.Parallel()
+	r := twoAccounts(t)
+	b := r.sender("own")
+	before := r.store.Dump()
+	for _, q := range requests() {
+		if q.statuses.account != forbidden || strings.HasPrefix(q.route, "GET ") {
+			continue
+		}
+		require.Equal(t, forbidden, q.send(b, script()).status, q.route)
+	}
+	for _, e := range r.entries() {
+		require.Equal(t, "refused", e.Outcome, e.Action)
+		require.Equal(t, "own", e.Account)
+	}
+	for _, change := range []string{"pause", "cancel"} {
+		got := b.postScript("/campaign", "name", "spring-other", "account", "other", "do", change, "confirmed", "yes")
+		require.GreaterOrEqual(t, got.status, http.StatusBadRequest, got.body)
+	}
+	require.Equal(t, withoutLog(before), withoutLog(r.store.Dump()))
+	b.passes(0)
+	require.Contains(t, r.operator().shows("/message?user=alice&id=of-other").plain(), "scheduled")
+}
+
+// withoutLog returns what a store has beside the audit log and counts of requests.
+func withoutLog(dump string) string {
+	var kept []string
+	skips := false
+	for line := range strings.Lines(dump) {
+		if strings.HasPrefix(line, "- ") {
+			skips = strings.Contains(line, "{audit}") || strings.Contains(line, ":counters:")
+		}
+		if !skips {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
+
+// Without the scope content, an operator does not see the content of an account's messages.
+func TestContentIsForWhoMaySeeIt(t *testing.T) {
+	t.Parallel()
+	r := twoAccounts(t)
+	shown := "/message?user=alice&id=of-own"
+	for name, row := range map[string]struct {
+		b    *browser
+		sees bool
+	}{
+		"the account":                {r.sender("own"), true},
+		"an operator":                {r.operator(), false},
+		"an operator who may see it": {r.loggedIn(r.key("ops", accounts.ScopeAdmin, accounts.ScopeContent)), true},
+	} {
+		hidden := row.b.shows(shown)
+		require.NotContains(t, hidden.text, "Secret of own", name)
+		got := row.b.shows(hidden.link("Show the content"))
+		require.Equal(t, row.sees, strings.Contains(got.text, "Secret of own"), name)
+	}
+	require.Len(t, r.entries(), 3)
+	for _, e := range r.entries() {
+		require.Equal(t, "show content alice of-own done", strings.Join([]string{e.Action, e.User, e.Message, e.Outcome}, " "))
+	}
+}
+
+// The pages of an account, and what they call it.
+func TestAnAccountSeesItself(t *testing.T) {
+	t.Parallel()
+	b := twoAccounts(t).sender("own")
+	for _, target := range []string{"/account", "/account?name=own", "/account?name=other"} {
+		shown := b.shows(target)
+		require.Equal(t, "Account own", textOf(shown.all("h1")[0]), target)
+		require.Empty(t, shown.find("form", "action", "/account/key"), target)
+	}
+
+	b.done(b.post("/user/device", "name", "alice", "device", "mine", "channel", "fcm", "token", "secret"))
+	other := b.sender("other")
+	other.done(other.post("/user/device", "name", "alice", "device", "theirs", "channel", "fcm", "token", "secret"))
+	for _, target := range []string{"/audit", "/audit?account=other", "/audit?format=csv&account=other"} {
+		log := b.get(target).body
+		require.Contains(t, log, "mine", target)
+		require.NotContains(t, log, "theirs", target)
+	}
+	require.Contains(t, b.operator().get("/audit").body, "theirs")
+}
