@@ -165,6 +165,9 @@ func (p *problem) Sentence() string {
 	if p.Detail == "" {
 		return http.StatusText(p.Status)
 	}
+	if user := p.Outcome.User; user != "" && strings.HasPrefix(p.Detail, user+" ") {
+		return user + sentence(strings.TrimPrefix(p.Detail, user)) // a name keeps its spelling
+	}
 	return sentence(p.Detail)
 }
 

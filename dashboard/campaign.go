@@ -59,6 +59,14 @@ func accountQuery(account string) url.Values {
 	return url.Values{"account": {account}}
 }
 
+// ofAccount says for the audit log whose campaign it is.
+func ofAccount(account string) string {
+	if account == "" {
+		return ""
+	}
+	return "of the account " + account
+}
+
 // changeCampaign pauses, resumes or cancels all messages of a campaign.
 func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 	name, account, do := r.PostFormValue("name"), r.PostFormValue("account"), r.PostFormValue("do")
@@ -74,16 +82,16 @@ func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		waiting := found.Statuses[message.StatusScheduled] + found.Statuses[message.StatusMoved] + found.Statuses[message.StatusPostponed]
-		count := number(waiting)
+		count := plural(waiting, "message")
 		if found.More != "" {
 			count = "more than " + count
 		}
-		if !d.confirmed(w, r, "Cancel the campaign "+name+"? It has "+count+" messages that are not sent yet. They are not sent, and their times are free again.", "Cancel all", to) {
+		if !d.confirmed(w, r, "Cancel the campaign "+name+"? It has "+count+" not sent yet. What is not sent yet is never sent, and its time is free again.", "Cancel all", to) {
 			return
 		}
 	}
 	done := 0
-	err := d.audited(r, audit.Entry{Action: do + " campaign", Object: name}, func() error {
+	err := d.audited(r, audit.Entry{Action: do + " campaign", Object: name, Detail: ofAccount(account)}, func() error {
 		lines, err := d.lines(r, http.MethodPost, apiPath("campaigns", name, do), accountQuery(account), nil)
 		for _, line := range lines {
 			done = max(done, line.Done)
@@ -97,6 +105,6 @@ func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 	d.done(w, r, map[string]string{
 		"pause":  "The campaign is paused. Within 4 seconds no worker sends its messages.",
 		"resume": "The campaign goes on.",
-		"cancel": "The campaign is cancelled: " + number(done) + " messages.",
+		"cancel": "The campaign is cancelled: " + plural(done, "message") + ".",
 	}[do], to)
 }

@@ -132,8 +132,13 @@ func (d *Dashboard) confirmed(w http.ResponseWriter, r *http.Request, question, 
 	return false
 }
 
-// wrongField returns the field of a form that an error is about, and what is wrong with it.
+// wrongField returns the field of a form that an error is about, and what is wrong with it. The
+// field is "categories" for "categories.news".
 func wrongField(err error) (field, detail string) {
 	p := problemOf(err)
-	return p.Outcome.Field, p.Sentence()
+	field = p.Outcome.Field
+	if i := strings.IndexAny(field, ".["); i >= 0 {
+		field = field[:i]
+	}
+	return field, p.Sentence()
 }

@@ -35,3 +35,6 @@ func (d *Dashboard) Crowd(size int) (leave func()) {
 
 // Assets returns the addresses of the files that pages refer to, by name.
 func (d *Dashboard) Assets() map[string]string { return d.assets.paths }
+
+// Clip returns at most so many bytes of a text.
+func Clip(text string, most int) string { return clip(text, most) }

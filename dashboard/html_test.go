@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,7 +109,7 @@ func (p page) value(name string) string {
 // fields returns the fields of the form with an action, as a browser would send them.
 func (p page) fields(action string) url.Values {
 	p.Helper()
-	forms := p.find("form", "action", action)
+	forms := slices.DeleteFunc(p.find("form", "action", action), func(n *html.Node) bool { return attribute(n, "method") != "post" })
 	require.NotEmpty(p, forms, "no form %s in %s", action, p.text)
 	values := url.Values{}
 	for n := range forms[0].Descendants() {

@@ -225,5 +225,5 @@ func (d *Dashboard) eraseUser(w http.ResponseWriter, r *http.Request) {
 		d.refused(w, r, err, to)
 		return
 	}
-	d.done(w, r, "Everything about the user is erased: "+number(erased)+" messages.", "/users")
+	d.done(w, r, "Everything about the user is erased: "+plural(erased, "message")+".", "/users")
 }

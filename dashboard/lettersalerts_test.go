@@ -1,0 +1,87 @@
+package dashboard_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestDeadLetters(t *testing.T) {
+	t.Parallel()
+	b := locked(t).operator()
+	for i := range 5 {
+		b.failsFor("user"+strconv.Itoa(i), "m", "gone")
+	}
+	shown := b.shows("/dead-letters")
+	require.Contains(t, shown.plain(), "user0")
+	fields := shown.fields("/dead-letters")
+	require.Equal(t, "/dead-letters", fields.Get("back"))
+
+	b.logs("retry dead letter; user0; m; done", func() {
+		require.Equal(t, "1 dead letter will be sent again.", b.done(b.post("/dead-letters", "letter", "user0 m", "do", "retry")))
+	})
+	require.Contains(t, b.shows("/message?user=user0&id=m").plain(), "scheduled")
+	b.logs("retry dead letter; user0; m; refused", func() {
+		require.Contains(t, b.refused(b.post("/dead-letters", "letter", "user0 m", "do", "retry")), "is no dead letter")
+	})
+
+	// Many at once, one of which is gone.
+	question, got := b.confirmed("/dead-letters", "back", "/dead-letters?user=x", "letter", "user0 m", "letter", "user1 m", "letter", "user2 m", "letter", "nonsense", "do", "purge")
+	require.Equal(t, "Remove 4 dead letters? Their content, records and ids are gone, and they can't be sent any more.", question)
+	said := b.refused(got)
+	require.Contains(t, said, "2 dead letters removed. Not done:")
+	require.Contains(t, said, "no dead letter")
+	require.Contains(t, said, "nonsense: This is no message.")
+	require.Equal(t, "/dead-letters?user=x", got.to())
+	require.Len(t, b.about("purge dead letter"), 3, "an entry for each")
+	require.Equal(t, notFound, b.get("/message?user=user1&id=m").status)
+
+	require.Equal(t, "Choose at least one dead letter.", b.refused(b.post("/dead-letters", "do", "purge")))
+	require.Contains(t, b.refused(b.post("/dead-letters", "do", "explode", "letter", "user3 m")), "retry, purge or purge-old")
+	many := form("do", "purge")
+	for i := range 1001 {
+		many.Add("letter", "user m"+strconv.Itoa(i))
+	}
+	require.Equal(t, "Choose at most 1000 dead letters at a time.", b.refused(b.send("/dead-letters", many)))
+
+	question, got = b.confirmed("/dead-letters", "letter", "user3 m", "letter", "user4 m", "do", "retry")
+	require.Contains(t, question, "Send 2 dead letters again?")
+	require.Equal(t, "2 dead letters will be sent again.", b.done(got))
+}
+
+func TestOldDeadLetters(t *testing.T) {
+	t.Parallel()
+	b := locked(t).operator()
+	b.failsAt("alice", "old", began().Add(-48*time.Hour))
+	b.failsFor("bob", "new", "gone")
+	b.logs("purge dead letters; older than 1d; done", func() {
+		question, got := b.confirmed("/dead-letters", "older_than", "1d", "do", "purge-old")
+		require.Equal(t, "Remove all dead letters that ended more than 1d ago? They can't be sent any more.", question)
+		require.Equal(t, "1 dead letter removed.", b.done(got))
+	})
+	require.NotContains(t, b.shows("/dead-letters").plain(), "alice")
+	require.Contains(t, b.shows("/dead-letters").plain(), "bob")
+	b.logs("purge dead letters; older than ages; refused", func() {
+		b.refused(b.post("/dead-letters", "older_than", "ages", "do", "purge-old", "confirmed", "yes"))
+	})
+}
+
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	b := locked(t).operator()
+	alice, bob := b.failsToAlert("alice"), b.failsToAlert("bob")
+	require.Contains(t, b.shows("/alerts").plain(), "aliceUser quota2026-11-21 00:00:00 UTC80 %")
+	b.logs("retry alert; "+alice+"; done", func() {
+		require.Equal(t, "The alert is sent again.", b.done(b.post("/alerts", "alert", alice, "do", "retry")))
+	})
+	b.logs("purge alert; "+bob+"; done", func() {
+		_, got := b.confirmed("/alerts", "alert", bob, "do", "purge")
+		require.Equal(t, "The alert is removed.", b.done(got))
+	})
+	b.logs("purge alert; "+bob+"; refused", func() {
+		b.refused(b.post("/alerts", "alert", bob, "do", "purge", "confirmed", "yes"))
+	})
+	require.Contains(t, b.shows("/alerts").plain(), "There are none")
+}
