@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -166,24 +167,27 @@ func (t *timeline) addTicks(zone *time.Location) {
 	if length > 10*day {
 		days = 5
 	}
+	var last time.Time
 	for n := 0; ; n++ {
 		var next time.Time
 		if step == day {
-			next = time.Date(year, month, date+n*days, 0, 0, 0, 0, zone)
+			next = calendar.DayStart(time.Date(year, month, date+n*days, 12, 0, 0, 0, zone), zone) // some days have no midnight
 		} else {
 			next = time.Date(year, month, date, n*int(step/time.Hour), 0, 0, 0, zone)
 		}
 		if !next.Before(t.Until) {
 			return
 		}
-		if next.Before(t.From) {
+		// An hour that a clock change leaves out has the time of another one.
+		if next.Before(t.From) || !next.After(last) {
 			continue
 		}
-		midnight := next.Hour() == 0 && next.Minute() == 0
+		last = next
+		begins := next.Equal(calendar.DayStart(next, zone))
 		label := next.Format("15:04")
-		if midnight {
+		if begins {
 			label = next.Format("Mon 2 Jan")
 		}
-		t.Ticks = append(t.Ticks, tick{X: t.x(next), Label: label, Day: midnight})
+		t.Ticks = append(t.Ticks, tick{X: t.x(next), Label: label, Day: begins})
 	}
 }
