@@ -140,7 +140,7 @@ func TestSettings(t *testing.T) {
 	} {
 		fields.Set(name, value)
 	}
-	entry := "limits 20/calendar_day\r, 3/minute; categories news 1/day, news 5/calendar_week; quiet hours 22:00-08:00; opt-out ads; time zone Europe/Berlin; with a contact"
+	entry := "limits 20/calendar_day, 3/minute; categories news 1/day, news 5/calendar_week; quiet hours 22:00-08:00; opt-out ads; time zone Europe/Berlin; with a contact"
 	b.logs("change settings; alice; "+entry+"; done", func() {
 		require.Equal(t, "The settings are saved. They hold from the next decision on.", b.done(b.send("/user/settings", fields)))
 	})

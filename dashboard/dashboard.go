@@ -48,6 +48,8 @@ type Dashboard struct {
 	templates map[string]*template.Template
 	live      *hub
 	pages     http.Handler
+
+	stillThere time.Duration // see the constant
 }
 
 // New returns the dashboard. The error is a *fault.InvalidError.
@@ -68,7 +70,7 @@ func New(o Options) (*Dashboard, error) {
 			return nil, &fault.InvalidError{Field: needed.field, Want: "a value: the dashboard does not work without"}
 		}
 	}
-	d := &Dashboard{o: o}
+	d := &Dashboard{o: o, stillThere: stillThere}
 	var err error
 	if d.assets, err = readAssets(); err != nil {
 		return nil, err

@@ -1,5 +1,7 @@
 package dashboard
 
+import "time"
+
 // Routes returns what the dashboard answers, each as "GET /path".
 func (d *Dashboard) Routes() []string {
 	var routes []string
@@ -38,3 +40,6 @@ func (d *Dashboard) Assets() map[string]string { return d.assets.paths }
 
 // Clip returns at most so many bytes of a text.
 func Clip(text string, most int) string { return clip(text, most) }
+
+// LookAtSessionsEvery sets how often the session of a browser that follows is looked at.
+func (d *Dashboard) LookAtSessionsEvery(every time.Duration) { d.stillThere = every }

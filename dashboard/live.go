@@ -133,7 +133,7 @@ func (d *Dashboard) follow(w http.ResponseWriter, r *http.Request) {
 	if !send([]byte("retry: 2000\n\n")) {
 		return
 	}
-	alive := time.NewTicker(stillThere)
+	alive := time.NewTicker(d.stillThere)
 	defer alive.Stop()
 	for {
 		var text []byte

@@ -140,7 +140,7 @@ func describeSettings(f settingsForm) string {
 	var parts []string
 	add := func(name, value string) {
 		if value != "" {
-			parts = append(parts, name+" "+strings.ReplaceAll(value, "\n", ", "))
+			parts = append(parts, name+" "+strings.Join(fields(value), ", "))
 		}
 	}
 	add("policy", f.Policy)
