@@ -259,7 +259,10 @@ func TestChangesThatAnotherSiteAsksForAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string]*browser{"keyless": keyless(t).browser(), "operator": locked(t).operator()} {
 		for _, header := range []http.Header{
-			{"Sec-Fetch-Site": {"cross-site"}}, {"Sec-Fetch-Site": {"same-site"}}, {"Origin": {"https://evil.example"}}, {"Origin": {"null"}},
+			{"Sec-Fetch-Site": {"cross-site"}},
+			{"Sec-Fetch-Site": {"same-site"}},
+			{"Origin": {"https://evil.example"}},
+			{"Origin": {"null"}},
 			{"Origin": {"http://127.0.0.1:9090"}},
 		} {
 			for _, q := range requests() {

@@ -73,7 +73,7 @@ func (o *outage) failure(cmd redis.Cmder) error {
 func TestWithoutTheAuditLogNothingIsChanged(t *testing.T) {
 	t.Parallel()
 	b := keyless(t).browser()
-	b.submits("alice", "m", "+1h")
+	b.submits("m", "+1h")
 	b.fails("dead")
 	var away outage
 	b.client.AddHook(&away)

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"crypto/tls"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -79,9 +80,7 @@ func (b *browser) request(method, target, body string, header ...http.Header) *h
 		asked.TLS = &tls.ConnectionState{}
 	}
 	for _, more := range header {
-		for name, values := range more {
-			asked.Header[name] = values
-		}
+		maps.Copy(asked.Header, more)
 	}
 	for name, value := range b.cookies {
 		asked.AddCookie(&http.Cookie{Name: name, Value: value}) //nolint:gosec // of a request: it has no attributes

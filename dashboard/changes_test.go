@@ -64,8 +64,8 @@ func TestSubmitting(t *testing.T) {
 func TestMoving(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
-	b.submits("alice", "m", "+1h")
-	b.submits("alice", "n", "+2h")
+	b.submits("m", "+1h")
+	b.submits("n", "+2h")
 	fields := b.shows("/message?user=alice&id=m").fields("/message/move")
 	require.Equal(t, form("user", "alice", "id", "m", "send_at", "2026-11-21T11:00:00"), fields)
 	fields.Set("send_at", "2026-11-21T11:30")
@@ -97,8 +97,8 @@ func TestMoving(t *testing.T) {
 func TestForbiddenTimes(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
-	b.submits("alice", "m", "+1h")
-	b.submits("alice", "n", "+2h")
+	b.submits("m", "+1h")
+	b.submits("n", "+2h")
 	answer := b.get("/user/forbidden?name=alice&id=m", script()).json(ok)
 	require.InDelta(t, began().UnixMilli(), answer["now"], 0)
 	require.InDelta(t, began().UnixMilli(), answer["from"], 0, "not in the past")
@@ -118,7 +118,7 @@ func TestForbiddenTimes(t *testing.T) {
 func TestCancelling(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
-	b.submits("alice", "m", "+1h")
+	b.submits("m", "+1h")
 	b.logs("cancel message; alice; m; done", func() {
 		question, got := b.confirmed("/message/cancel", "user", "alice", "id", "m")
 		require.Equal(t, "Cancel the message m to alice? It is not sent, its content is erased, and its time is free again.", question)
@@ -221,8 +221,8 @@ func TestDevices(t *testing.T) {
 func TestErasing(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
-	b.submits("alice", "m", "+1h")
-	b.submits("alice", "n", "+2h")
+	b.submits("m", "+1h")
+	b.submits("n", "+2h")
 	b.done(b.post("/message/move", "user", "alice", "id", "m", "send_at", "2026-11-21T11:30"))
 	question, fields := b.asks(b.post("/user/erase", "name", "alice"))
 	require.Contains(t, question, "Erase everything about alice? 2 messages with their records")

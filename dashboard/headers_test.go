@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -16,7 +15,7 @@ import (
 func populated(t *testing.T) *browser {
 	t.Helper()
 	b := keyless(t).browser()
-	b.submits("alice", "m", "+1h")
+	b.submits("m", "+1h")
 	b.fails("dead")
 	b.done(b.post("/accounts", "account", "own"))
 	b.done(b.post("/tiers", "tier", "gold", "messages_per_day", "10"))
@@ -59,10 +58,10 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 			require.NotEmpty(t, got.header.Get("Content-Type"), name)
 		}
 		csp := got.header.Get("Content-Security-Policy")
-		require.Regexp(t, regexp.MustCompile(`^default-src 'none'; script-src 'self'; style-src 'self'; .*form-action 'self'; frame-ancestors 'none'$`), csp, name)
+		require.Regexp(t, `^default-src 'none'; script-src 'self'; style-src 'self'; .*form-action 'self'; frame-ancestors 'none'$`, csp, name)
 		require.NotContains(t, csp, "unsafe", name)
 	}
-	tls := b.rig.overTLS()
+	tls := b.overTLS()
 	require.NotEmpty(t, tls.get("/").header.Get("Strict-Transport-Security"))
 }
 
@@ -123,7 +122,7 @@ func TestAssets(t *testing.T) {
 		require.Equal(t, kinds[name[strings.LastIndex(name, ".")+1:]], got.header.Get("Content-Type"), name)
 		require.Equal(t, "public, max-age=31536000, immutable", got.header.Get("Cache-Control"), name)
 		require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"), name)
-		require.Regexp(t, regexp.MustCompile(`^/assets/[0-9a-f]{12}/`), address)
+		require.Regexp(t, `^/assets/[0-9a-f]{12}/`, address)
 		require.Empty(t, got.header.Get("Content-Encoding"))
 
 		packed := b.get(address, http.Header{"Accept-Encoding": {"gzip"}})

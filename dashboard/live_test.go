@@ -176,7 +176,7 @@ func TestEventsSayWhatHappens(t *testing.T) {
 	f := r.browser().follows()
 	_, data := f.event()
 	require.NotContains(t, data["reasons"], "1/minute")
-	r.submits("alice", "m", "+1h")
+	r.submits("m", "+1h")
 	r.backend.FlushActivity(t.Context())
 	require.Eventually(t, func() bool {
 		_, data := f.event()

@@ -14,7 +14,7 @@ import (
 func twoAccounts(t *testing.T) *rig {
 	t.Helper()
 	r := locked(t)
-	r.submits("alice", "of-nobody", "+1h")
+	r.submits("of-nobody", "+1h")
 	for i, name := range []string{"own", "other"} {
 		r.key(name, accounts.ScopeSubmit)
 		r.acceptsOf(name, map[string]any{

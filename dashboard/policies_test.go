@@ -146,7 +146,7 @@ func TestWhatWouldNotFit(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
 	for i := range 3 {
-		b.submits("alice", strconv.Itoa(i), "+"+strconv.Itoa(60+2*i)+"m")
+		b.submits(strconv.Itoa(i), "+"+strconv.Itoa(60+2*i)+"m")
 	}
 	preview := b.post("/policy/preview", "name", "default", "rules", "1/hour")
 	require.Equal(t, ok, preview.status)

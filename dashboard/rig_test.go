@@ -205,10 +205,11 @@ func (r *rig) entries() []audit.Entry {
 	return list
 }
 
-// submits has the API accept a message without an account; at is a time, or "+1h" for an hour from now.
-func (r *rig) submits(user, id, at string) {
+// submits has the API accept a message to alice without an account; at is a time, or "+1h" for an
+// hour from now.
+func (r *rig) submits(id, at string) {
 	r.Helper()
-	r.accepts(map[string]any{"user": user, "id": id, "title": "Hi", "send_at": at})
+	r.accepts(map[string]any{"user": "alice", "id": id, "title": "Hi", "send_at": at})
 }
 
 // accepts submits a message as it stands, without an account.
