@@ -177,7 +177,7 @@ func TestEventsSayWhatHappens(t *testing.T) {
 	_, data := f.event()
 	require.NotContains(t, data["reasons"], "1/minute")
 	r.submits("m", "+1h")
-	r.backend.FlushActivity(t.Context())
+	r.backend.FlushActivity()
 	require.Eventually(t, func() bool {
 		_, data := f.event()
 		values, _ := data["values"].(map[string]any)

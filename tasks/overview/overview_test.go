@@ -139,14 +139,14 @@ func (r *rig) submits(user, id string, after time.Duration) message.Outcome {
 	r.Helper()
 	outcome, err := r.submitter.Submit(r.Context(), message.Message{User: user, ID: id, Title: "Hi", SendAt: r.now.Add(after)})
 	require.NoError(r, err)
-	r.backend.FlushActivity(r.Context())
+	r.backend.FlushActivity()
 	return outcome
 }
 
 // accepted counts an accepted message.
 func (r *rig) accepted() {
 	r.backend.Activity.Accepted(r.now)
-	r.backend.FlushActivity(r.Context())
+	r.backend.FlushActivity()
 }
 
 // givesUp has a message given up.
