@@ -64,7 +64,9 @@ func TestTheDashboardInABrowser(t *testing.T) {
 	server := redistest.Real(t)
 	environ := []string{"REDIS_URL=" + server.URL()}
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var pushed struct{ User string }
+		var pushed struct {
+			User string `json:"user"`
+		}
 		if json.NewDecoder(r.Body).Decode(&pushed) == nil && strings.HasPrefix(pushed.User, "broken-") {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 		}

@@ -17,18 +17,18 @@ func TestNoAddressEscapesTheAPI(t *testing.T) {
 	worker := start(t, nil).started(t)
 	address := worker.host(t)
 	for line, status := range map[string]int{
-		"GET /v1//users/a%2Fb/messages":      http.StatusNotFound,
-		"GET /v1/users/../messages":          http.StatusNotFound,
-		"GET /v1/./stats":                    http.StatusNotFound,
-		"GET //healthz":                      http.StatusNotFound,
-		"GET /healthz/":                      http.StatusNotFound,
-		"GET /v1/..":                         http.StatusNotFound,
-		"GET http://other.example/v1//stats": http.StatusNotFound,
-		"CONNECT 127.0.0.1:443":              http.StatusNotFound,
-		"CONNECT /v1/stats":                  http.StatusMethodNotAllowed,
-		"OPTIONS *":                          http.StatusNotFound,
-		"POST /healthz":                      http.StatusMethodNotAllowed,
-		"DELETE /readyz":                     http.StatusMethodNotAllowed,
+		"GET /v1//users/a%2Fb/messages":              http.StatusNotFound,
+		"GET /v1/users/../messages":                  http.StatusNotFound,
+		"GET /v1/./stats":                            http.StatusNotFound,
+		"GET //healthz":                              http.StatusNotFound,
+		"GET /healthz/":                              http.StatusNotFound,
+		"GET /v1/..":                                 http.StatusNotFound,
+		"GET http://other.example/v1//stats":         http.StatusNotFound,
+		"CONNECT 127.0.0.1:443":                      http.StatusNotFound,
+		"CONNECT /v1/stats":                          http.StatusMethodNotAllowed,
+		"OPTIONS *":                                  http.StatusNotFound,
+		"POST /healthz":                              http.StatusMethodNotAllowed,
+		"DELETE /readyz":                             http.StatusMethodNotAllowed,
 		"POST /v1/users/alice/messages/../messages/": http.StatusNotFound,
 	} {
 		answered, header, body := asked(t, address, line+" HTTP/1.1\r\nHost: a\r\nX-Request-Id: order-17\r\n\r\n")
