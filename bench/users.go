@@ -61,7 +61,7 @@ func newSchedule(users, each int) *schedule {
 func (s *schedule) over(span time.Duration) *schedule {
 	for _, offsets := range s.offsets {
 		for i := range offsets {
-			offsets[i] = (offsets[i] * time.Duration(span/time.Hour) / time.Duration(week/time.Hour)).Truncate(time.Millisecond)
+			offsets[i] = time.Duration(float64(offsets[i]) * (float64(span) / float64(week))).Truncate(time.Millisecond)
 		}
 	}
 	return s
