@@ -9,8 +9,7 @@
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
 -- KEYS[4]  near list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
 -- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, the same); with KEYS[3]
--- KEYS[6]  messages of the user that were late and wait (ZSET: message id -> when it was
---          promised, Unix ms); with KEYS[3]
+-- KEYS[6]  waiting late messages (ZSET: message id -> promised time, Unix ms); with KEYS[3]
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] message id
 -- ARGV[11] new send time, Unix ms; "" for now

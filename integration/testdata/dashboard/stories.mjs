@@ -309,7 +309,7 @@ export const stories = {
     await page.getByRole("button", { name: "Resume" }).click();
     await page.getByText("The campaign goes on").waitFor();
     await page.getByRole("button", { name: "Cancel all messages" }).click();
-    await page.getByText("It has 5 messages that are not sent yet").waitFor();
+    await page.getByText("It has 5 messages not sent yet").waitFor();
     await page.getByRole("button", { name: "Cancel all" }).click();
     await page.getByText("The campaign is cancelled: 5 messages").waitFor();
     await page.context().close();
