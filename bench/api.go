@@ -146,18 +146,31 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 	if err != nil {
 		return nil, nil, fmt.Errorf("backend: %w", err)
 	}
+	handler, _, end, err := s.openAPI(opened, prefix, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	server := httptest.NewServer(handler)
+	return server, func() error {
+		server.Close()
+		return end()
+	}, nil
+}
+
+// openAPI returns the API on a backend with its submitter, and a function that ends both.
+func (s *store) openAPI(opened *backend.Backend, prefix string, options submit.Options) (http.Handler, *submit.Submitter, func() error, error) {
 	submitter, err := submit.New(opened, options)
 	if err != nil {
-		return nil, nil, fmt.Errorf("submitter: %w", err)
+		return nil, nil, nil, fmt.Errorf("submitter: %w", err)
 	}
 	letters, err := deadletters.New(opened)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("dead letters: %w", err), submitter.Close())
+		return nil, nil, nil, errors.Join(fmt.Errorf("dead letters: %w", err), submitter.Close())
 	}
 	refitter, err := refit.New(opened, refit.Options{Options: options})
 	if err != nil {
 		letters.Close()
-		return nil, nil, errors.Join(fmt.Errorf("refitter: %w", err), submitter.Close())
+		return nil, nil, nil, errors.Join(fmt.Errorf("refitter: %w", err), submitter.Close())
 	}
 	end := func() error {
 		letters.Close()
@@ -165,47 +178,47 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 	}
 	policies, err := settings.NewPolicies(s.client, prefix)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("policies: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("policies: %w", err), end())
 	}
 	users, err := settings.NewUsers(s.client, prefix)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("settings of users: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("settings of users: %w", err), end())
 	}
 	accounts, err := accounts.New(s.client, prefix)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("accounts: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("accounts: %w", err), end())
 	}
 	counting, err := counters.New(s.client, prefix)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("counters: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("counters: %w", err), end())
 	}
 	events, err := counters.NewEvents(s.client, prefix)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("events: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("events: %w", err), end())
 	}
 	userData, err := userdata.New(opened)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("data of users: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("data of users: %w", err), end())
 	}
 	paces, err := rate.NewPaces(s.client, prefix, deliver.PaceTarget)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("pace: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("pace: %w", err), end())
 	}
 	charges, err := quota.New(s.client, quota.Options{Prefix: prefix})
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("charges: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("charges: %w", err), end())
 	}
 	deviceStore, err := devices.New(s.client, devices.Options{Prefix: prefix})
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("devices: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("devices: %w", err), end())
 	}
 	accountEvents, err := callbacks.NewRegistry(s.client, logs.Options{Prefix: prefix}, contact.Callbacks{})
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("events: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("events: %w", err), end())
 	}
 	campaigns, err := campaign.New(opened)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("campaigns: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("campaigns: %w", err), end())
 	}
 	handler, err := api.New(api.Options{
 		Callbacks: accountEvents,
@@ -214,13 +227,9 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("API: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("API: %w", err), end())
 	}
-	server := httptest.NewServer(handler)
-	return server, func() error {
-		server.Close()
-		return end()
-	}, nil
+	return handler, submitter, end, nil
 }
 
 // post submits a message, and reads the whole answer.

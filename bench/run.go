@@ -49,6 +49,7 @@ func measurements() []measurement {
 		{[]string{"relay"}, measureRelay},
 		{[]string{"backlog"}, measureBacklog},
 		{[]string{"forecast"}, measureForecast},
+		{[]string{"dashboard-page", "dashboard-many"}, measureDashboard},
 		{[]string{"activity"}, measureActivity},
 	}
 }
