@@ -1,4 +1,4 @@
-MODULES := . $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
+MODULES := . $(patsubst %/go.mod,%,$(wildcard bench/go.mod integration/go.mod))
 
 # The first run builds it from source at its pinned version; later runs use Go's build
 # cache, as "make build" does.
@@ -22,12 +22,13 @@ man: ## Write the manual pages of the programs into bin/man
 .PHONY: clients
 clients: ## Write the generated files of the TypeScript and Python clients
 	@tools/install-packages.sh
-	SENDLIMIT_WRITE_CLIENTS=1 go test -count=1 -run '^TestClientsAreGenerated$$' ./integration
+	SENDLIMIT_WRITE_CLIENTS=1 go test -C integration -count=1 -run '^TestClientsAreGenerated$$' .
 
 .PHONY: quick
 quick: ## Run the short tests; unchanged packages come from Go's cache
 	@tools/install-packages.sh
 	go test -short -vet=off ./...
+	go test -C integration -short -vet=off ./...
 
 .PHONY: test
 test: ## Run all tests, the short ones of packages that start goroutines with the race detector
@@ -38,25 +39,26 @@ test: ## Run all tests, the short ones of packages that start goroutines with th
 race: ## Run the short tests of all packages with the race detector
 	@tools/install-packages.sh
 	go test -race -short -vet=off ./...
+	go test -C integration -race -short -vet=off ./...
 
 .PHONY: screenshots
 screenshots: ## Go through the dashboard with a browser, and take the screenshots of the README
 	@tools/install-packages.sh
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_WRITE_SCREENSHOTS="$(CURDIR)/dashboard/screenshots" \
-	  go test -count=1 -run '^TestTheDashboardInABrowser$$' ./integration
+	  go test -C integration -count=1 -run '^TestTheDashboardInABrowser$$' .
 
 .PHONY: soak
 soak: ## Run for hours: 5,000 rounds of killed processes, 200 of outages, a minute without workers, a minute of full API
 	@tools/install-packages.sh
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_API_SOAK=1m SENDLIMIT_TEST_OUTAGE=1m \
-	  go test -count=1 -run '^(TestAPISoak|TestAWhileWithoutWorkers)$$' ./integration
+	  go test -C integration -count=1 -run '^(TestAPISoak|TestAWhileWithoutWorkers)$$' .
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_OUTAGES=200 \
-	  go test -count=1 -timeout 4h -parallel 4 -run '^TestOutagesOfEveryKind$$' ./integration
+	  go test -C integration -count=1 -timeout 4h -parallel 4 -run '^TestOutagesOfEveryKind$$' .
 	SENDLIMIT_TEST_STORY_ROUNDS=100 go test -count=1 -timeout 4h \
 	  -run '^(TestOutagesOfEveryKind|TestNothingIsSentTwiceAfterAnOutageOfALease|TestANoticeIsToldOnceAfterAnOutageOfALease|TestLateMessagesKeepTheirOrderWhateverIsLost)$$' \
 	  ./tasks ./sendlimit/messages
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_CRASH_ROUNDS=5000 \
-	  go test -count=1 -timeout 4h -run '^TestCrashPoints' ./integration
+	  go test -C integration -count=1 -timeout 4h -run '^TestCrashPoints' .
 
 .PHONY: cover
 cover: ## Run the tests and show how much of each function they cover

@@ -39,8 +39,8 @@ func buildPrograms(t *testing.T) programs {
 	if programsFolder.path == "" {
 		folder, err := os.MkdirTemp("", "sendlimit-programs-") //nolint:usetesting // it outlives this test
 		require.NoError(t, err)
-		build := exec.CommandContext(t.Context(), "go", "build", "-o", folder+string(os.PathSeparator),
-			"../cmd/worker", "../cmd/enqueue")
+		build := exec.CommandContext(t.Context(), "go", "build", "-C", "..", "-o", folder+string(os.PathSeparator),
+			"./cmd/worker", "./cmd/enqueue")
 		output, err := build.CombinedOutput()
 		require.NoError(t, err, string(output))
 		programsFolder.path = folder
