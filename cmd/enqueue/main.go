@@ -2,9 +2,8 @@ package main
 
 import (
 	"os"
-	_ "time/tzdata" // so that the zones of calendar rules exist on every machine
 
-	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/command"
 )
 
-func main() { os.Exit(cli.Main(run)) }
+func main() { os.Exit(command.Main()) }

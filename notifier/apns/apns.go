@@ -90,7 +90,7 @@ func New(c Config) (*Notifier, error) {
 		signer: &signer{key: key, id: c.KeyID, issuer: c.TeamID},
 		waits:  &backoff{},
 		pool:   newPool(transport, target.Scheme, net.JoinHostPort(target.Hostname(), port), c.Connections),
-		client: exchange.Client{Provider: "Apple's server", Timeout: c.Timeout, Transport: transport, Reasons: true},
+		client: exchange.Client{Provider: "Apple's server", Timeout: c.Timeout, UserAgent: c.UserAgent, Transport: transport, Reasons: true},
 	}, nil
 }
 
@@ -243,7 +243,6 @@ func (a *Notifier) request(ctx context.Context, n notifier.Notification, p push,
 	if p.collapseID != "" {
 		header.Set("Apns-Collapse-Id", p.collapseID)
 	}
-	header.Set("User-Agent", "sendlimit")
 	return request, nil
 }
 

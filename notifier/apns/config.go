@@ -59,6 +59,8 @@ type Config struct {
 	// Timeout bounds one request, from waiting for a connection to the answer's headers; zero
 	// means DefaultTimeout.
 	Timeout time.Duration
+	// UserAgent names the sender; empty means "sendlimit".
+	UserAgent string
 	// RootCAs are the authorities for the server's certificate; nil means the system's.
 	RootCAs *x509.CertPool
 	// Now returns the time.

@@ -39,6 +39,8 @@ type Config struct {
 	// Timeout bounds one request, from dialing to the answer's headers; zero means
 	// DefaultTimeout.
 	Timeout time.Duration
+	// UserAgent names the sender; empty means "sendlimit".
+	UserAgent string
 	// RootCAs are the authorities for servers' certificates; nil means the system's.
 	RootCAs *x509.CertPool
 	// Now returns the time.

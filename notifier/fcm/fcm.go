@@ -25,8 +25,6 @@ const (
 	thirdPartyPause = time.Minute
 	// probeTopic is the topic of messages that are only checked. Nobody needs to know it.
 	probeTopic = "sendlimit-probe"
-
-	userAgent = "sendlimit"
 )
 
 // Notifier pushes through FCM. Make one with New.
@@ -57,7 +55,7 @@ func New(c Config) (*Notifier, error) {
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
 	}
-	client := exchange.Client{Provider: "FCM", Timeout: c.Timeout, Transport: newTransport(c), Reasons: true, Bodies: true}
+	client := exchange.Client{Provider: "FCM", Timeout: c.Timeout, UserAgent: c.UserAgent, Transport: newTransport(c), Reasons: true, Bodies: true}
 	exchanges := client
 	exchanges.Provider = "the token endpoint"
 	endpoint := strings.TrimSuffix(c.Endpoint, "/")
@@ -197,7 +195,6 @@ func (f *Notifier) try(ctx context.Context, body []byte, device string) (result 
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", userAgent)
 	result = f.client.Send(ctx, request, func(a exchange.Answer) (r notifier.Result) {
 		r, more = f.judge(a, device)
 		return r

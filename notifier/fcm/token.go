@@ -174,7 +174,6 @@ func (t *tokens) request(ctx context.Context) (*http.Request, error) {
 		return nil, errors.New("the request for a token can't be made") // err repeats the URL
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	request.Header.Set("User-Agent", userAgent)
 	return request, nil
 }
 

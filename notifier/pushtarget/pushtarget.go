@@ -19,7 +19,7 @@ import (
 const Log = "log:"
 
 // Options configures the channels. A channel ignores options that it does not have: Secret,
-// Headers and Proxy change nothing about Log and services.
+// Headers, Proxy and UserAgent change nothing about Log and services.
 type Options struct {
 	Log io.Writer        // where Log writes; required
 	Now func() time.Time // the clock; required
@@ -35,6 +35,8 @@ type Options struct {
 	// Proxy is the proxy to a webhook: the URL of one, or ProxyFromEnvironment. If it is
 	// empty, there is none.
 	Proxy string
+	// UserAgent names the sender to a webhook; empty means "sendlimit".
+	UserAgent string
 }
 
 // ProxyFromEnvironment is the Options.Proxy that follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY
@@ -59,6 +61,7 @@ func Open(target string, o Options) (notifier.Notifier, error) {
 		}
 		return opened(webhook.New(webhook.Config{
 			URL: target, Secret: o.Secret, Timeout: o.Timeout, Now: o.Now, Headers: headers, Proxy: proxy,
+			UserAgent: o.UserAgent,
 		}))
 	default:
 		return nil, &notifier.InvalidError{

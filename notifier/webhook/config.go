@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 // DefaultTimeout is the default of Config.Timeout, the minimum that Standard Webhooks
@@ -20,7 +21,7 @@ const DefaultTimeout = 15 * time.Second
 const MaxTimeout = 5 * time.Minute
 
 // DefaultUserAgent is the default of Config.UserAgent.
-const DefaultUserAgent = "sendlimit"
+const DefaultUserAgent = exchange.DefaultUserAgent
 
 // Config configures a Notifier. URL and Now are required.
 type Config struct {

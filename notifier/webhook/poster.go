@@ -38,17 +38,16 @@ type posting struct {
 
 // poster posts JSON with the headers of Standard Webhooks.
 type poster struct {
-	signer    *standardwebhooks.Webhook
-	userAgent string
-	now       func() time.Time
-	client    exchange.Client
-	headers   http.Header // of every request
-	ours      bool        // see judge
+	signer  *standardwebhooks.Webhook
+	now     func() time.Time
+	client  exchange.Client
+	headers http.Header // of every request
+	ours    bool        // see judge
 }
 
 func newPoster(p posting) (*poster, error) {
-	made := &poster{userAgent: p.userAgent, now: p.now, headers: p.headers, ours: p.ours, client: exchange.Client{
-		Provider: "the webhook", Timeout: p.timeout, Transport: exchange.NewTransport(p.dialer, p.parallel),
+	made := &poster{now: p.now, headers: p.headers, ours: p.ours, client: exchange.Client{
+		Provider: "the webhook", Timeout: p.timeout, UserAgent: p.userAgent, Transport: exchange.NewTransport(p.dialer, p.parallel),
 	}}
 	made.client.Transport.Proxy = p.proxy
 	if p.secret != "" {
@@ -115,7 +114,6 @@ func (w *poster) request(ctx context.Context, p posted) (*http.Request, error) {
 	header := request.Header
 	maps.Copy(header, w.headers)
 	header.Set("Content-Type", p.contentType)
-	header.Set("User-Agent", w.userAgent)
 	if p.authorization != "" {
 		header.Set("Authorization", p.authorization)
 	}

@@ -53,7 +53,7 @@ func New(c Config) (*Notifier, error) {
 	}
 	n := &Notifier{
 		hosts: c.Hosts, now: c.Now, signer: signs, pauses: waits,
-		client: exchange.Client{Provider: "the push service", Timeout: c.Timeout, Transport: transport, Reasons: true},
+		client: exchange.Client{Provider: "the push service", Timeout: c.Timeout, UserAgent: c.UserAgent, Transport: transport, Reasons: true},
 	}
 	if n.client.Timeout == 0 {
 		n.client.Timeout = DefaultTimeout
@@ -169,7 +169,6 @@ func (w *Notifier) request(ctx context.Context, s Subscription, p push, now time
 	header.Set("TTL", strconv.FormatInt(int64(p.ttl/time.Second), 10))
 	header.Set("Urgency", p.urgency)
 	header.Set("Topic", p.topic)
-	header.Set("User-Agent", "sendlimit")
 	return request, nil
 }
 

@@ -33,7 +33,7 @@ func executeArguments(t *testing.T, args string) error {
 		&cobra.Command{Use: "one USER", Args: cli.Argument("USER"), RunE: ran},
 		&cobra.Command{Use: "none", Args: cli.NoArguments, RunE: ran},
 	)
-	return cli.Execute(t.Context(), root, strings.Fields(args))
+	return cli.Execute(t.Context(), cli.Names{}, root, strings.Fields(args))
 }
 
 // The sentences of the flag library name neither the field nor what is allowed.
@@ -47,6 +47,6 @@ func TestFlagsThatAreMissingOrWrong(t *testing.T) {
 	}
 
 	var line strings.Builder
-	require.ErrorIs(t, cli.ReportJSON(&line, &cli.UsageError{Field: "user", Detail: "--user is missing"}), cli.StatusError(cli.StatusInvalid))
+	require.ErrorIs(t, cli.ReportJSON(&line, cli.Names{}, &cli.UsageError{Field: "user", Detail: "--user is missing"}), cli.StatusError(cli.StatusInvalid))
 	require.JSONEq(t, `{"outcome":"invalid","code":"invalid_field","field":"user","detail":"--user is missing"}`, line.String())
 }

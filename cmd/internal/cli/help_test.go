@@ -27,7 +27,7 @@ func tool(t *testing.T, args ...string) string {
 	load.Flags().String("then", "", "what to do `next`")
 	cli.Words(load.Flags(), "then", "keep", "cancel")
 	root.AddCommand(load)
-	require.NoError(t, cli.Execute(t.Context(), root, args), args)
+	require.NoError(t, cli.Execute(t.Context(), cli.Names{}, root, args), args)
 	return out.String()
 }
 

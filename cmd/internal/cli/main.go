@@ -12,23 +12,24 @@ import (
 )
 
 // Run is a program without its process: it uses only its arguments.
-type Run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error
+type Run func(ctx context.Context, p Program, args []string) error
 
-// Main runs a program and returns its exit status. The first SIGINT or SIGTERM cancels the
+// Main runs a program and returns its exit status. own is its name in this repository. The first SIGINT or SIGTERM cancels the
 // context, so that the program can end in order; the second ends the process at once. If
 // the program returns the context's error after a signal, the status is 128 plus the
 // signal's number, as shells expect.
 //
 // Main prints an error that the program has not printed, as one sentence.
-func Main(run Run) int {
+func Main(own string, run Run) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
-	p := process{signals: signals, exit: os.Exit, stderr: os.Stderr, getenv: os.Getenv}
-	return p.run(func(ctx context.Context) error {
-		return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	})
+	program := Program{
+		Names: NamesOf(os.Args[0], own), Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+	}
+	p := process{signals: signals, exit: os.Exit, stderr: os.Stderr, names: program.Names, getenv: os.Getenv}
+	return p.run(func(ctx context.Context) error { return run(ctx, program, os.Args[1:]) })
 }
 
 // process is what Main uses of the real process.
@@ -36,6 +37,7 @@ type process struct {
 	signals <-chan os.Signal
 	exit    func(status int)
 	stderr  io.Writer
+	names   Names
 	getenv  func(string) string
 }
 
@@ -57,11 +59,11 @@ func (p *process) run(program func(context.Context) error) int {
 	cancel(nil)
 
 	if interrupted != nil && errors.Is(err, context.Canceled) {
-		_ = Report(p.stderr, p.palette(), interrupted) // the status is the signal's
+		_ = Report(p.stderr, p.palette(), p.names, interrupted) // the status is the signal's
 		return signalStatus(interrupted.signal)
 	}
 	if _, printed := errors.AsType[StatusError](err); err != nil && !printed {
-		err = Report(p.stderr, p.palette(), err)
+		err = Report(p.stderr, p.palette(), p.names, err)
 	}
 	return ExitCode(err)
 }

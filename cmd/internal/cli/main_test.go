@@ -24,29 +24,29 @@ const programVariable = "SENDLIMIT_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(programVariable); name != "" {
-		os.Exit(cli.Main(programs()[name]))
+		os.Exit(cli.Main("worker", programs()[name]))
 	}
 	goleak.VerifyTestMain(m)
 }
 
 func programs() map[string]cli.Run {
 	waiting := func(then func(ctx context.Context) error) cli.Run {
-		return func(ctx context.Context, _ []string, _ io.Reader, stdout, _ io.Writer) error {
-			fmt.Fprintln(stdout, "ready")
+		return func(ctx context.Context, p cli.Program, _ []string) error {
+			fmt.Fprintln(p.Stdout, "ready")
 			<-ctx.Done()
-			fmt.Fprintln(stdout, "stopping")
+			fmt.Fprintln(p.Stdout, "stopping")
 			return then(ctx)
 		}
 	}
 	return map[string]cli.Run{
-		"echo": func(_ context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-			input, err := io.ReadAll(stdin)
-			fmt.Fprintf(stdout, "%q %s", args, input)
-			fmt.Fprint(stderr, "aside")
+		"echo": func(_ context.Context, p cli.Program, args []string) error {
+			input, err := io.ReadAll(p.Stdin)
+			fmt.Fprintf(p.Stdout, "%q %s", args, input)
+			fmt.Fprint(p.Stderr, "aside")
 			return err
 		},
-		"fail":    func(context.Context, []string, io.Reader, io.Writer, io.Writer) error { return errors.New("no luck") },
-		"refused": func(context.Context, []string, io.Reader, io.Writer, io.Writer) error { return cli.StatusError(3) },
+		"fail":    func(context.Context, cli.Program, []string) error { return errors.New("no luck") },
+		"refused": func(context.Context, cli.Program, []string) error { return cli.StatusError(3) },
 		"orderly": waiting(func(context.Context) error { return nil }),
 		"gives-up": waiting(func(ctx context.Context) error {
 			return fmt.Errorf("reading: %w", ctx.Err())

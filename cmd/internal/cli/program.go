@@ -16,6 +16,7 @@ import (
 // Program is what a command gets from the process: environment and streams.
 // Tests give it their own.
 type Program struct {
+	Names   Names
 	Environ []string // as os.Environ returns it
 	Stdin   io.Reader
 	Stdout  io.Writer // answers
@@ -44,6 +45,9 @@ func (p Program) Print(answer string) error {
 	return nil
 }
 
+// PrintHint writes a sentence that may name the programs to standard output.
+func (p Program) PrintHint(sentence string) error { return p.Print(p.Names.Spell(sentence)) }
+
 // PrintJSON writes an answer to standard output as one line of JSON.
 func (p Program) PrintJSON(answer any) error {
 	encoder := json.NewEncoder(p.Stdout)
@@ -61,7 +65,7 @@ func (p Program) Report(asJSON bool, err error) error {
 	if _, printed := errors.AsType[StatusError](err); printed || err == nil || !asJSON || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return ReportJSON(p.Stdout, err)
+	return ReportJSON(p.Stdout, p.Names, err)
 }
 
 // Load reads the settings from the flags, the environment and the file that a flag

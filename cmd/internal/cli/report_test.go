@@ -92,9 +92,9 @@ func TestReport(t *testing.T) {
 		},
 	} {
 		var person, json strings.Builder
-		require.Equal(t, cli.StatusError(row.status), cli.Report(&person, cli.Palette{}, row.err))
+		require.Equal(t, cli.StatusError(row.status), cli.Report(&person, cli.Palette{}, cli.Names{}, row.err))
 		require.Equal(t, row.person, person.String())
-		require.Equal(t, cli.StatusError(row.status), cli.ReportJSON(&json, row.err))
+		require.Equal(t, cli.StatusError(row.status), cli.ReportJSON(&json, cli.Names{}, row.err))
 		require.Equal(t, row.json, json.String())
 	}
 }
@@ -106,7 +106,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
 func TestReportThatCannotBePrinted(t *testing.T) {
 	t.Parallel()
 	err := &cli.UsageError{Detail: "unknown flag"}
-	for _, failed := range []error{cli.Report(brokenWriter{}, cli.Palette{}, err), cli.ReportJSON(brokenWriter{}, err)} {
+	for _, failed := range []error{cli.Report(brokenWriter{}, cli.Palette{}, cli.Names{}, err), cli.ReportJSON(brokenWriter{}, cli.Names{}, err)} {
 		require.ErrorIs(t, failed, os.ErrClosed)
 		require.Equal(t, cli.StatusInvalid, cli.ExitCode(failed), "what went wrong first decides")
 	}

@@ -16,13 +16,15 @@ import (
 // terminal's width, and a hidden command for manual pages. Without arguments, a root that
 // does nothing itself prints its help. If the command line is invalid, or lacks a command, the
 // error is a *UsageError that names the help, or a *fault.InvalidError for a flag's value.
-// Other errors are those of the command, unchanged. Execute prints only requested help.
-func Execute(ctx context.Context, root *cobra.Command, args []string) error {
+// Other errors are those of the command, unchanged. Texts of the
+// commands call the programs by the names. Execute prints only requested help.
+func Execute(ctx context.Context, names Names, root *cobra.Command, args []string) error {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Version, root.DisableAutoGenTag = Version(), true
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
 	root.AddCommand(manCommand(root))
 	root.InitDefaultHelpCmd()
+	names.name(root)
 	if err := complete(root); err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func execute(t *testing.T, args ...string) (output string, ran bool, err error) 
 		&cobra.Command{Use: "apply", Run: func(*cobra.Command, []string) { ran = true }},
 	)
 	root.AddCommand(push, policy)
-	err = cli.Execute(context.WithValue(t.Context(), contextKey{}, "value"), root, args)
+	err = cli.Execute(context.WithValue(t.Context(), contextKey{}, "value"), cli.Names{}, root, args)
 	return out.String(), ran, err
 }
 

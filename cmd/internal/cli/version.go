@@ -1,11 +1,39 @@
 package cli
 
-import "runtime/debug"
+import (
+	"cmp"
+	"runtime/debug"
+)
 
-// Version returns the module's version from the build, "unknown" if it has none.
+// stamped is the version of a release; its build sets it with
+// -ldflags "-X github.com/sendlimit/sendlimiter/cmd/internal/cli.stamped=v1.2.3".
+var stamped string //nolint:gochecknoglobals // the linker sets it
+
+// Version returns the version of the programs: that of a release, else the module's from the
+// build, which "go install" and a build in a clone give it, "unknown" if there is none.
 func Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
+	if stamped != "" {
+		return stamped
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return cmp.Or(info.Main.Version, "unknown")
 	}
 	return "unknown"
 }
+
+// Revision returns the commit that the programs were built from, "" if the build does not know.
+func Revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// UserAgent returns how the programs name themselves to the servers that they call.
+func UserAgent() string { return "sendlimit/" + Version() }

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -22,11 +23,15 @@ const (
 	reasonTime = time.Second
 )
 
+// DefaultUserAgent is the default of Client.UserAgent.
+const DefaultUserAgent = "sendlimit"
+
 // Client sends the requests of one channel. It is safe for concurrent use.
 type Client struct {
 	Provider  string        // names the other side in errors: "the webhook"
 	Timeout   time.Duration // bounds one request, from dialing to the answer's headers
 	Transport *http.Transport
+	UserAgent string // names the sender; empty means DefaultUserAgent
 	// RoundTripper sends in place of Transport, for a channel that keeps its connections itself;
 	// nil for Transport. It wraps ErrNotProcessed where it knows more than net/http tells.
 	RoundTripper http.RoundTripper
@@ -61,6 +66,7 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteHeaders: func() { written.Store(true) },
 	}))
+	request.Header.Set("User-Agent", cmp.Or(c.UserAgent, DefaultUserAgent))
 	// The transport, unlike an http.Client, follows no redirects and keeps no cookies.
 	response, err := c.roundTripper().RoundTrip(request)
 	if err != nil {

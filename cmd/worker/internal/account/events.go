@@ -52,7 +52,7 @@ func (a *commands) tellSecret(account, secret string) error {
 	if secret == "" {
 		return nil
 	}
-	_, err := fmt.Fprintf(a.Stderr, "This secret signs the events of account %s. It is not shown again: worker account rotate-events-secret makes another.\n%s\n", account, secret)
+	_, err := fmt.Fprintf(a.Stderr, a.Names.Spell("This secret signs the events of account %s. It is not shown again: worker account rotate-events-secret makes another.\n%s\n"), account, secret)
 	if err != nil {
 		return fmt.Errorf("printing the secret: %w", err)
 	}

@@ -39,7 +39,7 @@ func (a *commands) listCommand() *cobra.Command {
 				return a.PrintJSON(list)
 			}
 			if len(all) == 0 {
-				return a.Print("There are no accounts: worker account create NAME makes one.\n")
+				return a.PrintHint("There are no accounts: worker account create NAME makes one.\n")
 			}
 			return a.printTable("NAME\tTIER\tKEYS\tCONTACT\tSTATE", func(row func(...any)) {
 				for _, account := range all {

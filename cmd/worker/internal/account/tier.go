@@ -91,7 +91,7 @@ func (a *commands) listTiersCommand() *cobra.Command {
 				return a.PrintJSON(list)
 			}
 			if len(all) == 0 {
-				return a.Print("There are no tiers: worker tier set NAME makes one.\n")
+				return a.PrintHint("There are no tiers: worker tier set NAME makes one.\n")
 			}
 			return a.printTable("NAME\tREQUESTS/MINUTE\tREQUESTS/DAY\tLINES/MINUTE\tMESSAGES/HOUR\tMESSAGES/DAY\tALERT AT", func(row func(...any)) {
 				for _, tier := range all {

@@ -130,7 +130,7 @@ func (c *commands) printListed(l listed) error {
 	if c.asJSON {
 		return c.PrintJSON(l)
 	}
-	return c.Print(l.String())
+	return c.PrintHint(l.String())
 }
 
 func (c *commands) resumeCommand() *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/email"
@@ -51,7 +52,7 @@ func ContactsMayBeSet(c config.Config) *fault.InvalidError {
 // *notifier.InvalidError for each wrong setting.
 func OpenNotices(c config.Config, log io.Writer) (notifier.ByContact, error) {
 	posts, problem := webhook.NewAnnouncer(webhook.AnnouncerConfig{
-		Secret: string(c.AlertSecret), AllowInternal: c.AllowInternalWebhooks, Timeout: c.PushTimeout, Now: time.Now,
+		Secret: string(c.AlertSecret), AllowInternal: c.AllowInternalWebhooks, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: time.Now,
 	})
 	mails, err := openEmail(c, log)
 	if err := errors.Join(err, problem); err != nil {
@@ -64,7 +65,7 @@ func OpenNotices(c config.Config, log io.Writer) (notifier.ByContact, error) {
 // *notifier.InvalidError for each wrong setting.
 func OpenCallbacks(c config.Config) (*webhook.Callback, error) {
 	posts, err := webhook.NewCallback(webhook.CallbackConfig{
-		AllowInternal: c.EventsAllowInternal, Timeout: c.PushTimeout, Now: time.Now,
+		AllowInternal: c.EventsAllowInternal, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: time.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the callbacks: %w", err)

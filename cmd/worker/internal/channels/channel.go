@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/pushtarget"
@@ -31,7 +32,7 @@ func ValidPush(c config.Config) *fault.InvalidError {
 func OpenPush(c config.Config, log io.Writer) (notifier.Notifier, error) {
 	channel, err := pushtarget.Open(c.PushTarget(), pushtarget.Options{
 		Log: log, Now: time.Now, Secret: string(c.PushSecret), Timeout: c.PushTimeout,
-		Headers: string(c.PushHeaders), Proxy: c.PushProxy,
+		Headers: string(c.PushHeaders), Proxy: c.PushProxy, UserAgent: cli.UserAgent(),
 	})
 	if problem, ok := errors.AsType[*notifier.InvalidError](err); ok {
 		return nil, &fault.InvalidError{Field: problem.Field, Value: problem.Value, Want: problem.Want}

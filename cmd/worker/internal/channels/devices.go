@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/apns"
@@ -41,7 +42,7 @@ func deviceChannels() []deviceChannel {
 			},
 			open: func(c config.Config, credentials []byte) (notifier.Notifier, error) {
 				return opened(fcm.New(fcm.Config{
-					Credentials: credentials, Endpoint: c.FCM.Endpoint, Timeout: c.PushTimeout, Now: time.Now,
+					Credentials: credentials, Endpoint: c.FCM.Endpoint, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: time.Now,
 				}))
 			},
 			fields: []string{"credentials", "endpoint"},
@@ -56,7 +57,7 @@ func deviceChannels() []deviceChannel {
 				return opened(apns.New(apns.Config{
 					Key: key, KeyID: c.APNs.KeyID, TeamID: c.APNs.TeamID, Topic: c.APNs.Topic, Topics: c.APNs.Topics,
 					Sandbox: c.APNs.Sandbox, Endpoint: c.APNs.Endpoint, Connections: c.APNs.Connections,
-					Timeout: c.PushTimeout, Now: time.Now,
+					Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: time.Now,
 				}))
 			},
 			fields: []string{"key", "key_id", "team_id", "topic", "topics", "endpoint", "connections"},
@@ -70,7 +71,7 @@ func deviceChannels() []deviceChannel {
 			open: func(c config.Config, key []byte) (notifier.Notifier, error) {
 				return opened(webpush.New(webpush.Config{
 					PrivateKey: strings.TrimSpace(string(key)), Subject: c.WebPush.Subject, Hosts: c.WebPush.Hosts,
-					AllowInternal: c.WebPush.AllowInternal, Timeout: c.PushTimeout, Now: time.Now,
+					AllowInternal: c.WebPush.AllowInternal, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: time.Now,
 				}))
 			},
 			fields: []string{"private_key", "subject", "hosts"},

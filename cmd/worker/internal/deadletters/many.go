@@ -214,7 +214,7 @@ func (d *commands) mentionAlerts(ctx context.Context, command string) error {
 	if left == 0 {
 		return nil
 	}
-	return d.summary("%s left: see worker dead-letters %s --alerts --all\n", countedAlerts(left), command)
+	return d.summary(d.Names.Spell("%s left: see worker dead-letters %s --alerts --all\n"), countedAlerts(left), command)
 }
 
 // survey returns the time of the store and the number of dead messages.

@@ -152,7 +152,7 @@ func (e *commands) listCommand() *cobra.Command {
 					}
 				}
 				if len(all) == 0 && !e.asJSON {
-					return e.Print("No event has limits: worker event set NAME gives it some.\n")
+					return e.PrintHint("No event has limits: worker event set NAME gives it some.\n")
 				}
 				return nil
 			}))

@@ -27,7 +27,7 @@ func (c *commands) printPolicies(all []policy.Policy, unreadable []string) error
 		return c.PrintJSON(list)
 	}
 	if len(all)+len(unreadable) == 0 {
-		return c.Print("There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n")
+		return c.PrintHint("There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n")
 	}
 	var s strings.Builder
 	table := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)

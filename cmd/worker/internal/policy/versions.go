@@ -177,5 +177,5 @@ func (c *commands) delete(ctx context.Context, policies *settings.Policies, name
 	if c.asJSON {
 		return c.PrintJSON(message.PolicyDeletion{Outcome: message.PolicyDeleted, Policy: name})
 	}
-	return c.Print(c.Palette().Bold(name) + ": deleted; worker policy rollback brings it back within 30 days\n")
+	return c.Print(c.Palette().Bold(name) + c.Names.Spell(": deleted; worker policy rollback brings it back within 30 days\n"))
 }

@@ -3,23 +3,23 @@ package serve
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 )
 
 // greet says what the embedded store is and what to do next: in sentences for a person,
 // otherwise as one line of the log.
-func greet(ctx context.Context, w io.Writer, address string, c config.Config, logger *slog.Logger) error {
-	try := tryNext(address)
-	if !logsText(w, c) {
+func greet(ctx context.Context, p cli.Program, address string, c config.Config, logger *slog.Logger) error {
+	try := tryNext(p.Names, address)
+	if !logsText(p.Stderr, c) {
 		logger.WarnContext(ctx, "started the embedded store, which keeps nothing when this worker ends",
 			"address", address, "meant_for_pending", store.EmbeddedCapacity, "try", try)
 		return nil
 	}
-	_, err := fmt.Fprintf(w, `
+	_, err := fmt.Fprintf(p.Stderr, `
 Started the embedded store at %s. It keeps nothing when this worker ends,
 and is meant for up to 10,000 pending messages.
 
@@ -36,8 +36,8 @@ Try next, in another terminal: a delivery, and a time too close to it.
 }
 
 // tryNext returns a submit that is accepted, and one that the default rules then refuse.
-func tryNext(address string) [2]string {
-	command := "go run ./cmd/enqueue push --user alice"
+func tryNext(names cli.Names, address string) [2]string {
+	command := names.Of("enqueue") + " push --user alice"
 	if address != store.EmbeddedAddress {
 		command = "REDIS_URL=redis://" + address + " " + command
 	}

@@ -15,30 +15,36 @@ import (
 )
 
 // newLogger writes to w in the format and from the level of the settings: in columns and
-// with the colours of the palette on a terminal.
-func newLogger(w io.Writer, palette cli.Palette, c config.Config) *slog.Logger {
+// with the colours of the palette on a terminal. Hints call the programs by the names.
+func newLogger(w io.Writer, palette cli.Palette, names cli.Names, c config.Config) *slog.Logger {
 	if logsText(w, c) && cli.IsTerminal(w) {
-		return newTerminalLogger(w, palette, c)
+		return newTerminalLogger(w, palette, names, c)
 	}
-	options := &slog.HandlerOptions{Level: c.LogLevel, ReplaceAttr: spellDuration}
+	options := &slog.HandlerOptions{Level: c.LogLevel, ReplaceAttr: spell(names)}
 	if logsText(w, c) {
 		return slog.New(slog.NewTextHandler(w, options))
 	}
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-func newTerminalLogger(w io.Writer, palette cli.Palette, c config.Config) *slog.Logger {
+func newTerminalLogger(w io.Writer, palette cli.Palette, names cli.Names, c config.Config) *slog.Logger {
 	return slog.New(tint.NewTextHandler(w, &tint.Options{
-		Level: c.LogLevel, ReplaceAttr: spellDuration, TimeFormat: "15:04:05.000", NoColor: !palette.Colours(),
+		Level: c.LogLevel, ReplaceAttr: spell(names), TimeFormat: "15:04:05.000", NoColor: !palette.Colours(),
 	}))
 }
 
-// spellDuration formats durations in JSON as in text, "30s"; slog would write nanoseconds.
-func spellDuration(_ []string, a slog.Attr) slog.Attr {
-	if a.Value.Kind() == slog.KindDuration {
-		a.Value = slog.StringValue(a.Value.Duration().String())
+// spell returns a function that formats durations in JSON as in text, "30s", where slog would
+// write nanoseconds, and calls the programs in texts by the names.
+func spell(names cli.Names) func([]string, slog.Attr) slog.Attr {
+	return func(_ []string, a slog.Attr) slog.Attr {
+		switch a.Value.Kind() { //nolint:exhaustive // the others stay
+		case slog.KindDuration:
+			a.Value = slog.StringValue(a.Value.Duration().String())
+		case slog.KindString:
+			a.Value = slog.StringValue(names.Spell(a.Value.String()))
+		}
+		return a
 	}
-	return a
 }
 
 // logsText reports whether the log is for a person.

@@ -15,7 +15,7 @@ import (
 func TestTheLogOfATerminal(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	logger := newTerminalLogger(&text, cli.Palette{}, config.Config{LogLevel: slog.LevelInfo})
+	logger := newTerminalLogger(&text, cli.Palette{}, cli.Names{}, config.Config{LogLevel: slog.LevelInfo})
 	logger.Debug("not shown")
 	logger.Warn("the store keeps nothing", "within", 30*time.Second)
 	require.Regexp(t, `^\d\d:\d\d:\d\d\.\d{3} WRN the store keeps nothing within=30s\n$`, text.String())
@@ -24,7 +24,7 @@ func TestTheLogOfATerminal(t *testing.T) {
 func TestTheStartNamesNoSecret(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	logger := newLogger(&text, cli.Palette{}, config.Config{LogFormat: config.LogText})
+	logger := newLogger(&text, cli.Palette{}, cli.Names{}, config.Config{LogFormat: config.LogText})
 	logStart(t.Context(), config.Config{
 		RedisURL: "redis://:hunter2@redis.example.com:6379", PushURL: "https://push.example.com/s3cret", Deliver: true,
 	}, logger)

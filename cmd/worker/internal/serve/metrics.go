@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 )
@@ -39,7 +41,16 @@ func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, e
 		Name: "sendlimit_refused_logins_total",
 		Help: "Requests to the API whose key is unknown, expired or of a disabled account, or came too often to be looked at.",
 	})
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "sendlimit_build_info",
+		Help: "Always 1; the labels say which version runs, its commit, and the Go that built it.",
+		ConstLabels: prometheus.Labels{
+			"version": cli.Version(), "revision": cli.Revision(), "goversion": runtime.Version(),
+		},
+	})
+	build.Set(1)
 	err = errors.Join(
+		registry.Register(build),
 		registry.Register(refusedLogins),
 		registry.Register(collectors.NewGoCollector()),
 		registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),

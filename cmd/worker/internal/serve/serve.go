@@ -38,7 +38,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	if !settings.Deliver && !dropDueBefore.IsZero() {
 		return fault.Wrong(dropFlag, "--drop-due-before needs a worker that delivers: deliver is false")
 	}
-	logger := newLogger(p.Stderr, cli.NewPalette(p.Stderr, p.Getenv), settings)
+	logger := newLogger(p.Stderr, cli.NewPalette(p.Stderr, p.Getenv), p.Names, settings)
 	logStart(ctx, settings, logger)
 	warnOfDropping(ctx, dropDueBefore, logger)
 	endpoint, err := newEndpoint(ctx, settings.Listen, settings.TLSCert, settings.TLSKey)
@@ -98,7 +98,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	}
 	defer func() { err = errors.Join(err, served.close()) }()
 	if storage.embedded != nil {
-		if err := greet(ctx, p.Stderr, storage.embedded.Address(), settings, logger); err != nil {
+		if err := greet(ctx, p, storage.embedded.Address(), settings, logger); err != nil {
 			return err
 		}
 	}

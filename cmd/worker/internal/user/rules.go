@@ -24,11 +24,11 @@ func (u *userSettings) show(ctx context.Context, user string) error {
 	if u.json {
 		return u.PrintJSON(document)
 	}
-	return u.Print(document.describe(u.Palette()))
+	return u.Print(document.describe(u.Palette(), u.Names))
 }
 
 // describe returns the document for a person.
-func (d userDocument) describe(palette cli.Palette) string {
+func (d userDocument) describe(palette cli.Palette, names cli.Names) string {
 	var s strings.Builder
 	if d.Blocked {
 		fmt.Fprintf(&s, "%s is %s: nothing more is accepted\n", palette.Bold(d.User), palette.Red("blocked"))
@@ -40,7 +40,7 @@ func (d userDocument) describe(palette cli.Palette) string {
 			missing = fmt.Sprintf("the store has no policy %s that this program can read: nothing is accepted"+
 				" until worker policy apply gives it one, or worker user set another", d.Policy)
 		}
-		return s.String() + missing + "\n"
+		return s.String() + names.Spell(missing) + "\n"
 	}
 	describeRules(&s, d.Effective, d.User)
 	return s.String()

@@ -1,0 +1,250 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/input"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// bulkFlags are the flags of the command.
+type bulkFlags struct {
+	file     string
+	format   string
+	fill     messagefile.Fill
+	results  string
+	fromLine int
+	dryRun   bool
+	sent     bool // the lines are sends that are over
+
+	// whatIf and whatIfPolicy are rules that a dry run judges by.
+	whatIf       []string
+	whatIfPolicy string
+	policyGiven  bool // whatIfPolicy was given, perhaps empty
+
+	force bool // unzip however much the file grows
+}
+
+// columns returns the columns that a CSV file may lack.
+func (f bulkFlags) columns() []string {
+	if f.sent {
+		return []string{"title", "body"}
+	}
+	return f.fill.Columns()
+}
+
+func (p *program) bulkCommand(ctx context.Context) *cobra.Command {
+	var f bulkFlags
+	cmd := &cobra.Command{
+		Use:   "bulk FILE",
+		Short: "Submit the messages of a file",
+		Long: `Submit the messages of a file, or of standard input with "-". The file has one
+JSON object a line (NDJSON), or is CSV with the names of the fields in its first
+line:
+
+  id, user, send_at, category, title, body, campaign, expires_at,
+  on_conflict, shift_until, data.KEY for each entry of data, and metadata.KEY
+  for each of metadata
+
+The file may be gzipped. One that grows to more than 200 times its size needs
+--force. A user's lines are judged in the order of the file. A
+line that is not a message is reported and skipped; the exit status is then 2.
+
+Running a file again changes nothing: what was accepted is not accepted twice. A
+line without an id gets one that is derived from its content.
+
+The quota of an account (--account) is shared by all users of the file, who are
+judged in parallel. Which lines get the last of it may differ from run to run,
+and from a --dry-run. A refusal says until when the quota is used up.
+
+--dry-run shows what the outcomes would be, when the messages would be sent, and
+how far they would be shifted. It leaves nothing behind. While it runs, the
+lines are in temporary files, in the folder that TMPDIR names.
+
+--what-if judges by a rule that replaces the one with the same window, or is
+added to the others. --what-if-policy judges by a policy file as worker policy
+apply reads it. The file replaces the store's policy of the same name ("default"
+if the file names none), which must exist. With both flags the rule goes into
+that policy, and affects only users who have it. Settings of single users still
+apply: their own limits, time zones and policies. To change rules of a category,
+use a policy file.
+
+With --record-sent the lines are messages that another system has sent, each at
+its send_at. They are not judged and not delivered, but count when later
+messages are judged. Messages too old for any rule are skipped. Title and body
+are not needed.`,
+		Example: `  enqueue bulk messages.csv
+  enqueue bulk messages.ndjson.gz --dry-run --tz Europe/Berlin
+  enqueue bulk messages.csv --dry-run --what-if 2/calendar_day --what-if 1/hour
+  enqueue bulk messages.csv --dry-run --what-if-policy new-policy.yaml --json
+  enqueue bulk messages.csv --title "Your order" --tz Europe/Berlin --results outcomes.ndjson
+  enqueue bulk --record-sent sent-by-the-old-system.csv
+  generate-messages | enqueue bulk - --results - | jq 'select(.outcome == "refused")'`,
+		Args: cli.Argument("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.file, f.policyGiven = args[0], cmd.Flags().Changed("what-if-policy")
+			return p.bulk(ctx, cmd, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", string(input.Auto), "`format` of the file: ndjson, csv, or auto to tell by its content")
+	flags.StringVar(&f.fill.Title, "title", "", "title `text` of lines that have none")
+	flags.StringVar(&f.fill.Body, "body", "", "body `text` of lines that have none")
+	flags.StringVar(&f.fill.Category, "category", "", "category `name` of lines that have none")
+	flags.StringVar(&f.fill.Campaign, "campaign", "", "campaign `name` of lines that have none")
+	flags.StringVar(&f.results, "results", "", "`file` to write each line's outcome to as JSON, in the order of the lines;"+
+		` with "-" for standard output, the summary goes to standard error`)
+	flags.IntVar(&f.fromLine, "from-line", 1, "`number` of the first line to submit, to continue a run that was stopped")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what the outcomes would be; earlier lines count")
+	flags.StringArrayVar(&f.whatIf, "what-if", nil, "`rule` to judge by in a --dry-run, such as 2/calendar_day; can be given again")
+	flags.StringVar(&f.whatIfPolicy, "what-if-policy", "", "`file` with a policy to judge by in a --dry-run")
+	flags.BoolVar(&f.sent, "record-sent", false, "count the lines as sent by another system, and deliver nothing")
+	flags.BoolVar(&f.force, "force", false, "unzip a gzipped file however much it grows")
+	cli.Words(flags, "format", string(input.Auto), string(input.NDJSON), string(input.CSV))
+	submitFlags(cmd)
+	p.timeZoneFlag(cmd)
+	return cmd
+}
+
+func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) error {
+	format, err := f.check()
+	if err != nil {
+		return err
+	}
+	zone, err := cli.ParseZone(p.tz)
+	if err != nil {
+		return err
+	}
+	rules, err := p.whatIf(f)
+	if err != nil {
+		return err
+	}
+	file, err := p.openInput(f.file)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	records, err := openRecords(ctx, file, f.force, format, f.columns())
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", f.file, err)
+	}
+	return p.withSession(ctx, cmd, inBatches, func(s *session) error {
+		if err := p.inspect(ctx, s); err != nil {
+			return err
+		}
+		results, err := p.openResults(f.results, file)
+		if err != nil {
+			return err
+		}
+		source := messagefile.NewSource(records, f.fill, p.tz, f.fromLine, f.sent)
+		c := &collector{summary: messagefile.Summary{Sent: f.sent}, results: results}
+		if f.dryRun {
+			c.progress, c.summary.Plan = p.startProgress(file, "reading"), &messagefile.Plan{Zone: zone}
+			err = p.rehearse(ctx, s, source, c, f, rules)
+		} else {
+			c.progress = p.startProgress(file, "")
+			err = p.submitAll(ctx, s, source, c, f)
+		}
+		return errors.Join(err, source.Close())
+	})
+}
+
+// check returns the format, or a *fault.InvalidError for a flag that is invalid or not
+// allowed with another.
+func (f bulkFlags) check() (input.Format, error) {
+	format, err := input.ParseFormat(f.format)
+	if err != nil {
+		return format, err
+	}
+	switch {
+	case f.fromLine < 1:
+		return format, fault.Wrong("from-line", "--from-line %d: lines are counted from 1", f.fromLine)
+	case f.sent && f.dryRun:
+		return format, fault.Wrong("dry-run", "--dry-run and --record-sent can't be given together: there is nothing to judge")
+	case len(f.whatIf) > 0 && !f.dryRun:
+		return format, fault.Wrong("what-if", "--what-if needs --dry-run: messages are submitted under the store's rules only")
+	case f.policyGiven && !f.dryRun:
+		return format, fault.Wrong("what-if-policy", "--what-if-policy needs --dry-run: messages are submitted under the store's rules only")
+	case f.policyGiven && f.whatIfPolicy == "":
+		return format, fault.Wrong("what-if-policy", "--what-if-policy needs the name of a file")
+	case f.whatIfPolicy == standard && f.file == standard:
+		return format, fault.Wrong("what-if-policy", "--what-if-policy can't be standard input, which has the messages: name a file")
+	default:
+		return format, nil
+	}
+}
+
+// judge submits a message, or says what would become of it.
+type judge = func(ctx context.Context, m message.Message) (message.Outcome, error)
+
+// asking returns what judges the lines. Without --results nobody reads the free times of
+// refusals: it leaves them out.
+func (f bulkFlags) asking(by judge) judge {
+	if f.results != "" {
+		return by
+	}
+	return func(ctx context.Context, m message.Message) (message.Outcome, error) {
+		m.WithoutFreeTimes = true
+		return by(ctx, m)
+	}
+}
+
+// openRecords reads the beginning of a file. It stops waiting for input when ctx ends.
+func openRecords(ctx context.Context, file io.Reader, trusted bool, format input.Format, filledIn []string) (*input.Reader, error) {
+	type opened struct {
+		records *input.Reader
+		err     error
+	}
+	ready := make(chan opened, 1)
+	go func() {
+		text, err := messagefile.Unzip(file, trusted)
+		if err != nil {
+			ready <- opened{nil, err}
+			return
+		}
+		records, err := input.NewReader(text, format, filledIn...)
+		ready <- opened{records, err}
+	}()
+	select {
+	case o := <-ready:
+		return o.records, o.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for the first line: %w", ctx.Err())
+	}
+}
+
+// inspect checks the store before many messages go into it.
+func (p *program) inspect(ctx context.Context, s *session) error {
+	report, err := store.Inspect(ctx, s.client)
+	if err != nil {
+		return err
+	}
+	for _, warning := range report.Warnings {
+		if _, err := fmt.Fprintf(p.stderr, "warning: %s\n", warning); err != nil {
+			return fmt.Errorf("printing: %w", err)
+		}
+	}
+	return report.RefuseEviction()
+}
+
+// submitAll submits the lines of the source and sums up.
+func (p *program) submitAll(ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags) error {
+	judge := s.submitter.Submit
+	if f.sent {
+		judge = s.submitter.RecordSent
+	}
+	started := p.now()
+	stopped := bulk.Run(ctx, c.progress.reading(source.Next), f.asking(judge), c, bulk.Options{})
+	c.summary.Finish(p.now().Sub(started))
+	return p.sumUp(ctx, s, c, f, stopped, c.close())
+}

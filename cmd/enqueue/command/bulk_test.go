@@ -1,0 +1,214 @@
+package command
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// fileOf writes a file of the lines, and returns its path.
+func fileOf(t *testing.T, lines ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "messages")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	return path
+}
+
+func messageLine(user, clock string) string {
+	return fmt.Sprintf(`{"user":%q,"send_at":%q,"title":"Hi"}`, user, on22(clock))
+}
+
+// bulk runs a file that has to have nothing but outcomes, and returns them and
+// the summary.
+func (f *fixture) bulk(t *testing.T, path string, args ...string) (outcomes []string, summary string) {
+	t.Helper()
+	results := filepath.Join(t.TempDir(), "results")
+	summary = f.prints(t, append([]string{"bulk", path, "--json", "--results", results}, args...)...)
+	text, err := os.ReadFile(results)
+	require.NoError(t, err)
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), strings.TrimSuffix(summary, "\n")
+}
+
+func TestBulk(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	path := fileOf(t,
+		messageLine("alice", "11:11:11"),
+		messageLine("bob", "11:11:11"),
+		messageLine("alice", "11:11:12"),
+		`{"id":"mine","user":"alice","send_at":"2093-11-22T11:11:12Z","title":"Hi","on_conflict":"shift"}`,
+		messageLine("alice", "11:12:12"),
+	)
+	outcomes, summary := f.bulk(t, path)
+	require.Len(t, outcomes, 5)
+	require.Regexp(t, `^{"outcome":"accepted","line":1,"id":"auto-[0-9a-f]{32}","user":"alice","send_at":"2093-11-22T11:11:11.000Z"}$`, outcomes[0])
+	require.Regexp(t, `^{"outcome":"accepted","line":2,"id":"auto-[0-9a-f]{32}","user":"bob","send_at":"2093-11-22T11:11:11.000Z"}$`, outcomes[1])
+	require.Regexp(t, `^{"outcome":"refused","line":3,"code":"send_limit","id":"auto-[0-9a-f]{32}","user":"alice",`+
+		`"send_at":"2093-11-22T11:11:12.000Z","detail":".*","violations":\[.*\],"next_free_at":".*","previous_free_at":".*"}$`, outcomes[2])
+	require.JSONEq(t, `{"outcome":"accepted","line":4,"id":"mine","user":"alice","send_at":"2093-11-22T11:12:11.000Z",`+
+		`"requested_at":"2093-11-22T11:11:12.000Z","shifted":true}`, outcomes[3])
+	require.Contains(t, outcomes[4], `"line":5,"code":"send_limit"`, "earlier lines count")
+	require.Equal(t, `{"lines":5,"accepted":3,"replayed":0,"shifted":1,"refused":2,"invalid":0,"errors":0,"recorded":0,`+
+		`"refused_by_rule":{"1/minute":2},"seconds":0}`, summary)
+	require.Equal(t, `5 lines in 0.0 seconds
+
+  accepted    0
+  replayed    3  accepted before: nothing changed
+  refused     2
+    1/minute  2
+  invalid     0
+`, f.prints(t, "bulk", path))
+}
+
+func TestBulkCSVWithFillIns(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	path := fileOf(t, "user,send_at", "alice,2093-11-22 12:11", "bob,now")
+	outcomes, _ := f.bulk(t, path, "--tz", "Europe/Berlin", "--title", "Sale", "--body", "Two for one", "--category", "news", "--campaign", "spring")
+	require.Contains(t, outcomes[0], `"send_at":"2093-11-22T11:11:00.000Z"`)
+	require.Contains(t, outcomes[1], `"send_at":"2093-11-21T10:00:00.000Z"`)
+	require.Contains(t, outcomes[1], `"line":3`)
+	require.Contains(t, f.everything(), `{\"title\":\"Sale\",\"body\":\"Two for one\"}`)
+	require.Contains(t, f.everything(), `k: "news"`)
+	require.Contains(t, f.everything(), `C: "spring"`)
+}
+
+func TestBulkReadsStandardInputAndGzip(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	_, err := io.WriteString(w, messageLine("alice", "11:11:11"))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	f.stdin = &zipped
+	got := f.run(t, "bulk", "-", "--results", "-")
+	require.Zero(t, got.status)
+	require.Regexp(t, `^{"outcome":"accepted","line":1,.*}\n$`, got.stdout)
+	require.Contains(t, got.stderr, "1 line in 0.0 seconds\n\n  accepted  1\n", "standard output has the outcomes alone")
+}
+
+func TestBulkReportsBadLinesAndSkipsThem(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	path := fileOf(
+		t, messageLine("alice", "11:11:11"),
+		`{"user":"alice","send_at":"tomorrow","title":"Hi"}`,
+		`{"user":"alice",`,
+		`{"user":"alice","send_at":"2093-11-20T00:00:00Z","title":"Hi"}`,
+		`{"id":"i","user":"alice","send_at":"now","title":"`+strings.Repeat("x", 5000)+`"}`,
+		`{"user":"`+strings.Repeat("x", 100_000)+`"}`,
+		messageLine("alice", "11:11:12"),
+		`{"user":"alice","send_at":"2093-11-22T1`,
+	)
+	got := f.run(t, "bulk", path, "--results", path+".out")
+	require.Equal(t, 2, got.status)
+	for i, want := range []string{
+		`line 2: send_at "tomorrow" `, "line 3: invalid JSON at byte 17: ", "line 4: 2093-11-20 00:00:00 is in the past",
+		"line 5: title, body and data are 5000 bytes together", "line 6: the line is too long: ", "line 8: invalid JSON at byte 40: ",
+	} {
+		require.True(t, strings.HasPrefix(strings.Split(got.stderr, "\n")[i], want), got.stderr)
+	}
+	require.Contains(t, got.stdout, "8 lines in 0.0 seconds\n\n  accepted    1\n")
+	require.Contains(t, got.stdout, "\n  invalid     6  skipped\n")
+	outcomes, err := os.ReadFile(path + ".out")
+	require.NoError(t, err)
+	lines := strings.Split(string(outcomes), "\n")
+	require.Regexp(t, `^{"outcome":"invalid","line":2,"code":"invalid_field","field":"send_at","user":"alice","detail":".*"}$`, lines[1])
+	require.Contains(t, lines[3], `"outcome":"invalid","line":4,"code":"in_past","field":"send_at"`)
+	require.Contains(t, lines[4], `"outcome":"invalid","line":5,"code":"invalid_field","field":"body","id":"i","user":"alice"`)
+	require.Contains(t, lines[6], `"outcome":"refused","line":7`)
+	require.Len(t, lines, 9)
+}
+
+func TestBulkReportsNoMoreThanSomeBadLines(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	got := f.run(t, "bulk", fileOf(t, strings.Split(strings.Repeat("{\n", 100), "\n")...), "--json")
+	require.Equal(t, 2, got.status)
+	require.Equal(t, 21, strings.Count(got.stderr, "\n"))
+	require.Contains(t, got.stderr, "\nfurther lines that were not judged are counted, and in the file that --results names\n")
+	require.Contains(t, got.stdout, `"invalid":100,`)
+}
+
+// Nothing is done, not even a connection made.
+func TestBulkRefusesBadInputAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	before := f.everything()
+	good := fileOf(t, messageLine("alice", "11:11:11"))
+	for _, row := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{fileOf(t, "user,title", "alice,Hi")}, "the header has no column send_at: it is user,title"},
+		{[]string{fileOf(t, "user,send_at", "alice,now")}, "neither --title nor --body"},
+		{[]string{fileOf(t, "[", "]")}, "a JSON object a line"},
+		{[]string{good + ".absent"}, ".absent: no such file or directory"},
+		{[]string{t.TempDir()}, ": it is a folder"},
+		{[]string{good, "--format", "xml"}, `format "xml" is not allowed: it takes auto, ndjson or csv`},
+		{[]string{good, "--format", "csv"}, "quote the whole field"},
+		{[]string{good, "--tz", "CEST"}, `tz "CEST" is not allowed`},
+		{[]string{good, "--from-line", "0"}, "--from-line 0: lines are counted from 1"},
+		{[]string{good, "--what-if", "2/day"}, "--what-if needs --dry-run: "},
+		{[]string{good, "--what-if-policy", good}, "--what-if-policy needs --dry-run: "},
+		{[]string{good, "--what-if-policy", ""}, "--what-if-policy needs --dry-run: "},
+		{[]string{good, "--dry-run", "--what-if-policy", ""}, "--what-if-policy needs the name of a file"},
+		{[]string{good, "--what-if", ""}, "--what-if needs --dry-run: "},
+		{[]string{good, "--dry-run", "--what-if", "2/fortnight"}, `what-if "2/fortnight" is not allowed: it takes `},
+		{[]string{good, "--dry-run", "--what-if", "1/day", "--what-if", "2/day"}, "give one rule for each window"},
+		{[]string{good, "--dry-run", "--what-if-policy", good + ".absent"}, `no such file or directory`},
+		{[]string{"-", "--dry-run", "--what-if-policy", "-"}, "--what-if-policy can't be standard input, which has the messages"},
+		{[]string{good, "--dry-run", "--record-sent"}, "--dry-run and --record-sent can't be given together"},
+		{[]string{good, "--results", good}, ": the messages are read from this file: choose another one"},
+		{[]string{good, "--results", t.TempDir() + "/absent/results"}, "/absent/results: no such file or directory"},
+	} {
+		got := f.run(t, append([]string{"bulk"}, row.args...)...)
+		require.Equal(t, 2, got.status, row.args)
+		require.Empty(t, got.stdout)
+		require.Contains(t, got.stderr, row.want)
+		require.Equal(t, 1, strings.Count(got.stderr, "\n"), got.stderr)
+	}
+	text, err := os.ReadFile(good)
+	require.NoError(t, err)
+	require.Equal(t, messageLine("alice", "11:11:11")+"\n", string(text), "the messages are still there")
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	f.server.Del(keys.Meta()) // says only that a program of this version was here
+	require.Equal(t, before, f.everything())
+}
+
+// One user whose settings can't be read keeps nobody else's messages back.
+func TestBulkPastAUserWithoutRules(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	f.server.HSet(keys.Settings("bob"), "v", "1", "limits", "2/blue_moon")
+	path := fileOf(t, messageLine("alice", "11:11:11"), messageLine("bob", "11:11:11"), messageLine("carl", "11:11:11"))
+	for _, args := range [][]string{{"--dry-run"}, {}} {
+		got := f.run(t, append([]string{"bulk", path}, args...)...)
+		require.Equal(t, cli.StatusUnavailable, got.status, args)
+		require.Contains(t, got.stderr, "line 2: the settings of the user in the store can't be read", args)
+		require.Regexp(t, `accepted +2`, got.stdout, args)
+		require.Regexp(t, `errors +1 .*the rules of their users are not known`, got.stdout, args)
+	}
+	require.Contains(t, f.prints(t, "list", "--user", "carl"), "11:11:11")
+}
+
+func TestBulkIntoAStoreWithoutRules(t *testing.T) {
+	t.Parallel()
+	f := emptyStore(t)
+	got := f.run(t, "bulk", fileOf(t, messageLine("alice", "11:11:11")))
+	require.Equal(t, result{5, "", "error: the store has no rules yet: start a worker on it, or apply a policy\n"}, got)
+}

@@ -1,0 +1,133 @@
+package command
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// standard is the name of standard input and output among files.
+const standard = "-"
+
+// messageFile is a file that is read.
+type messageFile struct {
+	io.ReadCloser
+
+	info fs.FileInfo // nil if it is not a file
+	read func(n int) // called with the number of bytes of each read
+}
+
+// Read implements io.Reader and calls read.
+func (f *messageFile) Read(b []byte) (int, error) {
+	n, err := f.ReadCloser.Read(b)
+	if f.read != nil {
+		f.read(n)
+	}
+	return n, err //nolint:wrapcheck // io.EOF is one of them
+}
+
+// size returns how many bytes there are to read, 0 if that is not known.
+func (f *messageFile) size() int64 {
+	if f.info == nil || !f.info.Mode().IsRegular() {
+		return 0
+	}
+	return f.info.Size()
+}
+
+// openInput opens the file with the messages. The error is a *fault.InvalidError.
+func (p *program) openInput(name string) (*messageFile, error) {
+	if name == standard {
+		return &messageFile{ReadCloser: io.NopCloser(p.stdin)}, nil
+	}
+	file, err := os.Open(name) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, badFile("file", name, err)
+	}
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		err = errors.New("it is a folder")
+	}
+	if err != nil {
+		_ = file.Close() // nothing was read
+		return nil, badFile("file", name, err)
+	}
+	return &messageFile{ReadCloser: file, info: info}, nil
+}
+
+// openResults opens the file for the outcomes, nil for none. The file keeps its content
+// until there are outcomes. Without any outcome, a new file is removed again. The error is
+// a *fault.InvalidError.
+func (p *program) openResults(name string, messages *messageFile) (results, error) {
+	switch name {
+	case "":
+		return nil, nil //nolint:nilnil // none was asked for
+	case standard:
+		return keptOpen{p.stdout}, nil
+	}
+	if info, err := os.Stat(name); err == nil && messages.info != nil && os.SameFile(info, messages.info) {
+		return nil, badFile("results", name, errors.New("the messages are read from this file: choose another one"))
+	}
+	const opened, mode = os.O_WRONLY | os.O_CREATE, 0o666
+	file, err := os.OpenFile(name, opened|os.O_EXCL, mode) //nolint:gosec // the user names it
+	if err == nil {
+		return &resultsFile{File: file, unused: true}, nil
+	}
+	if errors.Is(err, fs.ErrExist) {
+		file, err = os.OpenFile(name, opened, mode) //nolint:gosec // the user names it
+	}
+	if err != nil {
+		return nil, badFile("results", name, err)
+	}
+	return &resultsFile{File: file}, nil
+}
+
+// results is where outcomes are written.
+type results interface {
+	io.WriteCloser
+
+	empty() error // removes the outcomes of an earlier run
+}
+
+// resultsFile is a file with outcomes.
+type resultsFile struct {
+	*os.File
+
+	unused bool // it is new and has no outcomes yet
+}
+
+// Close closes the file, and removes it if it is unused.
+func (f *resultsFile) Close() error {
+	err := f.File.Close()
+	if f.unused {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}
+
+// empty does not truncate what has no length, such as a pipe.
+func (f *resultsFile) empty() error {
+	f.unused = false
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = f.Truncate(0)
+	}
+	return err //nolint:wrapcheck // of the file, which the caller names
+}
+
+// badFile returns the error for a file that can't be used.
+func badFile(field, name string, err error) error {
+	if _, named := errors.AsType[*fs.PathError](err); named {
+		return fault.Wrong(field, "%v", err)
+	}
+	return fault.Wrong(field, "%s: %v", name, err)
+}
+
+// keptOpen is a writer that Close does not close.
+type keptOpen struct{ io.Writer }
+
+func (keptOpen) Close() error { return nil }
+
+func (keptOpen) empty() error { return nil }

@@ -1,0 +1,162 @@
+package command
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+func TestUsageErrors(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for args, want := range map[string]string{
+		"push --usr alice":                "unknown flag: --usr (did you mean --user?); see enqueue push --help",
+		"lst --user alice":                `unknown command "lst" for "enqueue" (did you mean list?); see enqueue --help`,
+		"list --user a --reach 5d":        "unknown flag: --reach",
+		"send":                            `unknown command "send"`,
+		"push":                            "--at and --user are missing; see enqueue push --help",
+		"push --user alice --at now more": `"more" is too much: push takes flags only; see enqueue push --help`,
+		"push --when now":                 "unknown flag: --when; see enqueue push --help",
+		"cancel --user alice":             "ID is missing; see enqueue cancel --help",
+		"cancel --user alice a b":         `"b" is too much: one ID is expected; see enqueue cancel --help`,
+		"bulk":                            "FILE is missing; see enqueue bulk --help",
+		"next-free --user a --count x":    `count "x" is not allowed: it takes a whole number`,
+	} {
+		got := f.run(t, strings.Fields(args)...)
+		require.Equal(t, 2, got.status, args)
+		require.Empty(t, got.stdout)
+		require.Contains(t, got.stderr, want, args)
+		got = f.run(t, append(strings.Fields(args), "--json")...)
+		require.Equal(t, 2, got.status, args)
+		require.Empty(t, got.stderr)
+		require.True(t, strings.HasPrefix(got.stdout, `{"outcome":"invalid","code":"invalid_field","`), got.stdout)
+	}
+}
+
+func TestEveryCommandHasHelpWithExamples(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, command := range []string{"", "push", "bulk", "cancel", "move", "list", "usage", "next-free"} {
+		help := f.prints(t, append(strings.Fields(command), "--help")...)
+		require.Contains(t, help, "Examples:\n  enqueue "+command)
+		require.Contains(t, help, "--json")
+		require.Contains(t, help, "--redis-url url")
+		if command != "" {
+			require.Equal(t, strings.Contains(help, "--user name"), command != "bulk", command)
+		}
+		for line := range strings.Lines(help) {
+			require.NotContains(t, line, "string  ", "a flag says what it takes: %s", line)
+			if !strings.Contains(line, "enqueue "+command) { // an example is a line to copy
+				require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, line)
+			}
+		}
+	}
+}
+
+func TestNothingListening(t *testing.T) {
+	t.Parallel()
+	f := emptyStore(t)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	f.environ = []string{"REDIS_URL=redis://" + address}
+	for _, args := range [][]string{
+		{"push", "--user", "a", "--at", "now", "--title", "Hi"},
+		{"cancel", "--user", "a", "b"},
+		{"move", "--user", "a", "b", "--at", "now"},
+		{"list", "--user", "a"},
+		{"usage", "--user", "a"},
+		{"next-free", "--user", "a"},
+		{"bulk", fileOf(t, messageLine("alice", "11:11:11"))},
+	} {
+		want := "no Redis at " + address + ": connection refused; start a worker with the same settings (without REDIS_URL it" +
+			" brings a store to try things out), or start Redis and name it in REDIS_URL"
+		require.Equal(t, result{5, "", "error: " + want + "\n"}, f.run(t, args...), args)
+		require.Equal(t, result{5, `{"outcome":"error","code":"unavailable","detail":"` + want + `"}` + "\n", ""},
+			f.run(t, append(args, "--json")...))
+	}
+}
+
+func TestAStoreThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	push := []string{"push", "--user", "a", "--at", "+1m", "--title", "Hi"}
+	for name, row := range map[string]struct {
+		prepare func(*fixture)
+		want    string
+	}{
+		"no rules": {
+			func(f *fixture) { f.server.FlushAll() },
+			"the store has no rules yet: start a worker on it, or apply a policy",
+		},
+		"password": {
+			func(f *fixture) { f.server.RequireAuth("secret") },
+			"Redis wants a password: put it in the URL, redis://:PASSWORD@HOST:PORT",
+		},
+		"newer": {
+			func(f *fixture) { f.server.HSet("sl:meta", "layout", "99") },
+			`the store has layout "99", this program knows up to 2: use the newer program, or another prefix`,
+		},
+		"older": {
+			func(f *fixture) { f.server.HSet("sl:meta", "layout", "1") },
+			"the store has layout 1, this program needs 2: start a worker of this version, which raises it",
+		},
+		"full": {
+			func(f *fixture) { f.server.SetError("OOM command not allowed when used memory > 'maxmemory'.") },
+			"Redis is full: raise its maxmemory, or wait until messages are delivered and their records expire",
+		},
+	} {
+		f := newFixture(t)
+		row.prepare(f)
+		require.Equal(t, result{5, "", "error: " + row.want + "\n"}, f.run(t, push...), name)
+	}
+	f := emptyStore(t)
+	require.Equal(t, 5, f.run(t, push...).status)
+	require.Empty(t, f.everything(), "a store without rules is left alone")
+}
+
+// Who asked for a place and got no answer is told how to ask again.
+func TestPushWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.prints(t, "list", "--user", "alice") // which marks the layout
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	require.NoError(t, f.server.Set(keys.Timeline("alice"), "not a timeline"))
+	got := f.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi", "--id", "order-17")
+	require.NotZero(t, got.status)
+	require.Contains(t, got.stderr, "\n  whether it was accepted is not known: submit it again with --id order-17\n")
+	got = f.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi", "--id", "order-17", "--json")
+	require.Contains(t, got.stdout, `{"outcome":"error","id":"order-17","user":"alice","detail":"`)
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	url := f.environ[0]
+	f.environ = nil
+	file := filepath.Join(t.TempDir(), "sendlimit.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("redis_url: "+strings.TrimPrefix(url, "REDIS_URL=")+"\nprefix: other\n"), 0o600))
+	require.Equal(t, 5, f.run(t, "list", "--user", "alice", "--config", file).status, "no rules under that prefix")
+	require.Zero(t, f.run(t, "list", "--user", "alice", "--config", file, "--prefix", "sl").status)
+	got := f.run(t, "list", "--user", "alice", "--redis-url", "http://127.0.0.1", "--prefix", "A B")
+	require.Equal(t, 2, got.status)
+	require.Equal(t, 2, strings.Count(got.stderr, "error: "), "all that is wrong at once: %s", got.stderr)
+}
+
+// A text may name each command; Spell must know it.
+func TestSpellKnowsTheCommands(t *testing.T) {
+	t.Parallel()
+	names := cli.NamesOf("sendlimit", "enqueue")
+	for _, c := range (&program{}).command(t.Context()).Commands() {
+		require.Equal(t, "sendlimit "+c.Name(), names.Spell("enqueue "+c.Name()))
+	}
+}

@@ -1,0 +1,269 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/device"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+func (p *program) deviceCommand(ctx context.Context) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "device",
+		Short: "Register, list, remove or import the devices that messages go to",
+		Long: `Register, list, remove or import the devices that messages go to: apps on phones,
+and browsers. With accounts, --account says whose devices they are: messages of
+other accounts do not go to them. Without it they get messages of all accounts.`,
+		Example: `  enqueue device add --user alice --channel fcm --token - < token.txt
+  enqueue device list --user alice
+  enqueue device import devices.csv`,
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(p.deviceAdd(ctx), p.deviceList(ctx), p.deviceRemove(ctx), p.deviceImport(ctx))
+	return cmd
+}
+
+// withDevices runs do with the devices of the store.
+func (p *program) withDevices(ctx context.Context, cmd *cobra.Command, do func(*session, *devices.Store) error) error {
+	return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
+		all, err := devices.New(s.client, devices.Options{Prefix: s.prefix})
+		if err != nil {
+			return fmt.Errorf("opening the devices: %w", err)
+		}
+		if err := do(s, all); err != nil {
+			return s.diagnose(ctx, err)
+		}
+		return nil
+	})
+}
+
+func (p *program) deviceAdd(ctx context.Context) *cobra.Command {
+	var user, subscription string
+	var draft message.DeviceDraft
+	cmd := &cobra.Command{
+		Use:   "add",
+		Short: "Register a device of a user",
+		Long: `Register a device of a user, or register it again, which is safe. It takes the
+place of one with the same id or the same address. A user has at most 100.
+
+Other users of this machine may see a command line: give the token with
+"--token -", on standard input.`,
+		Example: `  enqueue device add --user alice --channel fcm --token - --locale de < token.txt
+  enqueue device add --user alice --channel webpush --subscription subscription.json --id laptop`,
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := p.readAddress(&draft, subscription); err != nil {
+				return err
+			}
+			return p.withDevices(ctx, cmd, func(s *session, all *devices.Store) error {
+				d, err := device.Parse(draft, s.account)
+				if err != nil {
+					return err
+				}
+				stored, change, err := all.Add(ctx, user, d)
+				if err != nil {
+					return err
+				}
+				return p.printDeviceChange(message.DeviceChange{Outcome: string(change), User: user, Device: device.Shown(stored, false)})
+			})
+		},
+	}
+	userFlag(cmd, &user)
+	flags := cmd.Flags()
+	flags.StringVar(&draft.Channel, "channel", "", "`channel`: fcm, apns or webpush")
+	needs(cmd, "channel")
+	cli.Words(flags, "channel", devices.FCM, devices.APNs, devices.WebPush)
+	flags.StringVar(&draft.Token, "token", "", "`token` of fcm or apns; - reads it from standard input")
+	flags.StringVar(&subscription, "subscription", "", "`file` with the browser's subscription as JSON, for webpush; - is standard input")
+	flags.StringVar(&draft.ID, "id", "", "`id` of the device (default: made of channel and address)")
+	flags.StringVar(&draft.App, "app", "", "`name` of the app")
+	flags.StringVar(&draft.Locale, "locale", "", "`language` of the device, such as de or pt-BR")
+	return cmd
+}
+
+// readAddress reads what the flags say is on standard input or in a file.
+func (p *program) readAddress(draft *message.DeviceDraft, subscription string) error {
+	switch {
+	case draft.Token == standard && subscription == standard:
+		return fault.Wrong("token", "--token and --subscription can't both be standard input")
+	case draft.Token == standard:
+		text, err := readShort(p.stdin)
+		if err != nil {
+			return badFile("token", "standard input", err)
+		}
+		draft.Token = strings.TrimSpace(text)
+	}
+	if subscription == "" {
+		return nil
+	}
+	from := p.stdin
+	if subscription != standard {
+		file, err := os.Open(subscription) //nolint:gosec // the user names it
+		if err != nil {
+			return badFile("subscription", subscription, err)
+		}
+		defer file.Close()
+		from = file
+	}
+	text, err := readShort(from)
+	if err != nil {
+		return badFile("subscription", subscription, err)
+	}
+	if json.Unmarshal([]byte(text), &draft.Subscription) != nil {
+		return fault.Wrong("subscription", "%s has no JSON object", subscription)
+	}
+	return nil
+}
+
+// readShort reads a text that may be an address. It stops reading where it is too long for one.
+func readShort(from io.Reader) (string, error) {
+	const most = 4 * devices.MaxAddress // JSON may have spaces
+	text, err := io.ReadAll(io.LimitReader(from, most))
+	return string(text), err
+}
+
+func (p *program) printDeviceChange(c message.DeviceChange) error {
+	if p.json {
+		return printJSON(p.stdout, c)
+	}
+	style, err := p.style()
+	if err != nil {
+		return err
+	}
+	return p.printf("%s device %s of %s\n", style.Palette.Green(c.Outcome+":"), c.Device.ID, cli.OneLine(c.User, contentWidth))
+}
+
+func (p *program) deviceList(ctx context.Context) *cobra.Command {
+	var user string
+	var addresses bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the devices of a user",
+		Long: `List the devices of a user, in the order in which they were added. With --account
+only those that the account registered. Addresses are masked.`,
+		Example: `  enqueue device list --user alice
+  enqueue device list --user alice --json --addresses`,
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withDevices(ctx, cmd, func(s *session, all *devices.Store) error {
+				list, err := all.List(ctx, user)
+				if err != nil {
+					return err
+				}
+				shown := message.Devices{User: user, Devices: []message.Device{}}
+				for _, d := range list {
+					if s.account == "" || s.account == d.Account {
+						shown.Devices = append(shown.Devices, device.Shown(d, addresses))
+					}
+				}
+				return p.printDevices(shown)
+			})
+		},
+	}
+	userFlag(cmd, &user)
+	cmd.Flags().BoolVar(&addresses, "addresses", false, "show tokens and subscriptions, which are secrets, instead of masking them")
+	p.timeZoneFlag(cmd)
+	return cmd
+}
+
+// printDevices prints devices in columns.
+func (p *program) printDevices(list message.Devices) error {
+	if p.json {
+		return printJSON(p.stdout, list)
+	}
+	style, err := p.style()
+	if err != nil {
+		return err
+	}
+	if len(list.Devices) == 0 {
+		return p.printf("%s has no devices\n", cli.OneLine(list.User, contentWidth))
+	}
+	idWidth := len("id")
+	for _, d := range list.Devices {
+		idWidth = max(idWidth, len(d.ID))
+	}
+	row := func(id, channel, registered, success, rest string) string {
+		return strings.TrimRight(fmt.Sprintf("%-*s  %-7s  %-*s  %-*s  %s", idWidth, id, channel, cli.TimeWidth, registered, cli.TimeWidth, success, rest), " ") + "\n"
+	}
+	if err := p.printf("%s", style.Palette.Dim(row("id", "channel", "registered", "last success", "address"))); err != nil {
+		return err
+	}
+	for _, d := range list.Devices {
+		if err := p.printf("%s", row(d.ID, d.Channel, style.Time(d.RegisteredAt.Time), successOf(style, d), deviceDetails(d))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func successOf(style picture.Style, d message.Device) string {
+	if d.LastSuccess.IsZero() {
+		return "never"
+	}
+	return style.Time(d.LastSuccess.Time)
+}
+
+// deviceDetails returns the address of a device, and what else is known of it.
+func deviceDetails(d message.Device) string {
+	details := []string{d.Address}
+	for _, part := range []struct{ name, value string }{{"app", d.App}, {"locale", d.Locale}, {"account", d.Account}} {
+		if part.value != "" {
+			details = append(details, part.name+" "+part.value)
+		}
+	}
+	if d.Suspect {
+		details = append(details, "suspect")
+	}
+	return strings.Join(details, "  ")
+}
+
+func (p *program) deviceRemove(ctx context.Context) *cobra.Command {
+	var user string
+	cmd := &cobra.Command{
+		Use:   "remove DEVICE",
+		Short: "Remove a device of a user",
+		Long: `Remove a device of a user, by its id. With --account only one that the account
+registered.`,
+		Example: `  enqueue device remove --user alice laptop`,
+		Args:    cli.Argument("DEVICE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id := args[0]
+			return p.withDevices(ctx, cmd, func(s *session, all *devices.Store) error {
+				var removed bool
+				var err error
+				if s.account == "" {
+					removed, err = all.Remove(ctx, user, id)
+				} else {
+					removed, err = all.RemoveOf(ctx, s.account, user, id)
+				}
+				switch {
+				case err != nil:
+					return err
+				case !removed:
+					return &fault.NoSuchError{What: "device", Name: id}
+				case p.json:
+					return printJSON(p.stdout, message.DeviceRemoval{Outcome: message.DeviceRemoved, User: user, Device: id})
+				}
+				style, err := p.style()
+				if err != nil {
+					return err
+				}
+				return p.printf("%s device %s of %s\n", style.Palette.Green("removed:"), id, cli.OneLine(user, contentWidth))
+			})
+		},
+	}
+	userFlag(cmd, &user)
+	return cmd
+}

@@ -1,0 +1,232 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/devicefile"
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/tasks/input"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// importFlags are the flags of the command.
+type importFlags struct {
+	file, format, results string
+	force                 bool // unzip however much the file grows
+}
+
+func (p *program) deviceImport(ctx context.Context) *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Register the devices of a file",
+		Long: `Register the devices of a file, or of standard input with "-". The file has one
+JSON object a line (NDJSON), or is CSV with the names of the fields in its first
+line:
+
+  user, channel, token, subscription, id, app, locale
+
+token is for fcm and apns, subscription for webpush: the browser's subscription
+as JSON. The file may be gzipped. One that grows to more than 200 times its size
+needs --force. A line that is not a device is reported and skipped; the exit
+status is then 2. Running a file again changes nothing.`,
+		Example: `  enqueue device import devices.csv
+  enqueue device import devices.ndjson.gz --results outcomes.ndjson
+  export-devices | enqueue device import - --json`,
+		Args: cli.Argument("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.file = args[0]
+			return p.importDevices(ctx, cmd, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", string(input.Auto), "`format` of the file: ndjson, csv, or auto to tell by its content")
+	flags.StringVar(&f.results, "results", "", "`file` to write each line's outcome to as JSON, in the order of the lines;"+
+		` with "-" for standard output, the summary goes to standard error`)
+	flags.BoolVar(&f.force, "force", false, "unzip a gzipped file however much it grows")
+	cli.Words(flags, "format", string(input.Auto), string(input.NDJSON), string(input.CSV))
+	return cmd
+}
+
+func (p *program) importDevices(ctx context.Context, cmd *cobra.Command, f importFlags) error {
+	format, err := input.ParseFormat(f.format)
+	if err != nil {
+		return err
+	}
+	file, err := p.openInput(f.file)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	rows, err := openRows(file, f.force, format)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", f.file, err)
+	}
+	return p.withDevices(ctx, cmd, func(s *session, all *devices.Store) error {
+		if err := p.inspect(ctx, s); err != nil {
+			return err
+		}
+		results, err := p.openResults(f.results, file)
+		if err != nil {
+			return err
+		}
+		run := &importRun{progress: p.startProgress(file, ""), results: results}
+		stopped := devicefile.Import(ctx, all, rows, devicefile.Options{
+			Account: s.account, Read: func(lines int) { run.progress.linesRead.Add(int64(lines)) }, Emit: run.emit,
+		})
+		return p.endImport(ctx, s, f, run, stopped, run.close())
+	})
+}
+
+func openRows(file io.Reader, trusted bool, format input.Format) (*input.Rows, error) {
+	text, err := messagefile.Unzip(file, trusted)
+	if err != nil {
+		return nil, err
+	}
+	known, required := devicefile.Columns()
+	return input.NewRows(text, format, known, required)
+}
+
+// endImport prints the summary of an import, and why it stopped. It returns the error to end
+// with.
+func (p *program) endImport(ctx context.Context, s *session, f importFlags, run *importRun, stopped, failed error) error {
+	out := p.stdout
+	if f.results == standard {
+		out = p.stderr // standard output has the outcomes
+	}
+	if err := p.printImport(out, run.summary); err != nil {
+		return err
+	}
+	halt, halted := errors.AsType[*devicefile.StoppedError](stopped)
+	switch {
+	case halted:
+		const next = "run it again: a device that is registered is not registered twice"
+		return errors.Join(p.stopped(ctx, s, out, halt.Err, message.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next), failed)
+	case stopped != nil || failed != nil:
+		return errors.Join(stopped, failed)
+	case run.summary.Invalid > 0:
+		return cli.StatusError(cli.StatusInvalid)
+	case run.summary.Refused > 0:
+		return cli.StatusError(cli.StatusRefused)
+	default:
+		return nil
+	}
+}
+
+// importSummary counts the lines of an import by their outcomes.
+type importSummary struct {
+	Outcome   string `json:"outcome"` // imported
+	Lines     int    `json:"lines"`
+	Added     int    `json:"added"`
+	Replaced  int    `json:"replaced"`
+	Unchanged int    `json:"unchanged"`
+	Refused   int    `json:"refused"`
+	Invalid   int    `json:"invalid"`
+}
+
+func (p *program) printImport(w io.Writer, s importSummary) error {
+	s.Outcome = "imported"
+	if p.json {
+		return printJSON(w, s)
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s read\n", messagefile.Lines(s.Lines))
+	for _, part := range []struct {
+		count int
+		what  string
+	}{{s.Added, "added"}, {s.Replaced, "replaced"}, {s.Unchanged, "unchanged"}, {s.Refused, "refused"}, {s.Invalid, "invalid"}} {
+		if part.count > 0 {
+			fmt.Fprintf(&text, "  %-9s  %s\n", part.what, cli.Thousands(part.count))
+		}
+	}
+	if _, err := io.WriteString(w, text.String()); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	return nil
+}
+
+// importRun gets the outcomes of an import.
+type importRun struct {
+	summary  importSummary
+	progress *progress
+	results  results // nil for none
+	buffer   *bufio.Writer
+	encoder  *json.Encoder
+}
+
+// emit counts the outcome of the next line, writes it to the results, and reports what was not
+// registered.
+func (r *importRun) emit(o message.Outcome) error {
+	if err := r.write(o); err != nil {
+		return err
+	}
+	r.progress.add(1)
+	r.summary.Lines++
+	switch o.Outcome {
+	case message.DeviceAdded:
+		r.summary.Added++
+	case message.DeviceReplaced:
+		r.summary.Replaced++
+	case message.DeviceUnchanged:
+		r.summary.Unchanged++
+	case message.Refused:
+		r.summary.Refused++
+	default:
+		r.summary.Invalid++
+	}
+	if o.Detail == "" {
+		return nil
+	}
+	switch n := r.summary.Invalid + r.summary.Refused; {
+	case n <= linesShown:
+		return r.progress.printf("line %d: %s\n", o.Line, o.Detail)
+	case n == linesShown+1:
+		return r.progress.printf("further lines that were not registered are counted, and in the file that --results names\n")
+	default:
+		return nil
+	}
+}
+
+func (r *importRun) write(o message.Outcome) error {
+	if r.results == nil {
+		return nil
+	}
+	if r.encoder == nil {
+		if err := r.results.empty(); err != nil {
+			return fmt.Errorf("emptying the file of the results: %w", err)
+		}
+		r.buffer = bufio.NewWriterSize(r.results, 1<<16)
+		r.encoder = json.NewEncoder(r.buffer)
+		r.encoder.SetEscapeHTML(false)
+	}
+	if err := r.encoder.Encode(o); err != nil {
+		return fmt.Errorf("writing the results: %w", err)
+	}
+	return nil
+}
+
+// close closes the results and removes the progress bar.
+func (r *importRun) close() error {
+	r.progress.end()
+	if r.results == nil {
+		return nil
+	}
+	var err error
+	if r.buffer != nil {
+		err = r.buffer.Flush()
+	}
+	if err = errors.Join(err, r.results.Close()); err != nil {
+		return fmt.Errorf("writing the results: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,10 @@
+package command
+
+import (
+	_ "time/tzdata" // so that the zones of calendar rules exist on every machine
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+)
+
+// Main is the process of enqueue, and returns its exit status.
+func Main() int { return cli.Main("enqueue", run) }

@@ -1,0 +1,141 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// answer is an outcome, with what its sentence needs.
+type answer struct {
+	message.Outcome
+
+	dryRun bool
+	// titles has the titles of messages that are in the way, by id.
+	titles map[string]string
+	// try is a command line that would be accepted, "" for none.
+	try string
+}
+
+// titles returns the titles of what is in the way of a refused message. Without them the
+// refusal is as good, so a failure is none.
+func (p *program) titles(ctx context.Context, s *session, o message.Outcome) map[string]string {
+	var ids []string
+	for _, v := range o.Violations {
+		for _, c := range v.Conflicts {
+			ids = append(ids, c.ID)
+		}
+	}
+	if p.json || len(ids) == 0 {
+		return nil
+	}
+	contents, err := s.submitter.Messages(ctx, o.User, ids...)
+	if err != nil {
+		return nil
+	}
+	titles := make(map[string]string, len(ids))
+	for i, c := range contents {
+		titles[ids[i]] = c.Title
+	}
+	return titles
+}
+
+// print prints an outcome, and returns the error to end with.
+func (p *program) print(a answer) error {
+	err := p.printOutcome(a)
+	if status := cli.StatusOf(a.Code); err == nil && status != cli.StatusDone {
+		err = cli.StatusError(status)
+	}
+	return err
+}
+
+func (p *program) printOutcome(a answer) error {
+	if p.json {
+		return printJSON(p.stdout, a.Outcome)
+	}
+	s, err := p.style()
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.Outcome.Outcome == message.Invalid:
+		_, err := fmt.Fprintf(p.stderr, "%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), a.Detail)
+		return err //nolint:wrapcheck // nothing more can be printed
+	case len(a.Violations) > 0 || a.QuietHours != nil:
+		s.Titles = a.titles
+		return picture.Refusal(p.stdout, s, a.Outcome, a.try)
+	case a.Outcome.Outcome == message.Refused:
+		return p.printf("%s %s\n", s.Palette.Yellow("refused:"), a.Detail)
+	default:
+		return p.printf("%s", p.sentence(s, a))
+	}
+}
+
+// sentence returns what was done.
+func (p *program) sentence(s picture.Style, a answer) string {
+	done := func(word string) string { return s.Palette.Green(word + ":") }
+	switch a.Outcome.Outcome {
+	case message.Cancelled:
+		if a.Replayed {
+			return fmt.Sprintf("%s %s to %s was cancelled before\n", done("cancelled"), a.ID, a.User)
+		}
+		return fmt.Sprintf("%s %s to %s\n", done("cancelled"), a.ID, a.User)
+	case message.Changed:
+		return fmt.Sprintf("%s %s to %s, which stays at %s\n", done("changed"), a.ID, a.User, s.Time(a.SendAt.Time))
+	case message.Moved:
+		if a.SendAt.Equal(a.MovedFrom.Time) {
+			return fmt.Sprintf("%s %s to %s is at %s already\n", done("moved"), a.ID, a.User, s.Time(a.SendAt.Time))
+		}
+		return fmt.Sprintf("%s %s to %s, from %s to %s%s\n", done("moved"), a.ID, a.User,
+			s.Time(a.MovedFrom.Time), s.Palette.Bold(s.Time(a.SendAt.Time)), p.fromNow(a.SendAt.Time)) + nextFree(s, a)
+	}
+	word := "accepted"
+	switch {
+	case a.dryRun && a.Replayed:
+		word = "accepted before (dry run)"
+	case a.dryRun:
+		word = "would be accepted (dry run)"
+	case a.Replayed:
+		word = "accepted before"
+	}
+	text := fmt.Sprintf("%s %s gets a message at %s%s\n", done(word), a.User,
+		s.Palette.Bold(s.Time(a.SendAt.Time)), p.fromNow(a.SendAt.Time))
+	text += nextFree(s, a)
+	if !a.dryRun {
+		text += fmt.Sprintf("  id %s\n", a.ID)
+	}
+	return text
+}
+
+// nextFree returns a line for a time that a shift chose, "" for another.
+func nextFree(s picture.Style, a answer) string {
+	if !a.Shifted {
+		return ""
+	}
+	return fmt.Sprintf("  the next free time after %s\n", s.Time(a.RequestedAt.Time))
+}
+
+// fromNow returns the time left until at by the local clock, "" for the past.
+func (p *program) fromNow(at time.Time) string {
+	wait := at.Sub(p.now()).Round(time.Second)
+	if wait <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (in %s)", cli.FormatDuration(wait))
+}
+
+// printJSON prints a value as one line of JSON.
+func printJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	return nil
+}

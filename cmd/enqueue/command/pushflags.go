@@ -1,0 +1,94 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// pushFlags has the flags of what a message says for devices.
+type pushFlags struct {
+	said            message.PushContent // its texts
+	badge, channels string
+	to              message.Target
+}
+
+func (f *pushFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.said.Image, "image", "", "https `URL` of an image to show")
+	flags.StringVar(&f.said.ClickURL, "click-url", "", "`URL` that a click opens, such as https://example.com/ or myapp://orders/17")
+	flags.StringVar(&f.badge, "badge", "", "`number` at the app's icon (default: as it is)")
+	flags.StringVar(&f.said.Sound, "sound", "", "`name` of a sound of the app's")
+	flags.StringVar(&f.said.Priority, "priority", "", "`how` urgent it is: high, which may wake the device, or normal"+
+		" (default: the channel's own)")
+	flags.StringVar(&f.said.CollapseKey, "collapse-key", "", "`key` by which it replaces a former message on the device")
+	flags.StringVar(&f.channels, "channels", "", "`JSON` object of what is for fcm, apns or webpush alone, in the provider's words")
+	flags.StringVar(&f.to.Channel, "to-channel", "", "only to devices of the `channel`: "+strings.Join(message.TargetChannels(), ", ")+
+		" (default: to all devices)")
+	flags.StringVar(&f.to.App, "to-app", "", "only to devices with the `app`")
+	flags.StringVar(&f.to.Device, "to-device", "", "only to the device with the `id`")
+	cli.Words(flags, "priority", message.PriorityHigh, message.PriorityNormal)
+	cli.Words(flags, "to-channel", message.TargetChannels()...)
+}
+
+// pushFlagNames returns the names of the flags.
+func pushFlagNames() []string {
+	return []string{
+		"image", "click-url", "badge", "sound", "priority", "collapse-key", "channels", "to-channel", "to-app", "to-device",
+	}
+}
+
+// content returns what the flags say. The error is a *fault.InvalidError.
+func (f *pushFlags) content() (message.PushContent, error) {
+	said := f.said
+	var err error
+	if f.badge != "" {
+		if said.Badge, err = message.ParseBadge(f.badge); err != nil {
+			return said, err
+		}
+	}
+	if f.channels != "" {
+		if said.Channels, err = message.ParseChannels(f.channels); err != nil {
+			return said, err
+		}
+	}
+	if f.to != (message.Target{}) {
+		said.To = &f.to
+	}
+	return said, nil
+}
+
+// edit returns what the flags change. The error is a *fault.InvalidError.
+func (f *pushFlags) edit(flags *pflag.FlagSet) (message.PushEdit, error) {
+	var e message.PushEdit
+	for _, text := range []struct {
+		flag string
+		from *string
+		to   **string
+	}{
+		{"image", &f.said.Image, &e.Image},
+		{"click-url", &f.said.ClickURL, &e.ClickURL},
+		{"sound", &f.said.Sound, &e.Sound},
+		{"priority", &f.said.Priority, &e.Priority},
+		{"collapse-key", &f.said.CollapseKey, &e.CollapseKey},
+	} {
+		if flags.Changed(text.flag) {
+			*text.to = text.from
+		}
+	}
+	for member, text := range map[string]*string{"channel": &f.to.Channel, "app": &f.to.App, "device": &f.to.Device} {
+		if flags.Changed("to-" + member) {
+			if e.To == nil {
+				e.To = make(map[string]*string)
+			}
+			e.To[member] = text
+		}
+	}
+	given, err := f.content()
+	e.Badge, e.Channels = given.Badge, given.Channels
+	e.ClearBadge = flags.Changed("badge") && f.badge == ""
+	e.ClearChannels = flags.Changed("channels") && f.channels == ""
+	return e, err
+}

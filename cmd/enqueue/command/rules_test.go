@@ -1,0 +1,98 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+)
+
+func TestARefusalInQuietHoursExplainsItself(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.apply(t, fullPolicy(t))
+	args := []string{"push", "--user", "alice", "--at", "2093-11-23T23:30:00Z", "--title", "Hi", "--id", "a"}
+	got := f.run(t, append(args, "--tz", "Europe/Berlin")...)
+	require.Equal(t, 3, got.status)
+	require.Contains(t, got.stdout, "refused: alice can't get a message at 2093-11-24 00:30:00 CET\n")
+	require.Contains(t, got.stdout, "\n  22:00-08:00  quiet hours in Europe/Berlin (2093-11-23 22:00:00 CET to 2093-11-24 08:00:00 CET)\n")
+	require.Contains(t, got.stdout, "\n  free before  2093-11-23 21:59:59.999 CET\n  next free    2093-11-24 08:00:00 CET\n")
+	_, try, found := strings.Cut(got.stdout, "\n  try  enqueue ")
+	require.True(t, found)
+	require.Zero(t, f.run(t, strings.Fields(try)...).status, "what it says to try is accepted")
+	json := f.run(t, append(args, "--json", "--id", "b")...)
+	require.Equal(t, 3, json.status)
+	require.Contains(t, json.stdout, `"code":"quiet_hours"`)
+	require.Contains(t, json.stdout, `"quiet_hours":{"hours":"22:00-08:00","time_zone":"Europe/Berlin",`+
+		`"from":"2093-11-23T21:00:00.000Z","until":"2093-11-24T07:00:00.000Z"}`)
+}
+
+func TestARefusalOfABlockedUser(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	settings, err := settings.NewUsers(f.client, "")
+	require.NoError(t, err)
+	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Blocked: true}))
+	got := f.run(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--title", "Hi")
+	require.Equal(t, 3, got.status)
+	require.True(t, strings.HasPrefix(got.stdout, "refused: alice is blocked"), got.stdout)
+	require.Contains(t, f.run(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--title", "Hi", "--json").stdout, `"code":"blocked"`)
+	_, summary := f.bulk(t, fileOf(t, messageLine("alice", "11:11:11")), "--dry-run")
+	require.Contains(t, summary, `"refused_by_rule":{},"refused_by_code":{"blocked":1}`)
+	require.Contains(t, f.prints(t, "usage", "--user", "alice"), "\n  blocked: nothing more is accepted, whatever the rules leave free\n")
+	require.Contains(t, f.prints(t, "usage", "--user", "alice", "--json"), `"free":[],"blocked":true,`)
+	require.NotContains(t, f.prints(t, "usage", "--user", "bob"), "blocked")
+	require.NotContains(t, f.prints(t, "usage", "--user", "bob", "--json"), "blocked")
+}
+
+func TestUsageAndNextFreeOfACategory(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.apply(t, fullPolicy(t))
+	for _, id := range []string{"a", "b"} {
+		f.prints(t, "push", "--user", "alice", "--at", "2093-11-23T1"+map[string]string{"a": "1", "b": "2"}[id]+":00:00Z",
+			"--id", id, "--title", "Hi", "--category", "marketing")
+	}
+	span := []string{"usage", "--user", "alice", "--at", "2093-11-23T15:00:00Z", "--from", "2093-11-23T05:00:00Z", "--to", "2093-11-24T05:00:00Z"}
+	all := f.prints(t, span...)
+	require.NotContains(t, all, "marketing")
+	require.Contains(t, all, "  07:00  ---")
+	require.Contains(t, all, "  06:00  ....")
+	require.Contains(t, all, ". quiet")
+	marketing := f.prints(t, append(span, "--category", "marketing")...)
+	require.Contains(t, marketing, "  marketing 2/calendar_day  ####################  2/2 ")
+	require.Contains(t, marketing, "  15:00  ####")
+	require.Contains(t, f.prints(t, append(span, "--category", "marketing", "--json")...), `"quiet":[{"from":"2093-11-23T05:00:00.000Z",`)
+	require.Contains(t, f.prints(t, "next-free", "--user", "alice", "--from", "2093-11-23T15:00:00Z"), "2093-11-23 15:00:00 UTC")
+	require.Contains(t, f.prints(t, "next-free", "--user", "alice", "--from", "2093-11-23T15:00:00Z", "--category", "marketing"),
+		"2093-11-24 07:00:00 UTC")
+	bad := f.run(t, "next-free", "--user", "alice", "--category", "A B")
+	require.Equal(t, 2, bad.status, bad)
+	require.Contains(t, bad.stderr, `category "A B" is not allowed`)
+}
+
+func TestAFullThrottleIsARefusal(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := policy.Default()
+	throttle, err := policy.ParseThrottle("1/minute")
+	require.NoError(t, err)
+	p.Categories = map[string]policy.CategoryRules{"ads": {Throttle: throttle}}
+	f.apply(t, p)
+	args := func(command, user string) []string {
+		return []string{command, "--user", user, "--at", on22("11:11:11"), "--title", "Hi", "--category", "ads"}
+	}
+	require.Zero(t, f.run(t, args("push", "alice")...).status)
+	for _, dry := range [][]string{nil, {"--dry-run"}} {
+		got := f.run(t, append(args("push", "bob"), dry...)...)
+		require.Equal(t, 3, got.status)
+		require.Contains(t, got.stdout, "ads messages are limited to 1 a minute over all users, and 1 is scheduled for ")
+		require.Contains(t, f.run(t, append(append(args("push", "bob"), dry...), "--json")...).stdout, `"code":"throttled"`)
+	}
+	require.Zero(t, f.run(t, append(args("push", "bob"), "--on-conflict", "shift")...).status)
+	_, summary := f.bulk(t, fileOf(t, strings.Replace(messageLine("carol", "11:11:11"), "{", `{"category":"ads",`, 1)), "--dry-run")
+	require.Contains(t, summary, `"refused_by_code":{"throttled":1}`)
+}

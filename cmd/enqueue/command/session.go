@@ -1,0 +1,138 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+)
+
+// session is a connection to the store, with the submitter on it.
+type session struct {
+	client    redis.UniversalClient
+	submitter *submit.Submitter
+	timeline  *sendlimit.Timeline // of the submitter
+	prefix    string              // of all keys
+	backend   *backend.Backend
+	account   string // "" without one
+}
+
+// manner is how a session sends its commands.
+type manner bool
+
+const (
+	oneByOne  manner = false
+	inBatches manner = true // for many concurrent submits
+)
+
+// withSession runs do on the store that the settings name.
+func (p *program) withSession(ctx context.Context, cmd *cobra.Command, m manner, do func(*session) error) error {
+	s, err := p.open(ctx, cmd, m)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s), s.close())
+}
+
+func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*session, error) {
+	file, err := cmd.Flags().GetString(config.FileFlag)
+	if err != nil {
+		return nil, fmt.Errorf("reading the flag of the settings file: %w", err)
+	}
+	c, err := config.Load(cmd.Flags(), p.environ, file, config.ReplicasNeedRedis, store.ValidURL)
+	if err != nil {
+		return nil, err
+	}
+	client, err := store.Open(c.StoreURL(), store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s := &session{client: client, prefix: c.Prefix}
+	if err := s.begin(ctx, c, m); err != nil {
+		return nil, errors.Join(s.diagnose(ctx, err), s.close())
+	}
+	return s, nil
+}
+
+// begin reads the rules, and then checks the layout of the store. This order matters: the
+// check marks a new store, and a store without rules must stay unmarked.
+func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
+	b, err := backend.Open(s.client, store.BackendOptions(c))
+	if err != nil {
+		return fmt.Errorf("opening the store: %w", err)
+	}
+	s.backend, s.account = b, c.Account
+	options := store.SubmitterOptions(c)
+	options.Batch = m == inBatches
+	if s.submitter, err = submit.New(b, options); err != nil {
+		return fmt.Errorf("preparing to submit: %w", err)
+	}
+	if s.timeline, err = s.submitter.Timeline(ctx); err != nil {
+		return fmt.Errorf("reading the rules: %w", err)
+	}
+	if err := redisstore.CheckLayout(ctx, s.client, c.Prefix); err != nil {
+		return fmt.Errorf("looking at the layout of the store: %w", err)
+	}
+	if err := b.Listen.Load(ctx); err != nil {
+		return err
+	}
+	if c.Account == "" {
+		return nil
+	}
+	if err := s.submitter.CheckAccount(ctx, c.Account); err != nil {
+		return fmt.Errorf("looking for the account: %w", err)
+	}
+	s.submitter = s.submitter.For(c.Account)
+	return nil
+}
+
+// diagnoseWithin bounds the look at a store that has just failed.
+const diagnoseWithin = 2 * time.Second
+
+// diagnose looks at a store that failed. It returns what is wrong with it if that says
+// more, for instance how to start one or that it is too old, otherwise err. Without a
+// failure nobody waits for such a look.
+func (s *session) diagnose(ctx context.Context, err error) error {
+	_, invalid := errors.AsType[*fault.InvalidError](err)
+	if ctx.Err() != nil || invalid || timedOut(err) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, diagnoseWithin)
+	defer cancel()
+	_, problem := store.Inspect(ctx, s.client)
+	if _, unfit := errors.AsType[*fault.UnavailableError](problem); unfit && !timedOut(problem) {
+		return problem
+	}
+	return err
+}
+
+// timedOut reports whether a server did not answer in time.
+func timedOut(err error) bool {
+	var network net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()
+}
+
+func (s *session) close() error {
+	var err error
+	if s.submitter != nil {
+		if err = s.submitter.Close(); err != nil {
+			err = fmt.Errorf("finishing what was submitted: %w", err)
+		}
+	}
+	if closing := s.client.Close(); closing != nil && !errors.Is(closing, redis.ErrClosed) {
+		err = errors.Join(err, fmt.Errorf("closing the store: %w", closing))
+	}
+	return err
+}

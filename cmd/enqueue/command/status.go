@@ -1,0 +1,163 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+func (p *program) statusCommand(ctx context.Context) *cobra.Command {
+	var user string
+	cmd := &cobra.Command{
+		Use:   "status ID",
+		Short: "Show what became of a message",
+		Long: `Show what became of a message: whether it is scheduled, being sent or delivered,
+was postponed or moved, or ended otherwise, and why. A message is remembered for
+7 days after its end, unless the workers are set otherwise. Its title, body and
+data are shown until it has ended; if it failed or is uncertain, they are kept.
+With the setting keep_content: true, those of a delivered message are kept, too.
+The history has its last changes, at most 16.`,
+		Example: `  enqueue status --user alice order-17
+  enqueue status --user alice order-17 --json`,
+		Args: cli.Argument("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
+				status, ok, err := s.submitter.Status(ctx, user, args[0])
+				if err != nil {
+					return s.diagnose(ctx, err)
+				}
+				if !ok {
+					return p.print(answer{Outcome: message.NoStatus(user, args[0])})
+				}
+				if p.json {
+					return printJSON(p.stdout, status)
+				}
+				return p.printStatus(status)
+			})
+		},
+	}
+	userFlag(cmd, &user)
+	p.timeZoneFlag(cmd)
+	return cmd
+}
+
+func (p *program) printStatus(s message.Status) error {
+	style, err := p.style()
+	if err != nil {
+		return err
+	}
+	return p.printf("%s%s%s", p.story(style, s), describe(s), style.History(s.History))
+}
+
+// contentWidth is the width of a title, a body, or one of the data.
+const contentWidth = 100
+
+// describe returns lines with category, campaign, content, devices and metadata. A delivered message
+// has no content.
+func describe(s message.Status) string {
+	var text strings.Builder
+	type field struct{ name, value string }
+	fields := []field{{"category", s.Category}, {"campaign", s.Campaign}, {"title", s.Title}, {"body", s.Body}}
+	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
+		fields = append(fields, field{"data", key + ": " + s.Data[key]})
+	}
+	for _, part := range s.Parts() {
+		fields = append(fields, field{part.Name, part.Value})
+	}
+	for _, device := range s.Devices {
+		fields = append(fields, field{"device", device.Device + ": " + device.State})
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
+		fields = append(fields, field{"metadata", key + ": " + s.Metadata[key]})
+	}
+	for _, field := range fields {
+		if field.value != "" {
+			fmt.Fprintf(&text, "  %-8s  %s\n", field.name, cli.OneLine(field.value, contentWidth))
+		}
+	}
+	return text.String()
+}
+
+// story returns what became of a message: a sentence, and lines with details.
+func (p *program) story(style picture.Style, s message.Status) string {
+	var text strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&text, "  "+format+"\n", args...) }
+
+	fmt.Fprintf(&text, "%s message %s to %s %s\n", colourOf(style.Palette, s.Status)(s.Status+":"), s.ID, s.User, p.predicate(style, s))
+	if why := p.before(style, s); why != "" {
+		line("%s", why)
+	}
+	if s.Uncertain {
+		line("an earlier delivery may have arrived, and nobody knows whether it did")
+	}
+	if !s.MovedFrom.IsZero() && s.Status != message.StatusMoved {
+		line("moved before, from %s", style.Time(s.MovedFrom.Time))
+	}
+	if !s.PromisedAt.IsZero() && s.Status != message.StatusPostponed {
+		line("promised for %s", style.Time(s.PromisedAt.Time))
+	}
+	if !s.RequestedAt.IsZero() {
+		line("requested for %s", style.Time(s.RequestedAt.Time))
+	}
+	if s.ProviderID != "" {
+		line("the provider calls it %s", s.ProviderID)
+	}
+	if !s.ExpiresAt.IsZero() && s.EndedAt.IsZero() && s.DeliveredAt.IsZero() {
+		line("expires at %s", style.Time(s.ExpiresAt.Time))
+	}
+	return text.String()
+}
+
+// predicate completes the sentence that begins with the message.
+func (p *program) predicate(style picture.Style, s message.Status) string {
+	at := func(t message.Time) string { return style.Palette.Bold(style.Time(t.Time)) }
+	switch s.Status {
+	case message.StatusScheduled:
+		return fmt.Sprintf("is to be sent at %s%s", at(s.SendAt), p.fromNow(s.SendAt.Time))
+	case message.StatusPostponed:
+		return fmt.Sprintf("was postponed from %s to %s%s", style.Time(s.PromisedAt.Time), at(s.SendAt), p.fromNow(s.SendAt.Time))
+	case message.StatusMoved:
+		return fmt.Sprintf("was moved from %s to %s%s", style.Time(s.MovedFrom.Time), at(s.SendAt), p.fromNow(s.SendAt.Time))
+	case message.StatusSending:
+		return "is being sent now, try number " + strconv.Itoa(s.Attempts)
+	case message.StatusDelivered:
+		return fmt.Sprintf("was sent at %s, %s", at(s.DeliveredAt), lateness(s))
+	case message.StatusDropped:
+		return "was not sent: " + p.reason(style, s)
+	case message.StatusFailed, message.StatusUncertain:
+		return fmt.Sprintf("was given up at %s: %s", at(s.EndedAt), p.reason(style, s))
+	default:
+		return "was taken back at " + style.Time(s.EndedAt.Time)
+	}
+}
+
+// lateness returns how punctual a delivery was.
+func lateness(s message.Status) string {
+	late := time.Duration(*s.LatenessMS) * time.Millisecond
+	if late == 0 {
+		return "on the dot"
+	}
+	return cli.FormatDuration(late) + " after its time"
+}
+
+// colourOf returns the colour of a status: good, to be looked at, or failed.
+func colourOf(palette cli.Palette, status string) func(string) string {
+	switch status {
+	case message.StatusFailed, message.StatusDropped, message.StatusUncertain:
+		return palette.Red
+	case message.StatusPostponed, message.StatusMoved, message.StatusCancelled:
+		return palette.Yellow
+	default:
+		return palette.Green
+	}
+}

@@ -1,0 +1,135 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// sumUp prints the summary of a file. If the run was stopped, it prints why and from which
+// line to go on. It returns the error to end with: for stopped, else failed, else a status
+// for lines that were not judged or are invalid.
+func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFlags, stopped, failed error) error {
+	halt, _ := errors.AsType[*bulk.StoppedError](stopped)
+	if halt != nil {
+		c.summary.Errors += halt.Failed
+		c.summary.Failure = failureOf(halt.Err)
+	}
+	out := p.stdout
+	if f.results == standard {
+		out = p.stderr // standard output has the outcomes
+	}
+	if unfinished, ok := errors.AsType[*bulk.UnfinishedError](stopped); ok {
+		return errors.Join(p.unfinished(ctx, s, out, unfinished), failed)
+	}
+	if err := p.printSummary(out, &c.summary); err != nil {
+		return err
+	}
+	switch {
+	case halt != nil:
+		return errors.Join(p.halted(ctx, s, out, halt, f), failed)
+	case failed != nil:
+		return failed
+	case c.summary.Errors > 0:
+		return cli.StatusError(cli.StatusUnavailable)
+	case c.summary.Invalid > 0:
+		return cli.StatusError(cli.StatusInvalid)
+	default:
+		return nil
+	}
+}
+
+// failureOf says briefly what an error means for the lines without an outcome.
+func failureOf(err error) string {
+	away, ok := errors.AsType[*fault.UnavailableError](err)
+	switch {
+	case ok && away.Full:
+		return "the store is too full to take them"
+	case ok && strings.HasSuffix(away.Detail, strings.TrimPrefix(store.MayBeDone, ": ")):
+		return "not confirmed by the store, which may have them"
+	default:
+		return "the store did not take them"
+	}
+}
+
+func (p *program) printSummary(w io.Writer, summary *messagefile.Summary) error {
+	if p.json {
+		return printJSON(w, summary)
+	}
+	if err := summary.Print(w, cli.NewPalette(w, p.getenv)); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	if summary.Plan == nil || len(summary.Histogram) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	return picture.Histogram(w, picture.StyleFor(w, p.getenv, summary.Plan.Zone), summary.Plan.Buckets())
+}
+
+// halted prints why a run stopped, and from which line to go on.
+func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bulk.StoppedError, f bulkFlags) error {
+	done := message.Accepted
+	if f.sent {
+		done = message.Recorded
+	}
+	next := fmt.Sprintf("go on with --from-line %d, or run it all again: what was %s is not %[2]s twice", halt.Line, done)
+	if f.dryRun {
+		next = "the lines before it were judged, and nothing was changed"
+	}
+	return p.stopped(ctx, s, w, halt.Err, message.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next)
+}
+
+// unfinished prints that a dry run has no result.
+func (p *program) unfinished(ctx context.Context, s *session, w io.Writer, u *bulk.UnfinishedError) error {
+	where := fmt.Sprintf("the dry run was stopped after %s of %s", cli.Thousands(u.Judged), messagefile.Lines(u.Lines))
+	if u.Judged == 0 {
+		where = "the dry run was stopped after reading " + messagefile.Lines(u.Lines)
+	}
+	next := "nothing was changed: run it again"
+	if _, local := errors.AsType[*fs.PathError](u.Err); local {
+		next = "nothing was changed; lines are set aside in the folder that TMPDIR names"
+	}
+	return p.stopped(ctx, s, w, u.Err, message.Outcome{}, where, next)
+}
+
+// stopped prints why a run was stopped and what to do next, with --json as an error
+// outcome. It returns the error to end with.
+func (p *program) stopped(
+	ctx context.Context, s *session, w io.Writer, cause error, o message.Outcome, where, next string,
+) error {
+	line, interrupted := o.Line, errors.Is(cause, context.Canceled)
+	o.Outcome, o.Detail = message.Errored, "interrupted"
+	if !interrupted {
+		cause = s.diagnose(ctx, cause)
+		o = message.OutcomeOf(cause)
+		o.Line = line
+	}
+	o.Detail = fmt.Sprintf("%s: %s; %s", where, o.Detail, next)
+	var err error
+	if p.json {
+		err = printJSON(w, o)
+	} else {
+		_, err = fmt.Fprintf(p.stderr, "\n%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), o.Detail)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("printing: %w", err)
+	case interrupted:
+		return cause // the signal decides the exit status
+	default:
+		return cli.StatusError(cli.ExitCode(cause))
+	}
+}

@@ -1,0 +1,239 @@
+package command
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// says runs a subcommand that has something to say beside its answer.
+func says(t *testing.T, environ []string, args ...string) (stdout, stderr string) {
+	t.Helper()
+	var out, log written
+	p := cli.Program{Environ: environ, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &log}
+	require.NoError(t, Run(t.Context(), p, args))
+	return out.String(), log.String()
+}
+
+func TestAccountsOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	m, _ := redistest.Embedded(t)
+	m.SetTime(time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC))
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := command(t, environ, "", args...)
+		require.NoError(t, err)
+		return out
+	}
+	require.Equal(t, "name: free\nrequests_per_minute: 60\nrequests_per_day: no limit\nlines_per_minute: no limit\nmessages_per_hour: no limit\nmessages_per_day: 500\nalert_at: 80%, 100%\n",
+		run("tier", "set", "free", "--requests-per-minute", "60", "--messages-per-day", "500"))
+	require.Contains(t, run("tier", "set", "free", "--alert-at", "never"), "messages_per_day: 500\nalert_at: never\n", "the rest stays")
+
+	key, said := says(t, environ, "account", "create", "acme", "--tier", "free", "--contact", "ops@acme.example", "--time-zone", "Europe/Berlin")
+	require.Regexp(t, `^sk_[A-Za-z0-9]{8}_[A-Za-z0-9]{43}\n$`, key, "alone, to be taken from there")
+	require.Equal(t, "This is key "+key[3:11]+" of account acme (submit, read). It is not shown again: only its SHA-256 is stored.\n", said)
+	require.Equal(t, "name: acme\ntier: free\ncontact: ops@acme.example\ntime_zone: Europe/Berlin\nreport_at: never\nevents_url: none\nstate: enabled\n"+
+		"created_at: 2026-11-22 11:00:00 UTC\nkeys:\n  - "+key[3:11]+": submit, read, made 2026-11-22 11:00:00 UTC\n"+
+		"used:\n  - hour: 0, no limit, until 2026-11-22 13:00:00 CET\n  - day: 0, 500 left of 500, until 2026-11-23 00:00:00 CET\n",
+		run("account", "show", "acme"))
+	require.Equal(t, "NAME  TIER  KEYS  CONTACT           STATE\nacme  free  1     ops@acme.example  enabled\n", run("account", "list"))
+
+	require.Contains(t, run("tier", "set", "free", "--requests-per-day", "900"), "\nrequests_per_day: 900\n")
+	require.Contains(t, run("tier", "set", "free", "--lines-per-minute", "6000"), "\nlines_per_minute: 6000\n")
+	require.Contains(t, run("tier", "show", "free", "--json"), `"lines_per_minute":6000`)
+	require.Regexp(t, `free +60 +900 +6000 +no limit +500 `, run("tier", "list"))
+	require.Contains(t, run("account", "show", "acme"), "  - submits of the day: 0, 900 left of 900, until 2026-11-23 01:00:00 CET\n")
+	require.Contains(t, run("account", "show", "acme", "--json"), `"requests":{"submit":{"used":0,"limit":900,"remaining":900,`)
+	run("tier", "set", "free", "--requests-per-day", "0")
+
+	next, said := says(t, environ, "account", "rotate-key", "acme", "--overlap", "1h")
+	require.Contains(t, said, "The old key stays valid for 1h.\n")
+	require.Contains(t, run("account", "show", "acme"), ", expires 2026-11-22 12:00:00 UTC\n")
+	require.NotContains(t, run("account", "remove-key", "acme", key[3:11]), key[3:11])
+	require.Contains(t, run("account", "show", "acme"), next[3:11])
+
+	var added struct {
+		Account string `json:"account"`
+		ID      string `json:"id"`
+		Secret  string `json:"key"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(run("account", "add-key", "acme", "--scopes", "admin", "--expires-at", "2027-01-01T00:00:00Z", "--json")), &added))
+	require.Equal(t, "acme", added.Account)
+	require.Equal(t, added.ID, added.Secret[3:11])
+
+	require.Contains(t, run("account", "disable", "acme"), "state: disabled\n")
+	require.Contains(t, run("account", "enable", "acme"), "state: enabled\n")
+	require.Contains(t, run("account", "set", "acme", "--tier", "", "--report-at", "08:00"), "tier: none\n")
+	var shown message.Account
+	require.NoError(t, json.Unmarshal([]byte(run("account", "show", "acme", "--json")), &shown))
+	require.Equal(t, "08:00", shown.ReportAt)
+	require.Equal(t, "ops@acme.example", shown.Contact)
+	require.Len(t, shown.Keys, 2)
+	_, err := command(t, environ, "", "account", "rotate-key", "acme")
+	_, said = failure(err)
+	require.Equal(t, "error: acme has several keys, and KEY-ID says which: it takes the id of a key: "+
+		shown.Keys[0].ID+", "+shown.Keys[1].ID+"\n", said)
+
+	run("tier", "set", "gold")
+	require.JSONEq(t, `{"outcome":"removed","tier":"gold"}`, run("tier", "remove", "gold", "--json"))
+	require.Equal(t, "removed the tier free\n", run("tier", "remove", "free"))
+	require.Equal(t, "There are no tiers: worker tier set NAME makes one.\n", run("tier", "list"))
+}
+
+func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
+	t.Parallel()
+	m, _ := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	for line, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"account show acme":                      {cli.StatusNotFound, `there is no account "acme"`},
+		"tier show free":                         {cli.StatusNotFound, `there is no tier "free"`},
+		"account create Acme":                    {cli.StatusInvalid, "a name of 1 to 64 of a-z 0-9 _ -"},
+		"account create acme --tier gold":        {cli.StatusInvalid, `there is no tier "gold"`},
+		"account create acme --scopes root":      {cli.StatusInvalid, "which is unknown or given twice: there are submit, read, admin and content"},
+		"account create acme --scopes content":   {cli.StatusInvalid, `scopes has "content" without admin`},
+		"account create acme --expires-at soon":  {cli.StatusInvalid, "an RFC 3339 time"},
+		"account set acme":                       {cli.StatusInvalid, "say what to change"},
+		"account rotate-key acme":                {cli.StatusNotFound, `there is no account "acme"`},
+		"account rotate-key acme id --overlap x": {cli.StatusInvalid, "a length of time"},
+		"account rotate-key acme --overlap 367d": {cli.StatusInvalid, `overlap "367d" is not allowed: it takes a length of time such as 1h or 7d, 0 for none, at most 366d`},
+		"account remove-key acme":                {cli.StatusInvalid, "KEY-ID is missing"},
+		"account remove-key acme a b":            {cli.StatusInvalid, `"b" is too much`},
+		"tier set free --alert-at x":             {cli.StatusInvalid, "percents such as 80,100, or never"},
+		"tier set free --messages-per-day=-1":    {cli.StatusInvalid, "0, which is no limit"},
+	} {
+		out, err := command(t, environ, "", strings.Fields(line)...)
+		require.Error(t, err, line)
+		status, sentences := failure(err)
+		require.Equal(t, want.status, status, line)
+		require.Contains(t, sentences, want.says, line)
+		require.Empty(t, out)
+	}
+	require.Empty(t, m.Keys(), "nothing is written")
+}
+
+// certificate makes the files of a certificate for 127.0.0.1 and of its key.
+func certificate(t *testing.T) (certFile, keyFile string, pool *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	parsed, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	pool = x509.NewCertPool()
+	pool.AddCert(parsed)
+	folder := t.TempDir()
+	certFile, keyFile = filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
+	require.NoError(t, os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	require.NoError(t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+	return certFile, keyFile, pool
+}
+
+// With an address that other machines reach, the worker wants a key first, and
+// then asks for one.
+func TestBeyondLoopback(t *testing.T) {
+	t.Parallel()
+	_, _, environ := elsewhere(t)
+	status, said := refuses(t, environ, "--listen", "0.0.0.0:0")
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Contains(t, said, "other machines may reach 0.0.0.0:0")
+	require.Contains(t, said, "worker account create NAME")
+
+	key, _ := says(t, environ, "account", "create", "operator", "--scopes", "admin")
+	worker := start(t, environ, "--listen", "0.0.0.0:0").started(t)
+	worker.logged(t, "without TLS on an address that other machines may reach")
+	address, err := net.ResolveTCPAddr("tcp", strings.TrimSuffix(strings.TrimPrefix(worker.attribute(t, "API endpoint", "url"), "http://"), "/v1/"))
+	require.NoError(t, err)
+	url := "http://" + net.JoinHostPort("127.0.0.1", (&net.TCPAddr{Port: address.Port}).String()[1:])
+	require.Equal(t, http.StatusUnauthorized, statusWith(t, http.DefaultTransport, url+"/v1/stats", ""))
+	require.Equal(t, http.StatusUnauthorized, statusWith(t, http.DefaultTransport, url+"/v1/stats", "sk_wrong"))
+	require.Equal(t, http.StatusOK, statusWith(t, http.DefaultTransport, url+"/v1/stats", strings.TrimSpace(key)))
+	require.Equal(t, http.StatusOK, statusWith(t, http.DefaultTransport, url+"/readyz", ""))
+	require.NoError(t, worker.end(t))
+	require.NotContains(t, worker.stderr.String(), "sk_")
+}
+
+// statusWith gets an address with a key, and returns the status.
+func statusWith(t *testing.T, transport http.RoundTripper, url, key string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	require.NoError(t, err)
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	request.Close = true
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	return response.StatusCode
+}
+
+func TestTheAPIOverTLS(t *testing.T) {
+	t.Parallel()
+	certFile, keyFile, pool := certificate(t)
+	_, _, environ := elsewhere(t)
+	status, said := refuses(t, environ, "--tls-cert", certFile, "--tls-key", certFile)
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Contains(t, said, "a certificate whose key tls_key has, both in PEM")
+
+	worker := start(t, environ, "--tls-cert", certFile, "--tls-key", keyFile, "--require-keys").started(t)
+	worker.logged(t, "the API asks for keys, and no account has one")
+	url := worker.attribute(t, "API endpoint", "url")
+	require.True(t, strings.HasPrefix(url, "https://127.0.0.1:"), url)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	require.Equal(t, http.StatusUnauthorized, statusWith(t, transport, url+"stats", ""))
+	key, _ := says(t, environ, "account", "create", "operator", "--scopes", "admin")
+	require.Equal(t, http.StatusOK, statusWith(t, transport, url+"stats", strings.TrimSpace(key)))
+}
+
+// A store gets the tiers and accounts of the file where it has none of the name.
+func TestSeedsOfTheFile(t *testing.T) {
+	t.Parallel()
+	_, _, environ := elsewhere(t)
+	_, err := command(t, environ, "", "tier", "set", "free", "--messages-per-day", "7")
+	require.NoError(t, err)
+	_, err = command(t, environ, "", "account", "create", "old", "--tier", "free", "--time-zone", "UTC", "--no-key")
+	require.NoError(t, err)
+	name := filepath.Join(t.TempDir(), "s.yaml")
+	require.NoError(t, os.WriteFile(name, []byte("tiers: {free: {messages_per_day: 500}, business: {messages_per_day: 5000}}\n"+
+		"accounts:\n  old: {tier: free, contact: new@example.com}\n  acme:\n    tier: business\n    keys: [{key_sha256: "+
+		"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae}]\n"), 0o600)) // of foo
+	worker := start(t, environ, "--config", name, "--require-keys").started(t)
+	require.Equal(t, http.StatusForbidden, statusWith(t, http.DefaultTransport, worker.attribute(t, "API endpoint", "url")+"stats", "foo"),
+		"known, and no operator's")
+	worker.logged(t, "a tier in the settings is not that of the store")
+	worker.logged(t, "an account in the settings is not that of the store")
+	require.NotContains(t, worker.stderr.String(), "new@", "a contact is somebody's address")
+	out, err := command(t, environ, "", "tier", "list")
+	require.NoError(t, err)
+	require.Regexp(t, `(?s)business .* 5000 .*free .* 7 `, out)
+}

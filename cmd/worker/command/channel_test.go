@@ -1,0 +1,134 @@
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/channels"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+)
+
+func TestChannelKeys(t *testing.T) {
+	t.Parallel()
+	out, err := command(t, nil, "", "channel", "keys", "--json")
+	require.NoError(t, err)
+	var pair map[string]string
+	require.NoError(t, json.Unmarshal([]byte(out), &pair))
+	require.Len(t, pair["public_key"], 87)
+	require.Len(t, pair["private_key"], 43)
+
+	file := filepath.Join(t.TempDir(), "vapid.key")
+	out, err = command(t, nil, "", "channel", "keys", "--out", file)
+	require.NoError(t, err)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	private := strings.TrimSpace(string(text))
+	require.Len(t, private, 43)
+	require.NotContains(t, out, private)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	// A key in use is not replaced.
+	_, err = command(t, nil, "", "channel", "keys", "--out", file)
+	require.ErrorContains(t, err, "exists already")
+	again, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, text, again)
+
+	// Workers use what it wrote.
+	out, err = command(t, nil, "", "channel", "check", "--webpush-private-key-file", file, "--webpush-subject", "ops@example.com")
+	require.NoError(t, err)
+	require.Regexp(t, `^webpush: delivered \(\d+ ms\)\n$`, out)
+}
+
+func TestWrongSettingsOfChannelsAreAllReported(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	wrong := filepath.Join(folder, "wrong")
+	require.NoError(t, os.WriteFile(wrong, []byte("s3cret"), 0o600))
+	_, err := command(t, nil, "", "channel", "check",
+		"--fcm-credentials-file", wrong, "--apns-key-file", filepath.Join(folder, "nosuch"), "--webpush-private-key-file", wrong)
+	require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
+	for _, want := range []string{"fcm.credentials_file", "apns.key_file", "no such file", "webpush.private_key_file", "webpush.subject"} {
+		require.ErrorContains(t, err, want)
+	}
+	require.NotContains(t, err.Error(), "s3cret")
+
+	_, err = command(t, nil, "", "channel", "check")
+	require.ErrorContains(t, err, "no channel to devices is set up")
+}
+
+func TestChannelListAndResume(t *testing.T) {
+	t.Parallel()
+	m, client := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}
+	kept, err := channels.New(client, "")
+	require.NoError(t, err)
+
+	out, err := command(t, environ, "", "channel", "list")
+	require.NoError(t, err)
+	require.Equal(t, "log      running, has not delivered yet\n", out)
+
+	_, err = kept.Stop(t.Context(), notifier.ChannelAPNs, channels.Stop{Reason: channels.Brake, Detail: "30 of 50 devices gone"})
+	require.NoError(t, err)
+	_, err = kept.Stop(t.Context(), notifier.ChannelFCM, channels.Stop{Reason: channels.Unauthorized, Detail: "HTTP status 403"})
+	require.NoError(t, err)
+	require.NoError(t, kept.Prove(t.Context(), notifier.ChannelLog, ""))
+	out, err = command(t, environ, "", "channel", "list")
+	require.NoError(t, err)
+	require.Regexp(t, `^apns     stopped since .* UTC: brake, 30 of 50 devices gone
+ +its provider calls too many devices gone: check project, key and environment, then worker channel resume apns
+ +not in the settings of this command
+fcm      stopped since .* UTC: unauthorized, HTTP status 403
+( +it is probed again at .*
+)? +not in the settings of this command
+log      running
+$`, out)
+
+	out, err = command(t, environ, "", "channel", "resume", "apns", "--json")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"channel":"apns","state":"running"}`, out)
+	_, err = command(t, environ, "", "channel", "resume", "apns")
+	require.EqualError(t, err, `"apns" is not stopped: see worker channel list`)
+
+	out, err = command(t, environ, "", "channel", "list", "--json")
+	require.NoError(t, err)
+	require.Len(t, strings.Split(strings.TrimSpace(out), "\n"), 2)
+	require.Contains(t, out, `"channel":"fcm","set_up":false,"state":"stopped","reason":"unauthorized"`)
+}
+
+func TestSendTestNeedsADevice(t *testing.T) {
+	t.Parallel()
+	m, _ := redistest.Embedded(t)
+	file := filepath.Join(t.TempDir(), "vapid.key")
+	_, err := command(t, nil, "", "channel", "keys", "--out", file)
+	require.NoError(t, err)
+	environ := []string{
+		"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_WEBPUSH_PRIVATE_KEY_FILE=" + file, "SENDLIMIT_WEBPUSH_SUBJECT=ops@example.com",
+	}
+	for args, want := range map[string]string{
+		"webpush":                                  "send-test needs either --address-file or --user: the device to send to",
+		"webpush --user alice --address-file x":    "send-test needs either --address-file or --user: the device to send to",
+		"webpush --device d1 --address-file x":     "--device is a device of a user: give --user as well",
+		"fcm --user alice":                         `no channel to devices named "fcm" is set up: these are: webpush`,
+		"webpush --user alice":                     "alice has no such device on the channel webpush: see enqueue device list --user alice",
+		"webpush --address-file /nosuch/s3cret":    "the device's address can't be read: open /nosuch/s3cret: no such file or directory",
+		"webpush --address-file - --title Testing": "- has no address of a device: it takes a token, or the JSON of a browser's subscription",
+	} {
+		_, err := command(t, environ, "", append([]string{"channel", "send-test"}, strings.Fields(args)...)...)
+		require.EqualError(t, err, want, args)
+	}
+	// What can't be a subscription is refused before anything is sent.
+	out, err := command(t, environ, "canary", "channel", "send-test", "webpush", "--address-file", "-")
+	require.Equal(t, cli.StatusUnexpected, cli.ExitCode(err))
+	require.Contains(t, out, "webpush: permanent, misaddressed: the push was not sent")
+	require.NotContains(t, out, "canary")
+}

@@ -1,0 +1,65 @@
+package command
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+)
+
+// Whoever asks a command for help gets a line to copy.
+func TestEveryCommandHasAnExample(t *testing.T) {
+	t.Parallel()
+	var look func(*cobra.Command)
+	look = func(c *cobra.Command) {
+		require.Contains(t, c.Example, "  worker", c.CommandPath())
+		for _, under := range c.Commands() {
+			look(under)
+		}
+	}
+	look(newCommand(cli.Program{}))
+}
+
+// Off a terminal, help is 80 columns wide. Examples are lines to copy.
+func TestHelpIs80ColumnsWide(t *testing.T) {
+	t.Parallel()
+	var look func(*cobra.Command)
+	look = func(c *cobra.Command) {
+		args := append(strings.Fields(c.CommandPath())[1:], "--help")
+		help, err := command(t, nil, "", args...)
+		require.NoError(t, err)
+		for line := range strings.Lines(strings.Replace(help, c.Example, "", 1)) {
+			require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, "%s: %s", c.CommandPath(), line)
+		}
+		for _, under := range c.Commands() {
+			look(under)
+		}
+	}
+	look(newCommand(cli.Program{}))
+}
+
+func TestUnknownCommandsAndFlags(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"polcy":                 `unknown command "polcy" for "worker" (did you mean policy?); see worker --help`,
+		"usr set a --limit 1/h": `unknown command "usr" for "worker" (did you mean user?); see worker --help`,
+		"--push-ulr log:":       "unknown flag: --push-ulr (did you mean --push-url?); see worker --help",
+		"run now":               `"now" is too much: run takes flags only; see worker run --help`,
+	} {
+		_, err := command(t, nil, "", strings.Fields(args)...)
+		require.EqualError(t, err, want)
+	}
+}
+
+// A text may name each command; Spell must know it.
+func TestSpellKnowsTheCommands(t *testing.T) {
+	t.Parallel()
+	names := cli.NamesOf("sendlimit-worker", "worker")
+	for _, c := range newCommand(cli.Program{}).Commands() {
+		require.Equal(t, "sendlimit-worker "+c.Name(), names.Spell("worker "+c.Name()))
+	}
+}

@@ -1,0 +1,43 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+)
+
+func TestCommandsRefuseInternalContacts(t *testing.T) {
+	t.Parallel()
+	_, _, environ := elsewhere(t)
+	const internal = "https://2130706433/s3cret" // 127.0.0.1
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("rules: [5/hour]\nalert_to: "+internal+"\n"), 0o600))
+	_, err := command(t, environ, "", "account", "create", "acme", "--no-key")
+	require.NoError(t, err)
+	commands := [][]string{
+		{"account", "create", "other", "--no-key", "--contact", internal},
+		{"account", "set", "acme", "--contact", internal},
+		{"user", "set", "alice", "--contact", internal},
+		{"policy", "apply", file},
+		{"event", "set", "submit", "--per-day", "5", "--alert-at", "80", "--alert-to", internal},
+	}
+	for _, args := range commands {
+		_, err := command(t, environ, "", args...)
+		status, said := failure(err)
+		require.Equal(t, cli.StatusInvalid, status, "%s", args)
+		require.Contains(t, said, "allow_internal_webhooks", "%s", args)
+		require.NotContains(t, said, "s3cret", "%s", args)
+	}
+	for _, args := range commands {
+		_, err := command(t, append(environ, "SENDLIMIT_ALLOW_INTERNAL_WEBHOOKS=true"), "", args...)
+		require.NoError(t, err, "%s", args)
+	}
+	_, err = command(t, environ, "", "--policy-alert-to", internal, "--push-url", "log:")
+	_, said := failure(err)
+	require.Contains(t, said, "policy.alert_to")
+	require.Contains(t, said, "allow_internal_webhooks")
+}

@@ -1,0 +1,303 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// given is a store with dead letters, whose clock stands still.
+type given struct {
+	*testing.T
+
+	server  *miniredis.Miniredis
+	client  *redis.Client
+	environ []string
+	now     time.Time
+}
+
+func newGiven(t *testing.T) *given {
+	t.Helper()
+	server, client := redistest.Embedded(t)
+	g := &given{
+		T: t, server: server, client: client, environ: []string{"REDIS_URL=redis://" + server.Addr()},
+		now: time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC),
+	}
+	server.SetTime(g.now)
+	policies, err := settings.NewPolicies(client, "")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
+	return g
+}
+
+// dead makes a dead letter of a user that ended so long ago.
+func (g *given) dead(user, id string, ago time.Duration, fields ...any) {
+	g.Helper()
+	keys, err := keyspace.NewKeys("")
+	require.NoError(g, err)
+	ended := g.now.Add(-ago).UnixMilli()
+	require.NoError(g, g.client.HSet(g.Context(), keys.Record(user, id), append([]any{
+		"g", "g-" + id, "s", "f", "t", g.now.Add(-ago - time.Minute).UnixMilli(), "e", ended, "n", 8,
+		"w", "unavailable", "c", `{"title":"Your \u001b[2J table","data":{"order":"17"}}`,
+	}, fields...)...).Err())
+	require.NoError(g, g.client.ZAdd(g.Context(), keys.DeadLettersOf(user), redis.Z{
+		Score: float64(ended), Member: keyspace.DeadLetterMember(user, id),
+	}).Err())
+}
+
+// at returns a time of day as Unix ms.
+func (g *given) at(clock string) int64 {
+	g.Helper()
+	at, err := time.Parse(time.DateTime, "2026-11-22 "+clock)
+	require.NoError(g, err)
+	return at.UnixMilli()
+}
+
+// runs runs a command line of dead-letters, and returns what it ends with.
+func (g *given) runs(line string) (status int, stdout, stderr string) {
+	g.Helper()
+	var out, log written
+	p := cli.Program{Environ: g.environ, Stdin: strings.NewReader("y\n"), Stdout: &out, Stderr: &log}
+	err := Run(g.Context(), p, append([]string{"dead-letters"}, strings.Fields(line)...))
+	status = cli.ExitCode(err)
+	if _, printed := errors.AsType[cli.StatusError](err); err != nil && !printed {
+		_, said := failure(err)
+		return status, out.String(), log.String() + said
+	}
+	return status, out.String(), log.String()
+}
+
+// prints runs a command line that has to succeed, and returns what it prints.
+func (g *given) prints(line string) string {
+	g.Helper()
+	status, stdout, stderr := g.runs(line)
+	require.Zero(g, status, stdout+stderr)
+	require.Empty(g, stderr)
+	return stdout
+}
+
+func TestDeadLettersAreListed(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	require.Equal(t, "There are no dead letters.\n", g.prints("list"))
+	require.Empty(t, g.prints("list --json"))
+	g.dead("bob", "b", time.Hour, "s", "u", "w", "timeout", "n", 1)
+	g.dead("alice", "a", 2*time.Hour)
+	require.Equal(t, ""+
+		"ended                         status     tries  reason        send time                     id, user\n"+
+		"2026-11-22 09:11:11 UTC       failed         8  unavailable   2026-11-22 09:10:11 UTC       a  alice\n"+
+		"2026-11-22 10:11:11 UTC       uncertain      1  timeout       2026-11-22 10:10:11 UTC       b  bob\n", g.prints("list"))
+	require.Contains(t, g.prints("list --tz Europe/Berlin --user bob"), "2026-11-22 11:11:11 CET       uncertain")
+	require.NotContains(t, g.prints("list --user bob"), "alice")
+	require.JSONEq(t, `{"id":"a","user":"alice","status":"failed","send_at":"2026-11-22T09:10:11.000Z",
+		"ended_at":"2026-11-22T09:11:11.000Z","attempts":8,"reason":"unavailable"}`, g.prints("list --json --user alice"))
+}
+
+func TestManyDeadLettersAreListed(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	g := newGiven(t)
+	const many = messages.MaxDeadLetters + 5
+	for i := range many {
+		g.dead("alice", strconv.Itoa(i), time.Hour)
+	}
+	require.Equal(t, many, strings.Count(g.prints("list --json"), "\n"))
+	require.Equal(t, "1005 dead letters forgotten\n", g.prints("purge --all --yes"))
+}
+
+func TestADeadLetterIsShown(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	g.dead("alice", "a", time.Hour, "k", "news", "x", g.now.Add(time.Hour).UnixMilli(), "r", g.now.Add(-2*time.Hour).UnixMilli(),
+		"A", g.at("10:00:00"), "H", 1, "h0", fmt.Sprintf("r %d 60000 . 7 timeout", g.at("10:10:11")))
+	const plain = `failed: message a to alice
+  ended      2026-11-22 10:11:11 UTC
+  reason     unavailable
+  tries      8
+  send time  2026-11-22 10:10:11 UTC
+  requested  2026-11-22 09:11:11 UTC
+  expires    2026-11-22 12:11:11 UTC
+  category   news
+`
+	history := `  history
+    o 2026-11-22 10:00:00 UTC  accepted for 10:10:11
+    o 2026-11-22 10:10:11 UTC  retry (try 7) for 10:11:11: timeout
+    X 2026-11-22 10:11:11 UTC  failed (try 8): unavailable
+`
+	require.Equal(t, plain+history, g.prints("show --user alice a"))
+	require.Equal(t, plain+"  title      \"Your \\x1b[2J table\"\n  data       \"order\": \"17\"\n"+history, g.prints("show --user alice a --content"))
+	var shown map[string]any
+	require.NoError(t, json.Unmarshal([]byte(g.prints("show --user alice a --content --json")), &shown))
+	require.Equal(t, "failed", shown["status"])
+	require.Equal(t, "Your \x1b[2J table", shown["title"])
+	require.NotContains(t, g.prints("show --user alice a --json"), "title")
+
+	status, stdout, _ := g.runs("show --user alice none --json")
+	require.Equal(t, cli.StatusNotFound, status)
+	require.JSONEq(t, `{"outcome":"refused","code":"not_found","id":"none","user":"alice",
+		"detail":"message none to alice is no dead letter: list shows those there are"}`, stdout)
+}
+
+func TestADeadLetterIsRetried(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	g.dead("alice", "a", time.Hour)
+	g.dead("alice", "b", time.Minute)
+	g.dead("alice", "late", time.Minute, "x", g.now.Add(-time.Second).UnixMilli())
+	require.Equal(t, "retried: message a to alice is sent at 2026-11-22 11:11:11 UTC\n", g.prints("retry --user alice a"))
+	require.JSONEq(t, `{"outcome":"retried","id":"b","user":"alice","send_at":"2026-11-22T11:12:11.000Z",
+		"requested_at":"2026-11-22T11:09:11.000Z"}`, g.prints("retry --user alice b --json"))
+	// On a busy machine the queue may not answer in time: then the watch list looks
+	// after the message in 10 s rather than a minute after its send time.
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	watch := keys.Near("alice")
+	require.EqualValues(t, 2, g.client.ZCard(t.Context(), watch).Val(), "both are looked after")
+	handedOver := g.client.ZCount(t.Context(), watch, strconv.FormatInt(g.now.Add(11*time.Second).UnixMilli(), 10), "+inf").Val()
+	require.Equal(t, handedOver, g.client.ZCard(t.Context(), "asynq:{sl:push}:scheduled").Val()+
+		g.client.LLen(t.Context(), "asynq:{sl:push}:pending").Val(), "the queue has their timers")
+	require.Eventually(t, func() bool { // where it answered for neither, it does for another one
+		id := "other-" + strconv.FormatInt(time.Now().UnixNano(), 10)
+		g.dead("bob", id, time.Hour)
+		g.runs("retry --user bob " + id)
+		return g.client.ZCard(t.Context(), "asynq:{sl:push}:scheduled").Val()+
+			g.client.LLen(t.Context(), "asynq:{sl:push}:pending").Val() >= 2
+	}, time.Minute, time.Millisecond, "no timers come into the queue")
+
+	status, stdout, _ := g.runs("retry --user alice a")
+	require.Equal(t, cli.StatusNotFound, status)
+	require.Equal(t, "refused: message a to alice is no dead letter: list shows those there are\n", stdout)
+	status, stdout, _ = g.runs("retry --user alice late --json")
+	require.Equal(t, cli.StatusRefused, status)
+	require.Contains(t, stdout, `"code":"expired"`)
+	status, _, stderr := g.runs("retry --user alice a/b")
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Contains(t, stderr, `error: id "a/b" is not allowed`)
+}
+
+func TestAllDeadLettersAreRetried(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	require.Equal(t, "0 dead letters sent after all\n", g.prints("retry --all"))
+	g.dead("alice", "second", time.Hour)
+	g.dead("alice", "first", 2*time.Hour)
+	g.dead("bob", "late", time.Minute, "x", g.now.Add(-time.Second).UnixMilli())
+
+	status, stdout, stderr := g.runs("retry --all")
+	require.Equal(t, []any{cli.StatusInvalid, ""}, []any{status, stdout})
+	require.Equal(t, "error: --all needs --yes where nobody can be asked\n", stderr)
+
+	status, stdout, stderr = g.runs("retry --all --yes")
+	require.Zero(t, status)
+	require.Equal(t, "2 dead letters sent after all; left as before: 1 dead letter\n", stdout)
+	require.Equal(t, "refused: message late to bob expired at 2026-11-22T11:11:10.000Z: submit it anew with a later expires_at\n", stderr)
+	require.JSONEq(t, `{"outcome":"refused","code":"expired","id":"late","user":"bob",
+		"detail":"message late to bob expired at 2026-11-22T11:11:10.000Z: submit it anew with a later expires_at"}`,
+		g.prints("retry --all --yes --json"))
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	places, err := g.client.ZRange(t.Context(), keys.Timeline("alice"), 0, -1).Result()
+	require.NoError(t, err)
+	require.Equal(t, []string{"first", "second"}, places, "in the order in which they ended")
+}
+
+func TestDeadLettersArePurged(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	g.dead("alice", "a", time.Hour)
+	g.dead("bob", "b", 25*time.Hour)
+	g.dead("bob", "c", 24*time.Hour)
+	require.Equal(t, "purged: message a to alice\n", g.prints("purge --user alice a"))
+	status, _, _ := g.runs("purge --user alice a")
+	require.Equal(t, cli.StatusNotFound, status)
+	require.Equal(t, "1 dead letter forgotten\n", g.prints("purge --older-than 1d"))
+	status, _, stderr := g.runs("purge --all")
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Contains(t, stderr, "--all needs --yes")
+	require.JSONEq(t, `{"outcome":"purged","dead_letters":1}`, g.prints("purge --all --yes --json"))
+	require.Equal(t, "0 dead letters forgotten\n", g.prints("purge --all"), "nobody is asked about nothing")
+	require.NotContains(t, g.server.Dump(), "table")
+}
+
+func TestDeadLetterCommandLinesThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	for line, want := range map[string]string{
+		"":                                `a command is missing after "worker dead-letters": one of list, purge, retry, show`,
+		"list a":                          `"a" is too much: list takes flags only; see worker dead-letters list --help`,
+		"show a":                          "--user is missing; see worker dead-letters show --help",
+		"show --user alice":               "ID is missing",
+		"show --user a b --content=maybe": `content "maybe" is not allowed: it takes true or false`,
+		"retry":                           "ID is missing: give --user and an ID, or --all; see worker dead-letters retry --help",
+		"retry a":                         "--user is missing",
+		"retry --user alice":              "ID is missing",
+		"retry --all a":                   `"a" is too much beside --all`,
+		"retry --all=false":               "ID is missing: give --user and an ID, or --all",
+		"retry --user alice --all":        "--user and --all can't be given together",
+		"retry --user alice a b":          `"b" is too much: one ID is expected`,
+		"purge":                           "ID is missing: give --user and an ID, or --older-than or --all",
+		"purge --older-than=":             `older_than "" is not allowed: it takes a length of time such as 90m, 36h or 7d`,
+		"purge --older-than 1d --all":     "--older-than and --all can't be given together; see worker dead-letters purge --help",
+		"purge --older-than soon":         `older_than "soon" is not allowed: it takes a length of time such as 90m, 36h or 7d`,
+		"purge --older-than -1h":          `older_than "-1h" is not allowed`,
+		"list --tz Mars/Olympus":          `tz "Mars/Olympus" is not allowed`,
+		"list --redis-url http://x":       `redis_url "http://x" is not allowed`,
+		"list --user " + strings.Repeat("x", 300): `user "xxx`,
+	} {
+		status, stdout, stderr := g.runs(line)
+		require.Equal(t, cli.StatusInvalid, status, line)
+		require.Empty(t, stdout, line)
+		require.Contains(t, stderr, want, line)
+	}
+}
+
+func TestDeadLetterCommandLinesThatMakeNoSenseInJSON(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	for line, want := range map[string]string{
+		"show a --json":                      `{"outcome":"invalid","code":"invalid_field","field":"user","detail":"--user is missing; see worker dead-letters show --help"}`,
+		"--json retry":                       `{"outcome":"invalid","code":"invalid_field","field":"id","detail":"ID is missing: give --user and an ID, or --all; see worker dead-letters retry --help"}`,
+		"show --user a b --content=x --json": `{"outcome":"invalid","code":"invalid_field","field":"content","detail":"content \"x\" is not allowed: it takes true or false"}`,
+	} {
+		status, stdout, stderr := g.runs(line)
+		require.Equal(t, []any{cli.StatusInvalid, ""}, []any{status, stderr}, line)
+		require.JSONEq(t, want, stdout, line)
+	}
+	require.Contains(t, g.prints("retry --help"), "dead-letters retry [ID] [flags]")
+}
+
+func TestDeadLettersNeedAStore(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	g.server.FlushAll()
+	for _, line := range []string{"list", "list --json", "purge --all", "purge --older-than 1d"} {
+		status, _, stderr := g.runs(line)
+		require.Zero(t, status, stderr, "%s needs no rules", line)
+	}
+	status, _, stderr := g.runs("retry --user alice a")
+	require.Equal(t, cli.StatusUnavailable, status, "it is judged anew")
+	require.Contains(t, stderr, "the store has no rules yet")
+	require.Empty(t, g.server.Keys(), "looking leaves nothing behind")
+	g.server.HSet("sl:meta", "layout", strconv.Itoa(store.LayoutVersion+1))
+	status, stdout, _ := g.runs("list --json")
+	require.Equal(t, cli.StatusUnavailable, status)
+	require.Contains(t, stdout, `"code":"unavailable"`)
+	require.Contains(t, stdout, "use the newer program")
+}

@@ -1,0 +1,16 @@
+package command
+
+import (
+	"net/http"
+	_ "time/tzdata" // so that the zones of calendar rules exist on every machine
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/notifier/service"
+)
+
+// Main is the worker's process, and returns its exit status.
+func Main() int {
+	// Some services of push_url use this client, and it would wait for an answer for ever.
+	http.DefaultClient.Timeout = service.MaxTimeout
+	return cli.Main("worker", Run)
+}

@@ -1,0 +1,146 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// written is what a program has written so far.
+type written struct{ output.Buffer }
+
+// lines are the whole lines so far, each a JSON object.
+func (o *written) lines(t *testing.T) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for text := range strings.Lines(o.String()) {
+		var line map[string]any
+		if strings.HasSuffix(text, "\n") {
+			require.NoError(t, json.Unmarshal([]byte(text), &line), text)
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// running is a worker in this process.
+type running struct {
+	stdout, stderr written
+	stop           context.CancelFunc
+	ended          chan struct{}
+	err            error // once ended is closed
+}
+
+// start runs the worker with free ports for the embedded store and the health
+// endpoint, which later arguments can overrule, until the test ends.
+func start(t *testing.T, environ []string, args ...string) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &running{stop: cancel, ended: make(chan struct{})}
+	p := cli.Program{Environ: environ, Stdin: strings.NewReader(""), Stdout: &r.stdout, Stderr: &r.stderr}
+	go func() {
+		defer close(r.ended)
+		r.err = Run(ctx, p, append([]string{"--listen", "127.0.0.1:0", "--embedded-address", "127.0.0.1:0"}, args...))
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-r.ended
+	})
+	return r
+}
+
+// started waits until the worker delivers.
+func (r *running) started(t *testing.T) *running {
+	t.Helper()
+	r.logged(t, "delivering")
+	return r
+}
+
+// logged waits for a line of the log, and returns it.
+func (r *running) logged(t *testing.T, message string) map[string]any {
+	t.Helper()
+	var found map[string]any
+	require.Eventually(t, func() bool {
+		for _, line := range r.stderr.lines(t) {
+			if text, _ := line["msg"].(string); strings.Contains(text, message) {
+				found = line
+			}
+		}
+		return found != nil
+	}, time.Minute, 5*time.Millisecond, "no %q", message)
+	return found
+}
+
+// notLogged looks that the log so far has no such line.
+func (r *running) notLogged(t *testing.T, message string) {
+	t.Helper()
+	require.NotContains(t, r.stderr.String(), message)
+}
+
+// attribute returns a text of a line of the log.
+func (r *running) attribute(t *testing.T, message, name string) string {
+	t.Helper()
+	value, ok := r.logged(t, message)[name].(string)
+	require.True(t, ok, "%s of %q", name, message)
+	return value
+}
+
+// storeURL is where the embedded store is.
+func (r *running) storeURL(t *testing.T) string {
+	t.Helper()
+	return "redis://" + r.attribute(t, "started the embedded store", "address")
+}
+
+// end tells the worker to stop, and returns what it ended with.
+func (r *running) end(t *testing.T) error {
+	t.Helper()
+	r.stop()
+	return r.result(t)
+}
+
+// result waits until the worker ends by itself.
+func (r *running) result(t *testing.T) error {
+	t.Helper()
+	select {
+	case <-r.ended:
+		return r.err
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "the worker goes on")
+		return nil
+	}
+}
+
+// refuses runs a worker that has to end with an error, and returns its exit
+// status and what a person would read.
+func refuses(t *testing.T, environ []string, args ...string) (status int, sentences string) {
+	t.Helper()
+	err := start(t, environ, args...).result(t)
+	require.Error(t, err)
+	return failure(err)
+}
+
+func failure(err error) (status int, sentences string) {
+	var said strings.Builder
+	_ = cli.Report(&said, cli.Palette{}, cli.Names{}, err)
+	return cli.ExitCode(err), said.String()
+}
+
+// command runs a subcommand to its end.
+func command(t *testing.T, environ []string, stdin string, args ...string) (stdout string, err error) {
+	t.Helper()
+	var out, log written
+	p := cli.Program{Environ: environ, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &log}
+	err = Run(t.Context(), p, args)
+	require.Empty(t, log.String())
+	return out.String(), err
+}

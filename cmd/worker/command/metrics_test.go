@@ -1,0 +1,110 @@
+package command
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// series reads what a scrape gives: the number of each series.
+func series(t *testing.T, url string) map[string]string {
+	t.Helper()
+	scraped := get(t, url)
+	require.Equal(t, http.StatusOK, scraped.status, scraped.body)
+	require.Contains(t, scraped.header.Get("Content-Type"), "text/plain; version=0.0.4")
+	values := map[string]string{}
+	lines := bufio.NewScanner(strings.NewReader(scraped.body))
+	for lines.Scan() {
+		if name, value, found := cutLast(lines.Text(), " "); found && !strings.HasPrefix(name, "#") {
+			values[name] = value
+		}
+	}
+	return values
+}
+
+func cutLast(s, separator string) (before, after string, found bool) {
+	at := strings.LastIndex(s, separator)
+	if at < 0 {
+		return s, "", false
+	}
+	return s[:at], s[at+len(separator):], true
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	m, client, environ := elsewhere(t)
+	informs(m, "redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:noeviction\r\nused_memory:1000\r\nmaxmemory:4000\r\n")
+	worker := start(t, environ).started(t)
+	submitMessage(t, "redis://"+m.Addr(), "canary", 500*time.Millisecond)
+	submitMessage(t, "redis://"+m.Addr(), "bob", time.Hour)
+	require.Eventually(t, func() bool { return len(worker.stdout.lines(t)) == 1 }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, client.ZAdd(t.Context(), "sl:{p0001}:dead", redis.Z{Member: "1/x"}, redis.Z{Member: "2/y"}).Err())
+
+	var got map[string]string
+	server := fmt.Sprintf(`{server=%q}`, m.Addr())
+	wanted := map[string]string{
+		"sendlimit_delivery_lateness_seconds_count":                        "1",
+		"sendlimit_delivery_duration_seconds_count":                        "1",
+		"sendlimit_postponed_total":                                        "0",
+		"sendlimit_uncertain_total":                                        "0",
+		"sendlimit_relayed_total":                                          "0",
+		"sendlimit_pending_messages":                                       "1",
+		`sendlimit_queue_tasks{state="scheduled"}`:                         "0",
+		`sendlimit_queue_tasks{state="archived"}`:                          "0",
+		"sendlimit_dead_letters":                                           "2",
+		"sendlimit_store_memory_used_bytes" + server:                       "1000",
+		"sendlimit_store_memory_max_bytes" + server:                        "4000",
+		`sendlimit_collect_failures_total{source="queue"}`:                 "0",
+		`sendlimit_collect_failures_total{source="dead_letters"}`:          "0",
+		`sendlimit_collect_failures_total{source="memory"}`:                "0",
+		`sendlimit_script_duration_seconds_count{script="message/settle"}`: "1",
+	}
+	// A delivery is counted after it is settled, and some figures are a second old.
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		got = series(t, worker.page(t, "metrics"))
+		for name, want := range wanted {
+			assert.Equal(c, want, got[name], name)
+		}
+	}, time.Minute, 50*time.Millisecond)
+	for _, name := range []string{"go_goroutines", "process_open_fds", `sendlimit_script_duration_seconds_count{script="message/claim"}`} {
+		require.Contains(t, got, name)
+	}
+	for name := range got {
+		require.NotContains(t, name, "canary")
+	}
+	require.NoError(t, worker.end(t))
+}
+
+// What can't be gathered is left out and counted, and the rest is told, in
+// time.
+func TestMetricsOfAStoreThatHangs(t *testing.T) {
+	t.Parallel()
+	m, _, environ := elsewhere(t)
+	worker := start(t, environ).started(t)
+	hang := make(chan struct{})
+	defer close(hang)
+	m.Server().SetPreHook(func(_ *server.Peer, command string, _ ...string) bool {
+		if command == "INFO" || command == "SMEMBERS" { // of the memory, and of the queue
+			<-hang
+		}
+		return false
+	})
+	begun := time.Now()
+	for range 3 { // it is not asked again at once
+		got := series(t, worker.page(t, "metrics"))
+		require.Equal(t, "1", got[`sendlimit_collect_failures_total{source="memory"}`])
+		require.Equal(t, "1", got[`sendlimit_collect_failures_total{source="queue"}`])
+		require.NotContains(t, got, `sendlimit_queue_tasks{state="scheduled"}`)
+		require.Equal(t, "0", got["sendlimit_dead_letters"])
+		require.Contains(t, got, "go_goroutines")
+	}
+	require.Less(t, time.Since(begun), 2*time.Second)
+}

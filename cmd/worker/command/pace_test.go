@@ -1,0 +1,99 @@
+package command
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+)
+
+func TestPaceShowSetAndClear(t *testing.T) {
+	t.Parallel()
+	m, client := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	says := func(want string, args ...string) {
+		t.Helper()
+		out, err := command(t, environ, "", append([]string{"pace"}, args...)...)
+		require.NoError(t, err)
+		require.Equal(t, want, out)
+	}
+	says("no pace: deliveries go as fast as they can\n", "show")
+	require.Empty(t, m.Keys(), "looking leaves nothing behind")
+	says("100/second over all workers, at most 20 at once\n", "set", "--rate", "100/second", "--burst", "20")
+	says(`{"target":"push","rate":"100/second","burst":20}`+"\n", "show", "--json")
+	says("6000/minute over all workers\n", "set", "--rate", "6000/minute")
+
+	paces, err := rate.NewPaces(client, "", deliver.PaceTarget)
+	require.NoError(t, err)
+	_, err = paces.Pause(t.Context(), time.Hour)
+	require.NoError(t, err)
+	out, err := command(t, environ, "", "pace", "show")
+	require.NoError(t, err)
+	require.Regexp(t, `^6000/minute over all workers\npaused until \S+ \S+ UTC, as the target has asked\n$`, out)
+	says(`{"target":"push","rate":"","burst":0}`+"\n", "clear", "--json")
+	require.Empty(t, m.Keys())
+}
+
+// Each channel has a pace beside that of all messages.
+func TestPaceOfAChannel(t *testing.T) {
+	t.Parallel()
+	m, client := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	out, err := command(t, environ, "", "pace", "set", "--channel", "fcm", "--rate", "5/second", "--json")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"target":"push-fcm","rate":"5/second","burst":0}`, out)
+	paces, err := rate.NewPaces(client, "", deliver.ChannelPace("fcm"))
+	require.NoError(t, err)
+	state, err := paces.Load(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(5), state.Rate.Count)
+	out, err = command(t, environ, "", "pace", "show")
+	require.NoError(t, err)
+	require.Equal(t, "no pace: deliveries go as fast as they can\n", out)
+
+	_, err = command(t, environ, "", "pace", "show", "--channel", "sms")
+	require.EqualError(t, err, `channel "sms" is not allowed: it takes log, webhook, fcm, apns, webpush, service`)
+}
+
+func TestPaceThatIsRefused(t *testing.T) {
+	t.Parallel()
+	m, _ := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	for want, args := range map[string][]string{
+		`error: rate "fast" is not allowed: it takes a rate such as 100/second, 6000/minute or 20/500ms: 1 to 100000, in 1ms to 31 days` + "\n": {
+			"--rate", "fast",
+		},
+		`error: burst "6" is not allowed: it takes 1 to 5, which is all that the rate allows in 1s` + "\n": {
+			"--rate", "5/second", "--burst", "6",
+		},
+		`error: --burst has to be at least 1; without it the rate is the burst` + "\n": {
+			"--rate", "5/second", "--burst", "0",
+		},
+	} {
+		_, err := command(t, environ, "", append([]string{"pace", "set"}, args...)...)
+		status, said := failure(err)
+		require.Equal(t, cli.StatusInvalid, status)
+		require.Equal(t, want, said)
+	}
+	_, err := command(t, environ, "", "pace", "set", "--burst", "5")
+	status, said := failure(err)
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Contains(t, said, "pace set needs --rate")
+	require.Empty(t, m.Keys())
+}
+
+// A worker gives its store the pace of the settings, and keeps to the one there
+// is.
+func TestPaceOfASettings(t *testing.T) {
+	t.Parallel()
+	worker := start(t, nil, "--pace-rate", "50/second", "--pace-burst", "5").started(t)
+	environ := []string{"REDIS_URL=" + worker.storeURL(t)}
+	out, err := command(t, environ, "", "pace", "show")
+	require.NoError(t, err)
+	require.Equal(t, "50/second over all workers, at most 5 at once\n", out)
+}

@@ -1,0 +1,239 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+const shown = "name: default\ntime_zone: UTC\nrules:\n  - 1/minute\n  - 5/hour\n  - 10/calendar_day\n" +
+	"on_conflict: refuse\nalert_at: [80, 100]\nversion: 1\n"
+
+func policyFile(t *testing.T, content string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
+	return name
+}
+
+func TestPolicyShowAndApply(t *testing.T) {
+	t.Parallel()
+	m, client := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+
+	_, err := command(t, environ, "", "policy", "show")
+	status, said := failure(err)
+	require.Equal(t, cli.StatusUnavailable, status)
+	require.Contains(t, said, "the store has no rules yet: start a worker on it")
+	require.Empty(t, m.Keys(), "looking leaves nothing behind")
+
+	out, err := command(t, environ, "", "policy", "apply", policyFile(t, "rules: [1/minute, 5/hour, 10/calendar_day]"))
+	require.NoError(t, err)
+	require.Equal(t, "default: none → version 1\n"+
+		"  time_zone       UTC\n"+
+		"  user_time_zone  false\n"+
+		"  rules           1/minute, 5/hour, 10/calendar_day\n"+
+		"  on_conflict     refuse\n"+
+		"  alert_at        80, 100\n"+
+		"It applies within 2 seconds in every program; scheduled messages keep their places.\n", out)
+
+	out, err = command(t, environ, "", "policy", "show")
+	require.NoError(t, err)
+	require.Equal(t, shown, out)
+
+	out, err = command(t, environ, `{"rules": ["7/90s"], "time_zone": "Europe/Berlin"}`, "policy", "apply", "-", "--json")
+	require.NoError(t, err)
+	require.JSONEq(t, `{
+		"old": {"name": "default", "time_zone": "UTC", "rules": ["1/minute", "5/hour", "10/calendar_day"],
+			"on_conflict": "refuse", "alert_at": [80, 100], "version": 1},
+		"new": {"name": "default", "time_zone": "Europe/Berlin", "rules": ["7/90s"],
+			"on_conflict": "refuse", "alert_at": [80, 100], "version": 2},
+		"changed": true
+	}`, out)
+	require.Equal(t, 1, strings.Count(out, "\n"))
+
+	// What show prints, apply reads, in both spellings.
+	for _, spelling := range [][]string{nil, {"--json"}} {
+		text, err := command(t, environ, "", append([]string{"policy", "show"}, spelling...)...)
+		require.NoError(t, err)
+		again, err := command(t, environ, text, "policy", "apply", "-")
+		require.NoError(t, err)
+		require.Equal(t, "default: unchanged, version 2\n", again)
+	}
+
+	policies, err := settings.NewPolicies(client, "")
+	require.NoError(t, err)
+	policy, _, err := policies.Load(t.Context(), policy.DefaultName)
+	require.NoError(t, err)
+	require.Equal(t, "7/90s (Europe/Berlin)", policy.String())
+
+	_, err = command(t, environ, "", "policy", "show", "--prefix", "other")
+	require.Error(t, err, "another environment has rules of its own")
+}
+
+func TestPolicyAlerts(t *testing.T) {
+	t.Parallel()
+	m, client := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	apply := func(content string) string {
+		t.Helper()
+		out, err := command(t, environ, content, "policy", "apply", "-")
+		require.NoError(t, err)
+		return out
+	}
+	require.Contains(t, apply("rules: [3/day]\nalert_at: [50, 100]\nalert_to: https://example.com/secret"),
+		"  alert_at        50, 100\n  alert_to        https://example.com/…\n")
+	out, err := command(t, environ, "", "policy", "show")
+	require.NoError(t, err)
+	require.Equal(t, "name: default\ntime_zone: UTC\nrules:\n  - 3/day\non_conflict: refuse\n"+
+		"alert_at: [50, 100]\nalert_to: https://example.com/secret\nversion: 1\n", out)
+	apply(out)
+
+	policies, err := settings.NewPolicies(client, "")
+	require.NoError(t, err)
+	policy, _, err := policies.Load(t.Context(), policy.DefaultName)
+	require.NoError(t, err)
+	require.Equal(t, []int{50, 100}, policy.AlertAt)
+	require.Equal(t, "https://example.com/secret", policy.AlertTo)
+
+	require.Contains(t, apply("rules: [3/day]\nalert_at: []\nalert_to: ops@example.com"),
+		"  alert_at  50, 100 → none\n  alert_to  https://example.com/… → ops@example.com\n")
+	out, err = command(t, environ, "", "policy", "show", "--json")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"name": "default", "time_zone": "UTC", "rules": ["3/day"], "on_conflict": "refuse",
+		"alert_at": [], "alert_to": "ops@example.com", "version": 2}`, out)
+	require.Contains(t, apply("rules: [3/day]"), "  alert_to  ops@example.com → none\n")
+	apply("rules: [3/day]\nalert_to: https://example.com/secret")
+	moved := apply("rules: [3/day]\nalert_to: https://example.com/another")
+	require.Contains(t, moved, "  alert_to  https://example.com/… → https://example.com/… (changed)\n")
+}
+
+func TestPolicyOfARunningWorker(t *testing.T) {
+	t.Parallel()
+	worker := start(t, nil, "--policy-rules", "3/hour").started(t)
+	address := strings.TrimPrefix(worker.storeURL(t), "redis://")
+	out, err := command(t, nil, "", "policy", "show", "--embedded-address", address)
+	require.NoError(t, err)
+	require.Contains(t, out, "\nrules:\n  - 3/hour\n")
+}
+
+const everything = `name: vip
+time_zone: Europe/Berlin
+user_time_zone: true
+rules:
+  - 1/minute
+  - 20/calendar_day
+quiet_hours:
+  - 22:00-08:00
+  - sat,sun 00:00-24:00
+reach: 30d
+on_conflict: shift
+alert_at: [50]
+alert_to: ops@example.com
+categories:
+  codes:
+    exempt: true
+    counts: false
+  marketing:
+    rules:
+      - 2/calendar_day
+unknown_categories: refuse
+`
+
+// What a policy can have comes back as it was given.
+func TestPoliciesByName(t *testing.T) {
+	t.Parallel()
+	m, _ := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	run := func(stdin string, args ...string) string {
+		t.Helper()
+		out, err := command(t, environ, stdin, append([]string{"policy"}, args...)...)
+		require.NoError(t, err)
+		return out
+	}
+	require.Equal(t, "There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n", run("", "list"))
+	require.JSONEq(t, `{"policies": []}`, run("", "list", "--json"))
+	require.Empty(t, m.Keys(), "looking leaves nothing behind")
+
+	run(everything, "apply", "-")
+	require.Equal(t, everything+"version: 1\n", run("", "show", "vip"))
+	run("rules: [1/hour]", "apply", "-")
+	require.Equal(t, "trial: none → version 1\n", strings.SplitAfter(run("rules: [1/hour]", "apply", "-", "--name", "trial"), "\n")[0])
+	run("name: trial\nrules: [2/hour]", "apply", "-", "--name", "trial")
+
+	require.Equal(t, ""+
+		"NAME     VERSION  RULES                                                                              TIME ZONE                       QUIET HOURS\n"+
+		"default  1        1/hour                                                                             UTC                             none\n"+
+		"trial    2        2/hour                                                                             UTC                             none\n"+
+		"vip      1        1/minute, 20/calendar_day; codes exempt and not counted; marketing 2/calendar_day  the user's, else Europe/Berlin  22:00-08:00 and sat,sun 00:00-24:00\n",
+		run("", "list"))
+	require.JSONEq(t, `{"policies": [
+		{"name": "default", "time_zone": "UTC", "rules": ["1/hour"], "on_conflict": "refuse", "alert_at": [80, 100], "version": 1},
+		{"name": "trial", "time_zone": "UTC", "rules": ["2/hour"], "on_conflict": "refuse", "alert_at": [80, 100], "version": 2},
+		{"name": "vip", "time_zone": "Europe/Berlin", "user_time_zone": true, "rules": ["1/minute", "20/calendar_day"],
+			"quiet_hours": ["22:00-08:00", "sat,sun 00:00-24:00"], "reach": "30d", "on_conflict": "shift", "unknown_categories": "refuse",
+			"alert_at": [50], "alert_to": "ops@example.com", "version": 1,
+			"categories": {"codes": {"exempt": true, "counts": false}, "marketing": {"rules": ["2/calendar_day"]}}}
+	]}`, run("", "list", "--json"))
+
+	_, err := command(t, environ, "", "policy", "show", "gold")
+	status, said := failure(err)
+	require.Equal(t, cli.StatusNotFound, status)
+	require.Equal(t, "error: there is no policy \"gold\"\n", said)
+}
+
+func TestPolicyNeedsAStore(t *testing.T) {
+	t.Parallel()
+	out, err := command(t, []string{"REDIS_URL=redis://127.0.0.1:1"}, "", "policy", "show", "--json")
+	require.Equal(t, cli.StatusUnavailable, cli.ExitCode(err))
+	require.Contains(t, out, `{"outcome":"error","code":"unavailable","detail":"no Redis at 127.0.0.1:1: connection refused`)
+
+	_, err = command(t, []string{"REDIS_URL=http://h"}, "", "policy", "show")
+	require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
+}
+
+func TestCommandLinesThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"policy":                 `a command is missing after "worker policy": one of apply, delete, list, rollback, show, versions`,
+		"policy apply":           "FILE is missing",
+		"policy show a b":        `"b" is too much: one NAME is expected`,
+		"policy list it":         `"it" is too much: list takes flags only`,
+		"serve":                  `unknown command "serve" for "worker"`,
+		"--push":                 "unknown flag: --push",
+		"policy show --push-url": "unknown flag: --push-url",
+	} {
+		_, err := command(t, nil, "", strings.Fields(line)...)
+		status, said := failure(err)
+		require.Equal(t, cli.StatusInvalid, status, line)
+		require.Contains(t, said, want)
+		require.Contains(t, said, "; see worker")
+	}
+}
+
+func TestPolicyOfANewerLayout(t *testing.T) {
+	t.Parallel()
+	m, client := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	_, err := command(t, environ, "rules: [1/minute]", "policy", "apply", "-")
+	require.NoError(t, err)
+	require.NoError(t, client.HSet(t.Context(), "sl:meta", "layout", store.LayoutVersion+1).Err())
+	for _, line := range []string{"policy list", "policy show", "policy apply -"} {
+		_, err := command(t, environ, "rules: [2/minute]", strings.Fields(line)...)
+		status, said := failure(err)
+		require.Equal(t, cli.StatusUnavailable, status)
+		require.Contains(t, said, "use the newer program")
+	}
+	kept, err := client.Get(t.Context(), "sl:policy:default").Result()
+	require.NoError(t, err)
+	require.Contains(t, kept, "1/minute")
+}

@@ -1,0 +1,150 @@
+package command
+
+import (
+	"encoding/json"
+	"os/user"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// A file with a version replaces that version only.
+func TestPolicyApplyOfAVersion(t *testing.T) {
+	t.Parallel()
+	m, _ := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	apply := func(content string, args ...string) (string, error) {
+		t.Helper()
+		return command(t, environ, content, append([]string{"policy", "apply", "-"}, args...)...)
+	}
+	_, err := apply("rules: [1/hour]\nversion: 1")
+	status, said := failure(err)
+	require.Equal(t, cli.StatusRefused, status)
+	require.Contains(t, said, "there is no policy default, so no version 1 of it: leave the version out to create it")
+	_, err = apply("rules: [1/hour]")
+	require.NoError(t, err)
+	read, err := command(t, environ, "", "policy", "show")
+	require.NoError(t, err)
+	require.Contains(t, read, "\nversion: 1\n")
+	_, err = apply(strings.Replace(read, "1/hour", "2/hour", 1))
+	require.NoError(t, err)
+
+	for _, change := range []string{read, strings.Replace(read, "1/hour", "3/hour", 1)} {
+		out, err := apply(change, "--json")
+		require.Equal(t, cli.StatusRefused, cli.ExitCode(err))
+		require.Contains(t, out, `"code":"version_mismatch"`)
+		require.Contains(t, out, "policy default is at version 2, not at 1: read it again, and repeat the change on that version")
+	}
+	_, err = apply("rules: [2/hour]\nversion: 1")
+	require.NoError(t, err, "the same policy again changes nothing")
+	for _, wrong := range []string{"0", "-1", "x", "1.5", "[1]", "99999999999999999999"} {
+		_, err = apply("rules: [4/hour]\nversion: " + wrong)
+		status, said = failure(err)
+		require.Equal(t, cli.StatusInvalid, status, wrong)
+		require.Contains(t, said, "version", wrong)
+	}
+	_, err = apply(strings.Replace(read, "\nversion: 1", "", 1))
+	require.NoError(t, err)
+}
+
+// Versions are listed with who stored them, and stored again.
+func TestPolicyVersionsAndRollback(t *testing.T) {
+	t.Parallel()
+	m, _ := redistest.Embedded(t)
+	m.SetTime(time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC))
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	run := func(stdin string, args ...string) string {
+		t.Helper()
+		out, err := command(t, environ, stdin, append([]string{"policy"}, args...)...)
+		require.NoError(t, err)
+		return out
+	}
+	run("rules: [1/hour]", "apply", "-", "--name", "vip")
+	run("rules: [2/hour]", "apply", "-", "--name", "vip", "--by", "ada")
+	me, err := user.Current()
+	require.NoError(t, err)
+	var versions message.PolicyVersions
+	require.NoError(t, json.Unmarshal([]byte(run("", "versions", "vip", "--json")), &versions))
+	require.Equal(t, me.Username, versions.Versions[1].By)
+
+	require.Contains(t, run("", "rollback", "vip", "--to", "1", "--preview"), "Nothing was changed.")
+	require.Equal(t, "vip: version 2 → 3\n  rules  2/hour → 1/hour\n"+
+		"It applies within 2 seconds in every program; scheduled messages keep their places.\n", run("", "rollback", "vip", "--to", "1", "--by", "bob"))
+	require.Equal(t, "vip: deleted; worker policy rollback brings it back within 30 days\n", run("", "delete", "vip", "--by", "carol"))
+	listed := run("", "versions", "vip")
+	require.Equal(t, []string{
+		"4        2026-11-22 11:11:11 UTC  carol  deleted",
+		"3        2026-11-22 11:11:11 UTC  bob    1/hour",
+		"2        2026-11-22 11:11:11 UTC  ada    2/hour",
+	}, strings.Split(listed, "\n")[1:4])
+	require.JSONEq(t, `{"outcome":"deleted","policy":"trial"}`, func() string {
+		run("rules: [1/hour]", "apply", "-", "--name", "trial")
+		return run("", "delete", "trial", "--json")
+	}())
+	require.Contains(t, run("", "rollback", "vip", "--to", "2"), "vip: none → version 5\n")
+
+	for line, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"rollback vip":            {cli.StatusInvalid, "--to is missing: worker policy versions lists the versions"},
+		"rollback vip --to 9":     {cli.StatusNotFound, `there is no version of policy vip "9"`},
+		"rollback vip --to 4":     {cli.StatusInvalid, "version 4 of policy vip is its deletion"},
+		"rollback nobody --to 1":  {cli.StatusNotFound, `there is no policy "nobody"`},
+		"versions nobody":         {cli.StatusNotFound, `there is no policy "nobody"`},
+		"delete nobody":           {cli.StatusNotFound, `there is no policy "nobody"`},
+		"delete default":          {cli.StatusInvalid, "the policy default can't be deleted: it applies to every user without another one"},
+		"delete NOBODY":           {cli.StatusNotFound, `there is no policy "NOBODY"`},
+		"rollback vip --to third": {cli.StatusInvalid, "third"},
+	} {
+		_, err := command(t, environ, "", append([]string{"policy"}, strings.Fields(line)...)...)
+		status, said := failure(err)
+		require.Equal(t, want.status, status, line)
+		require.Contains(t, said, want.says, line)
+	}
+}
+
+// Users with settings are listed, and keep their policy from being deleted.
+func TestUserList(t *testing.T) {
+	t.Parallel()
+	m, _ := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := command(t, environ, "rules: [1/hour]", args...)
+		require.NoError(t, err)
+		return out
+	}
+	require.Equal(t, "There are no users with settings.\n", run("user", "list"))
+	require.Empty(t, run("user", "list", "--json"))
+	run("policy", "apply", "-")
+	run("policy", "apply", "-", "--name", "vip")
+	run("user", "set", "alice", "--policy", "vip", "--contact", "https://example.com/secret")
+	run("user", "set", "bob", "--block", "--limit", "2/hour", "--time-zone", "Asia/Tokyo")
+	all := run("user", "list")
+	require.Contains(t, all, "USER   POLICY   LIMITS  TIME ZONE   BLOCKED  CONTACT\n")
+	require.Contains(t, all, "alice  vip                                   https://example.com/…\n")
+	require.Contains(t, all, "bob    default  2/hour  Asia/Tokyo  blocked  \n")
+	require.JSONEq(t, `{"user":"bob","limits":["2/hour"],"time_zone":"Asia/Tokyo","blocked":true}`, run("user", "list", "--blocked", "--json"))
+	require.NotContains(t, run("user", "list", "--policy", "vip"), "bob")
+	require.Equal(t, "There are no such users.\n", run("user", "list", "--policy", "vip", "--blocked"))
+	for _, wrong := range []string{"", "V I P"} {
+		_, err := command(t, environ, "", "user", "list", "--policy", wrong)
+		require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
+	}
+
+	out, err := command(t, environ, "", "policy", "delete", "vip", "--json")
+	require.Equal(t, cli.StatusRefused, cli.ExitCode(err))
+	require.Contains(t, out, `"code":"policy_in_use"`)
+	require.Contains(t, out, "policy vip is in use: 1 user has it, alice; give this user another policy first")
+	run("user", "set", "alice", "--policy", "")
+	run("policy", "delete", "vip")
+	_, err = command(t, environ, "", "user", "set", "alice", "--policy", "vip")
+	require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
+}

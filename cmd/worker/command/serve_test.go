@@ -1,0 +1,303 @@
+package command
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
+)
+
+// elsewhere is a Redis beside the worker, with the settings that lead there.
+func elsewhere(t *testing.T) (*miniredis.Miniredis, *redis.Client, []string) {
+	t.Helper()
+	m, client := redistest.Embedded(t)
+	return m, client, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}
+}
+
+// submitMessage sends a message to the store, due after the given time, and returns
+// when it is to go out.
+func submitMessage(t *testing.T, url, user string, after time.Duration) time.Time {
+	t.Helper()
+	client, err := store.Open(url, store.Options{})
+	require.NoError(t, err)
+	defer client.Close()
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{})
+	require.NoError(t, err)
+	defer submitter.Close()
+	o, err := submitter.Submit(t.Context(), message.Message{
+		ID: "id-" + user, User: user, SendAt: time.Now().Add(after), Title: "Hello",
+	})
+	require.NoError(t, err)
+	require.Equal(t, message.Accepted, o.Outcome, o.Detail)
+	return o.SendAt.Time
+}
+
+func TestWithNothingInstalledItDeliversOnTheEmbeddedStore(t *testing.T) {
+	t.Parallel()
+	worker := start(t, nil).started(t)
+	due := submitMessage(t, worker.storeURL(t), "alice", 1200*time.Millisecond)
+	require.Eventually(t, func() bool { return len(worker.stdout.lines(t)) == 1 }, time.Minute, 10*time.Millisecond)
+	line := worker.stdout.lines(t)[0]
+	require.Equal(t, "alice", line["user"])
+	require.Equal(t, "id-alice", line["id"])
+	text, ok := line["delivered_at"].(string)
+	require.True(t, ok)
+	delivered, err := time.Parse(time.RFC3339, text)
+	require.NoError(t, err)
+	require.False(t, delivered.Before(due), "never early")
+
+	require.NoError(t, worker.end(t), "being told to stop is no failure")
+	for _, private := range []string{"alice", "Hello"} {
+		for _, logged := range worker.stderr.lines(t) {
+			delete(logged, "try") // where an alice is made up
+			text, err := json.Marshal(logged)
+			require.NoError(t, err)
+			require.NotContains(t, string(text), private)
+		}
+	}
+}
+
+func TestItSaysWhatTheEmbeddedStoreIsAndWhatToTryNext(t *testing.T) {
+	t.Parallel()
+	worker := start(t, nil).started(t)
+	line := worker.logged(t, "started the embedded store, which keeps nothing when this worker ends")
+	require.EqualValues(t, 10_000, line["meant_for_pending"])
+	prefix := "REDIS_URL=" + worker.storeURL(t) + " go run ./cmd/enqueue push --user alice"
+	require.Equal(t, []any{prefix + ` --at +10s --title "Hello"`, prefix + ` --at +30s --title "Too soon"`}, line["try"])
+
+	person := start(t, nil, "--log-format", "text")
+	require.Eventually(t, func() bool {
+		return strings.Contains(person.stderr.String(), "msg=delivering")
+	}, time.Minute, 5*time.Millisecond)
+	said := person.stderr.String()
+	require.Contains(t, said, "Started the embedded store at 127.0.0.1:")
+	require.Contains(t, said, "It keeps nothing when this worker ends,\nand is meant for up to 10,000 pending messages.\n")
+	require.Contains(t, said, ` --at +10s --title "Hello"`+"\n")
+	require.Empty(t, person.stdout.String(), "deliveries only")
+}
+
+func TestTheEmbeddedAddressTaken(t *testing.T) {
+	t.Parallel()
+	m, _ := redistest.Embedded(t)
+	status, said := refuses(t, nil, "--embedded-address", m.Addr())
+	require.Equal(t, cli.StatusUnavailable, status)
+	require.Contains(t, said, "is taken by a Redis or by another worker's embedded store: share it with REDIS_URL=")
+}
+
+func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
+	t.Parallel()
+	m, _, _ := elsewhere(t)
+	status, said := refuses(t, []string{"REDIS_URL=redis://" + m.Addr()})
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Equal(t, "error: --push-url is required with --redis-url: an http or https URL, or log: to only log messages;"+
+		" or a channel to devices: see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file\n", said)
+	require.Empty(t, m.Keys(), "nothing was touched")
+}
+
+func TestEverythingRejectedIsSaidAtOnce(t *testing.T) {
+	t.Parallel()
+	status, said := refuses(t,
+		[]string{"REDIS_URL=redis://:hunter2@h:x", "SENDLIMIT_DELIVERIES=many", "SENDLIMIT_PUSH_URL=http://u:hunter2@h:0/"},
+		"--push-timeout", "1y")
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Equal(t, 4, strings.Count(said, "error: "), said)
+	for _, field := range []string{"redis_url", "deliveries", "push_url", "push_timeout"} {
+		require.Contains(t, said, "error: "+field+" ")
+	}
+	require.NotContains(t, said, "hunter2")
+}
+
+func TestTheHealthAddressTaken(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	m, _, environ := elsewhere(t)
+	status, said := refuses(t, environ, "--listen", listener.Addr().String())
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Equal(t, "error: "+listener.Addr().String()+" is in use: another program listens there; choose another address with --listen, or off\n", said)
+	require.Empty(t, m.Keys(), "nothing was touched")
+}
+
+func TestStoresItWillNotWorkOn(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ info, want string }{
+		"evicting": {
+			"redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:allkeys-lru",
+			"has the maxmemory-policy allkeys-lru, which would throw scheduled messages away: set it to noeviction",
+		},
+		"too old": {"redis_version:6.2.14\r\nrole:master", "has version 6.2.14: it has to be 7.0 or newer"},
+		"replica": {"redis_version:7.2.4\r\nrole:slave\r\nmaster_host:h\r\nmaster_port:1", "is a read-only replica: give the address of its master, h:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, _, environ := elsewhere(t)
+			answerInfo(m, row.info)
+			status, said := refuses(t, environ)
+			require.Equal(t, cli.StatusUnavailable, status)
+			require.Contains(t, said, row.want)
+			require.Empty(t, m.Keys(), "nothing was touched")
+		})
+	}
+
+	m, _, environ := elsewhere(t)
+	m.RequireAuth("hunter2")
+	status, said := refuses(t, environ)
+	require.Equal(t, cli.StatusUnavailable, status)
+	require.Contains(t, said, "Redis wants a password")
+
+	m, client, environ := elsewhere(t)
+	require.NoError(t, client.HSet(t.Context(), "sl:meta", "layout", redisstore.LayoutVersion+1).Err())
+	status, said = refuses(t, environ)
+	require.Equal(t, cli.StatusUnavailable, status)
+	require.Contains(t, said, "use the newer program, or another prefix")
+	require.Equal(t, []string{"sl:meta"}, m.Keys(), "no rules were written")
+
+	status, said = refuses(t, []string{"REDIS_URL=redis://127.0.0.1:1", "SENDLIMIT_PUSH_URL=log:"})
+	require.Equal(t, cli.StatusUnavailable, status)
+	require.Contains(t, said, "no Redis at 127.0.0.1:1: connection refused")
+}
+
+// answerInfo has a server answer INFO with the text, or with an error that
+// begins with a minus sign.
+func answerInfo(m *miniredis.Miniredis, info string) {
+	m.Server().SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
+		if command != "INFO" {
+			return false
+		}
+		if problem, failed := strings.CutPrefix(info, "-"); failed {
+			peer.WriteError(problem)
+		} else {
+			peer.WriteBulk(info)
+		}
+		return true
+	})
+}
+
+func TestWhatItMayNotSeeIsAWarning(t *testing.T) {
+	t.Parallel()
+	m, _, environ := elsewhere(t)
+	answerInfo(m, "-NOPERM this user has no permissions to run the 'info' command")
+	worker := start(t, environ).started(t)
+	require.Contains(t, worker.attribute(t, "the store could not be looked at in full", "detail"), "does not let this user see INFO")
+}
+
+func TestRulesAreWrittenOnceAndADifferenceIsSaid(t *testing.T) {
+	t.Parallel()
+	_, client, environ := elsewhere(t)
+	const differs = "the rules in the settings are not those of the store"
+
+	first := start(t, environ, "--policy-rules", "2/hour,3/calendar_day", "--policy-time-zone", "Europe/Berlin").started(t)
+	const written = "2/hour, 3/calendar_day (Europe/Berlin)"
+	require.Equal(t, written, first.attribute(t, "rules", "rules"))
+	first.notLogged(t, differs)
+
+	silent := start(t, environ).started(t)
+	require.Equal(t, written, silent.attribute(t, "rules", "rules"))
+	silent.notLogged(t, differs)
+
+	other := start(t, environ, "--policy-rules", "9/hour").started(t)
+	line := other.logged(t, differs)
+	require.Equal(t, "9/hour", line["settings"])
+	require.Equal(t, written, line["store"])
+
+	policies, err := settings.NewPolicies(client, "")
+	require.NoError(t, err)
+	p, ok, err := policies.Load(t.Context(), policy.DefaultName)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, written, p.String(), "the store's rules are kept")
+
+	require.NoError(t, client.Del(t.Context(), "sl:policy:default").Err())
+	require.Equal(t, policy.Default().String(), start(t, environ).started(t).attribute(t, "rules", "rules"))
+}
+
+// What is logged has nobody's whole address.
+func TestTheLogHidesWhoIsAlerted(t *testing.T) {
+	t.Parallel()
+	_, _, environ := elsewhere(t)
+	first := start(t, environ, "--policy-alert-to", "team@example.com").started(t)
+	require.Contains(t, first.attribute(t, "rules", "rules"), "alerts to …@example.com")
+	worker := start(t, environ, "--policy-alert-to", "boss@example.net").started(t)
+	differs := worker.logged(t, "the rules in the settings are not those of the store")
+	require.Contains(t, differs["settings"], "alerts to …@example.net")
+	require.Contains(t, differs["store"], "alerts to …@example.com")
+	require.NotContains(t, first.stderr.String(), "team")
+	require.Equal(t, "alert_to", start(t, environ, "--policy-alert-to", "boss@example.com").started(t).
+		logged(t, "the rules in the settings are not those of the store")["differs_in"])
+	require.NotRegexp(t, "team|boss", worker.stderr.String())
+}
+
+// Pitfall 55: the worker's clock and the store's half a minute apart.
+func TestClocksApartAreSaid(t *testing.T) {
+	t.Parallel()
+	const apart = "the clocks of the store and of this machine differ"
+	m, _, environ := elsewhere(t)
+	start(t, environ).started(t).notLogged(t, apart)
+
+	// The store's clock stands still while a worker starts.
+	began := time.Now()
+	m.SetTime(began.Add(30 * time.Second))
+	ahead, err := time.ParseDuration(start(t, environ).attribute(t, apart, "store_ahead"))
+	require.NoError(t, err)
+	require.InDelta(t, 30, ahead.Seconds(), time.Since(began).Seconds())
+
+	began = time.Now()
+	m.SetTime(began.Add(-3 * time.Second))
+	behind, err := time.ParseDuration(start(t, environ).attribute(t, apart, "store_ahead"))
+	require.NoError(t, err)
+	require.InDelta(t, -3, behind.Seconds(), time.Since(began).Seconds())
+
+	m.Server().SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
+		if command == "TIME" {
+			peer.WriteError("NOPERM this user has no permissions to run the 'time' command")
+		}
+		return command == "TIME"
+	})
+	start(t, environ).logged(t, "the store does not let this user see its clock")
+}
+
+// Deliveries that run when the worker is told to stop are seen through.
+func TestStoppingFinishesWhatRuns(t *testing.T) {
+	t.Parallel()
+	_, _, environ := elsewhere(t)
+	receiver := notifiertest.NewReceiver(time.Now)
+	t.Cleanup(receiver.Close)
+	receiver.Script(notifiertest.Answer{Delay: time.Second})
+	worker := start(t, environ, "--push-url", receiver.URL()).started(t)
+	submitMessage(t, strings.TrimPrefix(environ[0], "REDIS_URL="), "alice", 0)
+	require.Eventually(t, func() bool { return len(receiver.Requests()) == 1 }, time.Minute, 5*time.Millisecond)
+	health := worker.attribute(t, "health endpoint", "url")
+	worker.stop()
+	worker.logged(t, "stopping")
+	require.Equal(t, http.StatusOK, get(t, health).status, "it answers to the end")
+	require.NoError(t, worker.result(t))
+	require.Len(t, receiver.Requests(), 1)
+	require.Equal(t, environ[0], "REDIS_URL="+worker.attribute(t, "starting", "redis"))
+	worker.logged(t, "stopped")
+	worker.notLogged(t, "WARN")
+
+	again := start(t, environ, "--push-url", receiver.URL()).started(t)
+	require.Never(t, func() bool { return len(receiver.Requests()) > 1 }, 1500*time.Millisecond, 50*time.Millisecond,
+		"it was settled")
+	require.NoError(t, again.end(t))
+}

@@ -1,0 +1,142 @@
+package command
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
+)
+
+// storeOfAlice is a store with two messages to alice, of which one was
+// cancelled, and the environment that names it.
+func storeOfAlice(t *testing.T) (client *redis.Client, environ []string) {
+	t.Helper()
+	server, client := redistest.Embedded(t)
+	environ = []string{"REDIS_URL=redis://" + server.Addr()}
+	policies, err := settings.NewPolicies(client, "")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Horizon: policy.DefaultReach}), submit.Options{}) // with tasks
+	require.NoError(t, err)
+	for i, id := range []string{"a", "b"} {
+		o, err := submitter.Submit(t.Context(), message.Message{
+			ID: id, User: "alice", SendAt: time.Now().Add(time.Duration(i+1) * time.Hour), Title: "Hi <there>",
+		})
+		require.NoError(t, err)
+		require.Equal(t, message.Accepted, o.Outcome)
+	}
+	_, err = submitter.Cancel(t.Context(), "alice", "b")
+	require.NoError(t, err)
+	require.NoError(t, submitter.Close())
+	return client, environ
+}
+
+func TestUserExport(t *testing.T) {
+	t.Parallel()
+	_, environ := storeOfAlice(t)
+	text, err := command(t, environ, "", "user", "export", "alice")
+	require.NoError(t, err)
+	require.Contains(t, text, `      "title": "Hi <there>"`+"\n", "for a person to read, too")
+	var document userdata.Document
+	require.NoError(t, json.Unmarshal([]byte(text), &document))
+	require.Equal(t, "alice", document.User)
+	require.WithinDuration(t, time.Now(), document.ExportedAt.Time, time.Minute)
+	require.Len(t, document.Messages, 2)
+	require.Len(t, document.Tasks, 1, "that of the cancelled message is gone")
+	require.Len(t, document.WatchList, 1)
+}
+
+func TestUserExportOfNobody(t *testing.T) {
+	t.Parallel()
+	_, environ := storeOfAlice(t)
+	text, err := command(t, environ, "", "user", "export", "Alice")
+	require.Empty(t, text)
+	status, said := failure(err)
+	require.Equal(t, cli.StatusNotFound, status)
+	require.Equal(t, "error: there is nothing of Alice\n", said)
+}
+
+func TestUserErase(t *testing.T) {
+	t.Parallel()
+	client, environ := storeOfAlice(t)
+	text, err := command(t, environ, "", "user", "erase", "alice", "--yes")
+	require.NoError(t, err)
+	require.Equal(t, "erased alice: 2 messages, 1 of them still to come, 3 keys and 2 entries of the store,"+
+		" 1 task of the queue\n", text)
+	left, err := client.Keys(t.Context(), "*alice*").Result()
+	require.NoError(t, err)
+	require.Empty(t, left)
+	text, err = command(t, environ, "", "user", "erase", "alice", "--yes", "--json")
+	require.NoError(t, err, "twice is harmless")
+	require.JSONEq(t, `{"outcome":"erased","user":"alice","messages":0,"cancelled":0,"tasks":0,"keys":0,"entries":0,"running":0}`, text)
+}
+
+// Nothing is done without a yes, or on a command line that makes no sense.
+func TestUserEraseHasToBeConfirmed(t *testing.T) {
+	t.Parallel()
+	client, environ := storeOfAlice(t)
+	keys, err := client.DBSize(t.Context()).Result()
+	require.NoError(t, err)
+	for _, row := range []struct {
+		args   []string
+		status int
+		said   string
+	}{
+		{[]string{"alice"}, cli.StatusInvalid, "error: erasing can't be undone: look with worker user export," +
+			" and confirm with worker user erase \"alice\" --yes\n"},
+		{[]string{"alice", "--yes", "--wait", "-1s"}, cli.StatusInvalid, "error: wait \"-1s\" is not allowed: it takes a length of time such as 90s or 5m, 0s not to wait\n"},
+		{[]string{"alice", "--yes", "--wait", "x"}, cli.StatusInvalid, "error: wait \"x\" is not allowed: it takes a length of time such as 90s or 5m, 0s not to wait\n"},
+		{[]string{"a\nb", "--yes"}, cli.StatusInvalid, "error: user \"a\\nb\" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters\n"},
+		{[]string{"--yes"}, cli.StatusInvalid, "error: USER is missing; see worker user erase --help\n"},
+		{[]string{"a", "b"}, cli.StatusInvalid, "error: \"b\" is too much: one USER is expected; see worker user erase --help\n"},
+	} {
+		_, err := command(t, environ, "", append([]string{"user", "erase"}, row.args...)...)
+		status, said := failure(err)
+		require.Equal(t, row.status, status, row.args)
+		require.Equal(t, row.said, said)
+	}
+	text, err := command(t, environ, "", "user", "erase", "alice", "--json")
+	status, _ := failure(err)
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Contains(t, text, `{"outcome":"invalid","code":"invalid_field","detail":"erasing can't be undone: `)
+	left, err := client.DBSize(t.Context()).Result()
+	require.NoError(t, err)
+	require.Equal(t, keys, left)
+}
+
+// What was left of a worker that died with a task is not taken away, but said.
+func TestUserEraseSaysWhatStays(t *testing.T) {
+	t.Parallel()
+	client, environ := storeOfAlice(t)
+	const scheduled, active, task = "asynq:{sl:push}:scheduled", "asynq:{sl:push}:active", "asynq:{sl:push}:t:"
+	ids, err := client.ZRange(t.Context(), scheduled, 0, 0).Result()
+	require.NoError(t, err)
+	require.NoError(t, client.ZRem(t.Context(), scheduled, ids[0]).Err())
+	require.NoError(t, client.LPush(t.Context(), active, ids[0]).Err())
+	require.NoError(t, client.HSet(t.Context(), task+ids[0], "state", "active").Err())
+	text, err := command(t, environ, "", "user", "erase", "alice", "--yes", "--wait", "100ms")
+	require.Contains(t, text, "erased alice: 2 messages")
+	status, said := failure(err)
+	require.Equal(t, cli.StatusRefused, status)
+	require.Contains(t, said, "in 1 task that a worker has in hand")
+}
+
+func TestUserWithoutAStore(t *testing.T) {
+	t.Parallel()
+	_, err := command(t, []string{"REDIS_URL=redis://127.0.0.1:1"}, "", "user", "export", "alice")
+	status, said := failure(err)
+	require.Equal(t, cli.StatusUnavailable, status)
+	require.Contains(t, said, "no Redis at 127.0.0.1:1")
+}

@@ -1,0 +1,184 @@
+package command
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+)
+
+// settingsOf runs worker user on a store, which has two policies.
+func settingsOf(t *testing.T) (run func(args ...string) string, environ []string) {
+	t.Helper()
+	server, _ := redistest.Embedded(t)
+	environ = []string{"REDIS_URL=redis://" + server.Addr()}
+	for _, policy := range []string{
+		"rules: [1/minute, 10/calendar_day]\nquiet_hours: [22:00-08:00]",
+		"name: vip\nrules: [5/minute, 5/hour]\nuser_time_zone: true\n" +
+			"categories: {marketing: {rules: [2/calendar_day]}, otp: {exempt: true}, codes: {exempt: true, counts: false}}",
+	} {
+		_, err := command(t, environ, policy, "policy", "apply", "-")
+		require.NoError(t, err)
+	}
+	return func(args ...string) string {
+		t.Helper()
+		out, err := command(t, environ, "", append([]string{"user"}, args...)...)
+		require.NoError(t, err)
+		return out
+	}, environ
+}
+
+func TestUserSettings(t *testing.T) {
+	t.Parallel()
+	run, _ := settingsOf(t)
+	const usual = "set for alice: nothing\npolicy default, version 1:\n  1/minute         all messages\n  10/calendar_day  all messages\n" +
+		"  calendar periods are those of UTC\n  quiet 22:00-08:00 in UTC\n"
+	require.Equal(t, usual, run("show", "alice"))
+
+	require.Equal(t, "set for alice: 20/calendar_day, time zone Europe/Berlin, quota alerts to ada@example.org\n"+
+		"policy default, version 1:\n  1/minute         all messages\n"+
+		"  20/calendar_day  all messages, set for alice in place of 10/calendar_day\n"+
+		"  calendar periods are those of UTC\n  quiet 22:00-08:00 in Europe/Berlin\n",
+		run("set", "alice", "--limit", "20/calendar_day", "--time-zone", "Europe/Berlin", "--contact", "ada@example.org"))
+	require.JSONEq(t, `{
+		"user": "alice", "contact": "ada@example.org", "policy": "", "limits": ["20/calendar_day"], "time_zone": "Europe/Berlin", "blocked": false,
+		"categories": {}, "opt_out": [], "quiet_hours": [],
+		"effective": {"policy": "default", "version": 1, "time_zone": "UTC", "quiet_hours": ["22:00-08:00"], "quiet_time_zone": "Europe/Berlin",
+			"rules": [{"rule": "1/minute", "from": "policy"}, {"rule": "20/calendar_day", "from": "user", "replaces": "10/calendar_day"}]}
+	}`, run("show", "alice", "--json"))
+
+	// What is not named stays.
+	require.Contains(t, run("set", "alice", "--limit", "3/minute", "--block"),
+		"alice is blocked: nothing more is accepted\nset for alice: 20/calendar_day, 3/minute, time zone Europe/Berlin, quota alerts to ada@example.org\n")
+	require.Contains(t, run("set", "alice", "--limit", "2/minute"), "set for alice: 20/calendar_day, 2/minute, ")
+	require.Equal(t, "set for alice: policy vip, 2/minute, time zone Europe/Berlin\n"+
+		"policy vip, version 1:\n"+
+		"  2/minute        all messages, set for alice in place of 5/minute\n"+
+		"  5/hour          all messages\n"+
+		"  2/calendar_day  category marketing\n"+
+		"  calendar periods are those of Europe/Berlin\n"+
+		"  category codes is exempt, and does not count\n"+
+		"  category otp is exempt, and counts for the others\n",
+		run("set", "alice", "--policy", "vip", "--no-limits", "--limit", "2/minute", "--contact", "", "--unblock"))
+	require.Contains(t, run("show", "alice", "--json"), `"exempt":[{"category":"codes","counts":false},{"category":"otp","counts":true}],"quiet_hours":[]`)
+	require.Contains(t, run("set", "alice", "--policy", "", "--time-zone", ""), "set for alice: 2/minute\npolicy default, ")
+	require.Contains(t, run("set", "alice", "--contact", "https://example.org/hook"), "quota alerts to https://example.org/hook\n")
+	require.Contains(t, run("export", "alice"), `"contact": "https://example.org/hook"`)
+
+	require.Equal(t, usual, run("clear", "alice"))
+	require.Equal(t, usual, run("clear", "alice"), "twice is harmless")
+}
+
+// What was set before a policy lost a rule keeps nobody from setting other things, and
+// applies beside the policy's rules.
+func TestLimitsThatReplaceNothingAnyMore(t *testing.T) {
+	t.Parallel()
+	run, environ := settingsOf(t)
+	run("set", "alice", "--limit", "20/calendar_day")
+	_, err := command(t, environ, "rules: [1/minute]", "policy", "apply", "-")
+	require.NoError(t, err)
+	require.Equal(t, "set for alice: 20/calendar_day, time zone Europe/Berlin\npolicy default, version 2:\n"+
+		"  1/minute         all messages\n  20/calendar_day  all messages, set for alice beside the policy's rules\n"+
+		"  calendar periods are those of UTC\n",
+		run("set", "alice", "--time-zone", "Europe/Berlin"))
+	require.Contains(t, run("show", "alice", "--json"), `{"rule":"20/calendar_day","from":"user"}`)
+	require.Contains(t, run("set", "alice", "--limit", "2/minute"), "set for alice: 20/calendar_day, 2/minute, time zone Europe/Berlin\n",
+		"a limit that the command does not name keeps no other from being set")
+	_, err = command(t, environ, "", "user", "set", "alice", "--policy", "")
+	_, said := failure(err)
+	require.Contains(t, said, `the limit 20/calendar_day replaces no rule`, "they all go with the policy")
+}
+
+// A user's categories and quiet hours: what is not named stays.
+func TestOwnCategoriesAndQuietHours(t *testing.T) {
+	t.Parallel()
+	run, _ := settingsOf(t)
+	require.Equal(t, "set for alice: marketing 1/calendar_day, no news and no ads, quiet 12:00-13:00 and sat,sun 00:00-24:00\n"+
+		"policy default, version 1:\n  1/minute         all messages\n  10/calendar_day  all messages\n"+
+		"  1/calendar_day   category marketing, set for alice beside the policy's rules\n"+
+		"  calendar periods are those of UTC\n  quiet 22:00-08:00 and 12:00-13:00 and sat,sun 00:00-24:00 in UTC\n"+
+		"  category news is refused: alice does not want it\n  category ads is refused: alice does not want it\n",
+		run("set", "alice", "--category-limit", "marketing=1/calendar_day", "--opt-out", "news,ads",
+			"--quiet-hours", "12:00-13:00", "--quiet-hours", "sat,sun 00:00-24:00"))
+	require.Contains(t, run("set", "alice", "--opt-in", "news", "--category-limit", "marketing=2/hour"),
+		"set for alice: marketing 1/calendar_day and 2/hour, no ads, quiet 12:00-13:00 and sat,sun 00:00-24:00\n")
+	require.Contains(t, run("set", "alice", "--no-category-limits", "--category-limit", "news=1/day", "--no-quiet-hours"), "set for alice: news 1/day, no ads\n")
+	require.Contains(t, run("set", "alice", "--no-category-limits", "--opt-in", "ads"), "set for alice: nothing\n")
+}
+
+func TestUserSettingsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	run, environ := settingsOf(t)
+	before := run("set", "alice", "--limit", "20/calendar_day", "--contact", "ada@example.org")
+	for _, row := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"set", "alice"}, "say what to change, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block; see worker user set --help"},
+		{[]string{"set", "alice", "--block", "--unblock"}, "--block and --unblock can't be given together"},
+		{[]string{"set", "alice", "--contact", "Ada <ada@example.org>"}, `contact "Ada <ada@example.org>" is not allowed: it takes one e-mail address`},
+		{[]string{"set", "alice", "--policy", "gold"}, `there is no policy "gold" that this program can read: there are default, vip`},
+		{[]string{"set", "alice", "--policy", "Gold"}, `policy "Gold" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`},
+		{[]string{"set", "alice", "--limit", "7/hour"}, `the limit 7/hour replaces no rule, as policy default has none of its window: it has 1/minute, 10/calendar_day`},
+		{[]string{"set", "alice", "--limit", "7/day"}, `the limit 7/day replaces no rule`}, // a sliding day is no calendar day
+		{[]string{"set", "alice", "--policy", "vip"}, `the limit 20/calendar_day replaces no rule, as policy vip has none of its window`},
+		{[]string{"set", "alice", "--contact", "", "--limit", ""}, `--limit needs a rule such as 20/calendar_day; --no-limits removes all limits`},
+		{[]string{"set", "alice", "--limit", "many"}, `limit "many" is not allowed: it takes a rule such as 5/hour`},
+		{[]string{"set", "alice", "--limit", "0/minute"}, `limit "0/minute" is not allowed: it takes a limit of 1 to 1000`},
+		{[]string{"set", "alice", "--limit", "1/minute", "--limit", "2/minute"}, `the limit 2/minute has the window of another limit: give one for each window`},
+		{[]string{"set", "alice", "--time-zone", "Mars/Olympus"}, `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
+		{[]string{"set", "al\nice", "--contact", "ada@example.org"}, `is not allowed: it takes 1 to 256 bytes of UTF-8`},
+		{[]string{"set", "alice", "--category-limit", "1/day"}, `category-limit "1/day" is not allowed: it takes a category and a rule`},
+		{[]string{"set", "alice", "--category-limit", "news=1/fortnight"}, `category-limit "news=1/fortnight" is not allowed`},
+		{[]string{"set", "alice", "--category-limit", "News=1/day"}, `categories "News" is not allowed: it takes a name`},
+		{[]string{"set", "alice", "--quiet-hours", "nights"}, `quiet-hours "nights" is not allowed: it takes hours such as 22:00-08:00`},
+		{[]string{"set", "alice", "--quiet-hours", "08:00-22:00"}, `the quiet hours 08:00-22:00 leave no time of the week beside those of policy default`},
+		{[]string{"set", "alice", "--quiet-hours", "08:00-09:00", "--no-quiet-hours"}, `--quiet-hours and --no-quiet-hours can't be given together`},
+		{[]string{"set", "alice", "--opt-out", "No!"}, `opt_out "No!" is not allowed: it takes a name`},
+		{[]string{"set", "alice", "--opt-out", "ads", "--opt-in", "ads"}, `--opt-out and --opt-in both name ads`},
+		{[]string{"show", ""}, `user "" is not allowed`},
+		{[]string{"clear"}, "USER is missing"},
+	} {
+		_, err := command(t, environ, "", append([]string{"user"}, row.args...)...)
+		status, said := failure(err)
+		require.Equal(t, cli.StatusInvalid, status, row.args)
+		require.Contains(t, said, row.want)
+	}
+	require.Equal(t, before, run("show", "alice"), "nothing was changed")
+}
+
+// Without any policy there is nothing that limits could replace; all else can be
+// set before the first worker starts.
+func TestUserSettingsBeforeThereArePolicies(t *testing.T) {
+	t.Parallel()
+	server, _ := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + server.Addr()}
+	out, err := command(t, environ, "", "user", "set", "alice", "--contact", "ada@example.org")
+	require.NoError(t, err)
+	require.Equal(t, "set for alice: quota alerts to ada@example.org\nthe store has no rules yet: start a worker on it\n", out)
+	out, err = command(t, environ, "", "user", "show", "alice", "--json")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"user":"alice","contact":"ada@example.org","policy":"","limits":[],"categories":{},"opt_out":[],"quiet_hours":[],"time_zone":"","blocked":false,"effective":null}`, out)
+	_, err = command(t, environ, "", "user", "set", "alice", "--limit", "1/minute")
+	status, said := failure(err)
+	require.Equal(t, cli.StatusUnavailable, status)
+	require.Contains(t, said, "the store has no rules for everybody that this program can read")
+}
+
+// An alert that is given up says why, so that whoever runs the worker need not
+// guess which setting is in the way.
+func TestAnAlertThatIsGivenUpSaysWhy(t *testing.T) {
+	t.Parallel()
+	m, _, environ := elsewhere(t)
+	_, err := command(t, append(environ, "SENDLIMIT_ALLOW_INTERNAL_WEBHOOKS=true"), "", "user", "set", "alice", "--contact", "https://127.0.0.1:9/alerts/s3cret")
+	require.NoError(t, err)
+	worker := start(t, environ, "--policy-rules", "1/calendar_day").started(t)
+	submitMessage(t, "redis://"+m.Addr(), "alice", time.Hour)
+	line := worker.logged(t, "gave up a notice")
+	require.Equal(t, "user_quota", line["kind"])
+	require.Contains(t, line["error"], "its address is an internal one, which is not allowed")
+	require.NotRegexp(t, "alice|s3cret", worker.stderr.String())
+}
