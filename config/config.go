@@ -32,9 +32,11 @@ type Config struct {
 	// Prefix begins every key and queue in the store.
 	Prefix string
 
-	// Listen is the address of the API, /healthz, /readyz and /metrics; empty means
-	// none. See Exposed.
+	// Listen is the address of the API; empty means none. See Exposed.
 	Listen string
+	// AdminListen is the address of health and metrics alone, which need no key there; empty
+	// means that the API's address has them.
+	AdminListen string
 	// RequireKeys makes the API ask for a key even if it is not Exposed.
 	RequireKeys bool
 	// TLSCert and TLSKey are the files for the API's TLS; both are empty for plain

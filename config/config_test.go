@@ -63,7 +63,7 @@ func defaults() config.Config {
 // keys is every setting that there is, but for those with names of their own inside,
 // such as tiers.
 var keys = []string{ //nolint:gochecknoglobals // a constant table
-	"redis_url", "embedded_address", "prefix", "account", "listen",
+	"redis_url", "embedded_address", "prefix", "account", "listen", "admin_listen",
 	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "deliver", "dashboard", "push_url", "push_secret", "push_timeout", "push_headers", "push_proxy",
 	"fcm.credentials", "fcm.credentials_file", "fcm.endpoint", "apns.key", "apns.key_file", "apns.key_id", "apns.team_id", "apns.topic",
 	"apns.topics", "apns.sandbox", "apns.connections", "apns.endpoint", "webpush.private_key", "webpush.private_key_file", "webpush.subject",
@@ -162,6 +162,7 @@ func other() map[string]struct {
 		"deliver":          {"false", func(c config.Config) any { return c.Deliver }, false},
 		"dashboard":        {"false", func(c config.Config) any { return c.Dashboard }, false},
 		"require_keys":     {"true", func(c config.Config) any { return c.RequireKeys }, true},
+		"admin_listen":     {":9090", func(c config.Config) any { return c.AdminListen }, ":9090"},
 		"tls_cert":         {"/c", func(c config.Config) any { return c.TLSCert }, "/c"},
 		"tls_key":          {"/k", func(c config.Config) any { return c.TLSKey }, "/k"},
 		"trusted_proxies": {"10.0.0.9/8, ::1", func(c config.Config) any { return c.TrustedProxies }, []netip.Prefix{

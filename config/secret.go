@@ -79,6 +79,7 @@ func (c Config) LogValue() slog.Value {
 		slog.String("embedded_address", c.EmbeddedAddress),
 		slog.String("prefix", c.Prefix),
 		slog.String("listen", c.Listen),
+		slog.String("admin_listen", c.AdminListen),
 		slog.Bool("require_keys", c.RequireKeys),
 		slog.String("tls_cert", c.TLSCert),
 		slog.Any("trusted_proxies", c.TrustedProxies),

@@ -16,6 +16,7 @@ type written struct {
 	Prefix          string        `env:"PREFIX"`
 	Account         string        `env:"ACCOUNT"`
 	Listen          string        `env:"LISTEN"`
+	AdminListen     string        `env:"ADMIN_LISTEN"`
 	Deliver         string        `env:"DELIVER"`
 	Dashboard       string        `env:"DASHBOARD"`
 	PushURL         string        `env:"PUSH_URL"`
@@ -127,8 +128,14 @@ func settings(w *written, c *Config) []*setting {
 	}), grouped(groupAPI, append([]*setting{
 		{
 			key: "listen", written: &w.Listen, standard: "127.0.0.1:8080", kind: "address",
-			help:   "address of the API, /healthz, /readyz and /metrics, or off",
+			help:   "address of the API, and of health and metrics without admin_listen, or off",
 			accept: listen(&c.Listen),
+		},
+		{
+			key: "admin_listen", written: &w.AdminListen, kind: "address",
+			help: "address of its own for /livez, /healthz, /readyz and /metrics, which need no key there;" +
+				" the API's address then serves none of them",
+			accept: listen(&c.AdminListen),
 		},
 	}, accessSettings(w, c)...)), grouped(groupDelivery, []*setting{
 		{

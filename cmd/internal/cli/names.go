@@ -80,7 +80,7 @@ func (n Names) Of(own string) string {
 // command of its own, and alone a line of an example that is only the program.
 var (
 	calls = regexp.MustCompile("(^|[\\s\"'(|`])(worker|enqueue) (run|check|email-preview|stats|policy|channel|pace|event|user|" +
-		"dead-letters|account|tier|without|push|bulk|cancel|move|edit|status|find|list|usage|next-free|campaign|device|events|change|" +
+		"dead-letters|account|tier|health|without|push|bulk|cancel|move|edit|status|find|list|usage|next-free|campaign|device|events|change|" +
 		"man|completion|--[a-z])")
 	alone = regexp.MustCompile(`(?m)^  (worker|enqueue)$`)
 )

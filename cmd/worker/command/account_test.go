@@ -213,6 +213,10 @@ func TestTheAPIOverTLS(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, statusWith(t, transport, url+"stats", ""))
 	key, _ := says(t, environ, "account", "create", "operator", "--scopes", "admin")
 	require.Equal(t, http.StatusOK, statusWith(t, transport, url+"stats", strings.TrimSpace(key)))
+	address := strings.TrimSuffix(strings.TrimPrefix(url, "https://"), "/v1/")
+	said, err := command(t, nil, "", "health", "--listen", address, "--tls-cert", certFile)
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", said)
 }
 
 // A store gets the tiers and accounts of the file where it has none of the name.

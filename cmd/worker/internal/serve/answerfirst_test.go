@@ -20,7 +20,7 @@ import (
 // serving runs an endpoint until the end of the test, and returns its address.
 func serving(t *testing.T, bodyTimeout time.Duration, handler http.HandlerFunc) string {
 	t.Helper()
-	e, err := newEndpoint(t.Context(), "127.0.0.1:0", "", "")
+	e, err := newEndpoint(t.Context(), "listen", "127.0.0.1:0", nil, func(context.Context, string, *slog.Logger) {})
 	require.NoError(t, err)
 	e.bodyTimeout = bodyTimeout
 	logger := slog.New(slog.DiscardHandler)

@@ -37,6 +37,7 @@ type apiServer struct {
 	deadLetters *deadletters.Letters
 	refitter    *refit.Refitter
 	stopping    chan struct{}
+	admin       http.Handler // answers at an address of its own, see admin_listen
 }
 
 // newAPIServer returns the API on a store. Close it.
@@ -105,11 +106,16 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
+	checks, measured := probes(b, c, s.stopping, logger), m.handler(logger)
+	s.admin = adminHandler(checks, measured)
+	if c.AdminListen != "" {
+		checks, measured = nil, nil
+	}
 	served, err := api.New(api.Options{
 		Callbacks: accountEvents,
 		Submitter: s.submitter, Campaigns: campaigns, DeadLetters: s.deadLetters, Policies: rules, Users: users, Devices: deviceStore, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
 		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
-		Metrics: m.handler(logger), Probes: probes(b, c, s.stopping, logger), LoginRefused: m.refusedLogins.Inc,
+		Metrics: measured, Probes: checks, LoginRefused: m.refusedLogins.Inc,
 		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,
 		Contacts: contact.Rule{AllowInternal: c.AllowInternalWebhooks},
 		Limits:   api.Limits{Streams: c.Streams, StreamsPerAccount: c.StreamsPerAccount, Idle: c.StreamIdle},

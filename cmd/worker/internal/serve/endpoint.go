@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,36 +27,36 @@ const (
 	maxHeaderBytes = 16 << 10
 )
 
-// endpoint is where the worker serves the API and its health. The zero value serves
-// nothing.
+// endpoint is an address where the worker answers HTTP. The zero value serves nothing.
 type endpoint struct {
 	listener    net.Listener
 	server      *http.Server
 	bodyTimeout time.Duration // see the constant
-	dashboard   bool          // it serves the dashboard too
+	announce    announcement
 }
 
-// newEndpoint listens at an address, where serve answers; "" means none. It is called
-// early, so that a worker without its address touches nothing. With the files of a
-// certificate and its key it serves TLS. The error is a *fault.InvalidError.
-func newEndpoint(ctx context.Context, address, certificate, key string) (*endpoint, error) {
+// announcement logs what an endpoint serves under its URL, which has no path.
+type announcement func(ctx context.Context, base string, logger *slog.Logger)
+
+// newEndpoint listens at the address of a setting, where serve answers; "" means none. It is
+// called early, so that a worker without its address touches nothing. secured makes it serve
+// TLS, unless it is nil. The error is a *fault.InvalidError.
+func newEndpoint(ctx context.Context, setting, address string, secured *tls.Config, announce announcement) (*endpoint, error) {
 	if address == "" {
 		return &endpoint{}, nil
-	}
-	secured, err := tlsOf(certificate, key)
-	if err != nil {
-		return nil, err
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
-			return nil, fault.Wrong("listen", "%s is in use: another program listens there; choose another address with --listen, or off", address)
+			return nil, fault.Wrong(setting, "%s is in use: another program listens there; choose another address with --%s, or off",
+				address, strings.ReplaceAll(setting, "_", "-"))
 		}
-		return nil, fault.Wrong("listen", "can't listen at %s: %v", address, err)
+		return nil, fault.Wrong(setting, "can't listen at %s: %v", address, err)
 	}
 	return &endpoint{
 		listener:    listener,
 		bodyTimeout: bodyTimeout,
+		announce:    announce,
 		server: &http.Server{
 			ReadHeaderTimeout: headerTimeout,
 			IdleTimeout:       idleTimeout,
@@ -65,20 +66,6 @@ func newEndpoint(ctx context.Context, address, certificate, key string) (*endpoi
 			TLSConfig:                    secured,
 		},
 	}, nil
-}
-
-// tlsOf reads the files of a certificate and its key. It returns nil if there are none.
-func tlsOf(certificate, key string) (*tls.Config, error) {
-	if certificate == "" {
-		return nil, nil //nolint:nilnil // no TLS is no error
-	}
-	pair, err := tls.LoadX509KeyPair(certificate, key)
-	if err != nil {
-		return nil, &fault.InvalidError{
-			Field: "tls_cert", Value: certificate, Want: fmt.Sprintf("a certificate whose key tls_key has, both in PEM (%v)", err),
-		}
-	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
 // serve answers until shutdown or close.
@@ -94,13 +81,9 @@ func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog
 		scheme, serve = "https://", func(l net.Listener) error { return e.server.ServeTLS(l, "", "") }
 	}
 	base := scheme + e.listener.Addr().String()
-	logger.InfoContext(ctx, "health endpoint", "url", base+healthPath)
-	logger.InfoContext(ctx, "API endpoint", "url", base+"/v1/", "docs", base+"/docs")
-	if e.dashboard {
-		logger.InfoContext(ctx, "dashboard", "url", base+"/")
-	}
+	e.announce(ctx, base, logger)
 	if err := serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving the API and the health endpoint: %w", err)
+		return fmt.Errorf("serving at %s: %w", e.listener.Addr(), err)
 	}
 	return nil
 }
@@ -128,7 +111,7 @@ func (e *endpoint) shutdown(ctx context.Context, logger *slog.Logger) error {
 		err = e.server.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("ending the API and the health endpoint: %w", err)
+		return fmt.Errorf("ending what is served at %s: %w", e.listener.Addr(), err)
 	}
 	return nil
 }

@@ -18,11 +18,22 @@ const pingTimeout = time.Second
 // probes returns what the API answers without a key, for the system that starts and stops
 // workers. Once stopping is closed it is not ready.
 func probes(b *backend.Backend, c config.Config, stopping <-chan struct{}, logger *slog.Logger) map[string]http.Handler {
-	ready := readyHandler(readinessOf(b, c.Prefix), !asksForKeys(c), logger)
+	open := !asksForKeys(c) || c.AdminListen != ""
+	ready := readyHandler(readinessOf(b, c.Prefix), open, logger)
 	return map[string]http.Handler{
+		livePath:   http.HandlerFunc(answerAlive),
 		healthPath: healthHandler(b.Client, logger),
 		readyPath:  unreadyAfter(stopping, ready),
 	}
+}
+
+// livePath is where answerAlive answers.
+const livePath = "/livez"
+
+// answerAlive answers that the process works, whatever the store does: a new process would
+// not mend a store that is away, and would have to find its messages again.
+func answerAlive(w http.ResponseWriter, _ *http.Request) {
+	answerJSON(w, http.StatusOK, map[string]string{"status": "alive"})
 }
 
 // healthPath is where healthHandler answers.

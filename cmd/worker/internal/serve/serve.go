@@ -41,12 +41,11 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	logger := newLogger(p.Stderr, cli.NewPalette(p.Stderr, p.Getenv), p.Names, settings)
 	logStart(ctx, settings, logger)
 	warnOfDropping(ctx, dropDueBefore, logger)
-	endpoint, err := newEndpoint(ctx, settings.Listen, settings.TLSCert, settings.TLSKey)
+	endpoints, err := listen(ctx, settings, logger)
 	if err != nil {
 		return err
 	}
-	defer endpoint.close()
-	endpoint.dashboard = settings.Dashboard
+	defer endpoints.close()
 	storage, err := openStorage(ctx, settings, logger)
 	if err != nil {
 		return err
@@ -104,7 +103,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	}
 	defer storage.watchSize(ctx, settings.Prefix, logger)()
 	defer b.KeepForecast(ctx)()
-	s := service{work: work, endpoint: endpoint, api: served, timeout: settings.ShutdownTimeout, logger: logger}
+	s := service{work: work, endpoints: endpoints, api: served, timeout: settings.ShutdownTimeout, logger: logger}
 	return s.run(ctx)
 }
 

@@ -12,15 +12,15 @@ const lastAnswersWithin = 5 * time.Second
 
 // service is a worker that is ready to run.
 type service struct {
-	work     func(context.Context) error // until its context ends
-	endpoint *endpoint
-	api      *apiServer
-	timeout  time.Duration // to finish running work
-	logger   *slog.Logger
+	work      func(context.Context) error // until its context ends
+	endpoints endpoints
+	api       *apiServer
+	timeout   time.Duration // to finish running work
+	logger    *slog.Logger
 }
 
 // run works and serves until ctx ends. Then the API begins no more operations, and the
-// endpoint answers until the last delivery is done and the last request is answered. If
+// endpoints answer until the last delivery is done and the last request is answered. If
 // working or serving fails, both end.
 func (s service) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -31,15 +31,12 @@ func (s service) run(ctx context.Context) error {
 		stopped <- time.Now()
 	})
 	served := make(chan error, 1)
-	go func() {
-		defer stop()
-		served <- s.endpoint.serve(ctx, s.api, s.logger)
-	}()
+	go func() { served <- s.endpoints.serve(ctx, stop, s.api, s.api.admin, s.logger) }()
 	err := s.work(ctx)
 	stop()
 
 	within := max(time.Until((<-stopped).Add(s.timeout)), lastAnswersWithin)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
-	return errors.Join(err, s.endpoint.shutdown(last, s.logger), <-served)
+	return errors.Join(err, s.endpoints.shutdown(last, s.logger), <-served)
 }

@@ -1,0 +1,82 @@
+package command
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+)
+
+// With an admin address, health and metrics are there without a key, and nowhere else.
+func TestAdminListen(t *testing.T) {
+	t.Parallel()
+	m, _, environ := elsewhere(t)
+	worker := start(t, environ, "--admin-listen", "127.0.0.1:0", "--require-keys").started(t)
+	admin := strings.TrimSuffix(worker.attribute(t, "health endpoint", "url"), "/healthz")
+	public := strings.TrimSuffix(worker.attribute(t, "API endpoint", "url"), "/v1/")
+	require.NotEqual(t, admin, public)
+	for path, want := range map[string]string{
+		"/livez": `{"status":"alive"}`, "/healthz": `{"status":"ok"}`, "/readyz": `"status":"ready"`,
+		"/metrics": `sendlimit_build_info{goversion="go`,
+	} {
+		answer := get(t, admin+path)
+		require.Equal(t, http.StatusOK, answer.status, path)
+		require.Contains(t, answer.body, want)
+		require.Equal(t, http.StatusMethodNotAllowed, request(t, http.MethodPost, admin+path).status)
+		require.Equal(t, http.StatusNotFound, get(t, public+path).status, path)
+	}
+	require.Equal(t, http.StatusNotFound, get(t, admin+"/v1/stats").status)
+	require.Equal(t, http.StatusUnauthorized, get(t, public+"/v1/stats").status)
+
+	// Operators see why it is not ready, although the API asks for keys.
+	m.SetError("LOADING Redis is loading the dataset in memory")
+	require.Equal(t, http.StatusOK, get(t, admin+"/livez").status, "a new process would not mend the store")
+	require.Eventually(t, func() bool { return strings.Contains(get(t, admin+"/readyz").body, "still loading") }, time.Minute, 20*time.Millisecond)
+	require.Equal(t, http.StatusServiceUnavailable, get(t, admin+"/healthz").status)
+	m.SetError("")
+	require.NoError(t, worker.end(t))
+}
+
+func TestAdminAddressInUse(t *testing.T) {
+	t.Parallel()
+	worker := start(t, nil, "--admin-listen", "127.0.0.1:0").started(t)
+	taken := strings.TrimSuffix(strings.TrimPrefix(worker.attribute(t, "health endpoint", "url"), "http://"), "/healthz")
+	status, said := refuses(t, nil, "--admin-listen", taken)
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Contains(t, said, taken+" is in use: another program listens there; choose another address with --admin-listen")
+}
+
+func TestHealthCommand(t *testing.T) {
+	t.Parallel()
+	m, _, environ := elsewhere(t)
+	worker := start(t, environ, "--admin-listen", "127.0.0.1:0").started(t)
+	admin := strings.TrimSuffix(worker.attribute(t, "health endpoint", "url"), "/healthz")
+	address := strings.TrimPrefix(admin, "http://")
+
+	said, err := command(t, nil, "", "health", "--admin-listen", address)
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", said)
+	said, err = command(t, nil, "", "health", "--url", admin+"/livez", "--json")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"status":"alive"}`, said)
+
+	m.SetError("LOADING Redis is loading the dataset in memory")
+	require.Eventually(t, func() bool { // an answer is kept for a second
+		said, err = command(t, nil, "", "health", "--admin-listen", address)
+		return err != nil
+	}, time.Minute, 20*time.Millisecond)
+	require.Equal(t, cli.StatusError(cli.StatusUnavailable), err)
+	require.Regexp(t, `^unready\nreachable: failed, .*still loading`, said)
+	m.SetError("")
+
+	require.NoError(t, worker.end(t))
+	_, err = command(t, nil, "", "health", "--admin-listen", address)
+	require.ErrorContains(t, err, "no worker answers at http://"+address+"/readyz: dial tcp")
+	require.Equal(t, cli.StatusUnavailable, cli.ExitCode(err))
+	_, err = command(t, nil, "", "health", "--listen", "off")
+	require.ErrorContains(t, err, "answers nowhere")
+}

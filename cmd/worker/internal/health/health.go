@@ -1,0 +1,170 @@
+package health
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+const (
+	// askedWithin bounds the request: a worker looks at its store for two seconds at most.
+	askedWithin = 5 * time.Second
+	maxAnswer   = 1 << 20
+	readyPath   = "/readyz"
+)
+
+// answered is what /readyz answers.
+type answered struct {
+	Status string `json:"status"`
+	Checks []struct {
+		Check  string `json:"check"`
+		Status string `json:"status"`
+		Detail string `json:"detail,omitempty"`
+	} `json:"checks"`
+}
+
+// Command returns "worker health".
+func Command(p cli.Program) *cobra.Command {
+	var target string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "health",
+		Short: "Ask a running worker whether it is ready.",
+		Long: "Ask the worker that runs with these settings whether it is ready, at its address\n" +
+			"of health, and print what it answers. This is the health check of a container:\n" +
+			"the image has no other program that could ask.\n\n" +
+			"The exit status is 0 if the worker is ready, and 5 if it is not or does not\n" +
+			"answer.",
+		Example: "  worker health\n  worker health --admin-listen :9090\n  worker health --url http://127.0.0.1:9090/livez",
+		Args:    cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.Report(asJSON, ask(cmd.Context(), p, cmd.Flags(), target, asJSON))
+		},
+	}
+	cmd.Flags().AddFlagSet(cli.SettingFlags("listen", "admin-listen", "tls-cert", config.FileFlag))
+	cmd.Flags().StringVar(&target, "url", "", "`url` to ask instead, such as that of /livez")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as it came")
+	return cmd
+}
+
+func ask(ctx context.Context, p cli.Program, flags *pflag.FlagSet, target string, asJSON bool) error {
+	settings, err := p.Load(flags)
+	if err != nil {
+		return err
+	}
+	secured := (*tls.Config)(nil)
+	if target == "" {
+		if target, secured, err = addressOf(settings); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askedWithin)
+	defer cancel()
+	status, body, err := get(ctx, target, secured)
+	if err != nil {
+		return &fault.UnavailableError{Detail: fmt.Sprintf("no worker answers at %s: %v", target, err)}
+	}
+	if err := show(p, body, asJSON); err != nil {
+		return err
+	}
+	if status != http.StatusOK {
+		return cli.StatusError(cli.StatusUnavailable)
+	}
+	return nil
+}
+
+// addressOf returns where a worker with these settings answers /readyz, and how to check its
+// certificate; nil if it has none.
+func addressOf(c config.Config) (string, *tls.Config, error) {
+	address, secured := c.AdminListen, (*tls.Config)(nil)
+	if address == "" {
+		address = c.Listen
+		if c.TLSCert != "" {
+			var err error
+			if secured, err = trust(c.TLSCert); err != nil {
+				return "", nil, err
+			}
+		}
+	}
+	if address == "" {
+		return "", nil, fault.Wrong("listen", "a worker with these settings answers nowhere: set admin_listen, or give --url")
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", nil, fault.Wrong("listen", "%s is no address: %v", address, err)
+	}
+	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	scheme := "http"
+	if secured != nil {
+		scheme = "https"
+	}
+	return (&url.URL{Scheme: scheme, Host: net.JoinHostPort(host, port), Path: readyPath}).String(), secured, nil
+}
+
+// trust returns settings that accept the certificate in a file, whatever address it is for.
+func trust(file string) (*tls.Config, error) {
+	content, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+	pool := x509.NewCertPool()
+	if err != nil || !pool.AppendCertsFromPEM(content) {
+		return nil, &fault.InvalidError{Field: "tls_cert", Value: file, Want: "a certificate in PEM that this program can read"}
+	}
+	return &tls.Config{RootCAs: pool, ServerName: nameIn(content), MinVersion: tls.VersionTLS12}, nil
+}
+
+func get(ctx context.Context, target string, secured *tls.Config) (status int, body []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
+	if err != nil {
+		return 0, nil, err //nolint:wrapcheck // the caller names the URL
+	}
+	request.Header.Set("User-Agent", cli.UserAgent())
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: secured, DisableKeepAlives: true}}
+	response, err := client.Do(request) //nolint:gosec // the operator names the URL
+	if err != nil {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			err = failed.Err // the caller names the URL
+		}
+		return 0, nil, err //nolint:wrapcheck // see above
+	}
+	defer response.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	return response.StatusCode, body, err //nolint:wrapcheck // see above
+}
+
+// show prints an answer: a line for its status, and one for each check that is not ok.
+func show(p cli.Program, body []byte, asJSON bool) error {
+	var answer answered
+	if err := json.Unmarshal(body, &answer); asJSON || err != nil {
+		return p.Print(strings.TrimSpace(string(body)) + "\n")
+	}
+	var text strings.Builder
+	fmt.Fprintln(&text, answer.Status)
+	for _, c := range answer.Checks {
+		if c.Status != "ok" {
+			fmt.Fprintf(&text, "%s: %s", c.Check, c.Status)
+			if c.Detail != "" {
+				fmt.Fprintf(&text, ", %s", c.Detail)
+			}
+			text.WriteByte('\n')
+		}
+	}
+	return p.PrintHint(text.String())
+}
