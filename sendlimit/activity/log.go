@@ -41,6 +41,7 @@ type Log struct {
 	current *Counts // of the last call; nil after a Flush
 	hour    int64   // of labels
 	labels  map[label]bool
+	flushed Counts // by this Log, since the last call of TakeFlushed
 }
 
 // label is a label of refusals, drops or failures.
@@ -147,11 +148,27 @@ func (l *Log) Flush(ctx context.Context) error {
 	return l.writer.Write(ctx, l.take)
 }
 
+// TakeFlushed returns what this Log alone counted until the last Flush, and was not yet
+// returned.
+func (l *Log) TakeFlushed() Counts {
+	if l == nil {
+		return Counts{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	counts := l.flushed
+	l.flushed = Counts{}
+	return counts
+}
+
 // take returns what was counted since the last call.
 func (l *Log) take() []tally.Batch {
 	l.mu.Lock()
 	minutes := l.minutes
 	l.minutes, l.current = make(map[int64]*Counts), nil
+	for _, counts := range minutes {
+		l.flushed.merge(counts)
+	}
 	l.mu.Unlock()
 	if len(minutes) == 0 {
 		return nil

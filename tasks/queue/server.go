@@ -53,7 +53,7 @@ func (q *Queue) Serve(o ServerOptions) (*Server, error) {
 		// asynq adds the delay to the machine's time.
 		RetryDelayFunc: func(_ int, err error, _ *asynq.Task) time.Duration { return comeAgain(err) + q.skew() },
 		ErrorHandler:   asynq.ErrorHandlerFunc(s.reportError),
-		Logger:         logger{o.Logger},
+		Logger:         logger{o.Logger.With("component", "asynq")},
 		LogLevel:       asynq.WarnLevel,
 	})
 	if err := s.asynq.Start(asynq.HandlerFunc(s.process)); err != nil {

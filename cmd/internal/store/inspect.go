@@ -47,6 +47,10 @@ type Node struct {
 	// KeepsNothing is set if a restart of the server loses everything: it writes neither
 	// an append-only file nor snapshots. It is not set if that is unknown.
 	KeepsNothing bool
+	// Cluster is set for a node of a cluster.
+	Cluster bool
+
+	lagging []string // its replicas that lag, see Lagging
 }
 
 // Inspect checks whether programs can work with a store: it can be reached, accepts the
@@ -199,6 +203,7 @@ func (c *collector) inspect(ctx context.Context, client redis.Cmdable, address s
 		return nil, unfit("Redis at %s is a read-only replica: give the address of its master, %s:%s",
 			address, info["master_host"], info["master_port"])
 	}
+	node.Cluster, node.lagging = info["redis_mode"] == "cluster", laggingReplicas(info)
 	node.KeepsNothing = info["aof_enabled"] == "0" && savesNever(ctx, client)
 	warning := ""
 	if node.Version != "" && node.Eviction == "" {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
@@ -72,7 +73,7 @@ func lookAtStore(ctx context.Context, c config.Config) (string, error) {
 	default:
 		found = append(found, fmt.Sprintf("layout %d, which a worker raises to %d when it starts", layout, redisstore.LayoutVersion))
 	}
-	for _, sentence := range report.LosesAll() {
+	for _, sentence := range slices.Concat(report.LosesAll(), report.Lagging()) {
 		found = append(found, "warning: "+sentence)
 	}
 	return strings.Join(append(found, report.Warnings...), "; "), nil

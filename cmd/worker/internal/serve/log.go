@@ -9,6 +9,7 @@ import (
 	"github.com/lmittmann/tint"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
@@ -52,11 +53,31 @@ func logsText(w io.Writer, c config.Config) bool {
 	return c.LogFormat == config.LogText || c.LogFormat == config.LogAuto && cli.IsTerminal(w)
 }
 
+// logConnected logs which servers the store has, with what says how safe messages are there.
+func logConnected(ctx context.Context, report store.Report, logger *slog.Logger) {
+	for _, n := range report.Nodes {
+		attributes := []any{"server", n.Address}
+		if n.Version != "" {
+			attributes = append(attributes, "redis_version", n.Version)
+		}
+		if n.Cluster {
+			attributes = append(attributes, "cluster_masters", len(report.Nodes))
+		}
+		if n.Eviction != "" {
+			attributes = append(attributes, "maxmemory_policy", n.Eviction)
+		}
+		if n.Replicas >= 0 {
+			attributes = append(attributes, "replicas", n.Replicas)
+		}
+		logger.InfoContext(ctx, "connected to the store", attributes...)
+	}
+}
+
 // logStart logs what starts: with the store and the push target, without their secrets.
 func logStart(ctx context.Context, c config.Config, logger *slog.Logger) {
-	store, target := "embedded", c.PushTarget()
+	url, target := "embedded", c.PushTarget()
 	if c.RedisURL != "" {
-		store = config.RedactRedisURL(c.RedisURL)
+		url = config.RedactRedisURL(c.RedisURL)
 	}
 	switch {
 	case !c.Deliver, target == "":
@@ -64,7 +85,7 @@ func logStart(ctx context.Context, c config.Config, logger *slog.Logger) {
 	case target != config.LogTarget:
 		target = notifier.RedactURL(target)
 	}
-	starting := []any{"version", cli.Version(), "redis", store, "push_target", target}
+	starting := []any{"version", cli.Version(), "redis", url, "push_target", target}
 	if names := channels.Names(c); len(names) > 0 {
 		starting = append(starting, "channels", strings.Join(names, ", "))
 	}

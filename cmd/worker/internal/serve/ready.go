@@ -55,9 +55,10 @@ const (
 	checkEviction  = "eviction"
 	checkLayout    = "layout"
 	checkStepped   = "clock"
-	// checkDurability, checkHandOver and checkChannel are only there as warnings: a worker can
+	// checkDurability, checkReplicas, checkHandOver and checkChannel are only there as warnings: a worker can
 	// deliver without them.
 	checkDurability = "durability"
+	checkReplicas   = "replicas"
 	checkHandOver   = "hand_over"
 	checkChannel    = "channel_" // and the name of a channel that is stopped
 )
@@ -158,6 +159,9 @@ func lookReady(ctx context.Context, client redis.UniversalClient, prefix string,
 	r.check(checkStepped, clock())
 	if sentences := report.LosesAll(); len(sentences) > 0 {
 		r.Checks = append(r.Checks, check{Check: checkDurability, Status: checkWarning, Detail: strings.Join(sentences, "; ")})
+	}
+	if sentences := report.Lagging(); len(sentences) > 0 {
+		r.Checks = append(r.Checks, check{Check: checkReplicas, Status: checkWarning, Detail: strings.Join(sentences, "; ")})
 	}
 	return r
 }

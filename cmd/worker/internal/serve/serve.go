@@ -103,6 +103,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	}
 	defer storage.watchSize(ctx, settings.Prefix, logger)()
 	defer b.KeepForecast(ctx)()
+	defer summarize(ctx, b.Activity, logger)()
 	s := service{work: work, endpoints: endpoints, api: served, timeout: settings.ShutdownTimeout, logger: logger}
 	return s.run(ctx)
 }

@@ -152,6 +152,10 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 	for _, sentence := range report.LosesAll() {
 		logger.WarnContext(ctx, "the store keeps nothing", "detail", sentence)
 	}
+	for _, sentence := range report.Lagging() {
+		logger.WarnContext(ctx, "a failover of the store would lose messages", "detail", sentence)
+	}
+	logConnected(ctx, report, logger)
 	warnOfSubmits(ctx, client, report, c, logger)
 	if err := upgradeLayout(ctx, client, c.Prefix, logger); err != nil {
 		return err
