@@ -218,6 +218,9 @@ func credentialsOnce() []Check {
 	}
 	once(func(c Config) (Secret, string) { return c.FCM.Credentials, c.FCM.CredentialsFile }, "fcm.credentials", "fcm.credentials_file")
 	once(func(c Config) (Secret, string) { return c.APNs.Key, c.APNs.KeyFile }, "apns.key", "apns.key_file")
+	once(func(c Config) (Secret, string) { return c.PushSecret, c.PushSecretFile }, "push_secret", "push_secret_file")
+	once(func(c Config) (Secret, string) { return c.SMTPPassword, c.SMTPPasswordFile }, "smtp_password", "smtp_password_file")
+	once(func(c Config) (Secret, string) { return c.AlertSecret, c.AlertSecretFile }, "alert_secret", "alert_secret_file")
 	once(func(c Config) (Secret, string) { return c.WebPush.PrivateKey, c.WebPush.PrivateKeyFile }, "webpush.private_key", "webpush.private_key_file")
 	return checks
 }

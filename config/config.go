@@ -59,8 +59,10 @@ type Config struct {
 	// PushURL is LogTarget, an http(s) URL or the URL of a service; empty if none was given.
 	PushURL string
 	// PushSecret signs deliveries; empty means unsigned.
-	PushSecret  Secret
-	PushTimeout time.Duration // bounds one try
+	PushSecret Secret
+	// PushSecretFile is a file with PushSecret instead, which is read again when it changes.
+	PushSecretFile string
+	PushTimeout    time.Duration // bounds one try
 	// PushHeaders are sent with each delivery: a line for each.
 	PushHeaders Secret
 	PushProxy   string // the URL of a proxy, "environment", or empty for none
@@ -79,13 +81,17 @@ type Config struct {
 	// given.
 	EmailURL     string
 	SMTPPassword Secret // of the user in EmailURL; empty where that has it, or no user
-	EmailFrom    string // the sender of e-mail
+	// SMTPPasswordFile is a file with SMTPPassword instead, which is read again when it changes.
+	SMTPPasswordFile string
+	EmailFrom        string // the sender of e-mail
 	// EmailTLS says how an smtp connection is secured: "mandatory",
 	// "opportunistic" or "none"; empty means the default for the server's address.
 	EmailTLS       string
 	EmailTemplates string // the folder of templates of one's own; empty for none
 	// AlertSecret signs notices to https: contacts; empty means unsigned.
 	AlertSecret Secret
+	// AlertSecretFile is a file with AlertSecret instead, which is read again when it changes.
+	AlertSecretFile string
 	// AllowInternalWebhooks allows such contacts at internal addresses.
 	AllowInternalWebhooks bool
 

@@ -12,10 +12,12 @@ import (
 type writtenEmail struct {
 	EmailURL              string `env:"EMAIL_URL"`
 	SMTPPassword          string `env:"SMTP_PASSWORD"`
+	SMTPPasswordFile      string `env:"SMTP_PASSWORD_FILE"`
 	EmailFrom             string `env:"EMAIL_FROM"`
 	EmailTLS              string `env:"EMAIL_TLS"`
 	EmailTemplates        string `env:"EMAIL_TEMPLATES"`
 	AlertSecret           string `env:"ALERT_SECRET"`
+	AlertSecretFile       string `env:"ALERT_SECRET_FILE"`
 	AllowInternalWebhooks string `env:"ALLOW_INTERNAL_WEBHOOKS"`
 	AlertRetryMin         string `env:"ALERT_RETRY_MIN"`
 	AlertRetryMax         string `env:"ALERT_RETRY_MAX"`
@@ -34,6 +36,11 @@ func emailSettings(w *written, c *Config) []*setting {
 		{
 			key: "smtp_password", written: &w.Email.SMTPPassword,
 			accept: secretText(&c.SMTPPassword), show: hideSecret,
+		},
+		{
+			key: "smtp_password_file", written: &w.Email.SMTPPasswordFile, kind: "file",
+			help:   "file with the password of the user in email_url, which is read again when it changes",
+			accept: text(&c.SMTPPasswordFile),
 		},
 		{
 			key: "email_from", written: &w.Email.EmailFrom, kind: "address",
@@ -55,6 +62,11 @@ func emailSettings(w *written, c *Config) []*setting {
 		{
 			key: "alert_secret", written: &w.Email.AlertSecret,
 			accept: pushSecret(&c.AlertSecret), show: hideSecret,
+		},
+		{
+			key: "alert_secret_file", written: &w.Email.AlertSecretFile, kind: "file",
+			help:   "file with the secret that signs notices to https contacts, which is read again when it changes",
+			accept: text(&c.AlertSecretFile),
 		},
 		{
 			key: "allow_internal_webhooks", written: &w.Email.AllowInternalWebhooks, standard: "false", kind: "bool",

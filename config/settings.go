@@ -21,6 +21,7 @@ type written struct {
 	Dashboard       string        `env:"DASHBOARD"`
 	PushURL         string        `env:"PUSH_URL"`
 	PushSecret      string        `env:"PUSH_SECRET"`
+	PushSecretFile  string        `env:"PUSH_SECRET_FILE"`
 	PushTimeout     string        `env:"PUSH_TIMEOUT"`
 	PushHeaders     string        `env:"PUSH_HEADERS"`
 	PushProxy       string        `env:"PUSH_PROXY"`
@@ -156,6 +157,11 @@ func settings(w *written, c *Config) []*setting {
 		{
 			key: "push_secret", written: &w.PushSecret,
 			accept: pushSecret(&c.PushSecret), show: hideSecret,
+		},
+		{
+			key: "push_secret_file", written: &w.PushSecretFile, kind: "file",
+			help:   "file with the secret that signs deliveries to push_url, which is read again when it changes",
+			accept: text(&c.PushSecretFile),
 		},
 		{
 			key: "push_timeout", written: &w.PushTimeout, standard: "10s", kind: "duration",

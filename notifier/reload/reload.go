@@ -10,8 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/sendlimit/sendlimiter/notifier"
 )
 
 const (
@@ -21,11 +19,11 @@ const (
 	maxFile = 1 << 20
 )
 
-// Options configures a Channel. File and Open are required.
-type Options struct {
+// Of configures what follows a file: a Channel or an Announcer. File and Open are required.
+type Of[T any] struct {
 	File string
 	// Open opens the channel with the file's content.
-	Open func(content []byte) (notifier.Notifier, error)
+	Open func(content []byte) (T, error)
 	// Every is how often the file is read; zero means DefaultEvery.
 	Every time.Duration
 	// Reloaded is called after the channel was opened again, and with an error if that failed.
@@ -33,20 +31,19 @@ type Options struct {
 	Reloaded func(error)
 }
 
-// Channel is a Notifier that follows its file. It also is a Checker, a Prober and an
-// Identifier: if what Open returns is not, it finds nothing wrong.
-type Channel struct {
-	options Options
-	current atomic.Pointer[notifier.Notifier]
+// follower keeps a T up to date with a file.
+type follower[T any] struct {
+	options Of[T]
+	current atomic.Pointer[T]
 	content []byte // of the file, as last seen
 
 	stop   context.CancelFunc
 	follow sync.WaitGroup
 }
 
-// New opens the channel, and follows the file until Close. The error is that of reading the
-// file or of Open.
-func New(ctx context.Context, o Options) (*Channel, error) {
+// begin opens a T, and follows the file until Close. The error is that of reading the file or
+// of Open.
+func begin[T any](ctx context.Context, o Of[T]) (*follower[T], error) {
 	if o.Every <= 0 {
 		o.Every = DefaultEvery
 	}
@@ -58,7 +55,7 @@ func New(ctx context.Context, o Options) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Channel{options: o, content: content}
+	c := &follower[T]{options: o, content: content}
 	c.current.Store(&opened)
 	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	c.follow.Go(func() { c.watch(ctx) })
@@ -66,7 +63,7 @@ func New(ctx context.Context, o Options) (*Channel, error) {
 }
 
 // watch opens the channel again after each change of the file, until ctx ends.
-func (c *Channel) watch(ctx context.Context) {
+func (c *follower[T]) watch(ctx context.Context) {
 	every := time.NewTicker(c.options.Every)
 	defer every.Stop()
 	missing := false
@@ -95,13 +92,13 @@ func (c *Channel) watch(ctx context.Context) {
 	}
 }
 
-func (c *Channel) tell(err error) {
+func (c *follower[T]) tell(err error) {
 	if c.options.Reloaded != nil {
 		c.options.Reloaded(err)
 	}
 }
 
-func (c *Channel) reopen(content []byte) error {
+func (c *follower[T]) reopen(content []byte) error {
 	opened, err := c.options.Open(content)
 	if err != nil {
 		return fmt.Errorf("the new content can't be used, the former is kept: %w", err)
@@ -128,44 +125,15 @@ func Read(name string) ([]byte, error) {
 	return content, nil
 }
 
-// Notify delivers n through the present channel.
-func (c *Channel) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
-	return (*c.current.Load()).Notify(ctx, n)
-}
-
-// Check checks n as the present channel does.
-func (c *Channel) Check(n notifier.Notification) error {
-	if checker, ok := (*c.current.Load()).(notifier.Checker); ok {
-		return checker.Check(n)
-	}
-	return nil
-}
-
-// Probe probes the present channel.
-func (c *Channel) Probe(ctx context.Context) notifier.Result {
-	if prober, ok := (*c.current.Load()).(notifier.Prober); ok {
-		return prober.Probe(ctx)
-	}
-	return notifier.Result{Status: notifier.Delivered}
-}
-
-// Identity returns the identity of the present channel.
-func (c *Channel) Identity() string {
-	if identifier, ok := (*c.current.Load()).(notifier.Identifier); ok {
-		return identifier.Identity()
-	}
-	return ""
-}
-
 // Close stops following the file, and closes the present channel.
-func (c *Channel) Close() error {
+func (c *follower[T]) Close() error {
 	c.stop()
 	c.follow.Wait()
 	return closed(*c.current.Load())
 }
 
-func closed(n notifier.Notifier) error {
-	closer, ok := n.(io.Closer)
+func closed(channel any) error {
+	closer, ok := channel.(io.Closer)
 	if !ok {
 		return nil
 	}

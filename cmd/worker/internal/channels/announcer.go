@@ -1,9 +1,11 @@
 package channels
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
@@ -21,11 +23,11 @@ import (
 func ValidNotices() []config.Check {
 	var checks []config.Check
 	for _, field := range []string{
-		"email_url", "smtp_password", "email_from", "email_tls", "email_templates", "alert_secret",
+		"email_url", "smtp_password", "smtp_password_file", "email_from", "email_tls", "email_templates", "alert_secret", "alert_secret_file",
 	} {
 		checks = append(checks, func(c config.Config) *fault.InvalidError {
-			_, err := OpenNotices(c, io.Discard)
-			return invalidSetting(err, field)
+			opened, err := OpenNotices(context.Background(), c, io.Discard, slog.New(slog.DiscardHandler))
+			return invalidSetting(errors.Join(err, opened.Close()), field)
 		})
 	}
 	return checks
@@ -50,15 +52,26 @@ func ContactsMayBeSet(c config.Config) *fault.InvalidError {
 // target "log:", mails become lines of log. Without a mail server, notices to e-mail
 // addresses fail with notifier.ErrNoChannel. The error contains a
 // *notifier.InvalidError for each wrong setting.
-func OpenNotices(c config.Config, log io.Writer) (notifier.ByContact, error) {
-	posts, problem := webhook.NewAnnouncer(webhook.AnnouncerConfig{
+//
+// A channel whose secret is in a file is opened again when the file changes, until it is closed.
+func OpenNotices(ctx context.Context, c config.Config, log io.Writer, logger *slog.Logger) (notifier.ByContact, error) {
+	posts, problem := alertSecret().announcer(ctx, c, logger, openPosts)
+	mails, err := followEmail(ctx, c, log, logger)
+	opened := notifier.ByContact{Email: mails, Webhook: posts}
+	if err := errors.Join(err, problem); err != nil {
+		return notifier.ByContact{}, errors.Join(fmt.Errorf("opening the channels of notices: %w", err), opened.Close())
+	}
+	return opened, nil
+}
+
+func openPosts(c config.Config) (notifier.Announcer, error) {
+	posts, err := webhook.NewAnnouncer(webhook.AnnouncerConfig{
 		Secret: string(c.AlertSecret), AllowInternal: c.AllowInternalWebhooks, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: time.Now,
 	})
-	mails, err := openEmail(c, log)
-	if err := errors.Join(err, problem); err != nil {
-		return notifier.ByContact{}, fmt.Errorf("opening the channels of notices: %w", err)
+	if err != nil {
+		return nil, err
 	}
-	return notifier.ByContact{Email: mails, Webhook: posts}, nil
+	return posts, nil
 }
 
 // OpenCallbacks returns what posts events to the callbacks of accounts. The error contains a
@@ -71,6 +84,16 @@ func OpenCallbacks(c config.Config) (*webhook.Callback, error) {
 		return nil, fmt.Errorf("opening the callbacks: %w", err)
 	}
 	return posts, nil
+}
+
+// followEmail opens the mail server as openEmail does, and opens it again when the file of its
+// password changes.
+func followEmail(ctx context.Context, c config.Config, log io.Writer, logger *slog.Logger) (notifier.Announcer, error) {
+	open := func(c config.Config) (notifier.Announcer, error) { return openEmail(c, log) }
+	if c.EmailTarget() == "" {
+		return open(c)
+	}
+	return smtpPassword().announcer(ctx, c, logger, open)
 }
 
 // openEmail returns nil if no mail server is set.
@@ -89,7 +112,7 @@ func openEmail(c config.Config, log io.Writer) (notifier.Announcer, error) {
 		}
 		return lines, nil
 	default:
-		mails, err := email.Open(EmailOptions(c))
+		mails, err := email.Open(emailOptions(c))
 		if err != nil {
 			return nil, err
 		}
@@ -97,8 +120,14 @@ func openEmail(c config.Config, log io.Writer) (notifier.Announcer, error) {
 	}
 }
 
-// EmailOptions returns the settings of the mail server.
-func EmailOptions(c config.Config) email.Options {
+// EmailOptions returns the settings of the mail server. The error is about the file of the
+// password.
+func EmailOptions(c config.Config) (email.Options, error) {
+	c, err := smtpPassword().read(c)
+	return emailOptions(c), err
+}
+
+func emailOptions(c config.Config) email.Options {
 	return email.Options{
 		URL: c.EmailURL, Password: string(c.SMTPPassword), From: c.EmailFrom,
 		Templates: c.EmailTemplates, TLS: c.EmailTLS, Now: time.Now,

@@ -1,9 +1,11 @@
 package channels
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/pushtarget"
+	"github.com/sendlimit/sendlimiter/notifier/reload"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
@@ -30,17 +33,48 @@ func ValidPush(c config.Config) *fault.InvalidError {
 // OpenPush returns the channel to the push target. The target "log:" writes lines to
 // log. If a setting is wrong, the error is a *fault.InvalidError.
 func OpenPush(c config.Config, log io.Writer) (notifier.Notifier, error) {
+	c, err := pushSecret().read(c)
+	if err != nil {
+		return nil, explainPush(c, err)
+	}
+	return openPush(c, log)
+}
+
+// followPush opens the channel to the push target as OpenPush does, and opens it again when the
+// file of its secret changes.
+func followPush(ctx context.Context, c config.Config, log io.Writer, logger *slog.Logger) (notifier.Notifier, error) {
+	secret := pushSecret()
+	if secret.file(c) == "" {
+		return openPush(c, log)
+	}
+	followed, err := reload.New(ctx, reload.Options{
+		File: secret.file(c), Reloaded: secret.told(ctx, logger),
+		Open: func(content []byte) (notifier.Notifier, error) { return openPush(secret.with(c, content), log) },
+	})
+	if err != nil {
+		return nil, explainPush(c, err)
+	}
+	return followed, nil
+}
+
+func openPush(c config.Config, log io.Writer) (notifier.Notifier, error) {
 	channel, err := pushtarget.Open(c.PushTarget(), pushtarget.Options{
 		Log: log, Now: time.Now, Secret: string(c.PushSecret), Timeout: c.PushTimeout,
 		Headers: string(c.PushHeaders), Proxy: c.PushProxy, UserAgent: cli.UserAgent(),
 	})
-	if problem, ok := errors.AsType[*notifier.InvalidError](err); ok {
-		return nil, &fault.InvalidError{Field: problem.Field, Value: problem.Value, Want: problem.Want}
-	}
 	if err != nil {
-		return nil, fmt.Errorf("opening the push target: %w", err)
+		return nil, explainPush(c, err)
 	}
 	return channel, nil
+}
+
+// explainPush returns an error of opening the push target as a *fault.InvalidError if it is about
+// a setting.
+func explainPush(c config.Config, err error) error {
+	if problem, ok := errors.AsType[*notifier.InvalidError](pushSecret().explain(c, err)); ok {
+		return &fault.InvalidError{Field: problem.Field, Value: problem.Value, Want: problem.Want}
+	}
+	return fmt.Errorf("opening the push target: %w", err)
 }
 
 // ClosePush closes the channel's connections, if it has any.

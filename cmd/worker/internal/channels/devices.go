@@ -132,7 +132,7 @@ func OpenAll(ctx context.Context, c config.Config, log io.Writer, logger *slog.L
 	if err != nil || c.PushTarget() == "" {
 		return all, err
 	}
-	target, err := OpenPush(c, log)
+	target, err := followPush(ctx, c, log, logger)
 	if err != nil {
 		return nil, errors.Join(err, CloseAll(all))
 	}

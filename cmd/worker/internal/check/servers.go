@@ -92,7 +92,11 @@ func checkEmail(ctx context.Context, c config.Config) checked {
 		result.Detail = "a line each on standard output"
 		return result
 	}
-	mails, err := email.Open(channels.EmailOptions(c))
+	options, err := channels.EmailOptions(c)
+	var mails *email.Announcer
+	if err == nil {
+		mails, err = email.Open(options)
+	}
 	if err == nil {
 		err = mails.Check(ctx)
 	}

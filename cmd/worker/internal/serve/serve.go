@@ -125,7 +125,7 @@ func openWork(
 	if err != nil {
 		return nil, nil, err
 	}
-	announcer, err := channels.OpenNotices(c, log)
+	announcer, err := channels.OpenNotices(ctx, c, log, logger)
 	if err != nil {
 		return nil, nil, errors.Join(err, channels.CloseAll(opened))
 	}
