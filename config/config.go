@@ -53,6 +53,8 @@ type Config struct {
 
 	// Deliver makes the worker deliver messages; otherwise it only serves the API.
 	Deliver bool
+	// Relay is "true" or "false"; empty means as Deliver. See Relays.
+	Relay string
 	// Dashboard serves the dashboard beside the API.
 	Dashboard bool
 
@@ -190,9 +192,12 @@ func NeedsPushTarget(c Config) *fault.InvalidError {
 		" or a channel to devices: see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file")
 }
 
-// HasSomethingToDo is the Check of a program that delivers or serves the API or both.
+// Relays reports whether the worker hands messages over to the queue when they are due soon.
+func (c Config) Relays() bool { return c.Relay == "true" || c.Relay == "" && c.Deliver }
+
+// HasSomethingToDo is the Check of a program that delivers, relays or serves the API.
 func HasSomethingToDo(c Config) *fault.InvalidError {
-	if c.Deliver || c.Listen != "" {
+	if c.Deliver || c.Relays() || c.Listen != "" {
 		return nil
 	}
 	return fault.Wrong("deliver", "deliver is false and listen is off: this worker would do nothing")

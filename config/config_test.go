@@ -64,7 +64,7 @@ func defaults() config.Config {
 // such as tiers.
 var keys = []string{ //nolint:gochecknoglobals // a constant table
 	"redis_url", "embedded_address", "prefix", "account", "listen", "admin_listen",
-	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "deliver", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy",
+	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy",
 	"fcm.credentials", "fcm.credentials_file", "fcm.endpoint", "apns.key", "apns.key_file", "apns.key_id", "apns.team_id", "apns.topic",
 	"apns.topics", "apns.sandbox", "apns.connections", "apns.endpoint", "webpush.private_key", "webpush.private_key_file", "webpush.subject",
 	"webpush.hosts", "webpush.allow_internal",
@@ -160,6 +160,7 @@ func other() map[string]struct {
 		"prefix":           {"staging_2-b", func(c config.Config) any { return c.Prefix }, "staging_2-b"},
 		"listen":           {"localhost:9", func(c config.Config) any { return c.Listen }, "localhost:9"},
 		"deliver":          {"false", func(c config.Config) any { return c.Deliver }, false},
+		"relay":            {"false", func(c config.Config) any { return c.Relay }, "false"},
 		"dashboard":        {"false", func(c config.Config) any { return c.Dashboard }, false},
 		"require_keys":     {"true", func(c config.Config) any { return c.RequireKeys }, true},
 		"admin_listen":     {":9090", func(c config.Config) any { return c.AdminListen }, ":9090"},

@@ -50,6 +50,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"embedded_address", "0.0.0.0:6390", "0.0.0.0:6390", embedded},
 		{"deliver", "maybe", "maybe", "true or false"},
 		{"deliver", "1", "1", "true or false"},
+		{"relay", "both", "both", "true or false"},
 		{"dashboard", "on", "on", "true or false"},
 		{"account", "Acme", "Acme", "a name of 1 to 64 of a-z 0-9 _ -"},
 		{"prefix", "Prod", "Prod", "1 to 32 of a-z 0-9 _ -"},
@@ -291,10 +292,30 @@ func TestAWorkerHasSomethingToDo(t *testing.T) {
 	problem := rejected(t, []string{"SENDLIMIT_DELIVER=false", "SENDLIMIT_LISTEN=off"}, "", config.HasSomethingToDo)
 	require.EqualError(t, problem, "deliver is false and listen is off: this worker would do nothing")
 
-	for _, fine := range [][]string{nil, {"SENDLIMIT_DELIVER=false"}, {"SENDLIMIT_LISTEN=off"}} {
+	for _, fine := range [][]string{
+		nil,
+		{"SENDLIMIT_DELIVER=false"},
+		{"SENDLIMIT_LISTEN=off"},
+		{"SENDLIMIT_DELIVER=false", "SENDLIMIT_LISTEN=off", "SENDLIMIT_RELAY=true"},
+	} {
 		_, err := config.Load(nil, fine, "", config.HasSomethingToDo)
 		require.NoError(t, err)
 	}
+}
+
+func TestAWorkerThatDeliversRelaysToo(t *testing.T) {
+	t.Parallel()
+	for environ, want := range map[string]bool{
+		"": true, "SENDLIMIT_RELAY=false": false, "SENDLIMIT_DELIVER=false": false,
+		"SENDLIMIT_DELIVER=false SENDLIMIT_RELAY=true": true,
+	} {
+		c, err := config.Load(nil, strings.Fields(environ), "")
+		require.NoError(t, err)
+		require.Equal(t, want, c.Relays(), environ)
+	}
+	c, err := config.Load(workerFlags(t, "--relay"), []string{"SENDLIMIT_DELIVER=false"}, "")
+	require.NoError(t, err)
+	require.True(t, c.Relays())
 }
 
 func TestTheFlagOfASwitchNeedsNoValue(t *testing.T) {

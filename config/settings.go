@@ -18,6 +18,7 @@ type written struct {
 	Listen          string        `env:"LISTEN"`
 	AdminListen     string        `env:"ADMIN_LISTEN"`
 	Deliver         string        `env:"DELIVER"`
+	Relay           string        `env:"RELAY"`
 	Dashboard       string        `env:"DASHBOARD"`
 	PushURL         string        `env:"PUSH_URL"`
 	PushSecret      string        `env:"PUSH_SECRET"`
@@ -143,6 +144,11 @@ func settings(w *written, c *Config) []*setting {
 			key: "deliver", written: &w.Deliver, standard: "true", kind: "bool",
 			help:   "deliver messages; with false the process only serves the API and needs no push target",
 			accept: boolean(&c.Deliver),
+		},
+		{
+			key: "relay", written: &w.Relay, kind: "bool",
+			help:   "hand messages over to the queue when they are due soon; by default as deliver, and one process on a store has to",
+			accept: oneOf(&c.Relay, "true", "false"),
 		},
 		{
 			key: "dashboard", written: &w.Dashboard, standard: "true", kind: "bool",

@@ -2,30 +2,24 @@ package tasks
 
 import (
 	"cmp"
-	"context"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
-	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/stats"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/announce"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
-	"github.com/sendlimit/sendlimiter/tasks/listen"
-	"github.com/sendlimit/sendlimiter/tasks/relay"
 	"github.com/sendlimit/sendlimiter/tasks/report"
 )
 
-// addDeliveries adds the handler of messages and the relay to a worker.
+// addDeliveries adds the handler of messages, and the relay if the worker has one.
 func (w *Worker) addDeliveries(o WorkerOptions) error {
 	b, options := w.backend, w.backend.Timeline
 	options.Tolerance, options.DropDueBefore = o.Tolerance, o.DropDueBefore
@@ -64,18 +58,6 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	charges, err := quota.New(b.Client, quota.Options{Prefix: b.Timeline.Prefix, LookAfter: b.Timeline.LookAfter})
-	if err != nil {
-		return err
-	}
-	places, err := messages.NewLostPlaces(b.Client, b.Timeline)
-	if err != nil {
-		return err
-	}
-	index, err := find.NewIndex(b.Client, b.Timeline)
-	if err != nil {
-		return err
-	}
 	w.queue = b.Queue.ByClock(clock)
 	w.timers = w.queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
@@ -86,17 +68,11 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 		Slots:     make(chan struct{}, o.Deliveries), Stopping: w.stopping, Ended: w.ended,
 		Activity: b.Activity, Metrics: b.Metrics, Logger: b.Logger,
 	}
-	w.relay = &relay.Relay{
-		Watch: b.Watch, Charges: charges, Places: places, Index: index, Queue: w.queue, Timers: w.timers, Clock: clock, Learn: w.learnClock,
-		Memory:  func(ctx context.Context) ([]store.Memory, error) { return store.ReadMemory(ctx, b.Client) },
-		Metrics: b.Metrics, Logger: b.Logger,
+	if o.WithoutRelay {
+		return nil
 	}
-	gatherer, err := events.NewGatherer(b.Client, b.Events)
-	if err != nil {
-		return err
-	}
-	w.gathering = &listen.Gathering{Gatherer: gatherer, Audience: b.Timeline.Audience, Metrics: b.Metrics, Logger: b.Logger}
-	return nil
+	w.relay, err = newRelaying(b, w.queue, w.timers, o.relaying())
+	return err
 }
 
 // addAnnouncements adds the announcer of notices, their jobs, and the tally for daily

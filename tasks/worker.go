@@ -14,10 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
-	"github.com/sendlimit/sendlimiter/tasks/listen"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
-	"github.com/sendlimit/sendlimiter/tasks/relay"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
@@ -44,6 +42,10 @@ type WorkerOptions struct {
 	// SettleMargin is how much longer than PushTimeout the lease of a message lasts,
 	// after which other workers take it over; zero means 10 s.
 	SettleMargin time.Duration
+	// WithoutRelay leaves it to others on the store to hand messages over to the queue, and to
+	// find what it lost: workers with a relay, or a Relay. While none of them runs, only what
+	// is due within the horizon when it is submitted is delivered.
+	WithoutRelay bool
 	// RelayEvery is about how often the worker looks for messages that the queue may
 	// not have, and for events that other programs wrote; zero means 5 s.
 	RelayEvery time.Duration
@@ -80,14 +82,11 @@ type Worker struct {
 	timers        *queue.Timers
 	handler       *deliver.Handler
 	announcements *announce.Announcements
-	relay         *relay.Relay
-	gathering     *listen.Gathering
+	relay         *relaying // nil for none
 	noticeJobs    *announce.NoticeJobs
 	callbacks     *callbacks.Sender // nil for none
 	shutdown      time.Duration
-	relayEvery    time.Duration // between two looks at the watch list, and at events
-	sweepEvery    time.Duration // between two looks at notices and charges
-	placesEvery   time.Duration // between two looks for places without a record
+	sweepEvery    time.Duration // between two looks at notices
 	stopping      chan struct{} // closed when no new work is to begin
 	ended         chan struct{} // closed when Run no longer waits for work
 }
@@ -100,9 +99,8 @@ func NewWorker(b *backend.Backend, o WorkerOptions) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{
-		backend: b, shutdown: o.ShutdownTimeout, relayEvery: o.RelayEvery, sweepEvery: o.SweepEvery,
-		placesEvery: o.PlacesEvery,
-		stopping:    make(chan struct{}), ended: make(chan struct{}),
+		backend: b, shutdown: o.ShutdownTimeout, sweepEvery: o.SweepEvery,
+		stopping: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if err := w.addDeliveries(o); err != nil {
 		return nil, err
@@ -125,15 +123,18 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 30*time.Second)
 	o.SettleMargin = cmp.Or(o.SettleMargin, 10*time.Second)
 	o.AnnounceTimeout = cmp.Or(o.AnnounceTimeout, time.Hour)
-	o.RelayEvery = cmp.Or(o.RelayEvery, 5*time.Second)
-	o.SweepEvery = cmp.Or(o.SweepEvery, 6*o.RelayEvery)
-	o.PlacesEvery = cmp.Or(o.PlacesEvery, time.Hour)
+	o.RelayEvery, o.SweepEvery, o.PlacesEvery = o.relaying().Every, o.relaying().SweepEvery, o.relaying().PlacesEvery
 	o.EventsGiveUp = cmp.Or(o.EventsGiveUp, 24*time.Hour)
 	o.EventsRate = cmp.Or(o.EventsRate, 10)
 	o.OnUncertain = cmp.Or(o.OnUncertain, deliver.ResendUncertain)
 	o.Retries = o.Retries.WithDefaults()
 	o.AlertRetries = o.AlertRetries.WithDefaults()
 	return o
+}
+
+// relaying returns the options of the relay, complete.
+func (o WorkerOptions) relaying() RelayOptions {
+	return RelayOptions{Every: o.RelayEvery, SweepEvery: o.SweepEvery, PlacesEvery: o.PlacesEvery}.withDefaults()
 }
 
 // settleWithin returns for how long a delivery may settle after its lease.
@@ -155,12 +156,6 @@ func (o WorkerOptions) validate() error {
 		return message.NotAllowed("settle_margin", o.SettleMargin.String(), "at least 1 ms")
 	case o.AnnounceTimeout < time.Millisecond:
 		return message.NotAllowed("announce_timeout", o.AnnounceTimeout.String(), "at least 1 ms")
-	case o.RelayEvery < time.Millisecond:
-		return message.NotAllowed("relay_every", o.RelayEvery.String(), "at least 1 ms")
-	case o.SweepEvery < time.Millisecond:
-		return message.NotAllowed("sweep_every", o.SweepEvery.String(), "at least 1 ms")
-	case o.PlacesEvery < time.Millisecond:
-		return message.NotAllowed("places_every", o.PlacesEvery.String(), "at least 1 ms")
 	case o.EventsGiveUp < time.Millisecond:
 		return message.NotAllowed("events_give_up", o.EventsGiveUp.String(), "at least 1 ms")
 	case o.EventsRate < 1:
@@ -168,6 +163,9 @@ func (o WorkerOptions) validate() error {
 	case o.ShutdownTimeout <= o.PushTimeout:
 		return message.NotAllowed("shutdown_timeout", o.ShutdownTimeout.String(),
 			"more than push_timeout, %s: a delivery that is cut off is delivered again", o.PushTimeout)
+	}
+	if err := o.relaying().validate(); err != nil {
+		return err
 	}
 	if err := channels.Validate(o.Channels); err != nil {
 		return err
@@ -189,7 +187,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err := w.backend.Listen.Load(ctx); err != nil {
 		return unlessStopped(ctx, err)
 	}
-	w.learnClock(ctx)
+	learnClock(ctx, w.backend)
 	stopPacer, err := w.handler.Follow(ctx)
 	if err != nil {
 		return unlessStopped(ctx, err)
@@ -210,8 +208,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		stopPacer()
 		return err
 	}
-	stopRelay := w.relay.Start(ctx, w.relayEvery, w.sweepEvery, w.placesEvery)
-	stopGathering := w.gathering.Start(ctx, w.relayEvery)
+	stopRelay, stopGathering := w.relay.start(ctx)
 	stopFollowing := w.backend.Follow(ctx)
 	w.handler.Tally.Start()
 	stopNotices := w.noticeJobs.Start(ctx, w.sweepEvery)
@@ -272,12 +269,12 @@ const stopMargin = 2 * time.Second
 
 // learnClock learns the store's clock before there is work. A failure is harmless: each
 // claim returns the store's time.
-func (w *Worker) learnClock(ctx context.Context) {
-	clock := w.handler.Clock
+func learnClock(ctx context.Context, b *backend.Backend) {
+	clock := b.Policies.Clock
 	sent := clock.Local()
-	now, err := w.backend.Client.Time(ctx).Result()
+	now, err := b.Client.Time(ctx).Result()
 	if err != nil {
-		w.backend.Logger.DebugContext(ctx, "the store does not tell its clock yet", "error", err)
+		b.Logger.DebugContext(ctx, "the store does not tell its clock yet", "error", err)
 		return
 	}
 	clock.Learn(sent, clock.Local(), now)

@@ -86,6 +86,17 @@ func TestTheAPIAlone(t *testing.T) {
 	require.EqualValues(t, 1, client.LLen(t.Context(), pending).Val(), "nobody took it")
 }
 
+// A process that only relays needs no push target, and delivers nothing.
+func TestTheRelayAlone(t *testing.T) {
+	t.Parallel()
+	m, _, _ := elsewhere(t)
+	worker := start(t, []string{"REDIS_URL=redis://" + m.Addr()}, "--deliver=false", "--relay", "--listen", "off")
+	worker.logged(t, "relaying")
+	worker.notLogged(t, "delivering")
+	worker.notLogged(t, "serving the API alone")
+	require.NoError(t, worker.end(t))
+}
+
 func TestTheAPIAloneOnTheEmbeddedStore(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil, "--deliver=false")

@@ -113,6 +113,13 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 func openWork(
 	ctx context.Context, log io.Writer, b *backend.Backend, c config.Config, dropDueBefore time.Time, logger *slog.Logger,
 ) (work func(context.Context) error, release func() error, err error) {
+	if !c.Deliver && c.Relays() {
+		relay, err := tasks.NewRelay(b, tasks.RelayOptions{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return relay.Run, func() error { return nil }, nil
+	}
 	if !c.Deliver {
 		wait := func(ctx context.Context) error {
 			defer b.Follow(ctx)()
@@ -178,5 +185,6 @@ func newWorker(
 		OnUncertain:     deliver.OnUncertain(c.OnUncertain),
 		Tolerance:       c.Tolerance,
 		DropDueBefore:   dropDueBefore,
+		WithoutRelay:    !c.Relays(),
 	})
 }

@@ -35,11 +35,10 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 	if err != nil {
 		return nil, err
 	}
-	c := &storeCollector{failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sendlimit_collect_failures_total",
-		Help: "Looks at the store in vain, by what was looked for; its series are left out meanwhile.",
-	}, []string{"source"})}
-
+	c := newCollector()
+	if err := c.addForecast(client, prefix); err != nil {
+		return nil, err
+	}
 	queued := c.describe("sendlimit_queue_tasks", "Tasks in the queue by state.", "state")
 	c.add("queue", func(ctx context.Context) ([]prometheus.Metric, error) {
 		sizes, err := queue.Sizes(ctx, client, prefix)
@@ -86,6 +85,14 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 		return found, err
 	})
 	return c, nil
+}
+
+// newCollector returns a collector without sources.
+func newCollector() *storeCollector {
+	return &storeCollector{failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "sendlimit_collect_failures_total",
+		Help: "Looks at the store in vain, by what was looked for; its series are left out meanwhile.",
+	}, []string{"source"})}
 }
 
 func (c *storeCollector) describe(name, help string, labels ...string) *prometheus.Desc {

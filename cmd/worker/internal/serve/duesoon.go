@@ -1,0 +1,86 @@
+package serve
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// dueSoon is how far sendlimit_due_messages looks ahead: far enough to start workers before
+// what is due then is due.
+const (
+	dueSoon     = 5 * time.Minute
+	dueSoonName = "5m"
+
+	dueHelp     = "Messages that are due soon, estimated from the last count of what is due when; without the overdue ones."
+	overdueHelp = "Messages whose send time had passed and that had not ended, at the last count of what is due when."
+)
+
+// addForecast adds what the last forecast says, which one process on the store counts. It
+// costs the store two commands.
+func (c *storeCollector) addForecast(client redis.UniversalClient, prefix string) error {
+	forecasts, err := forecast.New(client, sendlimit.Options{Prefix: prefix})
+	if err != nil {
+		return err
+	}
+	due := c.describe("sendlimit_due_messages", dueHelp, "within")
+	overdue := c.describe("sendlimit_overdue_messages", overdueHelp)
+	c.add("forecast", func(ctx context.Context) ([]prometheus.Metric, error) {
+		latest, counted, err := forecasts.Latest(ctx)
+		if err != nil || !counted {
+			return nil, err
+		}
+		now, err := client.Time(ctx).Result()
+		if err != nil {
+			return nil, store.Explain(err, "asking the store for the time")
+		}
+		soon, known := dueWithin(latest, now, dueSoon)
+		if !known {
+			return nil, nil
+		}
+		return []prometheus.Metric{gauge(due, soon, dueSoonName), gauge(overdue, float64(latest.Overdue))}, nil
+	})
+	return nil
+}
+
+// dueWithin returns how many messages of a forecast are due within a time from now on. The
+// forecast may be minutes old, and counts by minute: what is due in a minute counts as
+// evenly spread. It reports false if the forecast is too old to say.
+func dueWithin(f forecast.Forecast, now time.Time, within time.Duration) (due float64, ok bool) {
+	end := now.Add(within)
+	first := f.At.Truncate(time.Minute)
+	if now.Before(f.At) || end.After(first.Add(time.Duration(len(f.Minutes))*time.Minute)) {
+		return 0, false
+	}
+	for i, count := range f.Minutes {
+		begin := first.Add(time.Duration(i) * time.Minute)
+		until := begin.Add(time.Minute)
+		if i == 0 {
+			begin = f.At // it counts what was left of its minute
+		}
+		if span := earlier(end, until).Sub(later(now, begin)); span > 0 {
+			due += float64(count) * span.Seconds() / until.Sub(begin).Seconds()
+		}
+	}
+	return due, true
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

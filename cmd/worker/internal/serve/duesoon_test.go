@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+)
+
+func TestWhatIsDueWithinFiveMinutes(t *testing.T) {
+	t.Parallel()
+	minutes := make([]int, 60)
+	minutes[0], minutes[1], minutes[4], minutes[5], minutes[6], minutes[59] = 30, 60, 10, 600, 6000, 7
+	at := time.Date(2026, 11, 22, 11, 11, 30, 0, time.UTC)
+	f := forecast.Forecast{At: at, Minutes: minutes}
+	for _, row := range []struct {
+		after time.Duration
+		want  float64
+		ok    bool
+	}{
+		{0, 30 + 60 + 10 + 300, true},                // half of the sixth minute
+		{15 * time.Second, 15 + 60 + 10 + 450, true}, // half of what was left of the first
+		{30 * time.Second, 60 + 10 + 600, true},
+		{60 * time.Second, 30 + 10 + 600 + 3000, true},
+		{54*time.Minute + 30*time.Second, 7, true},
+		{54*time.Minute + 31*time.Second, 0, false}, // it says nothing about what is after its hour
+		{-time.Second, 0, false},
+	} {
+		due, ok := dueWithin(f, at.Add(row.after), 5*time.Minute)
+		require.Equal(t, row.ok, ok, row.after)
+		require.InDelta(t, row.want, due, 1e-9, row.after)
+	}
+}
+
+// commands counts what a client asks.
+type commands struct{ asked atomic.Int64 }
+
+func (c *commands) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (c *commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() != "hello" && cmd.Name() != "client" {
+			c.asked.Add(1)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (c *commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func TestTheMetricsOfTheForecastCostTwoCommands(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	counted := &commands{}
+	client.AddHook(counted)
+	collector := newCollector()
+	require.NoError(t, collector.addForecast(client, ""))
+	names := []string{"sendlimit_due_messages", "sendlimit_overdue_messages"}
+	require.Zero(t, testutil.CollectAndCount(collector, names...), "nothing is counted yet")
+	require.EqualValues(t, 1, counted.asked.Load())
+
+	kept, err := forecast.New(client, sendlimit.Options{})
+	require.NoError(t, err)
+	_, err = kept.Keep(t.Context(), time.Time{})
+	require.NoError(t, err)
+	collector = newCollector()
+	require.NoError(t, collector.addForecast(client, ""))
+	before := counted.asked.Load()
+	want := ""
+	for name, labels := range map[string]string{"sendlimit_due_messages": `{within="5m"}`, "sendlimit_overdue_messages": ""} {
+		want = fmt.Sprintf("# TYPE %s gauge\n%s%s 0\n", name, name, labels)
+		require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(want+helpOf(name)), name))
+	}
+	require.EqualValues(t, 2, counted.asked.Load()-before, "its answer is used again for a while")
+}
+
+func helpOf(name string) string {
+	help := map[string]string{"sendlimit_due_messages": dueHelp, "sendlimit_overdue_messages": overdueHelp}
+	return "# HELP " + name + " " + help[name] + "\n"
+}

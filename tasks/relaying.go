@@ -1,0 +1,138 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/find"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/listen"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/relay"
+)
+
+// RelayOptions say how often a relay looks. They are as in WorkerOptions.
+type RelayOptions struct {
+	Every       time.Duration // zero means 5 s
+	SweepEvery  time.Duration // of charges; zero means six times Every
+	PlacesEvery time.Duration // zero means 1 hour
+}
+
+func (o RelayOptions) withDefaults() RelayOptions {
+	o.Every = cmp.Or(o.Every, 5*time.Second)
+	o.SweepEvery = cmp.Or(o.SweepEvery, 6*o.Every)
+	o.PlacesEvery = cmp.Or(o.PlacesEvery, time.Hour)
+	return o
+}
+
+func (o RelayOptions) validate() error {
+	switch {
+	case o.Every < time.Millisecond:
+		return message.NotAllowed("relay_every", o.Every.String(), "at least 1 ms")
+	case o.SweepEvery < time.Millisecond:
+		return message.NotAllowed("sweep_every", o.SweepEvery.String(), "at least 1 ms")
+	case o.PlacesEvery < time.Millisecond:
+		return message.NotAllowed("places_every", o.PlacesEvery.String(), "at least 1 ms")
+	}
+	return nil
+}
+
+// relaying hands messages over to the queue, and gathers the events of messages.
+type relaying struct {
+	relay     *relay.Relay
+	gathering *listen.Gathering
+	options   RelayOptions // complete
+}
+
+// newRelaying returns the relay of a process, with the queue and the timers that the process
+// has.
+func newRelaying(b *backend.Backend, q *queue.Queue, timers *queue.Timers, o RelayOptions) (*relaying, error) {
+	charges, err := quota.New(b.Client, quota.Options{Prefix: b.Timeline.Prefix, LookAfter: b.Timeline.LookAfter})
+	if err != nil {
+		return nil, err
+	}
+	places, err := messages.NewLostPlaces(b.Client, b.Timeline)
+	if err != nil {
+		return nil, err
+	}
+	index, err := find.NewIndex(b.Client, b.Timeline)
+	if err != nil {
+		return nil, err
+	}
+	gatherer, err := events.NewGatherer(b.Client, b.Events)
+	if err != nil {
+		return nil, err
+	}
+	return &relaying{
+		relay: &relay.Relay{
+			Watch: b.Watch, Charges: charges, Places: places, Index: index, Queue: q, Timers: timers,
+			Clock: b.Policies.Clock, Learn: func(ctx context.Context) { learnClock(ctx, b) },
+			Memory:  func(ctx context.Context) ([]store.Memory, error) { return store.ReadMemory(ctx, b.Client) },
+			Metrics: b.Metrics, Logger: b.Logger,
+		},
+		gathering: &listen.Gathering{Gatherer: gatherer, Audience: b.Timeline.Audience, Metrics: b.Metrics, Logger: b.Logger},
+		options:   o,
+	}, nil
+}
+
+// start relays until the returned functions are called. They wait for running passes. A nil
+// *relaying does nothing.
+func (r *relaying) start(ctx context.Context) (stopRelay, stopGathering func()) {
+	if r == nil {
+		return func() {}, func() {}
+	}
+	return r.relay.Start(ctx, r.options.Every, r.options.SweepEvery, r.options.PlacesEvery),
+		r.gathering.Start(ctx, r.options.Every)
+}
+
+// Relay hands messages over to the queue when they are due soon, for workers that do not, and
+// finds what the queue lost. It delivers nothing. Any number may run on one store.
+type Relay struct {
+	backend  *backend.Backend
+	timers   *queue.Timers
+	relaying *relaying
+}
+
+// NewRelay returns a relay on a backend. Nothing runs before Run. The error is a
+// *fault.InvalidError.
+func NewRelay(b *backend.Backend, o RelayOptions) (*Relay, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	q := b.Queue.ByClock(b.Policies.Clock)
+	timers := q.Timers(b.Watch, b.Logger)
+	r, err := newRelaying(b, q, timers, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Relay{backend: b, timers: timers, relaying: r}, nil
+}
+
+// Run relays until ctx ends, and returns nil then. It runs once.
+func (r *Relay) Run(ctx context.Context) error {
+	b := r.backend
+	if err := b.Policies.Refresh(ctx); err != nil { // which learns whether the store's clock has stepped
+		return unlessStopped(ctx, err)
+	}
+	if err := b.Listen.Load(ctx); err != nil {
+		return unlessStopped(ctx, err)
+	}
+	learnClock(ctx, b)
+	r.timers.Start()
+	stopFollowing := b.Follow(ctx)
+	stopRelay, stopGathering := r.relaying.start(ctx)
+	b.Logger.InfoContext(ctx, "relaying: messages go to the queue when they are due soon", "queue", queue.Name(b.Timeline.Prefix))
+	<-ctx.Done()
+	stopRelay()
+	r.timers.Close()
+	stopGathering()
+	stopFollowing()
+	return nil
+}
