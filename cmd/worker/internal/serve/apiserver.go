@@ -123,9 +123,9 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
-	s.Handler = served
+	s.Handler = m.measured(served)
 	if c.Dashboard {
-		if s.Handler, err = s.withDashboard(served, b, c, accounts, logger); err != nil {
+		if s.Handler, err = s.withDashboard(s.Handler, served, b, c, accounts, logger); err != nil {
 			return nil, err
 		}
 	}

@@ -15,9 +15,10 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
 
-// withDashboard returns a handler that serves the dashboard, and the API at all other addresses.
+// withDashboard returns a handler that serves the dashboard, and others at all other addresses.
+// The dashboard asks the API of this process.
 func (s *apiServer) withDashboard(
-	api http.Handler, b *backend.Backend, c config.Config, of *accounts.Accounts, logger *slog.Logger,
+	others, api http.Handler, b *backend.Backend, c config.Config, of *accounts.Accounts, logger *slog.Logger,
 ) (http.Handler, error) {
 	sessions, err := session.New(b.Client, c.Prefix, of)
 	if err != nil {
@@ -43,6 +44,6 @@ func (s *apiServer) withDashboard(
 			pages.ServeHTTP(w, r)
 			return
 		}
-		api.ServeHTTP(w, r)
+		others.ServeHTTP(w, r)
 	}), nil
 }

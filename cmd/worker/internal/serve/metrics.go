@@ -23,6 +23,7 @@ type serviceMetrics struct {
 	tasks    *metrics.Metrics
 	// refusedLogins counts requests with a wrong key.
 	refusedLogins prometheus.Counter
+	requests      *prometheus.HistogramVec // to the API
 }
 
 // newMetrics measures the use of a client from now on. Call it before any other use.
@@ -49,9 +50,11 @@ func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, e
 		},
 	})
 	build.Set(1)
+	requests := newAPIDurations()
 	err = errors.Join(
 		registry.Register(build),
 		registry.Register(refusedLogins),
+		registry.Register(requests),
 		registry.Register(collectors.NewGoCollector()),
 		registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
 		registry.Register(store),
@@ -59,7 +62,7 @@ func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, e
 	if err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
-	return &serviceMetrics{registry: registry, tasks: measured, refusedLogins: refusedLogins}, nil
+	return &serviceMetrics{registry: registry, tasks: measured, refusedLogins: refusedLogins, requests: requests}, nil
 }
 
 // watchClock measures the steps of the store's clock.
