@@ -1,4 +1,4 @@
-MODULES := . $(patsubst %/go.mod,%,$(wildcard bench/go.mod integration/go.mod))
+MODULES := . $(patsubst %/go.mod,%,$(wildcard bench/go.mod deploy/go.mod integration/go.mod))
 
 # The first run builds it from source at its pinned version; later runs use Go's build
 # cache, as "make build" does.
@@ -67,7 +67,7 @@ cover: ## Run the tests and show how much of each function they cover
 	go tool cover -func=bin/cover.out
 
 .PHONY: lint
-lint: lint-go lint-lua lint-shell tidy-check compose-check ## Run all the checks that follow
+lint: lint-go lint-lua lint-shell tidy-check compose-check deploy-check ## Run all the checks that follow
 
 .PHONY: lint-go
 lint-go: ## Check the Go code, its formatting and the direction of its imports
@@ -105,6 +105,10 @@ compose-check: ## Check docker-compose.yml, if docker compose is installed
 	else \
 	  echo "No docker compose: docker-compose.yml is not checked"; \
 	fi
+
+.PHONY: deploy-check
+deploy-check: ## Check what is in deploy: manifests, dashboard, alert rules, the systemd unit
+	tools/check-deploy.sh
 
 .PHONY: fmt
 fmt: ## Format the Go code

@@ -24,6 +24,8 @@ if grep -qs '^ID=debian' /etc/os-release; then
 elif ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
   echo "No Chromium on the PATH: the dashboard is not tested in a browser"
 fi
+# The alert rules are tested with promtool. No server starts, see below.
+command -v promtool >/dev/null || missing+=(prometheus)
 # The race detector needs a C compiler with its headers.
 if ! printf '#include <stdlib.h>\n' | $(go env CC) -E - >/dev/null 2>&1; then
   missing+=(gcc libc6-dev)
