@@ -24,6 +24,8 @@ const LogTarget = "log:"
 type Config struct {
 	// RedisURL is the URL of the store; empty means the embedded store.
 	RedisURL string
+	// RedisTLS is for a RedisURL that uses TLS.
+	RedisTLS RedisTLS
 	// EmbeddedAddress is the loopback address of the embedded store, used if RedisURL
 	// is empty. Port 0 means any free port.
 	EmbeddedAddress string

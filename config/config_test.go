@@ -63,8 +63,7 @@ func defaults() config.Config {
 // keys is every setting that there is, but for those with names of their own inside,
 // such as tiers.
 var keys = []string{ //nolint:gochecknoglobals // a constant table
-	"redis_url", "embedded_address", "prefix", "account", "listen", "admin_listen",
-	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy",
+	"redis_url", "redis_tls_ca", "redis_tls_cert", "redis_tls_key", "redis_tls_server_name", "embedded_address", "prefix", "account", "listen", "admin_listen", "require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy",
 	"fcm.credentials", "fcm.credentials_file", "fcm.endpoint", "apns.key", "apns.key_file", "apns.key_id", "apns.team_id", "apns.topic",
 	"apns.topics", "apns.sandbox", "apns.connections", "apns.endpoint", "webpush.private_key", "webpush.private_key_file", "webpush.subject",
 	"webpush.hosts", "webpush.allow_internal",
@@ -154,18 +153,22 @@ func other() map[string]struct {
 		want  any
 	}
 	return map[string]row{
-		"redis_url":        {"redis://h:1", func(c config.Config) any { return c.RedisURL }, "redis://h:1"},
-		"embedded_address": {"localhost:7", func(c config.Config) any { return c.EmbeddedAddress }, "localhost:7"},
-		"account":          {"acme_2-b", func(c config.Config) any { return c.Account }, "acme_2-b"},
-		"prefix":           {"staging_2-b", func(c config.Config) any { return c.Prefix }, "staging_2-b"},
-		"listen":           {"localhost:9", func(c config.Config) any { return c.Listen }, "localhost:9"},
-		"deliver":          {"false", func(c config.Config) any { return c.Deliver }, false},
-		"relay":            {"false", func(c config.Config) any { return c.Relay }, "false"},
-		"dashboard":        {"false", func(c config.Config) any { return c.Dashboard }, false},
-		"require_keys":     {"true", func(c config.Config) any { return c.RequireKeys }, true},
-		"admin_listen":     {":9090", func(c config.Config) any { return c.AdminListen }, ":9090"},
-		"tls_cert":         {"/c", func(c config.Config) any { return c.TLSCert }, "/c"},
-		"tls_key":          {"/k", func(c config.Config) any { return c.TLSKey }, "/k"},
+		"redis_url":             {"redis://h:1", func(c config.Config) any { return c.RedisURL }, "redis://h:1"},
+		"embedded_address":      {"localhost:7", func(c config.Config) any { return c.EmbeddedAddress }, "localhost:7"},
+		"account":               {"acme_2-b", func(c config.Config) any { return c.Account }, "acme_2-b"},
+		"prefix":                {"staging_2-b", func(c config.Config) any { return c.Prefix }, "staging_2-b"},
+		"listen":                {"localhost:9", func(c config.Config) any { return c.Listen }, "localhost:9"},
+		"deliver":               {"false", func(c config.Config) any { return c.Deliver }, false},
+		"relay":                 {"false", func(c config.Config) any { return c.Relay }, "false"},
+		"dashboard":             {"false", func(c config.Config) any { return c.Dashboard }, false},
+		"require_keys":          {"true", func(c config.Config) any { return c.RequireKeys }, true},
+		"admin_listen":          {":9090", func(c config.Config) any { return c.AdminListen }, ":9090"},
+		"tls_cert":              {"/c", func(c config.Config) any { return c.TLSCert }, "/c"},
+		"tls_key":               {"/k", func(c config.Config) any { return c.TLSKey }, "/k"},
+		"redis_tls_ca":          {"/ca", func(c config.Config) any { return c.RedisTLS.CA }, "/ca"},
+		"redis_tls_cert":        {"/c", func(c config.Config) any { return c.RedisTLS.Cert }, "/c"},
+		"redis_tls_key":         {"/k", func(c config.Config) any { return c.RedisTLS.Key }, "/k"},
+		"redis_tls_server_name": {"n", func(c config.Config) any { return c.RedisTLS.ServerName }, "n"},
 		"trusted_proxies": {"10.0.0.9/8, ::1", func(c config.Config) any { return c.TrustedProxies }, []netip.Prefix{
 			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128"),
 		}},
@@ -364,7 +367,8 @@ func TestFlagsShowTheirDefaults(t *testing.T) {
 	var names []string
 	enqueue.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	require.Equal(t, []string{
-		"account", "config", "embedded-address", "prefix", "redis-url",
+		"account", "config", "embedded-address", "prefix",
+		"redis-tls-ca", "redis-tls-cert", "redis-tls-key", "redis-tls-server-name", "redis-url",
 	}, names)
 }
 

@@ -76,6 +76,9 @@ func redactPushURL(s string) string {
 func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("redis_url", RedactRedisURL(c.RedisURL)),
+		slog.String("redis_tls_ca", c.RedisTLS.CA),
+		slog.String("redis_tls_cert", c.RedisTLS.Cert),
+		slog.String("redis_tls_server_name", c.RedisTLS.ServerName),
 		slog.String("embedded_address", c.EmbeddedAddress),
 		slog.String("prefix", c.Prefix),
 		slog.String("listen", c.Listen),

@@ -54,6 +54,8 @@ type written struct {
 	LogLevel            string `env:"LOG_LEVEL"`
 	LogFormat           string `env:"LOG_FORMAT"`
 
+	RedisTLS writtenRedisTLS `envPrefix:"REDIS_TLS_"`
+
 	Access writtenAccess // without a prefix of its own
 	Email  writtenEmail  // without a prefix of its own
 
@@ -104,13 +106,14 @@ type setting struct {
 // settings returns the table, in the order of the example file.
 func settings(w *written, c *Config) []*setting {
 	const day = 24 * time.Hour
-	return slices.Concat(grouped(groupStore, []*setting{
+	return slices.Concat(grouped(groupStore, slices.Concat([]*setting{
 		{
 			key: "redis_url", written: &w.unprefixed.RedisURL, kind: "url", shared: true,
-			help: "URL of the store: redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://;" +
-				" without one, the embedded store",
+			help: "URL of the store: redis://, unix://, redis-sentinel:// or redis-cluster://, with TLS rediss://," +
+				" rediss-sentinel:// or rediss-cluster://; without one, the embedded store",
 			accept: text(&c.RedisURL), show: RedactRedisURL,
 		},
+	}, redisTLSSettings(w, c), []*setting{
 		{
 			key: "embedded_address", written: &w.EmbeddedAddress, standard: EmbeddedAddress, kind: "address", shared: true,
 			help:   "address of the embedded store, for programs without a Redis URL",
@@ -127,7 +130,7 @@ func settings(w *written, c *Config) []*setting {
 				" empty for no account",
 			accept: account(&c.Account),
 		},
-	}), grouped(groupAPI, append([]*setting{
+	})), grouped(groupAPI, append([]*setting{
 		{
 			key: "listen", written: &w.Listen, standard: "127.0.0.1:8080", kind: "address",
 			help:   "address of the API, and of health and metrics without admin_listen, or off",

@@ -57,7 +57,7 @@ func begin[T any](ctx context.Context, o Of[T]) (*follower[T], error) {
 	}
 	c := &follower[T]{options: o, content: content}
 	c.current.Store(&opened)
-	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx)) //nolint:gosec // Close calls it
 	c.follow.Go(func() { c.watch(ctx) })
 	return c, nil
 }

@@ -116,6 +116,9 @@ func describeConnection(err error) string {
 		}
 		return fmt.Sprintf("no Redis%s: %s; check that it runs and that the address is right", address, dialReason(op))
 	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" {
+		return fmt.Sprintf("Redis refuses the TLS connection: %v", op.Err)
+	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return fmt.Sprintf("no Redis found: %s; check the host name", dnsReason(dns))
 	}

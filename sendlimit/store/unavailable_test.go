@@ -123,6 +123,11 @@ func TestUnavailableByOtherCauses(t *testing.T) {
 		{&net.DNSError{Name: "nowhere", Err: "server misbehaving"}, `no Redis found: the host "nowhere" can't be looked up; check the host name`},
 		{&tls.CertificateVerificationError{Err: errors.New("expired")}, "the certificate of Redis is not trusted: expired"},
 
+		{
+			&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")},
+			"Redis refuses the TLS connection: tls: certificate required",
+		},
+
 		{context.Canceled, ""},       // the caller gave up
 		{dial(context.Canceled), ""}, // also while connecting
 		{redis.ErrClosed, ""},        // a fault of ours

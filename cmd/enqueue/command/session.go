@@ -55,7 +55,7 @@ func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*sess
 	if err != nil {
 		return nil, err
 	}
-	client, err := store.Open(c.StoreURL(), store.Options{})
+	client, err := store.Open(c.StoreURL(), store.Options{TLS: c.RedisTLS})
 	if err != nil {
 		return nil, err
 	}

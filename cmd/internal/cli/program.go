@@ -80,7 +80,7 @@ func (p Program) Load(flags *pflag.FlagSet, checks ...config.Check) (config.Conf
 
 // StoreFlags returns the worker's flags that name a store.
 func StoreFlags() *pflag.FlagSet {
-	return SettingFlags("redis-url", "embedded-address", "prefix", config.FileFlag)
+	return SettingFlags("redis-url", "redis-tls-ca", "redis-tls-cert", "redis-tls-key", "redis-tls-server-name", "embedded-address", "prefix", config.FileFlag)
 }
 
 // SettingFlags returns the worker's flags of these names.

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -239,36 +236,3 @@ func silent(err error) bool {
 
 // failoverAddress is the client library's placeholder for an address from Sentinels.
 const failoverAddress = "FailoverClient"
-
-// explain is store.Explain for a first look, with more hints.
-func explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, redis.Nil) {
-		return unfit("the Sentinels know no master of this name: correct the end of the URL, /MASTER-NAME")
-	}
-	if notRedis.MatchString(err.Error()) {
-		return unfit("a server that is not Redis answers at this address: check host and port")
-	}
-	dial, dialed := errors.AsType[*net.OpError](err)
-	if dialed && isLoopback(dial.Addr) && errors.Is(dial, syscall.ECONNREFUSED) {
-		err = &fault.UnavailableError{
-			Detail: fmt.Sprintf("no Redis at %s: connection refused; start a worker with the same settings (without REDIS_URL it"+
-				" brings a store to try things out), or start Redis and name it in REDIS_URL", dial.Addr),
-			Err: err,
-		}
-	}
-	return fmt.Errorf("looking at the store: %w", store.Explain(err, "asking Redis"))
-}
-
-// notRedis matches what the client library says of a reply that does not begin like one of
-// Redis: it quotes the reply, and has no type for the error.
-var notRedis = regexp.MustCompile(`redis: (can't parse|invalid reply)[^"]*"[^-+:$*_,#=%~>(!|"]`)
-
-// isLoopback reports whether an address is on this machine, where a worker or a Redis can
-// be started.
-func isLoopback(address net.Addr) bool {
-	tcp, ok := address.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
-}

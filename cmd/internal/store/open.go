@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -38,11 +40,14 @@ type Options struct {
 	// Logger receives the log of the client library at debug level: a failure that
 	// matters is returned as an error too. Nil discards it.
 	Logger *slog.Logger
+	// TLS is used for a URL with TLS, and ignored for others. Its files are read again
+	// for each connection.
+	TLS config.RedisTLS
 }
 
 // Open returns a client for the store of a URL; "" means the embedded store. It connects
 // with the first command. The error is a *fault.InvalidError for redis_url, without the
-// password.
+// password, or for a file of TLS.
 //
 // Commands for a master of a cluster that does not answer fail at once, see
 // store.WatchNodes.
@@ -60,17 +65,28 @@ func Open(url string, options Options) (redis.UniversalClient, error) {
 	}
 	redis.SetLogger(clientLogger{logger})
 
+	var dial func(context.Context, string, string) (net.Conn, error)
+	if to.tls != nil {
+		dialer, err := newSecured(options.TLS, to.tls, logger)
+		if err != nil {
+			return nil, err
+		}
+		dial = dialer.dial
+	}
 	switch {
 	case to.sentinel != nil:
 		tuneSentinel(to.sentinel)
+		to.sentinel.Dialer = dial
 		return redis.NewFailoverClient(to.sentinel), nil
 	case to.cluster != nil:
 		tuneCluster(to.cluster)
+		to.cluster.Dialer = dial
 		cluster := redis.NewClusterClient(to.cluster)
 		store.WatchNodes(cluster)
 		return cluster, nil
 	default:
 		tune(to.single)
+		to.single.Dialer = dial
 		return redis.NewClient(to.single), nil
 	}
 }

@@ -3,9 +3,6 @@ package store_test
 import (
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -154,7 +151,9 @@ func TestRealCluster(t *testing.T) {
 func TestRealSentinel(t *testing.T) {
 	t.Parallel()
 	master := realRedis(t, redistest.Options{Password: "hunter2"})
-	sentinel := startSentinel(t, "mymaster", master.Addr, "hunter2")
+	sentinel := realRedis(t, redistest.Options{Sentinel: []string{
+		"sentinel monitor mymaster " + strings.ReplaceAll(master.Addr, ":", " ") + " 1", "sentinel auth-pass mymaster hunter2",
+	}}).Addr
 
 	require.Eventually(t, func() bool {
 		report, err := inspect(t, "redis-sentinel://:hunter2@"+sentinel+"/mymaster?db=2")
@@ -170,26 +169,6 @@ func TestRealSentinel(t *testing.T) {
 	_, err = inspect(t, "redis://"+sentinel)
 	require.Equal(t, fmt.Sprintf("what answers at %s is a Sentinel: give a URL such as redis-sentinel://%s/MASTER-NAME", sentinel, sentinel),
 		unavailable(t, err))
-}
-
-// startSentinel watches a master, and returns its own address.
-func startSentinel(t *testing.T, name, master, password string) string {
-	t.Helper()
-	address := freeAddress(t)
-	_, port, err := net.SplitHostPort(address)
-	require.NoError(t, err)
-	folder := t.TempDir()
-	file := filepath.Join(folder, "sentinel.conf")
-	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil,
-		"bind 127.0.0.1\nport %s\ndir %s\nsentinel monitor %s %s 1\nsentinel auth-pass %s %s\n",
-		port, folder, name, strings.ReplaceAll(master, ":", " "), name, password), 0o600))
-	process := exec.CommandContext(t.Context(), "redis-server", file, "--sentinel")
-	require.NoError(t, process.Start())
-	t.Cleanup(func() {
-		_ = process.Process.Kill()
-		_ = process.Wait()
-	})
-	return address
 }
 
 func TestRealRedisThatKeepsNothing(t *testing.T) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/tls"
 	"net"
 	"net/netip"
 	"net/url"
@@ -13,23 +14,34 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Schemes of URLs that the client library does not know.
+// Schemes of URLs that the client library does not know, without and with TLS.
 const (
-	sentinelScheme = "redis-sentinel://"
-	clusterScheme  = "redis-cluster://"
+	sentinelScheme    = "redis-sentinel://"
+	sentinelTLSScheme = "rediss-sentinel://"
+	clusterScheme     = "redis-cluster://"
+	clusterTLSScheme  = "rediss-cluster://"
 )
 
 // ValidURL is the config.Check of a program that opens a store.
 func ValidURL(c config.Config) *fault.InvalidError {
-	_, problem := parseURL(c.RedisURL)
-	return problem
+	to, problem := parseURL(c.RedisURL)
+	if problem != nil {
+		return problem
+	}
+	if given := c.RedisTLS.Given(); given != "" && to.tls == nil {
+		return fault.Wrong(given, "%s is set, and redis_url does not use TLS: begin it with rediss://, %s or %s, or remove %s",
+			given, sentinelTLSScheme, clusterTLSScheme, given)
+	}
+	return config.BothOfRedisTLS(c)
 }
 
-// target has the options of a URL: one of the three.
+// target has the options of a URL: one of the first three.
 type target struct {
 	single   *redis.Options
 	sentinel *redis.FailoverOptions
 	cluster  *redis.ClusterOptions
+
+	tls *tls.Config // nil without TLS
 }
 
 // parseURL reads the URL of a store; "" means the embedded one. It never passes on the
@@ -50,28 +62,37 @@ func parseURL(s string) (target, *fault.InvalidError) {
 		if err != nil || host(s) == "" || !validAddress(options.Addr) {
 			return reject("a URL such as " + scheme + "USER:PASSWORD@HOST:PORT/DB" + encoded)
 		}
-		return target{single: options}, nil
+		return target{single: options, tls: options.TLSConfig}, nil
 	case "unix://":
 		options, err := redis.ParseURL(s)
 		if err != nil || host(s) != "" { // unix://run/redis.sock has the host "run"
 			return reject("a URL such as unix://USER:PASSWORD@/path/to/redis.sock?db=0" + encoded)
 		}
 		return target{single: options}, nil
-	case sentinelScheme:
-		options, ok := parseSentinel(s)
+	case sentinelScheme, sentinelTLSScheme:
+		options, ok := parseSentinel(s, scheme)
 		if !ok {
-			return reject("a URL such as redis-sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER-NAME?db=0," +
+			return reject("a URL such as " + scheme + "USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER-NAME?db=0," +
 				" with sentinel_username and sentinel_password where the Sentinels have their own" + encoded)
 		}
-		return target{sentinel: options}, nil
-	case clusterScheme:
-		options, ok := parseCluster(s)
+		return target{sentinel: options, tls: options.TLSConfig}, nil
+	case clusterScheme, clusterTLSScheme:
+		options, ok := parseCluster(s, scheme)
 		if !ok {
-			return reject("a URL such as redis-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT" + encoded)
+			return reject("a URL such as " + scheme + "USER:PASSWORD@HOST:PORT,HOST:PORT" + encoded)
 		}
-		return target{cluster: options}, nil
+		return target{cluster: options, tls: options.TLSConfig}, nil
 	}
-	return reject("a URL that begins with redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://")
+	return reject("a URL that begins with redis://, unix://, redis-sentinel:// or redis-cluster://," +
+		" with TLS rediss://, rediss-sentinel:// or rediss-cluster://")
+}
+
+// encrypted returns the settings for TLS of a scheme; nil if it is one without TLS.
+func encrypted(scheme string) *tls.Config {
+	if scheme != sentinelTLSScheme && scheme != clusterTLSScheme {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12}
 }
 
 // host returns the host of a URL, "" if it has none. The client library would use a
@@ -84,8 +105,8 @@ func host(s string) string {
 	return u.Hostname()
 }
 
-func parseSentinel(s string) (*redis.FailoverOptions, bool) {
-	many, ok := parseMany(s, sentinelScheme, "26379")
+func parseSentinel(s, scheme string) (*redis.FailoverOptions, bool) {
+	many, ok := parseMany(s, scheme, "26379")
 	master := strings.TrimPrefix(many.path, "/")
 	if !ok || master == "" || strings.Contains(master, "/") {
 		return nil, false
@@ -97,6 +118,7 @@ func parseSentinel(s string) (*redis.FailoverOptions, bool) {
 		SentinelPassword: many.query.Get("sentinel_password"),
 		Username:         many.user,
 		Password:         many.password,
+		TLSConfig:        encrypted(scheme),
 	}
 	if db := many.query.Get("db"); db != "" {
 		n, err := strconv.ParseUint(db, 10, 16)
@@ -113,12 +135,14 @@ func parseSentinel(s string) (*redis.FailoverOptions, bool) {
 	return options, true
 }
 
-func parseCluster(s string) (*redis.ClusterOptions, bool) {
-	many, ok := parseMany(s, clusterScheme, "6379")
+func parseCluster(s, scheme string) (*redis.ClusterOptions, bool) {
+	many, ok := parseMany(s, scheme, "6379")
 	if !ok || many.path != "" && many.path != "/" || len(many.query) > 0 {
 		return nil, false
 	}
-	return &redis.ClusterOptions{Addrs: many.addresses, Username: many.user, Password: many.password}, true
+	return &redis.ClusterOptions{
+		Addrs: many.addresses, Username: many.user, Password: many.password, TLSConfig: encrypted(scheme),
+	}, true
 }
 
 // manyHosts is a URL with several hosts, which net/url can't parse.

@@ -23,7 +23,7 @@ func With(
 	if err != nil {
 		return err
 	}
-	client, err := Open(settings.StoreURL(), Options{})
+	client, err := Open(settings.StoreURL(), Options{TLS: settings.RedisTLS})
 	if err != nil {
 		return err
 	}

@@ -30,13 +30,13 @@ func Embedded(tb testing.TB) (*miniredis.Miniredis, *redis.Client) {
 }
 
 // NeedServer skips the test if there is no redis-server in PATH; see
-// RequireEnv.
+// RequireEnv and ProgramEnv.
 func NeedServer(tb testing.TB) {
 	tb.Helper()
-	if _, err := exec.LookPath(redisProgram); err == nil {
+	if _, err := exec.LookPath(program()); err == nil {
 		return
 	}
-	const absent = "no " + redisProgram + " in PATH"
+	absent := "no " + program() + " in PATH"
 	if os.Getenv(RequireEnv) == "1" {
 		tb.Fatal(absent + ", and " + RequireEnv + "=1 requires one")
 	}

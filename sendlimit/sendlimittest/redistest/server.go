@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redisProgram is the program to find in PATH.
-const redisProgram = "redis-server"
+// ProgramEnv is the name of an environment variable with the server to start instead of
+// the redis-server in PATH, such as the path of a valkey-server.
+const ProgramEnv = "SENDLIMIT_TEST_REDIS_SERVER"
+
+// program returns the server to start.
+func program() string { return cmp.Or(os.Getenv(ProgramEnv), "redis-server") }
 
 const (
 	startTimeout = 30 * time.Second
@@ -36,6 +41,9 @@ type Options struct {
 	// UnixSocket makes the server listen on a socket in its folder instead of
 	// a port.
 	UnixSocket bool
+	// Sentinel makes the server a Sentinel. It has the lines of its file of settings,
+	// such as "sentinel monitor NAME HOST PORT QUORUM". Args and Password have no effect.
+	Sentinel []string
 }
 
 // Server is a redis-server process with its own folder. Its methods are not
@@ -47,9 +55,10 @@ type Server struct {
 	folder  string
 	client  *redis.Client
 	process *process
+	tlsPort int // zero without TLS
 }
 
-// Start starts the redis-server in PATH and waits until it answers. The caller
+// Start starts the redis-server in PATH, or that of ProgramEnv, and waits until it answers. The caller
 // closes the server. The error contains the end of the server's log.
 func Start(ctx context.Context, options Options) (*Server, error) {
 	folder, err := os.MkdirTemp("", "sendlimit-redis-")
@@ -58,7 +67,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	}
 	s := &Server{options: options, folder: folder}
 	for range portTries {
-		if err = s.chooseAddress(ctx); err != nil {
+		if err = errors.Join(s.chooseAddress(ctx), s.writeSettings()); err != nil {
 			break
 		}
 		if err = s.start(ctx); !errors.Is(err, errPortTaken) {
@@ -127,7 +136,25 @@ func (s *Server) chooseAddress(ctx context.Context) error {
 	return err
 }
 
+// settingsFile is the file of a Sentinel, which rewrites it.
+func (s *Server) settingsFile() string { return filepath.Join(s.folder, "sentinel.conf") }
+
+func (s *Server) writeSettings() error {
+	if s.options.Sentinel == nil {
+		return nil
+	}
+	_, port, _ := strings.Cut(s.Addr, ":")
+	lines := append([]string{"bind 127.0.0.1", "port " + port, "dir " + s.folder}, s.options.Sentinel...)
+	if err := os.WriteFile(s.settingsFile(), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write the settings of a sentinel: %w", err)
+	}
+	return nil
+}
+
 func (s *Server) arguments() []string {
+	if s.options.Sentinel != nil {
+		return []string{s.settingsFile(), "--sentinel"}
+	}
 	args := []string{"--dir", s.folder, "--save", ""}
 	if s.options.UnixSocket {
 		args = append(args, "--port", "0", "--unixsocket", s.Addr, "--unixsocketperm", "700")
@@ -152,7 +179,7 @@ func (s *Server) clientOptions() *redis.Options {
 // start starts the process and waits until it answers. After an error the
 // process does not run.
 func (s *Server) start(ctx context.Context) error {
-	process, err := startProcess(ctx, s.logFile(), redisProgram, s.arguments()...)
+	process, err := startProcess(ctx, s.logFile(), program(), s.arguments()...)
 	if err != nil {
 		return err
 	}

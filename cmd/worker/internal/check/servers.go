@@ -37,7 +37,7 @@ func checkStore(ctx context.Context, c config.Config) checked {
 }
 
 func lookAtStore(ctx context.Context, c config.Config) (string, error) {
-	client, err := store.Open(c.StoreURL(), store.Options{Logger: slog.New(slog.DiscardHandler)})
+	client, err := store.Open(c.StoreURL(), store.Options{Logger: slog.New(slog.DiscardHandler), TLS: c.RedisTLS})
 	if err != nil {
 		return "", err
 	}

@@ -137,12 +137,12 @@ func get(ctx context.Context, target string, secured *tls.Config) (status int, b
 	}
 	request.Header.Set("User-Agent", cli.UserAgent())
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: secured, DisableKeepAlives: true}}
-	response, err := client.Do(request) //nolint:gosec // the operator names the URL
+	response, err := client.Do(request)
 	if err != nil {
 		if failed, ok := errors.AsType[*url.Error](err); ok {
 			err = failed.Err // the caller names the URL
 		}
-		return 0, nil, err //nolint:wrapcheck // see above
+		return 0, nil, err
 	}
 	defer response.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))

@@ -33,7 +33,7 @@ func openStorage(ctx context.Context, c config.Config, logger *slog.Logger) (sto
 		}
 		url = embedded.URL()
 	}
-	client, err := store.Open(url, store.Options{Logger: logger})
+	client, err := store.Open(url, store.Options{Logger: logger, TLS: c.RedisTLS})
 	if err != nil {
 		if embedded != nil {
 			embedded.Close()
