@@ -60,6 +60,11 @@ soak: ## Run for hours: 5,000 rounds of killed processes, 200 of outages, a minu
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_CRASH_ROUNDS=5000 \
 	  go test -C integration -count=1 -timeout 4h -run '^TestCrashPoints' .
 
+.PHONY: compatible
+compatible: ## Run the histories on the servers in SERVERS, and write the table of docs/redis.md
+	@tools/install-packages.sh
+	tools/compatible.sh $(SERVERS)
+
 .PHONY: cover
 cover: ## Run the tests and show how much of each function they cover
 	@mkdir -p bin
