@@ -2,9 +2,10 @@
 //
 //   - Embedded starts a miniredis inside the test's process, and a client that reaches
 //     it by a pipe.
-//   - Real and RealCluster start redis-server processes. The test is skipped
-//     if there is no redis-server in PATH; see RequireEnv.
-//   - Start and StartCluster do the same without a test. The caller closes
+//   - Real, RealCluster and RealSentinels start redis-server processes, or those
+//     of ProgramEnv. The test is skipped if there is no redis-server in PATH; see
+//     RequireEnv.
+//   - Start, StartCluster and StartSentinels do the same without a test. The caller closes
 //     what they return.
 //
 // Servers listen on free ports of 127.0.0.1 and write to temporary folders. On
