@@ -134,6 +134,10 @@ type Config struct {
 	WaitReplicas        int
 	WaitReplicasTimeout time.Duration
 
+	// Queues is how many queues the messages are spread over; 0 means one, or as many as a
+	// cluster has masters.
+	Queues int
+
 	Deliveries  int // that run at the same time
 	MaxAttempts int // of one message, the first included
 	// OnUncertain says what to do with a message that may or may not have been

@@ -73,7 +73,7 @@ var keys = []string{ //nolint:gochecknoglobals // a constant table
 	"policy.time_zone", "policy.user_time_zone", "policy.rules", "policy.quiet_hours", "policy.only", "policy.blackouts", "policy.reach", "policy.on_conflict",
 	"policy.alert_at", "policy.alert_to", "policy.unknown_categories", "pace.rate", "pace.burst", "pace.ramp", "reach", "places_per_day", "expire_after", "keep_records", "keep_content",
 	"horizon", "moves_per_minute", "index",
-	"store_full_at", "wait_replicas", "wait_replicas_timeout",
+	"store_full_at", "wait_replicas", "wait_replicas_timeout", "queues",
 	"deliveries", "max_attempts", "on_uncertain", "tolerance", "retry_min", "retry_max", "shutdown_timeout",
 	"log_level", "log_format",
 }
@@ -233,6 +233,7 @@ func other() map[string]struct {
 		"keep_content":     {"true", func(c config.Config) any { return c.KeepContent }, true},
 		"store_full_at":    {"100%", func(c config.Config) any { return c.StoreFullAt }, 100},
 		"wait_replicas":    {"10", func(c config.Config) any { return c.WaitReplicas }, 10},
+		"queues":           {"64", func(c config.Config) any { return c.Queues }, 64},
 		"deliveries":       {"1", func(c config.Config) any { return c.Deliveries }, 1},
 		"on_uncertain":     {"skip", func(c config.Config) any { return c.OnUncertain }, "skip"},
 		"tolerance":        {"1m", func(c config.Config) any { return c.Tolerance }, time.Minute},

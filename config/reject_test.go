@@ -126,6 +126,8 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"wait_replicas", "-1", "-1", "a whole number from 0 to 10"},
 		{"wait_replicas", "11", "11", "a whole number from 0 to 10"},
 		{"wait_replicas_timeout", "0s", "0s", span + "10ms to 1m"}, // to Redis that is for ever
+		{"queues", "-1", "-1", "a whole number from 0 to 64"},
+		{"queues", "65", "65", "a whole number from 0 to 64"},
 		{"deliveries", "0", "0", "a whole number from 1 to 512"},
 		{"deliveries", "513", "513", "a whole number from 1 to 512"},
 		{"deliveries", "6.4", "6.4", "a whole number from 1 to 512"},

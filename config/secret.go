@@ -124,6 +124,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Int("store_full_at_percent", c.StoreFullAt),
 		slog.Int("wait_replicas", c.WaitReplicas),
 		slog.Duration("wait_replicas_timeout", c.WaitReplicasTimeout),
+		slog.Int("queues", c.Queues),
 		slog.Int("deliveries", c.Deliveries),
 		slog.Int("max_attempts", c.MaxAttempts),
 		slog.String("on_uncertain", c.OnUncertain),

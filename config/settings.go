@@ -44,6 +44,7 @@ type written struct {
 	StoreFullAt         string `env:"STORE_FULL_AT"`
 	WaitReplicas        string `env:"WAIT_REPLICAS"`
 	WaitReplicasTimeout string `env:"WAIT_REPLICAS_TIMEOUT"`
+	Queues              string `env:"QUEUES"`
 	Deliveries          string `env:"DELIVERIES"`
 	MaxAttempts         string `env:"MAX_ATTEMPTS"`
 	OnUncertain         string `env:"ON_UNCERTAIN"`
@@ -257,6 +258,11 @@ func settings(w *written, c *Config) []*setting {
 			key: "wait_replicas_timeout", written: &w.WaitReplicasTimeout, standard: "1s", kind: "duration",
 			help:   "how long to wait for these replicas before the answer is an error",
 			accept: duration(&c.WaitReplicasTimeout, 10*time.Millisecond, time.Minute),
+		},
+		{
+			key: "queues", written: &w.Queues, standard: "0", kind: "number",
+			help:   "queues that the messages are spread over; 0 for one, or as many as a cluster has masters",
+			accept: number(&c.Queues, 0, 64),
 		},
 	}), grouped(groupDelivery, []*setting{
 		{

@@ -192,15 +192,15 @@ func TestALostBatchIsFound(t *testing.T) {
 		stop()
 
 		s.until(6 * time.Minute) // no worker fetched it
-		q, err := queue.New(s.client, "", queue.Polling{})
+		q, err := queue.New(s.client, "", 0, queue.Polling{})
 		require.NoError(s, err)
-		work, err := q.Workload()
+		work, err := q.Workload(s.Context())
 		require.NoError(s, err)
 		generation := s.record("user-0", "m")["g"]
-		has, err := q.Has(generation, work)
+		has, err := q.Has(s.Context(), "user-0", generation, work)
 		require.NoError(s, err)
 		require.True(s, has)
-		has, err = q.Has("another", work)
+		has, err = q.Has(s.Context(), "user-0", "another", work)
 		require.NoError(s, err)
 		require.False(s, has)
 

@@ -198,7 +198,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return unlessStopped(ctx, err)
 	}
 	w.timers.Start()
-	server, err := w.queue.Serve(queue.ServerOptions{
+	server, err := w.queue.Serve(ctx, queue.ServerOptions{
 		Deliver: w.handler.Handle, Announce: w.announcements.Handle,
 		ShutdownTimeout: w.shutdown, Logger: w.backend.Logger,
 	})
@@ -206,7 +206,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.timers.Close()
 		stopPauses()
 		stopPacer()
-		return err
+		return unlessStopped(ctx, err)
 	}
 	stopRelay, stopGathering := w.relay.start(ctx)
 	stopFollowing := w.backend.Follow(ctx)

@@ -138,10 +138,13 @@ func NewKeys(prefix string) (Keys, error) {
 func KeysUnder(prefix string) Keys {
 	k := Keys{prefix: prefix, Partitions: make([]string, Partitions)}
 	for p := range k.Partitions {
-		k.Partitions[p] = fmt.Sprintf("%s:{p%04d}:", prefix, p)
+		k.Partitions[p] = prefix + ":{" + Tag(p) + "}:"
 	}
 	return k
 }
+
+// Tag returns the hash tag of a partition, which decides in which slot of a cluster it lies.
+func Tag(partition int) string { return fmt.Sprintf("p%04d", partition) }
 
 // Partition returns the partition of a user: FNV-1a 32 of the name, modulo
 // Partitions.

@@ -83,7 +83,7 @@ func (n *Outbox) describe(ctx context.Context, dead []Dead) error {
 	found := make([]*redis.SliceCmd, len(dead))
 	_, err := n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, d := range dead {
-			found[i] = pipe.HMGet(ctx, n.keys.Notice(d.owner(), d.ID), fields...)
+			found[i] = pipe.HMGet(ctx, n.keys.Notice(d.Owner(), d.ID), fields...)
 		}
 		return nil
 	})
@@ -116,8 +116,8 @@ func (n *Outbox) GetDead(ctx context.Context, id string) (dead Dead, ok bool, er
 	var ended *redis.FloatCmd
 	var values *redis.SliceCmd
 	_, err = n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		ended = pipe.ZScore(ctx, n.keys.DeadNotices(keyspace.Partition(notice.owner())), id)
-		values = pipe.HMGet(ctx, n.keys.Notice(notice.owner(), id), fields...)
+		ended = pipe.ZScore(ctx, n.keys.DeadNotices(keyspace.Partition(notice.Owner())), id)
+		values = pipe.HMGet(ctx, n.keys.Notice(notice.Owner(), id), fields...)
 		return nil
 	})
 	if errors.Is(err, redis.Nil) {

@@ -56,7 +56,7 @@ func (n *Outbox) Confirm(ctx context.Context, queued ...Queued) error {
 	}
 	_, err := n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, q := range queued {
-			pipe.ZAddArgs(ctx, n.keys.Notices(keyspace.Partition(notices[i].owner())), redis.ZAddArgs{
+			pipe.ZAddArgs(ctx, n.keys.Notices(keyspace.Partition(notices[i].Owner())), redis.ZAddArgs{
 				XX: true, GT: true,
 				Members: []redis.Z{{Score: float64(q.Due.Add(n.options.OverdueAfter).UnixMilli()), Member: q.ID}},
 			})

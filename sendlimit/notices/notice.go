@@ -85,9 +85,9 @@ func (n Notice) validSubject() bool {
 	return keyspace.ValidUser(n.Subject)
 }
 
-// owner returns the name whose partition has the notice: that of its subject, or of its
+// Owner returns the name whose partition has the notice: that of its subject, or of its
 // event, whose counters are there.
-func (n Notice) owner() string {
+func (n Notice) Owner() string {
 	if event, _, ok := n.EventKey(); ok {
 		return event
 	}
@@ -180,8 +180,8 @@ func (n *Outbox) Put(ctx context.Context, notice Notice, now time.Time) (bool, e
 
 // keysOf returns the keys of the notice, the outbox and the failed notices.
 func (n *Outbox) keysOf(notice Notice) []string {
-	p := keyspace.Partition(notice.owner())
-	return []string{n.keys.Notice(notice.owner(), notice.ID), n.keys.Notices(p), n.keys.DeadNotices(p)}
+	p := keyspace.Partition(notice.Owner())
+	return []string{n.keys.Notice(notice.Owner(), notice.ID), n.keys.Notices(p), n.keys.DeadNotices(p)}
 }
 
 func parseNotice(id string) (Notice, error) {

@@ -38,7 +38,10 @@ type Options struct {
 	// sendlimit.DefaultHorizon. LookAfter and OverdueAfter are as in sendlimit.Options.
 	Horizon, LookAfter, OverdueAfter time.Duration
 	// Events says how long events of messages are kept, and how many; its prefix is ignored.
-	Events  events.Options
+	Events events.Options
+	// Queues is how many queues the messages are spread over, at most queue.MaxQueues; zero
+	// means one, or as many as a cluster has masters.
+	Queues  int
 	Polling queue.Polling    // how often workers ask the queue for work
 	Metrics *metrics.Metrics // nil means none
 	Logger  *slog.Logger     // nil means none
@@ -75,7 +78,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := queue.New(client, o.Prefix, o.Polling)
+	q, err := queue.New(client, o.Prefix, o.Queues, o.Polling)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,10 @@ package queue
 
 import (
 	"context"
+	"sync"
 	"time"
+
+	"github.com/hibiken/asynq"
 
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
@@ -14,30 +17,50 @@ const (
 	answersWithin = 500 * time.Millisecond
 )
 
-// answering remembers whether the queue answers.
+// answering remembers whether the queues answer.
 type answering struct {
 	local func() time.Time
-	turn  chan struct{} // held by the one that asks: while others wait for it, a virtual clock goes on
+	mu    sync.Mutex
+	of    map[string]*answer // by queue
+}
+
+// answer remembers whether one queue answers.
+type answer struct {
+	turn chan struct{} // held by the one that asks: while others wait for it, a virtual clock goes on
 
 	asked   time.Time
 	answers bool
 }
 
 func newAnswering() *answering {
-	return &answering{local: storeclock.New().Local, turn: make(chan struct{}, 1)}
+	return &answering{local: storeclock.New().Local, of: make(map[string]*answer)}
 }
 
-// Answers reports whether the queue answers, so that it takes back a task. In a cluster it
-// may, while another node is away. It asks the queue at most once a second for all callers.
+func (a *answering) queue(name string) *answer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.of[name] == nil {
+		a.of[name] = &answer{turn: make(chan struct{}, 1)}
+	}
+	return a.of[name]
+}
+
+// Answers reports whether the queue answers from which the task of ctx is, so that it takes
+// the task back. In a cluster it may, while another node is away. It asks the queue at most
+// once a second for all callers.
 func (q *Queue) Answers(ctx context.Context) bool {
-	a := q.answering
+	name, ok := asynq.GetQueueName(ctx)
+	if !ok {
+		name = q.spread.first
+	}
+	a, local := q.answering.queue(name), q.answering.local
 	a.turn <- struct{}{}
 	defer func() { <-a.turn }()
-	if now := a.local(); a.asked.IsZero() || now.Sub(a.asked) >= answersFor {
+	if now := local(); a.asked.IsZero() || now.Sub(a.asked) >= answersFor {
 		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), answersWithin)
 		defer done()
-		a.answers = q.redis.Exists(ctx, "asynq:{"+q.name+"}:pending").Err() == nil
-		a.asked = a.local()
+		a.answers = q.redis.Exists(ctx, key(name, "pending")).Err() == nil
+		a.asked = local()
 	}
 	return a.answers
 }

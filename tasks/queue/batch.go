@@ -38,12 +38,27 @@ func together(queued []messages.Queued) iter.Seq[[]messages.Queued] {
 	}
 }
 
-// enqueueBatch puts a task for messages into the queue, to be handed out at a time; zero
-// means now. A message may be in several tasks: the claim lets one deliver it.
+// enqueueBatch puts messages into their queues, to be handed out at a time; zero means now.
+// Those of a queue share a task. A message may be in several tasks: the claim lets one
+// deliver it.
 func (q *Queue) enqueueBatch(ctx context.Context, batch []messages.Queued, at time.Time) error {
-	if len(batch) == 1 {
-		return q.enqueueMessage(ctx, batch[0], at)
+	chosen, err := q.spread.shares(ctx)
+	if err != nil {
+		return err
 	}
-	err := q.enqueue(ctx, TypeDeliver, keyspace.NewToken(), payloadFor(batch), at)
+	for name, part := range chosen.perQueue(batch) {
+		if err := q.enqueueTogether(ctx, name, part, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enqueueTogether puts a task for messages into a queue, as enqueueBatch does.
+func (q *Queue) enqueueTogether(ctx context.Context, name string, batch []messages.Queued, at time.Time) error {
+	if len(batch) == 1 {
+		return q.enqueueOne(ctx, name, batch[0], at)
+	}
+	err := q.enqueue(ctx, name, TypeDeliver, keyspace.NewToken(), payloadFor(batch), at)
 	return store.Explain(err, "handing messages to the queue")
 }

@@ -1,7 +1,7 @@
 // Package queue is the one package that knows asynq. It puts the timers of
 // messages and the tasks of notices into the queue, and serves them to a worker.
 //
-// A Queue is the queue under one prefix. Its main parts:
+// A Queue is the queue under one prefix, or its queues. Its main parts:
 //
 //   - Timers sets the timers of messages, and notes in the watch list that the
 //     queue has them.
@@ -13,9 +13,29 @@
 // A task names messages or a notice and carries no content: the record and the
 // outbox hold that. The package knows no rules, no delivery and no notifier.
 //
+// # Several queues
+//
+// The keys of an asynq queue are all in one slot of a cluster, so one master has its work. A
+// prefix may have several queues: Names spells them, each in another even share of the slots.
+// The queue of a message is that in whose share the partition of its user lies. So the
+// messages of a partition share tasks, and where the masters have even shares, a master that
+// is away takes only the timers of its own users with it. Each queue has an asynq server of
+// its own, which waits for no other one.
+//
+// The record of a message does not name its queue. The user does, and where it does not help,
+// nothing needs it: the number of queues may change at any time, and programs may differ in
+// it, as in a rolling upgrade. A Server also serves each queue of the prefix that has tasks
+// and that its own number does not have, until it was empty for a minute. It looks once a
+// second, so a task that is due at once may be late by that. Has, TasksOf, WakeWaiting and
+// Sizes look at all queues. A superseded task in the queue of another number stays, and is
+// stale. A queue that is lost is replaced from the watch list.
+//
+// asynq keeps one list of its queues and one of its servers, each on one master. While that of
+// the queues is away, a program that has just started puts nothing into the queue.
+//
 // # Batches
 //
-// Messages that are handed over together, and are due within 100 ms of each other, share a
+// Messages of a queue that are handed over together, and are due within 100 ms of each other, share a
 // task: up to 32 of them. The worker handles them side by side, each at its own time. The
 // task is done once each message is claimed or has ended, so a slow delivery holds up no
 // other message. From the claim on the lease and the watch list guard a message. What has

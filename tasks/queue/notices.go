@@ -6,14 +6,25 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // EnqueueNotice puts a notice into the queue, to be announced at due; a zero due
 // means at once. A notice may have several tasks: the claim lets one deliver it.
 func (q *Queue) EnqueueNotice(ctx context.Context, id string, due time.Time) error {
-	err := q.enqueue(ctx, TypeAlert, keyspace.NewToken(), AlertPayload{Version: alertVersion, Notice: id}, due)
+	name, err := q.ofNotice(ctx, id)
+	if err != nil {
+		return err
+	}
+	err = q.enqueue(ctx, name, TypeAlert, keyspace.NewToken(), AlertPayload{Version: alertVersion, Notice: id}, due)
 	return store.Explain(err, "handing a notice to the queue")
+}
+
+// ofNotice returns the queue of a notice: that of the partition that has it.
+func (q *Queue) ofNotice(ctx context.Context, id string) (string, error) {
+	notice, _ := notices.ParseID(id) // any queue is right for what is no notice
+	return q.ofUser(ctx, notice.Owner())
 }
 
 // EnqueueNotices puts notices into the queue, to be announced at once. It logs a

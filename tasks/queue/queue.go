@@ -10,48 +10,44 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/internal/queueclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// Name returns the name of the queue under a prefix, "" for keyspace.DefaultPrefix. It
-// contains the prefix, as the keys of asynq do not.
-func Name(prefix string) string {
-	if prefix == "" {
-		prefix = keyspace.DefaultPrefix
-	}
-	return prefix + ":push"
-}
-
-// Queue is the queue of one prefix. It is safe for concurrent use.
+// Queue is the queue of one prefix, or its queues in a cluster. It is safe for concurrent
+// use.
 type Queue struct {
 	redis     redis.UniversalClient
 	client    *asynq.Client
 	inspector *asynq.Inspector
 	clock     *storeclock.Clock // nil for that of the machine
-	name      string
+	spread    *spread
 	polling   Polling
 	answering *answering
 }
 
-// New returns the queue in the store behind client. The error is a
-// *fault.InvalidError.
-func New(client redis.UniversalClient, prefix string, p Polling) (*Queue, error) {
+// New returns the queue in the store behind client, spread over n queues, at most MaxQueues;
+// 0 means one, or in a cluster as many as it has masters when the first task is put into
+// one. The error is a *fault.InvalidError.
+func New(client redis.UniversalClient, prefix string, n int, p Polling) (*Queue, error) {
 	p = p.WithDefaults()
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return (&Queue{name: Name(prefix), polling: p}).Through(client), nil
+	spread, err := newSpread(client, prefix, n)
+	if err != nil {
+		return nil, err
+	}
+	return (&Queue{spread: spread, polling: p}).Through(client), nil
 }
 
 // Through returns the same queue, used through another client of its store.
 func (q *Queue) Through(client redis.UniversalClient) *Queue {
 	return &Queue{
 		redis: client, client: asynq.NewClientFromRedisClient(client), inspector: asynq.NewInspectorFromRedisClient(client),
-		clock: q.clock, name: q.name, polling: q.polling, answering: newAnswering(),
+		clock: q.clock, spread: q.spread, polling: q.polling, answering: newAnswering(),
 	}
 }
 
@@ -84,14 +80,14 @@ const (
 	taskTimeout = 90 * time.Minute
 )
 
-// enqueue puts a task into the queue, to be handed out at a time; zero means now.
-func (q *Queue) enqueue(ctx context.Context, kind, id string, payload any, at time.Time) error {
+// enqueue puts a task into a queue, to be handed out at a time; zero means now.
+func (q *Queue) enqueue(ctx context.Context, name, kind, id string, payload any, at time.Time) error {
 	text, err := json.Marshal(payload)
 	if err != nil {
 		return fmt.Errorf("payload of a task: %w", err)
 	}
 	options := []asynq.Option{
-		asynq.Queue(q.name), asynq.TaskID(id), asynq.MaxRetry(maxStoreRetries), asynq.Timeout(taskTimeout),
+		asynq.Queue(name), asynq.TaskID(id), asynq.MaxRetry(maxStoreRetries), asynq.Timeout(taskTimeout),
 	}
 	if !at.IsZero() {
 		options = append(options, asynq.ProcessAt(at))
@@ -102,10 +98,19 @@ func (q *Queue) enqueue(ctx context.Context, kind, id string, payload any, at ti
 	return err //nolint:wrapcheck // both callers say what they were doing
 }
 
-// enqueueMessage puts the timer of one generation of a message into the queue, to be handed
+// enqueueMessage puts the timer of one generation of a message into its queue, to be handed
 // out at a time; zero means now.
 func (q *Queue) enqueueMessage(ctx context.Context, m messages.Queued, at time.Time) error {
-	err := q.enqueue(ctx, TypeDeliver, m.Generation, payloadFor([]messages.Queued{m}), at)
+	name, err := q.ofUser(ctx, m.User)
+	if err != nil {
+		return err
+	}
+	return q.enqueueOne(ctx, name, m, at)
+}
+
+// enqueueOne puts the timer of a message into a queue, as enqueueMessage does.
+func (q *Queue) enqueueOne(ctx context.Context, name string, m messages.Queued, at time.Time) error {
+	err := q.enqueue(ctx, name, TypeDeliver, m.Generation, payloadFor([]messages.Queued{m}), at)
 	if errors.Is(err, asynq.ErrTaskIDConflict) {
 		return nil // this generation was enqueued before
 	}

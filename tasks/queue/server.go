@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
-// handlers is how many tasks run at a time. Most of them wait for the rest of their second
-// and cost almost nothing.
+// handlers is how many tasks of a queue run at a time. Most of them wait for the rest of
+// their second and cost almost nothing.
 const handlers = 512
 
 // ServerOptions configures a Server. All fields are required.
@@ -29,47 +30,93 @@ type ServerOptions struct {
 	Logger          *slog.Logger
 }
 
-// Server takes tasks from the queue and passes them to a worker's functions. It ends in two
+// Server takes tasks from the queues and passes them to a worker's functions. It ends in two
 // phases, Stop and Finish.
 type Server struct {
-	queue   *Queue
-	asynq   *asynq.Server
-	options ServerOptions
-	running sync.WaitGroup // what runs, including what the queue has given up on
+	queue    *Queue
+	options  ServerOptions
+	chosen   []*asynq.Server   // one for each queue
+	others   map[string]*other // by queue, see lookForOthers
+	stopLook func()
+	running  sync.WaitGroup // what runs, including what the queue has given up on
 }
 
 // Serve starts a server.
-func (q *Queue) Serve(o ServerOptions) (*Server, error) {
-	s := &Server{queue: q, options: o}
-	s.asynq = asynq.NewServerFromRedisClient(q.redis, asynq.Config{
+func (q *Queue) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
+	chosen, err := q.spread.shares(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{queue: q, options: o, others: make(map[string]*other)}
+	for _, name := range chosen.names {
+		started, err := s.start(name)
+		if err != nil {
+			s.shutdown(s.chosen)
+			return nil, err
+		}
+		s.chosen = append(s.chosen, started)
+	}
+	s.stopLook = s.startLooking(ctx)
+	return s, nil
+}
+
+// start starts to serve a queue. Each has a server of its own, so that none waits for a
+// master that is away.
+func (s *Server) start(name string) (*asynq.Server, error) {
+	q := s.queue
+	started := asynq.NewServerFromRedisClient(q.redis, asynq.Config{
 		Concurrency:              handlers,
-		Queues:                   map[string]int{q.name: 1},
+		Queues:                   map[string]int{name: 1},
 		DelayedTaskCheckInterval: q.polling.Forward,
 		TaskCheckInterval:        q.polling.Fetch,
-		ShutdownTimeout:          o.ShutdownTimeout,
+		ShutdownTimeout:          s.options.ShutdownTimeout,
 		// A task that comes again is no failure, and neither is a lease that ran
 		// out: a message's failures are counted in its record.
 		IsFailure: func(error) bool { return false },
 		// asynq adds the delay to the machine's time.
 		RetryDelayFunc: func(_ int, err error, _ *asynq.Task) time.Duration { return comeAgain(err) + q.skew() },
 		ErrorHandler:   asynq.ErrorHandlerFunc(s.reportError),
-		Logger:         logger{o.Logger.With("component", "asynq")},
+		Logger:         logger{s.options.Logger.With("component", "asynq")},
 		LogLevel:       asynq.WarnLevel,
 	})
-	if err := s.asynq.Start(asynq.HandlerFunc(s.process)); err != nil {
+	if err := started.Start(asynq.HandlerFunc(s.process)); err != nil {
 		return nil, fmt.Errorf("starting the queue: %w", err)
 	}
-	return s, nil
+	return started, nil
 }
 
-// Stop takes no more tasks from the queue. Running tasks continue.
-func (s *Server) Stop() { s.asynq.Stop() }
+// Stop takes no more tasks from the queues. Running tasks continue.
+func (s *Server) Stop() {
+	s.stopLook()
+	for _, server := range s.all() {
+		server.Stop()
+	}
+}
+
+// all returns what serves a queue. Call it after stopLook.
+func (s *Server) all() []*asynq.Server {
+	servers := slices.Clone(s.chosen)
+	for _, o := range s.others {
+		servers = append(servers, o.server)
+	}
+	return servers
+}
+
+// shutdown waits for the tasks of servers, at most for the shutdown timeout, and gives back
+// those that have not ended.
+func (s *Server) shutdown(servers []*asynq.Server) {
+	var ending sync.WaitGroup
+	for _, server := range servers {
+		ending.Go(server.Shutdown)
+	}
+	ending.Wait()
+}
 
 // Finish waits for running tasks, at most for the shutdown timeout, and gives those that
 // have not ended back to the queue. Until timeout fires, it then waits for tasks that the
 // queue no longer counts as running, as their lease ran out while the store was away.
 func (s *Server) Finish(timeout <-chan time.Time) {
-	s.asynq.Shutdown()
+	s.shutdown(s.all())
 	ended := make(chan struct{})
 	go func() {
 		s.running.Wait()

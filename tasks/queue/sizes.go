@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
@@ -11,9 +10,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Sizes counts the tasks in the queue under a prefix by their state: "scheduled" for
+// Sizes counts the tasks in the queues under a prefix by their state: "scheduled" for
 // later, "pending" for a worker, "active" in a worker, "retry" to come again, and
-// "archived" by another program. A queue that never had a task has none. The error is a
+// "archived" by another program. A queue that never had a task has none, and is not looked at. The error is a
 // *fault.UnavailableError if the store is at fault.
 //
 // When ctx ends, Sizes returns; the client's own timeouts end its calls.
@@ -35,20 +34,26 @@ func Sizes(ctx context.Context, client redis.UniversalClient, prefix string) (ma
 	}
 }
 
-func queueSizes(client redis.UniversalClient, queue string) (map[string]int, error) {
+func queueSizes(client redis.UniversalClient, first string) (map[string]int, error) {
 	inspector := asynq.NewInspectorFromRedisClient(client)
 	queues, err := inspector.Queues()
 	if err != nil {
 		return nil, fmt.Errorf("listing the queues: %w", err)
 	}
-	info := new(asynq.QueueInfo)
-	if slices.Contains(queues, queue) {
-		if info, err = inspector.GetQueueInfo(queue); err != nil {
+	sizes := map[string]int{"scheduled": 0, "pending": 0, "active": 0, "retry": 0, "archived": 0}
+	for _, queue := range queues {
+		if !ours(first, queue) {
+			continue
+		}
+		info, err := inspector.GetQueueInfo(queue)
+		if err != nil {
 			return nil, fmt.Errorf("looking at the queue: %w", err)
 		}
+		sizes["scheduled"] += info.Scheduled
+		sizes["pending"] += info.Pending
+		sizes["active"] += info.Active
+		sizes["retry"] += info.Retry
+		sizes["archived"] += info.Archived
 	}
-	return map[string]int{
-		"scheduled": info.Scheduled, "pending": info.Pending, "active": info.Active,
-		"retry": info.Retry, "archived": info.Archived,
-	}, nil
+	return sizes, nil
 }

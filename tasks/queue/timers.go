@@ -24,7 +24,7 @@ type Timers struct {
 	queue      *Queue
 	watch      *messages.WatchList
 	confirmed  *batch.Loop[messages.Queued]
-	superseded *batch.Loop[string] // generations
+	superseded *batch.Loop[placed]
 	logger     *slog.Logger
 }
 
@@ -36,10 +36,10 @@ const confirmWithin = 5 * time.Second
 func (q *Queue) Timers(watch *messages.WatchList, logger *slog.Logger) *Timers {
 	const together, backlog = 256, 8192
 	t := &Timers{queue: q, watch: watch, logger: logger}
-	remove := func(ctx context.Context, generations []string) bool {
-		if err := q.deleteTasks(ctx, generations); err != nil {
+	remove := func(ctx context.Context, tasks []placed) bool {
+		if err := q.deleteTasks(ctx, tasks); err != nil {
 			logger.WarnContext(ctx, "could not delete superseded tasks: they end at their time, and nothing is sent",
-				"tasks", len(generations), "error", err)
+				"tasks", len(tasks), "error", err)
 			return false
 		}
 		return true
@@ -93,14 +93,34 @@ func (t *Timers) TrySet(ctx context.Context, m messages.Queued) error {
 	return nil
 }
 
-// setAtOnce is how many tasks TrySetAll puts into the queue at a time.
-const setAtOnce = 16
+const (
+	// setAtOnce is how many tasks TrySetAll puts into one queue at a time.
+	setAtOnce = 16
+	// queuesAtOnce is into how many queues it does so at a time.
+	queuesAtOnce = 4
+)
 
 // TrySetAll sets the timers of messages for a caller that handles a failure. Messages that
-// are due together share a task. It returns how many it set, and the first error, after
-// which it sets no more. It confirms what it set before it returns.
+// are due together, in the same queue, share a task. It returns how many it set, and the
+// first error, after which it puts no more into the same queue. It confirms what it set
+// before it returns.
 func (t *Timers) TrySetAll(ctx context.Context, queued []messages.Queued) (set int, failed error) {
+	chosen, err := t.queue.spread.shares(ctx)
+	if err != nil {
+		return 0, err
+	}
 	var done atomic.Int64
+	var setters errgroup.Group
+	setters.SetLimit(queuesAtOnce)
+	for name, part := range chosen.perQueue(queued) {
+		setters.Go(func() error { return t.setAll(ctx, name, part, &done) })
+	}
+	failed = setters.Wait()
+	return int(done.Load()), failed
+}
+
+// setAll is TrySetAll for the messages of one queue. It adds to done what it set.
+func (t *Timers) setAll(ctx context.Context, name string, queued []messages.Queued, done *atomic.Int64) error {
 	setters, running := errgroup.WithContext(ctx)
 	setters.SetLimit(setAtOnce)
 	for together := range together(queued) {
@@ -108,7 +128,7 @@ func (t *Timers) TrySetAll(ctx context.Context, queued []messages.Queued) (set i
 			break
 		}
 		setters.Go(func() error {
-			if err := t.queue.enqueueBatch(running, together, t.queue.early(together[0])); err != nil {
+			if err := t.queue.enqueueTogether(running, name, together, t.queue.early(together[0])); err != nil {
 				return err
 			}
 			done.Add(int64(len(together)))
@@ -118,17 +138,18 @@ func (t *Timers) TrySetAll(ctx context.Context, queued []messages.Queued) (set i
 			return nil
 		})
 	}
-	failed = setters.Wait()
-	return int(done.Load()), failed
+	return setters.Wait() //nolint:wrapcheck // it says what was being done
 }
 
-// Unset deletes the task of a superseded generation soon, if it is still scheduled. A task
+// Unset deletes the task of a superseded generation of a user's message soon, if it is still scheduled. A task
 // that is due by now leaves the queue by itself. One that is due later than the horizon is
 // not in the queue. One that shares a task stays in it: it is no task by itself, and the
 // claim finds it stale.
-func (t *Timers) Unset(s sendlimit.Superseded, now time.Time) {
+func (t *Timers) Unset(ctx context.Context, user string, s sendlimit.Superseded, now time.Time) {
 	// The queue keeps whole seconds, cut off.
 	if s.Generation != "" && s.Due.Sub(now) <= t.watch.Horizon() && s.Due.Add(-t.queue.Lead()).Truncate(time.Second).After(now) {
-		t.superseded.Add(s.Generation)
+		if name, err := t.queue.ofUser(ctx, user); err == nil {
+			t.superseded.Add(placed{name, s.Generation})
+		}
 	}
 }

@@ -30,18 +30,18 @@ type Task struct {
 	State   string    // as asynq calls it
 	Due     time.Time // zero for a notice
 
-	task    string // the id of the task
+	task    placed
 	payload []byte // of the task
 }
 
-// timersIn returns what a task is about the user.
-func (t UserTasks) timersIn(task *asynq.TaskInfo) (found []Task) {
+// timersIn returns what a task of a queue is about the user.
+func (t UserTasks) timersIn(name string, task *asynq.TaskInfo) (found []Task) {
 	for _, p := range timersOf(task.Payload) {
 		if p.User != t.user {
 			continue
 		}
 		entry := Task{
-			ID: cmp.Or(p.Generation, task.ID), Message: p.ID, State: task.State.String(), task: task.ID, payload: task.Payload,
+			ID: cmp.Or(p.Generation, task.ID), Message: p.ID, State: task.State.String(), task: placed{name, task.ID}, payload: task.Payload,
 		}
 		if p.Due != 0 {
 			entry.Due = p.queued().Due
@@ -57,7 +57,23 @@ const tasksAtOnce = 1000
 // List returns the user's tasks in every state. It may miss a task that changes its state
 // or its position meanwhile: call it again.
 func (t UserTasks) List(ctx context.Context) ([]Task, error) {
+	names, err := t.queue.allNow(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var found []Task
+	for _, name := range names {
+		in, err := t.listIn(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, in...)
+	}
+	return found, nil
+}
+
+// listIn is List for one queue.
+func (t UserTasks) listIn(ctx context.Context, name string) (found []Task, failed error) {
 	seen := make(map[string]bool)
 	inspector := t.queue.inspector
 	for _, list := range []func(string, ...asynq.ListOption) ([]*asynq.TaskInfo, error){
@@ -69,7 +85,7 @@ func (t UserTasks) List(ctx context.Context) ([]Task, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, fmt.Errorf("looking for a user's tasks: %w", err)
 			}
-			tasks, err := list(t.queue.name, asynq.PageSize(tasksAtOnce), asynq.Page(page))
+			tasks, err := list(name, asynq.PageSize(tasksAtOnce), asynq.Page(page))
 			if errors.Is(err, asynq.ErrQueueNotFound) {
 				return nil, nil // nothing was ever enqueued
 			}
@@ -78,7 +94,7 @@ func (t UserTasks) List(ctx context.Context) ([]Task, error) {
 			}
 			for _, task := range tasks {
 				if !seen[task.ID] {
-					found = append(found, t.timersIn(task)...)
+					found = append(found, t.timersIn(name, task)...)
 					seen[task.ID] = true
 				}
 			}
@@ -143,7 +159,7 @@ func (t UserTasks) countReported() (int, error) {
 	count := 0
 	for _, server := range servers {
 		for _, worker := range server.ActiveWorkers {
-			if worker.Queue == t.queue.name && slices.ContainsFunc(timersOf(worker.TaskPayload), func(p Payload) bool { return p.User == t.user }) {
+			if ours(t.queue.spread.first, worker.Queue) && slices.ContainsFunc(timersOf(worker.TaskPayload), func(p Payload) bool { return p.User == t.user }) {
 				count++
 			}
 		}

@@ -24,8 +24,23 @@ const (
 // call, also if it goes back meanwhile. The error is a *fault.UnavailableError, or that of
 // ctx if it ends while the tasks are listed.
 func (q *Queue) WakeWaiting(ctx context.Context, cause error) error {
+	names, err := q.allNow(ctx)
+	if err != nil {
+		return err
+	}
+	failed := error(nil)
+	for _, name := range names { // what one master keeps does not wait for another
+		if err := q.wakeIn(ctx, name, cause); failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// wakeIn is WakeWaiting for one queue.
+func (q *Queue) wakeIn(ctx context.Context, name string, cause error) error {
 	const doing = "waking tasks that wait"
-	ids, err := q.waitingFor(ctx, cause)
+	ids, err := q.waitingFor(ctx, name, cause)
 	if err != nil {
 		return store.Explain(err, doing)
 	}
@@ -36,7 +51,7 @@ func (q *Queue) WakeWaiting(ctx context.Context, cause error) error {
 			break
 		}
 		wakers.Go(func() error {
-			err := store.Explain(q.inspector.RunTask(q.name, id), doing)
+			err := store.Explain(q.inspector.RunTask(name, id), doing)
 			if _, away := errors.AsType[*fault.UnavailableError](err); away {
 				return err
 			}
@@ -49,12 +64,12 @@ func (q *Queue) WakeWaiting(ctx context.Context, cause error) error {
 	return nil
 }
 
-// waitingFor lists the ids of the tasks that wait with an AgainError of a cause, those that
+// waitingFor lists the ids of the tasks of a queue that wait with an AgainError of a cause, those that
 // come first in front.
-func (q *Queue) waitingFor(ctx context.Context, cause error) ([]string, error) {
+func (q *Queue) waitingFor(ctx context.Context, name string, cause error) ([]string, error) {
 	var ids []string
 	for page := 1; ctx.Err() == nil; page++ {
-		tasks, err := q.inspector.ListRetryTasks(q.name, asynq.PageSize(wakePage), asynq.Page(page))
+		tasks, err := q.inspector.ListRetryTasks(name, asynq.PageSize(wakePage), asynq.Page(page))
 		if errors.Is(err, asynq.ErrQueueNotFound) {
 			return nil, nil
 		}

@@ -12,6 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
+// stopped is the status of a server that ends.
+const stopped = "stopped"
+
 // ServerInfo is a worker process that takes tasks from the queue.
 type ServerInfo struct {
 	Host    string
@@ -22,8 +25,9 @@ type ServerInfo struct {
 	Status string // "active", or "stopped" while it ends
 }
 
-// Servers lists the workers of the queue under a prefix, by host and process. One that was
+// Servers lists the workers of the queues under a prefix, by host and process. One that was
 // killed is listed for some seconds more. A process that only serves the API is not listed.
+// Each queue that a worker serves has an entry in asynq's list.
 // The error is a *fault.UnavailableError.
 func Servers(client redis.UniversalClient, prefix string) ([]ServerInfo, error) {
 	found, err := asynq.NewInspectorFromRedisClient(client).Servers()
@@ -32,16 +36,42 @@ func Servers(client redis.UniversalClient, prefix string) ([]ServerInfo, error) 
 	}
 	var servers []ServerInfo
 	for _, s := range found {
-		if _, ours := s.Queues[Name(prefix)]; ours {
+		if serves(s, Name(prefix)) {
 			servers = append(servers, ServerInfo{
 				Host: s.Host, PID: s.PID, Started: s.Started.UTC(), Active: len(s.ActiveWorkers), Status: s.Status,
 			})
 		}
 	}
 	slices.SortFunc(servers, func(a, b ServerInfo) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.PID, b.PID))
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.PID, b.PID), a.Started.Compare(b.Started))
 	})
-	return servers, nil
+	return perProcess(servers), nil
+}
+
+// serves reports whether a server has a queue of the prefix whose first queue is first.
+func serves(s *asynq.ServerInfo, first string) bool {
+	for name := range s.Queues {
+		if ours(first, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// perProcess makes one of the sorted entries of each process.
+func perProcess(servers []ServerInfo) (processes []ServerInfo) {
+	for _, s := range servers {
+		last := len(processes) - 1
+		if last < 0 || processes[last].Host != s.Host || processes[last].PID != s.PID {
+			processes = append(processes, s)
+			continue
+		}
+		processes[last].Active += s.Active
+		if s.Status == stopped {
+			processes[last].Status = stopped
+		}
+	}
+	return processes
 }
 
 // Workers lists the Servers as "HOST (process ID)".

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"sync"
 
@@ -10,36 +11,70 @@ import (
 )
 
 // Workload is what workers are doing at a moment.
-type Workload struct {
+type Workload struct{ queues map[string]*work }
+
+// work is the Workload of one queue.
+type work struct {
+	failed  error           // what asking the queue failed with
 	idle    bool            // no task waits for a worker
 	running map[string]bool // ids of the tasks that run in live workers
 	batches func() (batched, error)
 }
 
-// mostRunning is the most running tasks that a Workload has: those of about 20 workers.
+// mostRunning is the most running tasks that a Workload has of a queue: those of about 20
+// workers.
 const mostRunning = 10_000
 
-// Workload asks the queue what workers are doing. The error is a
-// *fault.UnavailableError.
-func (q *Queue) Workload() (Workload, error) {
-	waiting, err := q.inspector.ListPendingTasks(q.name, asynq.PageSize(1))
+// Workload asks the queues what workers are doing. In a cluster some may not answer: then
+// Has fails for their messages. The error is a *fault.UnavailableError, if none does.
+func (q *Queue) Workload(ctx context.Context) (Workload, error) {
+	names, err := q.allNow(ctx)
+	if err != nil {
+		return Workload{}, err
+	}
+	w := Workload{queues: make(map[string]*work, len(names))}
+	found := make([]*work, len(names))
+	var asking sync.WaitGroup
+	for i, name := range names {
+		asking.Go(func() { found[i] = q.workOf(name) })
+	}
+	asking.Wait()
+	failed := 0
+	for i, name := range names {
+		w.queues[name] = found[i]
+		if found[i].failed != nil {
+			failed++
+		}
+	}
+	if failed == len(names) {
+		return Workload{}, found[0].failed
+	}
+	return w, nil
+}
+
+// workOf asks one queue.
+func (q *Queue) workOf(name string) *work {
+	waiting, err := q.inspector.ListPendingTasks(name, asynq.PageSize(1))
 	if errors.Is(err, asynq.ErrQueueNotFound) {
-		return Workload{idle: true, batches: func() (batched, error) { return batched{}, nil }}, nil
+		return &work{idle: true, batches: func() (batched, error) { return batched{}, nil }}
 	}
 	if err != nil {
-		return Workload{}, store.Explain(err, askingForWork)
+		return &work{failed: store.Explain(err, askingForWork)}
 	}
-	active, err := q.inspector.ListActiveTasks(q.name, asynq.PageSize(mostRunning))
+	active, err := q.inspector.ListActiveTasks(name, asynq.PageSize(mostRunning))
 	if err != nil {
-		return Workload{}, store.Explain(err, askingForWork)
+		return &work{failed: store.Explain(err, askingForWork)}
 	}
-	w := Workload{idle: len(waiting) == 0, running: make(map[string]bool, len(active)), batches: sync.OnceValues(q.batched)}
+	w := &work{
+		idle: len(waiting) == 0, running: make(map[string]bool, len(active)),
+		batches: sync.OnceValues(func() (batched, error) { return q.batched(name) }),
+	}
 	for _, task := range active {
 		if !task.IsOrphaned {
 			w.running[task.ID] = true
 		}
 	}
-	return w, nil
+	return w
 }
 
 const askingForWork = "asking the queue what it is working on"
@@ -57,8 +92,8 @@ const (
 	mostListed = 20 * batchPage
 )
 
-// batched lists the messages in batches that will run, or that run in live workers.
-func (q *Queue) batched() (batched, error) {
+// batched lists the messages in batches of a queue that will run, or that run in live workers.
+func (q *Queue) batched(name string) (batched, error) {
 	found := batched{generations: make(map[string]bool)}
 	for _, list := range []func(string, ...asynq.ListOption) ([]*asynq.TaskInfo, error){
 		// In the order in which a task passes through them.
@@ -69,7 +104,7 @@ func (q *Queue) batched() (batched, error) {
 				found.more = true
 				break
 			}
-			tasks, err := list(q.name, asynq.PageSize(batchPage), asynq.Page(page))
+			tasks, err := list(name, asynq.PageSize(batchPage), asynq.Page(page))
 			if err != nil {
 				return batched{}, store.Explain(err, askingForWork)
 			}
@@ -96,11 +131,36 @@ func (b *batched) add(task *asynq.TaskInfo) {
 	}
 }
 
-// Has reports whether the queue has a task of a generation that will run, or that runs in
-// a live worker. A task that is marked as waiting does not count if the list of waiting
-// tasks is gone.
-func (q *Queue) Has(generation string, w Workload) (bool, error) {
-	info, err := q.inspector.GetTaskInfo(q.name, generation)
+// Has reports whether a queue has a task of a generation of a user's message that will run,
+// or that runs in a live worker: the user's queue, or another one, into which a program with
+// another number of queues puts the user's tasks. A task that is marked as waiting does not
+// count if the list of waiting tasks is gone.
+func (q *Queue) Has(ctx context.Context, user, generation string, w Workload) (bool, error) {
+	own, err := q.ofUser(ctx, user)
+	if err != nil {
+		return false, err
+	}
+	if has, err := q.hasIn(own, generation, w.queues[own]); has || err != nil {
+		return has, err
+	}
+	for name, work := range w.queues {
+		if name == own {
+			continue
+		}
+		// One that does not answer holds up nobody: a task that it has becomes stale.
+		if has, err := q.hasIn(name, generation, work); has && err == nil {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// hasIn is Has for one queue.
+func (q *Queue) hasIn(name, generation string, w *work) (bool, error) {
+	if w.failed != nil {
+		return false, w.failed
+	}
+	info, err := q.inspector.GetTaskInfo(name, generation)
 	if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound) {
 		batches, err := w.batches()
 		return batches.generations[generation] || batches.more, err

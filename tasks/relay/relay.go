@@ -90,7 +90,7 @@ func (r *Relay) pass(ctx context.Context) error {
 	first, most := true, 0
 	far := r.bringNear(ctx)
 	var room *atomic.Int64 // nil until something is due
-	work := askOnce(r.Queue.Workload)
+	work := r.askForWork(ctx)
 	err := each(ctx, func(perPartition int) ([]messages.Watched, error) {
 		if room != nil && room.Load() <= 0 {
 			return nil, nil // the next pass goes on
@@ -110,7 +110,7 @@ func (r *Relay) pass(ctx context.Context) error {
 		if len(due) > 0 && room == nil {
 			room = r.room(ctx)
 		}
-		work = askOnce(r.Queue.Workload)
+		work = r.askForWork(ctx)
 		return due, failed
 	}, byPartition, func(part []messages.Watched) ([]messages.Watched, error) {
 		part, left := share(part, room)
@@ -136,6 +136,11 @@ func (r *Relay) pass(ctx context.Context) error {
 		r.Logger.InfoContext(ctx, "put messages back into the queue", "messages", renewed.Load())
 	}
 	return errors.Join(far, err)
+}
+
+// askForWork returns a function that asks the queue once what it is working on.
+func (r *Relay) askForWork(ctx context.Context) func() (queue.Workload, error) {
+	return askOnce(func() (queue.Workload, error) { return r.Queue.Workload(ctx) })
 }
 
 // bringNear moves what is due within minutes to where Due finds it, unless a relay did so in
@@ -195,7 +200,7 @@ func (r *Relay) lookAfterAll(
 
 // lookAfter looks after one message.
 func (r *Relay) lookAfter(ctx context.Context, entry messages.Watched, work queue.Workload) (messages.Renewal, error) {
-	queued, err := r.Queue.Has(entry.Generation, work)
+	queued, err := r.Queue.Has(ctx, entry.User, entry.Generation, work)
 	if err != nil {
 		return messages.Deferred, err
 	}

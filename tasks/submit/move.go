@@ -50,7 +50,7 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 		s.capacity.take(0)
 		s.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At}, d.Now)
 	}
-	s.timers.Unset(d.Superseded, d.Now)
+	s.timers.Unset(ctx, user, d.Superseded, d.Now)
 	s.Announce(ctx, d.Notices)
 	if err == nil && takenOrQuiet(d) {
 		d, err = changed.free(ctx, d)

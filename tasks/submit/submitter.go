@@ -282,7 +282,7 @@ func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.T
 		}, changed.holdRelease)
 		return d.Allowed, err
 	})
-	s.timers.Unset(d.Superseded, d.Now)
+	s.timers.Unset(ctx, user, d.Superseded, d.Now)
 	if err != nil {
 		return message.InvalidOr(err, user, id)
 	}

@@ -1,0 +1,107 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// spread knows over which queues the messages of a prefix are spread. All copies of a Queue
+// have the same one.
+type spread struct {
+	first   string // Name of the prefix
+	prefix  string
+	cluster *redis.ClusterClient   // whose masters are counted at the first use; else nil
+	chosen  atomic.Pointer[shares] // nil until then
+	others  atomic.Pointer[[]string]
+}
+
+// shares says which queue each partition has.
+type shares struct {
+	names []string
+	of    [keyspace.Partitions]uint8 // by partition: index of names
+}
+
+// newSpread returns the spread over n queues; 0 for as many as a cluster has masters.
+func newSpread(client redis.UniversalClient, prefix string, n int) (*spread, error) {
+	if n < 0 || n > MaxQueues {
+		return nil, message.NotAllowed("queues", strconv.Itoa(n), "0 to %d", MaxQueues)
+	}
+	s := &spread{first: Name(prefix), prefix: prefix}
+	s.others.Store(new([]string))
+	cluster, clustered := client.(*redis.ClusterClient)
+	if n == 0 && clustered {
+		s.cluster = cluster
+		return s, nil
+	}
+	s.chosen.Store(newShares(prefix, max(n, 1)))
+	return s, nil
+}
+
+// newShares gives each partition the queue in whose share of the slots it lies. Where the
+// masters of a cluster have even shares, a partition and its queue are on the same one.
+func newShares(prefix string, n int) *shares {
+	s := &shares{names: Names(prefix, n)}
+	if n == 1 {
+		return s
+	}
+	for p := range s.of {
+		s.of[p] = uint8(share(slot(keyspace.Tag(p)), n)) //nolint:gosec // below MaxQueues
+	}
+	return s
+}
+
+// shares returns the spread. The error is a *fault.UnavailableError if nobody knows yet how
+// many masters there are.
+func (s *spread) shares(ctx context.Context) (*shares, error) {
+	if chosen := s.chosen.Load(); chosen != nil {
+		return chosen, nil
+	}
+	var masters atomic.Int64
+	err := s.cluster.ForEachMaster(ctx, func(context.Context, *redis.Client) error {
+		masters.Add(1)
+		return nil
+	})
+	if err != nil {
+		return nil, store.Explain(err, "counting the masters of the cluster")
+	}
+	// Others may have counted at the same time: all go by the first count.
+	s.chosen.CompareAndSwap(nil, newShares(s.prefix, int(min(max(masters.Load(), 1), MaxQueues))))
+	return s.chosen.Load(), nil
+}
+
+// queueOf returns the queue of a partition.
+func (s *shares) queueOf(partition int) string { return s.names[s.of[partition]] }
+
+// perQueue splits messages by their queues.
+func (s *shares) perQueue(queued []messages.Queued) map[string][]messages.Queued {
+	if len(s.names) == 1 {
+		return map[string][]messages.Queued{s.names[0]: queued}
+	}
+	parts := make(map[string][]messages.Queued)
+	for _, m := range queued {
+		name := s.queueOf(keyspace.Partition(m.User))
+		parts[name] = append(parts[name], m)
+	}
+	return parts
+}
+
+// ofUser returns the queue of a user's messages.
+func (q *Queue) ofUser(ctx context.Context, user string) (string, error) {
+	s, err := q.spread.shares(ctx)
+	if err != nil {
+		return "", err
+	}
+	return s.queueOf(keyspace.Partition(user)), nil
+}
+
+// has reports whether a queue is one of them.
+func (s *shares) has(name string) bool { return slices.Contains(s.names, name) }
