@@ -28,15 +28,21 @@ const (
 
 // For a minute, four submitters submit, move and cancel messages of the same users
 // while two workers are killed, stopped and started at random. The deliveries are those
-// that the submitters were promised, except for messages that a worker was killed over.
+// that the submitters were promised, except for messages that a worker was killed over. Every
+// other time they use a cluster.
 func TestManyProcessesAgreeOnEveryDelivery(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := redistest.Real(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
+	var server crashServer
+	if seed%2 == 0 {
+		server = crashServerOf(redistest.Real(t))
+	} else {
+		server = crashClusterOf(redistest.RealCluster(t))
+	}
 	random := rand.New(rand.NewPCG(seed, 1))
-	r := newCrashRound(t, server, nameScripts(t, server.Client()), "chaos", 300, "2/1s", "8/5s")
+	r := newCrashRound(t, server, nameScripts(t, server.client), "chaos", 300, "2/1s", "8/5s")
 	r.tolerate(chaosTolerance)
 	users := make([]string, chaosUsers)
 	for i := range users {

@@ -24,8 +24,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// The masters of redistest's clusters by what they have: queueNode the queue and the
-// changes of policies, policyNode the default policy.
+// The masters of redistest's clusters by what they have: each has a queue, queueNode the
+// list of queues and the changes of policies, policyNode the default policy.
 const (
 	queueNode  = 0
 	otherNode  = 1
@@ -259,7 +259,7 @@ func TestAMasterThatIsAwayHoldsUpOnlyItsUsers(t *testing.T) {
 	}
 }
 
-// What everybody needs is away: the master that has the queue and the changes of policies,
+// What everybody needs is away: the master that has the list of queues and the changes of policies,
 // or any master of a cluster that works only as a whole. Nobody waits long for an answer.
 // Nothing is lost, and all goes on when the master is back.
 func TestAllWaitForAMasterThatAllNeed(t *testing.T) {

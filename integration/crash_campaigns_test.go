@@ -62,7 +62,7 @@ func TestAMoveOfACampaignThatIsKilled(t *testing.T) {
 		t.Run(fmt.Sprint(points), func(t *testing.T) {
 			t.Parallel() // they mostly wait for the turn of the one that died
 			playMove(t, server, crashConfig{
-				Name: campaignName, Address: server.Addr, Prefix: "mv" + strconv.Itoa(i), Scripts: scripts,
+				Name: campaignName, Addresses: server.Addr, Prefix: "mv" + strconv.Itoa(i), Scripts: scripts,
 				Journal: filepath.Join(t.TempDir(), "journal"), Campaign: crashCampaign,
 			}, points)
 		})
@@ -112,7 +112,7 @@ func playMove(t *testing.T, server *redistest.Server, config crashConfig, points
 
 // submitCampaign submits the messages of the campaign, and one that is in the way of a move.
 // It returns the send times.
-func submitCampaign(t *testing.T, client *redis.Client, prefix string) (sendAt func(k int) time.Time) {
+func submitCampaign(t *testing.T, client redis.UniversalClient, prefix string) (sendAt func(k int) time.Time) {
 	t.Helper()
 	p, err := policy.Parse(policy.DefaultName, "", "1/minute")
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func submitCampaign(t *testing.T, client *redis.Client, prefix string) (sendAt f
 }
 
 // crashMover moves the campaign in a process of its own.
-func crashMover(ctx context.Context, t *testing.T, config crashConfig, client *redis.Client, journal *crashJournal) {
+func crashMover(ctx context.Context, t *testing.T, config crashConfig, client redis.UniversalClient, journal *crashJournal) {
 	t.Helper()
 	b := taskstest.Open(t, client, crashBackend(config.Prefix))
 	require.NoError(t, b.Listen.Load(ctx))

@@ -48,9 +48,8 @@ func (s crashStore) requireCharges(t *testing.T, users map[string]userState) {
 		}
 	}
 	found := make(map[string]int)
-	keys, err := s.client.Keys(t.Context(), s.keys.Prefix()+":{p*}:q:*").Result()
-	require.NoError(t, err)
-	for _, key := range keys {
+	for _, key := range s.match(t, s.keys.Prefix()+":{p*}:q:*") {
+		var err error
 		found[key], err = s.client.Get(t.Context(), key).Int()
 		require.NoError(t, err)
 	}

@@ -57,9 +57,7 @@ func (s crashStore) notices(t *testing.T) map[string]map[string]string {
 // find lists the keys of all partitions that match a pattern.
 func (s crashStore) find(t *testing.T, pattern string) []string {
 	t.Helper()
-	keys, err := s.client.Keys(t.Context(), s.keys.Prefix()+":{p*}:"+pattern).Result()
-	require.NoError(t, err)
-	return keys
+	return s.match(t, s.keys.Prefix()+":{p*}:"+pattern)
 }
 
 // mailKey returns the beginning of a notice's Message-ID.

@@ -30,18 +30,18 @@ const crashEnv = "SENDLIMIT_TEST_CRASH"
 
 // crashConfig configures a submitter or worker in a separate process.
 type crashConfig struct {
-	Name     string      `json:"name"` // "worker 2"
-	Point    crashPoint  `json:"point,omitzero"`
-	Address  string      `json:"address"`
-	Prefix   string      `json:"prefix"`
-	Scripts  scriptNames `json:"scripts"`
-	Journal  string      `json:"journal"`
-	Plan     string      `json:"plan,omitempty"` // for a submitter: the file of the plan
-	Batch    bool        `json:"batch,omitempty"`
-	Campaign string      `json:"campaign,omitempty"` // for a program that moves it
-	Receiver string      `json:"receiver,omitempty"` // for a worker: the provider's URL
-	Mails    string      `json:"mails,omitempty"`    // for a worker: the mail server's URL
-	Skip     bool        `json:"skip,omitempty"`
+	Name      string      `json:"name"` // "worker 2"
+	Point     crashPoint  `json:"point,omitzero"`
+	Addresses string      `json:"addresses"` // with commas between those of a cluster
+	Prefix    string      `json:"prefix"`
+	Scripts   scriptNames `json:"scripts"`
+	Journal   string      `json:"journal"`
+	Plan      string      `json:"plan,omitempty"` // for a submitter: the file of the plan
+	Batch     bool        `json:"batch,omitempty"`
+	Campaign  string      `json:"campaign,omitempty"` // for a program that moves it
+	Receiver  string      `json:"receiver,omitempty"` // for a worker: the provider's URL
+	Mails     string      `json:"mails,omitempty"`    // for a worker: the mail server's URL
+	Skip      bool        `json:"skip,omitempty"`
 	// Tolerance of a worker: up to here nothing is late.
 	Tolerance time.Duration `json:"tolerance,omitempty"`
 }
@@ -123,9 +123,8 @@ func TestCrashProcess(t *testing.T) {
 	before := readJournal(t, config.Journal)
 	journal, err := openJournal(config.Journal, config.Name)
 	require.NoError(t, err)
-	client := redis.NewClient(&redis.Options{Addr: config.Address, PoolSize: 128, ContextTimeoutEnabled: true, DialerRetries: 1})
 	hook := newCrashHook(config.Scripts, config.Prefix, config.Point, journal)
-	client.AddHook(hook)
+	client := crashServer{addresses: config.Addresses}.connect(hook)
 	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
 	defer stop()
 	switch {
@@ -157,7 +156,7 @@ func crashBackend(prefix string) backend.Options {
 	}
 }
 
-func crashWorker(ctx context.Context, t *testing.T, config crashConfig, client *redis.Client, hook *crashHook) {
+func crashWorker(ctx context.Context, t *testing.T, config crashConfig, client redis.UniversalClient, hook *crashHook) {
 	t.Helper()
 	channel, err := webhook.New(webhook.Config{URL: config.Receiver, Timeout: crashPushTimeout, Now: time.Now})
 	require.NoError(t, err)

@@ -18,7 +18,6 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
@@ -42,24 +41,24 @@ type crashRound struct {
 
 // newCrashRound makes a round with an account of perDay messages a day.
 func newCrashRound(
-	t *testing.T, server *redistest.Server, scripts scriptNames, prefix string, perDay int64, rules ...string,
+	t *testing.T, server crashServer, scripts scriptNames, prefix string, perDay int64, rules ...string,
 ) *crashRound {
 	t.Helper()
 	policy, err := policy.Parse(policy.DefaultName, "", rules...)
 	require.NoError(t, err)
 	policy.AlertAt, policy.AlertTo = crashAlertAt(), "team@receiver.example"
-	policies, err := settings.NewPolicies(server.Client(), prefix)
+	policies, err := settings.NewPolicies(server.client, prefix)
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
 	r := &crashRound{
-		T: t, store: newCrashStore(t, server.Client(), prefix), folder: t.TempDir(),
+		T: t, store: newCrashStore(t, server.client, prefix), folder: t.TempDir(),
 		receiver: notifiertest.NewReceiver(time.Now), ids: make(map[string][]string), perDay: perDay,
 		history: crashHistory{policy: policy, plans: make(map[string]crashPlan), users: make(map[string]userState)},
 	}
 	t.Cleanup(r.receiver.Close)
 	r.receiver.AnswerWith(crashProvider)
 	r.base = crashConfig{
-		Address: server.Addr, Prefix: prefix, Scripts: scripts, Journal: filepath.Join(r.folder, "journal"),
+		Addresses: server.addresses, Prefix: prefix, Scripts: scripts, Journal: filepath.Join(r.folder, "journal"),
 	}
 	r.tolerate(sendlimit.DefaultTolerance)
 	r.openMailServer()
@@ -68,6 +67,9 @@ func newCrashRound(
 	r.openCallback()
 	return r
 }
+
+// queueKeys matches the keys of the queues under a prefix.
+func queueKeys(prefix string) string { return "asynq:{" + queue.Name(prefix) + "*}:*" }
 
 // tolerate sets how late a message may be.
 func (r *crashRound) tolerate(d time.Duration) {
@@ -133,7 +135,7 @@ func (r *crashRound) judge() {
 	r.require(r.callbackFaults())
 	r.store.requireCharges(r.T, r.history.users)
 	r.store.remove(r.T, r.base.Prefix+":*")
-	r.store.remove(r.T, "asynq:{"+queue.Name(r.base.Prefix)+"}:*")
+	r.store.remove(r.T, queueKeys(r.base.Prefix))
 }
 
 // require fails with the journal. Faults about a message show only that message's part
@@ -227,7 +229,7 @@ func (r *crashRound) play(c crashCast) {
 		}
 		if c.empties > 0 && time.Since(began) > c.empties {
 			c.empties = 0
-			r.store.remove(r.T, "asynq:{"+queue.Name(r.base.Prefix)+"}:*")
+			r.store.remove(r.T, queueKeys(r.base.Prefix))
 		}
 		if was := done; !submitter.running() {
 			if done = !submitter.killed(r.T) && r.look() == 0; done && !was {
@@ -266,8 +268,7 @@ func (r *crashRound) inTime(began time.Time, worker *crashProcess) {
 	for _, u := range r.history.users {
 		text.WriteString(u.unended())
 	}
-	queued, err := r.store.client.Keys(r.Context(), "asynq:{"+queue.Name(r.base.Prefix)+"}:*").Result()
-	require.NoError(r, err)
+	queued := r.store.match(r.T, queueKeys(r.base.Prefix))
 	r.stop(worker)
 	require.Fail(r, "the round does not end", "%s\n%q\n%s", &text, queued, &worker.said)
 }

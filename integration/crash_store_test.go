@@ -1,11 +1,13 @@
 package integration_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,15 +15,45 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
+
+// crashServer is what the processes of a round use: a server, or a cluster.
+type crashServer struct {
+	addresses string // of a cluster, with commas between
+	client    redis.UniversalClient
+}
+
+func crashServerOf(server *redistest.Server) crashServer {
+	return crashServer{server.Addr, server.Client()}
+}
+
+func crashClusterOf(cluster *redistest.Cluster) crashServer {
+	return crashServer{strings.Join(cluster.Addrs(), ","), cluster.Client()}
+}
+
+// connect connects as the programs do, through a hook.
+func (s crashServer) connect(hook redis.Hook) redis.UniversalClient {
+	addresses := strings.Split(s.addresses, ",")
+	if len(addresses) == 1 {
+		client := redis.NewClient(&redis.Options{Addr: s.addresses, PoolSize: 128, ContextTimeoutEnabled: true, DialerRetries: 1})
+		client.AddHook(hook)
+		return client
+	}
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses, PoolSize: 128, ContextTimeoutEnabled: true, DialerRetries: 1})
+	store.WatchNodes(client)
+	client.AddHook(hook)
+	return client
+}
 
 // crashStore is what the store has of some users.
 type crashStore struct {
-	client *redis.Client
+	client redis.UniversalClient
 	keys   keyspace.Keys
 }
 
-func newCrashStore(t *testing.T, client *redis.Client, prefix string) crashStore {
+func newCrashStore(t *testing.T, client redis.UniversalClient, prefix string) crashStore {
 	t.Helper()
 	keys, err := keyspace.NewKeys(prefix)
 	require.NoError(t, err)
@@ -54,12 +86,13 @@ const (
 // state reads a user's part, with the records of the named ids, at one moment.
 func (s crashStore) state(t *testing.T, user string, names []string) userState {
 	t.Helper()
-	var now *redis.TimeCmd
 	var places, dead *redis.ZSliceCmd
 	var lists, ids, campaigns []*redis.ZSliceCmd
 	records := make([]*redis.MapStringStringCmd, len(names))
-	_, err := s.client.TxPipelined(t.Context(), func(pipe redis.Pipeliner) error {
-		now = pipe.Time(t.Context())
+	// Before the rest: by then nothing more may be overdue. All nodes have the same clock.
+	now, err := s.client.Time(t.Context()).Result()
+	require.NoError(t, err)
+	_, err = s.client.TxPipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		places = pipe.ZRangeWithScores(t.Context(), s.keys.Timeline(user), 0, -1)
 		for _, list := range s.keys.WatchLists(keyspace.Partition(user)) {
 			lists = append(lists, pipe.ZRangeWithScores(t.Context(), list, 0, -1))
@@ -80,7 +113,7 @@ func (s crashStore) state(t *testing.T, user string, names []string) userState {
 		maps.Copy(watched, scoresOf(list.Val()))
 	}
 	u := userState{
-		user: user, indexed: indexedOf(user, ids), campaigns: indexedOf(user, campaigns), now: now.Val(), records: make(map[string]map[string]string),
+		user: user, indexed: indexedOf(user, ids), campaigns: indexedOf(user, campaigns), now: now, records: make(map[string]map[string]string),
 		places: scoresOf(places.Val()), watched: watched, dead: scoresOf(dead.Val()),
 	}
 	for i, id := range names {
@@ -241,11 +274,38 @@ func (u userState) pending() int {
 	return n
 }
 
-// remove removes all keys that match a pattern, at one moment.
+// remove removes all keys that match a pattern, on each server at one moment.
 func (s crashStore) remove(t *testing.T, pattern string) {
 	t.Helper()
 	const all = `for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end return 1`
-	require.NoError(t, s.client.Eval(t.Context(), all, nil, pattern).Err())
+	s.eachServer(t, func(ctx context.Context, server redis.Cmdable) error {
+		return server.Eval(ctx, all, nil, pattern).Err()
+	})
+}
+
+// match lists all keys that match a pattern.
+func (s crashStore) match(t *testing.T, pattern string) (keys []string) {
+	t.Helper()
+	var mu sync.Mutex
+	s.eachServer(t, func(ctx context.Context, server redis.Cmdable) error {
+		found, err := server.Keys(ctx, pattern).Result()
+		mu.Lock()
+		defer mu.Unlock()
+		keys = append(keys, found...)
+		return err
+	})
+	return keys
+}
+
+// eachServer does something on the server, or on each master of the cluster.
+func (s crashStore) eachServer(t *testing.T, do func(context.Context, redis.Cmdable) error) {
+	t.Helper()
+	cluster, ok := s.client.(*redis.ClusterClient)
+	if !ok {
+		require.NoError(t, do(t.Context(), s.client))
+		return
+	}
+	require.NoError(t, cluster.ForEachMaster(t.Context(), func(ctx context.Context, master *redis.Client) error { return do(ctx, master) }))
 }
 
 // unended describes what has not ended, and what is in the queue.

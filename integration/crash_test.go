@@ -28,15 +28,23 @@ const crashTogether = 48 // rounds in parallel: processes mostly wait
 // in hand may change that. The account is charged for what was accepted, and every
 // threshold that it and the users reach is announced once, in one mail.
 //
+// A quarter of the rounds use a cluster. There the hook of a process does not see how
+// connections are made, so rounds with those points use one server.
+//
 // The test does not run in parallel with others, whose messages it would make late.
 func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 	sendlimittest.Long(t)
-	server := redistest.Real(t)
-	scripts := nameScripts(t, server.Client())
+	server, cluster := crashServerOf(redistest.Real(t)), crashClusterOf(redistest.RealCluster(t))
+	scripts := nameScripts(t, server.client)
+	nameScripts(t, cluster.client)
 	died := crashCount{times: make(map[crashTarget]int)}
 	play := func(t *testing.T, seed uint64) {
 		t.Helper()
-		r := newCrashRound(t, server, scripts, "c"+strconv.FormatUint(seed, 36), 8, "2/1s", "3/2s", crashDailyRule)
+		on := server
+		if pair := crashPair(seed); seed%4 == 3 && !pair[0].connects() && !pair[1].connects() {
+			on = cluster
+		}
+		r := newCrashRound(t, on, scripts, "c"+strconv.FormatUint(seed, 36), 8, "2/1s", "3/2s", crashDailyRule)
 		defer func() { died.add(r.died()) }()
 		playRandomRound(r, seed)
 	}

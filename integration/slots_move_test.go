@@ -25,6 +25,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
@@ -49,7 +50,7 @@ const (
 	movingMostWait = 8 // ms between two steps of a move
 )
 
-// Slots move between the masters, a few keys at a time, under submits, cancels, moves and
+// Slots of users and of the queues move between the masters, a few keys at a time, under submits, cancels, moves and
 // deliveries of messages that an account is charged for. No change is made in part: what
 // is charged, placed, watched and recorded agrees afterwards, and with the answers. No
 // answer is an internal error, and nothing is delivered twice.
@@ -77,7 +78,14 @@ func TestSlotsMoveUnderChanges(t *testing.T) {
 	}
 	end, ended := time.Now().Add(movingLasts), make(chan struct{})
 	var moving, changing sync.WaitGroup
-	moving.Go(func() { s.moveSlots(append(partitions, keyspace.Partition("acme")), ended) })
+	var keys []string
+	for _, partition := range append(partitions, keyspace.Partition("acme")) {
+		keys = append(keys, s.keys.NearOf(partition))
+	}
+	for _, name := range queue.Names("", len(s.cluster.Nodes)) {
+		keys = append(keys, "asynq:{"+name+"}:pending")
+	}
+	moving.Go(func() { s.moveSlots(keys, ended) })
 	next := 0
 	for range movingLanes {
 		changed, sent := s.usersIn(partitions, &next, 3), s.usersIn(partitions, &next, 12)
@@ -121,7 +129,7 @@ func (s *movingStory) losePlaces() {
 }
 
 // relay runs a worker that soon looks after what was not finished.
-func (s *movingStory) relay(client redis.UniversalClient) {
+func (s *clusterStory) relay(client redis.UniversalClient) {
 	s.Helper()
 	s.watching = s.connect()
 	channel, err := webhook.New(webhook.Config{URL: s.receiver.URL(), Now: time.Now})
@@ -158,8 +166,8 @@ func (s *movingStory) usersIn(partitions []int, next *int, n int) []string {
 	return users
 }
 
-// moveSlots moves the slots of partitions, one after the other, until the changes end.
-func (s *movingStory) moveSlots(partitions []int, ended <-chan struct{}) {
+// moveSlots moves the slots of keys, one after the other, until the changes end.
+func (s *movingStory) moveSlots(keys []string, ended <-chan struct{}) {
 	wait := func() { time.Sleep(rand.N(movingMostWait * time.Millisecond)) }
 	for {
 		select {
@@ -167,8 +175,7 @@ func (s *movingStory) moveSlots(partitions []int, ended <-chan struct{}) {
 			return
 		default:
 		}
-		partition := partitions[rand.IntN(len(partitions))]
-		slot, err := s.watching.ClusterKeySlot(s.Context(), s.keys.NearOf(partition)).Result()
+		slot, err := s.watching.ClusterKeySlot(s.Context(), keys[rand.IntN(len(keys))]).Result()
 		if err == nil {
 			err = s.cluster.MoveSlot(s.Context(), int(slot), rand.IntN(len(s.cluster.Nodes)), 1+rand.IntN(4), wait)
 		}

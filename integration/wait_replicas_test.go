@@ -190,15 +190,16 @@ func TestReplicasOfACluster(t *testing.T) {
 	require.NoError(t, submit(patient, moved))
 }
 
-// replicaOf starts a replica of a node of a cluster, and waits until it follows.
-func replicaOf(t *testing.T, cluster *redistest.Cluster, node int) *redistest.Server {
+// replicaOf starts a replica of a node of a cluster, with arguments for redis-server, and waits
+// until it follows.
+func replicaOf(t *testing.T, cluster *redistest.Cluster, node int, args ...string) *redistest.Server {
 	t.Helper()
 	bus, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	_, busPort, err := net.SplitHostPort(bus.Addr().String())
 	require.NoError(t, err)
 	require.NoError(t, bus.Close())
-	replica := redistest.Real(t, "--cluster-enabled", "yes", "--cluster-port", busPort)
+	replica := redistest.Real(t, append([]string{"--cluster-enabled", "yes", "--cluster-port", busPort}, args...)...)
 	host, port, err := net.SplitHostPort(replica.Addr)
 	require.NoError(t, err)
 	require.NoError(t, cluster.Nodes[node].Client().Do(t.Context(), "cluster", "meet", host, port, busPort).Err())
