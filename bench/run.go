@@ -30,6 +30,7 @@ func measurements() []measurement {
 		{[]string{"herd"}, measureHerd},
 		{[]string{"delivery"}, measureDelivery},
 		{[]string{"delivery-heard"}, measureHeard},
+		{[]string{"cluster"}, measureCluster},
 		{[]string{"push-fcm", "push-apns", "push-webpush", "push-webhook", "worker-fcm", "worker-apns", "worker-webpush", "worker-webhook"}, measureChannels},
 		{[]string{"early", "lateness", "lateness-pending"}, measureLateness},
 		{[]string{"memory-pending"}, measurePending},

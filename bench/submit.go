@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -97,7 +98,11 @@ func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 
 // seedPolicy stores the default policy, as a worker does at its start.
 func (s *store) seedPolicy(ctx context.Context, prefix string) error {
-	policies, err := settings.NewPolicies(s.client, prefix)
+	return seedPolicy(ctx, s.client, prefix)
+}
+
+func seedPolicy(ctx context.Context, client redis.UniversalClient, prefix string) error {
+	policies, err := settings.NewPolicies(client, prefix)
 	if err != nil {
 		return fmt.Errorf("policies: %w", err)
 	}

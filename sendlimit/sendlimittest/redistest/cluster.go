@@ -17,7 +17,7 @@ const (
 	clusterSlots   = 16_384
 )
 
-// Cluster is a Redis Cluster of three masters without replicas.
+// Cluster is a Redis Cluster of three masters, or another number, without replicas.
 type Cluster struct {
 	Nodes []*Server
 
@@ -28,8 +28,13 @@ type Cluster struct {
 // waits until all of them report the cluster as complete. Args are arguments
 // for each redis-server. The caller closes the cluster.
 func StartCluster(ctx context.Context, args ...string) (*Cluster, error) {
+	return StartClusterOf(ctx, clusterMasters, args...)
+}
+
+// StartClusterOf is StartCluster with another number of servers.
+func StartClusterOf(ctx context.Context, masters int, args ...string) (*Cluster, error) {
 	c := &Cluster{}
-	if err := c.start(ctx, args); err != nil {
+	if err := c.start(ctx, masters, args); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a redis cluster: %w", err), c.Close())
 	}
 	return c, nil
@@ -61,8 +66,8 @@ func (c *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
-func (c *Cluster) start(ctx context.Context, args []string) error {
-	busPorts := make([]int, clusterMasters)
+func (c *Cluster) start(ctx context.Context, masters int, args []string) error {
+	busPorts := make([]int, masters)
 	for i := range busPorts {
 		// By default the bus port is 10,000 above the other, which may be
 		// above 65,535.
@@ -92,7 +97,7 @@ func (c *Cluster) start(ctx context.Context, args []string) error {
 // join gives each node its slots and makes the nodes known to each other.
 func (c *Cluster) join(ctx context.Context, busPorts []int) error {
 	for i, node := range c.Nodes {
-		first, next := i*clusterSlots/clusterMasters, (i+1)*clusterSlots/clusterMasters
+		first, next := i*clusterSlots/len(c.Nodes), (i+1)*clusterSlots/len(c.Nodes)
 		if err := node.Client().ClusterAddSlotsRange(ctx, first, next-1).Err(); err != nil {
 			return fmt.Errorf("assign slots %d to %d: %w", first, next-1, err)
 		}
