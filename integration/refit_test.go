@@ -12,9 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -35,8 +37,21 @@ const (
 func TestRefitGoesOnAfterAKill(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	server := redistest.Real(t)
-	client := server.Client()
+	t.Run("server", func(t *testing.T) {
+		t.Parallel()
+		server := redistest.Real(t)
+		testRefitGoesOnAfterAKill(t, p, server.Client(), server.URL())
+	})
+	t.Run("cluster", func(t *testing.T) {
+		sendlimittest.Long(t)
+		t.Parallel()
+		cluster := redistest.RealCluster(t)
+		testRefitGoesOnAfterAKill(t, p, cluster.Client(), "redis-cluster://"+strings.Join(cluster.Addrs(), ","))
+	})
+}
+
+func testRefitGoesOnAfterAKill(t *testing.T, p programs, client redis.UniversalClient, url string) {
+	t.Helper()
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
 	generous, err := policy.Parse(policy.DefaultName, "", "100/calendar_day")
@@ -57,7 +72,7 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 	require.NoError(t, submitter.Close())
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("rules: [2/calendar_day]\n"), 0o600))
-	environ := []string{"REDIS_URL=" + server.URL(), "SENDLIMIT_EXPIRE_AFTER=720h"}
+	environ := []string{"REDIS_URL=" + url, "SENDLIMIT_EXPIRE_AFTER=720h"}
 
 	previewed := p.workerCommand(t, environ, "policy", "apply", file, "--preview")
 	require.Zero(t, previewed.status, previewed.stderr)
