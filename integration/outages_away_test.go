@@ -3,9 +3,12 @@ package integration_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // awayKind is what is away.
@@ -61,29 +64,43 @@ func (o *outages) goAway(a awayPlan) {
 }
 
 func (o *outages) storeAway(a awayPlan, back time.Time) {
-	if a.hangs {
-		if err := syscall.Kill(o.server.PID(), syscall.SIGSTOP); err != nil {
+	for _, server := range o.servers {
+		if !a.hangs {
+			server.Kill()
+		} else if err := syscall.Kill(server.PID(), syscall.SIGSTOP); err != nil {
 			o.Error(err)
 		}
-		time.Sleep(time.Until(back))
-		if err := syscall.Kill(o.server.PID(), syscall.SIGCONT); err != nil {
-			o.Error(err)
-		}
-		return
 	}
-	o.server.Kill()
 	time.Sleep(time.Until(back))
-	if err := o.server.Restart(o.Context()); err != nil {
-		o.Error(err)
+	for _, server := range o.servers {
+		if !a.hangs {
+			if err := server.Restart(o.Context()); err != nil {
+				o.Error(err)
+			}
+		} else if err := syscall.Kill(server.PID(), syscall.SIGCONT); err != nil {
+			o.Error(err)
+		}
 	}
+	for _, server := range o.servers[1:] { // masters of a cluster wait for each other
+		o.await(func() bool { return complete(o.Context(), o.servers[0]) && complete(o.Context(), server) })
+	}
+}
+
+// complete reports whether a node of a cluster works as a part of it.
+func complete(ctx context.Context, node *redistest.Server) bool {
+	info, err := node.Client().ClusterInfo(ctx).Result()
+	return err == nil && strings.Contains(info, "cluster_state:ok\r\n")
 }
 
 // loseQueue removes all of the queue's keys, as a hand or an eviction could.
 func (o *outages) loseQueue() error {
 	const all = `for _, key in ipairs(redis.call('KEYS', 'asynq:*')) do redis.call('UNLINK', key) end return 1`
-	client := outagesClient(o.address)
-	defer client.Close()
-	return client.Eval(o.Context(), all, nil).Err()
+	for _, server := range o.servers {
+		if err := server.Client().Eval(o.Context(), all, nil).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // await waits for a condition in a goroutine of the story.
@@ -102,7 +119,7 @@ const machineStall = 250 * time.Millisecond
 // watchMachine notes when the machine, or Redis while it is there, stands still for longer
 // than messages bear: that is an outage, too. The returned function ends it.
 func (o *outages) watchMachine() (end func()) {
-	client := outagesClient(o.address)
+	client := outagesClient(o.store.addresses)
 	ctx, stop := context.WithCancel(o.Context())
 	var watching sync.WaitGroup
 	watching.Go(func() {

@@ -37,7 +37,7 @@ const (
 // arrive break no rule and are not in quiet hours; late messages keep their order; what is
 // due away from an outage is on time; what expires is dropped, and said to be. Messages come
 // from the library and from the program; usage and the workers' metrics count what became
-// of them.
+// of them. Stories with an odd seed use a cluster, whose masters are all away at once.
 func TestOutagesOfEveryKind(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -69,10 +69,10 @@ type outages struct {
 	*testing.T
 	*submit.Submitter
 
-	server   *redistest.Server
+	servers  []*redistest.Server // one, or the masters of a cluster
+	store    crashServer
 	programs programs
 	environ  []string // of programs
-	address  string
 	policy   policy.Policy
 	settings map[string]policy.UserSettings
 	provider *outagesProvider
@@ -96,15 +96,25 @@ type promise struct {
 func playOutages(t *testing.T, seed uint64) {
 	t.Helper()
 	built := buildPrograms(t)
-	server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
-	client := outagesClient(server.Addr)
+	durable := []string{"--appendonly", "yes", "--appendfsync", "always"}
+	var servers []*redistest.Server
+	var store crashServer
+	url := ""
+	if seed%2 == 0 {
+		server := redistest.Real(t, durable...)
+		servers, store, url = []*redistest.Server{server}, crashServerOf(server), server.URL()
+	} else {
+		cluster := redistest.RealCluster(t, durable...)
+		servers, store, url = cluster.Nodes, crashClusterOf(cluster), "redis-cluster://"+strings.Join(cluster.Addrs(), ",")
+	}
+	client := outagesClient(store.addresses)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	submitter, err := submit.New(taskstest.Open(t, client, outagesBackend(nil)), submit.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
 	o := &outages{
-		T: t, Submitter: submitter, server: server, address: server.Addr, provider: newOutagesProvider(t),
-		programs: built, environ: []string{"REDIS_URL=" + server.URL()},
+		T: t, Submitter: submitter, servers: servers, store: store, provider: newOutagesProvider(t),
+		programs: built, environ: []string{"REDIS_URL=" + url},
 		settings: make(map[string]policy.UserSettings), accepted: make(map[messageName]promise),
 	}
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -155,7 +165,7 @@ func playOutages(t *testing.T, seed uint64) {
 }
 
 // rules applies the policy. Its zone's minutes begin with those of UTC.
-func (o *outages) rules(client *redis.Client) {
+func (o *outages) rules(client redis.UniversalClient) {
 	o.Helper()
 	p, err := policy.Parse(policy.DefaultName, "Asia/Kathmandu", "1/3s", "5/16s", "1000/calendar_hour")
 	require.NoError(o, err)
@@ -181,7 +191,7 @@ func (o *outages) begin() (minute time.Time) {
 }
 
 // quietHours sets quiet hours of users that begin or end with a minute.
-func (o *outages) quietHours(client *redis.Client, minute time.Time) {
+func (o *outages) quietHours(client redis.UniversalClient, minute time.Time) {
 	o.Helper()
 	users, err := settings.NewUsers(client, "")
 	require.NoError(o, err)
@@ -216,7 +226,7 @@ func (o *outages) work() (stop func()) {
 		}
 	})
 	for range 2 {
-		w := &outagesWorker{environ: []string{outagesWorkerEnv + "=" + o.address + " " + o.provider.URL()}}
+		w := &outagesWorker{environ: []string{outagesWorkerEnv + "=" + o.store.addresses + " " + o.provider.URL()}}
 		o.workers = append(o.workers, w)
 		keeping.Go(func() { w.keep(o.T, end) })
 	}
@@ -263,7 +273,7 @@ func (o *outages) ended() map[string]userState {
 	for name := range o.accepted {
 		ids[name.user] = append(ids[name.user], name.id)
 	}
-	store := newCrashStore(o.T, o.server.Client(), "")
+	store := newCrashStore(o.T, o.store.client, "")
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		users := make(map[string]userState)
 		var open strings.Builder

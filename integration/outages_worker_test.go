@@ -20,6 +20,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -80,9 +81,17 @@ func TestOutagesWorkerProcess(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func outagesClient(address string) *redis.Client {
+func outagesClient(addresses string) redis.UniversalClient {
+	if all := strings.Split(addresses, ","); len(all) > 1 {
+		client := redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: all, PoolSize: 64, ContextTimeoutEnabled: true, DialerRetries: 1,
+			DialTimeout: outagesIOTimeout, ReadTimeout: outagesIOTimeout, WriteTimeout: outagesIOTimeout,
+		})
+		store.WatchNodes(client)
+		return client
+	}
 	return redis.NewClient(&redis.Options{
-		Addr: address, PoolSize: 64, ContextTimeoutEnabled: true, DialerRetries: 1,
+		Addr: addresses, PoolSize: 64, ContextTimeoutEnabled: true, DialerRetries: 1,
 		DialTimeout: outagesIOTimeout, ReadTimeout: outagesIOTimeout, WriteTimeout: outagesIOTimeout,
 	})
 }
