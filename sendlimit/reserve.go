@@ -34,7 +34,15 @@ type Record struct {
 	Campaign string
 	// Metadata is opaque. It is kept as long as the record.
 	Metadata []byte
+	// Trace is opaque, and at most MostTrace bytes long; nil for none. It names the trace of
+	// the submit, to which a delivery can link. It is kept as long as the record, and counts
+	// for nothing: a request is the same one in another trace.
+	Trace []byte
 }
+
+// MostTrace is the length of the longest Record.Trace. A longer value would take the record
+// out of the compact encoding of Redis.
+const MostTrace = 64
 
 // appendOwn appends the fields and values that a record keeps after its end.
 func (r *Record) appendOwn(args []any) []any {
@@ -124,6 +132,11 @@ func checkRecord(r *Record) error {
 	if err := keyspace.CheckCampaign(r.Campaign); err != nil {
 		return err
 	}
+	if len(r.Trace) > MostTrace {
+		return &fault.InvalidError{
+			Field: "trace", Value: strconv.Itoa(len(r.Trace)) + " bytes", Want: fmt.Sprintf("at most %d bytes", MostTrace),
+		}
+	}
 	return keyspace.CheckToken("generation", r.Generation)
 }
 
@@ -179,6 +192,9 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	args = rec.appendOwn(keyspace.AppendContent(args, rec.Content))
 	if scope.Uncounted {
 		args = append(args, keyspace.RecordUncounted, 1)
+	}
+	if len(rec.Trace) > 0 {
+		args = append(args, keyspace.RecordTrace, rec.Trace)
 	}
 	if r.Hold != nil {
 		args = append(args, keyspace.RecordCharge, r.Hold.charge())

@@ -57,7 +57,8 @@
 -- Returns  {SEND, now, send time, promised time or 0, requested time or 0, attempts
 --          with this one, category, content, 1 if taken over from a delivery that
 --          was not settled, else 0, account, campaign, metadata, devices of the user,
---          devices that it is done with as in the record, when it expires, notices, changes ...}
+--          devices that it is done with as in the record, when it expires, trace as in the
+--          record, notices, changes ...}
 --          {STALE, now}                another generation, or ended: nothing to do
 --          {BUSY, now, until, 1 in the fair time after a lease else 0}  another worker
 --                                      is sending it until its lease ends, or an
@@ -106,7 +107,7 @@ local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, REACHED, LOOK_ON = 0, 1
 local records = string.sub(record, 1, #record - #id)
 
 local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'b', 'q', 'y',
-  'v', 'l', '1', '2', '3', '4', '5', '6', '7', 'C', 'M', 'D')
+  'v', 'l', '1', '2', '3', '4', '5', '6', '7', 'C', 'M', 'D', 'L')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
 local promised, notices, reached = tonumber(r[12]), {}, has_reached(r[28])
 local devices = KEYS[9] and call('GET', KEYS[9]) or ''
@@ -116,7 +117,7 @@ local function send(try)
   local taken_over = state == SENDING and try > tries and 1 or 0
   return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', join_content(r[11], r, 19), taken_over,
     account_of(r[16]), r[26] or '', metadata_of(record, r[27]), devices, r[28] or '',
-    tonumber(r[8]) or (promised or at) + ARGV[16], notices}
+    tonumber(r[8]) or (promised or at) + ARGV[16], r[29] or '', notices}
 end
 
 -- hold gives the message to this delivery, at its place.

@@ -33,6 +33,7 @@ const (
 	RecordMetadata    = "M"
 	RecordProgress    = "D"
 	RecordAcceptedAt  = "A"
+	RecordTrace       = "L"
 	RecordChanges     = "H"
 )
 

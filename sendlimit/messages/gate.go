@@ -115,6 +115,7 @@ type Claim struct {
 	Account     string // the charged account; "" for none
 	Campaign    string // as in Record
 	Metadata    []byte // as in Record; nil for none
+	Trace       []byte // as in Record; nil for none
 	Reason      string // of Dropped and Reached
 	// Devices are the devices of the user, with Send and Options.Devices: as package devices
 	// encodes them; "" for none.
@@ -233,7 +234,10 @@ func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchC
 		}
 		c.Devices, c.Progress = in.String(12), ParseProgress(in.String(13))
 		c.ExpiresAt = in.Time(14)
-		c.changes(in, 15)
+		if trace := in.String(15); trace != "" {
+			c.Trace = []byte(trace)
+		}
+		c.changes(in, 16)
 	case Busy:
 		c.Until, c.Fair = in.Time(2), in.Int(3) == 1
 	case Early, Paused:

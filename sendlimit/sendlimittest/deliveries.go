@@ -177,6 +177,7 @@ func (m *mailbox) send(known *message, c messages.Claim) messages.Claim {
 	if known.metadata != "" {
 		c.Metadata = []byte(known.metadata)
 	}
+	c.Trace = known.trace
 	return c
 }
 

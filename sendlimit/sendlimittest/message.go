@@ -45,6 +45,7 @@ type message struct {
 	content     string
 	campaign    string
 	metadata    string
+	trace       []byte    // nil for none; nothing changes it
 	expires     time.Time // zero for the default, from the promised time on
 	nonces      []string  // of all deliveries that claimed, in order
 	holder      string    // nonce of the delivery that may settle, or that ended it

@@ -78,6 +78,14 @@ func metadataOf(content string) string {
 	return strings.Repeat("m", len(content))
 }
 
+// traceOf returns the trace of a message with a content: none, or bytes that are no text.
+func traceOf(content string) []byte {
+	if content == "text" {
+		return nil
+	}
+	return []byte{0, 255, byte(len(content)), 10}
+}
+
 var historyCampaigns = []string{"", "", "Spring.26", "autumn_2-"} //nolint:gochecknoglobals // a constant table
 
 func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
@@ -111,7 +119,7 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 			m.messages[id] = &message{
 				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
 				shifted: want.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(want.At)).uncounted[r.Category], content: content, expires: expires, lookAt: m.firstLook(want.At),
-				campaign: campaign, metadata: metadataOf(content), far: m.isFar(want.At),
+				campaign: campaign, metadata: metadataOf(content), trace: traceOf(content), far: m.isFar(want.At),
 				accepted: moment(cut(m.now)), accept: want.At, print: r.Category + content,
 			}
 		}
@@ -124,7 +132,7 @@ func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 	}
 	r.Record = &sendlimit.Record{
 		Generation: generation, Category: r.Category, Fingerprint: r.Category + "/" + campaign + "/" + content, ExpiresAt: expires,
-		Content: []byte(content), Campaign: campaign, Metadata: []byte(metadataOf(content)),
+		Content: []byte(content), Campaign: campaign, Metadata: []byte(metadataOf(content)), Trace: traceOf(content),
 	}
 	for range rapid.IntRange(1, 2).Draw(t, "calls") { // clients repeat calls without an answer
 		got, err := m.timeline.Reserve(t.Context(), r)
