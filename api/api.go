@@ -25,6 +25,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/tracing"
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
@@ -59,7 +60,8 @@ type Options struct {
 	// Now is the local clock, for deadlines and for times that a request leaves out. The
 	// store's clock decides about messages.
 	Now     func() time.Time
-	Logger  *slog.Logger // nil means none
+	Logger  *slog.Logger   // nil means none
+	Tracer  tracing.Tracer // of requests under /v1/; the Submitter has one for messages
 	Limits  Limits
 	Version string // of the program, for the OpenAPI document and the stats
 	// RequireKeys refuses requests without an API key. If it is false, such requests have
@@ -109,6 +111,7 @@ type server struct {
 	probes         map[string]http.Handler
 	now            func() time.Time
 	logger         *slog.Logger
+	tracer         tracing.Tracer
 	limits         Limits
 	requireKeys    bool
 	trustedProxies []netip.Prefix
@@ -147,7 +150,7 @@ func New(o Options) (http.Handler, error) {
 	s := &server{
 		submitter: o.Submitter, campaigns: o.Campaigns, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, devices: o.Devices, refitter: o.Refitter,
 		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, callbacks: o.Callbacks, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
-		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
+		now: o.Now, logger: o.Logger, tracer: o.Tracer, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},
 		requests: semaphore.NewWeighted(int64(limits.InFlight)), arrivals: semaphore.NewWeighted(int64(limits.InFlight)),

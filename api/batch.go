@@ -109,7 +109,9 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	submitter := s.charging(r.Context())
-	s.openBatch(w, r).answer(r.Context(), func(ctx context.Context, m message.Message) (message.Outcome, error) {
+	traced, end := s.tracer.Batch(r.Context())
+	defer end()
+	s.openBatch(w, r).answer(traced, func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		m.WithoutFreeTimes = without
 		o, err := submitter.Submit(ctx, m)
 		if err != nil {

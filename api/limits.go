@@ -110,7 +110,7 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 	pattern := rt.Method + " " + rt.Path
 	return func(w http.ResponseWriter, r *http.Request) {
 		e := exchangeOf(r.Context())
-		e.route = pattern
+		e.route, e.path = pattern, rt.Path
 		e.place = place{among: places, most: most, what: what}
 		here := &e.place
 		if err := here.take(); err != nil {

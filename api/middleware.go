@@ -19,6 +19,7 @@ type exchange struct {
 
 	id     string
 	route  string // method and pattern; "" if there is no such route
+	path   string // pattern of the route
 	status int    // 0 until it is written
 	caller caller // once it is known
 	place  place  // once it has one
@@ -76,6 +77,11 @@ func (s *server) observe(next http.Handler) http.Handler {
 					"duration", s.now().Sub(began), "request_id", e.id)
 			}
 		}()
+		if underV1(r) {
+			traced, span := s.tracer.Request(ctx, r)
+			ctx = traced
+			defer func() { span.EndRequest(r.Method, e.path, e.status) }()
+		}
 		next.ServeHTTP(e, r.WithContext(ctx))
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -268,6 +269,23 @@ func All() []*redis.Script {
 		CallbackBegin, CallbackTake, CallbackSettle, DeadRetry,
 	}
 }
+
+// NameOf returns the name of a script, such as "message/claim", by its hash or its text; ""
+// if it is none of All.
+func NameOf(hashOrText string) string { return names()[hashOrText] }
+
+// names has the names of all scripts, by hash and by text.
+var names = sync.OnceValue(func() map[string]string {
+	known := make(map[string]string)
+	files, _ := fs.Glob(files, "*/*.lua") // the pattern is valid
+	for _, file := range files {
+		name := strings.TrimSuffix(file, ".lua")
+		if text, err := Text(name); err == nil && !strings.HasPrefix(name, "fragments/") {
+			known[text], known[redis.NewScript(text).Hash()] = name, name
+		}
+	}
+	return known
+})
 
 //go:embed */*.lua
 var files embed.FS

@@ -66,7 +66,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
 		Slots:     make(chan struct{}, o.Deliveries), Stopping: w.stopping, Ended: w.ended,
-		Activity: b.Activity, Metrics: b.Metrics, Logger: b.Logger,
+		Activity: b.Activity, Metrics: b.Metrics, Tracer: b.Tracer, Logger: b.Logger,
 	}
 	if o.WithoutRelay {
 		return nil

@@ -48,6 +48,7 @@ type poster struct {
 func newPoster(p posting) (*poster, error) {
 	made := &poster{now: p.now, headers: p.headers, ours: p.ours, client: exchange.Client{
 		Provider: "the webhook", Timeout: p.timeout, UserAgent: p.userAgent, Transport: exchange.NewTransport(p.dialer, p.parallel),
+		Propagate: p.ours,
 	}}
 	made.client.Transport.Proxy = p.proxy
 	if p.secret != "" {

@@ -24,6 +24,15 @@ const (
 	Retried           // to be sent again, under a new generation
 )
 
+// String returns the outcome as traces show it.
+func (o Outcome) String() string {
+	names := [...]string{Delivered: "delivered", Failed: "failed", Uncertain: "uncertain", NoDevice: "no_device", Retried: "retried"}
+	if o == 0 || int(o) >= len(names) {
+		return fmt.Sprintf("outcome(%d)", uint8(o))
+	}
+	return names[o]
+}
+
 // Settlement describes how a delivery ended.
 type Settlement struct {
 	Outcome    Outcome

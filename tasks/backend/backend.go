@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/activity"
@@ -17,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
+	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
 // Options are what the parts of a program have to agree about. All programs on one
@@ -45,6 +47,8 @@ type Options struct {
 	Polling queue.Polling    // how often workers ask the queue for work
 	Metrics *metrics.Metrics // nil means none
 	Logger  *slog.Logger     // nil means none
+	// TracerProvider makes the spans of messages, see package tracing; nil means none.
+	TracerProvider trace.TracerProvider
 }
 
 // Backend is a store with its queue, opened for the parts of a program. It needs no
@@ -61,7 +65,8 @@ type Backend struct {
 	Activity  *activity.Log
 	Forecasts *forecast.Forecasts // see KeepForecast
 	Metrics   *metrics.Metrics    // nil for none
-	Logger    *slog.Logger        // warns once of an outage of the store
+	Tracer    tracing.Tracer
+	Logger    *slog.Logger // warns once of an outage of the store
 
 	outages *outage.Watch
 }
@@ -91,7 +96,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	b := &Backend{
 		Events: logs, Listen: follower,
 		Client: client, Policies: policies, Queue: q,
-		Metrics: o.Metrics, Logger: logger, outages: outages,
+		Metrics: o.Metrics, Logger: logger, outages: outages, Tracer: tracing.New(o.TracerProvider, queue.Name(o.Prefix)),
 		Timeline: sendlimit.Options{
 			Prefix: o.Prefix, Rules: policies.Rules(), Records: true,
 			Reach: o.Reach, PlacesPerDay: o.PlacesPerDay, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,

@@ -140,7 +140,7 @@ func (a *attempt) ask(ctx context.Context, to *answer) (end func()) {
 	to.sent = true
 	ctx, cancel := context.WithTimeout(ctx, h.PushTimeout)
 	ctx, clean := notifier.WithCleanup(ctx)
-	to.result = l.Notifier.Notify(ctx, a.notification(to.recipient))
+	to.result = a.notify(ctx, to.recipient)
 	return func() {
 		defer cancel()
 		clean()

@@ -31,6 +31,7 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 	defer a.finish(ctx)
 	took := h.Clock.Local().Sub(a.began)
 	held, err := h.settle(ctx, d, settlement, leave)
+	a.traceResult(ctx, settlement, held, err)
 	a.log(ctx, settlement, retry)
 	if err != nil {
 		return err
@@ -130,6 +131,8 @@ func pausesAll(result notifier.Result) bool {
 // worker that took the message over settles it. It calls leave after a first try in vain:
 // then the delivery is over, and only its result is kept.
 func (h *Handler) settle(ctx context.Context, d messages.Delivery, s messages.Settlement, leave func()) (bool, error) {
+	ctx, span := h.Tracer.Settle(ctx)
+	defer span.End()
 	failed := func(ctx context.Context, err error) {
 		leave()
 		h.Logger.WarnContext(ctx, "could not settle a delivery: trying until it is stored", "error", err)

@@ -23,6 +23,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/report"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
+	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
 // Handler handles delivery tasks: it waits for the task's time, claims the message,
@@ -49,6 +50,7 @@ type Handler struct {
 	Stopping    chan struct{} // closed when no new work may begin
 	Ended       chan struct{} // closed when the worker no longer waits for running work
 	Metrics     *metrics.Metrics
+	Tracer      tracing.Tracer
 	Logger      *slog.Logger
 	toldUnknown atomic.Pointer[time.Time] // when tellUnknown logged
 	toldMissing onceAMinute
@@ -275,6 +277,7 @@ func (h *Handler) deliver(
 	var placing sync.WaitGroup
 	placing.Go(func() { h.place(ctx, d.User, claim) })
 	defer placing.Wait()
+	h.traceUnsent(ctx, d, claim, took)
 	switch claim.Verdict {
 	case messages.Send:
 		claimed()
@@ -282,13 +285,16 @@ func (h *Handler) deliver(
 			h.Metrics.Uncertain()
 		}
 		answered := h.Clock.Local()
+		traced, span := h.Tracer.Deliver(ctx, h.claimed(d, claim, took))
+		defer span.End()
 		permit, err = h.Pacer.renew(ctx, h.Stopping, permit)
 		took += h.Clock.Local().Sub(answered)
 		if err != nil || isLate(claim, claim.Now.Sub(claim.SendAt)+took, h.Tolerance) {
-			return claim, h.giveBack(ctx, d, leave)
+			span.Result(givenBack, "", false)
+			return claim, h.giveBack(traced, d, leave)
 		}
 		sent = true
-		return claim, h.send(ctx, d, claim, claim.Now.Sub(claim.SendAt)+took, leave)
+		return claim, h.send(traced, d, claim, claim.Now.Sub(claim.SendAt)+took, leave)
 	case messages.Busy:
 		if claim.Fair {
 			return claim, nil // the queue would not bring it back as soon
@@ -305,12 +311,6 @@ func (h *Handler) deliver(
 	case messages.Early, messages.Postponed, messages.Paused:
 	}
 	return claim, nil
-}
-
-// isLate reports whether a claimed message that is late by so much is too late to be sent. One
-// that reached a device is never too late for the others.
-func isLate(claim messages.Claim, late, tolerance time.Duration) bool {
-	return late > tolerance && !claim.Progress.Delivered()
 }
 
 // place sets the timers of a user's late messages that a claim gave other times, and
@@ -341,17 +341,4 @@ func (h *Handler) countDrop(ctx context.Context, account, reason string, now, se
 	h.Tally.Dropped(account, now)
 	h.Activity.Dropped(now, reason)
 	h.Logger.WarnContext(ctx, "dropped a message", "reason", reason, "late", late)
-}
-
-// claim claims a message. It also returns how long the answer took: the answer may be
-// that old.
-func (h *Handler) claim(ctx context.Context, d messages.Delivery) (messages.Claim, time.Duration, error) {
-	sent := h.Clock.Local()
-	claim, err := h.Gate.Claim(ctx, d, h.PushTimeout+h.Margin, time.Time{})
-	received := h.Clock.Local()
-	if err != nil {
-		return claim, 0, err
-	}
-	h.Clock.Learn(sent, received, claim.Now)
-	return claim, received.Sub(sent), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/internal/batch"
+	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
 // Timers sets the timers of messages: it puts each into the queue, and then confirms it. A
@@ -78,7 +79,10 @@ func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
 	if m.Due.Sub(now) > t.watch.Horizon() {
 		return
 	}
+	ctx, span := tracing.HandOverOne(ctx, t.queue.name)
+	defer span.End()
 	if err := t.TrySet(ctx, m); err != nil {
+		span.Fail("unavailable")
 		t.logger.WarnContext(ctx, "the queue did not take a message: the watch list has it", "error", err)
 	}
 }

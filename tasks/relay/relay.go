@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
 // Relay hands the messages of the watch list over to the queue when they are due soon. It
@@ -36,6 +37,7 @@ type Relay struct {
 	Learn   func(context.Context) // learns the store's clock
 	Memory  func(context.Context) ([]store.Memory, error)
 	Metrics *metrics.Metrics
+	Tracer  tracing.Tracer
 	Logger  *slog.Logger
 
 	farLeft    bool // whether the last look at the far lists failed
@@ -91,6 +93,7 @@ func (r *Relay) pass(ctx context.Context) error {
 	far := r.bringNear(ctx)
 	var room *atomic.Int64 // nil until something is due
 	work := r.askForWork(ctx)
+	working, span := ctx, tracing.Span{} // of what is due, if anything is
 	err := each(ctx, func(perPartition int) ([]messages.Watched, error) {
 		if room != nil && room.Load() <= 0 {
 			return nil, nil // the next pass goes on
@@ -109,12 +112,13 @@ func (r *Relay) pass(ctx context.Context) error {
 		most = max(most, unreadable)
 		if len(due) > 0 && room == nil {
 			room = r.room(ctx)
+			working, span = r.Tracer.HandOver(ctx)
 		}
 		work = r.askForWork(ctx)
 		return due, failed
 	}, byPartition, func(part []messages.Watched) ([]messages.Watched, error) {
 		part, left := share(part, room)
-		found, err := r.Watch.HandOver(ctx, part, time.Time{})
+		found, err := r.Watch.HandOver(working, part, time.Time{})
 		if err != nil && !persist.Unavailable(err) {
 			found.LookAfter = part // one of them is broken: the others are looked after
 		} else if err != nil {
@@ -122,13 +126,17 @@ func (r *Relay) pass(ctx context.Context) error {
 		}
 		soon.add(found.Soon)
 		room.Add(int64(len(part) - len(found.Soon)))
-		stays, err := r.lookAfterAll(ctx, found.LookAfter, work, &renewed)
+		stays, err := r.lookAfterAll(working, found.LookAfter, work, &renewed)
 		return slices.Concat(stays, found.NotDue, left), err // what is not due has another worker, or our clock is ahead
 	}, func() error {
-		set, err := r.Timers.TrySetAll(ctx, soon.take())
+		set, err := r.Timers.TrySetAll(working, soon.take())
 		handed.Add(int64(set))
 		return err
 	})
+	if err != nil {
+		span.Fail("unavailable")
+	}
+	span.EndHandOver(int(handed.Load() + renewed.Load()))
 	r.tellUnreadable(ctx, most)
 	r.Metrics.HandedOver(int(handed.Load()))
 	r.Metrics.Relayed(int(renewed.Load()))

@@ -23,6 +23,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
+	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
 // Options configure a Submitter.
@@ -75,6 +76,7 @@ type Submitter struct {
 	client   redis.UniversalClient
 	batches  *pipeline.Client // nil without Batch
 	charger  *charger
+	tracer   tracing.Tracer
 	account  string // that it acts for, see For; "" for everybody
 }
 
@@ -112,7 +114,7 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 		keys:     keys,
 		Policies: b.Policies, options: b.Timeline, commands: commands, capacity: room, replicas: copies,
 		queue: q, timers: q.Timers(b.Watch, b.Logger), clock: storeclock.New(), logger: b.Logger, metrics: b.Metrics, client: b.Client,
-		activity: b.Activity, flush: b.FlushActivity,
+		activity: b.Activity, flush: b.FlushActivity, tracer: b.Tracer,
 	}
 	if s.timeline, err = sendlimit.NewTimeline(commands, b.Timeline); err != nil {
 		return nil, err
@@ -163,7 +165,9 @@ func (s *Submitter) Timeline(ctx context.Context) (*sendlimit.Timeline, error) {
 // Submit judges a message and takes its place, or says why not. Accepted means
 // durable: the message is sent even if this process ends right after.
 func (s *Submitter) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
+	ctx, span := s.tracer.Submit(ctx)
 	o, err := s.submit(ctx, m)
+	endSubmit(span, m, o, err)
 	if err != nil {
 		s.metrics.Submitted(message.OutcomeOf(err), "")
 		return message.Outcome{}, err
@@ -179,6 +183,21 @@ func (s *Submitter) Submit(ctx context.Context, m message.Message) (message.Outc
 	return o, nil
 }
 
+// endSubmit ends the span of a submit with its outcome, or its error.
+func endSubmit(span tracing.Span, m message.Message, o message.Outcome, err error) {
+	if !span.Recording() {
+		return
+	}
+	if err != nil {
+		o = message.OutcomeOf(err)
+		span.Fail(string(o.Code))
+	}
+	span.EndSubmit(tracing.Submitted{
+		ID: o.ID, Outcome: string(o.Outcome), Code: string(o.Code), Category: m.Category, SendAt: o.SendAt.Time,
+		Replayed: o.Replayed, Shifted: o.Shifted,
+	})
+}
+
 func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = s.message(m)
 	timeline, err := s.Timeline(ctx)
@@ -189,6 +208,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 	if err != nil {
 		return message.InvalidOutcome(err, m), nil
 	}
+	request.Record.Trace = tracing.Reference(ctx)
 	var charged *chargedReserve
 	switch {
 	case m.Account != "":

@@ -244,7 +244,9 @@ func (p *program) submitAll(ctx context.Context, s *session, source *messagefile
 		judge = s.submitter.RecordSent
 	}
 	started := p.now()
-	stopped := bulk.Run(ctx, c.progress.reading(source.Next), f.asking(judge), c, bulk.Options{})
+	traced, end := s.backend.Tracer.Batch(ctx)
+	defer end()
+	stopped := bulk.Run(traced, c.progress.reading(source.Next), f.asking(judge), c, bulk.Options{})
 	c.summary.Finish(p.now().Sub(started))
 	return p.sumUp(ctx, s, c, f, stopped, c.close())
 }

@@ -10,13 +10,16 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/cmd/internal/tracing"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	messagetracing "github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
 // session is a connection to the store, with the submitter on it.
@@ -27,6 +30,7 @@ type session struct {
 	prefix    string              // of all keys
 	backend   *backend.Backend
 	account   string // "" without one
+	traces    *tracing.Tracing
 }
 
 // manner is how a session sends its commands.
@@ -59,7 +63,11 @@ func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*sess
 	if err != nil {
 		return nil, err
 	}
-	s := &session{client: client, prefix: c.Prefix}
+	traces, err := tracing.Start(ctx, tracing.Program{Name: "sendlimit-enqueue", Version: cli.Version(), Getenv: p.getenv}, nil)
+	if err != nil {
+		return nil, errors.Join(err, store.Close(client))
+	}
+	s := &session{client: client, prefix: c.Prefix, traces: traces}
 	if err := s.begin(ctx, c, m); err != nil {
 		return nil, errors.Join(s.diagnose(ctx, err), s.close())
 	}
@@ -69,7 +77,11 @@ func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*sess
 // begin reads the rules, and then checks the layout of the store. This order matters: the
 // check marks a new store, and a store without rules must stay unmarked.
 func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
-	b, err := backend.Open(s.client, store.BackendOptions(c))
+	opened := store.BackendOptions(c)
+	if opened.TracerProvider = s.traces.Provider(); opened.TracerProvider != nil {
+		s.client.AddHook(messagetracing.Hook())
+	}
+	b, err := backend.Open(s.client, opened)
 	if err != nil {
 		return fmt.Errorf("opening the store: %w", err)
 	}
@@ -124,6 +136,10 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()
 }
 
+// flushWithin bounds how long a command that is done sends its spans. A collector that is away
+// must not hold it up.
+const flushWithin = 2 * time.Second
+
 func (s *session) close() error {
 	var err error
 	if s.submitter != nil {
@@ -131,6 +147,7 @@ func (s *session) close() error {
 			err = fmt.Errorf("finishing what was submitted: %w", err)
 		}
 	}
+	s.traces.Stop(context.Background(), flushWithin)
 	if closing := s.client.Close(); closing != nil && !errors.Is(closing, redis.ErrClosed) {
 		err = errors.Join(err, fmt.Errorf("closing the store: %w", closing))
 	}

@@ -40,6 +40,9 @@ type Client struct {
 	Reasons bool
 	// Bodies has those of 2xx answers read too.
 	Bodies bool
+	// Propagate tells the other side the trace of the request, in the headers of W3C Trace
+	// Context.
+	Propagate bool
 }
 
 // Answer is what a provider answered.
@@ -52,6 +55,7 @@ type Answer struct {
 // Send sends a request once, and returns what judge makes of the answer. The rest of the
 // answer's body is read in a notifier.Cleanup.
 func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answer) notifier.Result) notifier.Result {
+	ctx, span := c.trace(ctx, request)
 	delivering := ctx
 	ctx, cancel := context.WithTimeout(delivering, c.Timeout)
 	answered := false
@@ -70,7 +74,9 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 	// The transport, unlike an http.Client, follows no redirects and keeps no cookies.
 	response, err := c.roundTripper().RoundTrip(request)
 	if err != nil {
-		return c.failed(ctx, err, written.Load())
+		result := c.failed(ctx, err, written.Load())
+		endTrace(span, 0, result)
+		return result
 	}
 	answered = true
 	answer, ended := Answer{Status: response.StatusCode, Header: response.Header}, false
@@ -84,7 +90,9 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 			drain(response.Body)
 		}
 	})
-	return judge(answer)
+	result := judge(answer)
+	endTrace(span, answer.Status, result)
+	return result
 }
 
 func (c Client) roundTripper() http.RoundTripper {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/internal/gather"
+	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
 const (
@@ -63,9 +64,17 @@ func (c *Client) run(ctx context.Context, command, script string, keys []string,
 	if len(keys) > 0 {
 		cmd.SetFirstKeyPos(3)
 	}
+	ctx, span := tracing.Command(ctx, cmd)
 	to, err := c.nodeOf(ctx, keys)
 	if err == nil {
 		err = to.Do(ctx, cmd)
+	}
+	if span.Recording() {
+		end := err
+		if end == nil {
+			end = cmd.Err()
+		}
+		span.EndCommand(end)
 	}
 	if err != nil {
 		cmd = redis.NewCmd(ctx) // the other one may be on its way

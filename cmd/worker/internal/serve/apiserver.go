@@ -113,7 +113,7 @@ func newAPIServer(
 	}
 	served, err := api.New(api.Options{
 		Callbacks: accountEvents,
-		Submitter: s.submitter, Campaigns: campaigns, DeadLetters: s.deadLetters, Policies: rules, Users: users, Devices: deviceStore, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
+		Submitter: s.submitter, Campaigns: campaigns, DeadLetters: s.deadLetters, Policies: rules, Users: users, Devices: deviceStore, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger, Tracer: b.Tracer,
 		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
 		Metrics: measured, Probes: checks, LoginRefused: m.refusedLogins.Inc,
 		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,

@@ -22,6 +22,7 @@ import (
 	delivering "github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
+	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
 // serve delivers and serves the API until ctx ends. It drops messages that were due before
@@ -46,6 +47,11 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 		return err
 	}
 	defer endpoints.close()
+	traces, err := startTraces(ctx, p, logger)
+	if err != nil {
+		return err
+	}
+	defer traces.Stop(ctx, min(flushWithin, settings.ShutdownTimeout))
 	storage, err := openStorage(ctx, settings, logger)
 	if err != nil {
 		return err
@@ -74,7 +80,10 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 		return err
 	}
 	options := store.BackendOptions(settings)
-	options.Metrics, options.Logger = measured.tasks, logger
+	options.Metrics, options.Logger, options.TracerProvider = measured.tasks, logger, traces.Provider()
+	if options.TracerProvider != nil {
+		storage.client.AddHook(tracing.Hook())
+	}
 	b, err := backend.Open(storage.client, options)
 	if err != nil {
 		return err

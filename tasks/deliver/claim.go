@@ -1,0 +1,27 @@
+package deliver
+
+import (
+	"context"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+)
+
+// claim claims a message. It also returns how long the answer took: the answer may be
+// that old.
+func (h *Handler) claim(ctx context.Context, d messages.Delivery) (messages.Claim, time.Duration, error) {
+	sent := h.Clock.Local()
+	claim, err := h.Gate.Claim(ctx, d, h.PushTimeout+h.Margin, time.Time{})
+	received := h.Clock.Local()
+	if err != nil {
+		return claim, 0, err
+	}
+	h.Clock.Learn(sent, received, claim.Now)
+	return claim, received.Sub(sent), nil
+}
+
+// isLate reports whether a claimed message that is late by so much is too late to be sent. One
+// that reached a device is never too late for the others.
+func isLate(claim messages.Claim, late, tolerance time.Duration) bool {
+	return late > tolerance && !claim.Progress.Delivered()
+}

@@ -1,0 +1,57 @@
+package deliver
+
+import (
+	"context"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/tracing"
+)
+
+// givenBack is the outcome of a claimed message that was too late to be sent as claimed.
+const givenBack = "given_back"
+
+// claimed describes a claim whose answer came just now, and took so long, for its span.
+func (h *Handler) claimed(d messages.Delivery, c messages.Claim, took time.Duration) tracing.Claimed {
+	answered := h.Clock.Local()
+	return tracing.Claimed{
+		ID: d.ID, Reference: c.Trace, Category: c.Category, Attempt: c.Attempt, Late: c.Now.Sub(promised(c)),
+		TakenOver: c.TakenOver, Asked: answered.Add(-took), Answered: answered,
+	}
+}
+
+// traceUnsent writes the span of a claim that ended a message, or gave it another time.
+func (h *Handler) traceUnsent(ctx context.Context, d messages.Delivery, c messages.Claim, took time.Duration) {
+	switch c.Verdict {
+	case messages.Dropped, messages.Postponed, messages.Reached:
+		h.Tracer.Unsent(ctx, h.claimed(d, c, took), c.Verdict.String(), c.Reason)
+	case messages.Send, messages.Stale, messages.Busy, messages.Early, messages.Paused:
+	}
+}
+
+// traceResult ends the span of a delivery with its result.
+func (a *attempt) traceResult(ctx context.Context, s messages.Settlement, held bool, err error) {
+	span := tracing.Of(ctx)
+	if !span.Recording() {
+		return
+	}
+	defer span.End()
+	if err != nil || !held {
+		span.Result("unsettled", "", true)
+		return
+	}
+	failed := s.Outcome == messages.Failed || s.Outcome == messages.Uncertain || s.Outcome == messages.Retried && a.sent()
+	span.Result(s.Outcome.String(), s.Reason, failed)
+}
+
+// notify asks the provider of one recipient.
+func (a *attempt) notify(ctx context.Context, to recipient) notifier.Result {
+	ctx, span := tracing.Push(ctx, to.line.Name)
+	defer span.End()
+	result := to.line.Notifier.Notify(ctx, a.notification(to))
+	if span.Recording() {
+		span.Result(result.Status.String(), string(result.Reason), result.Status != notifier.Delivered)
+	}
+	return result
+}

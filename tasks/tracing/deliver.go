@@ -1,0 +1,113 @@
+package tracing
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Claimed is a message that was claimed to be delivered.
+type Claimed struct {
+	ID        string
+	Reference []byte // of its submit; nil for none
+	Category  string // "" for none
+	Attempt   int
+	Late      time.Duration
+	TakenOver bool      // from a delivery that was not settled
+	Asked     time.Time // when the claim was sent
+	Answered  time.Time // when its answer came
+}
+
+// Deliver starts the span of a delivery, as of its claim, in a trace of its own. It links to
+// the submit. A sampler sees that link. The claim is a child that has ended.
+func (t Tracer) Deliver(ctx context.Context, c Claimed) (context.Context, Span) {
+	if t.tracer == nil {
+		return ctx, Span{}
+	}
+	options := []trace.SpanStartOption{
+		trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer), trace.WithTimestamp(c.Asked),
+	}
+	if submitted, some := referred(c.Reference); some {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: submitted}))
+	}
+	ctx, span := t.tracer.Start(ctx, t.deliver, options...)
+	s := started(span)
+	if !s.Recording() {
+		return ctx, s
+	}
+	s.Set(operation("deliver", t.destination, process)...)
+	s.Set(semconv.MessagingMessageID(c.ID), attribute.Int("sendlimit.attempt", c.Attempt),
+		attribute.Int64("sendlimit.late_ms", c.Late.Milliseconds()))
+	if c.Category != "" {
+		s.Set(attribute.String(category, c.Category))
+	}
+	if c.TakenOver {
+		s.Set(attribute.Bool("sendlimit.taken_over", true))
+	}
+	_, claim := t.tracer.Start(ctx, named("claim", t.destination), trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithTimestamp(c.Asked), trace.WithAttributes(operation("claim", t.destination, receive)...))
+	claim.End(trace.WithTimestamp(c.Answered))
+	return ctx, s
+}
+
+// Unsent writes the span of a claim after which nothing is sent, and why.
+func (t Tracer) Unsent(ctx context.Context, c Claimed, verdict, why string) {
+	if t.tracer == nil {
+		return
+	}
+	_, span := t.tracer.Start(ctx, named("claim", t.destination), trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(c.Asked))
+	s := started(span)
+	if !s.Recording() {
+		return
+	}
+	s.Set(operation("claim", t.destination, receive)...)
+	s.Set(semconv.MessagingMessageID(c.ID), attribute.String(outcome, verdict))
+	if why != "" {
+		s.Set(attribute.String(reason, why))
+	}
+	s.span.End(trace.WithTimestamp(c.Answered))
+}
+
+// Push starts the span of a request to the provider of a channel, below a delivery.
+func Push(ctx context.Context, channel string) (context.Context, Span) {
+	ctx, s := child(ctx, "push", channel, trace.SpanKindInternal)
+	if s.Recording() {
+		s.Set(attribute.String("sendlimit.channel", channel))
+	}
+	return ctx, s
+}
+
+// Settle starts the span of the record of a result, below a delivery.
+func (t Tracer) Settle(ctx context.Context) (context.Context, Span) {
+	ctx, s := child(ctx, "settle", t.destination, trace.SpanKindClient)
+	if s.Recording() {
+		s.Set(operation("settle", t.destination, settle)...)
+	}
+	return ctx, s
+}
+
+// Result says what became of a delivery, or of a push. failed marks it as failed; why is one
+// of a few reasons, "" for none.
+func (s Span) Result(what, why string, failed bool) {
+	if s.span == nil {
+		return
+	}
+	s.Set(attribute.String(outcome, what))
+	if why != "" {
+		s.Set(attribute.String(reason, why))
+	}
+	if failed {
+		s.Fail(orOther(why))
+	}
+}
+
+// orOther is what the semantic conventions call an error that has no name.
+func orOther(why string) string {
+	if why == "" {
+		return semconv.ErrorTypeOther.Value.AsString()
+	}
+	return why
+}
