@@ -79,9 +79,13 @@ func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
 	if m.Due.Sub(now) > t.watch.Horizon() {
 		return
 	}
-	ctx, span := tracing.HandOverOne(ctx, t.queue.name)
+	name, err := t.queue.ofUser(ctx, m.User)
+	ctx, span := tracing.HandOverOne(ctx, name)
 	defer span.End()
-	if err := t.TrySet(ctx, m); err != nil {
+	if err == nil {
+		err = t.set(ctx, name, m)
+	}
+	if err != nil {
 		span.Fail("unavailable")
 		t.logger.WarnContext(ctx, "the queue did not take a message: the watch list has it", "error", err)
 	}
@@ -90,7 +94,16 @@ func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
 // TrySet sets a timer, however late the message is due, for a caller that handles the
 // failure.
 func (t *Timers) TrySet(ctx context.Context, m messages.Queued) error {
-	if err := t.queue.enqueueMessage(ctx, m, t.queue.early(m)); err != nil {
+	name, err := t.queue.ofUser(ctx, m.User)
+	if err != nil {
+		return err
+	}
+	return t.set(ctx, name, m)
+}
+
+// set puts the timer into a queue.
+func (t *Timers) set(ctx context.Context, name string, m messages.Queued) error {
+	if err := t.queue.enqueueOne(ctx, name, m, t.queue.early(m)); err != nil {
 		return err
 	}
 	t.confirmed.Add(m)
