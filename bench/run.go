@@ -31,6 +31,7 @@ func measurements() []measurement {
 		{[]string{"delivery"}, measureDelivery},
 		{[]string{"delivery-heard"}, measureHeard},
 		{[]string{"cluster"}, measureCluster},
+		{[]string{"tracing-submit", "tracing-delivery"}, measureTracing},
 		{[]string{"push-fcm", "push-apns", "push-webpush", "push-webhook", "worker-fcm", "worker-apns", "worker-webpush", "worker-webhook"}, measureChannels},
 		{[]string{"early", "lateness", "lateness-pending"}, measureLateness},
 		{[]string{"memory-pending"}, measurePending},

@@ -98,17 +98,8 @@ func (q *Queue) enqueue(ctx context.Context, name, kind, id string, payload any,
 	return err //nolint:wrapcheck // both callers say what they were doing
 }
 
-// enqueueMessage puts the timer of one generation of a message into its queue, to be handed
-// out at a time; zero means now.
-func (q *Queue) enqueueMessage(ctx context.Context, m messages.Queued, at time.Time) error {
-	name, err := q.ofUser(ctx, m.User)
-	if err != nil {
-		return err
-	}
-	return q.enqueueOne(ctx, name, m, at)
-}
-
-// enqueueOne puts the timer of a message into a queue, as enqueueMessage does.
+// enqueueOne puts the timer of one generation of a message into a queue, to be handed out at a
+// time; zero means now.
 func (q *Queue) enqueueOne(ctx context.Context, name string, m messages.Queued, at time.Time) error {
 	err := q.enqueue(ctx, name, TypeDeliver, m.Generation, payloadFor([]messages.Queued{m}), at)
 	if errors.Is(err, asynq.ErrTaskIDConflict) {
