@@ -152,8 +152,8 @@ func (s *store) traceDeliveries(
 	if err != nil {
 		return 0, fmt.Errorf("submitter: %w", err)
 	}
-	const each = 500 * time.Microsecond
-	due := time.Now().Add(2*shortHorizon + time.Duration(n)*each)
+	const each = time.Millisecond // with time to spare: they must not be late when they are submitted
+	due := time.Now().Add(4*shortHorizon + time.Duration(n)*each)
 	_, err = drive(ctx, n, func(ctx context.Context, i int) error {
 		return submitted(ctx, submitter, message.Message{User: userName(i), SendAt: due, Title: title, Body: body})
 	})

@@ -209,4 +209,3 @@ func TestRefusalsAndDropsHaveSpans(t *testing.T) {
 		require.Equal(s, "expired", claim["sendlimit.reason"])
 	})
 }
-
