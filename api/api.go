@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
@@ -70,7 +70,7 @@ type Options struct {
 	RequireKeys bool
 	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Metrics answers GET /metrics for keys with the scope read. Nil serves no metrics. It
+	// Metrics answers GET /metrics for keys with the scope admin. Nil serves no metrics. It
 	// does not count towards Limits.InFlight. While the store is away it accepts a key
 	// that was valid within the last hour.
 	Metrics http.Handler
@@ -121,15 +121,16 @@ type server struct {
 
 	logins   logins
 	failures failures
-	// arrivals has the streams whose caller is not known yet.
-	requests, arrivals, streams, followers *semaphore.Weighted
+	screen   keyScreen
+	renewals singleflight.Group // of logins
+	// reads are among the requests, coming are those whose body is being read, and pageReads
+	// need no key: an address holds those.
+	requests, reads, coming, streams, followers, pageReads *places
 	// Of kinds of requests that are expensive.
-	refits, rehearsals, scans, campaignRuns, campaignCounts turns
+	refits, rehearsals, scans, campaignRuns, campaignCounts *places
 
-	feeds     feeds         // of those who follow events
-	shares    shares        // of accounts in streams
-	following shares        // of accounts in followers
-	schemas   huma.Registry // of the OpenAPI document
+	feeds   feeds         // of those who follow events
+	schemas huma.Registry // of the OpenAPI document
 }
 
 // New returns the handler of all requests to the API. The error is a *fault.InvalidError.
@@ -153,14 +154,13 @@ func New(o Options) (http.Handler, error) {
 		now: o.Now, logger: o.Logger, tracer: o.Tracer, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},
-		requests: semaphore.NewWeighted(int64(limits.InFlight)), arrivals: semaphore.NewWeighted(int64(limits.InFlight)),
-		streams: semaphore.NewWeighted(int64(limits.Streams)), shares: shares{most: limits.StreamsPerAccount},
-		refits: newRefitTurns(), rehearsals: newRehearsalTurns(), scans: newScanTurns(),
-		followers: semaphore.NewWeighted(int64(limits.Followers)), following: shares{most: limits.FollowersPerAccount},
+		screen:   keyScreen{accounts: o.Accounts, within: limits.Timeout},
+		refits:   newRefitTurns(), rehearsals: newRehearsalTurns(), scans: newScanTurns(),
 		campaignRuns: newCampaignTurns(), campaignCounts: newCountTurns(),
 		feeds:   feeds{callbacks: o.Callbacks},
 		schemas: newSchemas(),
 	}
+	s.newPlaces()
 	answers, err := s.router(o.Version)
 	if err != nil {
 		return nil, err

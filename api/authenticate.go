@@ -43,8 +43,8 @@ func callerOf(ctx context.Context) caller { return exchangeOf(ctx).caller }
 const (
 	// loginFresh is how long a valid key is not looked up again.
 	loginFresh = time.Second
-	// loginKnown is how long a valid key is still looked up when its address is blocked:
-	// wrong keys of others must not lock out a client with the same address.
+	// loginKnown is how long a valid key is looked up at once, before others are asked
+	// whether they exist.
 	loginKnown = 24 * time.Hour
 	// loginOutlasts is how long a valid key may read metrics while the store is away.
 	loginOutlasts = time.Hour
@@ -140,38 +140,85 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 	if seen.valid(now, loginFresh) {
 		return caller{identity: seen.identity}, nil
 	}
-	address := s.address(r)
-	if wait := s.failures.blocked(address, now); wait > 0 && !seen.valid(now, loginKnown) {
-		s.loginRefused()
-		return caller{}, tooManyLogins(wait)
-	}
 	// A client that closed its half of the connection still waits for its answer.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.limits.Timeout)
 	defer cancel()
-	identity, ok, err := s.accounts.Authenticate(ctx, secret)
+	if seen.valid(now, loginKnown) {
+		return s.renew(ctx, r, secret, key, seen, outlasts)
+	}
+	return s.firstLogin(ctx, r, secret, key)
+}
+
+// renew looks up a key that was valid before. All who send it at a time share one look.
+func (s *server) renew(
+	ctx context.Context, r *http.Request, secret string, key [sha256.Size]byte, seen login, outlasts bool,
+) (caller, error) {
+	// What is shared ends by a time of its own: the caller that began it may have less.
+	shared := context.WithoutCancel(ctx)
+	found, err, _ := s.renewals.Do(string(key[:]), func() (any, error) {
+		ctx, cancel := context.WithTimeout(shared, s.limits.Timeout)
+		defer cancel()
+		identity, ok, err := s.accounts.Authenticate(ctx, secret)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // as without others
+		}
+		if !ok {
+			s.logins.remove(key)
+			return nil, nil //nolint:nilnil // nobody, which is no failure
+		}
+		s.logins.add(key, identity, s.now())
+		return identity, nil
+	})
+	now := s.now()
 	if err != nil {
 		if outlasts && seen.valid(now, loginOutlasts) {
 			return caller{identity: seen.identity}, nil
 		}
-		if !seen.valid(now, loginKnown) {
-			err = s.unchecked(ctx, err)
-		}
-		return caller{}, err
+		return caller{}, err //nolint:wrapcheck // of the store
 	}
-	if ok {
-		s.logins.add(key, identity, now)
+	if identity, ok := found.(accounts.Identity); ok {
 		return caller{identity: identity}, nil
 	}
-	s.logins.remove(key)
-	s.loginRefused()
-	wait, err := s.failures.count(ctx, address, now)
-	if err != nil {
+	return caller{}, s.failedLogin(ctx, r, s.failures.blocked(s.address(r), now))
+}
+
+// firstLogin looks up a key of which nothing is known. It lets a valid key in although its
+// address has failed logins: only failures are throttled. A key that was not made here may
+// be short enough to be guessed, so its address waits.
+func (s *server) firstLogin(ctx context.Context, r *http.Request, secret string, key [sha256.Size]byte) (caller, error) {
+	wait := s.failures.blocked(s.address(r), s.now())
+	if wait > 0 && !accounts.MadeKey(secret) {
+		return caller{}, s.failedLogin(ctx, r, wait)
+	}
+	exists, err := s.screen.exists(ctx, accounts.HashKey(secret))
+	var identity accounts.Identity
+	if err == nil && exists {
+		identity, exists, err = s.accounts.Authenticate(ctx, secret)
+	}
+	switch {
+	case err != nil:
 		return caller{}, s.unchecked(ctx, err)
+	case !exists:
+		return caller{}, s.failedLogin(ctx, r, wait)
+	}
+	s.logins.add(key, identity, s.now())
+	return caller{identity: identity}, nil
+}
+
+// failedLogin returns the error for a wrong key. wait is how long the address is blocked;
+// zero for an address that is not, whose failure is counted.
+func (s *server) failedLogin(ctx context.Context, r *http.Request, wait time.Duration) error {
+	s.loginRefused()
+	if wait == 0 {
+		var err error
+		if wait, err = s.failures.count(ctx, s.address(r), s.now()); err != nil {
+			return s.unchecked(ctx, err)
+		}
 	}
 	if wait > 0 {
-		return caller{}, tooManyLogins(wait)
+		return tooManyLogins(wait)
 	}
-	return caller{}, unauthorized("the key is unknown, has expired, or its account is disabled", "invalid_token")
+	return unauthorized("the key is unknown, has expired, or its account is disabled", "invalid_token")
 }
 
 // unchecked returns the error for a key that could not be checked because of err. The key

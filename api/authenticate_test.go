@@ -123,7 +123,9 @@ func TestFailedLoginsAreThrottled(t *testing.T) {
 	require.Equal(t, fault.CodeRateLimited, r.problem(http.StatusTooManyRequests, over).Code)
 	require.Equal(t, "60", over.header.Get("Retry-After"))
 	require.Equal(t, int64(11), refused.Load())
-	r.problem(http.StatusTooManyRequests, r.with(valid, here)) // it may be a guess
+	require.Equal(t, http.StatusOK, r.with(valid, here).status, "a valid key need not wait, though this is its first request")
+	r.problem(http.StatusTooManyRequests, r.with("sk_y", here))
+	require.Equal(t, int64(12), refused.Load())
 	c.passes(2 * time.Second)
 	require.Equal(t, http.StatusOK, r.with(seen, here).status, "one that was valid before is looked at")
 	require.Equal(t, http.StatusOK, r.with(valid, here.from("2001:db8:0:2::1")).status, "elsewhere")
@@ -299,7 +301,7 @@ func TestRequestsAreLimitedAsEvents(t *testing.T) {
 		"submit": {method: http.MethodPost, target: "/v1/messages/dry-run", body: `{}`},
 	} {
 		require.NoError(t, events.Set(t.Context(), counters.Event{Name: event, PerMinute: 1}))
-		secret := r.key(event, accounts.ScopeSubmit, accounts.ScopeRead)
+		secret := r.key(event, accounts.ScopeSubmit, accounts.ScopeRead, accounts.ScopeAdmin)
 		require.NotEqual(t, http.StatusTooManyRequests, r.with(secret, q).status, event)
 		require.Equal(t, http.StatusTooManyRequests, r.with(secret, q).status, event)
 		require.NotEqual(t, http.StatusTooManyRequests, r.send(q).status, "no key, no account")

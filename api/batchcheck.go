@@ -41,8 +41,8 @@ const (
 
 // newRehearsalTurns returns the turns of dry runs of batches. Each copies what the store has
 // of its users.
-func newRehearsalTurns() turns {
-	return newTurns(4, "4 dry runs of batches are under way, and no more are allowed at a time: try again when one has ended")
+func newRehearsalTurns() *places {
+	return newTurns(4, "4 dry runs of batches are under way, and no more are allowed at a time: try again when one has ended", "dry runs of batches under way")
 }
 
 func (s *server) checkBatchRoute() route {
@@ -97,14 +97,15 @@ func (s *server) checkBatch(w http.ResponseWriter, r *http.Request) {
 	if err == nil && (withPolicy || len(whatIf.Rules) > 0) && !callerOf(r.Context()).may(accounts.ScopeAdmin) {
 		err = forbidden(accounts.ScopeAdmin)
 	}
+	who := callerOf(r.Context()).holder()
 	if err == nil {
-		err = s.rehearsals.take()
+		err = s.rehearsals.take(who)
 	}
 	if err != nil {
 		s.writeError(w, r, err)
 		return
 	}
-	defer s.rehearsals.leave()
+	defer s.rehearsals.leave(who)
 	batch := s.openBatch(w, r)
 	batch.lines.most = mostRehearsed
 	if withPolicy {

@@ -18,8 +18,8 @@ import (
 const campaignPath = v1 + "campaigns/{campaign}"
 
 // newCountTurns returns the turns of requests that count campaigns.
-func newCountTurns() turns {
-	return newTurns(2, "two campaigns are being counted, and no more are at a time: try again when one has ended")
+func newCountTurns() *places {
+	return newTurns(2, "two campaigns are being counted, and no more are at a time: try again when one has ended", "count of a campaign under way")
 }
 
 func campaignParameters() []*huma.Param {
@@ -74,10 +74,11 @@ func (s *server) countCampaign(r *http.Request, q web.Query) (web.Answer, error)
 	if counting.More, given = q["more"]; given && counting.More == "" { // it would begin anew
 		return web.Answer{}, fault.Wrong("more", "the query parameter more has no value: give it one, or leave it out")
 	}
-	if err := s.campaignCounts.take(); err != nil {
+	who := callerOf(r.Context()).holder()
+	if err := s.campaignCounts.take(who); err != nil {
 		return web.Answer{}, err
 	}
-	defer s.campaignCounts.leave()
+	defer s.campaignCounts.leave(who)
 	return done(s.campaigns.Count(r.Context(), of, counting))
 }
 

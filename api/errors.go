@@ -97,6 +97,9 @@ type refusal struct{ outcome message.Outcome }
 
 func (r *refusal) Error() string { return r.outcome.Detail }
 
+// Code returns the outcome's code.
+func (r *refusal) Code() fault.Code { return r.outcome.Code }
+
 // unlessRefused returns an outcome that is a success, and every other one as an error.
 func unlessRefused(o message.Outcome, err error) (message.Outcome, error) {
 	if err != nil {

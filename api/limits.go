@@ -3,12 +3,9 @@ package api
 import (
 	"cmp"
 	"context"
-	"math"
 	"net/http"
 	"strconv"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -16,9 +13,14 @@ import (
 
 // Limits bound what callers can use. Zero means the default.
 type Limits struct {
-	Body     int64         // bytes of a request's body, except a batch's
-	InFlight int           // requests at a time, except streams
-	Timeout  time.Duration // to read a request and to answer it, except streams
+	Body    int64         // bytes of a request's body, except a batch's
+	Timeout time.Duration // to read a request and to answer it, except streams
+
+	// InFlight is how many requests are answered at a time, except streams. An account may
+	// have at most InFlightPerAccount of them (zero means half), and ReadsPerAccount reads
+	// (zero means half of those). Operators, who have a key with admin or need none, have no
+	// such share.
+	InFlight, InFlightPerAccount, ReadsPerAccount int
 
 	// Streams is how many streams run at a time: batches and their dry runs, previews, refits,
 	// exports, erasures and work on campaigns.
@@ -27,7 +29,7 @@ type Limits struct {
 	// key are one account. Zero means a quarter of Streams, at least one.
 	StreamsPerAccount int
 	// Followers is how many streams of events there may be at a time, and FollowersPerAccount
-	// how many of one account.
+	// how many of one account. Zero means 16, but at most half of Followers.
 	Followers, FollowersPerAccount int
 	Idle                           time.Duration // how long a batch may take to send its next line; zero means Timeout
 	// Count is how long one answer counts the messages of a campaign. Zero means a third of
@@ -53,6 +55,8 @@ func (l Limits) withDefaults() (Limits, error) {
 	}{
 		{"body", l.Body},
 		{"in_flight", int64(l.InFlight)},
+		{"in_flight_per_account", int64(l.InFlightPerAccount)},
+		{"reads_per_account", int64(l.ReadsPerAccount)},
 		{"streams", int64(l.Streams)},
 		{"streams_per_account", int64(l.StreamsPerAccount)},
 		{"followers", int64(l.Followers)},
@@ -70,9 +74,9 @@ func (l Limits) withDefaults() (Limits, error) {
 	if l.Body == 0 {
 		l.Body = DefaultBody
 	}
-	if l.InFlight == 0 {
-		l.InFlight = DefaultInFlight
-	}
+	l.InFlight = cmp.Or(l.InFlight, DefaultInFlight)
+	l.InFlightPerAccount = cmp.Or(l.InFlightPerAccount, max(l.InFlight/2, 1))
+	l.ReadsPerAccount = cmp.Or(l.ReadsPerAccount, max(l.InFlightPerAccount/2, 1))
 	if l.Streams == 0 {
 		l.Streams = DefaultStreams
 	}
@@ -80,7 +84,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		l.StreamsPerAccount = max(l.Streams/4, 1)
 	}
 	l.Followers = cmp.Or(l.Followers, DefaultFollowers)
-	l.FollowersPerAccount = cmp.Or(l.FollowersPerAccount, DefaultFollowersPerAccount)
+	l.FollowersPerAccount = cmp.Or(l.FollowersPerAccount, min(DefaultFollowersPerAccount, max(l.Followers/2, 1)))
 	if l.Timeout == 0 {
 		l.Timeout = DefaultTimeout
 	}
@@ -96,28 +100,20 @@ func (s *server) bodies() web.BodyLimits {
 	return web.BodyLimits{Bytes: s.limits.Body, Time: s.limits.Timeout}
 }
 
-// bounded returns a handler that limits how many requests a route answers at a time, and
-// for how long.
+// bounded returns a handler that limits for how long a route answers, and, for a page that
+// needs no key, how many requests at a time.
 func (s *server) bounded(rt route) http.HandlerFunc {
-	places, most, what := s.requests, s.limits.InFlight, "requests"
-	switch {
-	case rt.streams:
-		// A caller who is not known yet takes none of the places for streams.
-		places = s.arrivals
-	case rt.monitors:
-		places = semaphore.NewWeighted(math.MaxInt64)
-	}
 	pattern := rt.Method + " " + rt.Path
 	return func(w http.ResponseWriter, r *http.Request) {
 		e := exchangeOf(r.Context())
 		e.route, e.path = pattern, rt.Path
-		e.place = place{among: places, most: most, what: what}
-		here := &e.place
-		if err := here.take(); err != nil {
-			s.writeError(w, r, err)
-			return
+		if rt.scope == "" && !rt.monitors {
+			if err := e.place.take(s.pageReads, holder{account: s.address(r)}); err != nil {
+				s.writeError(w, r, err)
+				return
+			}
+			defer e.place.leave()
 		}
-		defer here.leave()
 		ctx := r.Context()
 		if !rt.attended {
 			// A client may close its half of the connection after its request. That would
@@ -139,7 +135,9 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 		if !rt.streams || rt.attended {
 			// The lines of a batch are answered while they come. One byte more than a body
 			// may have shows that it is too long.
-			r.Body = &body{ReadCloser: r.Body, ctx: ctx, place: here, most: s.limits.Body + 1, size: r.ContentLength}
+			r.Body = &body{
+				ReadCloser: r.Body, ctx: ctx, place: &e.place, coming: s.coming, most: s.limits.Body + 1, size: r.ContentLength,
+			}
 		}
 		rt.handle(w, r)
 	}

@@ -47,13 +47,14 @@ func (a *lineAnswer) send(err error) {
 // returns the last line, nil for none. If it stops early, that line is followed by the
 // outcome of its error.
 func (s *server) answerLines(
-	w http.ResponseWriter, r *http.Request, kind turns, work func(context.Context, *lineAnswer) (last any, err error),
+	w http.ResponseWriter, r *http.Request, kind *places, work func(context.Context, *lineAnswer) (last any, err error),
 ) {
-	if err := kind.take(); err != nil {
+	who := callerOf(r.Context()).holder()
+	if err := kind.take(who); err != nil {
 		s.writeError(w, r, err)
 		return
 	}
-	defer kind.leave()
+	defer kind.leave(who)
 	control := http.NewResponseController(w)
 	// The request is read. A read deadline that passes would look like the end of the
 	// connection.

@@ -3,63 +3,56 @@ package api
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
-
-	"golang.org/x/sync/semaphore"
-
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// place is the place of a request among those that are being answered.
+// place is the place of a request among those that are being answered. The zero place is
+// none.
 type place struct {
-	among *semaphore.Weighted
-	most  int    // places
-	what  string // what the places are for, in the plural
+	among *places
+	of    holder
 	held  bool
 }
 
-// take takes the place if one is free.
-func (p *place) take() error {
-	if p.held = p.among.TryAcquire(1); p.held {
-		return nil
+// take takes a place of a holder if there is one.
+func (p *place) take(among *places, of holder) error {
+	if err := among.take(of); err != nil {
+		return err
 	}
-	return p.none()
+	p.among, p.of, p.held = among, of, true
+	return nil
 }
 
-// takeAgain waits for a free place until ctx ends. If one is free, it takes that even after
-// the end.
+// takeAgain waits for a place like the former until ctx ends. If one is free, it takes that
+// even after the end.
 func (p *place) takeAgain(ctx context.Context) error {
-	if p.held = p.among.TryAcquire(1) || p.among.Acquire(ctx, 1) == nil; p.held {
+	if p.among == nil {
 		return nil
 	}
-	return p.none()
+	err := p.among.await(ctx, p.of)
+	p.held = err == nil
+	return err
 }
 
 // leave gives the place back, if it is held.
 func (p *place) leave() {
 	if p.held {
 		p.held = false
-		p.among.Release(1)
-	}
-}
-
-func (p *place) none() error {
-	return &fault.UnavailableError{
-		Detail: fmt.Sprintf("%d %s are being answered, and no more are at a time: try again in a moment", p.most, p.what),
+		p.among.leave(p.of)
 	}
 }
 
 // body is the body of a request that has a place. The first read reads ahead, at most most
 // bytes, and leaves the place meanwhile: a client that sends its body slowly, or only half
-// of it, keeps nobody else from an answer.
+// of it, keeps nobody else from an answer. It takes one of the places for bodies instead.
 type body struct {
 	io.ReadCloser
 
-	ctx   context.Context //nolint:containedctx // Read has none
-	place *place
-	most  int64
-	size  int64 // that the client says it has; negative for none
+	ctx    context.Context //nolint:containedctx // Read has none
+	place  *place
+	coming *places // for bodies
+	most   int64
+	size   int64 // that the client says it has; negative for none
 
 	begun bool
 	ahead bytes.Buffer
@@ -73,13 +66,7 @@ const mostAtOnce = 4 << 10
 func (b *body) Read(p []byte) (int, error) {
 	if !b.begun {
 		b.begun = true
-		b.place.leave()
-		b.ahead.Grow(int(min(max(b.size, 0), mostAtOnce)) + bytes.MinRead)
-		_, b.err = io.CopyN(&b.ahead, b.ReadCloser, b.most)
-		if err := b.place.takeAgain(b.ctx); err != nil {
-			b.ahead.Reset()
-			b.err = err
-		}
+		b.err = b.readAhead()
 	}
 	switch {
 	case b.ahead.Len() > 0:
@@ -89,4 +76,21 @@ func (b *body) Read(p []byte) (int, error) {
 	default:
 		return b.ReadCloser.Read(p) //nolint:wrapcheck // stands in for the body
 	}
+}
+
+// readAhead reads what has place in memory. The error comes after what it has read.
+func (b *body) readAhead() error {
+	var sending place
+	if err := sending.take(b.coming, b.place.of); err != nil {
+		return err
+	}
+	defer sending.leave()
+	b.place.leave()
+	b.ahead.Grow(int(min(max(b.size, 0), mostAtOnce)) + bytes.MinRead)
+	_, broken := io.CopyN(&b.ahead, b.ReadCloser, b.most)
+	if err := b.place.takeAgain(b.ctx); err != nil {
+		b.ahead.Reset()
+		return err
+	}
+	return broken
 }

@@ -134,6 +134,6 @@ func scoped(routes []route) error {
 func (s *server) metricsRoute() route {
 	return route{
 		Operation: huma.Operation{Method: http.MethodGet, Path: "/metrics"},
-		scope:     accounts.ScopeRead, handle: s.metrics.ServeHTTP, monitors: true,
+		scope:     accounts.ScopeAdmin, handle: s.metrics.ServeHTTP, monitors: true,
 	}
 }

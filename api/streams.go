@@ -1,129 +1,120 @@
 package api
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"sync"
-
-	"golang.org/x/sync/semaphore"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// streamed returns a handler that gives a stream its place before next runs. An account has
-// only a share of the places, so that one account can't take all.
-func (s *server) streamed(next http.Handler) http.Handler {
+// placed returns a handler that gives a request its place before next runs. The caller is
+// known by then, so who has no valid key takes no place.
+func (s *server) placed(next http.Handler, rt route) http.Handler {
+	reads := rt.Method == http.MethodGet && !rt.streams
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		account := callerOf(r.Context()).account()
-		if s.limits.StreamsPerAccount < s.limits.Streams {
-			if !s.shares.take(account) {
-				s.writeError(w, r, s.noShare(r.Context()))
-				return
-			}
-			defer s.shares.leave(account)
+		among := s.requests
+		switch {
+		case rt.follows && r.URL.Query().Get("follow") != "false": // a page of events is a request
+			among = s.followers
+		case rt.streams && !rt.follows:
+			among = s.streams
 		}
-		if err := exchangeOf(r.Context()).place.moveTo(s.streams, s.limits.Streams, "batches"); err != nil {
-			s.writeError(w, r, err)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// followed is streamed for streams of events. A page of events counts as any other request.
-func (s *server) followed(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		of := callerOf(r.Context()).holder()
 		here := &exchangeOf(r.Context()).place
-		var err error
-		if r.URL.Query().Get("follow") == "false" {
-			err = here.moveTo(s.requests, s.limits.InFlight, "requests")
-		} else {
-			account := callerOf(r.Context()).account()
-			if !s.following.take(account) {
-				s.writeError(w, r, s.noFollower(r.Context()))
-				return
-			}
-			defer s.following.leave(account)
-			err = here.moveTo(s.followers, s.limits.Followers, "streams of events")
-		}
-		if err != nil {
+		if err := here.take(among, of); err != nil {
 			s.writeError(w, r, err)
 			return
+		}
+		defer here.leave()
+		if reads {
+			if err := s.reads.take(of); err != nil {
+				s.writeError(w, r, err)
+				return
+			}
+			defer s.reads.leave(of)
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// noFollower returns the error for a caller whose account follows as many streams as it may.
-func (s *server) noFollower(ctx context.Context) error {
-	whose := "the account follows"
-	if callerOf(ctx).keyless {
-		whose = "requests without a key follow"
+const (
+	// retryStreamAfter is the Retry-After, in seconds, of a stream that has no share.
+	retryStreamAfter = 5
+	// retryRequestAfter is that of a request, which takes less time.
+	retryRequestAfter = 1
+)
+
+// newPlaces fills the server's places.
+func (s *server) newPlaces() {
+	l := s.limits
+	s.requests = &places{
+		most: l.InFlight, perAccount: l.InFlightPerAccount, perOperator: l.InFlight, reserve: reserveOf(l.InFlight),
+		full:  allHeld(l.InFlight, "requests"),
+		share: shareHeld("request", "requests", " under way", "requests_per_account", retryRequestAfter),
 	}
-	return &refusal{message.Outcome{
-		Outcome: message.Refused, Code: fault.CodeRateLimited, RetryAfterSeconds: retryStreamAfter,
-		Detail: fmt.Sprintf("%s %d streams of events, and no more are allowed at a time: try again when one has ended",
-			whose, s.following.most),
-	}}
-}
-
-// noShare returns the error for a caller whose account has as many streams as it may have.
-func (s *server) noShare(ctx context.Context) error {
-	whose := "the account has"
-	if callerOf(ctx).keyless {
-		whose = "requests without a key have"
+	s.reads = &places{
+		most: l.InFlight + reserveOf(l.InFlight), perAccount: l.ReadsPerAccount, perOperator: l.InFlight + reserveOf(l.InFlight),
+		full:  allHeld(l.InFlight, "requests"),
+		share: shareHeld("read", "reads", " under way", "reads_per_account", retryRequestAfter),
 	}
-	streams := "1 stream"
-	if n := s.limits.StreamsPerAccount; n != 1 {
-		streams = fmt.Sprintf("%d streams", n)
+	s.coming = &places{
+		most: bodiesPerPlace * l.InFlight, perAccount: l.InFlight, perOperator: bodiesPerPlace * l.InFlight, reserve: reserveOf(l.InFlight),
+		full:  allHeld(bodiesPerPlace*l.InFlight, "requests whose body has not come yet"),
+		share: shareHeld("request", "requests", " whose body has not come yet", "", retryRequestAfter),
 	}
-	return &refusal{message.Outcome{
-		Outcome: message.Refused, Code: fault.CodeRateLimited, RetryAfterSeconds: retryStreamAfter,
-		Detail: fmt.Sprintf("%s %s under way (batches, previews, refits, exports, erasures and work on campaigns), and no more are"+
-			" allowed at a time (streams_per_account): try again when one has ended", whose, streams),
-	}}
-}
-
-// retryStreamAfter is the Retry-After, in seconds, of a stream that has no share.
-const retryStreamAfter = 5
-
-// shares counts the streams of each account. The account "" stands for all callers without
-// a key.
-type shares struct {
-	most int
-
-	mu    sync.Mutex
-	taken map[string]int
-}
-
-// take takes a share if the account has one left.
-func (s *shares) take(account string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.taken[account] >= s.most {
-		return false
+	s.streams = &places{
+		most: l.Streams, perAccount: l.StreamsPerAccount, perOperator: l.StreamsPerAccount, reserve: reserveOf(l.Streams),
+		full: allHeld(l.Streams, "batches"),
+		share: shareHeld("stream", "streams",
+			" under way (batches, previews, refits, exports, erasures and work on campaigns)", "streams_per_account", retryStreamAfter),
 	}
-	if s.taken == nil {
-		s.taken = make(map[string]int)
+	s.followers = &places{
+		most: l.Followers, perAccount: l.FollowersPerAccount, perOperator: l.FollowersPerAccount, reserve: reserveOf(l.Followers),
+		full:  allHeld(l.Followers, "streams of events"),
+		share: shareHeld("stream of events", "streams of events", " under way", "event_streams_per_account", retryStreamAfter),
 	}
-	s.taken[account]++
-	return true
-}
-
-// leave gives a share back.
-func (s *shares) leave(account string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.taken[account]--; s.taken[account] == 0 {
-		delete(s.taken, account)
+	s.pageReads = &places{
+		most: l.InFlight, perAccount: max(l.InFlight/2, 1), perOperator: l.InFlight, reserve: 0,
+		full: allHeld(l.InFlight, "requests for pages"),
+		share: func(_ holder, held int) error {
+			return tryLater(fmt.Sprintf("%d requests of this address for pages are being answered, and no more are at a time:"+
+				" try again in a moment", held), retryRequestAfter)
+		},
 	}
 }
 
-// moveTo gives the place up for one among others, if one is free there.
-func (p *place) moveTo(among *semaphore.Weighted, most int, what string) error {
-	p.leave()
-	p.among, p.most, p.what = among, most, what
-	return p.take()
+// bodiesPerPlace is how many bodies may come at a time for each request that may be answered:
+// they need little memory, and slow clients many.
+const bodiesPerPlace = 4
+
+// allHeld returns the error where all places are held.
+func allHeld(most int, what string) func() error {
+	return func() error {
+		return &fault.UnavailableError{
+			Detail: fmt.Sprintf("%d %s are being answered, and no more are at a time: try again in a moment", most, what),
+		}
+	}
+}
+
+// shareHeld returns the error of a holder that has as many as it may, in the words for one
+// and for several. setting bounds them; "" for none.
+func shareHeld(one, several, how, setting string, seconds int64) func(holder, int) error {
+	if setting != "" {
+		setting = " (" + setting + ")"
+	}
+	return func(of holder, held int) error {
+		what := several
+		if held == 1 {
+			what = one
+		}
+		return tryLater(of.has(held)+what+how+", and no more are allowed at a time"+setting+": try again when one has ended", seconds)
+	}
+}
+
+// has begins a sentence about what a holder has.
+func (h holder) has(held int) string {
+	if h.account == "" {
+		return fmt.Sprintf("requests without a key have %d ", held)
+	}
+	return fmt.Sprintf("the account has %d ", held)
 }

@@ -18,11 +18,17 @@ type writtenAccess struct {
 	Streams           string `env:"STREAMS"`
 	StreamsPerAccount string `env:"STREAMS_PER_ACCOUNT"`
 	StreamIdle        string `env:"STREAM_IDLE"`
+
+	Requests               string `env:"REQUESTS"`
+	RequestsPerAccount     string `env:"REQUESTS_PER_ACCOUNT"`
+	ReadsPerAccount        string `env:"READS_PER_ACCOUNT"`
+	EventStreams           string `env:"EVENT_STREAMS"`
+	EventStreamsPerAccount string `env:"EVENT_STREAMS_PER_ACCOUNT"`
 }
 
 // accessSettings returns the rows of the table about access to the API.
 func accessSettings(w *written, c *Config) []*setting {
-	return []*setting{
+	return append([]*setting{
 		{
 			key: "require_keys", written: &w.Access.RequireKeys, standard: "false", kind: "bool",
 			help:   "require an API key on a loopback address too; on other addresses one is always required",
@@ -58,8 +64,43 @@ func accessSettings(w *written, c *Config) []*setting {
 			help:   "how long a batch may take to send its next line",
 			accept: duration(&c.StreamIdle, time.Second, time.Hour),
 		},
+	}, placeSettings(w, c)...)
+}
+
+// placeSettings returns the rows of the table about how many requests are answered at a
+// time, besides streams.
+func placeSettings(w *written, c *Config) []*setting {
+	return []*setting{
+		{
+			key: "requests", written: &w.Access.Requests, standard: "256", kind: "number",
+			help:   "requests to the API that are answered at a time, besides streams",
+			accept: number(&c.Requests, 1, mostRequests),
+		},
+		{
+			key: "requests_per_account", written: &w.Access.RequestsPerAccount, kind: "number",
+			help:   "of these, how many an account may have; by default half",
+			accept: number(&c.RequestsPerAccount, 1, mostRequests),
+		},
+		{
+			key: "reads_per_account", written: &w.Access.ReadsPerAccount, kind: "number",
+			help:   "of these, how many may read (GET); by default half",
+			accept: number(&c.ReadsPerAccount, 1, mostRequests),
+		},
+		{
+			key: "event_streams", written: &w.Access.EventStreams, standard: "512", kind: "number",
+			help:   "streams of events that may be followed at a time",
+			accept: number(&c.EventStreams, 1, mostRequests),
+		},
+		{
+			key: "event_streams_per_account", written: &w.Access.EventStreamsPerAccount, kind: "number",
+			help:   "of these, how many an account may follow, or all requests without a key; by default 16, but at most half",
+			accept: number(&c.EventStreamsPerAccount, 1, mostRequests),
+		},
 	}
 }
+
+// mostRequests bounds the settings about requests.
+const mostRequests = 100_000
 
 // networks accepts addresses and networks, separated by commas.
 func networks(into *[]netip.Prefix) func(string) *fault.InvalidError {
@@ -102,11 +143,23 @@ func BothOfTLS(c Config) *fault.InvalidError {
 	return nil
 }
 
-// ShareOfStreams is the Check of a program that serves the API: an account can't have more
-// streams than there are.
-func ShareOfStreams(c Config) *fault.InvalidError {
-	if c.StreamsPerAccount <= c.Streams || c.Streams == 0 {
-		return nil
+// SharesOfAccounts is the Check of a program that serves the API: an account can't have more
+// than there is.
+func SharesOfAccounts(c Config) *fault.InvalidError {
+	for _, s := range []struct {
+		key   string
+		share int
+		of    string
+		all   int
+	}{
+		{"streams_per_account", c.StreamsPerAccount, "streams", c.Streams},
+		{"requests_per_account", c.RequestsPerAccount, "requests", c.Requests},
+		{"reads_per_account", c.ReadsPerAccount, "requests", c.Requests},
+		{"event_streams_per_account", c.EventStreamsPerAccount, "event_streams", c.EventStreams},
+	} {
+		if s.share > s.all && s.all > 0 {
+			return fault.Wrong(s.key, "%s, %d, is more than %s, %d", s.key, s.share, s.of, s.all)
+		}
 	}
-	return fault.Wrong("streams_per_account", "streams_per_account, %d, is more than streams, %d", c.StreamsPerAccount, c.Streams)
+	return nil
 }

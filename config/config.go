@@ -50,6 +50,13 @@ type Config struct {
 	// StreamsPerAccount how many of one account; zero means a quarter.
 	Streams, StreamsPerAccount int
 	StreamIdle                 time.Duration // how long a batch may take to send its next line
+	// Requests is how many requests the API answers at a time besides streams, see
+	// api.Limits. RequestsPerAccount and ReadsPerAccount are how many of one account; zero
+	// means half of Requests, and half of that.
+	Requests, RequestsPerAccount, ReadsPerAccount int
+	// EventStreams is how many streams of events there may be at a time, and
+	// EventStreamsPerAccount how many of one account; zero means the default of api.Limits.
+	EventStreams, EventStreamsPerAccount int
 	// Seeds are the further policies, tiers and accounts of a new store.
 	Seeds Seeds
 

@@ -66,6 +66,11 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"streams", "1001", "1001", "a whole number from 1 to 1000"},
 		{"streams_per_account", "0", "0", "a whole number from 1 to 1000"},
 		{"streams_per_account", "1001", "1001", "a whole number from 1 to 1000"},
+		{"requests", "0", "0", "a whole number from 1 to 100000"},
+		{"requests_per_account", "0", "0", "a whole number from 1 to 100000"},
+		{"reads_per_account", "100001", "100001", "a whole number from 1 to 100000"},
+		{"event_streams", "0", "0", "a whole number from 1 to 100000"},
+		{"event_streams_per_account", "many", "many", "a whole number from 1 to 100000"},
 		{"stream_idle", "999ms", "999ms", span + "1s to 1h"},
 		{"stream_idle", "61m", "61m", span + "1s to 1h"},
 		{"push_url", "push.example.com", "push.example.com", push},
@@ -278,14 +283,21 @@ func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
 
 func TestAnAccountHasAShareOfTheStreams(t *testing.T) {
 	t.Parallel()
-	problem := rejected(t, []string{"SENDLIMIT_STREAMS_PER_ACCOUNT=33"}, "", config.ShareOfStreams)
+	for share, want := range map[string]string{
+		"REQUESTS_PER_ACCOUNT=257":      "requests_per_account, 257, is more than requests, 256",
+		"READS_PER_ACCOUNT=257":         "reads_per_account, 257, is more than requests, 256",
+		"EVENT_STREAMS_PER_ACCOUNT=513": "event_streams_per_account, 513, is more than event_streams, 512",
+	} {
+		require.EqualError(t, rejected(t, []string{"SENDLIMIT_" + share}, "", config.SharesOfAccounts), want)
+	}
+	problem := rejected(t, []string{"SENDLIMIT_STREAMS_PER_ACCOUNT=33"}, "", config.SharesOfAccounts)
 	require.EqualError(t, problem, "streams_per_account, 33, is more than streams, 32")
 
 	for _, fine := range [][]string{nil, {"SENDLIMIT_STREAMS_PER_ACCOUNT=32"}, {"SENDLIMIT_STREAMS=1"}} {
-		_, err := config.Load(nil, fine, "", config.ShareOfStreams)
+		_, err := config.Load(nil, fine, "", config.SharesOfAccounts)
 		require.NoError(t, err)
 	}
-	problem = rejected(t, []string{"SENDLIMIT_STREAMS=0", "SENDLIMIT_STREAMS_PER_ACCOUNT=33"}, "", config.ShareOfStreams)
+	problem = rejected(t, []string{"SENDLIMIT_STREAMS=0", "SENDLIMIT_STREAMS_PER_ACCOUNT=33"}, "", config.SharesOfAccounts)
 	require.Len(t, problem.Rejected, 1)
 }
 

@@ -176,7 +176,7 @@ func besideOperations() map[string]string {
 		"Policies.Seed":    "the settings of a worker, in an empty store",
 		"Policies.Version": "one of Versions, for a rollback",
 
-		"Accounts.Resolve": "an account with its tier, for a charge", "Accounts.Authenticate": "the account of a key", "Accounts.Identify": "the same, of the hash of a key",
+		"Accounts.Resolve": "an account with its tier, for a charge", "Accounts.Authenticate": "the account of a key", "Accounts.KeysExist": "a look before that", "Accounts.Identify": "the same, of the hash of a key",
 		"Accounts.HasUsableKey": "whether the API can ask for keys", "Accounts.Seed": "the settings of a worker, in an empty store",
 		"Accounts.SeedTier": "the settings of a worker, in an empty store",
 

@@ -52,9 +52,9 @@ func (l BodyLimits) ReadText(r *http.Request) ([]byte, error) {
 	// whether to read the rest of a body or to close.
 	text, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, l.Bytes))
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
-	_, unavailable := errors.AsType[*fault.UnavailableError](err)
+	var refused interface{ Code() fault.Code } // there is no place for the request
 	switch {
-	case unavailable:
+	case errors.As(err, &refused):
 		return nil, err //nolint:wrapcheck // of the server, not of the connection
 	case tooLarge:
 		return nil, BadRequest(http.StatusRequestEntityTooLarge, "body", "a longer one", fmt.Sprintf("at most %d bytes", l.Bytes))

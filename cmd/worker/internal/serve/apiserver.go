@@ -118,7 +118,11 @@ func newAPIServer(
 		Metrics: measured, Probes: checks, LoginRefused: m.refusedLogins.Inc,
 		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,
 		Contacts: contact.Rule{AllowInternal: c.AllowInternalWebhooks},
-		Limits:   api.Limits{Streams: c.Streams, StreamsPerAccount: c.StreamsPerAccount, Idle: c.StreamIdle},
+		Limits: api.Limits{
+			Streams: c.Streams, StreamsPerAccount: c.StreamsPerAccount, Idle: c.StreamIdle,
+			InFlight: c.Requests, InFlightPerAccount: c.RequestsPerAccount, ReadsPerAccount: c.ReadsPerAccount,
+			Followers: c.EventStreams, FollowersPerAccount: c.EventStreamsPerAccount,
+		},
 	})
 	if err != nil {
 		return nil, err

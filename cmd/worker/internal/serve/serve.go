@@ -30,7 +30,7 @@ import (
 // and the store before it delivers.
 func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefore time.Time) (err error) {
 	settings, err := p.Load(flags, slices.Concat([]config.Check{
-		config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis, config.BurstHasRate, config.BothOfTLS, config.ShareOfStreams, store.ValidURL, channels.ValidPush,
+		config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis, config.BurstHasRate, config.BothOfTLS, config.SharesOfAccounts, store.ValidURL, channels.ValidPush,
 		channels.ContactsMayBeSet,
 	}, channels.ValidNotices(), channels.ValidDevices())...)
 	if err != nil {

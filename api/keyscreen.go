@@ -1,0 +1,95 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+const (
+	// mostScreened is how many keys one call of the store looks up, and mostUnscreened how
+	// many wait for theirs.
+	mostScreened   = 1000
+	mostUnscreened = 4096
+)
+
+// keyScreen finds out which keys exist before anything else is done about them. All keys
+// that came during one call of the store share the next one, so however many wrong keys
+// come, and whatever addresses they come from, the store gets one cheap call at a time. That
+// is why a key need not wait because others were wrong.
+type keyScreen struct {
+	accounts *accounts.Accounts
+	within   time.Duration // of one call
+
+	mu      sync.Mutex
+	waiting []*screened
+	running bool
+}
+
+// screened is a key that waits for its answer.
+type screened struct {
+	hash     string
+	exists   bool
+	err      error
+	answered chan struct{} // closed
+}
+
+// exists reports whether a key is there, by its hash. Whether it is still valid is not
+// known.
+func (k *keyScreen) exists(ctx context.Context, hash string) (bool, error) {
+	one := &screened{hash: hash, answered: make(chan struct{})}
+	k.mu.Lock()
+	if len(k.waiting) >= mostUnscreened {
+		k.mu.Unlock()
+		return false, &fault.UnavailableError{Detail: fmt.Sprintf("%d keys wait to be checked, and no more do at a time", mostUnscreened)}
+	}
+	k.waiting = append(k.waiting, one)
+	if !k.running {
+		k.running = true
+		go k.run(context.WithoutCancel(ctx))
+	}
+	k.mu.Unlock()
+	select {
+	case <-one.answered:
+		return one.exists, one.err
+	case <-ctx.Done():
+		return false, fmt.Errorf("looking for a key: %w", ctx.Err())
+	}
+}
+
+// run answers until nobody waits.
+func (k *keyScreen) run(ctx context.Context) {
+	for {
+		k.mu.Lock()
+		n := min(len(k.waiting), mostScreened)
+		group := k.waiting[:n:n]
+		k.waiting = k.waiting[n:]
+		if n == 0 {
+			k.running, k.waiting = false, nil
+			k.mu.Unlock()
+			return
+		}
+		k.mu.Unlock()
+		k.answer(ctx, group)
+	}
+}
+
+func (k *keyScreen) answer(ctx context.Context, group []*screened) {
+	hashes := make([]string, len(group))
+	for i, one := range group {
+		hashes[i] = one.hash
+	}
+	ctx, cancel := context.WithTimeout(ctx, k.within)
+	defer cancel()
+	exist, err := k.accounts.KeysExist(ctx, hashes...)
+	for i, one := range group {
+		if one.err = err; err == nil {
+			one.exists = exist[i]
+		}
+		close(one.answered)
+	}
+}

@@ -1,0 +1,154 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// holder is whose requests are counted together. All operators' keys of an account are one
+// holder, its other keys another, and all requests without a key a third.
+type holder struct {
+	account  string
+	operator bool // a key with admin, or no key where none is required
+}
+
+// holder returns the holder of a caller's places.
+func (c caller) holder() holder { return holder{account: c.account(), operator: !c.confined()} }
+
+// places bounds how many requests of a kind are answered at a time, and shares them out
+// among accounts. Each process counts its own.
+//
+// An account holds at most perAccount places, and never more than are left free. So one
+// account alone gets half of them, two get a third each, and however many are greedy, a
+// place is left for the next. Where perAccount is all places there are no shares.
+//
+// Operators hold at most perOperator. The first reserve of them get a place even if others
+// hold all, so more than most can be held.
+type places struct {
+	most, perAccount, perOperator, reserve int
+	// full returns the error if all places are held, share that of an account which holds
+	// as many as it may.
+	full  func() error
+	share func(of holder, held int) error
+
+	mu               sync.Mutex
+	taken, operators int // places that are held, and those that operators hold
+	held             map[holder]int
+	waiting          map[holder][]*waiter
+	next             []holder // those with waiting requests; who just got a place is the last
+}
+
+// waiter is a request that waits for a place.
+type waiter struct{ free chan struct{} }
+
+// reserveOf returns how many places are always there for operators, of most for everybody.
+func reserveOf(most int) int { return max(most/8, 1) }
+
+// refuse returns an error if a holder gets no place now. The caller holds the lock.
+func (p *places) refuse(of holder) error {
+	held := p.held[of]
+	most := p.perAccount
+	if of.operator {
+		most = p.perOperator
+	}
+	switch {
+	case p.taken >= p.most && (!of.operator || p.operators >= p.reserve):
+		return p.full()
+	case held >= most, !of.operator && most < p.most && held >= p.most-p.taken:
+		return p.share(of, held)
+	}
+	return nil
+}
+
+// hold counts a place. The caller holds the lock.
+func (p *places) hold(of holder) {
+	if p.held == nil {
+		p.held = make(map[holder]int)
+	}
+	p.held[of]++
+	p.taken++
+	if of.operator {
+		p.operators++
+	}
+}
+
+// take takes a place, or returns why there is none.
+func (p *places) take(of holder) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.refuse(of); err != nil {
+		return err
+	}
+	p.hold(of)
+	return nil
+}
+
+// await takes a place, and waits for it until ctx ends. A place that is free is taken even
+// after the end.
+func (p *places) await(ctx context.Context, of holder) error {
+	p.mu.Lock()
+	refused := p.refuse(of)
+	if refused == nil {
+		p.hold(of)
+		p.mu.Unlock()
+		return nil
+	}
+	one := &waiter{free: make(chan struct{})}
+	if p.waiting == nil {
+		p.waiting = make(map[holder][]*waiter)
+	}
+	if len(p.waiting[of]) == 0 {
+		p.next = append(p.next, of)
+	}
+	p.waiting[of] = append(p.waiting[of], one)
+	p.mu.Unlock()
+
+	select {
+	case <-one.free:
+		return nil
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := slices.Index(p.waiting[of], one)
+	if at < 0 { // it got a place meanwhile
+		return nil
+	}
+	p.dequeue(of, at)
+	return refused
+}
+
+// dequeue removes a waiting request. The caller holds the lock.
+func (p *places) dequeue(of holder, at int) {
+	p.waiting[of] = slices.Delete(p.waiting[of], at, at+1)
+	if len(p.waiting[of]) == 0 {
+		delete(p.waiting, of)
+		p.next = slices.DeleteFunc(p.next, func(h holder) bool { return h == of })
+	}
+}
+
+// leave gives a place back. Requests that wait come first, those of each account in turn.
+func (p *places) leave(of holder) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken--
+	if of.operator {
+		p.operators--
+	}
+	if p.held[of]--; p.held[of] == 0 {
+		delete(p.held, of)
+	}
+	for {
+		at := slices.IndexFunc(p.next, func(h holder) bool { return p.refuse(h) == nil })
+		if at < 0 {
+			return
+		}
+		chosen := p.next[at]
+		p.next = append(slices.Delete(p.next, at, at+1), chosen)
+		first := p.waiting[chosen][0]
+		p.dequeue(chosen, 0)
+		p.hold(chosen)
+		close(first.free)
+	}
+}
