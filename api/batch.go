@@ -250,7 +250,7 @@ func (s *server) whyStopped(ctx context.Context, lines *lines, stopped *bulk.Sto
 		status = http.StatusRequestTimeout
 		o.Detail = lines.late()
 	case unreadable:
-		p := web.BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+broken.cause.Error()+")")
+		p := web.BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+web.Cause(broken.cause)+")")
 		status, o = p.Status, p.Outcome
 	default:
 		o = s.outcomeOf(ctx, stopped.Err)

@@ -182,7 +182,7 @@ func (l *lines) unread(err error) error {
 			Outcome: message.Errored, Code: fault.CodeUnavailable, Detail: l.late(),
 		}}
 	}
-	return web.BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+err.Error()+")")
+	return web.BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+web.Cause(err)+")")
 }
 
 // policyOfLine reads a policy. The error is a *fault.InvalidError, or several.

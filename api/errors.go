@@ -55,7 +55,8 @@ func (s *server) writeQuotaExceeded(w http.ResponseWriter, o message.Outcome) {
 	web.WriteProblem(w, o)
 }
 
-// outcomeOf returns the outcome that stands for an error. It always has a code.
+// outcomeOf returns the outcome that stands for an error. It always has a code. Only
+// operators read the address of a store that is away.
 func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused.outcome
@@ -64,6 +65,11 @@ func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 		return message.Outcome{Outcome: message.Refused, Code: missing.Code(), Field: missing.What, Detail: missing.Error()}
 	}
 	o := message.OutcomeOf(err)
+	if away, ok := errors.AsType[*fault.UnavailableError](err); ok && callerOf(ctx).confined() {
+		if o.Detail = away.Public(); o.Detail != away.Detail {
+			s.logger.DebugContext(ctx, "the store does not answer", "error", err, "request_id", requestID(ctx))
+		}
+	}
 	if o.Code != "" {
 		return o
 	}

@@ -177,6 +177,9 @@ func problemOf(err error) *problem {
 		return p
 	}
 	o := message.OutcomeOf(err)
+	if away, ok := errors.AsType[*fault.UnavailableError](err); ok {
+		o.Detail = away.Public() // nobody may have logged in
+	}
 	status := http.StatusInternalServerError
 	switch {
 	case o.Outcome == message.Invalid:

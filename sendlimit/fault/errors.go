@@ -203,11 +203,31 @@ type UnavailableError struct {
 	// Full says that the store has no memory left for the call, and that nothing
 	// was done.
 	Full bool
-	Err  error // the cause; nil if the store answered
+	// Internal says that Detail is for operators even without a cause: it names an address.
+	Internal bool
+	Err      error // the cause; nil if the store answered
 }
+
+// MayBeDone ends the Detail of an UnavailableError of a call whose reply got lost.
+const MayBeDone = ": what was asked for may have been done, and asking again with the same id is safe"
 
 // Error returns Detail.
 func (e *UnavailableError) Error() string { return e.Detail }
+
+// Public returns what callers may read who are not operators: Detail, or less where Detail
+// may name an address or tell how the store is set up.
+func (e *UnavailableError) Public() string {
+	switch {
+	case e.Err == nil && !e.Internal:
+		return e.Detail
+	case e.Full:
+		return "the store is full: send the same request again later, when messages have been delivered and their records have expired"
+	case strings.HasSuffix(e.Detail, MayBeDone):
+		return "the store did not answer" + MayBeDone
+	default:
+		return "the store can't be used at the moment: send the same request again in a moment"
+	}
+}
 
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }

@@ -38,9 +38,8 @@ func Explain(err error, doing string) error {
 	})
 }
 
-// MayBeDone ends the Detail of an UnavailableError of a call whose reply got
-// lost.
-const MayBeDone = ": what was asked for may have been done, and asking again with the same id is safe"
+// MayBeDone is fault.MayBeDone.
+const MayBeDone = fault.MayBeDone
 
 // describeReply says what an error reply of the server means; "" if it says
 // nothing about the store.

@@ -29,7 +29,7 @@ func failure(args []any) error {
 	if strings.HasPrefix(text, "recovering from panic") {
 		return errors.New(text)
 	}
-	return &fault.UnavailableError{Detail: text}
+	return &fault.UnavailableError{Internal: true, Detail: text}
 }
 
 // Debug implements asynq.Logger.

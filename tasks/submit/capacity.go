@@ -130,7 +130,7 @@ func (c *capacity) storeFull(m store.Memory) error {
 	}
 	const megabyte = 1 << 20
 	return &fault.UnavailableError{
-		Full: true,
+		Full: true, Internal: true,
 		Detail: fmt.Sprintf("%s is %d %% full (%.1f of %.1f MB), and takes no more messages from %d %% on (store_full_at),"+
 			" so that those it has can be delivered: raise its maxmemory, or wait until messages are delivered and their records expire",
 			server, m.Used*100/m.Max, float64(m.Used)/megabyte, float64(m.Max)/megabyte, c.percent),

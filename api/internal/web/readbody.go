@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"mime"
 	"net/http"
 	"os"
@@ -64,9 +65,17 @@ func (l BodyLimits) ReadText(r *http.Request) ([]byte, error) {
 			Detail: fmt.Sprintf("the request did not come whole within %s: it can be sent again", l.Time),
 		}}
 	case err != nil:
-		return nil, BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+err.Error()+")")
+		return nil, BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+Cause(err)+")")
 	}
 	return text, nil
+}
+
+// Cause says why a body broke off, without the addresses of the connection.
+func Cause(err error) string {
+	if network, ok := errors.AsType[*net.OpError](err); ok {
+		return network.Err.Error()
+	}
+	return err.Error()
 }
 
 // ReadBody reads the body of a request: an object with the members of T and no others.

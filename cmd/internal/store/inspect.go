@@ -119,7 +119,7 @@ func (r Report) LacksReplicas(wanted int) []Node {
 
 // unfit returns the error for a store that answers but can't be used.
 func unfit(format string, args ...any) error {
-	return &fault.UnavailableError{Detail: fmt.Sprintf(format, args...)}
+	return &fault.UnavailableError{Internal: true, Detail: fmt.Sprintf(format, args...)}
 }
 
 // collector gathers a report from several masters at a time.

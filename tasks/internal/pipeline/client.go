@@ -123,6 +123,6 @@ func errFull(address string) error {
 	if address != "" {
 		to += " at " + address
 	}
-	return &fault.UnavailableError{Detail: fmt.Sprintf("%d commands wait for %s,"+
+	return &fault.UnavailableError{Internal: address != "", Detail: fmt.Sprintf("%d commands wait for %s,"+
 		" and no more are at a time: try again in a moment", backlog, to)}
 }

@@ -1,0 +1,162 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	errFull  = errors.New("all are held")
+	errShare = errors.New("the account holds as many as it may")
+)
+
+// shared returns places of which a holder gets at most a number.
+func shared(most, perAccount int) *places {
+	return &places{
+		most: most, perAccount: perAccount, perOperator: most, reserve: reserveOf(most),
+		full: func() error { return errFull }, share: func(holder, int) error { return errShare },
+	}
+}
+
+// takesAll takes places until it gets none, and returns how many it got.
+func (p *places) takesAll(of holder) (n int, err error) {
+	for {
+		if err = p.take(of); err != nil {
+			return n, err
+		}
+		n++
+	}
+}
+
+// However many accounts take what they get, one more gets something, and each gets less than
+// those before it.
+func TestEveryAccountFindsAPlace(t *testing.T) {
+	t.Parallel()
+	p := shared(256, 256/2)
+	for i, want := range []int{128, 64, 32, 16, 8, 4, 2, 1} {
+		got, err := p.takesAll(holder{account: fmt.Sprint("account-", i)})
+		require.Equal(t, want, got, i)
+		require.ErrorIs(t, err, errShare)
+	}
+	// Accounts that give back what is above their share come to equal shares.
+	q := shared(256, 256/2)
+	for range 1000 {
+		for i := range 3 {
+			of := holder{account: fmt.Sprint("account-", i)}
+			_, err := q.takesAll(of)
+			require.Error(t, err)
+			q.leave(of)
+		}
+	}
+	for i := range 3 {
+		held := q.held[holder{account: fmt.Sprint("account-", i)}]
+		require.InDelta(t, 256/4, held, 2, "three accounts and what is left free")
+	}
+}
+
+func TestASettingBoundsAnAccount(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ most, perAccount, want int }{
+		"a quarter":       {32, 8, 8},
+		"most of them":    {32, 31, 16}, // as many stay free
+		"all of them":     {32, 32, 32}, // no shares
+		"the only one":    {1, 1, 1},
+		"two, and a half": {2, 1, 1},
+	} {
+		got, err := shared(row.most, row.perAccount).takesAll(holder{account: "acme"})
+		require.Equal(t, row.want, got, name)
+		require.Error(t, err)
+	}
+}
+
+func TestOperatorsFindAPlace(t *testing.T) {
+	t.Parallel()
+	p := shared(16, 16)
+	got, err := p.takesAll(holder{account: "acme"})
+	require.Equal(t, 16, got)
+	require.ErrorIs(t, err, errFull)
+	got, err = p.takesAll(holder{account: "ops", operator: true})
+	require.Equal(t, 2, got, "an eighth")
+	require.ErrorIs(t, err, errFull)
+	p.leave(holder{account: "acme"})
+	require.ErrorIs(t, p.take(holder{account: "acme"}), errFull, "more than all are held")
+
+	alone := shared(16, 8)
+	got, _ = alone.takesAll(holder{operator: true})
+	require.Equal(t, 16, got, "no share, and no more than there are")
+}
+
+// A place that is given back goes to those who wait, one account after the other, before
+// anybody who comes later.
+func TestWaitingRequestsTakeTurns(t *testing.T) {
+	t.Parallel()
+	p := shared(1, 1)
+	mallory, acme := holder{account: "mallory"}, holder{account: "acme"}
+	require.NoError(t, p.take(mallory))
+	got := make(chan holder)
+	waits := func(of holder, before int) {
+		go func() {
+			if p.await(t.Context(), of) == nil {
+				got <- of
+			}
+		}()
+		require.Eventually(t, func() bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return len(p.waiting[of]) == before+1
+		}, 10*time.Second, time.Millisecond)
+	}
+	for i := range 5 {
+		waits(mallory, i)
+	}
+	waits(acme, 0)
+	var order []holder
+	p.leave(mallory)
+	for range 6 {
+		of := <-got
+		order = append(order, of)
+		require.ErrorIs(t, p.take(holder{account: "late"}), errFull)
+		p.leave(of)
+	}
+	require.Equal(t, []holder{mallory, acme, mallory, mallory, mallory, mallory}, order)
+	require.Empty(t, p.held)
+	require.Empty(t, p.waiting)
+	require.Empty(t, p.next)
+}
+
+// A request whose time is over waits no longer, and keeps no place.
+func TestAWaitEnds(t *testing.T) {
+	t.Parallel()
+	p := shared(1, 1)
+	mallory, acme := holder{account: "mallory"}, holder{account: "acme"}
+	require.NoError(t, p.take(mallory))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, p.await(ctx, acme), errFull)
+	require.Empty(t, p.waiting)
+	require.Empty(t, p.next)
+	p.leave(mallory)
+	require.NoError(t, p.await(ctx, acme), "a free place is taken even so")
+	p.leave(acme)
+	require.Zero(t, p.taken)
+}
+
+func TestTurnsAreShared(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int]int{1: 1, 2: 1, 4: 2} {
+		turns := newTurns(most, "all are under way", "of them")
+		got, err := turns.takesAll(holder{account: "acme"})
+		require.Equal(t, want, got)
+		require.Error(t, err)
+		if most > 1 {
+			require.EqualError(t, err, fmt.Sprintf("the account has %d of them, and no more are allowed at a time: try again when one has ended", got))
+			require.NoError(t, turns.take(holder{account: "other"}))
+			require.NoError(t, turns.take(holder{account: "ops", operator: true}))
+		}
+	}
+}
