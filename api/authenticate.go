@@ -149,7 +149,8 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 	return s.firstLogin(ctx, r, secret, key)
 }
 
-// renew looks up a key that was valid before. All who send it at a time share one look.
+// renew looks up a key that was valid before. All who send it at a time share one look. With
+// an error of the store it returns whose key it was, who may read more of the error.
 func (s *server) renew(
 	ctx context.Context, r *http.Request, secret string, key [sha256.Size]byte, seen login, outlasts bool,
 ) (caller, error) {
@@ -174,7 +175,7 @@ func (s *server) renew(
 		if outlasts && seen.valid(now, loginOutlasts) {
 			return caller{identity: seen.identity}, nil
 		}
-		return caller{}, err //nolint:wrapcheck // of the store
+		return caller{identity: seen.identity}, err //nolint:wrapcheck // of the store
 	}
 	if identity, ok := found.(accounts.Identity); ok {
 		return caller{identity: identity}, nil

@@ -23,6 +23,7 @@ func (s *server) authorized(rt route) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.authenticate(r, rt.monitors)
+		exchangeOf(r.Context()).caller = who
 		if err == nil && !who.may(rt.scope) {
 			err = forbidden(rt.scope)
 		}
@@ -30,7 +31,6 @@ func (s *server) authorized(rt route) http.HandlerFunc {
 			s.writeError(w, r, err)
 			return
 		}
-		exchangeOf(r.Context()).caller = who
 		next.ServeHTTP(w, r)
 	}
 }

@@ -21,12 +21,13 @@
 // # Access
 //
 // Each operation names the scope that a key needs; New refuses one that names none. The
-// documentation and Options.Probes need no key, Options.Metrics the scope read. A key
+// documentation and Options.Probes need no key, Options.Metrics the scope admin. A key
 // without the scope admin reaches only the messages of its account: those of others are
 // not found, and their ids are removed from answers (authorize.go). One with admin sees title,
 // body, data and metadata of other accounts' messages only with the scope content, and each
 // look is logged (content.go). A key is looked up by its SHA-256, at most once a second. An address that sent too many wrong keys has to wait
-// (authenticate.go, failures.go). A page of another site can read and change nothing
+// with further ones (authenticate.go, failures.go); a valid key need not, since keys of which
+// nothing is known share calls of the store (keyscreen.go). A page of another site can read and change nothing
 // here. Without a key a request may not name this server by a DNS name (host.go).
 //
 // # Answers
@@ -48,9 +49,10 @@
 //     such as a preview, an export or a stream of events (route.attended).
 //   - At most Limits.InFlight requests run at a time, and Limits.Streams streams beside
 //     them: batches, refits and other work that answers with lines. Of the expensive kinds
-//     there are a few turns (turns.go). Others receive 503 at once. A stream takes its
-//     place when its caller is known, and an account has only a share of them (streams.go):
-//     one more receives 429.
+//     there are a few turns (turns.go). Others receive 503 at once. A request takes its
+//     place when its caller is known. An account has only a share of each kind, and never
+//     more than it leaves free (places.go): one more receives 429. Operators find a place
+//     even if accounts hold all.
 //   - A batch ends that sends no message for Limits.Idle, or only junk. One that is faster
 //     than its account's lines_per_minute waits, but not for ever (linepace.go). A dry run
 //     of a batch copies what it judges on, so its lines and how many run at a time are
