@@ -185,3 +185,20 @@ func TestHasUsableKey(t *testing.T) {
 	r.wait(time.Hour)
 	require.False(t, usable(), "expired")
 }
+
+func TestKeysThatExist(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	secret, _ := r.create("acme")
+	exist, err := r.KeysExist(t.Context(), accounts.HashKey("sk_wrong"), accounts.HashKey(secret), "")
+	require.NoError(t, err)
+	require.Equal(t, []bool{false, true, false}, exist)
+	none, err := r.KeysExist(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, none)
+
+	require.True(t, accounts.MadeKey(secret))
+	for _, other := range []string{"", "sk_", "password", secret[3:], secret + "x", secret[:len(secret)-1] + "-", "sk_" + secret} {
+		require.False(t, accounts.MadeKey(other), other)
+	}
+}
