@@ -42,7 +42,7 @@ race: ## Run the short tests of all packages with the race detector
 	go test -C integration -race -short -vet=off ./...
 
 .PHONY: screenshots
-screenshots: ## Go through the dashboard with a browser, and take the screenshots of the README
+screenshots: ## Go through the dashboard with a browser, and take the screenshots of the README and the docs
 	@tools/install-packages.sh
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_WRITE_SCREENSHOTS="$(CURDIR)/dashboard/screenshots" \
 	  go test -C integration -count=1 -run '^TestTheDashboardInABrowser$$' .

@@ -23,7 +23,7 @@ import (
 // dashboardFolder has the stories of the dashboard, and what runs them in a browser.
 const dashboardFolder = "testdata/dashboard"
 
-// writeScreenshots makes the stories write the screenshots of the README into a folder.
+// writeScreenshots makes the stories write the screenshots of the pages for users into a folder.
 const writeScreenshots = "SENDLIMIT_WRITE_SCREENSHOTS"
 
 // dashboardPlan is what the stories are told.

@@ -431,7 +431,7 @@ export const stories = {
     await page.context().close();
   },
 
-  // Of the pages that the README shows.
+  // Of the pages that the README and the docs show.
   async "screenshots"(browser) {
     if (!plan.screenshots) return;
     mkdirSync(plan.screenshots, { recursive: true });

@@ -1,0 +1,184 @@
+package integration_test
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// commandsOf says how the commands of a page are run: those of all its sh blocks, in order, in a
+// folder of their own and by one shell, which speaks to a worker of the page's own.
+type commandsOf struct {
+	worker []string          // more arguments of the worker
+	files  map[string]string // of the folder
+	before string            // commands that run before those of the page
+	after  string            // and behind them, to check what they did
+	says   []string          // what they print, in this order
+	// between has what a reader does before a block, by its first line.
+	between map[string]string
+
+	// serves has the first lines of blocks that run until they are stopped.
+	serves map[string]serving
+	// shown has the first lines of blocks that are not run, and why.
+	shown map[string]string
+}
+
+// serving says when the next block follows: once this one has printed some words. With embedded,
+// it is a worker with a store of its own.
+type serving struct {
+	prints   string
+	embedded bool
+}
+
+// Every command of the pages for users is run, or is one of those that are only shown.
+func TestCommandsOfPages(t *testing.T) {
+	t.Parallel()
+	p := pagesPrograms(t)
+	stories := pageStories(t)
+	for _, page := range pagesOf(t) {
+		story, told := stories[page]
+		delete(stories, page)
+		blocks := slices.DeleteFunc(blocksOf(t, page), func(b block) bool { return b.kind != "sh" })
+		if len(blocks) == 0 {
+			require.False(t, told, "%s has no commands", page)
+			continue
+		}
+		require.True(t, told, "%s: say in pageStories how its commands are run", page)
+		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			p.tell(t, story, blocks)
+		})
+	}
+	require.Empty(t, stories, "there are no such pages")
+}
+
+// tell runs the commands of a page.
+func (p programs) tell(t *testing.T, story commandsOf, blocks []block) {
+	t.Helper()
+	worker := p.worker(t, nil, story.worker...)
+	store := "redis://" + worker.logged(t, "started the embedded store", "address")
+	folder := t.TempDir()
+	for name, text := range story.files {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	for _, there := range []string{"cmd", "examples", "sendlimit"} {
+		from, err := filepath.Abs(filepath.Join("..", there))
+		require.NoError(t, err)
+		require.NoError(t, os.Symlink(from, filepath.Join(folder, there)))
+	}
+
+	script := strings.NewReplacer(
+		"redis://127.0.0.1:6379", store, "127.0.0.1:8080", worker.apiAddress(t),
+		"127.0.0.1:9000", freeAddress(t), "127.0.0.1:9100", freeAddress(t),
+	).Replace(scriptOf(t, story, blocks))
+	shell := exec.CommandContext(t.Context(), "sh", "-eu")
+	shell.Stdin = strings.NewReader(script)
+	shell.Dir = folder
+	shell.Env = []string{
+		"PATH=" + p.folder + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + folder, "LANG=C.UTF-8", "USER=reader",
+		"REDIS_URL=" + store, "SENDLIMIT_EMBEDDED_ADDRESS=127.0.0.1:0", "SENDLIMIT_LISTEN=127.0.0.1:0",
+	}
+	// What serves may outlive the shell, so both write to a file and are of one group.
+	said, err := os.Create(filepath.Join(folder, "said"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, said.Close()) }()
+	shell.Stdout, shell.Stderr = said, said
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(t, shell.Start())
+	defer func() { _ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }() // none may be left
+	ended := shell.Wait()
+	output, err := os.ReadFile(said.Name())
+	require.NoError(t, err)
+	require.NoError(t, ended, "%s\n\n%s", script, output)
+	rest := string(output)
+	for _, words := range story.says {
+		_, after, found := strings.Cut(rest, words)
+		require.True(t, found, "%q is missing in\n%s\nof\n%s", words, rest, output)
+		rest = after
+	}
+}
+
+// scriptOf makes a script of the blocks of a page. One that serves runs in the background.
+func scriptOf(t *testing.T, story commandsOf, blocks []block) string {
+	t.Helper()
+	known := make(map[string]bool)
+	script := story.before + "\n"
+	for _, b := range blocks {
+		first := b.first()
+		known[first] = true
+		ready, serves := story.serves[first]
+		if does := story.between[first]; does != "" {
+			script += does + "\n"
+		}
+		switch {
+		case story.shown[first] != "":
+		case serves:
+			if ready.embedded {
+				script += "saved=$REDIS_URL; unset REDIS_URL\n"
+			}
+			script += "{\n" + b.text + "} >serving 2>&1 &\n" +
+				"tries=0; until grep -q '" + ready.prints + "' serving; do tries=$((tries+1)); " +
+				"[ $tries -lt 400 ] || { cat serving; exit 1; }; sleep 0.05; done; mv serving served-$!\n"
+			if ready.embedded {
+				script += "export REDIS_URL=$saved\n"
+			}
+		default:
+			script += b.text
+		}
+	}
+	for _, first := range slices.Concat(slices.Collect(maps.Keys(story.serves)), slices.Collect(maps.Keys(story.shown)), slices.Collect(maps.Keys(story.between))) {
+		require.True(t, known[first], "the page has no block that begins with %s", first)
+	}
+	return script + story.after + "\n"
+}
+
+// apiAddress returns the address of a worker's API.
+func (w *workerProcess) apiAddress(t *testing.T) string {
+	t.Helper()
+	address, found := strings.CutPrefix(w.logged(t, "API endpoint", "url"), "http://")
+	require.True(t, found)
+	address, found = strings.CutSuffix(address, "/v1/")
+	require.True(t, found)
+	return address
+}
+
+// goForPages stands for go in the commands of pages: it runs what is built already.
+const goForPages = `#!/bin/sh
+here=$(dirname "$0")
+[ "$1" = run ] || { echo "pages only run: $*" >&2; exit 2; }
+program=$2
+shift 2
+[ -d "$program" ] || { echo "$program: no such folder" >&2; exit 2; }
+exec "$here/$(basename "$program")" "$@"
+`
+
+// pagesPrograms returns a folder that has what commands of pages call: the programs under both
+// names, and the examples.
+func pagesPrograms(t *testing.T) programs {
+	t.Helper()
+	needProgram(t, "curl")
+	needProgram(t, "python3")
+	built := buildPrograms(t)
+	programsFolder.Lock()
+	defer programsFolder.Unlock()
+	folder := filepath.Join(built.folder, "pages")
+	if os.Mkdir(folder, 0o700) != nil {
+		return programs{folder: folder} // another test has made it
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "..", "-o", folder+string(os.PathSeparator),
+		"./examples/receiver", "./examples/order-reminder", "./sendlimit/sendlimittest/cmd/traffic")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
+	for name, program := range map[string]string{"worker": "worker", "enqueue": "enqueue", "sendlimit-worker": "worker", "sendlimit": "enqueue"} {
+		require.NoError(t, os.Symlink(filepath.Join(built.folder, program), filepath.Join(folder, name)))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "go"), []byte(goForPages), 0o700)) //nolint:gosec // it is a program
+	return programs{folder: folder}
+}

@@ -1,0 +1,121 @@
+package integration_test
+
+import "testing"
+
+// A worker is delivering; a server is listening.
+const (
+	delivering = `"msg":"delivering"`
+	listening  = "listening on"
+)
+
+// pageStories says of every page with commands how these are run.
+func pageStories(t *testing.T) map[string]commandsOf {
+	t.Helper()
+	const asOnThisMachine = "needs a machine of the reader's: "
+	return map[string]commandsOf{
+		"README.md": {
+			serves: map[string]serving{"go run ./cmd/worker": {prints: delivering, embedded: true}},
+			shown:  map[string]string{"make test": "it runs this test"},
+		},
+		"docs/quick-start.md": {
+			serves: map[string]serving{
+				"sendlimit-worker": {prints: delivering, embedded: true},
+				"sendlimit-worker --redis-url redis://127.0.0.1:6379 --push-url log:": {prints: delivering},
+			},
+			shown: map[string]string{
+				"go install ./cmd/sendlimit ./cmd/sendlimit-worker": asOnThisMachine + "buildPrograms builds what it installs",
+				"docker compose up --detach --wait":                 asOnThisMachine + "TestCompose runs what is in the containers",
+			},
+			says: []string{
+				"accepted", "the next free time after", "dinner", "scheduled", "- 1/minute",
+				"refused: bob can't get a message at", "exit status 3", "accepted",
+			},
+		},
+		"docs/api.md": {
+			says: []string{
+				`{"outcome":"accepted","id":"table"`, `{"type":"/problems/send_limit"`, `{"id":"table","user":"alice","status":"scheduled"`,
+				`{"times":[{"user":"alice","free_at":"`, `T11:12:11.000Z"}`, `{"outcome":"moved"`, `{"outcome":"cancelled"`,
+				`{"outcome":"accepted","line":1`, `{"outcome":"refused","line":2`,
+				`{"outcome":"previewed"`, `{"old":`, `"version":2`, `{"outcome":"refitted"`, `"limits":["20/calendar_day"]`, `"time_zone":"Europe/Berlin"`,
+			},
+		},
+		"docs/webhook.md": {
+			worker: []string{"--deliver=false"},
+			serves: map[string]serving{
+				"go run ./examples/receiver -listen 127.0.0.1:9000 -journal messages.jsonl":                {prints: listening},
+				"SENDLIMIT_PUSH_SECRET=$WEBHOOK_SECRET sendlimit-worker --push-url http://127.0.0.1:9000/": {prints: delivering},
+			},
+			shown: map[string]string{
+				"python3 examples/receiver-python/receiver.py --listen 127.0.0.1:9000 --database messages.db": "TestReceivers runs both receivers; only one can listen here",
+			},
+			after: await("grep -q '\"title\":\"Hello\"' messages.jsonl"),
+			says:  []string{"accepted"},
+		},
+		"docs/channels.md": {
+			serves: map[string]serving{"sendlimit-worker channel keys --out vapid.key": {prints: delivering, embedded: true}},
+			shown: map[string]string{
+				"sendlimit-worker --redis-url redis://127.0.0.1:6379 --fcm-credentials-file account.json": "needs the account of a Firebase project; TestChannels has a local one",
+			},
+			before: "export SENDLIMIT_WEBPUSH_PRIVATE_KEY_FILE=vapid.key SENDLIMIT_WEBPUSH_SUBJECT=ops@example.com",
+			after:  "! grep -q APA91b said # a token is a secret",
+			says:   []string{"phone", "webpush", "delivered"},
+		},
+		"docs/policies.md": {
+			files: map[string]string{"rules.yaml": fenced(t, "docs/policies.md", "A policy file", "yaml")},
+			says: []string{
+				"default: version 1 → 2\n",
+				"  quiet_hours           none → 22:00-08:00 and sat,sun 00:00-10:00\n",
+				"1/minute, 5/hour, 10/calendar_day; codes exempt and not counted; marketing 2/calendar_day",
+				"  20/calendar_day  all messages, set for alice in place of 10/calendar_day\n",
+				"  calendar periods are those of Asia/Kathmandu\n",
+				"mallory is blocked: nothing more is accepted\n",
+			},
+		},
+		"docs/accounts.md": {
+			files: map[string]string{"campaign.csv": onDays(t, "user,send_at,title\ncarl,2027-06-22T11:11:11Z,Two for one tonight\n", 2)},
+			between: map[string]string{
+				// The reader has copied a key.
+				"DAY=$(date -u -d tomorrow +%F 2>/dev/null || date -u -v+1d +%F) # with GNU's date, or another": `KEY=$(sendlimit-worker account add-key acme --json | sed -n 's/.*"key":"\([^"]*\)".*/\1/p'); [ -n "$KEY" ]`,
+			},
+			says: []string{"free", "acme", "accepted", "operator", "support", "read", "submit", "whsec_", "0 dead alerts", "acme has used 80 %"},
+		},
+		"docs/operations.md": {
+			serves: map[string]serving{"sendlimit-worker run --drop-due-before -2h --push-url log:": {prints: delivering}},
+			says: []string{
+				"layout 2", "ok", "ready", "sendlimit_pending_messages", "to come", "100/second over all workers, at most 20 at once", "no pace",
+				"There are no dead letters.", "accepted", "Dinner?", "dora",
+			},
+		},
+		"docs/upgrading.md": {says: []string{"layout 2"}},
+		"docs/migrating.md": {
+			serves: map[string]serving{"sendlimit-worker --deliver=false": {prints: "API endpoint"}},
+			files: map[string]string{
+				"sent.csv":      onDays(t, fenced(t, "docs/migrating.md", "2. Record what was sent", "csv"), -1),
+				"devices.csv":   fenced(t, "docs/migrating.md", "3. Import devices", "csv"),
+				"scheduled.csv": onDays(t, fenced(t, "docs/migrating.md", "4. Try what is scheduled", "csv"), 2),
+			},
+			after: "grep -q '\"outcome\":\"refused\"' outcomes.ndjson",
+			says:  []string{"recorded  2", "added      1", "accepted    1\n", "1/minute  1", "what if  now", "accepted          2    1", "accepted    1\n"},
+		},
+		"docs/performance.md": {
+			shown: map[string]string{"make bench": "it takes twenty minutes"},
+			says:  []string{"1,000 lines", "dry run"},
+		},
+		"examples/order-reminder/README.md": {
+			serves: map[string]serving{
+				"go run ./cmd/worker": {prints: delivering, embedded: true},
+				"go run ./examples/order-reminder -listen 127.0.0.1:9100 -api http://127.0.0.1:8080": {prints: listening},
+			},
+			shown: map[string]string{"API_KEY=$KEY go run ./examples/order-reminder -api https://sendlimit.example.com": asOnThisMachine + "TestOrderReminder has a key"},
+			says: []string{
+				`"status":"scheduled"`, `"status":"refused"`, `"next_free_at":"`, `T11:46:00Z"`, `"status":"scheduled"`, `T11:46:00Z"`,
+				`"status":"scheduled"`, `T17:45:00Z"`, `"status":"moved"`,
+			},
+		},
+	}
+}
+
+// await waits in a shell until a command succeeds, for up to 20 seconds.
+func await(command string) string {
+	return "tries=0; until " + command + "; do tries=$((tries+1)); [ $tries -lt 400 ]; sleep 0.05; done"
+}
