@@ -60,7 +60,7 @@ func (s *Shop) Make(ctx context.Context, o Order, shift bool) (Order, error) {
 	if refusal, ok := errors.AsType[*client.Refusal](err); ok {
 		o.Reminder = Reminder{Status: refused, Why: refusal.Detail, NextFreeAt: refusal.NextFreeAt}
 	} else if err != nil {
-		return Order{}, err //nolint:wrapcheck // it says what failed
+		return Order{}, err
 	} else {
 		o.Reminder = Reminder{Status: client.StatusScheduled, SendAt: accepted.SendAt}
 	}
@@ -82,7 +82,7 @@ func (s *Shop) Move(ctx context.Context, o Order, pickUpAt time.Time, shift bool
 	}
 	moved, err := s.reminders.Change(ctx, o.Customer, o.ID, change)
 	if err != nil {
-		return Order{}, err //nolint:wrapcheck // it says what failed
+		return Order{}, err
 	}
 	o.PickUpAt = pickUpAt
 	o.Reminder = Reminder{Status: client.StatusScheduled, SendAt: moved.SendAt}
@@ -95,7 +95,7 @@ func (s *Shop) Move(ctx context.Context, o Order, pickUpAt time.Time, shift bool
 func (s *Shop) Cancel(ctx context.Context, o Order) error {
 	_, err := s.reminders.Cancel(ctx, o.Customer, o.ID)
 	if _, gone := errors.AsType[*client.Refusal](err); err != nil && !gone {
-		return err //nolint:wrapcheck // it says what failed
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *Shop) Order(ctx context.Context, id string) (Order, bool, error) {
 	}
 	status, err := s.reminders.Status(ctx, o.Customer, id)
 	if err != nil {
-		return Order{}, true, err //nolint:wrapcheck // it says what failed
+		return Order{}, true, err
 	}
 	o.Reminder = Reminder{Status: status.Status, SendAt: status.SendAt.Time, Why: status.Reason}
 	return o, true, nil
