@@ -65,7 +65,9 @@ func TestOrderReminder(t *testing.T) {
 	environ := []string{"REDIS_URL=redis://" + worker.logged(t, "started the embedded store", "address")}
 	made := p.command(t, "sendlimit-worker", environ, []string{"account", "create", "shop", "--json"})
 	require.Zero(t, made.status, made.stderr)
-	var account struct{ Key string }
+	var account struct {
+		Key string `json:"key"`
+	}
 	require.NoError(t, json.Unmarshal([]byte(made.stdout), &account))
 	require.NotEmpty(t, account.Key)
 	shop := startOrderReminder(t, p, account.Key, "-api", "http://"+worker.apiAddress(t), "-before", "1m")

@@ -105,10 +105,10 @@ func TestBodiesOfPages(t *testing.T) {
 	var document struct {
 		Components struct {
 			Schemas map[string]struct {
-				Properties map[string]json.RawMessage
-				Required   []string
-			}
-		}
+				Properties map[string]json.RawMessage `json:"properties"`
+				Required   []string                   `json:"required"`
+			} `json:"schemas"`
+		} `json:"components"`
 	}
 	require.NoError(t, json.Unmarshal(documentOf(t, buildPrograms(t).worker(t, nil).apiAddress(t)), &document))
 	for schema, body := range map[string]string{

@@ -109,34 +109,31 @@ func (p programs) tell(t *testing.T, story commandsOf, blocks []block) {
 func scriptOf(t *testing.T, story commandsOf, blocks []block) string {
 	t.Helper()
 	known := make(map[string]bool)
-	script := story.before + "\n"
+	lines := []string{story.before}
 	for _, b := range blocks {
 		first := b.first()
 		known[first] = true
-		ready, serves := story.serves[first]
-		if does := story.between[first]; does != "" {
-			script += does + "\n"
-		}
+		lines = append(lines, story.between[first])
+		service, serves := story.serves[first]
 		switch {
 		case story.shown[first] != "":
 		case serves:
-			if ready.embedded {
-				script += "saved=$REDIS_URL; unset REDIS_URL\n"
+			if service.embedded {
+				lines = append(lines, "saved=$REDIS_URL; unset REDIS_URL")
 			}
-			script += "{\n" + b.text + "} >serving 2>&1 &\n" +
-				"tries=0; until grep -q '" + ready.prints + "' serving; do tries=$((tries+1)); " +
-				"[ $tries -lt 400 ] || { cat serving; exit 1; }; sleep 0.05; done; mv serving served-$!\n"
-			if ready.embedded {
-				script += "export REDIS_URL=$saved\n"
+			lines = append(lines, "{", b.text, "} >serving 2>&1 &",
+				await("grep -q '"+service.prints+"' serving")+" || { cat serving; exit 1; }", "mv serving served-$!")
+			if service.embedded {
+				lines = append(lines, "export REDIS_URL=$saved")
 			}
 		default:
-			script += b.text
+			lines = append(lines, b.text)
 		}
 	}
 	for _, first := range slices.Concat(slices.Collect(maps.Keys(story.serves)), slices.Collect(maps.Keys(story.shown)), slices.Collect(maps.Keys(story.between))) {
 		require.True(t, known[first], "the page has no block that begins with %s", first)
 	}
-	return script + story.after + "\n"
+	return strings.Join(append(lines, story.after), "\n") + "\n"
 }
 
 // apiAddress returns the address of a worker's API.

@@ -115,7 +115,7 @@ func pageStories(t *testing.T) map[string]commandsOf {
 	}
 }
 
-// await waits in a shell until a command succeeds, for up to 20 seconds.
+// await waits in a shell until a command succeeds, for up to 20 seconds. Then it fails.
 func await(command string) string {
-	return "tries=0; until " + command + "; do tries=$((tries+1)); [ $tries -lt 400 ]; sleep 0.05; done"
+	return "tries=0; until " + command + " || [ $tries -ge 400 ]; do tries=$((tries+1)); sleep 0.05; done; [ $tries -lt 400 ]"
 }
