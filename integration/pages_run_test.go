@@ -161,7 +161,6 @@ exec "$here/$(basename "$program")" "$@"
 func pagesPrograms(t *testing.T) programs {
 	t.Helper()
 	needProgram(t, "curl")
-	needProgram(t, "python3")
 	built := buildPrograms(t)
 	programsFolder.Lock()
 	defer programsFolder.Unlock()
