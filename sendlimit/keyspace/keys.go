@@ -58,6 +58,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:o:<user>        HASH  the user's own settings, see UserSettings
 //	sl:{p0042}:d:<user>        STRING  the user's devices, a line for each, see package devices
 //	sl:{p0042}:users           ZSET  which users have settings, see lua/fragments/index.lua
+//	sl:{p0042}:marked          STRING  that a change in the partition waits for replicas; expires
 //	sl:{p0042}:claims:<policy> SET  tokens of changes that are about to give users the policy; expires
 //	sl:{p0042}:alert:<u|a>:<subject>:<day>  STRING  the highest threshold of a quota, percent, that was alerted on a day
 //	sl:{p0042}:alert:e:<event>/<key>:<start>  STRING  the same of an event, in a period: "80@500" of a limit of 500
@@ -238,6 +239,9 @@ func (k Keys) Devices(user string) string {
 
 // UsersWithSettings returns the key of the users of a partition who have settings.
 func (k Keys) UsersWithSettings(partition int) string { return k.Partitions[partition] + "users" }
+
+// Marked returns the key that is written before a wait for the replicas of a user's master.
+func (k Keys) Marked(user string) string { return k.Partitions[Partition(user)] + "marked" }
 
 // Copies returns the key of the copies that a dry run made in a partition.
 func (k Keys) Copies(partition int) string { return k.Partitions[partition] + "copies" }

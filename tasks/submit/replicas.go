@@ -69,9 +69,8 @@ const connectionTries = 3
 // change reports whether it holds now, also if it was made before. There is no wait for a
 // refused change.
 //
-// WAIT covers everything done in the store before the last command of the connection, so
-// it covers a change that was made before. It must use the same connection: on another
-// one, another server may have answered the command before.
+// WAIT covers everything done in the store before the last write of its connection. It must
+// use the same connection: on another one, another server may have answered the command before.
 func (r *replicas) secure(
 	ctx context.Context, t *sendlimit.Timeline, user string, change func(*sendlimit.Timeline) (holds bool, err error),
 ) error {
@@ -85,7 +84,7 @@ func (r *replicas) secure(
 		if err != nil {
 			return err
 		}
-		answered, err := r.on(ctx, conn, t, change)
+		answered, err := r.on(ctx, conn, t, user, change)
 		var again bool
 		moved, again = redis.IsMovedError(err)
 		if answered || !again && !broken(err) || try == connectionTries {
@@ -97,7 +96,7 @@ func (r *replicas) secure(
 // on makes a change and waits for the replicas on one connection, which it closes. It
 // reports whether the change got an answer.
 func (r *replicas) on(
-	ctx context.Context, conn *redis.Conn, t *sendlimit.Timeline, change func(*sendlimit.Timeline) (bool, error),
+	ctx context.Context, conn *redis.Conn, t *sendlimit.Timeline, user string, change func(*sendlimit.Timeline) (bool, error),
 ) (answered bool, err error) {
 	defer conn.Close() // returns it to the client
 	holds, err := change(t.WithClient(conn))
@@ -105,7 +104,7 @@ func (r *replicas) on(
 		return false, err
 	}
 	if holds {
-		err = r.await(ctx, conn)
+		err = r.await(ctx, conn, user)
 	}
 	return true, err
 }
@@ -149,10 +148,17 @@ func broken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// await returns a *fault.UnavailableError unless enough replicas have what was done on the
-// connection.
-func (r *replicas) await(ctx context.Context, conn *redis.Conn) error {
+// markKept is how long the mark of await is kept.
+const markKept = time.Minute
+
+// await returns a *fault.UnavailableError unless enough replicas have what was done in the
+// store before. It writes a mark first: a change that was made by an earlier call wrote
+// nothing now, and WAIT would cover nothing (since Redis 8, and in Valkey).
+func (r *replicas) await(ctx context.Context, conn *redis.Conn, user string) error {
 	const doing = "waiting for replicas"
+	if err := conn.Set(ctx, r.keys.Marked(user), "", markKept).Err(); err != nil && !redis.IsOOMError(err) {
+		return store.Explain(err, doing)
+	}
 	have, err := conn.Wait(ctx, r.wanted, r.within).Result()
 	if redis.IsPermissionError(err) {
 		return fmt.Errorf("%s: %w", doing, &fault.UnavailableError{

@@ -22,18 +22,20 @@ func TestWhatIsOpenWithoutAKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m, _, environ := elsewhere(t)
-			key, _ := says(t, environ, "account", "create", "prometheus", "--scopes", "read")
+			key, _ := says(t, environ, "account", "create", "prometheus", "--scopes", "admin")
+			reader, _ := says(t, environ, "account", "create", "reader", "--scopes", "read")
 			worker := start(t, environ, flags...).started(t)
 			at, err := url.Parse(worker.attribute(t, "API endpoint", "url"))
 			require.NoError(t, err)
 			base := "http://127.0.0.1:" + at.Port()
 			for path, status := range map[string]int{
-				"/healthz": 200, "/readyz": 200, "/docs": 200, "/openapi.json": 200, "/metrics": 401, "/v1/stats": 401, "/metrics/": 404,
+				"/livez": 200, "/healthz": 200, "/readyz": 200, "/docs": 200, "/openapi.json": 200, "/metrics": 401, "/v1/stats": 401, "/metrics/": 404,
 			} {
 				require.Equal(t, status, statusWith(t, http.DefaultTransport, base+path, ""), path)
 			}
 			require.Equal(t, http.StatusUnauthorized, statusWith(t, http.DefaultTransport, base+"/metrics", "sk_wrong"))
 			require.Equal(t, http.StatusOK, statusWith(t, http.DefaultTransport, base+"/metrics", strings.TrimSpace(key)))
+			require.Equal(t, http.StatusForbidden, statusWith(t, http.DefaultTransport, base+"/metrics", strings.TrimSpace(reader)))
 
 			m.SetError("LOADING Redis is loading the dataset in memory")
 			require.Eventually(t, func() bool {

@@ -81,7 +81,7 @@ func TestItSaysWhatTheEmbeddedStoreIsAndWhatToTryNext(t *testing.T) {
 	worker := start(t, nil).started(t)
 	line := worker.logged(t, "started the embedded store, which keeps nothing when this worker ends")
 	require.EqualValues(t, 10_000, line["meant_for_pending"])
-	prefix := "REDIS_URL=" + worker.storeURL(t) + " go run ./cmd/enqueue push --user alice"
+	prefix := "REDIS_URL=" + worker.storeURL(t) + " enqueue push --user alice"
 	require.Equal(t, []any{prefix + ` --at +10s --title "Hello"`, prefix + ` --at +30s --title "Too soon"`}, line["try"])
 
 	person := start(t, nil, "--log-format", "text")
