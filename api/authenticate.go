@@ -161,7 +161,7 @@ func (s *server) renew(
 		defer cancel()
 		identity, ok, err := s.accounts.Authenticate(ctx, secret)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // as without others
+			return nil, err
 		}
 		if !ok {
 			s.logins.remove(key)

@@ -92,5 +92,5 @@ func (b *body) readAhead() error {
 		b.ahead.Reset()
 		return err
 	}
-	return broken
+	return broken //nolint:wrapcheck // the reader of the body expects it as it is
 }

@@ -60,7 +60,7 @@ func measureCluster(ctx context.Context, size sizes) ([]row, error) {
 func clusterCalls(ctx context.Context, masters, messages int) (calls []float64, err error) {
 	cluster, err := redistest.StartClusterOf(ctx, masters)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what was being done
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
 	client := redis.NewClusterClient(&redis.ClusterOptions{

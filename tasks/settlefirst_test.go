@@ -43,6 +43,9 @@ func (l *states) all() []string {
 
 func (l *states) Enabled(context.Context, slog.Level) bool { return true }
 
+// WithAttrs returns the same handler: what is noted has no attributes.
+func (l *states) WithAttrs([]slog.Attr) slog.Handler { return l }
+
 // Handle looks before it logs, as a log that nobody reads holds up who writes it.
 func (l *states) Handle(_ context.Context, r slog.Record) error {
 	switch r.Message {

@@ -32,6 +32,7 @@ func selects(selector, found map[string]string) bool {
 func TestSelectorsSelectTheirPods(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, o *overlay) {
+		t.Helper()
 		for _, d := range o.deployments {
 			require.True(t, selects(d.Spec.Selector.MatchLabels, d.Spec.Template.Labels), d.Name)
 			for _, other := range o.deployments {
@@ -112,6 +113,7 @@ func TestEveryKindOfPodHasABudgetAndAScalerItsDeployment(t *testing.T) {
 func TestPodsAreConfined(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, o *overlay) {
+		t.Helper()
 		for name, pod := range o.pods() {
 			require.True(t, *pod.Spec.SecurityContext.RunAsNonRoot, name)
 			require.Positive(t, *pod.Spec.SecurityContext.RunAsUser, name)
@@ -134,6 +136,7 @@ func TestPodsAreConfined(t *testing.T) {
 func TestSettingsArePossible(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, o *overlay) {
+		t.Helper()
 		for name, pod := range o.pods() {
 			if image(pod) != product {
 				continue

@@ -3,6 +3,7 @@ package kubernetes_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -103,9 +104,7 @@ func (o *overlay) environ(t *testing.T, c core.Container) (values map[string]str
 	for _, from := range c.EnvFrom {
 		require.NotNil(t, from.ConfigMapRef)
 		require.Contains(t, o.configMaps, from.ConfigMapRef.Name)
-		for name, value := range o.configMaps[from.ConfigMapRef.Name].Data {
-			values[name] = value
-		}
+		maps.Copy(values, o.configMaps[from.ConfigMapRef.Name].Data)
 	}
 	for _, v := range c.Env {
 		if v.ValueFrom == nil {

@@ -83,7 +83,7 @@ func traceOf(content string) []byte {
 	if content == "text" {
 		return nil
 	}
-	return []byte{0, 255, byte(len(content)), 10}
+	return []byte{0, 255, byte(len(content) & 0x7f), 10}
 }
 
 var historyCampaigns = []string{"", "", "Spring.26", "autumn_2-"} //nolint:gochecknoglobals // a constant table

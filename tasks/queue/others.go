@@ -125,7 +125,7 @@ func (q *Queue) all(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(chosen.names[:len(chosen.names):len(chosen.names)], *q.spread.others.Load()...), nil
+	return append(slices.Clip(chosen.names), *q.spread.others.Load()...), nil
 }
 
 // allNow is all after a new look, if that succeeds.

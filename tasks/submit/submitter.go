@@ -193,7 +193,7 @@ func endSubmit(span tracing.Span, m message.Message, o message.Outcome, err erro
 		span.Fail(string(o.Code))
 	}
 	span.EndSubmit(tracing.Submitted{
-		ID: o.ID, Outcome: string(o.Outcome), Code: string(o.Code), Category: m.Category, SendAt: o.SendAt.Time,
+		ID: o.ID, Outcome: o.Outcome, Code: string(o.Code), Category: m.Category, SendAt: o.SendAt.Time,
 		Replayed: o.Replayed, Shifted: o.Shifted,
 	})
 }

@@ -64,7 +64,7 @@ func (s *secured) dial(ctx context.Context, network, address string) (net.Conn, 
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("%w: %w", &silentError{address: address}, err)
 		}
-		return nil, err //nolint:wrapcheck // as above
+		return nil, err
 	}
 	return secure, nil
 }

@@ -95,7 +95,8 @@ func TestRealRedisWithTLS(t *testing.T) {
 			"Redis refuses the TLS connection: tls: unknown certificate authority" + giveCertificate,
 		},
 		"plain text at the TLS port": {
-			"redis://" + address, config.RedisTLS{},
+			"redis://" + address,
+			config.RedisTLS{},
 			"Redis closed the connection: begin the URL with rediss:// (rediss-sentinel://, rediss-cluster://) if it expects TLS at this port," +
 				" otherwise see its log",
 		},

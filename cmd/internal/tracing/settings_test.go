@@ -29,7 +29,10 @@ func environment(pairs ...string) func(string) string {
 func TestTracingIsOffUnlessACollectorIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, off := range [][]string{
-		nil, {"OTEL_TRACES_SAMPLER", "nonsense"}, {endpointKey, " "}, {endpointKey, "http://c", "OTEL_SDK_DISABLED", "TRUE"},
+		nil,
+		{"OTEL_TRACES_SAMPLER", "nonsense"},
+		{endpointKey, " "},
+		{endpointKey, "http://c", "OTEL_SDK_DISABLED", "TRUE"},
 		{endpointKey, "http://c", "OTEL_TRACES_EXPORTER", "none"},
 	} {
 		started, err := Start(t.Context(), Program{Getenv: environment(off...)}, nil)
