@@ -205,6 +205,7 @@ func operatorsOnly() map[string]string {
 		"worker channel resume":    "is the word of who looks after the credentials",
 		"worker channel keys":      "makes a key pair, and touches no store",
 		"worker check":             "looks at the settings and the servers of the machine that it runs on",
+		"worker health":            "asks the worker of the machine that it runs on, where /readyz answers",
 		"worker email-preview":     "shows a mail in the terminal of who changes the texts",
 	}
 }
