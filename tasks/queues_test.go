@@ -9,6 +9,7 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -43,6 +44,7 @@ func (s *story) sizes() map[string]int {
 // Messages are spread over several queues, by their users. Those of a queue that are due
 // together share a task, and each goes out once, at its own millisecond.
 func TestMessagesAreSpreadOverQueues(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.useQueues(3)
@@ -76,6 +78,7 @@ func TestMessagesAreSpreadOverQueues(t *testing.T) {
 // of another number is served in time, found by the relay and not doubled; a cancelled or
 // moved message goes out as it should.
 func TestQueuesOfAnotherNumberAreServed(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for _, numbers := range [][]int{{1, 3}, {3, 1}, {3, 5}} {
 		tell(t, func(s *story) {
@@ -125,6 +128,7 @@ func TestQueuesOfAnotherNumberAreServed(t *testing.T) {
 // The relay takes nothing for lost that is in a queue of another number, alone or in a batch,
 // although no worker fetches it.
 func TestTheRelayFindsTasksInQueuesOfAnotherNumber(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.useQueues(3)
