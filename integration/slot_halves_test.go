@@ -22,6 +22,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
+// answersWithin is less than the client waits for an answer.
+const answersWithin = time.Second
+
 // wholeScripts is a client hook that lets one script run at a time, and counts those that
 // failed and those of them that changed a key.
 type wholeScripts struct {
@@ -32,14 +35,14 @@ type wholeScripts struct {
 	torn   []string
 }
 
-// contents returns what each node has, but for keys that soon expire.
-func (w *wholeScripts) contents(ctx context.Context) []string {
-	var all []string
+// contents returns what each node has, but for keys that soon expire. It fails if a node does not
+// answer in time.
+func (w *wholeScripts) contents(ctx context.Context) (all []string, err error) {
 	for _, node := range w.cluster.Nodes {
 		client := node.Client()
 		found, err := client.Keys(ctx, "*").Result()
 		if err != nil {
-			return []string{err.Error()}
+			return nil, err
 		}
 		slices.Sort(found)
 		dumps, ends := make([]*redis.StringCmd, len(found)), make([]*redis.DurationCmd, len(found))
@@ -50,7 +53,7 @@ func (w *wholeScripts) contents(ctx context.Context) []string {
 			return nil
 		})
 		if err != nil && !errors.Is(err, redis.Nil) {
-			return []string{err.Error()}
+			return nil, err
 		}
 		for i, dump := range dumps {
 			if end := ends[i].Val(); end < 0 || time.Until(time.UnixMilli(end.Milliseconds())) > 2*time.Minute {
@@ -58,7 +61,7 @@ func (w *wholeScripts) contents(ctx context.Context) []string {
 			}
 		}
 	}
-	return all
+	return all, nil
 }
 
 func (w *wholeScripts) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -82,14 +85,22 @@ func (w *wholeScripts) during(ctx context.Context, cmds []redis.Cmder, run func(
 	defer w.mu.Unlock()
 	script := len(cmds) == 1 && strings.HasPrefix(cmds[0].Name(), "eval")
 	var before []string
+	var unseen error
 	if script {
-		before = w.contents(ctx)
+		before, unseen = w.contents(ctx)
 	}
+	began := time.Now()
 	err := run()
-	_, replied := errors.AsType[redis.Error](err) // no answer in time says nothing
-	if script && replied && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+	// No answer in time says nothing. After it the client calls again: an earlier call may
+	// have done what the last one, which failed, did not do.
+	_, replied := errors.AsType[redis.Error](err)
+	if script && unseen == nil && replied && time.Since(began) < answersWithin && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+		after, unseen := w.contents(ctx)
+		if unseen != nil {
+			return err
+		}
 		w.failed++
-		if after := w.contents(ctx); !slices.Equal(before, after) {
+		if !slices.Equal(before, after) {
 			w.torn = append(w.torn, fmt.Sprintf("%v: %.200v", err, cmds[0].Args()[2:]))
 		}
 	}
