@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,7 +90,8 @@ func TestPreviewAndRefit(t *testing.T) {
 // until it is let go on.
 type steps struct {
 	next  chan struct{}
-	ended chan error // how the wait of the last one ended early
+	ended chan error   // how the wait of the last one ended early
+	waits atomic.Int64 // how many have waited or wait
 }
 
 // newStepped starts an API whose Refitter waits after each call.
@@ -99,6 +101,7 @@ func newStepped(t *testing.T, options ...func(*api.Options)) (*rig, *steps) {
 	r := newRig(t)
 	refitter, err := refit.New(taskstest.Open(t, r.client, backend.Options{}), refit.Options{
 		Rest: func(ctx context.Context, _ time.Duration) error {
+			s.waits.Add(1)
 			select {
 			case <-s.next:
 				return nil
@@ -185,6 +188,8 @@ func TestAPreviewIsToldAsItGoes(t *testing.T) {
 	require.NotEmpty(t, busy.header.Get("Retry-After"))
 	require.Equal(t, http.StatusTooManyRequests, r.post(defaultPath+"/refit?then=shift", "").status)
 
+	// The end of a caller that leaves during a call is not told to what waits after it.
+	require.Eventually(t, func() bool { return s.waits.Load() == 5 }, time.Minute, time.Millisecond)
 	p.leave()
 	require.ErrorIs(t, <-s.ended, context.Canceled)
 	close(s.next)
