@@ -101,6 +101,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 
 // No other spelling of a request is let through where the request itself is not.
 func TestNoSpellingIsLetThrough(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t, locked)
 	reader := r.key("acme", accounts.ScopeRead)

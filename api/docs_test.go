@@ -20,6 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 const (
@@ -163,6 +164,7 @@ func TestTheDocumentationIsSmall(t *testing.T) {
 // Every example of the page is a request that the server understands, with a key and
 // without.
 func TestTheExamplesOfTheDocumentation(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	// There is nothing of the kind.
 	absent := []string{
