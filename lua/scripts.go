@@ -272,20 +272,15 @@ func All() []*redis.Script {
 
 // NameOf returns the name of a script, such as "message/claim", by its hash or its text; ""
 // if it is none of All.
-func NameOf(hashOrText string) string { return names()[hashOrText] }
-
-// names has the names of all scripts, by hash and by text.
-var names = sync.OnceValue(func() map[string]string {
-	known := make(map[string]string)
-	files, _ := fs.Glob(files, "*/*.lua") // the pattern is valid
-	for _, file := range files {
-		name := strings.TrimSuffix(file, ".lua")
-		if text, err := Text(name); err == nil && !strings.HasPrefix(name, "fragments/") {
-			known[text], known[redis.NewScript(text).Hash()] = name, name
-		}
+func NameOf(hashOrText string) string {
+	if name := names()[hashOrText]; name != "" {
+		return name
 	}
-	return known
-})
+	return names()[redis.NewScript(hashOrText).Hash()]
+}
+
+// names is NamesByHash, made once.
+var names = sync.OnceValue(NamesByHash)
 
 //go:embed */*.lua
 var files embed.FS
