@@ -40,6 +40,23 @@ func (r *Records) Trace(ctx context.Context, user string, ids ...string) ([]Stan
 	return readEach(ctx, r, "reading histories of messages", append(StandingFields(), historyFields()...), tracedOf, user, ids)
 }
 
+// Queued returns the present generation of a pending message, and when it is due. It reports
+// false if the message is not pending. Its errors are those of Look.
+func (r *Records) Queued(ctx context.Context, user, id string) (Queued, bool, error) {
+	const doing = "looking at the task of a message"
+	fields := []string{keyspace.RecordState, keyspace.RecordGeneration, keyspace.RecordSendAt, keyspace.RecordNotBefore}
+	records, err := r.read(ctx, doing, fields, user, []string{id})
+	if err != nil {
+		return Queued{}, false, err
+	}
+	record := records[0]
+	q := Queued{User: user, ID: id, Generation: record.Text(keyspace.RecordGeneration), Due: record.Time(keyspace.RecordNotBefore)}
+	if q.Due.IsZero() {
+		q.Due = record.Time(keyspace.RecordSendAt)
+	}
+	return q, stateOf(record) == StatePending, record.Err(doing)
+}
+
 // tracedOf reads the StandingFields and historyFields of a record.
 func tracedOf(user, id string, record *script.Fields, doing string) (Standing, error) {
 	standing, err := StandingOf(user, id, record, doing)

@@ -44,6 +44,10 @@ func NewWatchList(client redis.Cmdable, o sendlimit.Options) (*WatchList, error)
 // Horizon returns how long before its time a message is handed over to the queue.
 func (w *WatchList) Horizon() time.Duration { return w.horizon }
 
+// LookAfter returns how long after a message was accepted the relay checks whether the queue
+// has it.
+func (w *WatchList) LookAfter() time.Duration { return w.look }
+
 // Pending counts the messages that have not ended, in a few round trips. The store spends
 // some 10 ms on it, in parts.
 func (w *WatchList) Pending(ctx context.Context) (int, error) {

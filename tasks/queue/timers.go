@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -19,12 +20,15 @@ import (
 // one round trip, and nobody waits for them. A lost one costs only a needless look at the
 // message.
 //
+// A timer that could not be set is tried again, until the relay looks after the message.
+//
 // Timers also delete the tasks of superseded generations, in the same way. A task that
 // stays does no harm: it ends at its time, and nothing is sent.
 type Timers struct {
 	queue      *Queue
 	watch      *messages.WatchList
 	confirmed  *batch.Loop[messages.Queued]
+	unset      *batch.Loop[unset]
 	superseded *batch.Loop[placed]
 	logger     *slog.Logger
 }
@@ -32,8 +36,18 @@ type Timers struct {
 // confirmWithin bounds a confirmation, and the deletion of superseded tasks.
 const confirmWithin = 5 * time.Second
 
-// Timers returns the Timers for messages of a watch list. They write confirmations and
-// delete tasks from Start until Close.
+// unset is a message that the queue did not take.
+type unset struct {
+	messages.Queued
+
+	relayed time.Time // when the relay looks after it, by the local clock
+}
+
+// setAgainEvery is the time between two tries to set the timers that could not be set.
+const setAgainEvery = time.Second
+
+// Timers returns the Timers for messages of a watch list. They write confirmations, try
+// again and delete tasks from Start until Close.
 func (q *Queue) Timers(watch *messages.WatchList, logger *slog.Logger) *Timers {
 	const together, backlog = 256, 8192
 	t := &Timers{queue: q, watch: watch, logger: logger}
@@ -47,7 +61,29 @@ func (q *Queue) Timers(watch *messages.WatchList, logger *slog.Logger) *Timers {
 	}
 	options := batch.Options{Together: together, Backlog: backlog, Within: confirmWithin}
 	t.confirmed, t.superseded = batch.NewLoop(options, t.confirm), batch.NewLoop(options, remove)
+	t.unset = batch.NewLoop(batch.Options{Backlog: backlog, Within: confirmWithin, Every: setAgainEvery}, t.setAgain)
 	return t
+}
+
+// setAgain sets timers that could not be set, except those that the relay looks after. If
+// that fails, it keeps them all for the next time: the queue takes a generation once.
+func (t *Timers) setAgain(ctx context.Context, waiting []unset) bool {
+	now := time.Now()
+	waiting = slices.DeleteFunc(waiting, func(u unset) bool { return !now.Before(u.relayed) })
+	if len(waiting) == 0 {
+		return true
+	}
+	queued := make([]messages.Queued, len(waiting))
+	for i, u := range waiting {
+		queued[i] = u.Queued
+	}
+	if _, err := t.TrySetAll(ctx, queued); err != nil {
+		for _, u := range waiting {
+			t.unset.Add(u)
+		}
+		return false
+	}
+	return true
 }
 
 // confirm notes that the queue has messages. It reports false and logs it if that fails.
@@ -64,17 +100,20 @@ func (t *Timers) confirm(ctx context.Context, queued []messages.Queued) bool {
 func (t *Timers) Start() {
 	t.confirmed.Start()
 	t.superseded.Start()
+	t.unset.Start()
 }
 
-// Close writes the remaining confirmations, deletes the remaining tasks, and stops.
+// Close tries once more to set the remaining timers, writes the remaining confirmations,
+// deletes the remaining tasks, and stops.
 func (t *Timers) Close() {
+	t.unset.Close()
 	t.confirmed.Close()
 	t.superseded.Close()
 }
 
 // Set sets the timer of one generation of a message, if it is due within the horizon of
-// now. The watch list has all messages: a later one is handed over from there, and after a
-// failure, which is only logged, this one is.
+// now. The watch list has all messages: a later one is handed over from there. A failure is
+// only logged: the timer is tried again soon, and the relay looks after the message.
 func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
 	if m.Due.Sub(now) > t.watch.Horizon() {
 		return
@@ -88,6 +127,7 @@ func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
 	if err != nil {
 		span.Fail("unavailable")
 		t.logger.WarnContext(ctx, "the queue did not take a message: the watch list has it", "error", err)
+		t.unset.Add(unset{m, time.Now().Add(t.watch.LookAfter())})
 	}
 }
 

@@ -46,7 +46,11 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 		}, changed.holdMove(to))
 		return d.Allowed, err
 	})
-	if d.Allowed && !d.At.Equal(d.MovedFrom) { // also if the replicas do not have it yet
+	switch {
+	case !d.Allowed:
+	case d.At.Equal(d.MovedFrom):
+		s.enqueueAgain(ctx, user, id, d.At.Sub(d.Now), d.Now)
+	default: // also if the replicas do not have it yet
 		s.capacity.take(0)
 		s.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At}, d.Now)
 	}

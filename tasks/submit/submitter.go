@@ -68,16 +68,18 @@ type Submitter struct {
 	replicas *replicas
 	queue    *queue.Queue
 	timers   *queue.Timers
-	clock    *storeclock.Clock
-	logger   *slog.Logger
-	metrics  *metrics.Metrics
-	activity *activity.Log
-	flush    func() // of activity
-	client   redis.UniversalClient
-	batches  *pipeline.Client // nil without Batch
-	charger  *charger
-	tracer   tracing.Tracer
-	account  string // that it acts for, see For; "" for everybody
+	// lookAfter is how long after an accept the relay checks whether the queue has the message.
+	lookAfter time.Duration
+	clock     *storeclock.Clock
+	logger    *slog.Logger
+	metrics   *metrics.Metrics
+	activity  *activity.Log
+	flush     func() // of activity
+	client    redis.UniversalClient
+	batches   *pipeline.Client // nil without Batch
+	charger   *charger
+	tracer    tracing.Tracer
+	account   string // that it acts for, see For; "" for everybody
 }
 
 // New returns a Submitter on a backend. The error is a *fault.InvalidError. Close it.
@@ -113,7 +115,7 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 	s := &Submitter{
 		keys:     keys,
 		Policies: b.Policies, options: b.Timeline, commands: commands, capacity: room, replicas: copies,
-		queue: q, timers: q.Timers(b.Watch, b.Logger), clock: storeclock.New(), logger: b.Logger, metrics: b.Metrics, client: b.Client,
+		queue: q, timers: q.Timers(b.Watch, b.Logger), lookAfter: b.Watch.LookAfter(), clock: storeclock.New(), logger: b.Logger, metrics: b.Metrics, client: b.Client,
 		activity: b.Activity, flush: b.FlushActivity, tracer: b.Tracer,
 	}
 	if s.timeline, err = sendlimit.NewTimeline(commands, b.Timeline); err != nil {
@@ -233,6 +235,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 			charged.judge = t
 			o, judged = s.judgeRequest(ctx, m, request, t, charged.reserve)
 		}
+		s.enqueue(ctx, o, judged) // the wait for replicas is then for the task, too
 		return o.Outcome == message.Accepted, judged.err
 	})
 	if charged != nil && judged.err == nil {
@@ -245,12 +248,39 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 	s.Announce(ctx, judged.decision.Notices)
 	if o.Outcome == message.Accepted && !o.Replayed {
 		s.capacity.take(judged.content)
-		// Also if the replicas do not have it, or not yet: the store has.
-		s.timers.Set(ctx, messages.Queued{
-			User: o.User, ID: o.ID, Generation: judged.generation, Due: o.SendAt.Time,
-		}, judged.decision.Now)
 	}
 	return o, err
+}
+
+// enqueue puts an accepted message into the queue.
+func (s *Submitter) enqueue(ctx context.Context, o message.Outcome, judged judged) {
+	switch now := judged.decision.Now; {
+	case o.Outcome != message.Accepted:
+	case o.Replayed:
+		s.enqueueAgain(ctx, o.User, o.ID, o.SendAt.Sub(now), now)
+	default:
+		s.timers.Set(ctx, messages.Queued{
+			User: o.User, ID: o.ID, Generation: judged.generation, Due: o.SendAt.Time,
+		}, now)
+	}
+}
+
+// enqueueAgain puts a message into the queue for a caller that asked for the same before. The
+// queue may lack it: the store may have gone away after the change, and before the caller
+// got an answer. The relay looks for such a message, but if it is due sooner, it would be
+// late.
+func (s *Submitter) enqueueAgain(ctx context.Context, user, id string, dueIn time.Duration, now time.Time) {
+	if dueIn > s.lookAfter {
+		return
+	}
+	queued, pending, err := s.records.Queued(ctx, user, id)
+	if err != nil {
+		s.logger.WarnContext(ctx, "could not look whether the queue has a message: the watch list has it", "error", err)
+		return
+	}
+	if pending {
+		s.timers.Set(ctx, queued, now)
+	}
 }
 
 // charged returns the reserve of a message that is charged to an account, to a throttle or
