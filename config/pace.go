@@ -2,6 +2,7 @@ package config
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
@@ -38,4 +39,31 @@ func BurstHasRate(c Config) *fault.InvalidError {
 		return fault.Wrong("pace.burst", "pace.burst needs a pace.rate")
 	}
 	return fault.Wrong("pace.burst", "pace.burst, %d, is more than pace.rate allows, %s", c.Pace.Burst, c.Pace.Rate)
+}
+
+type writtenPace struct {
+	Rate  string `env:"RATE"`
+	Burst string `env:"BURST"`
+	Ramp  string `env:"RAMP"`
+}
+
+// paceSettings returns the rows of the table about the rate of all deliveries.
+func paceSettings(w *written, c *Config) []*setting {
+	return []*setting{
+		{
+			key: "pace.rate", written: &w.Pace.Rate, kind: "rate",
+			help:   "rate limit of a new store for the deliveries of all workers together, such as 100/second",
+			accept: paceRate(c),
+		},
+		{
+			key: "pace.burst", written: &w.Pace.Burst, kind: "number",
+			help:   "deliveries that may be sent at once within that rate",
+			accept: paceBurst(c),
+		},
+		{
+			key: "pace.ramp", written: &w.Pace.Ramp, standard: "1m", kind: "duration",
+			help:   "how long a pace takes from nothing to its full rate, after a time without deliveries; 0s for no ramp",
+			accept: duration(&c.Ramp, 0, time.Hour),
+		},
+	}
 }
