@@ -15,7 +15,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
@@ -31,6 +30,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
@@ -71,11 +71,7 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	tb.Helper()
 	r := &rig{TB: tb, store: miniredis.RunT(tb), log: new(output.Buffer)}
 	r.store.SetTime(now())
-	// As the programs connect, but that a store that is away is soon said to be.
-	r.client = redis.NewClient(&redis.Options{
-		Addr: r.store.Addr(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
+	r.client = redis.NewClient(redistest.ClientOptions(r.store.Addr()))
 	tb.Cleanup(func() { require.NoError(tb, r.client.Close()) })
 	policies, err := settings.NewPolicies(r.client, "")
 	require.NoError(tb, err)

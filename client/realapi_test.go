@@ -24,6 +24,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -58,7 +59,7 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	}
 	closing(r.redis.Close)
 	r.redis.SetTime(r.now)
-	r.store = redis.NewClient(&redis.Options{Addr: r.redis.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1})
+	r.store = redis.NewClient(redistest.ClientOptions(r.redis.Addr()))
 	closing(func() { _ = r.store.Close() })
 	policies, err := settings.NewPolicies(r.store, "")
 	if err != nil {
@@ -421,7 +422,7 @@ func TestDeadLettersOfTheRealAPI(t *testing.T) {
 func TestABatchOnTheRealAPI(t *testing.T) {
 	t.Parallel()
 	c := realAPIOf(t)
-	const users, each = 50, 20
+	const users, each = 10, 20
 	messages := func(yield func(client.Message) bool) {
 		for i := range users * each {
 			m := client.Message{

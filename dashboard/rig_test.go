@@ -14,7 +14,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
@@ -29,6 +28,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
@@ -77,13 +77,10 @@ func newRig(tb testing.TB, requireKeys bool, options ...func(*dashboard.Options)
 	return r
 }
 
-// connect opens a client of the store, for which a store that is away is soon said to be.
+// connect opens a client of the store.
 func (r *rig) connect() *redis.Client {
 	r.Helper()
-	client := redis.NewClient(&redis.Options{
-		Addr: r.store.Addr(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
+	client := redis.NewClient(redistest.ClientOptions(r.store.Addr()))
 	r.Cleanup(func() { require.NoError(r, client.Close()) })
 	return client
 }
