@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -246,6 +247,7 @@ func TestRotationWithoutAGap(t *testing.T) {
 // An account's requests are counted in its tier: those that submit, those that read, and
 // all others, each kind together and apart from the others.
 func TestRequestsOfATierAreLimited(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	kinds := map[string][]operation{}
 	for _, o := range operations() {

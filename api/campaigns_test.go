@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -77,6 +78,7 @@ func (r *rig) worked(got reply) (refused []string, summary message.CampaignSumma
 
 // An account counts, pauses, moves and cancels its campaign. Another one sees nothing of it.
 func TestCampaigns(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t, locked)
 	own := r.key("own", accounts.ScopeSubmit, accounts.ScopeRead)

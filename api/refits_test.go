@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
@@ -58,6 +59,7 @@ func (r *rig) lines(got reply) []refitLine {
 
 // A preview changes nothing, and a refit does what the preview has said.
 func TestPreviewAndRefit(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t)
 	booked(r)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // logs requires that what do does is one entry of the audit log, by an operator, and returns it
@@ -240,6 +241,7 @@ func TestErasing(t *testing.T) {
 }
 
 func TestCampaigns(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	b := locked(t).operator()
 	b.key("own", accounts.ScopeSubmit)

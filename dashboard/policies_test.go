@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 func TestPolicies(t *testing.T) {
@@ -143,6 +145,7 @@ func TestRollingBackAndDeleting(t *testing.T) {
 
 // Messages that would not fit a policy are counted before, and moved after it.
 func TestWhatWouldNotFit(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	b := locked(t).operator()
 	for i := range 3 {

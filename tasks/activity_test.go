@@ -9,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/activity"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
@@ -34,6 +35,7 @@ func (s *story) activityOf(b *backend.Backend) activity.Counts {
 
 // What submitters and workers do with messages is counted, and readable a second later.
 func TestWhatBecomesOfMessagesIsCounted(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		b := taskstest.Open(s, s.client, s.shared)

@@ -58,6 +58,7 @@ func (s *story) arrivals() map[string][]time.Duration {
 // Messages that are due together share a task, and each goes out at its own millisecond.
 // What was cancelled or moved meanwhile does not go out with them.
 func TestMessagesThatAreDueTogetherShareATask(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		const users = 50

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -225,6 +226,7 @@ func TestGoneIsBelievedAfterTheFirstSuccess(t *testing.T) {
 // A wrong project makes the provider call every device gone: the brake stops the channel
 // before any is removed. An operator resumes it, and nothing is lost.
 func TestTheBrakeWipesNothing(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		var wrong atomic.Bool
@@ -273,6 +275,7 @@ func TestTheBrakeWipesNothing(t *testing.T) {
 
 // Refused credentials stop their channel alone. Its messages wait, and a probe resumes it.
 func TestRefusedCredentialsStopOneChannel(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		p.has("alice", "f1")
@@ -304,6 +307,7 @@ func TestRefusedCredentialsStopOneChannel(t *testing.T) {
 
 // A target without a probe lets one message a minute find out.
 func TestATargetThatRefusesAllIsProbedWithMessages(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(retrying(1))
@@ -330,6 +334,7 @@ func TestATargetThatRefusesAllIsProbedWithMessages(t *testing.T) {
 
 // A provider that asks to leave its channel alone holds up no other.
 func TestAPausedChannelHoldsUpNoOther(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		p.has("alice", "f1")

@@ -61,6 +61,7 @@ func TestFarMessagesAreNotInTheQueue(t *testing.T) {
 // Everything that gives a message another time goes by the schedule: a retry, a
 // postponement and a dead letter, too.
 func TestRetriesBeyondTheHorizonAreScheduled(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(10 * time.Second)

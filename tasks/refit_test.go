@@ -102,6 +102,7 @@ func TestWhatWasAcceptedIsSentUnderTheOldPromise(t *testing.T) {
 }
 
 func TestRefitShifts(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		soon := s.message("soon", 4*time.Hour)

@@ -349,6 +349,7 @@ func TestAMessageThatKillsWorkersIsGivenUp(t *testing.T) {
 // The store came back without the record of a message. A relay frees its place, so that the
 // user gets others near it, and leaves all other places.
 func TestRelayFreesPlacesWithoutARecord(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(relaying, func(o *tasks.WorkerOptions) { o.PlacesEvery = time.Minute })

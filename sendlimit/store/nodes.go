@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 const (
@@ -57,15 +58,16 @@ func NotSent(err error) bool {
 // that took over. Call WatchNodes before the first command.
 func WatchNodes(cluster *redis.ClusterClient) {
 	cluster.OnNewNode(func(client *redis.Client) {
-		client.AddHook(&node{client: client, lost: cluster.ReloadState})
+		client.AddHook(&node{client: client, question: questionOptions(*client.Options()), lost: cluster.ReloadState})
 	})
 	cluster.AddHook(calls{})
 }
 
 // node is the hook of the client of one node.
 type node struct {
-	client *redis.Client
-	lost   func(context.Context) // called while the node does not answer
+	client   *redis.Client
+	question redis.Options         // of a client that asks the node whether it answers
+	lost     func(context.Context) // called while the node does not answer
 
 	away   atomic.Bool
 	asking atomic.Bool
@@ -110,7 +112,7 @@ func (n *node) refuse(ctx context.Context) error {
 	}
 	n.wanted.Store(true)
 	_, before := sent(ctx).Load(n)
-	return &NodeAwayError{Address: n.client.Options().Addr, Sent: before}
+	return &NodeAwayError{Address: n.question.Addr, Sent: before}
 }
 
 // watch runs a command, and asks the node whether it answers if the command shows that it
@@ -175,15 +177,22 @@ func (n *node) closed(ctx context.Context) bool {
 // uncheckedKey is the key of a mark in a context: the node's hook does nothing.
 type uncheckedKey struct{}
 
+// questionOptions returns the options of a client that asks a node whether it answers, given
+// those of the other clients of the node. They are copied before the node has a connection:
+// a client may change its own when it connects.
+func questionOptions(o redis.Options) redis.Options {
+	o.PoolSize, o.MinIdleConns, o.MaxActiveConns = askConnections, 0, 0
+	o.MaxRetries, o.DialerRetries = -1, 1
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = askWithin, askWithin, askWithin
+	o.ContextTimeoutEnabled = true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return o
+}
+
 // answers asks the node through a connection of its own: those of the other callers may all
 // be waiting.
 func (n *node) answers(ctx context.Context) bool {
-	own := *n.client.Options()
-	own.PoolSize, own.MinIdleConns, own.MaxActiveConns = askConnections, 0, 0
-	own.MaxRetries, own.DialerRetries = -1, 1
-	own.DialTimeout, own.ReadTimeout, own.WriteTimeout = askWithin, askWithin, askWithin
-	own.ContextTimeoutEnabled = true
-	client := redis.NewClient(&own)
+	client := redis.NewClient(&n.question)
 	defer func() { _ = client.Close() }()
 	ctx, done := context.WithTimeout(ctx, askWithin)
 	defer done()

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -279,6 +280,7 @@ func TestGroupsWithoutAFolderForTheirFiles(t *testing.T) {
 
 // Whatever the users and the bound are.
 func TestGroupsAtRandom(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 0))
