@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -40,7 +39,7 @@ const confirmWithin = 5 * time.Second
 type unset struct {
 	messages.Queued
 
-	relayed time.Time // when the relay looks after it, by the local clock
+	tries int // that are left, until the relay looks after it
 }
 
 // setAgainEvery is the time between two tries to set the timers that could not be set.
@@ -65,25 +64,22 @@ func (q *Queue) Timers(watch *messages.WatchList, logger *slog.Logger) *Timers {
 	return t
 }
 
-// setAgain sets timers that could not be set, except those that the relay looks after. If
-// that fails, it keeps them all for the next time: the queue takes a generation once.
+// setAgain sets timers that could not be set. If that fails, it keeps them all for the next
+// time, those excepted that the relay looks after by then: the queue takes a generation once.
 func (t *Timers) setAgain(ctx context.Context, waiting []unset) bool {
-	now := time.Now()
-	waiting = slices.DeleteFunc(waiting, func(u unset) bool { return !now.Before(u.relayed) })
-	if len(waiting) == 0 {
-		return true
-	}
 	queued := make([]messages.Queued, len(waiting))
 	for i, u := range waiting {
 		queued[i] = u.Queued
 	}
-	if _, err := t.TrySetAll(ctx, queued); err != nil {
-		for _, u := range waiting {
+	if _, err := t.TrySetAll(ctx, queued); err == nil {
+		return true
+	}
+	for _, u := range waiting {
+		if u.tries--; u.tries > 0 {
 			t.unset.Add(u)
 		}
-		return false
 	}
-	return true
+	return false
 }
 
 // confirm notes that the queue has messages. It reports false and logs it if that fails.
@@ -127,7 +123,7 @@ func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
 	if err != nil {
 		span.Fail("unavailable")
 		t.logger.WarnContext(ctx, "the queue did not take a message: the watch list has it", "error", err)
-		t.unset.Add(unset{m, time.Now().Add(t.watch.LookAfter())})
+		t.unset.Add(unset{m, int(t.watch.LookAfter() / setAgainEvery)})
 	}
 }
 
