@@ -23,6 +23,7 @@ func tinySizes() sizes {
 		deliveries: 100, deliveryRounds: 1, backlogUsers: 5,
 		distant: 100, herd: 100, herdWithin: 4 * time.Second,
 		dueMessages: 50, dueWithin: time.Second, pending: 100,
+		workers: []int{1, 2}, slowPushes: 100, restartMessages: 50, restartWithin: 2 * time.Second,
 	}
 }
 
@@ -45,6 +46,19 @@ func TestEveryRowIsMeasured(t *testing.T) {
 			}
 			require.Equal(t, m.rows, names, "the rows promised, in order")
 		})
+	}
+}
+
+func TestALargeStoreIsMeasured(t *testing.T) {
+	t.Parallel()
+	redistest.NeedServer(t)
+	found, err := measureLarge(t.Context(), 1_000, tinySizes())
+	require.NoError(t, err)
+	require.Len(t, found.stores, 2)
+	require.Equal(t, []int{200, 1_000}, []int{found.stores[0].pending, found.stores[1].pending})
+	for _, f := range largeFigures() {
+		require.Positive(t, f.of(found.stores[1]), f.what)
+		require.Contains(t, found.markdown(), f.what)
 	}
 }
 

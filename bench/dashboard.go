@@ -48,15 +48,9 @@ func measureDashboard(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	var worst time.Duration
-	var figures []string
-	for _, page := range dashboardPages() {
-		median, slowest, err := firstByte(ctx, server.URL+page)
-		if err != nil {
-			return nil, err
-		}
-		worst = max(worst, slowest)
-		figures = append(figures, fmt.Sprintf("%s: median %.1f ms, slowest %.1f ms", page, milliseconds(median), milliseconds(slowest)))
+	worst, figures, err := slowestPage(ctx, server.URL)
+	if err != nil {
+		return nil, err
 	}
 	idle, err := s.followed(ctx, server.URL, 0)
 	if err != nil {
@@ -78,6 +72,19 @@ func measureDashboard(ctx context.Context, size sizes) (rows []row, err error) {
 		},
 		atMost("dashboard-many", "Redis time with 100 browsers that follow the overview / with one", many/max(one, 1e-6), 3, shares),
 	}, nil
+}
+
+// slowestPage returns the slowest first byte of any page, and figures of each.
+func slowestPage(ctx context.Context, address string) (worst time.Duration, figures []string, err error) {
+	for _, page := range dashboardPages() {
+		median, slowest, err := firstByte(ctx, address+page)
+		if err != nil {
+			return 0, nil, err
+		}
+		worst = max(worst, slowest)
+		figures = append(figures, fmt.Sprintf("%s: median %.1f ms, slowest %.1f ms", page, milliseconds(median), milliseconds(slowest)))
+	}
+	return worst, figures, nil
 }
 
 // dashboardPages are the pages that are asked for.

@@ -31,40 +31,54 @@ func measureForecast(ctx context.Context, size sizes) (rows []row, err error) {
 		if err := s.fillPending(ctx, newSchedule(max(1, pending), 1).over(forecastOver), pending); err != nil {
 			return nil, err
 		}
-		forecasts, err := forecast.New(s.client, sendlimit.Options{Prefix: "sr"})
-		if err != nil {
-			return nil, fmt.Errorf("forecasts: %w", err)
-		}
-		near, err := s.measureCount(ctx, func() (time.Duration, error) {
-			found, err := forecasts.CountNear(ctx, time.Time{})
-			if err == nil && found.Pending != pending {
-				err = fmt.Errorf("%d of %d messages are pending", found.Pending, pending)
-			}
-			return found.Took, err
-		})
+		cost, err := s.costOfForecast(ctx, "sr", pending)
 		if err != nil {
 			return nil, err
 		}
-		later, err := s.measureCount(ctx, func() (time.Duration, error) {
-			found, err := forecasts.CountLater(ctx, time.Time{})
-			return found.Took, err
-		})
-		if err != nil {
-			return nil, err
-		}
-		nearRest, laterRest := forecast.NearRest(near.took), forecast.LaterRest(later.took)
-		share := 100 * (near.busy.Seconds()/nearRest.Seconds() + later.busy.Seconds()/laterRest.Seconds())
+		near, later, share := cost.near, cost.later, 100*cost.share()
 		worst = max(worst, share)
 		measured = append(measured, fmt.Sprintf("%d pending: near %.0f ms, later %.0f ms, %.2f %%",
 			pending, milliseconds(near.busy), milliseconds(later.busy), share))
 		figures = append(figures,
-			fmt.Sprintf("%d pending, near: %s; then a rest of %.1f s", pending, near, nearRest.Seconds()),
-			fmt.Sprintf("%d pending, later: %s; then a rest of %.1f s", pending, later, laterRest.Seconds()))
+			fmt.Sprintf("%d pending, near: %s; then a rest of %.1f s", pending, near, forecast.NearRest(near.took).Seconds()),
+			fmt.Sprintf("%d pending, later: %s; then a rest of %.1f s", pending, later, forecast.LaterRest(later.took).Seconds()))
 	}
 	return []row{{
 		Name: "forecast", What: "Redis time of both parts of a forecast of all pending messages, and their share of the time until the next ones",
 		Goal: "≤ 0.5 %", Measured: strings.Join(measured, "; "), Verdict: judge(worst <= 0.5), Figures: figures,
 	}}, nil
+}
+
+// forecastCost is what both parts of a forecast cost.
+type forecastCost struct{ near, later countCost }
+
+// share returns which part of its time the main thread works for forecasts, if one follows
+// the other.
+func (c forecastCost) share() float64 {
+	return c.near.busy.Seconds()/forecast.NearRest(c.near.took).Seconds() + c.later.busy.Seconds()/forecast.LaterRest(c.later.took).Seconds()
+}
+
+// costOfForecast measures both parts of a forecast of the pending messages under a prefix.
+func (s *store) costOfForecast(ctx context.Context, prefix string, pending int) (cost forecastCost, err error) {
+	forecasts, err := forecast.New(s.client, sendlimit.Options{Prefix: prefix})
+	if err != nil {
+		return cost, fmt.Errorf("forecasts: %w", err)
+	}
+	cost.near, err = s.measureCount(ctx, func() (time.Duration, error) {
+		found, err := forecasts.CountNear(ctx, time.Time{})
+		if err == nil && found.Pending != pending {
+			err = fmt.Errorf("%d of %d messages are pending", found.Pending, pending)
+		}
+		return found.Took, err
+	})
+	if err != nil {
+		return cost, err
+	}
+	cost.later, err = s.measureCount(ctx, func() (time.Duration, error) {
+		found, err := forecasts.CountLater(ctx, time.Time{})
+		return found.Took, err
+	})
+	return cost, err
 }
 
 // countCost is what a count costs, the median of some.

@@ -70,6 +70,12 @@ func lateness(ctx context.Context, size sizes, pending int) (late []float64, err
 	if err := s.submitPending(ctx, pending); err != nil {
 		return nil, err
 	}
+	return s.lateness(ctx, "", size)
+}
+
+// lateness submits the messages that are due soon under a prefix, to a worker that delivers
+// them, and returns how many ms each was late.
+func (s *store) lateness(ctx context.Context, prefix string, size sizes) (late []float64, err error) {
 	receiver := notifiertest.NewReceiver(time.Now)
 	defer receiver.Close()
 	push, err := webhook.New(webhook.Config{URL: receiver.URL(), Now: time.Now})
@@ -77,7 +83,7 @@ func lateness(ctx context.Context, size sizes, pending int) (late []float64, err
 		return nil, fmt.Errorf("webhook: %w", err)
 	}
 	defer func() { err = errors.Join(err, push.Close()) }()
-	opened, err := backend.Open(s.client, backend.Options{})
+	opened, err := backend.Open(s.client, backend.Options{Prefix: prefix})
 	if err != nil {
 		return nil, fmt.Errorf("backend: %w", err)
 	}
@@ -85,7 +91,7 @@ func lateness(ctx context.Context, size sizes, pending int) (late []float64, err
 	if err != nil {
 		return nil, err
 	}
-	err = s.submitDue(ctx, size)
+	err = s.submitDue(ctx, prefix, size)
 	if err == nil {
 		late, err = arrivals(ctx, receiver, size)
 	}
@@ -108,10 +114,10 @@ func (s *store) submitPending(ctx context.Context, n int) error {
 	return errors.Join(err, submitter.Close())
 }
 
-// submitDue submits messages that are due at random times a few seconds ahead.
-func (s *store) submitDue(ctx context.Context, size sizes) error {
+// submitDue submits messages of new users that are due at random times a few seconds ahead.
+func (s *store) submitDue(ctx context.Context, prefix string, size sizes) error {
 	const ahead = 4 * time.Second
-	submitter, err := s.openSubmitter("", submit.Options{})
+	submitter, err := s.openSubmitter(prefix, submit.Options{})
 	if err != nil {
 		return fmt.Errorf("submitter: %w", err)
 	}
@@ -122,7 +128,7 @@ func (s *store) submitDue(ctx context.Context, size sizes) error {
 		times[i] = from.Add(time.Duration(random.Int64N(size.dueWithin.Milliseconds())) * time.Millisecond)
 	}
 	_, err = drive(ctx, len(times), func(ctx context.Context, i int) error {
-		return submitted(ctx, submitter, message.Message{User: userName(i), SendAt: times[i], Title: title, Body: body})
+		return submitted(ctx, submitter, message.Message{User: "due-" + newID(), SendAt: times[i], Title: title, Body: body})
 	})
 	if err == nil && time.Now().After(from) {
 		err = errors.New("messages were due before all were submitted: the machine is too slow for these sizes")

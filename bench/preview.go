@@ -61,23 +61,15 @@ func measurePreview(ctx context.Context, users int) (_ preview, err error) {
 		return p, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	folder, err := os.MkdirTemp("", "sendlimit-bench-")
+	program, remove, err := buildWorker(ctx)
 	if err != nil {
-		return p, fmt.Errorf("folder for the program: %w", err)
+		return p, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	program := filepath.Join(folder, "worker")
-	build := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", program, "./cmd/worker")
-	if output, err := build.CombinedOutput(); err != nil {
-		return p, fmt.Errorf("build cmd/worker, in the folder above: %w\n%s", err, output)
-	}
+	defer func() { err = errors.Join(err, remove()) }()
 	if err := s.fill(ctx, newSchedule(users, previewEach), users*previewEach, true); err != nil {
 		return p, err
 	}
 	if err := s.seedPolicy(ctx, recordsPrefix); err != nil {
-		return p, err
-	}
-	if err := errors.Join(s.logSlow(ctx, p.slower), s.resetCommandTime(ctx)); err != nil {
 		return p, err
 	}
 	if err := p.run(ctx, s, program); err != nil {
@@ -90,8 +82,26 @@ func measurePreview(ctx context.Context, users int) (_ preview, err error) {
 	return p, nil
 }
 
+// buildWorker builds the worker's program. The function that it returns removes it.
+func buildWorker(ctx context.Context) (program string, remove func() error, err error) {
+	folder, err := os.MkdirTemp("", "sendlimit-bench-")
+	if err != nil {
+		return "", nil, fmt.Errorf("folder for the program: %w", err)
+	}
+	remove = func() error { return os.RemoveAll(folder) }
+	program = filepath.Join(folder, "worker")
+	build := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", program, "./cmd/worker")
+	if output, err := build.CombinedOutput(); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("build cmd/worker, in the folder above: %w\n%s", err, output), remove())
+	}
+	return program, remove, nil
+}
+
 // run runs the program, and reads its cost from the server and the system.
 func (p *preview) run(ctx context.Context, s *store, program string) error {
+	if err := errors.Join(s.logSlow(ctx, p.slower), s.resetCommandTime(ctx)); err != nil {
+		return err
+	}
 	before, err := s.mainThread(ctx)
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ func measurements() []measurement {
 		{[]string{"cluster"}, measureCluster},
 		{[]string{"tracing-submit", "tracing-delivery"}, measureTracing},
 		{[]string{"push-fcm", "push-apns", "push-webpush", "push-webhook", "worker-fcm", "worker-apns", "worker-webpush", "worker-webhook"}, measureChannels},
+		{[]string{"workers", "workers-restart"}, measureWorkers},
 		{[]string{"early", "lateness", "lateness-pending"}, measureLateness},
 		{[]string{"memory-pending"}, measurePending},
 		{[]string{"memory-index", "memory-campaign", "redis-index"}, measureIndex},
@@ -65,6 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	asJSON := flags.Bool("json", false, "print one JSON object instead of the table")
 	save := flags.String("save", "", "put the table into this `file` too, between its markers: README.md")
 	users := flags.Int("preview-users", 0, "measure nothing but the preview of a policy over so `many` users, three reservations each")
+	pending := flags.Int("large", 0, "measure nothing but a store with so `many` pending messages, five a user, and with a fifth of them")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil
@@ -83,6 +85,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		size = quickSizes()
 	}
 
+	if *pending > 0 {
+		return runLarge(ctx, *pending, size, *save, stdout)
+	}
 	report, err := measure(ctx, size, wanted, stderr)
 	if err != nil {
 		return err

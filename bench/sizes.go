@@ -34,6 +34,11 @@ type sizes struct {
 	dueMessages int
 	dueWithin   time.Duration
 	pending     int // messages that are not due
+
+	workers         []int // numbers of worker processes; the first is one
+	slowPushes      int   // of each of them, to a slow provider
+	restartMessages int   // due while workers are restarted
+	restartWithin   time.Duration
 }
 
 func fullSizes() sizes {
@@ -46,6 +51,7 @@ func fullSizes() sizes {
 		deliveries: 10_000, deliveryRounds: 3, backlogUsers: 500,
 		distant: 2_000, herd: 100_000, herdWithin: 90 * time.Second,
 		dueMessages: 2_000, dueWithin: 10 * time.Second, pending: 1_000_000,
+		workers: []int{1, 2, 4, 8}, slowPushes: 2_500, restartMessages: 6_000, restartWithin: 30 * time.Second,
 	}
 }
 
@@ -59,5 +65,6 @@ func quickSizes() sizes {
 		deliveries: 2_000, deliveryRounds: 1, backlogUsers: 100,
 		distant: 500, herd: 2_000, herdWithin: 6 * time.Second,
 		dueMessages: 500, dueWithin: 3 * time.Second, pending: 10_000,
+		workers: []int{1, 2}, slowPushes: 600, restartMessages: 1_000, restartWithin: 6 * time.Second,
 	}
 }
