@@ -209,9 +209,10 @@ func (c *crashCast) arrange(o occasion, plan crashPlan) crashPlan {
 	case callsAtStart:
 		c.patience = max(c.patience, 5*time.Second)
 	case callsOnLoss:
-		// It is due before the relay looks for it, so it is lost and not just early.
+		// It is due before the relay looks for it, so it is lost and not just early. A
+		// repeated submit would put it into the queue.
 		c.submitter = append([]crashPoint{{Call: "asynq enqueue", Nth: 1}}, c.submitter...)
-		plan = append(plan, []crashStep{{Do: doSubmit, User: "ida", ID: "lost", In: crashLookAfter / 2}})
+		plan = append(plan, []crashStep{{Do: doSubmit, User: "ida", ID: "lost", In: crashLookAfter / 2, GiveUp: true}})
 	case callsOnHold:
 		c.submitter = append([]crashPoint{{Call: "place/reserve", After: true, Nth: 1}}, c.submitter...)
 		wait(400 * time.Millisecond)

@@ -37,13 +37,22 @@ export const quiet = (page, ...statuses) => {
 // accessible requires that axe finds nothing, and that the page is not wider than the window.
 export const accessible = async (page, what) => {
   await page.evaluate(axe + ";0");
-  const violations = await page.evaluate(async () => {
-    const found = await globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
-    return found.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | "));
-  });
-  assert.deepEqual(violations, [], what);
+  await withoutViolations(page, ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], what);
   const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(wider <= 0, what + " is " + wider + " pixels wider than its window");
+};
+
+// contrasting requires that axe finds no text that is hard to read, all that another colour
+// scheme changes. Call accessible before.
+export const contrasting = (page, what) => withoutViolations(page, ["color-contrast", "link-in-text-block"], what);
+
+// withoutViolations requires that axe finds nothing wrong by rules, or by all with a tag.
+const withoutViolations = async (page, runOnly, what) => {
+  const violations = await page.evaluate(async (runOnly) => {
+    const found = await globalThis.axe.run(document, { runOnly });
+    return found.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | "));
+  }, runOnly);
+  assert.deepEqual(violations, [], what);
 };
 
 // api asks the API with the operator's key, beside the browser.
