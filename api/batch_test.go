@@ -19,6 +19,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -238,6 +239,7 @@ func TestAServerThatStopsEndsItsBatches(t *testing.T) {
 
 // Neither the lines that were read nor the outcomes that were written are kept.
 func TestTheMemoryOfABatchDoesNotGrow(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	const looks = 10
 	lines := 1_000_000
 	if raceDetector() {

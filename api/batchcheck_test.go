@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -170,6 +171,7 @@ func TestADryRunConcealsOtherAccountsMessages(t *testing.T) {
 
 // The copies that a dry run makes are bounded by its lines.
 func TestADryRunHasABoundedNumberOfLines(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	r := newRig(t)
 	const most = 10_000

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -51,6 +52,7 @@ func TestMessagesAreFoundByAnyID(t *testing.T) {
 }
 
 func TestMessagesAreFoundWithoutTheirUsers(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	r := newRig(t)
 	acme, other := r.key("acme", accounts.ScopeSubmit, accounts.ScopeRead), r.key("other", accounts.ScopeSubmit, accounts.ScopeRead)

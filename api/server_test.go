@@ -17,6 +17,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -107,6 +108,7 @@ func TestAProblemIsExplained(t *testing.T) {
 // The pages are large. They are sent compressed where that is accepted, and not again to
 // who has them.
 func TestTheDocumentationIsCompressed(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	r := newRig(t)
 	for _, target := range []string{"/docs", docsStyle, docsScript, "/openapi.json", "/openapi.yaml"} {
@@ -214,6 +216,7 @@ func TestAnUnexpectedErrorStaysHere(t *testing.T) {
 
 // What the program puts before the operations is not before the documentation.
 func TestBeforeTheOperations(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	r := newRig(t, func(o *api.Options) {
 		o.Before = func(next http.Handler) http.Handler {

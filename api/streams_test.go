@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -176,6 +177,7 @@ func TestJunkKeepsNoBatchOpen(t *testing.T) {
 // A batch waits for the lines of its account, whatever they are, and all batches of the
 // account share them.
 func TestLinesPerMinute(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	r := newRig(t)
 	const line = "{}\n"

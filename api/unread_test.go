@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // unreadBody notes whether somebody reads it.
@@ -27,6 +28,7 @@ func (b *unreadBody) Close() error { return nil }
 
 // A caller who may not do something can't make the server read a body.
 func TestNoBodyIsReadBeforeTheCallerIsKnown(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	r := newRig(t, locked)
 	// ask reports whether the body of a request was read.

@@ -9,10 +9,12 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/email"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // What is posted to contacts is as the document says, and nothing else is in it.
 func TestNoticesAreAsDocumented(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	c := readContract(newRig(t))
 	schema, err := c.compiler.Compile(contractURL + "#/webhooks/notice/post/requestBody/content/application~1json/schema")

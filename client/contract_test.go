@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/client"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // contract is the OpenAPI document of the API.
@@ -200,6 +201,7 @@ func (e *exchange) said(t *testing.T, call func(context.Context, *client.Client)
 
 // Every operation has a call, which tells its caller all that the API answers.
 func TestWhatTheAPISaysReachesTheCaller(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	c, operations := readContract(t)
 	calls := calls()
@@ -295,6 +297,7 @@ func TestWhatTheAPITakesCanBeSent(t *testing.T) {
 
 // Every code that the API documents has a name here.
 func TestEveryCodeHasAName(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	named := map[string]bool{
 		"method_not_allowed": true, // the client knows the methods

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/client"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 const (
@@ -22,6 +23,7 @@ const (
 
 // A preview changes nothing, and a refit does what the preview has said.
 func TestPreviewAndRefitOfTheRealAPI(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	a := realAPIOf(t)
 	ctx := t.Context()

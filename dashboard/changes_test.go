@@ -241,7 +241,7 @@ func TestErasing(t *testing.T) {
 }
 
 func TestCampaigns(t *testing.T) {
-	sendlimittest.Long(t)
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	b := locked(t).operator()
 	b.key("own", accounts.ScopeSubmit)

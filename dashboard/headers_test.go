@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // populated is a store that has something for every page.
@@ -36,6 +38,7 @@ func pages() []string {
 }
 
 func TestHeadersOfEveryAnswer(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	b := populated(t)
 	answers := make(map[string]answer)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // Statuses of a route, for a caller without a login where none is needed, an operator, an
@@ -239,6 +240,7 @@ func TestOtherRoutes(t *testing.T) {
 
 // The menu has no page that refuses the caller.
 func TestTheMenuHasWhatTheCallerMayUse(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	sizes := make(map[string]int)
 	for name, caller := range callers() {

@@ -35,7 +35,7 @@ func (s *story) activityOf(b *backend.Backend) activity.Counts {
 
 // What submitters and workers do with messages is counted, and readable a second later.
 func TestWhatBecomesOfMessagesIsCounted(t *testing.T) {
-	sendlimittest.Long(t)
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		b := taskstest.Open(s, s.client, s.shared)
@@ -80,6 +80,7 @@ func TestWhatBecomesOfMessagesIsCounted(t *testing.T) {
 
 // A late message counts as late, after it was postponed or not.
 func TestLateMessagesAreCounted(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		b := taskstest.Open(s, s.client, s.shared)
@@ -99,6 +100,7 @@ func TestLateMessagesAreCounted(t *testing.T) {
 
 // What may or may not have arrived is a failure once it is given up.
 func TestUncertainMessagesAreCountedAsFailed(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		b := taskstest.Open(s, s.client, s.shared)

@@ -70,7 +70,7 @@ func TestAStepOfTheStoresClockIsAcceptedInTheEnd(t *testing.T) {
 
 // A notice that waits for its next try does not expire by a clock that has stepped.
 func TestANoticeOutlivesAStepOfTheStoresClock(t *testing.T) {
-	sendlimittest.Long(t)
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		mail := announcer{answers: []notifier.Result{

@@ -22,7 +22,7 @@ func inCampaign(campaign string, m message.Message) message.Message {
 // A paused campaign's messages keep their places and are not delivered. Others go out on time.
 // After it is resumed, late rules hold.
 func TestPausedCampaign(t *testing.T) {
-	sendlimittest.Long(t)
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work()

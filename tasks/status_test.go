@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -40,6 +41,7 @@ func (s *story) spells(id, want string) {
 }
 
 func TestStatusesAsTheContractSpellsThem(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		m := s.message("a", 10*time.Minute)
@@ -181,6 +183,7 @@ func TestStatusOfAMessageThatIsBeingSent(t *testing.T) {
 }
 
 func TestStatusOfADroppedMessage(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		m := s.message("a", time.Minute)

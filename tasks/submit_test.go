@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -123,6 +124,7 @@ func TestSubmitMakesUpAnID(t *testing.T) {
 }
 
 func TestSubmitNow(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()

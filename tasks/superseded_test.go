@@ -50,7 +50,7 @@ func (s *story) keepSuperseded() {
 
 // A message has one task, however often it is moved, and none after a cancel.
 func TestSupersededTasksAreDeleted(t *testing.T) {
-	sendlimittest.Long(t)
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		const day = 24 * time.Hour
@@ -98,6 +98,7 @@ func TestSupersededTaskOfARetry(t *testing.T) {
 
 // If the queue does not delete a task, the answer is the same, and the task ends unsent.
 func TestSupersededTaskThatStaysDoesNoHarm(t *testing.T) {
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.keepSuperseded()

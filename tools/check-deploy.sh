@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../deploy"
 
 echo "the tests of deploy"
-go test -vet=off ./...
+CGO_ENABLED=0 GOFLAGS=-trimpath go test -vet=off ./...
 
 if command -v promtool >/dev/null; then
   echo "promtool"

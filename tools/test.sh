@@ -22,6 +22,8 @@ if [ "${CI:-}" != true ] && [ "$(go env CGO_ENABLED)" != 1 ]; then
   race=(-norace)
 fi
 
+export CGO_ENABLED=0
+
 part() { printf -- '-- %s (%d s)\n' "$1" "$SECONDS"; }
 
 packages() {

@@ -2,13 +2,21 @@ package sendlimittest
 
 import "testing"
 
-// Long skips a test in short mode, which is how all tests run under the race
-// detector. Call it first in a test that takes long or starts programs: under
-// the detector it would take several times as long, and find nothing that
-// shorter tests do not. Long tests run without the detector.
+// Long skips a test in short mode. Call it first in a test that takes long or starts
+// programs. Long tests run without the race detector.
 func Long(tb testing.TB) {
 	tb.Helper()
-	if testing.Short() { //nolint:forbidigo // the one place
+	if testing.Short() { //nolint:forbidigo // one of two places
 		tb.Skip("long, and left out in short mode")
+	}
+}
+
+// LongUnderRace skips a test in short mode if the race detector is there, under which it
+// takes some six times as long. Call it first in a test that takes more than a second there,
+// and does nothing side by side that shorter tests do not.
+func LongUnderRace(tb testing.TB) {
+	tb.Helper()
+	if raceDetector && testing.Short() { //nolint:forbidigo // one of two places
+		tb.Skip("long under the race detector, and left out in short mode")
 	}
 }

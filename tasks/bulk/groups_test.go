@@ -280,7 +280,7 @@ func TestGroupsWithoutAFolderForTheirFiles(t *testing.T) {
 
 // Whatever the users and the bound are.
 func TestGroupsAtRandom(t *testing.T) {
-	sendlimittest.Long(t)
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -88,7 +88,7 @@ func TestOnlyChangedPoliciesAreRead(t *testing.T) {
 // After any changes and deletions, also by programs that died before they told of them, and
 // after a loss of what was told, a follower has what the store has.
 func TestFollowersHaveWhatTheStoreHas(t *testing.T) {
-	sendlimittest.Long(t)
+	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	for seed := range uint64(20) {
 		server, client := redistest.Embedded(t)

@@ -1,0 +1,5 @@
+//go:build race
+
+package sendlimittest
+
+const raceDetector = true
