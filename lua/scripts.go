@@ -4,7 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -285,7 +284,8 @@ var names = sync.OnceValue(NamesByHash)
 //go:embed */*.lua
 var files embed.FS
 
-var include = regexp.MustCompile(`(?m)^--@include (\w+)\n`)
+// include begins a line that stands for a fragment.
+const include = "--@include "
 
 func script(name string) *redis.Script {
 	text, err := Text(name)
@@ -307,16 +307,23 @@ func join(file string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("script %s: %w", file, err)
 	}
-	var failed error
-	joined := include.ReplaceAllStringFunc(string(text), func(line string) string {
-		name := strings.TrimSpace(strings.TrimPrefix(line, "--@include "))
-		fragment, err := join("fragments/" + name + ".lua")
-		if err != nil {
-			failed = err
+	if !strings.Contains(string(text), include) {
+		return string(text), nil
+	}
+	var joined strings.Builder
+	for line := range strings.Lines(string(text)) {
+		name, includes := strings.CutPrefix(line, include)
+		if !includes {
+			joined.WriteString(line)
+			continue
 		}
-		return fragment
-	})
-	return joined, failed
+		fragment, err := join("fragments/" + strings.TrimSpace(name) + ".lua")
+		if err != nil {
+			return "", err
+		}
+		joined.WriteString(fragment)
+	}
+	return joined.String(), nil
 }
 
 // NamesByHash returns the name of every script by its SHA-1, "place/reserve" for
