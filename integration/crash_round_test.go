@@ -199,7 +199,7 @@ func (r *crashRound) play(c crashCast) {
 	}
 	submitter, worker := r.submitter(submitterName, next(&c.submitter)), r.nextWorker(next(&c.worker))
 	began, done := time.Now(), false
-	poll := time.NewTicker(50 * time.Millisecond)
+	poll := time.NewTicker(lookEvery)
 	defer poll.Stop()
 	for idle := began; !done || worker.running() && c.certain > 0 && time.Since(idle) < c.patience; {
 		<-poll.C
@@ -243,6 +243,9 @@ func (r *crashRound) play(c crashCast) {
 	r.judge()
 }
 
+// lookEvery is the time between two looks at a round.
+const lookEvery = 150 * time.Millisecond
+
 // finish lets a living worker do the rest: the last one may have died over a report or
 // a digest that it had just made.
 func (r *crashRound) finish() {
@@ -251,7 +254,7 @@ func (r *crashRound) finish() {
 		last := r.nextWorker(crashPoint{})
 		for r.look() > 0 {
 			r.inTime(began, last)
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(lookEvery)
 		}
 		r.stop(last)
 		require.False(r, last.killed(r.T), "nobody killed it")

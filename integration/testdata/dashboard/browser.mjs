@@ -44,7 +44,10 @@ export const accessible = async (page, what) => {
 
 // contrasting requires that axe finds no text that is hard to read, all that another colour
 // scheme changes. Call accessible before.
-export const contrasting = (page, what) => withoutViolations(page, ["color-contrast", "link-in-text-block"], what);
+export const contrasting = async (page, what) => {
+  await page.evaluate(() => Promise.all(document.getAnimations().map((fading) => fading.finished)));
+  await withoutViolations(page, ["color-contrast", "link-in-text-block"], what);
+};
 
 // withoutViolations requires that axe finds nothing wrong by rules, or by all with a tag.
 const withoutViolations = async (page, runOnly, what) => {
