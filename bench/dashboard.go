@@ -25,8 +25,6 @@ import (
 const (
 	// pageTries is how often each page is asked for, after a first time.
 	pageTries = 30
-	// followFor is how long browsers follow the overview.
-	followFor = 20 * time.Second
 	// manyBrowsers is how many follow in the end.
 	manyBrowsers = 100
 )
@@ -52,15 +50,15 @@ func measureDashboard(ctx context.Context, size sizes) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	idle, err := s.followed(ctx, server.URL, 0)
+	idle, err := s.followed(ctx, server.URL, 0, size.follow)
 	if err != nil {
 		return nil, err
 	}
-	one, err := s.followed(ctx, server.URL, 1)
+	one, err := s.followed(ctx, server.URL, 1, size.follow)
 	if err != nil {
 		return nil, err
 	}
-	many, err := s.followed(ctx, server.URL, manyBrowsers)
+	many, err := s.followed(ctx, server.URL, manyBrowsers, size.follow)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +175,7 @@ func getPage(ctx context.Context, address string) (*http.Response, error) {
 
 // followed returns the share of its time that the main thread of Redis works while so many
 // browsers follow the overview.
-func (s *store) followed(ctx context.Context, address string, browsers int) (share float64, err error) {
+func (s *store) followed(ctx context.Context, address string, browsers int, span time.Duration) (share float64, err error) {
 	following, stop := context.WithCancel(ctx)
 	var reading sync.WaitGroup
 	defer reading.Wait()
@@ -197,10 +195,10 @@ func (s *store) followed(ctx context.Context, address string, browsers int) (sha
 		return 0, err
 	}
 	select {
-	case <-time.After(followFor):
+	case <-time.After(span):
 	case <-ctx.Done():
 		return 0, fmt.Errorf("follow the overview: %w", ctx.Err())
 	}
 	after, err := s.mainThread(ctx)
-	return (after - before).Seconds() / followFor.Seconds(), err
+	return (after - before).Seconds() / span.Seconds(), err
 }

@@ -33,7 +33,8 @@ type sizes struct {
 
 	dueMessages int
 	dueWithin   time.Duration
-	pending     int // messages that are not due
+	pending     int           // messages that are not due
+	follow      time.Duration // how long browsers follow the overview
 
 	workers         []int // numbers of worker processes; the first is one
 	slowPushes      int   // of each of them, to a slow provider
@@ -50,7 +51,7 @@ func fullSizes() sizes {
 		bulkRounds: 2, policies: 3_000,
 		deliveries: 10_000, deliveryRounds: 3, backlogUsers: 500,
 		distant: 2_000, herd: 100_000, herdWithin: 90 * time.Second,
-		dueMessages: 2_000, dueWithin: 10 * time.Second, pending: 1_000_000,
+		dueMessages: 2_000, dueWithin: 10 * time.Second, pending: 1_000_000, follow: 20 * time.Second,
 		workers: []int{1, 2, 4, 8}, slowPushes: 2_500, restartMessages: 6_000, restartWithin: 30 * time.Second,
 	}
 }
@@ -64,7 +65,7 @@ func quickSizes() sizes {
 		bulkLines:  10_000, bulkRounds: 1, policies: 3_000,
 		deliveries: 2_000, deliveryRounds: 1, backlogUsers: 100,
 		distant: 500, herd: 2_000, herdWithin: 6 * time.Second,
-		dueMessages: 500, dueWithin: 3 * time.Second, pending: 10_000,
+		dueMessages: 500, dueWithin: 3 * time.Second, pending: 10_000, follow: 5 * time.Second,
 		workers: []int{1, 2}, slowPushes: 600, restartMessages: 1_000, restartWithin: 6 * time.Second,
 	}
 }

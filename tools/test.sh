@@ -45,14 +45,14 @@ packages() {
   part "other packages"
   bin/testrun -norace "${others[@]}" || return
   part "bench and tools"
-  (cd bench && go test -vet=off -shuffle=on ./...) || return
+  (cd bench && go test -vet=off -shuffle=on -parallel 6 ./...) || return # they mostly wait
   (cd tools && go test -vet=off -shuffle=on ./testrun) || return
   part "packages ended"
 }
 
 integration() {
   part "integration"
-  (cd integration && ../bin/testrun -norace -parallel 8 .) || return
+  (cd integration && ../bin/testrun -norace -parallel 5 .) || return
   part "integration ended"
 }
 
