@@ -3,8 +3,8 @@
 //
 // A Queue is the queue under one prefix, or its queues. Its main parts:
 //
-//   - Timers sets the timers of messages, and notes in the watch list that the
-//     queue has them.
+//   - Timers sets the timers of messages, tries each second what the queue did not
+//     take, and notes in the watch list what the queue has.
 //   - EnqueueNotice puts a notice of the outbox into the queue.
 //   - Server takes tasks and gives them to the functions of a worker.
 //   - Workload and Has tell the relay what the queue still has.
