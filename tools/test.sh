@@ -40,14 +40,16 @@ packages() {
       others+=("$path")
     fi
   done <<<"$names"
+  local failed=0 # one run tells everything that fails
   part "packages that start goroutines"
-  bin/testrun "${race[@]}" "${racing[@]}" || return
+  bin/testrun "${race[@]}" "${racing[@]}" || failed=1
   part "other packages"
-  bin/testrun -norace "${others[@]}" || return
+  bin/testrun -norace "${others[@]}" || failed=1
   part "bench and tools"
-  (cd bench && go test -vet=off -shuffle=on -parallel 6 ./...) || return # they mostly wait
-  (cd tools && go test -vet=off -shuffle=on ./testrun) || return
+  (cd bench && go test -vet=off -shuffle=on -parallel 6 ./...) || failed=1 # they mostly wait
+  (cd tools && go test -vet=off -shuffle=on ./testrun) || failed=1
   part "packages ended"
+  return "$failed"
 }
 
 integration() {
