@@ -67,6 +67,9 @@ func (q *Queue) Timers(watch *messages.WatchList, logger *slog.Logger) *Timers {
 // setAgain sets timers that could not be set. If that fails, it keeps them all for the next
 // time, those excepted that the relay looks after by then: the queue takes a generation once.
 func (t *Timers) setAgain(ctx context.Context, waiting []unset) bool {
+	if len(waiting) == 0 {
+		return true
+	}
 	queued := make([]messages.Queued, len(waiting))
 	for i, u := range waiting {
 		queued[i] = u.Queued
