@@ -5,6 +5,7 @@
 # mostly computes, integration mostly waits for real servers and the clock.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+root=$PWD
 
 if [ "${CI:-}" = true ] || command -v redis-server >/dev/null; then
   # A test that finds no redis-server then fails instead of skipping itself.
@@ -24,6 +25,10 @@ fi
 
 export CGO_ENABLED=0
 
+failures=$(mktemp) # what the parts write to stderr: builds and tests that fail
+
+testrun() { "$root/bin/testrun" "$@" 2> >(tee -a "$failures" >&2); }
+
 part() { printf -- '-- %s (%d s)\n' "$1" "$SECONDS"; }
 
 packages() {
@@ -42,19 +47,19 @@ packages() {
   done <<<"$names"
   local failed=0 # one run tells everything that fails
   part "packages that start goroutines"
-  bin/testrun "${race[@]}" "${racing[@]}" || failed=1
+  testrun "${race[@]}" "${racing[@]}" || failed=1
   part "other packages"
-  bin/testrun -norace "${others[@]}" || failed=1
+  testrun -norace "${others[@]}" || failed=1
   part "bench and tools"
-  (cd bench && go test -vet=off -shuffle=on -parallel 6 ./...) || failed=1 # they mostly wait
-  (cd tools && go test -vet=off -shuffle=on ./testrun) || failed=1
+  (cd bench && testrun -norace -parallel 6 ./...) || failed=1 # they mostly wait
+  (cd tools && testrun -norace ./testrun) || failed=1
   part "packages ended"
   return "$failed"
 }
 
 integration() {
   part "integration"
-  (cd integration && ../bin/testrun -norace -parallel 5 .) || return
+  (cd integration && testrun -norace -parallel 5 .) || return
   part "integration ended"
 }
 
@@ -70,8 +75,13 @@ lane packages &
 packages=$!
 lane integration &
 integration=$!
+trap 'rm -f "$failures"' EXIT
 trap 'kill -- -"$packages" -"$integration" 2>/dev/null; exit 130' INT TERM
 status=0
 wait "$packages" || status=1
 wait "$integration" || status=1
+if [ "$status" != 0 ]; then
+  part "what failed"
+  grep -v '^go: downloading' "$failures" || true
+fi
 exit "$status"

@@ -37,8 +37,8 @@ type outcomes struct {
 }
 
 // runPart calls go test. It prints a line for each package, each slow test, and everything
-// that failing tests print. Its error names each failing test, so that the end of a long
-// output says what failed.
+// that failing tests print. Its error names each failing test with its reason, for
+// the end of a long output.
 func runPart(out io.Writer, args ...string) (*outcomes, error) {
 	began := time.Now()
 	o := &outcomes{
@@ -137,7 +137,7 @@ func (o *outcomes) endTest(name testName, e event) {
 	switch {
 	case e.Action == "fail":
 		fmt.Fprint(o.out, text)
-		o.failed = append(o.failed, fmt.Errorf("%s failed", name))
+		o.failed = append(o.failed, fmt.Errorf("%s failed%s", name, why(text)))
 	case e.Action == "skip":
 		reason, _, _ := strings.Cut(text, "\n") // the line with SKIP comes next
 		o.reasons[name] = strings.TrimSpace(reason)
@@ -146,6 +146,34 @@ func (o *outcomes) endTest(name testName, e event) {
 		fmt.Fprintf(o.out, "   %s %s\n", name.test, took.Round(100*time.Millisecond))
 	}
 }
+
+// why returns, in one line, why a test failed: what it printed from its first assertion on,
+// or else what it printed last. It is empty if the test printed nothing of its own.
+func why(text string) string {
+	const most = 400 // bytes
+	var lines []string
+	first := -1 // the line that begins the first assertion of testify
+	for line := range strings.Lines(text) {
+		words := strings.Join(strings.Fields(line), " ")
+		if words == "" || strings.HasPrefix(words, "--- FAIL: ") {
+			continue
+		}
+		if first < 0 && strings.HasPrefix(words, "Error Trace:") {
+			first = len(lines)
+		}
+		lines = append(lines, words)
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	if first >= 0 {
+		return ": " + strings.ToValidUTF8(head(strings.Join(lines[first:], " "), most), "")
+	}
+	return ": " + strings.ToValidUTF8(tail(strings.Join(lines, " "), most), "")
+}
+
+func head(s string, most int) string { return s[:min(len(s), most)] }
+func tail(s string, most int) string { return s[max(0, len(s)-most):] }
 
 // endPackage prints the line of a package that passed. Otherwise it prints everything
 // that the package and its unfinished tests have printed.

@@ -100,7 +100,7 @@ func TestAFailureInEitherPartCounts(t *testing.T) {
 		t.Run(test, func(t *testing.T) {
 			t.Setenv("TESTRUN_FAIL", test)
 			out, err := run(t, map[string]string{"a/a_test.go": goodTests})
-			if err == nil || !strings.Contains(out, want) || !strings.Contains(err.Error(), "example/a "+test+" failed") {
+			if err == nil || !strings.Contains(out, want) || !strings.Contains(err.Error(), "example/a "+test+" failed: a_test.go:") {
 				t.Errorf("no failure with %q: %v", want, err)
 			}
 		})
@@ -121,5 +121,20 @@ func TestAHangingTestIsNamed(t *testing.T) {
 	}
 	if want := "c.TestHangs("; !strings.Contains(out, want) {
 		t.Errorf("no stack with %q", want)
+	}
+}
+
+func TestWhyATestFailed(t *testing.T) {
+	assertion := "    a_test.go:1: a log\n    a_test.go:2: \n\tError Trace:\ta_test.go:2\n\tError:      \tNot equal\n"
+	for text, want := range map[string]string{
+		"--- FAIL: TestA (0.00s)\n":                     "",
+		"--- FAIL: TestA (0.00s)\n    a_test.go:1: b\n": ": a_test.go:1: b",
+		assertion: ": Error Trace: a_test.go:2 Error: Not equal",
+		strings.Repeat("a log\n", 100) + "the end\n":                          ": " + tail(strings.Repeat("a log ", 100)+"the end", 400),
+		strings.Repeat("a log\n", 9) + assertion + strings.Repeat("b\n", 900): ": " + head("Error Trace: a_test.go:2 Error: Not equal"+strings.Repeat(" b", 900), 400),
+	} {
+		if got := why(text); got != want {
+			t.Errorf("of %q: got %q, want %q", text, got, want)
+		}
 	}
 }
