@@ -46,7 +46,7 @@ func TestChannelKeys(t *testing.T) {
 	// Workers use what it wrote.
 	out, err = command(t, nil, "", "channel", "check", "--webpush-private-key-file", file, "--webpush-subject", "ops@example.com")
 	require.NoError(t, err)
-	require.Regexp(t, `^webpush: delivered \(\d+ ms\)\n$`, out)
+	require.Regexp(t, `^webpush: accepted \(\d+ ms\)\n$`, out)
 }
 
 func TestWrongSettingsOfChannelsAreAllReported(t *testing.T) {

@@ -17,6 +17,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
+// accepted is the result of a check that found nothing wrong: nothing was delivered.
+const accepted = "accepted"
+
 // answer is what a provider said to a probe or a test.
 type answer struct {
 	Channel      string `json:"channel"`
@@ -97,6 +100,9 @@ func (c *commands) check(cmd *cobra.Command) (err error) {
 			defer done()
 			began := time.Now()
 			answers[i] = answerOf(d.Name, d.Probe(ctx), time.Since(began))
+			if answers[i].OK {
+				answers[i].Result = accepted
+			}
 		})
 	}
 	all.Wait()
