@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +51,7 @@ func TestAWhileWithoutWorkers(t *testing.T) {
 		o = newOutage(t, 2*o.unit)
 	}
 	before := o.states()
+	o.busy = meterBusy(t)
 	time.Sleep(time.Until(o.up))
 	require.Empty(t, o.recorder.Deliveries())
 	o.work()
@@ -66,6 +66,7 @@ type outage struct {
 	server   *redistest.Server
 	policy   policy.Policy
 	recorder *notifiertest.Recorder
+	busy     *busyMeter
 	unit     time.Duration // whole seconds; all its times are multiples of it
 	up       time.Time
 
@@ -231,27 +232,14 @@ func (o *outage) judge(before, after map[string]userState) {
 	require.Greater(o, counts[stateDelivered], 3*len(after))
 	require.Positive(o, counts[stateDropped+messages.ReasonExpired])
 	require.Positive(o, counts[stateDropped+messages.ReasonNoFreeTime])
-	if overloaded(o.T) {
+	if o.busy.overloaded(o.T) {
 		o.Logf("the machine is overloaded: whether all of it was in time can't be told, %d were not", moved)
 		return
 	}
 	require.Zero(o, moved, "what is on time goes out on time")
 	require.Zero(o, slack[len(slack)*9/10], "most go out to the millisecond when the rules allow it")
-	require.Less(o, slack[len(slack)-1], 5*o.unit)
-}
-
-// overloaded reports whether more than four threads waited for each processor
-// in the last minute.
-func overloaded(t *testing.T) bool {
-	t.Helper()
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return false
-	}
-	var load float64
-	_, err = fmt.Sscan(string(text), &load)
-	require.NoError(t, err)
-	return load > float64(4*runtime.NumCPU())
+	// One that misses its time by a little may have to wait for another rule's window.
+	require.Less(o, slack[len(slack)-1], 8*o.unit)
 }
 
 // judgeUser requires for a user that nothing on time was lost and that late messages
