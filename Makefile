@@ -124,10 +124,14 @@ bench: ## Measure against peers on a real Redis and print the table
 	@tools/install-packages.sh
 	cd bench && go run .
 
+.PHONY: release-check
+release-check: ## Make a release in dist without publishing it, and check it; builds goreleaser from source
+	tools/release-check.sh
+
 .PHONY: demo
 demo: ## Show a worker, 2,000 submits with their refusals, and a few deliveries
 	tools/demo.sh
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin integration/testdata/openapi/node_modules integration/testdata/dashboard/node_modules clients/typescript/node_modules clients/typescript/dist
+	rm -rf bin dist integration/testdata/openapi/node_modules integration/testdata/dashboard/node_modules clients/typescript/node_modules clients/typescript/dist
