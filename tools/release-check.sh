@@ -11,7 +11,9 @@ cyclonedx=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export PATH="$folder:$PATH"
-GOBIN=$folder CGO_ENABLED=0 go install "$goreleaser" "$cyclonedx"
+for program in "$goreleaser" "$cyclonedx"; do
+  GOBIN=$folder CGO_ENABLED=0 go install "$program"
+done
 
 goreleaser check
 goreleaser release --snapshot --clean --skip=docker
