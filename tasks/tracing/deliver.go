@@ -27,9 +27,8 @@ func (t Tracer) Deliver(ctx context.Context, c Claimed) (context.Context, Span) 
 	if t.tracer == nil {
 		return ctx, Span{}
 	}
-	options := []trace.SpanStartOption{
-		trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer), trace.WithTimestamp(c.Asked),
-	}
+	options := make([]trace.SpanStartOption, 0, len(t.deliverOptions)+2)
+	options = append(append(options, t.deliverOptions...), trace.WithTimestamp(c.Asked))
 	if submitted, some := referred(c.Reference); some {
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: submitted}))
 	}

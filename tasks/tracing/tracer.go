@@ -24,6 +24,7 @@ type Tracer struct {
 	// that is not sampled.
 	submit, batch, deliver, handOver string // names
 	submitOptions, requestOptions    []trace.SpanStartOption
+	deliverOptions                   []trace.SpanStartOption
 }
 
 // New returns a Tracer for messages of a destination, which is the name of the queue. A nil
@@ -38,6 +39,7 @@ func New(provider trace.TracerProvider, destination string) Tracer {
 		deliver: named("deliver", destination), handOver: named(handOver, destination),
 		submitOptions:  []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindProducer)},
 		requestOptions: []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)},
+		deliverOptions: []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer)},
 	}
 }
 
