@@ -111,9 +111,9 @@ func (p *pacing) submit(n int, after time.Duration) {
 	}
 }
 
-func (p *pacing) await(n int, within time.Duration) []time.Time {
+func (p *pacing) await(n int) []time.Time {
 	p.Helper()
-	require.Eventually(p, func() bool { return len(p.provider.seen()) >= n }, within, 10*time.Millisecond)
+	require.Eventually(p, func() bool { return len(p.provider.seen()) >= n }, 60*time.Second, 10*time.Millisecond)
 	return p.provider.seen()
 }
 
@@ -127,7 +127,7 @@ func TestPacingOfTwoWorkers(t *testing.T) {
 	p := newPacing(t, rate.Pace{Rate: perSecond(100)}, 2)
 	began := time.Now()
 	p.submit(wave, 5*time.Second)
-	times := p.await(wave, 60*time.Second)
+	times := p.await(wave)
 	require.LessOrEqual(t, fullest(times, time.Second), 100)
 	require.Less(t, times[wave-1].Sub(began), 25*time.Second)
 	p.provider.mu.Lock()
@@ -136,12 +136,12 @@ func TestPacingOfTwoWorkers(t *testing.T) {
 
 	require.NoError(t, p.paces.Apply(t.Context(), rate.Pace{Rate: perSecond(10)}))
 	p.submit(40, 1500*time.Millisecond)
-	times = p.await(wave+40, 60*time.Second)[wave:]
+	times = p.await(wave + 40)[wave:]
 	require.LessOrEqual(t, fullest(times, time.Second), 10)
 
 	require.NoError(t, p.paces.Apply(t.Context(), rate.Pace{}))
 	p.submit(60, 2500*time.Millisecond)
-	times = p.await(wave+100, 60*time.Second)[wave+40:]
+	times = p.await(wave + 100)[wave+40:]
 	require.Greater(t, fullest(times, time.Second), 20, "as fast as they can")
 }
 
@@ -149,7 +149,7 @@ func TestPacingOfTwoWorkers(t *testing.T) {
 func TestPacingOfBursts(t *testing.T) {
 	p := newPacing(t, rate.Pace{Rate: perSecond(50), Burst: 5}, 2)
 	p.submit(120, 2*time.Second)
-	times := p.await(120, 60*time.Second)
+	times := p.await(120)
 	require.LessOrEqual(t, fullest(times, time.Second), 50)
 	// A burst, what the rate adds meanwhile, and what a busy machine delayed by half a
 	// second between permit and call. Without a burst setting, the rate allows 50 at once.
@@ -166,9 +166,9 @@ func TestPacing429PausesAllWorkers(t *testing.T) {
 		return notifier.Result{Status: notifier.Delivered}
 	}
 	p.submit(1, 0)
-	told := p.await(1, 60*time.Second)[0]
+	told := p.await(1)[0]
 	p.submit(40, 1500*time.Millisecond) // both workers know by then
-	times := p.await(42, 60*time.Second)
+	times := p.await(42)
 	for _, at := range times[1:] {
 		require.GreaterOrEqual(t, at.Sub(told), 4900*time.Millisecond)
 	}
@@ -193,7 +193,7 @@ func TestPacingGivesBackWhatTheClaimRefuses(t *testing.T) {
 		require.Equal(t, message.Cancelled, o.Outcome)
 	}
 	p.submit(1, 7*time.Second)
-	p.await(1, 60*time.Second)
+	p.await(1)
 	require.Equal(t, int64(1), p.client.ZCard(t.Context(), "sl:{pace:push}:permits").Val())
 }
 
@@ -221,9 +221,9 @@ func TestPacingWithTheStoreKilled(t *testing.T) {
 		require.NoError(t, <-ended)
 		require.NoError(t, submitter.Close())
 	})
-	p.await(20, 60*time.Second)
+	p.await(20)
 	server.Kill()
 	require.NoError(t, server.Restart(t.Context()))
-	times := p.await(60, 60*time.Second)
+	times := p.await(60)
 	require.LessOrEqual(t, fullest(times, time.Second), 20)
 }
