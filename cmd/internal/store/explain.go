@@ -73,9 +73,10 @@ func explainTLS(err error) string {
 		return fmt.Sprintf("Redis refuses the TLS connection: %v; if that is about a certificate, give one that it accepts as"+
 			" redis_tls_cert and redis_tls_key", op.Err)
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+	// With TLS too: if the server closes early, its alert about the certificate may be lost.
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
 		return "Redis closed the connection: begin the URL with rediss:// (rediss-sentinel://, rediss-cluster://) if it expects TLS" +
-			" at this port, otherwise see its log"
+			" at this port, give redis_tls_cert and redis_tls_key if it asks for a certificate, otherwise see its log"
 	}
 	return ""
 }
