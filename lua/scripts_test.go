@@ -160,7 +160,7 @@ func (s script) counts(keys, args int) bool {
 }
 
 // A missing argument is nil in Lua, and silently so.
-func TestPitfall20ArgumentsAreCounted(t *testing.T) {
+func TestScriptsCountTheirArguments(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	server, client := redistest.Embedded(t)
@@ -195,7 +195,7 @@ func TestPitfall20ArgumentsAreCounted(t *testing.T) {
 
 // A number of 13 digits that tostring or ".." makes a text of loses its last
 // ones on Redis, and keeps them on the embedded store.
-func TestPitfall38NoNumberIsMadeAText(t *testing.T) {
+func TestNoScriptMakesANumberAText(t *testing.T) {
 	t.Parallel()
 	concatenated := regexp.MustCompile(`(\S+) *\.\. *(\S+)`)
 	// What is a text for certain: an argument, a generation read from a record,

@@ -232,7 +232,7 @@ func TestFormerAttemptsAreKept(t *testing.T) {
 // have given the message another generation, a worker may have sent it, or its
 // id may be used for another message. The change was made nevertheless, and its
 // charge must stay.
-func TestPitfall48AChangeIsKnownByItsAttempt(t *testing.T) {
+func TestAChangeIsKnownByItsAttempt(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	renewed := func() {

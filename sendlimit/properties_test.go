@@ -80,7 +80,7 @@ func (c *randomTimeline) members(t *rapid.T) []redis.Z {
 // A cancel gave back the wrong amount, or twice, or failed at edges. Here a
 // submit and its cancel change nothing, in any order, and a second cancel is
 // harmless.
-func TestPitfall09ACancelUndoesASubmit(t *testing.T) {
+func TestACancelUndoesASubmit(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
 	var crowds atomic.Int64

@@ -58,7 +58,7 @@ func TestWatchEntriesFollowTheMessage(t *testing.T) {
 
 // A late confirm of an older generation changed the watch entry of the newer
 // one, which was then checked too late. Or it restored an entry that had ended.
-func TestPitfall47ALateConfirm(t *testing.T) {
+func TestALateConfirmKeepsTheNewerWatchEntry(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	s.Submit("a", "11:11:11", "g1", "text")
@@ -149,7 +149,7 @@ func TestReleaseCancels(t *testing.T) {
 // The id of a cancelled message was submitted again for the same time with
 // other content, while the old task was still waiting. The new content must be
 // sent, once.
-func TestPitfall41ResubmittedAfterACancel(t *testing.T) {
+func TestACancelledIDIsSubmittedAgain(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	s.Submit("a", "11:11:11", "g1", "old text")
@@ -171,7 +171,7 @@ func TestPitfall41ResubmittedAfterACancel(t *testing.T) {
 
 // A message was moved and moved back while tasks for both times were waiting.
 // It was delivered twice or at the wrong time.
-func TestPitfall42MovedThereAndBack(t *testing.T) {
+func TestAMoveThereAndBackSendsOnce(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	s.Submit("a", "11:00", "g1", "text")

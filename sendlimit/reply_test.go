@@ -43,7 +43,7 @@ func callEverything(t *testing.T, client redis.Scripter) map[string]error {
 }
 
 // Replies were used unchecked: any reply was taken for a decision.
-func TestPitfall20RepliesAreChecked(t *testing.T) {
+func TestRepliesAreChecked(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]any{
 		"nothing":               nil,

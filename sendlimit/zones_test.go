@@ -13,7 +13,7 @@ import (
 
 // A day with a clock change was counted with 24 hours, or in the zone of the
 // process. In Berlin 2027-03-28 has 23 hours and 2027-10-31 has 25.
-func TestPitfall17DaysOf23And25Hours(t *testing.T) {
+func TestDaysOf23And25Hours(t *testing.T) {
 	zone := time.Local
 	t.Cleanup(func() { time.Local = zone })
 	tokyo, err := time.LoadLocation("Asia/Tokyo")
@@ -56,7 +56,7 @@ func TestPitfall17DaysOf23And25Hours(t *testing.T) {
 
 // A window's counter affected the next window, because it expired in whole
 // seconds or began at its first use.
-func TestPitfall19WindowsDoNotBleed(t *testing.T) {
+func TestCalendarWindowsAreIndependent(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "2/calendar_minute", "1000/calendar_day")
 	s.Until("11:11:59.100")

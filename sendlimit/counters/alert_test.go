@@ -30,7 +30,7 @@ func quotaNotice(at time.Time, threshold int) string {
 	return "quota/" + strconv.FormatInt(day, 10) + "/" + strconv.Itoa(threshold) + "/alice"
 }
 
-func TestPitfall34AnAlertIsRaisedOnce(t *testing.T) {
+func TestAnAlertIsRaisedOnce(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	call := alertingCall(t)
@@ -67,7 +67,7 @@ func TestPitfall34AnAlertIsRaisedOnce(t *testing.T) {
 	require.Equal(t, []string{quotaNotice(call.At, 80)}, c.accepted(call).Notices)
 }
 
-func TestPitfall34AJumpOverSeveralTellsTheHighest(t *testing.T) {
+func TestAJumpOverThresholdsAlertsAtTheHighest(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	call := alertingCall(t)
@@ -78,7 +78,7 @@ func TestPitfall34AJumpOverSeveralTellsTheHighest(t *testing.T) {
 	require.Empty(t, c.accepted(call).Notices, "the lower one is marked, too")
 }
 
-func TestPitfall34ManyCrossingAtOnce(t *testing.T) {
+func TestConcurrentCallersAlertOnce(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	call := alertingCall(t)

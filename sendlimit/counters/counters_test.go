@@ -79,7 +79,7 @@ func naturalCounters(limits ...int64) []counters.Counter {
 	return all[:len(limits)]
 }
 
-func TestPitfall8IfOneRefusesNoneIsCharged(t *testing.T) {
+func TestIfOneCounterRefusesNoneIsCharged(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	call := counters.Request{Key: "alice", At: story.At("2050-11-22T11:11:11Z"), Counters: naturalCounters(5, 2, 9)}
@@ -106,7 +106,7 @@ func TestTheCounterThatResetsLastIsNamed(t *testing.T) {
 	require.EqualValues(t, 1, d.Remaining)
 }
 
-func TestPitfall14MoreThanALimitIsInvalid(t *testing.T) {
+func TestMoreThanALimitIsInvalid(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	call := counters.Request{Key: "alice", N: 4, At: story.At("2050-11-22T11:11:11Z"), Counters: naturalCounters(9, 3)}
@@ -120,7 +120,7 @@ func TestPitfall14MoreThanALimitIsInvalid(t *testing.T) {
 	require.EqualError(t, err, `n "3" is not allowed: it takes at most 2: counter day allows 2 per day`)
 }
 
-func TestPitfall17CountersInDaysOf23And25Hours(t *testing.T) {
+func TestCountersInDaysOf23And25Hours(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		at, from, until string
@@ -143,7 +143,7 @@ func TestPitfall17CountersInDaysOf23And25Hours(t *testing.T) {
 	}
 }
 
-func TestPitfall19NoPeriodReachesIntoTheNext(t *testing.T) {
+func TestNoPeriodReachesIntoTheNext(t *testing.T) {
 	t.Parallel()
 	for _, counter := range []counters.Counter{
 		{Name: "m", Limit: 1, Period: calendar.Minute},
@@ -161,7 +161,7 @@ func TestPitfall19NoPeriodReachesIntoTheNext(t *testing.T) {
 	}
 }
 
-func TestPitfall11AChangedLimitKeepsWhatIsCounted(t *testing.T) {
+func TestAChangedLimitKeepsTheCount(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	call := counters.Request{Key: "alice", At: story.At("2050-11-22T11:11:11Z"), N: 3, Counters: naturalCounters(4)}
@@ -174,7 +174,7 @@ func TestPitfall11AChangedLimitKeepsWhatIsCounted(t *testing.T) {
 	require.EqualValues(t, 1, c.accepted(call).Remaining)
 }
 
-func TestPitfall12TheServersClockDecides(t *testing.T) {
+func TestTheServersClockDecides(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
 	limits, err := counters.New(client, "")
@@ -189,7 +189,7 @@ func TestPitfall12TheServersClockDecides(t *testing.T) {
 	c.accepted(call)
 }
 
-func TestPitfall18AThousandCallersAtOnce(t *testing.T) {
+func TestConcurrentCallersNeverExceedALimit(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	call := counters.Request{Key: "alice", At: story.At("2050-11-22T11:11:11Z"), Counters: naturalCounters(30, 17)}
@@ -207,7 +207,7 @@ func TestPitfall18AThousandCallersAtOnce(t *testing.T) {
 	require.Equal(t, []int64{17, 17}, c.used(c.refused(call)))
 }
 
-func TestPitfall9GivingBack(t *testing.T) {
+func TestGivingBackUndoesACount(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	call := counters.Request{

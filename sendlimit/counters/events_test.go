@@ -57,7 +57,7 @@ func TestAnEventsLimitsHoldFromTheNextCall(t *testing.T) {
 
 // A process that does not know the event's time zone, or knows a former one,
 // counts in the right zone in the same call.
-func TestPitfall17TheZoneIsTheEvents(t *testing.T) {
+func TestPeriodsFollowTheZoneOfTheEvent(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	call := counters.Request{Event: "submit", Key: "alice", At: story.At("2050-11-22T23:30:00Z")}

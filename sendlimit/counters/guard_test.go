@@ -114,7 +114,7 @@ func TestGuardWithExtraCounters(t *testing.T) {
 	require.ErrorAs(t, err, &invalid)
 }
 
-func TestPitfall35AGuardWithoutAStore(t *testing.T) {
+func TestAGuardFailsClosedWithoutAStore(t *testing.T) {
 	t.Parallel()
 	guard := counters.Guard[string]{
 		Counters: newUnreachable(t), Event: "submit", Key: func(_ context.Context, name string) string { return name },
@@ -189,7 +189,7 @@ func TestGuardedHandler(t *testing.T) {
 	require.JSONEq(t, `{"code":"rate_limited"}`, answer.Body.String())
 }
 
-func TestPitfall35AGuardedHandlerWithoutAStore(t *testing.T) {
+func TestAGuardedHandlerFailsClosedWithoutAStore(t *testing.T) {
 	t.Parallel()
 	answer, ran := serveGuarded(t, newUnreachable(t), nil)
 	require.False(t, ran)
@@ -215,7 +215,7 @@ func newGarbled(t *testing.T) *counters.Counters {
 	return counters
 }
 
-func TestPitfall20RepliesOfCounters(t *testing.T) {
+func TestRepliesOfCountersAreChecked(t *testing.T) {
 	t.Parallel()
 	row := []any{int64(5), int64(-1), int64(1), int64(60000), int64(120000)}
 	for name, reply := range map[string][]any{

@@ -148,7 +148,7 @@ func TestRetryAtOnceWhereNothingIsInTheWay(t *testing.T) {
 }
 
 // The client repeats a call without an answer.
-func TestPitfall48ARepeatedRetry(t *testing.T) {
+func TestARepeatedRetryChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newDeadStory(t, "1/minute")
 	s.fail("a", "11:11:11")

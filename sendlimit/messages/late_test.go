@@ -122,7 +122,7 @@ func TestALateMessageIsSentAtTheRealTime(t *testing.T) {
 
 // After an outage all due messages were forwarded at once, a burst for each
 // user.
-func TestPitfall23ABacklogNeverBursts(t *testing.T) {
+func TestABacklogNeverBursts(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute", "3/hour")
 	for i, when := range []string{"11:00", "11:01", "11:02", "12:10", "12:11"} {
@@ -152,7 +152,7 @@ func TestPitfall23ABacklogNeverBursts(t *testing.T) {
 
 // The queue confirmed the task of a generation that a postponement had
 // replaced, and the new one was not checked in time.
-func TestPitfall47ALateConfirmAfterAPostponement(t *testing.T) {
+func TestALateConfirmAfterAPostponement(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	s.Submit("a", "11:00", "g1", "text")
@@ -363,7 +363,7 @@ func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
 
 // Workers were down for longer than the largest window. Pending messages were
 // forgotten with their places, or expired with the key.
-func TestPitfall46DownForLongerThanTheLargestWindow(t *testing.T) {
+func TestDownForLongerThanTheLargestWindow(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute", "2/hour")
 	for i, when := range []string{"11:00", "11:01", "12:30"} {

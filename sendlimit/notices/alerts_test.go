@@ -97,7 +97,7 @@ func TestNobodyToAlert(t *testing.T) {
 	}
 }
 
-func TestPitfall34EightSevenEightAlertsOnce(t *testing.T) {
+func TestAThresholdCrossedAgainAlertsOnce(t *testing.T) {
 	t.Parallel()
 	s := newAlerts(t, "10/calendar_day")
 	require.Len(t, submitMinutes(s, 1, 8), 1)
@@ -111,7 +111,7 @@ func TestPitfall34EightSevenEightAlertsOnce(t *testing.T) {
 }
 
 // Two late messages of yesterday come to seven of today.
-func TestPitfall34AJumpOverAThresholdAlertsOnce(t *testing.T) {
+func TestAJumpOverAThresholdAlertsOnce(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		alertAt   []int
@@ -172,7 +172,7 @@ func TestAClaimWhoseAlertFailsIsRepeated(t *testing.T) {
 	require.Equal(t, messages.StateDelivered, s.Look("y1").State)
 }
 
-func TestPitfall34AHundredSubmittersCrossTogether(t *testing.T) {
+func TestConcurrentSubmittersAlertOnce(t *testing.T) {
 	t.Parallel()
 	s := newAlerts(t, "10/calendar_day")
 	var group sync.WaitGroup

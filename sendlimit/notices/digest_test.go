@@ -136,7 +136,7 @@ func (d *failAfter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-func TestPitfall34ADigestIsPutOnceWhoeverDies(t *testing.T) {
+func TestADigestIsPutOnceWhoeverDies(t *testing.T) {
 	t.Parallel()
 	g := newDigestStory(t)
 	g.add("11:10", "default", "ann", 80)

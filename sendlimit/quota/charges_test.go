@@ -165,7 +165,7 @@ func TestRefusalsChargeNothingAndCheckAgrees(t *testing.T) {
 }
 
 // The client library repeats a call that timed out.
-func TestPitfall48ARepeatedHoldChargesOnce(t *testing.T) {
+func TestARepeatedHoldChargesOnce(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
 	var repeated [][]any

@@ -81,7 +81,7 @@ func TestEachHoldOfACallHasItsAnswer(t *testing.T) {
 }
 
 // The client library repeats a call that timed out, also one of several holds.
-func TestPitfall48ARepeatedCallOfHoldsChargesOnce(t *testing.T) {
+func TestARepeatedCallOfHoldsChargesOnce(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
 	var repeated [][]any

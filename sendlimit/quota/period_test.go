@@ -57,7 +57,7 @@ func clockChanges(zone *time.Location, year int) []time.Time {
 	return changes
 }
 
-func TestPitfall17ChargesCountInTheDaysOfTheZone(t *testing.T) {
+func TestChargesCountInTheDaysOfTheZone(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		zone    string

@@ -150,7 +150,7 @@ func TestTokenBucketGivesBack(t *testing.T) {
 }
 
 // A bucket keeps its tokens when rate and capacity change.
-func TestPitfall11TokenBucketKeepsWhatIsTaken(t *testing.T) {
+func TestAChangedBucketKeepsItsTokens(t *testing.T) {
 	t.Parallel()
 	s := newBucket(t, "1/second", 10)
 	s.requireTaken(8)
@@ -163,7 +163,7 @@ func TestPitfall11TokenBucketKeepsWhatIsTaken(t *testing.T) {
 	s.requireRefused(1, time.Minute)
 }
 
-func TestPitfall14MoreTokensThanTheBucketHolds(t *testing.T) {
+func TestMoreTokensThanTheCapacityAreInvalid(t *testing.T) {
 	t.Parallel()
 	s := newBucket(t, "1/second", 3)
 	_, err := s.bucket.Take(t.Context(), rate.TokenRequest{Key: "alice", Tokens: 4})

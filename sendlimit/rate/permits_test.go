@@ -91,7 +91,7 @@ func TestPermitsComeBackOneByOne(t *testing.T) {
 
 // The wait follows from the permits that have to become available, not from the
 // newest one or from the life of the key.
-func TestPitfall10PermitsAtTheHint(t *testing.T) {
+func TestTheWaitForPermitsIsExact(t *testing.T) {
 	t.Parallel()
 	s := newPermits(t, "5/minute")
 	for range 5 {
@@ -107,7 +107,7 @@ func TestPitfall10PermitsAtTheHint(t *testing.T) {
 }
 
 // Redisson ignored a changed rate, or forgot the permits taken.
-func TestPitfall11PermitsKeepWhatIsTaken(t *testing.T) {
+func TestAChangedRateKeepsTakenPermits(t *testing.T) {
 	t.Parallel()
 	s := newPermits(t, "4/minute")
 	s.requireAcquired(3)
@@ -163,7 +163,7 @@ func TestPermitsBeforeARate(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestPitfall14MorePermitsThanTheRate(t *testing.T) {
+func TestMorePermitsThanTheRateAreInvalid(t *testing.T) {
 	t.Parallel()
 	s := newPermits(t, "5/second")
 	_, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "t", Permits: 6, Now: s.now})
@@ -172,7 +172,7 @@ func TestPitfall14MorePermitsThanTheRate(t *testing.T) {
 }
 
 // A rate of 1, at the first use and at the edge.
-func TestPitfall13PermitsAtARateOfOne(t *testing.T) {
+func TestPermitsAtARateOfOne(t *testing.T) {
 	t.Parallel()
 	s := newPermits(t, "1/7ms")
 	s.requireAcquired(1)
@@ -186,7 +186,7 @@ func TestPitfall13PermitsAtARateOfOne(t *testing.T) {
 }
 
 // go-redis repeats a call whose answer was lost.
-func TestPitfall48PermitsOfARepeatedCall(t *testing.T) {
+func TestARepeatedCallTakesItsPermitsOnce(t *testing.T) {
 	t.Parallel()
 	s := newPermits(t, "3/second")
 	first := s.now
@@ -387,7 +387,7 @@ func TestPermitsExpire(t *testing.T) {
 
 // Many callers ask at the same time: exactly as many permits are given as there
 // are.
-func TestPitfall18ManyAskForPermitsAtOnce(t *testing.T) {
+func TestConcurrentCallersShareThePermits(t *testing.T) {
 	t.Parallel()
 	s := newPermits(t, "100/minute")
 	var given atomic.Int64

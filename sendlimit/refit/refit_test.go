@@ -307,7 +307,7 @@ func TestRefitFreeTime(t *testing.T) {
 }
 
 // A user with 10,000 reservations is judged in short calls.
-func TestPitfall15RefitOfAUserWithManyReservations(t *testing.T) {
+func TestRefitOfAUserWithManyReservations(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	const n = 10_000

@@ -57,7 +57,7 @@ func TestStatsOfAnAccountsDays(t *testing.T) {
 }
 
 // Numbers whose answer was lost are not counted twice.
-func TestPitfall48StatsWithoutAReply(t *testing.T) {
+func TestNumbersWithoutAReplyCountOnce(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
 	server.SetTime(story.At("12:00"))

@@ -14,7 +14,7 @@ import (
 
 // Two users had messages with the same id, and the key consisted only of the
 // id: one message was never delivered.
-func TestPitfall44TheSameIDOfTwoUsers(t *testing.T) {
+func TestTwoUsersUseTheSameID(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	s.Until("11:00")
@@ -39,7 +39,7 @@ func TestPitfall44TheSameIDOfTwoUsers(t *testing.T) {
 // "The queue has a task of this name, so it has the message" is false: the task
 // may be an older one that runs or is retained. So the name of a task is a
 // generation, and every new task has a new one.
-func TestPitfall45AGenerationIsNeverReused(t *testing.T) {
+func TestAGenerationIsNeverReused(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	var generations []string
@@ -76,7 +76,7 @@ func TestPitfall45AGenerationIsNeverReused(t *testing.T) {
 // The repeated call gave another answer, or did it twice. The generation and
 // the nonce tell a repetition from a second request: they stay the same in all
 // repetitions.
-func TestPitfall48RepeatedCalls(t *testing.T) {
+func TestARepeatedCallGetsTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	const shown = "11:11:11"
 	begin := func(t *testing.T) *story.Messages {
@@ -203,7 +203,7 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 
 // A next free time was promised and then refused: the neighbour was sent a
 // quarter of a second late and recorded at that time.
-func TestPitfall52APromisedTimeStaysFree(t *testing.T) {
+func TestAPromisedTimeStaysFree(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	s.Submit("a", "11:00", "g1", "text")

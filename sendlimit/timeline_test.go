@@ -20,12 +20,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// Each test is named after a bug that another limiter or queue had, and would
-// have found it.
+// Each test would have found a bug that another limiter or queue had.
 
 // If the time is the member of the sorted set, two sends in the same
 // millisecond are one.
-func TestPitfall01SameMillisecond(t *testing.T) {
+func TestTwoSendsInOneMillisecondCountTwice(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "2/minute")
 	require.True(t, s.Reserve("a", "11:11:11").Allowed)
@@ -39,7 +38,7 @@ func TestPitfall01SameMillisecond(t *testing.T) {
 
 // Refused attempts were stored and counted. Callers that kept trying were never
 // accepted again.
-func TestPitfall02RefusalsLeaveNothing(t *testing.T) {
+func TestRefusalsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	for name, records := range map[string]bool{"places": false, "records": true} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +68,7 @@ func TestPitfall02RefusalsLeaveNothing(t *testing.T) {
 
 // Old entries were trimmed relative to the new send time: one message far ahead
 // removed all before it. Or stale entries kept counting.
-func TestPitfall03TrimmedAgainstNow(t *testing.T) {
+func TestTrimmingIsRelativeToNow(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/hour")
 	s.Accepted("11:00", "2027-10-01T00:00:00Z")
@@ -93,7 +92,7 @@ func TestPitfall03TrimmedAgainstNow(t *testing.T) {
 
 // A key expired before its last send, which then did not count. Or it never
 // expired.
-func TestPitfall04KeysExpireAfterTheirLastSend(t *testing.T) {
+func TestKeysExpireAfterTheirLastSend(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute", "5/hour")
 	expires := func(last string) {
@@ -126,7 +125,7 @@ func TestPitfall04KeysExpireAfterTheirLastSend(t *testing.T) {
 }
 
 // Messages counted at their creation, not at their send time.
-func TestPitfall05CountedAtTheSendTime(t *testing.T) {
+func TestMessagesCountAtTheirSendTime(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute")
 	s.Accepted("11:11:11", "23 11:11:11") // submitted at once, a day apart
@@ -135,7 +134,7 @@ func TestPitfall05CountedAtTheSendTime(t *testing.T) {
 }
 
 // Windows were off by one at their edges.
-func TestPitfall06EdgesToTheMillisecond(t *testing.T) {
+func TestWindowEdgesAreExactToTheMillisecond(t *testing.T) {
 	t.Parallel()
 	for _, edge := range []struct {
 		rule      string
@@ -192,7 +191,7 @@ func TestPitfall06EdgesToTheMillisecond(t *testing.T) {
 
 // "> 5" accepted a sixth message. Counting both sides together refused free
 // places. Counting only the past broke limits for later messages.
-func TestPitfall07NoSixthAndBothSides(t *testing.T) {
+func TestWindowsCountNeighboursOnBothSides(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "5/hour")
 	s.Accepted("11:00", "11:10", "11:20", "11:30", "11:59:59.999")
@@ -210,7 +209,7 @@ func TestPitfall07NoSixthAndBothSides(t *testing.T) {
 }
 
 // One rule refused the message, and the others stayed charged.
-func TestPitfall08NoPartialCharge(t *testing.T) {
+func TestIfOneRuleRefusesNoneIsCharged(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute", "2/hour", "3/calendar_day")
 	s.Accepted("11:00", "11:10")
@@ -223,7 +222,7 @@ func TestPitfall08NoPartialCharge(t *testing.T) {
 
 // The time to retry came from the newest entry or from the TTL of the key.
 // TestHintsAreExact tests the general property.
-func TestPitfall10TheHintIsExact(t *testing.T) {
+func TestTheHintOfARefusalIsExact(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute", "3/hour")
 	s.Accepted("11:00", "11:20", "11:40", "15:00")
@@ -235,7 +234,7 @@ func TestPitfall10TheHintIsExact(t *testing.T) {
 }
 
 // A changed limit was ignored, or it removed what was taken.
-func TestPitfall11AChangedLimit(t *testing.T) {
+func TestAChangedLimitKeepsReservations(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "4/hour")
 	s.Accepted("11:00", "11:10", "11:20")
@@ -253,7 +252,7 @@ func TestPitfall11AChangedLimit(t *testing.T) {
 
 // The caller's clock decided. Two callers whose clocks differ by five seconds
 // must get the same answers.
-func TestPitfall12TheServersClock(t *testing.T) {
+func TestTheServersClockDecides(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := miniredis.NewMiniRedis()
@@ -285,7 +284,7 @@ func TestPitfall12TheServersClock(t *testing.T) {
 }
 
 // The first use of a key granted too much, and limits of one were rounded.
-func TestPitfall13LimitsOfOne(t *testing.T) {
+func TestLimitsOfOne(t *testing.T) {
 	t.Parallel()
 	for _, window := range []time.Duration{time.Second, 7 * time.Second, time.Minute, time.Hour, 31 * 24 * time.Hour, 366 * 24 * time.Hour} {
 		rule := policy.Rule{Limit: 1, Window: window}
@@ -306,7 +305,7 @@ func TestPitfall13LimitsOfOne(t *testing.T) {
 // A cost above the limit was accepted. Here a call takes one place, or searches
 // for several. Those never share a window without room for them, and a rule
 // that allows nothing is invalid.
-func TestPitfall14MoreThanTheLimit(t *testing.T) {
+func TestNextFreeTimesRespectTheLimits(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute", "2/calendar_day")
 	s.Until("23:59:30")
@@ -321,7 +320,7 @@ func TestPitfall14MoreThanTheLimit(t *testing.T) {
 
 // Large windows were slow, and therefore limited or approximated. This one is
 // exact with 10,000 reservations. Benchmarks measure its speed.
-func TestPitfall15AWindowOfAYear(t *testing.T) {
+func TestAWindowOfAYearIsExact(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	const held = 10_000
