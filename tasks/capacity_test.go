@@ -68,7 +68,7 @@ func (s *story) full(err error) {
 
 // Nothing more is accepted by a store that is quite full, and all that makes
 // room goes on.
-func TestPitfall54StoreFull(t *testing.T) {
+func TestAFullStoreAcceptsNothingAndDelivers(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		f := s.filling()

@@ -20,8 +20,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// Pitfall 33: cancelled, yet sent.
-func TestPitfall33CancelledNeverGoesOut(t *testing.T) {
+// Cancelled, yet sent.
+func TestACancelledMessageIsNeverSent(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
@@ -38,8 +38,8 @@ func TestPitfall33CancelledNeverGoesOut(t *testing.T) {
 	}, "100/minute")
 }
 
-// Pitfall 33: moved, yet sent at the old time.
-func TestPitfall33MovedGoesOutAtItsNewTimeOnly(t *testing.T) {
+// Moved, yet sent at the old time.
+func TestAMovedMessageIsSentAtItsNewTimeOnly(t *testing.T) {
 	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
@@ -169,9 +169,9 @@ func TestChangeOfAMessageThatEnded(t *testing.T) {
 	}, "100/minute")
 }
 
-// Pitfalls 26 and 41: a cancelled id is submitted again, for the same time with
+// A cancelled id is submitted again, for the same time with
 // other content, while its old task waits.
-func TestPitfall26And41SubmittedAgainGoesOutOnceWithTheNewContent(t *testing.T) {
+func TestACancelledIDSubmittedAgainSendsTheNewContentOnce(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.keepSuperseded()
@@ -194,8 +194,8 @@ func TestPitfall26And41SubmittedAgainGoesOutOnceWithTheNewContent(t *testing.T) 
 	}, "100/minute")
 }
 
-// Pitfall 42: moved away and back, while tasks for both times wait.
-func TestPitfall42MovedBackGoesOutOnce(t *testing.T) {
+// Moved away and back, while tasks for both times wait.
+func TestAMessageMovedBackIsSentOnce(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.keepSuperseded()
@@ -213,8 +213,8 @@ func TestPitfall42MovedBackGoesOutOnce(t *testing.T) {
 	}, "100/minute")
 }
 
-// Pitfall 44: two users with the same id.
-func TestPitfall44SameIDOfTwoUsers(t *testing.T) {
+// Two users with the same id.
+func TestTwoUsersUseTheSameID(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
@@ -229,9 +229,9 @@ func TestPitfall44SameIDOfTwoUsers(t *testing.T) {
 	}, "100/minute")
 }
 
-// Pitfall 45: tasks of every generation a message has had run at all times and
+// Tasks of every generation a message has had run at all times and
 // repeatedly, and only the present one delivers, once.
-func TestPitfall45StaleTasksDoNoHarm(t *testing.T) {
+func TestStaleTasksSendNothing(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
@@ -269,8 +269,8 @@ func TestPitfall45StaleTasksDoNoHarm(t *testing.T) {
 	}, "100/minute")
 }
 
-// Pitfall 47: a late confirm of an older generation.
-func TestPitfall47LateConfirmChangesNothing(t *testing.T) {
+// A late confirm of an older generation.
+func TestALateConfirmChangesNothing(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		watch, err := messages.NewWatchList(s.client, sendlimit.Options{})

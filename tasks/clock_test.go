@@ -36,10 +36,10 @@ func (s *story) storeAhead(by time.Duration) {
 	})
 }
 
-// Pitfall 55: the machines' clocks are up to an hour off the store's, whichever way.
+// The machines' clocks are up to an hour off the store's, whichever way.
 // Everything happens by the store's: nothing goes out early or late, and the rules hold on
 // what is recorded. The queue has only the machines' clocks.
-func TestPitfall55AllByTheStoresClock(t *testing.T) {
+func TestTheStoresClockDecidesOnEverything(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	const overdueAfter = 10 * time.Second

@@ -25,9 +25,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// Pitfall 55: where the local clock is off the store's, deliveries go by the
+// Where the local clock is off the store's, deliveries go by the
 // store's, from the first one on.
-func TestPitfall55ClocksDiffer(t *testing.T) {
+func TestDeliveriesFollowTheStoresClock(t *testing.T) {
 	t.Parallel()
 	for _, off := range []time.Duration{3 * time.Second, -3 * time.Second, 90 * time.Minute, -time.Millisecond} {
 		t.Run(off.String(), func(t *testing.T) {

@@ -39,9 +39,9 @@ func gone() notifier.Result {
 	return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone}
 }
 
-// Pitfall 49: what has used up its attempts ends in the dead letters. From
+// What has used up its attempts ends in the dead letters. From
 // there it is sent after all, once the provider is back.
-func TestPitfall49ADeadLetterIsSentAfterAll(t *testing.T) {
+func TestADeadLetterIsSentAfterAll(t *testing.T) {
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()

@@ -21,7 +21,7 @@ import (
 // The queue knows whole seconds only, and looks for what is due every now and
 // then. Nothing goes out early for that; on a store that is not busy, nothing
 // goes out late either.
-func TestPitfall21DeliveredToTheMillisecond(t *testing.T) {
+func TestDeliveredToTheMillisecond(t *testing.T) {
 	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {

@@ -98,7 +98,7 @@ func TestAChangeTogetherWithAMove(t *testing.T) {
 }
 
 // A change without a reply was made. Who asks again finds that, and changes nothing.
-func TestPitfall48ChangeWithoutAReply(t *testing.T) {
+func TestAChangeWithoutAReplyIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))

@@ -16,7 +16,7 @@ import (
 
 // An hour's messages fell due while no worker ran: they go out one a minute
 // when there is one again, in their order, and those on time go on time.
-func TestPitfall23LateIsNoBurst(t *testing.T) {
+func TestLateMessagesNeverBurst(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
@@ -45,7 +45,7 @@ func TestPitfall23LateIsNoBurst(t *testing.T) {
 
 // The workers were down for longer than the largest window and new messages
 // came meanwhile: nothing that is to be sent is forgotten, and order is kept.
-func TestPitfall46DownForLongerThanTheLargestWindow(t *testing.T) {
+func TestDownForLongerThanTheLargestWindow(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {

@@ -64,7 +64,7 @@ func once() func() bool {
 }
 
 // The claim took effect: the same delivery goes on with it, in no time.
-func TestPitfall48ClaimWithoutAReply(t *testing.T) {
+func TestAClaimWithoutAReplyDeliversOnce(t *testing.T) {
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		lost := s.losing(lua.Claim, once())
@@ -120,7 +120,7 @@ func TestClaimWithoutAReplyUntilItIsLate(t *testing.T) {
 }
 
 // The settlement took effect: telling it again is harmless.
-func TestPitfall48SettleWithoutAReply(t *testing.T) {
+func TestASettlementWithoutAReplyIsRepeated(t *testing.T) {
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		lost := s.losing(lua.Settle, once())
@@ -135,9 +135,9 @@ func TestPitfall48SettleWithoutAReply(t *testing.T) {
 	})
 }
 
-// Pitfalls 36 and 48: a submit, a cancel and a move took effect. Who asks again
+// A submit, a cancel and a move took effect. Who asks again
 // finds that they did.
-func TestPitfall36SubmitCancelAndMoveWithoutAReply(t *testing.T) {
+func TestSubmitCancelAndMoveWithoutAReply(t *testing.T) {
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		var away *fault.UnavailableError

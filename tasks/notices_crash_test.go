@@ -128,7 +128,7 @@ func (a mortalAnnouncer) Announce(ctx context.Context, to string, n notifier.Not
 // A worker dies at each of its calls, one story after the other, and another
 // worker is there: the notice is announced once, and twice only where the first
 // died between the mail server's answer and its settlement.
-func TestPitfall34AWorkerDiesAtAnyPointOfAnAlert(t *testing.T) {
+func TestANoticeIsAnnouncedOnceWhereverAWorkerDies(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	points := make(map[string]int)

@@ -342,7 +342,7 @@ func TestTasksThatAreNoAlerts(t *testing.T) {
 }
 
 // What took effect and whose answer got lost is answered as the first time.
-func TestPitfall48NoticeWithoutAReply(t *testing.T) {
+func TestANoticeWithoutAReplyIsAnnouncedOnce(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]*redis.Script{"claim": lua.NoticeClaim, "settle": lua.NoticeSettle} {
 		t.Run(name, func(t *testing.T) {

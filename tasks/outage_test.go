@@ -33,9 +33,9 @@ func (s *story) away(err error, code fault.Code) {
 	require.Equal(s, code, o.Code)
 }
 
-// Pitfall 35: without its store a submit fails, with an error of its own. It
+// Without its store a submit fails, with an error of its own. It
 // accepts nothing, and neither does it refuse.
-func TestPitfall35StoreDownFailsClosed(t *testing.T) {
+func TestStoreDownFailsClosed(t *testing.T) {
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("before", time.Hour))

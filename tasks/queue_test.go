@@ -38,8 +38,8 @@ func (s *story) repeats(user, id string) {
 	s.enqueue(queue.TypeDeliver, payload, keyspace.NewToken())
 }
 
-// Pitfall 28: a task runs twice at the same time, here and in another worker.
-func TestPitfall28TheSameTaskTwiceDeliversOnce(t *testing.T) {
+// A task runs twice at the same time, here and in another worker.
+func TestTheSameTaskTwiceDeliversOnce(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
@@ -63,9 +63,9 @@ func TestPitfall28TheSameTaskTwiceDeliversOnce(t *testing.T) {
 	})
 }
 
-// Pitfall 25: a task without retries left is archived whatever IsFailure says.
+// A task without retries left is archived whatever IsFailure says.
 // However often ours come again, it uses up none.
-func TestPitfall25And29ComingAgainUsesUpNoRetry(t *testing.T) {
+func TestComingAgainUsesUpNoRetry(t *testing.T) {
 	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
@@ -94,10 +94,10 @@ func TestPitfall25And29ComingAgainUsesUpNoRetry(t *testing.T) {
 	})
 }
 
-// Pitfalls 29 and 37: a worker vanished with a task in hand, or the reply to
+// A worker vanished with a task in hand, or the reply to
 // its dequeue got lost. The queue finds it after its lease, and that uses up no
 // retry either.
-func TestPitfall37TaskOfAVanishedWorkerIsSent(t *testing.T) {
+func TestTheTaskOfAVanishedWorkerIsSent(t *testing.T) {
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
@@ -119,8 +119,8 @@ func TestPitfall37TaskOfAVanishedWorkerIsSent(t *testing.T) {
 	})
 }
 
-// Pitfall 24: the queue's own uniqueness takes a lock that outlives its task.
-func TestPitfall24NoUniqueLocks(t *testing.T) {
+// The queue's own uniqueness takes a lock that outlives its task.
+func TestTasksTakeNoUniqueLocks(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute), s.message("b", time.Hour))
@@ -159,9 +159,9 @@ func TestGarbageInTheQueueIsDropped(t *testing.T) {
 	})
 }
 
-// Pitfall 43: during an upgrade an older program may get what a newer one
+// During an upgrade an older program may get what a newer one
 // wrote. It leaves it to that.
-func TestPitfall43NewerTasksComeAgain(t *testing.T) {
+func TestTasksOfANewerProgramComeAgain(t *testing.T) {
 	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {

@@ -148,7 +148,7 @@ func (s *story) member(user, id string) string {
 
 // A task is archived by hand, or by a program that knows no better: it still
 // exists, and never runs.
-func TestPitfall45AnArchivedTaskIsNoTimer(t *testing.T) {
+func TestAMessageIsSentThoughItsTaskIsArchived(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {

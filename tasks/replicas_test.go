@@ -181,7 +181,7 @@ func TestReplicasCannotBeWaitedFor(t *testing.T) {
 
 // The reply to a submit without an id gets lost with its connection: trying
 // again is the same submit, and not another one.
-func TestPitfall48ASubmitTriedOnAnotherConnectionIsTheSame(t *testing.T) {
+func TestASubmitTriedOnAnotherConnectionIsTheSame(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.waits(1)

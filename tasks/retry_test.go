@@ -69,9 +69,9 @@ func TestRetriedWithBackoffUntilDelivered(t *testing.T) {
 	})
 }
 
-// Pitfall 49: a provider that always answers 503 does not make an endless loop.
+// A provider that always answers 503 does not make an endless loop.
 // Attempts are counted in the record: they outlast workers.
-func TestPitfall49FailedAfterAllAttempts(t *testing.T) {
+func TestAMessageFailsAfterItsLastAttempt(t *testing.T) {
 	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {

@@ -187,7 +187,7 @@ func TestOptionsOutOfBounds(t *testing.T) {
 			`push_timeout "1ns" is not allowed: it takes at least 1 ms`: {Notifier: s.recorder, PushTimeout: 1},
 			`deliveries "-1" is not allowed: it takes at least 1`:       {Notifier: s.recorder, Deliveries: -1},
 			`retry_min "0s" is not allowed: it takes at least 1 ms`:     {Notifier: s.recorder, Retries: retry.Policy{Attempts: 1}},
-			`shutdown_timeout "10s" is not allowed: it takes more than push_timeout, 10s: ` + // pitfall 50
+			`shutdown_timeout "10s" is not allowed: it takes more than push_timeout, 10s: ` +
 				`a delivery that is cut off is delivered again`: {Notifier: s.recorder, ShutdownTimeout: 10 * time.Second},
 		} {
 			_, err := tasks.NewWorker(taskstest.Open(s, s.client, s.shared), o)

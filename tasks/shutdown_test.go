@@ -45,9 +45,9 @@ func (s *story) deliveredOnce(due map[string]time.Time) {
 	}
 }
 
-// Pitfall 50: a worker that is told to stop finishes what it has begun and gives
+// A worker that is told to stop finishes what it has begun and gives
 // the rest back to the queue. The next one delivers that, and nothing twice.
-func TestPitfall50StoppedUnderLoad(t *testing.T) {
+func TestAWorkerStoppedUnderLoadFinishesItsDeliveries(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		var running, finished atomic.Int32

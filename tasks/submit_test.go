@@ -156,7 +156,7 @@ func TestSubmitNow(t *testing.T) {
 }
 
 // A time within five seconds past is taken as now.
-func TestPitfall32SubmitWithinTheGrace(t *testing.T) {
+func TestATimeWithinTheGraceIsNow(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.until(time.Minute)
@@ -385,7 +385,7 @@ func TestCheckOnlyLooks(t *testing.T) {
 
 // An enqueue that fails or takes too long changes nothing about the answer. The
 // watch list has the message, to be looked after soon.
-func TestPitfall31SubmitWhenTheQueueDoesNotTakeIt(t *testing.T) {
+func TestSubmitSucceedsWithoutTheQueue(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		takes   time.Duration

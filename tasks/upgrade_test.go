@@ -23,7 +23,7 @@ import (
 
 // A task as testdata has it, which is never changed, is delivered: whichever
 // version put it into the queue.
-func TestPitfall43ATaskOfTheFirstVersion(t *testing.T) {
+func TestATaskOfTheFirstVersionIsDelivered(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		text, err := os.ReadFile("queue/testdata/push_deliver.v1.json")
@@ -112,7 +112,7 @@ func (s *story) restore() {
 
 // What programs of layout 1 left is sent once, each at its time and with its content, moved
 // and cancelled, also what their queue lost.
-func TestPitfall43AStoreOfLayout1(t *testing.T) {
+func TestAStoreOfLayout1IsDelivered(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {

@@ -121,7 +121,7 @@ func TestEraseAUser(t *testing.T) {
 
 // A delivery that runs is waited for, and the worker's report about it. What
 // would be tried again is not.
-func TestPitfall27EraseWaitsForADelivery(t *testing.T) {
+func TestEraseWaitsForADelivery(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Pitfall 29: an error that was wrapped on its way is still known.
-func TestPitfall29WrappedErrorsComeAgainWhenTheySay(t *testing.T) {
+// An error that was wrapped on its way is still known.
+func TestWrappedErrorsComeAgainWhenTheySay(t *testing.T) {
 	t.Parallel()
 	again := &AgainError{After: 7 * time.Second, Cause: ErrStopping}
 	require.Equal(t, 7*time.Second, comeAgain(fmt.Errorf("a: %w", errors.Join(again, io.EOF))))
