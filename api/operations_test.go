@@ -375,7 +375,7 @@ func TestBodiesThatAreNotAllowed(t *testing.T) {
 }
 
 // Without its store the API says so, and when to come again.
-func TestPitfall35StoreAway(t *testing.T) {
+func TestStoreDownAnswers503(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	booked(r)

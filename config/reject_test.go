@@ -221,7 +221,7 @@ func errorsIn(t *testing.T, err error) []error {
 	return joined.Unwrap()
 }
 
-// Pitfall: a shutdown shorter than the provider's timeout puts a running
+// A shutdown shorter than the provider's timeout puts a running
 // delivery back into the queue, and it goes out twice.
 func TestShutdownHasToOutlastADelivery(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ func TestAlertHistoriesOnACluster(t *testing.T) {
 
 // Each threshold alerts once, however many submitters cross it together, and however
 // often the count falls below it and crosses it again.
-func TestPitfall34AHundredSubmittersOnRedis(t *testing.T) {
+func TestConcurrentSubmittersAlertOnceOnRedis(t *testing.T) {
 	server := redistest.Real(t)
 	client := server.Client()
 	p, err := policy.Parse("alerts", "", "50/calendar_day")

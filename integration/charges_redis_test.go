@@ -160,9 +160,9 @@ func TestChargesOnARealRedis(t *testing.T) {
 	testRandomChangesAtOnce(t, client, "random")
 }
 
-// Pitfall 16: account and user are on different masters, and all keys of a script are
+// Account and user are on different masters, and all keys of a script are
 // on one master.
-func TestPitfall16ChargesOnACluster(t *testing.T) {
+func TestChargesOnACluster(t *testing.T) {
 	t.Parallel()
 	client := redistest.RealCluster(t).Client()
 	testAHundredSubmittersAtTheQuota(t, client, "hundred")

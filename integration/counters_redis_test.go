@@ -34,7 +34,7 @@ func TestCounterHistoriesOnRedis(t *testing.T) {
 
 // An event's limits and counters share a slot with the notices of its alerts. So do a
 // key's counters and the notice that they raise.
-func TestPitfall16CountersOnACluster(t *testing.T) {
+func TestCountersOnACluster(t *testing.T) {
 	cluster := redistest.RealCluster(t)
 	client := cluster.Client()
 	limits, err := counters.New(client, "")
@@ -83,9 +83,9 @@ func countersOfEveryKind() []counters.Counter {
 	}
 }
 
-// Pitfall 4: a client is killed at many points of what it sends. The server has counted
+// A client is killed at many points of what it sends. The server has counted
 // the call with every expiry, or not at all.
-func TestPitfall04AClientKilledAnywhereLeavesNoKeyWithoutAnExpiry(t *testing.T) {
+func TestAKilledClientLeavesNoKeyWithoutAnExpiry(t *testing.T) {
 	server := redistest.Real(t)
 	client := server.Client()
 	const points = 60
@@ -164,7 +164,7 @@ func (c *cutConnection) Write(p []byte) (int, error) {
 }
 
 // Periods end by the server's clock, to the millisecond.
-func TestPitfall19CountersExpireWithTheirPeriod(t *testing.T) {
+func TestCountersExpireWithTheirPeriod(t *testing.T) {
 	server := redistest.Real(t)
 	client := server.Client()
 	limits, err := counters.New(client, "")

@@ -19,9 +19,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// Pitfall 49: if a provider always answers 503, messages become dead letters, and are
+// If a provider always answers 503, messages become dead letters, and are
 // not enqueued in an endless loop. When the provider is back, they can still be sent.
-func TestPitfall49DeadLettersProcess(t *testing.T) {
+func TestDeadLettersOfAProcess(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
 	redis := redistest.Real(t)
@@ -90,7 +90,7 @@ func TestPitfall49DeadLettersProcess(t *testing.T) {
 
 // Dead letters of all masters of a cluster are counted, listed in order, retried and
 // purged.
-func TestPitfall16DeadLettersOnACluster(t *testing.T) {
+func TestDeadLettersOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.RealCluster(t)
 	o := sendlimit.Options{Records: true}
@@ -168,7 +168,7 @@ func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 }
 
 // The queue's own archive forgets after 10,000 tasks: the dead letters are not in it.
-func TestPitfall39MoreDeadLettersThanAnArchiveKeeps(t *testing.T) {
+func TestMoreDeadLettersThanAnArchiveKeeps(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	client := redistest.Real(t).Client()

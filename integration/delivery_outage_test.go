@@ -66,10 +66,10 @@ func TestDeliveryOutlastsAKilledWorker(t *testing.T) {
 	d.settled(server.Client())
 }
 
-// Pitfall 36: the reply to a submit is lost, however often the client repeats it. The
+// The reply to a submit is lost, however often the client repeats it. The
 // caller learns that the message may have been accepted, submits again, and learns that
 // it was accepted once.
-func TestPitfall36SubmitWithoutAReply(t *testing.T) {
+func TestASubmitWithoutAReplyIsAcceptedOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t)
 	way := newLink(t, server.Addr)

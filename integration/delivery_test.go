@@ -162,7 +162,7 @@ func (d *delivery) settled(client redis.UniversalClient) {
 }
 
 // Two workers share the due messages, while one of them is replaced.
-func TestPitfall22DeliveredOnceNotEarlyAndNotLate(t *testing.T) {
+func TestDeliveredOnceNotEarlyAndNotLate(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	server := redistest.Real(t)
@@ -179,7 +179,7 @@ func TestPitfall22DeliveredOnceNotEarlyAndNotLate(t *testing.T) {
 
 // The same on a cluster, where a command on keys of two slots would fail, with a
 // cancel, a move and a rehearsal.
-func TestPitfall16DeliveredOnACluster(t *testing.T) {
+func TestDeliveredOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	cluster := redistest.RealCluster(t)

@@ -26,7 +26,7 @@ func TestNoticeHistoriesOnRedis(t *testing.T) {
 	})
 }
 
-func TestPitfall16NoticeHistoriesOnACluster(t *testing.T) {
+func TestNoticeHistoriesOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	cluster := redistest.RealCluster(t)

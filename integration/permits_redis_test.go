@@ -27,7 +27,7 @@ func TestPermitsAndTokensOnRedis(t *testing.T) {
 	checkLimiters(t, server.Client(), 4*time.Second)
 }
 
-func TestPitfall16PermitsAndTokensOnACluster(t *testing.T) {
+func TestPermitsAndTokensOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	cluster := redistest.RealCluster(t)

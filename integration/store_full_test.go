@@ -75,10 +75,10 @@ func awaitProgress(t *testing.T, want int, count func() int) {
 	}
 }
 
-// Pitfall 54: a full Redis moves no task from one list to another, and delivers
+// A full Redis moves no task from one list to another, and delivers
 // nothing. If submits fill it only as far as they may, even as fast as possible, it
 // delivers everything.
-func TestPitfall54AFullStoreDelivers(t *testing.T) {
+func TestAFullStoreDelivers(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	t.Run("large messages in the queue", func(t *testing.T) {

@@ -165,7 +165,7 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 
 // Every operation runs on a cluster: all keys of a call are in one slot, and the users
 // are spread over all masters.
-func TestPitfall16EveryOperationOnACluster(t *testing.T) {
+func TestEveryOperationOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	cluster := redistest.RealCluster(t)
 	a := &account{client: cluster.Client(), now: noon()}

@@ -15,7 +15,7 @@ import (
 
 // The scripts and the model give the same answers to any history, on a real Redis, on
 // the embedded store, and on a cluster, where a script that used keys of two slots
-// would fail (pitfall 16).
+// would fail.
 func TestTimelineHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	server := redistest.Real(t)
@@ -35,7 +35,7 @@ func TestTimelineHistoriesOnRedis(t *testing.T) {
 	}
 }
 
-func TestPitfall16HistoriesOnACluster(t *testing.T) {
+func TestTimelineHistoriesOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	cluster := redistest.RealCluster(t)

@@ -18,14 +18,14 @@ import (
 )
 
 // A limiter that counts first and inserts then would accept two at once.
-func TestPitfall18OneWinnerAmongGoroutines(t *testing.T) {
+func TestOneWinnerAmongGoroutines(t *testing.T) {
 	server := redistest.Real(t)
 	for _, c := range contests(t, server.Client()) {
 		require.Len(t, c.race(t, "id", 1000), 1, "winners of %s", c.user)
 	}
 }
 
-func TestPitfall18OneWinnerAmongProcesses(t *testing.T) {
+func TestOneWinnerAmongProcesses(t *testing.T) {
 	const processes = 4
 	server := redistest.Real(t)
 	reports := runProcesses[map[string][]string](t, server, "TestRacer", processes, rand.Uint64())
@@ -44,7 +44,7 @@ func TestPitfall18OneWinnerAmongProcesses(t *testing.T) {
 	}
 }
 
-// TestRacer is a process of TestPitfall18OneWinnerAmongProcesses.
+// TestRacer is a process of TestOneWinnerAmongProcesses.
 func TestRacer(t *testing.T) {
 	p := beProcess(t)
 	all := contests(t, p.client)

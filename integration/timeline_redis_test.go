@@ -55,7 +55,7 @@ func mustReserve(t *testing.T, timeline *sendlimit.Timeline, r sendlimit.Request
 
 // tostring of a number of 13 digits loses the last digits on a real Redis, but not on
 // the embedded store. Everything stored keeps all digits.
-func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
+func TestEveryMillisecondIsKept(t *testing.T) {
 	t.Parallel()
 	client := redistest.Real(t).Client()
 	o := sendlimit.Options{Records: true}
@@ -135,7 +135,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 // "PEXPIREAT … GT" sets nothing on a key without an expiry, and without GT an earlier
 // message shortens the life of a later one. So the timeline expires when its latest
 // place can be forgotten, in whatever order messages come.
-func TestPitfall51And04TimelinesExpire(t *testing.T) {
+func TestTimelinesExpireAfterTheirLatestPlace(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	client := redistest.Real(t).Client()
@@ -186,7 +186,7 @@ func TestPitfall51And04TimelinesExpire(t *testing.T) {
 // In a pipeline, a script that the server does not know fails, and the commands after
 // it are done before it is repeated: the second of two lines of a user got the place.
 // So scripts are loaded first, and only one line of a user is in flight.
-func TestPitfall53NoScriptInAPipeline(t *testing.T) {
+func TestAnUnknownScriptFailsInAPipeline(t *testing.T) {
 	t.Parallel()
 	client := redistest.Real(t).Client()
 	pipelined := func() []error {

@@ -133,7 +133,7 @@ func TestASearchGetsOn(t *testing.T) {
 
 // Large windows were slow. The benchmarks state the ratio; this test only checks that
 // the time does not grow with the reservations.
-func TestPitfall15TenThousandReservations(t *testing.T) {
+func TestTenThousandReservations(t *testing.T) {
 	client := redistest.Real(t).Client()
 	timeline := newTimeline(t, client, sendlimit.Options{}, "1/minute", "5/hour", "100/calendar_day")
 	now := noon()

@@ -51,10 +51,10 @@ func TestTrafficAgreesWithTheModel(t *testing.T) {
 	t.Run("one call a line", func(t *testing.T) {
 		judgeTraffic(t, server.Client(), "single", trace, start, want)
 	})
-	// Pitfall 53: in a pipeline, only the script that the server does not know fails,
+	// In a pipeline, only the script that the server does not know fails,
 	// and the commands after it are done before it is repeated. So scripts are loaded
 	// first, and a user has one line in flight.
-	t.Run("pitfall 53: calls of many users in a pipeline", func(t *testing.T) {
+	t.Run("calls of many users in a pipeline", func(t *testing.T) {
 		require.NoError(t, server.Client().ScriptFlush(t.Context()).Err())
 		for _, script := range lua.All() {
 			require.NoError(t, script.Load(t.Context(), server.Client()).Err())

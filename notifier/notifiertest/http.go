@@ -68,7 +68,7 @@ func RunHTTP(t *testing.T, s HTTPSuite) {
 		},
 		Secrets: s.Secrets,
 	})
-	t.Run("pitfall 40: every status, one request a try", s.everyStatus)
+	t.Run("every status, one request a try", s.everyStatus)
 	t.Run("a time to retry", s.retryAfter)
 	t.Run("one key for all tries of a message", s.keys)
 	t.Run("a context that ends while waiting", s.endsWaiting)

@@ -126,7 +126,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Pitfall: a maxmemory-policy other than noeviction loses jobs.
+// A maxmemory-policy other than noeviction loses jobs.
 func TestRefuseEviction(t *testing.T) {
 	t.Parallel()
 	nodes := func(policies ...string) store.Report {

@@ -91,7 +91,7 @@ func TestRealReplica(t *testing.T) {
 	require.Equal(t, "Redis is a read-only replica: give the address of its master", unavailable(t, err))
 }
 
-func TestPitfall30RealRedisThatEvicts(t *testing.T) {
+func TestRealRedisThatEvicts(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
 	report, err := inspect(t, server.URL())

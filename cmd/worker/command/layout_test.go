@@ -14,7 +14,7 @@ import (
 
 // A worker of a former version would misread what this one writes. So the store becomes one
 // of this version only when no such worker runs.
-func TestPitfall43TheLayoutIsRaisedOnceNoFormerWorkerRuns(t *testing.T) {
+func TestTheLayoutIsRaisedOnceNoFormerWorkerRuns(t *testing.T) {
 	t.Parallel()
 	m, client, environ := elsewhere(t)
 	former := start(t, environ).started(t)

@@ -247,7 +247,7 @@ func TestTheLogHidesWhoIsAlerted(t *testing.T) {
 	require.NotRegexp(t, "team|boss", worker.stderr.String())
 }
 
-// Pitfall 55: the worker's clock and the store's half a minute apart.
+// The worker's clock and the store's half a minute apart.
 func TestClocksApartAreSaid(t *testing.T) {
 	t.Parallel()
 	const apart = "the clocks of the store and of this machine differ"
