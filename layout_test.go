@@ -1,0 +1,409 @@
+// Package sendlimiter_test keeps the layout of the repository: imports point downwards only.
+// It reads the imports of all modules here, and builds nothing.
+package sendlimiter_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/sendlimit/sendlimiter"
+
+// floors are the packages from the ground up: a package imports packages of lower floors
+// only. Those on one floor know nothing of each other: no group of commands imports another,
+// no loop of the worker another loop.
+var floors = [][]string{ //nolint:globals // a constant table
+	{
+		"api/internal/docs", "clients/generate", "cmd/enqueue/internal/ordinal", "cmd/worker/internal/rawtest",
+		"deploy/grafana/generate", "deploy/kubernetes", "examples/receiver", "lua", "notifier/notice",
+		"notifier/payload", "sendlimit/fault", "sendlimit/internal/page", "sendlimit/sendlimittest/output",
+		"sendlimit/sendlimittest/redistest", "tasks/internal/batch", "tasks/internal/gather",
+		"tasks/internal/jobs", "tasks/internal/storeclock",
+	},
+	{
+		"cmd/internal/tracing", "notifier", "sendlimit/calendar", "sendlimit/internal/guard",
+		"sendlimit/keyspace", "tasks/internal/outage", "tasks/internal/persist", "tasks/internal/queueclock",
+		"tasks/tracing",
+	},
+	{
+		"notifier/email", "notifier/internal/exchange", "notifier/logline", "notifier/notifiertest",
+		"notifier/reload", "notifier/service", "sendlimit/policy", "sendlimit/store", "tasks/internal/pipeline",
+	},
+	{
+		"cmd/worker/internal/policyview", "notifier/apns", "notifier/fcm", "notifier/webhook", "notifier/webpush",
+		"sendlimit/internal/script", "tasks/message",
+	},
+	{
+		"api/internal/web", "client", "cmd/internal/histogram", "notifier/precheck", "notifier/pushtarget",
+		"sendlimit/accounts", "sendlimit/audit", "sendlimit/campaigns", "sendlimit/channels",
+		"sendlimit/counters", "sendlimit/devices", "sendlimit/events", "sendlimit/internal/judge",
+		"sendlimit/internal/tally", "sendlimit/rate", "sendlimit/settings", "tasks/input", "tasks/retry",
+	},
+	{
+		"cmd/internal/channelcheck", "config", "dashboard/session", "examples/order-reminder", "sendlimit",
+		"sendlimit/activity", "sendlimit/stats", "tasks/contact", "tasks/device",
+	},
+	{
+		"cmd/enqueue/internal/devicefile", "cmd/internal/cli", "sendlimit/forecast", "sendlimit/messages",
+		"sendlimit/notices", "sendlimit/sendlimittest/traffic",
+	},
+	{
+		"cmd/internal/picture", "cmd/worker/internal/channels", "sendlimit/find", "sendlimit/quota",
+		"sendlimit/refit", "sendlimit/sendlimittest/cmd/traffic", "sendlimit/sendlimittest/heavy",
+		"sendlimit/sendlimittest/story", "sendlimit/userdata",
+	},
+	{"sendlimit/sendlimittest", "tasks/internal/payers", "tasks/metrics"},
+	{
+		"tasks/callbacks", "tasks/channels", "tasks/internal/ledger", "tasks/listen", "tasks/queue",
+		"tasks/rules",
+	},
+	{"tasks/backend", "tasks/bulk", "tasks/stats"},
+	{"cmd/enqueue/internal/messagefile", "tasks/submit", "tasks/taskstest"},
+	{
+		"cmd/internal/store", "tasks/campaign", "tasks/deadletters", "tasks/refit", "tasks/report",
+		"tasks/userdata",
+	},
+	{
+		"api", "cmd/enqueue/command", "cmd/worker/internal/channel", "tasks/announce", "tasks/deliver",
+		"tasks/relay",
+	},
+	{"cmd/enqueue", "cmd/sendlimit", "tasks", "tasks/overview"},
+	{"dashboard"},
+	{
+		"cmd/worker/internal/account", "cmd/worker/internal/check", "cmd/worker/internal/deadletters",
+		"cmd/worker/internal/event", "cmd/worker/internal/health", "cmd/worker/internal/pace",
+		"cmd/worker/internal/policy", "cmd/worker/internal/serve", "cmd/worker/internal/stats",
+		"cmd/worker/internal/user",
+	},
+	{"cmd/worker/command"},
+	{"bench", "cmd/sendlimit-worker", "cmd/worker", "integration"},
+}
+
+const (
+	redis   = "github.com/redis/go-redis/v9"
+	store   = redis + " sendlimit/fault sendlimit/internal/script sendlimit/keyspace sendlimit/store"
+	scripts = "lua " + store
+)
+
+// uses lists what some packages import beside the standard library. A package that is not
+// here may import whatever floors and refusals allow. Tests may import more.
+var uses = map[string]string{ //nolint:globals // a constant table
+	"api/internal/docs":        "github.com/danielgtaylor/huma/v2",
+	"clients/generate":         "",
+	"deploy/grafana/generate":  "",
+	"deploy/kubernetes":        "",
+	"lua":                      redis,
+	"sendlimit/fault":          "",
+	"sendlimit/internal/page":  "",
+	"sendlimit/calendar":       "sendlimit/fault",
+	"sendlimit/internal/guard": "sendlimit/fault",
+	"sendlimit/keyspace":       "sendlimit/fault",
+	"tasks/tracing": redis + " lua go.opentelemetry.io/otel/attribute go.opentelemetry.io/otel/codes" +
+		" go.opentelemetry.io/otel/propagation go.opentelemetry.io/otel/semconv go.opentelemetry.io/otel/trace",
+	"sendlimit/policy":          "sendlimit/calendar sendlimit/fault sendlimit/keyspace",
+	"sendlimit/store":           redis + " sendlimit/fault sendlimit/keyspace",
+	"sendlimit/internal/script": redis + " sendlimit/fault sendlimit/keyspace sendlimit/store",
+	"tasks/message": "sendlimit/fault sendlimit/keyspace sendlimit/policy github.com/agnivade/levenshtein" +
+		" github.com/go-json-experiment/json/jsontext",
+	"api/internal/web":         "sendlimit/fault sendlimit/keyspace tasks/message",
+	"client":                   "sendlimit/fault sendlimit/policy tasks/message github.com/google/uuid",
+	"sendlimit/accounts":       scripts + " sendlimit/calendar sendlimit/internal/page sendlimit/policy",
+	"sendlimit/audit":          scripts + " sendlimit/calendar",
+	"sendlimit/campaigns":      scripts,
+	"sendlimit/channels":       scripts,
+	"sendlimit/counters":       scripts + " sendlimit/calendar sendlimit/internal/guard sendlimit/internal/page sendlimit/policy",
+	"sendlimit/devices":        scripts,
+	"sendlimit/events":         scripts,
+	"sendlimit/internal/judge": scripts + " sendlimit/calendar sendlimit/policy github.com/hashicorp/golang-lru/v2",
+	"sendlimit/internal/tally": redis + " lua sendlimit/internal/script sendlimit/keyspace sendlimit/store",
+	"sendlimit/rate":           scripts + " sendlimit/calendar sendlimit/internal/guard",
+	"sendlimit/settings":       scripts + " sendlimit/internal/page sendlimit/policy",
+	"tasks/retry":              "tasks/message",
+	"dashboard/session":        redis + " sendlimit/accounts sendlimit/keyspace sendlimit/store",
+	"examples/order-reminder":  "client",
+	"sendlimit":                scripts + " sendlimit/calendar sendlimit/events sendlimit/internal/judge sendlimit/policy",
+	"sendlimit/activity":       store + " sendlimit/internal/tally",
+	"sendlimit/stats":          store + " sendlimit/accounts sendlimit/calendar sendlimit/internal/tally",
+	"sendlimit/forecast":       scripts + " sendlimit",
+	"sendlimit/messages":       scripts + " sendlimit sendlimit/campaigns sendlimit/internal/judge sendlimit/policy",
+	"sendlimit/notices":        scripts + " sendlimit/calendar sendlimit/stats",
+	"sendlimit/find":           scripts + " sendlimit sendlimit/messages",
+	"sendlimit/quota": scripts + " sendlimit sendlimit/accounts sendlimit/calendar sendlimit/counters sendlimit/messages" +
+		" sendlimit/policy sendlimit/rate",
+	"sendlimit/refit": scripts + " sendlimit sendlimit/internal/judge sendlimit/messages sendlimit/policy",
+	"sendlimit/userdata": store + " sendlimit sendlimit/audit sendlimit/devices sendlimit/events sendlimit/messages sendlimit/notices" +
+		" sendlimit/settings",
+	"api": "api/internal/docs api/internal/web notifier/notice notifier/payload sendlimit sendlimit/accounts" +
+		" sendlimit/calendar sendlimit/counters sendlimit/devices sendlimit/events sendlimit/fault" +
+		" sendlimit/find sendlimit/keyspace sendlimit/messages sendlimit/policy sendlimit/quota sendlimit/rate" +
+		" sendlimit/settings tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
+		" tasks/device tasks/input tasks/message tasks/refit tasks/rules tasks/submit tasks/tracing" +
+		" tasks/userdata github.com/danielgtaylor/huma/v2 github.com/google/uuid" +
+		" github.com/klauspost/compress/gzhttp golang.org/x/sync/singleflight",
+	"tasks/overview": redis + " sendlimit/accounts sendlimit/activity sendlimit/calendar sendlimit/channels sendlimit/forecast" +
+		" sendlimit/keyspace sendlimit/messages sendlimit/notices sendlimit/rate sendlimit/stats" +
+		" sendlimit/store tasks/backend tasks/deliver tasks/message tasks/queue tasks/stats",
+	"dashboard": "api dashboard/session sendlimit sendlimit/accounts sendlimit/activity sendlimit/audit" +
+		" sendlimit/calendar sendlimit/fault sendlimit/forecast sendlimit/policy tasks/input tasks/message" +
+		" tasks/overview github.com/klauspost/compress/gzhttp",
+}
+
+// A refusal keeps imports out of packages. Its fields but the last are lists of paths, those
+// of this module without its name: x is a package, x/... the packages in a folder as well,
+// ... every package of this module, and -x takes x out of the list.
+type refusal struct {
+	from    string // packages
+	imports string
+	tests   bool // also in the tests of these packages
+	reason  string
+}
+
+const ( // what many refusals leave out
+	libraryTests = " -notifier/notifiertest -sendlimit/sendlimittest/... -tasks/taskstest"
+	otherModules = " -bench -integration"
+)
+
+var refusals = []refusal{ //nolint:globals // a constant table
+	{"lua/... sendlimit/...", "... -lua/... -sendlimit/...", true, "lua and sendlimit are a library, on which the rest is built"},
+	{"notifier/...", "... -notifier/... -sendlimit/sendlimittest/...", true, "notifier delivers, and knows nothing of limits, queues or the store"},
+	{"notifier/...", "github.com/redis/... github.com/alicebob/...", true, "notifier knows nothing of Redis"},
+	{"tasks/...", "... -lua/... -notifier/... -sendlimit/... -tasks/...", true, "tasks stands on sendlimit, notifier and lua"},
+	{"config/...", "... -config/... -notifier/... -sendlimit/...", true, "config knows neither tasks nor the programs"},
+	{"... -integration", "integration", true, "nothing imports integration"},
+
+	{"sendlimit/fault sendlimit/calendar sendlimit/keyspace sendlimit/policy", "context", false, "values need no context"},
+	{"tasks/deliver", "sendlimit/notices", false, "deliver knows no outbox"},
+	{"tasks/relay", "tasks/report", false, "a loop knows no other"},
+	{"tasks/announce tasks/callbacks tasks/listen", "sendlimit sendlimit/messages", false, "alerts and events know no messages"},
+	{
+		"tasks/backend tasks/listen tasks/queue tasks/relay tasks/report tasks/rules tasks/submit" +
+			" tasks/campaign tasks/deadletters tasks/device tasks/refit tasks/stats tasks/userdata",
+		"notifier/...", false, "it delivers nothing",
+	},
+	{
+		"... -notifier/... -config -cmd/worker/... -cmd/internal/channelcheck" +
+			" -tasks -tasks/announce -tasks/callbacks -tasks/channels -tasks/contact -tasks/deliver" + otherModules,
+		"notifier/... -notifier/notice -notifier/payload", false, "only what delivers knows channels",
+	},
+
+	{"... -tasks/queue" + otherModules, "github.com/hibiken/asynq/...", false, "tasks/queue is the one importer of asynq"},
+	{"... -tasks/..." + otherModules, "github.com/hibiken/asynq/...", true, "only tests of tasks look at what is queued"},
+	{"... -tasks/internal/jobs" + otherModules, "github.com/robfig/cron/...", false, "tasks/internal/jobs reads schedules"},
+	{
+		"... -tasks/metrics -cmd/worker/internal/serve" + otherModules,
+		"github.com/prometheus/...", false, "metrics are counted by tasks/metrics and served by the worker",
+	},
+	{"... -cmd/internal/store" + libraryTests + otherModules, "github.com/alicebob/...", false, "cmd/internal/store opens the embedded store"},
+
+	// What ends up in a program has no test library in it.
+	{
+		"..." + libraryTests + otherModules,
+		"notifier/notifiertest/... sendlimit/sendlimittest/... tasks/taskstest/... github.com/anishathalye/... github.com/emersion/..." +
+			" github.com/Shopify/... github.com/santhosh-tekuri/... github.com/stretchr/... go.uber.org/goleak/... pgregory.net/...",
+		false, "it is for tests",
+	},
+	{"..." + libraryTests + otherModules, "log", false, "log/slog is the one logger"},
+	{"sendlimit/sendlimittest/traffic", "sendlimit/sendlimittest/...", false, "traffic is what models judge, and knows none of them"},
+	{
+		"sendlimit/sendlimittest/story", "sendlimit/sendlimittest/... -sendlimit/sendlimittest/redistest",
+		true, "story says what tests expect, and knows no model",
+	},
+}
+
+func TestImportsPointDownwards(t *testing.T) {
+	t.Parallel()
+	packages := make(map[string]bool)
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			if b := entry.Name(); b != "." && b[0] == '.' || b == "testdata" || b == "node_modules" || name == "tools" || name == "bin" {
+				return filepath.SkipDir
+			}
+			return nil
+		case filepath.Ext(name) != ".go":
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return fmt.Errorf("reading imports: %w", err)
+		}
+		from := path.Dir(filepath.ToSlash(name))
+		test := strings.HasSuffix(name, "_test.go")
+		if from != "." && !test {
+			packages[from] = true
+		}
+		for _, spec := range file.Imports {
+			to, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return fmt.Errorf("reading imports: %w", err)
+			}
+			for _, wrong := range judge(from, to, test) {
+				t.Errorf("%s: %s", name, wrong)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range packages {
+		if floorOf(name) < 0 {
+			t.Errorf("%s is a new package: add it to floors in layout_test.go, above all that it imports", name)
+		}
+	}
+	for _, floor := range floors {
+		for _, name := range floor {
+			if !packages[name] {
+				t.Errorf("there is no package %s: remove it from floors in layout_test.go", name)
+			}
+		}
+	}
+}
+
+// Each kind of import that must not be is refused, and its neighbour is not.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		from, to string
+		test     bool
+		want     string // in the sentence; none if the import is fine
+	}{
+		{"sendlimit/events", "sendlimit/store", false, ""},
+		{"sendlimit/store", "sendlimit/events", false, "imports point downwards"},
+		{"tasks/relay", "tasks", false, "imports point downwards"},
+		{"tasks/relay", "tasks/deliver", false, "imports point downwards"},
+		{"tasks/relay", "tasks/taskstest", true, ""},
+		{"api", "integration", false, "imports point downwards"},
+		{"api", "nowhere", false, "nowhere is a new package"},
+
+		{"sendlimit/events", "sendlimit/calendar", false, "not in the list of what sendlimit/events uses"},
+		{"sendlimit/events", "sendlimit/calendar", true, ""},
+		{"sendlimit/fault", redis, false, "not in the list of what sendlimit/fault uses"},
+		{"sendlimit/events", redis, false, ""},
+		{"sendlimit/fault", "fmt", false, ""},
+		{"sendlimit/fault", "context", false, "values need no context"},
+		{"sendlimit/store", "context", false, ""},
+
+		{"sendlimit/events", "tasks/message", true, "are a library"},
+		{"notifier/fcm", "sendlimit/fault", true, "notifier delivers"},
+		{"notifier/fcm", "sendlimit/sendlimittest", true, ""},
+		{"notifier/fcm", redis, true, "notifier knows nothing of Redis"},
+		{"notifier/fcm", "github.com/alicebob/miniredis/v2", true, "notifier knows nothing of Redis"},
+		{"tasks/submit", "config", true, "tasks stands on"},
+		{"tasks/submit", "notifier/notice", false, "it delivers nothing"},
+		{"tasks/internal/batch", "notifier/notice", false, "imports point downwards"},
+		{"tasks/channels", "notifier", false, ""},
+		{"tasks/bulk", "notifier", false, "only what delivers knows channels"},
+		{"cmd/enqueue/command", "notifier/payload", false, ""},
+		{"cmd/enqueue/command", "notifier", false, "only what delivers knows channels"},
+		{"tasks/deliver", "sendlimit/notices", false, "deliver knows no outbox"},
+		{"tasks/relay", "tasks/report", false, "a loop knows no other"},
+		{"tasks/listen", "sendlimit/messages", false, "know no messages"},
+
+		{"tasks/queue", "github.com/hibiken/asynq", false, ""},
+		{"tasks/deliver", "github.com/hibiken/asynq", false, "one importer of asynq"},
+		{"tasks/deliver", "github.com/hibiken/asynq", true, ""},
+		{"cmd/worker/command", "github.com/hibiken/asynq", true, "only tests of tasks"},
+		{"tasks/report", "github.com/robfig/cron/v3", false, "tasks/internal/jobs reads schedules"},
+		{"tasks/deliver", "github.com/prometheus/client_golang/prometheus", false, "metrics are counted"},
+		{"cmd/worker/internal/serve", "github.com/prometheus/client_golang/prometheus", false, ""},
+		{"tasks/backend", "github.com/alicebob/miniredis/v2", false, "opens the embedded store"},
+		{"cmd/internal/store", "github.com/alicebob/miniredis/v2", false, ""},
+		{"tasks/deliver", "github.com/stretchr/testify/require", false, "it is for tests"},
+		{"tasks/deliver", "github.com/stretchr/testify/require", true, ""},
+		{"tasks/deliver", "pgregory.net/rapid", false, "it is for tests"},
+		{"cmd/worker/command", "sendlimit/sendlimittest/story", false, "it is for tests"},
+		{"tasks/deliver", "log", false, "one logger"},
+		{"tasks/deliver", "log/slog", false, ""},
+		{"sendlimit/sendlimittest/story", "sendlimit/sendlimittest/output", true, "knows no model"},
+		{"sendlimit/sendlimittest/story", "sendlimit/sendlimittest/redistest", false, ""},
+	} {
+		to := row.to
+		if first, _, _ := strings.Cut(to, "/"); isOurs(first) {
+			to = module + "/" + to
+		}
+		got := strings.Join(judge(row.from, to, row.test), "; ")
+		if row.want == "" && got != "" || !strings.Contains(got, row.want) {
+			t.Errorf("%s imports %s: %q, not %q", row.from, row.to, got, row.want)
+		}
+	}
+}
+
+func isOurs(first string) bool {
+	if first == "nowhere" {
+		return true
+	}
+	for _, floor := range floors {
+		for _, name := range floor {
+			if ours, _, _ := strings.Cut(name, "/"); ours == first {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// judge returns what is wrong about an import of a package, or of its tests.
+func judge(from, to string, test bool) []string {
+	to, ours := strings.CutPrefix(to, module+"/")
+	if from == to {
+		return nil
+	}
+	var wrong []string
+	if ours && floorOf(to) < 0 {
+		return []string{to + " is a new package: add it to floors in layout_test.go, above all that it imports"}
+	}
+	if ours && !test && floorOf(to) >= floorOf(from) {
+		wrong = append(wrong, fmt.Sprintf("%s, on floor %d, imports %s, on floor %d: imports point downwards; move what both need to a lower package",
+			from, floorOf(from), to, floorOf(to)))
+	}
+	first, _, _ := strings.Cut(to, "/")
+	if list, ok := uses[from]; ok && !test && (ours || strings.Contains(first, ".")) && !matches(withTrees(list), to, ours) {
+		wrong = append(wrong, fmt.Sprintf("%s is not in the list of what %s uses, in layout_test.go", to, from))
+	}
+	for _, r := range refusals {
+		if (r.tests || !test) && matches(r.from, from, true) && matches(r.imports, to, ours) {
+			wrong = append(wrong, fmt.Sprintf("%s imports %s: %s", from, to, r.reason))
+		}
+	}
+	return wrong
+}
+
+// withTrees lets each library in a list stand for all of its packages.
+func withTrees(list string) string {
+	words := strings.Fields(list)
+	for i, w := range words {
+		if first, _, _ := strings.Cut(w, "/"); strings.Contains(first, ".") {
+			words[i] = w + "/..."
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// matches reports whether a list, such as that of a refusal, has a path.
+func matches(list, name string, ours bool) bool {
+	in := false
+	for word := range strings.FieldsSeq(list) {
+		word, without := strings.CutPrefix(word, "-")
+		tree, isTree := strings.CutSuffix(word, "/...")
+		if word == "..." && ours || word == name || isTree && (name == tree || strings.HasPrefix(name, tree+"/")) {
+			in = !without
+		}
+	}
+	return in
+}
+
+// floorOf returns the floor of a package, from 0, or -1 if it is on none.
+func floorOf(name string) int {
+	return slices.IndexFunc(floors, func(floor []string) bool { return slices.Contains(floor, name) })
+}
