@@ -77,7 +77,7 @@ func (s *server) usageOf(ctx context.Context, name string) (web.Answer, error) {
 // tier has no limit for them.
 func RequestsOf(ctx context.Context, c *counters.Counters, account string, t accounts.Tier) (*message.RequestsUsage, error) {
 	if t.RequestsPerDay == 0 {
-		return nil, nil //nolint:nilnil // there may be none
+		return nil, nil
 	}
 	var usage message.RequestsUsage
 	for _, kind := range []struct {

@@ -52,7 +52,7 @@ type attacker struct {
 	*rig
 
 	key string
-	ctx context.Context //nolint:containedctx // ends all that it holds
+	ctx context.Context //nolint:fields // ends all that it holds
 }
 
 // asks sends a request and returns its status and Retry-After. What is answered with 200

@@ -38,7 +38,7 @@ func (f *feeds) join(log string) *feed {
 	}
 	one := f.byLog[log]
 	if one == nil {
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(context.Background()) //nolint:names // it outlives this request, if others follow it
 		one = &feed{end: cancel, changed: make(chan struct{})}
 		f.byLog[log] = one
 		go one.watch(ctx, f.callbacks, log)

@@ -128,7 +128,7 @@ func (s *server) followEvents(w http.ResponseWriter, r *http.Request) {
 		s.answerEvents(w, r, f)
 		return
 	}
-	feed := s.feeds.join(f.log) //nolint:contextcheck // it outlives this request, if others follow it
+	feed := s.feeds.join(f.log)
 	defer s.feeds.leave(f.log)
 	at, err := s.startOf(r.Context(), f)
 	if err != nil {

@@ -55,7 +55,7 @@ func (r *rig) follows(t *testing.T, key, query, last string) *sse {
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	require.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))
 	s := &sse{T: t, end: cancel, lines: make(chan string)}
-	scanner := bufio.NewScanner(answer.Body)
+	scanner := bufio.NewScanner(answer.Body) //nolint:scannererr // it ends with an error when the test closes the body
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

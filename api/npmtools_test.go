@@ -22,7 +22,7 @@ const toolsFolder = "../integration/testdata/openapi"
 
 // installed installs the tools once. They stay, and are installed again if a version
 // changes.
-var installed = sync.OnceValue(func() error { //nolint:gochecknoglobals // all tests share one installation
+var installed = sync.OnceValue(func() error { //nolint:globals // all tests share one installation
 	lock, err := os.ReadFile(filepath.Join(toolsFolder, "package-lock.json"))
 	if err != nil {
 		return err

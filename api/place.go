@@ -48,7 +48,7 @@ func (p *place) leave() {
 type body struct {
 	io.ReadCloser
 
-	ctx    context.Context //nolint:containedctx // Read has none
+	ctx    context.Context //nolint:fields // Read has none
 	place  *place
 	coming *places // for bodies
 	most   int64

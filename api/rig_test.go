@@ -224,8 +224,8 @@ func (r *rig) send(q request) reply {
 }
 
 var (
-	documentOnce sync.Once //nolint:gochecknoglobals // the document is the same for all servers, and takes a while to make
-	documentText []byte    //nolint:gochecknoglobals // the same
+	documentOnce sync.Once //nolint:globals // the document is the same for all servers, and takes a while to make
+	documentText []byte    //nolint:globals // the same
 )
 
 // document returns the OpenAPI document of a server.

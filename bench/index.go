@@ -106,7 +106,7 @@ func (k indexing) request(times *schedule, i int) sendlimit.Request {
 }
 
 // fill accepts a message for each of n users.
-func (k indexing) fill(s *store, ctx context.Context, times *schedule, n int) (err error) { //nolint:revive // as methods of store
+func (k indexing) fill(s *store, ctx context.Context, times *schedule, n int) (err error) {
 	batched, err := s.filling()
 	if err != nil {
 		return err

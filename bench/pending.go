@@ -78,7 +78,7 @@ func (s *store) fillBare(ctx context.Context, times *schedule, n int) error {
 func randomContent() []byte {
 	content := make([]byte, pendingContent)
 	for i := range content {
-		content[i] = byte('a' + rand.IntN(26)) //nolint:gosec // no secret
+		content[i] = byte('a' + rand.IntN(26))
 	}
 	return content
 }

@@ -128,7 +128,7 @@ func saveBetween(path, from, until, text string) error {
 		return fmt.Errorf("save the figures: %s has no lines %q and %q", path, from, until)
 	}
 	replaced := before + from + "\n" + text + "\n" + until + after
-	if err := os.WriteFile(path, []byte(replaced), 0o644); err != nil { //nolint:gosec // a document, for everybody to read
+	if err := os.WriteFile(path, []byte(replaced), 0o644); err != nil {
 		return fmt.Errorf("save the figures: %w", err)
 	}
 	return nil

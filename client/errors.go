@@ -51,7 +51,7 @@ const (
 
 // Refusal is returned when a request was judged and refused. The same request is refused
 // again until something else changes.
-type Refusal struct { //nolint:errname // the contract's word
+type Refusal struct {
 	Code        Code
 	Detail      string // a sentence for a person
 	User, ID    string

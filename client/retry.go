@@ -64,7 +64,7 @@ func backoff(attempt int) time.Duration {
 	if doublings := attempt - 1; firstBackoff <= longestBackoff>>doublings { // shifting up could overflow
 		whole = firstBackoff << doublings
 	}
-	return whole/2 + rand.N(whole/2+1) //nolint:gosec // spreads load, guards nothing
+	return whole/2 + rand.N(whole/2+1)
 }
 
 // givenUp returns the error of ctx with the last failure, if there was one.

@@ -63,7 +63,7 @@ func defaults() config.Config {
 
 // keys is every setting that there is, but for those with names of their own inside,
 // such as tiers.
-var keys = []string{ //nolint:gochecknoglobals // a constant table
+var keys = []string{ //nolint:globals // a constant table
 	"redis_url", "redis_tls_ca", "redis_tls_cert", "redis_tls_key", "redis_tls_server_name", "embedded_address", "prefix", "account", "listen", "admin_listen", "require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "requests", "requests_per_account", "reads_per_account", "event_streams", "event_streams_per_account", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy",
 	"fcm.credentials", "fcm.credentials_file", "fcm.endpoint", "apns.key", "apns.key_file", "apns.key_id", "apns.team_id", "apns.topic",
 	"apns.topics", "apns.sandbox", "apns.connections", "apns.endpoint", "webpush.private_key", "webpush.private_key_file", "webpush.subject",

@@ -93,7 +93,7 @@ func parserProblem(err error) string {
 
 // readPath returns the text of a file.
 func readPath(name string) ([]byte, error) {
-	file, err := os.Open(name) //nolint:gosec // the operator names the file
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("opening it: %w", withoutName(err))
 	}

@@ -29,7 +29,7 @@ func (d *Dashboard) showAudit(w http.ResponseWriter, r *http.Request) {
 	}
 	if wantsCSV(r) {
 		columns := []string{"at", "account", "key", "address", "action", "user", "message", "object", "detail", "outcome", "code", "answer"}
-		d.download(w, r, "audit", columns, func() ([][]string, bool, error) { //nolint:contextcheck // it uses that of the request
+		d.download(w, r, "audit", columns, func() ([][]string, bool, error) {
 			entries, next, err := d.o.Audit.Page(r.Context(), filter, p.At, audit.MaxPage)
 			p.At = next
 			rows := make([][]string, len(entries))

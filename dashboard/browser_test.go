@@ -83,7 +83,7 @@ func (b *browser) request(method, target, body string, header ...http.Header) *h
 		maps.Copy(asked.Header, more)
 	}
 	for name, value := range b.cookies {
-		asked.AddCookie(&http.Cookie{Name: name, Value: value}) //nolint:gosec // of a request: it has no attributes
+		asked.AddCookie(&http.Cookie{Name: name, Value: value})
 	}
 	return asked
 }

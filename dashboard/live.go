@@ -89,7 +89,7 @@ func (h *hub) run(now func() time.Time) {
 
 // look returns the present state as an event, nil if the store does not answer.
 func (h *hub) look(now time.Time) []byte {
-	ctx, cancel := context.WithTimeout(context.Background(), liveWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), liveWithin) //nolint:names // it is for all followers, and outlives the first
 	defer cancel()
 	o, err := h.overview.Read(ctx, now)
 	if err != nil {
@@ -112,7 +112,7 @@ func (d *Dashboard) follow(w http.ResponseWriter, r *http.Request) {
 		d.showError(w, r, needsAdmin())
 		return
 	}
-	news, ok := d.live.join(d.o.Now) //nolint:contextcheck // what it starts is for all followers, and outlives the first
+	news, ok := d.live.join(d.o.Now)
 	if !ok {
 		d.showError(w, r, &problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: "too many dashboards are open here: close some"})
 		return

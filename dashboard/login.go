@@ -87,7 +87,7 @@ func (d *Dashboard) logout(w http.ResponseWriter, r *http.Request) {
 
 // setCookie sets the cookie of a session until a time.
 func (d *Dashboard) setCookie(w http.ResponseWriter, r *http.Request, value string, until time.Time) {
-	c := &http.Cookie{ //nolint:gosec // Secure where the browser asks over TLS
+	c := &http.Cookie{
 		Name: d.cookieName(r), Value: value, Path: "/", HttpOnly: true, Secure: d.secure(r), SameSite: http.SameSiteLaxMode,
 		Expires: until,
 	}

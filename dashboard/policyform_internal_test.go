@@ -47,7 +47,7 @@ func readBack(t require.TestingT, d policy.Document) policy.Document {
 	p, err := d.Policy()
 	require.NoError(t, err)
 	body := sent(policyFormOf(message.PolicyOf(p))).Encode()
-	r := httptest.NewRequest(http.MethodPost, "/policy/apply", strings.NewReader(body)) //nolint:noctx // it is only read
+	r := httptest.NewRequest(http.MethodPost, "/policy/apply", strings.NewReader(body)) //nolint:names // it is only read
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	form := readPolicyForm(r)
 	again, ok := form.check()

@@ -131,7 +131,7 @@ func (d *Dashboard) protected(next http.Handler) http.Handler {
 		if r.TLS != nil {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000") // a year
 		}
-		defer func() { //nolint:contextcheck // it logs with that of the request
+		defer func() {
 			reason := recover()
 			if reason == nil {
 				return

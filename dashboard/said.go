@@ -22,8 +22,8 @@ const (
 // say has the next page of the browser show a sentence.
 func say(w http.ResponseWriter, s said) {
 	s.Text = clip(s.Text, mostSaid)
-	text, _ := json.Marshal(s)      // two fields can always be encoded
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // a sentence is no secret: it may go without TLS
+	text, _ := json.Marshal(s) // two fields can always be encoded
+	http.SetCookie(w, &http.Cookie{
 		Name: saidCookie, Value: base64.RawURLEncoding.EncodeToString(text), Path: "/", HttpOnly: true,
 		SameSite: http.SameSiteStrictMode, MaxAge: 60,
 	})
@@ -35,7 +35,7 @@ func (d *Dashboard) takeSaid(w http.ResponseWriter, r *http.Request) *said {
 	if err != nil {
 		return nil
 	}
-	http.SetCookie(w, &http.Cookie{Name: saidCookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: -1}) //nolint:gosec // it only removes one
+	http.SetCookie(w, &http.Cookie{Name: saidCookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: -1})
 	text, err := base64.RawURLEncoding.DecodeString(c.Value)
 	var s said
 	if err != nil || json.Unmarshal(text, &s) != nil || s.Text == "" {

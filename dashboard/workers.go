@@ -91,7 +91,7 @@ func (d *Dashboard) resumeChannel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	was := false
-	err := d.audited(r, audit.Entry{Action: "resume channel", Object: name}, func() (err error) { //nolint:contextcheck // it uses that of the request
+	err := d.audited(r, audit.Entry{Action: "resume channel", Object: name}, func() (err error) {
 		was, err = d.o.Overview.Resume(r.Context(), name)
 		return err
 	})

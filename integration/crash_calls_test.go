@@ -1,7 +1,7 @@
 package integration_test
 
 import (
-	"crypto/sha1" //nolint:gosec // Redis identifies scripts by it
+	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
 	"go/ast"
@@ -86,7 +86,7 @@ func (n scriptNames) of(prefix string, cmd redis.Cmder) string {
 	first := fmt.Sprint(args[1])
 	switch verb {
 	case "eval":
-		hash := sha1.Sum([]byte(first)) //nolint:gosec // Redis identifies scripts by it
+		hash := sha1.Sum([]byte(first)) //nolint:names // Redis identifies scripts by it
 		first = hex.EncodeToString(hash[:])
 		fallthrough
 	case "evalsha":

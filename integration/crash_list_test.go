@@ -135,7 +135,7 @@ func crashPairCount() int { return (len(crashTargets()) + 1) / 2 }
 // crashPair returns the targets of a round. Consecutive seeds, as many as there are
 // pairs and from a multiple of that number, have all pairs.
 func crashPair(seed uint64) [2]crashTarget {
-	count := uint64(crashPairCount()) //nolint:gosec // there are some
+	count := uint64(crashPairCount())
 	return crashPairs(rand.New(rand.NewPCG(seed/count, 1)))[seed%count]
 }
 

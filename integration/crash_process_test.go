@@ -70,7 +70,7 @@ func startCrashProcess(t *testing.T, config crashConfig) *crashProcess {
 	text, err := json.Marshal(config)
 	require.NoError(t, err)
 	p := &crashProcess{config: config, ended: make(chan struct{})}
-	p.cmd = exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashProcess$", "-test.timeout=5m") //nolint:gosec // the test runs itself
+	p.cmd = exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashProcess$", "-test.timeout=5m")
 	p.cmd.Env = append(os.Environ(), crashEnv+"="+string(text))
 	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
 	require.NoError(t, p.cmd.Start())

@@ -82,7 +82,7 @@ func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 		close(next)
 		players.Wait()
 	}
-	pairs := uint64(crashPairCount()) //nolint:gosec // there are some
+	pairs := uint64(crashPairCount())
 	first := rand.Uint64N(1<<30) * pairs
 	seeds := make([]uint64, rounds)
 	for i := range seeds {
@@ -116,7 +116,7 @@ func (c *crashCount) add(died map[crashTarget]int) {
 // missed returns the rounds, of one for each pair, for the points at which nothing has
 // died.
 func (c *crashCount) missed(first uint64) (seeds []uint64) {
-	for i := range uint64(crashPairCount()) { //nolint:gosec // there are some
+	for i := range uint64(crashPairCount()) {
 		pair := crashPair(first + i)
 		if c.times[pair[0]] == 0 || c.times[pair[1]] == 0 {
 			seeds = append(seeds, first+i)

@@ -171,7 +171,7 @@ func (plan *dashboardPlan) run(t *testing.T) {
 	t.Helper()
 	text, err := json.Marshal(plan)
 	require.NoError(t, err)
-	stories := exec.CommandContext(t.Context(), needProgram(t, "node"), "run.mjs", os.Getenv("SENDLIMIT_TEST_STORY")) //nolint:gosec // the name of a story, for who runs one alone
+	stories := exec.CommandContext(t.Context(), needProgram(t, "node"), "run.mjs", os.Getenv("SENDLIMIT_TEST_STORY"))
 	stories.Dir, stories.WaitDelay = dashboardFolder, 10*time.Second
 	stories.Env = append(os.Environ(), "SENDLIMIT_PLAN="+string(text))
 	said, err := stories.CombinedOutput()

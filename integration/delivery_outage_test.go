@@ -44,7 +44,7 @@ func TestDeliveryOutlastsAKilledWorker(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t)
 	d := newDelivery(t, server.Addr)
-	process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDeliveryWorkerProcess$") //nolint:gosec // the test runs itself
+	process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDeliveryWorkerProcess$")
 	process.Env = append(os.Environ(), deliveryWorkerEnv+"="+server.Addr+" "+d.receiver.URL())
 	require.NoError(t, process.Start())
 	ended := make(chan error, 1)

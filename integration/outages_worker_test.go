@@ -142,7 +142,7 @@ func (w *outagesWorker) keep(t *testing.T, stop <-chan struct{}) {
 func (w *outagesWorker) start(t *testing.T) *workerLife {
 	t.Helper()
 	life := &workerLife{began: time.Now(), ended: make(chan struct{})}
-	life.command = exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestOutagesWorkerProcess$", "-test.timeout=5m") //nolint:gosec // the test runs itself
+	life.command = exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestOutagesWorkerProcess$", "-test.timeout=5m")
 	life.command.Env = append(os.Environ(), w.environ...)
 	life.command.Stdout, life.command.Stderr = &life.said, &life.said
 	if err := life.command.Start(); err != nil {

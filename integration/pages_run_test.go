@@ -175,6 +175,6 @@ func pagesPrograms(t *testing.T) programs {
 	for name, program := range map[string]string{"worker": "worker", "enqueue": "enqueue", "sendlimit-worker": "worker", "sendlimit": "enqueue"} {
 		require.NoError(t, os.Symlink(filepath.Join(built.folder, program), filepath.Join(folder, name)))
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "go"), []byte(goForPages), 0o700)) //nolint:gosec // it is a program
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "go"), []byte(goForPages), 0o700))
 	return programs{folder: folder}
 }

@@ -39,7 +39,7 @@ func runProcesses[R any](t *testing.T, server *redistest.Server, test string, pr
 	output := func(part int) string { return filepath.Join(folder, strconv.Itoa(part)) }
 	running, said := make([]*exec.Cmd, processes), make([]bytes.Buffer, processes)
 	for part := range running {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$", "-test.timeout=60s") //nolint:gosec // the test runs itself
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$", "-test.timeout=60s")
 		cmd.Env = append(os.Environ(), partEnv+"="+strconv.Itoa(part), storeEnv+"="+server.URL(),
 			outputEnv+"="+output(part), seedEnv+"="+strconv.FormatUint(seed, 10))
 		cmd.Stdout = &said[part]

@@ -24,7 +24,7 @@ import (
 type programs struct{ folder string }
 
 // programsFolder has the programs after a test has built them. TestMain removes it.
-var programsFolder struct { //nolint:gochecknoglobals // all tests share one build
+var programsFolder struct { //nolint:globals // all tests share one build
 	sync.Mutex
 
 	path string

@@ -24,7 +24,7 @@ type account struct {
 	users  int
 }
 
-var accountOptions = sendlimit.Options{Records: true} //nolint:gochecknoglobals // a constant table
+var accountOptions = sendlimit.Options{Records: true} //nolint:globals // a constant table
 
 // fill makes messages of more users, in every state.
 func (a *account) fill(t *testing.T, users int) {

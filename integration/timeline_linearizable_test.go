@@ -127,7 +127,7 @@ func linearizable(t *testing.T, history []operation) porcupine.CheckResult {
 	}, operations, time.Minute)
 }
 
-var linearizableRules = []string{"1/minute", "3/hour"} //nolint:gochecknoglobals // a constant table
+var linearizableRules = []string{"1/minute", "3/hour"} //nolint:globals // a constant table
 
 func linearizableTimeline(t *testing.T, client redis.Scripter) *sendlimit.Timeline {
 	t.Helper()
@@ -184,7 +184,7 @@ func TestLinearizableClients(t *testing.T) {
 	var wg sync.WaitGroup
 	for c := range histories {
 		wg.Go(func() {
-			r := rand.New(rand.NewPCG(p.seed, uint64(p.part*linearizableClients+c))) //nolint:gosec // both are small, and the sequence is no secret
+			r := rand.New(rand.NewPCG(p.seed, uint64(p.part*linearizableClients+c)))
 			for range each {
 				o := operation{
 					Client: c,

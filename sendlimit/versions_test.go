@@ -25,7 +25,7 @@ import (
 //	go test ./sendlimit -run TestTwoVersionsShareAStore -update unreleased
 //
 // The fixture of a release is written once, under its tag, and never changed.
-var updateVersion = flag.String("update", "", "write the fixture of this `version` from the present program") //nolint:gochecknoglobals // a flag
+var updateVersion = flag.String("update", "", "write the fixture of this `version` from the present program") //nolint:globals // a flag
 
 // versionsFolder has a folder for each version. A fixture is what programs of
 // that version send to the store: calls.json has the calls of each step of each

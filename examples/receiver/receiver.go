@@ -43,7 +43,7 @@ func Open(path, secret string) (*Receiver, error) {
 	if err != nil {
 		return nil, errors.New("WEBHOOK_SECRET is not whsec_ followed by base64")
 	}
-	journal, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600) //nolint:gosec // the operator names the file
+	journal, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the journal: %w", err)
 	}

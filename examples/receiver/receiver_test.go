@@ -92,7 +92,7 @@ func TestReceivers(t *testing.T) {
 				result := send(wrong, "unsigned")
 				require.Equal(t, notifier.Refused, result.Status, "%v", result.Err)
 			}
-			answer, err := http.Get(url) //nolint:noctx,gosec // a browser that strayed; the URL is that of the test's server
+			answer, err := http.Get(url) //nolint:names // a browser that strayed; the URL is that of the test's server
 			require.NoError(t, err)
 			require.NoError(t, answer.Body.Close())
 			require.Equal(t, http.StatusMethodNotAllowed, answer.StatusCode)

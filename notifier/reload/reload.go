@@ -57,7 +57,7 @@ func begin[T any](ctx context.Context, o Of[T]) (*follower[T], error) {
 	}
 	c := &follower[T]{options: o, content: content}
 	c.current.Store(&opened)
-	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx)) //nolint:gosec // Close calls it
+	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	c.follow.Go(func() { c.watch(ctx) })
 	return c, nil
 }
@@ -110,7 +110,7 @@ func (c *follower[T]) reopen(content []byte) error {
 // Read returns the content of a file with credentials, of at most 1 MiB. Its error does not show
 // the content.
 func Read(name string) ([]byte, error) {
-	file, err := os.Open(name) //nolint:gosec // the operator names the file
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("reading credentials: %w", err)
 	}

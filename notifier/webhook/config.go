@@ -119,7 +119,7 @@ func parseURL(raw string) (*url.URL, error) {
 }
 
 // wantSecret describes a secret.
-const wantSecret = `"whsec_" followed by 24 to 64 bytes in base64` //nolint:gosec // it says what a secret looks like
+const wantSecret = `"whsec_" followed by 24 to 64 bytes in base64`
 
 func validSecret(secret string) bool {
 	if secret == "" {

@@ -70,7 +70,7 @@ const (
 )
 
 // PeriodNames are the names of the periods in rules, indexed by Period.
-var PeriodNames = [...]string{"", "minute", "hour", "day", "week", "month"} //nolint:gochecknoglobals // a constant table
+var PeriodNames = [...]string{"", "minute", "hour", "day", "week", "month"} //nolint:globals // a constant table
 
 // String returns the name of the period in rules: "day" for Day.
 func (p Period) String() string {
@@ -115,7 +115,7 @@ func ParsePeriod(name string) Period {
 // OrLocalClock returns at, or the time of the local clock if at is zero.
 func OrLocalClock(at time.Time) time.Time {
 	if at.IsZero() {
-		return time.Now() //nolint:forbidigo // picks the years of a zone's table, judges nothing
+		return time.Now() //nolint:names // picks the years of a zone's table, judges nothing
 	}
 	return at
 }

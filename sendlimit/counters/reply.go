@@ -31,7 +31,7 @@ func (r Request) decision(in *script.ReplyReader) (Decision, error) {
 		if own := i - events; own >= 0 && own < len(r.Counters) {
 			usage.Counter = r.Counters[own]
 		} else {
-			usage.Counter = eventCounter(calendar.Period(max(-period, 0)), row.Int(0)) //nolint:gosec // checked there
+			usage.Counter = eventCounter(calendar.Period(max(-period, 0)), row.Int(0))
 		}
 		if row.Err == nil && usage.Counter.scriptPeriod() != period {
 			row.Fail(1, "period of "+usage.Counter.Name)

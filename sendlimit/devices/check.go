@@ -27,10 +27,10 @@ const (
 )
 
 // letters has what a line writes for each channel, in upper case for a suspect device.
-var letters = map[string]string{FCM: "f", APNs: "a", WebPush: "w"} //nolint:gochecknoglobals // a constant table
+var letters = map[string]string{FCM: "f", APNs: "a", WebPush: "w"} //nolint:globals // a constant table
 
 // channels has the channel of each letter.
-var channels = map[string]string{"f": FCM, "a": APNs, "w": WebPush} //nolint:gochecknoglobals // a constant table
+var channels = map[string]string{"f": FCM, "a": APNs, "w": WebPush} //nolint:globals // a constant table
 
 const nameBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 

@@ -18,7 +18,7 @@ const (
 	subscription = `{"endpoint":"https://push.example.net/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV","keys":{"p256dh":"` + p256dh + `","auth":"` + auth + `"}}`
 )
 
-var apnsToken = strings.Repeat("0123456789abcdef", 4) //nolint:gochecknoglobals // a constant
+var apnsToken = strings.Repeat("0123456789abcdef", 4) //nolint:globals // a constant
 
 func threeDevices() []devices.Device {
 	at := time.Date(2026, 7, 1, 11, 11, 11, 0, time.UTC)

@@ -98,7 +98,7 @@ func (g *Gatherer) sort(found []partitionEvents, listening Listening, now time.T
 				continue
 			}
 			ms, _, _ := ParseID(entry.ID)
-			waited := now.Sub(time.UnixMilli(int64(ms))) //nolint:gosec // a time by the server's clock
+			waited := now.Sub(time.UnixMilli(int64(ms)))
 			into.Waited = max(into.Waited, waited)
 			if waited > g.log.options.Keep {
 				continue

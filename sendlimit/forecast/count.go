@@ -31,7 +31,7 @@ func New(client redis.UniversalClient, o sendlimit.Options) (*Forecasts, error) 
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	local := time.Now //nolint:forbidigo // measures calls, judges nothing
+	local := time.Now //nolint:names // measures calls, judges nothing
 	return &Forecasts{client: client, keys: keys, horizon: o.Horizon, local: local}, nil
 }
 

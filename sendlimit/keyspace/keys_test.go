@@ -78,7 +78,7 @@ func TestNewKeysRefuses(t *testing.T) {
 }
 
 // hostileUsers are names with characters that separate keys and parameters.
-var hostileUsers = []string{ //nolint:gochecknoglobals // a constant table
+var hostileUsers = []string{ //nolint:globals // a constant table
 	"a", "a:b", "a:b:c", ":", "::", "a/b", "/", "//", "{", "}", "{}", "{p0001}", "*", "?", "[a]", "u:alice", "m:alice:1",
 	"watch", "with space", " ", "Zoë", "Zoe\u0308", "北京", "👩‍👩‍👧", "\u202etrick", "$1", "\"", "'", "\\", "%s", "\uFFFD", "..", "-1", "(1", "+inf", "nil",
 	strings.Repeat("x", keyspace.MaxUser), strings.Repeat("界", 85),

@@ -64,7 +64,7 @@ const (
 	lookOn // call the script again
 )
 
-var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed", "paused", "reached"} //nolint:gochecknoglobals // a constant table
+var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed", "paused", "reached"} //nolint:globals // a constant table
 
 // String returns the verdict as logs and metrics show it.
 func (v Verdict) String() string {
@@ -222,7 +222,7 @@ func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchC
 	if in.Err == nil && (verdict < 0 || verdict > int64(lookOn)) {
 		return Claim{}, script.ReplyError(in.Doing, fmt.Sprintf("verdict %d", verdict))
 	}
-	c := Claim{Verdict: Verdict(verdict), Now: in.Time(1)} //nolint:gosec // within 0 to lookOn, see above
+	c := Claim{Verdict: Verdict(verdict), Now: in.Time(1)}
 	switch c.Verdict {
 	case Send:
 		c.SendAt, c.Promised, c.RequestedAt = in.Time(2), in.Time(3), in.Time(4)

@@ -27,7 +27,7 @@ const (
 	StateUncertain              // given up; it may have been sent: a dead letter
 )
 
-var stateNames = [...]string{ //nolint:gochecknoglobals // a constant table
+var stateNames = [...]string{ //nolint:globals // a constant table
 	"unknown", "pending", "sending", "delivered", "cancelled", "dropped", "failed", "uncertain",
 }
 

@@ -92,7 +92,7 @@ func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duratio
 	if in.Err == nil && (verdict < 0 || verdict > int64(Dropped)) {
 		return Claim{}, script.ReplyError(doing, fmt.Sprintf("verdict %d", verdict))
 	}
-	c.Verdict = Verdict(verdict) //nolint:gosec // within 0 to Dropped, see above
+	c.Verdict = Verdict(verdict)
 	switch c.Verdict {
 	case Send:
 		c.Attempt, c.TakenOver = int(in.Int(2)), in.Int(3) == 1

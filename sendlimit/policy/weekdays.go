@@ -10,7 +10,7 @@ type weekdays uint8
 
 const everyDay weekdays = 1<<7 - 1
 
-var weekdayNames = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} //nolint:gochecknoglobals // a constant table
+var weekdayNames = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} //nolint:globals // a constant table
 
 // has reports whether a day is in the set, 0 being Monday.
 func (w weekdays) has(day int) bool { return w&(1<<day) != 0 }

@@ -24,7 +24,7 @@ type Rate struct {
 }
 
 // rateUnits are the intervals that have a name.
-var rateUnits = []struct { //nolint:gochecknoglobals // a constant table
+var rateUnits = []struct { //nolint:globals // a constant table
 	name   string
 	length time.Duration
 }{{"second", time.Second}, {"minute", time.Minute}, {"hour", time.Hour}, {"day", calendar.DayLong}}

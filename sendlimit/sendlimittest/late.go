@@ -2,7 +2,7 @@ package sendlimittest
 
 import (
 	"cmp"
-	"crypto/sha1" //nolint:gosec // the scripts make generations with it
+	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -24,7 +24,7 @@ const mostPlaced = 80
 
 // postponed returns the generation that a claim gives to a message it postpones.
 func postponed(generation, nonce string) string {
-	sum := sha1.Sum([]byte(generation + "/" + nonce)) //nolint:gosec // an id, not a signature
+	sum := sha1.Sum([]byte(generation + "/" + nonce)) //nolint:names // an id, not a signature
 	return hex.EncodeToString(sum[:])[:18]
 }
 

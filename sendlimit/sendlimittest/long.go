@@ -6,7 +6,7 @@ import "testing"
 // programs. Long tests run without the race detector.
 func Long(tb testing.TB) {
 	tb.Helper()
-	if testing.Short() { //nolint:forbidigo // one of two places
+	if testing.Short() { //nolint:names // one of two places
 		tb.Skip("long, and left out in short mode")
 	}
 }
@@ -16,7 +16,7 @@ func Long(tb testing.TB) {
 // and does nothing side by side that shorter tests do not.
 func LongUnderRace(tb testing.TB) {
 	tb.Helper()
-	if raceDetector && testing.Short() { //nolint:forbidigo // one of two places
+	if raceDetector && testing.Short() { //nolint:names // one of two places
 		tb.Skip("long under the race detector, and left out in short mode")
 	}
 }

@@ -66,7 +66,7 @@ func (m *mailbox) submitSome(t *rapid.T) {
 
 // historyContents has contents of one field of a record, of several, of all, and one too
 // long for them.
-var historyContents = []string{ //nolint:gochecknoglobals // a constant table
+var historyContents = []string{ //nolint:globals // a constant table
 	"text", "other text", strings.Repeat("o", 64), strings.Repeat("p", 150), strings.Repeat("q", 512), strings.Repeat("r", 513),
 }
 
@@ -86,7 +86,7 @@ func traceOf(content string) []byte {
 	return []byte{0, 255, byte(len(content) & 0x7f), 10}
 }
 
-var historyCampaigns = []string{"", "", "Spring.26", "autumn_2-"} //nolint:gochecknoglobals // a constant table
+var historyCampaigns = []string{"", "", "Spring.26", "autumn_2-"} //nolint:globals // a constant table
 
 func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
 	generation := m.newToken("g")

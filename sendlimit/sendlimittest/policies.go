@@ -25,20 +25,20 @@ type drawnPolicies struct {
 }
 
 // windows are in ascending order of length.
-var windows = []string{ //nolint:gochecknoglobals // a constant table
+var windows = []string{ //nolint:globals // a constant table
 	"1s", "2s", "10s", "minute", "calendar_minute", "7m", "hour", "calendar_hour", "day", "calendar_day", "3d",
 	"week", "calendar_week", "calendar_month",
 }
 
 // historyZones are zones of both hemispheres. Some have no clock changes, some have
 // changes at midnight or of half an hour.
-var historyZones = []string{ //nolint:gochecknoglobals // a constant table
+var historyZones = []string{ //nolint:globals // a constant table
 	"", "UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Beirut",
 }
 
 // historyCategories are the categories of messages. Policies may have rules for all
 // but the first.
-var historyCategories = []string{"", "marketing", "news", "otp", "codes"} //nolint:gochecknoglobals // a constant table
+var historyCategories = []string{"", "marketing", "news", "otp", "codes"} //nolint:globals // a constant table
 
 const mostLimit = 6
 
@@ -118,7 +118,7 @@ func drawUnknownCategories(t *rapid.T) policy.UnknownCategories {
 }
 
 // ownQuietHours are short: they leave a time of the week beside any that are drawn.
-var ownQuietHours = [][]string{ //nolint:gochecknoglobals // a constant table
+var ownQuietHours = [][]string{ //nolint:globals // a constant table
 	{}, {}, {"12:00-12:30"}, {"sun 10:00-11:00", "00:00-00:10"}, {"mon-sat 13:00-13:10"},
 }
 

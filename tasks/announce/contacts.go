@@ -56,7 +56,7 @@ type announcement struct {
 func (c *Contacts) announcementOf(ctx context.Context, n notices.Notice) (announcement, error) {
 	details, err := n.ParseDetails()
 	if err != nil {
-		return announcement{unreadable: true}, nil //nolint:nilerr // a retry finds the same
+		return announcement{unreadable: true}, nil //nolint:swallowed // a retry finds the same
 	}
 	to, zone, err := c.contactOf(ctx, n, details.TimeZone)
 	if err != nil {

@@ -90,7 +90,7 @@ func (a *Announcements) Handle(ctx context.Context, notice string) error {
 	select {
 	case a.Slots <- struct{}{}:
 	default:
-		return &queue.AgainError{After: crowdedPause + rand.N(crowdedPause), Cause: errCrowded} //nolint:gosec // spreads load, guards nothing
+		return &queue.AgainError{After: crowdedPause + rand.N(crowdedPause), Cause: errCrowded}
 	}
 	leave := sync.OnceFunc(func() { <-a.Slots })
 	defer leave()
@@ -109,7 +109,7 @@ func (a *Announcements) handle(ctx context.Context, id string, leave func()) err
 		claim, told, err := a.claim(ctx, id, nonce)
 		switch {
 		case first && errors.Is(err, errAway) && a.Queue.Answers(ctx):
-			return &queue.AgainError{After: crowdedPause + rand.N(crowdedPause), Cause: errAway} //nolint:gosec // spreads load, guards nothing
+			return &queue.AgainError{After: crowdedPause + rand.N(crowdedPause), Cause: errAway}
 		case persist.Unavailable(err):
 			a.Logger.DebugContext(ctx, "a notice waits for the store", "error", err)
 			if !storeclock.Sleep(ctx, a.Stopping, persist.Pause) {

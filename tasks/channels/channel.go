@@ -85,7 +85,7 @@ func (c *Channel) Stopped(now time.Time) (wait time.Duration, stopped bool) {
 		return 0, false
 	}
 	wait = min(max(now.Sub(state.Since), stoppedSoonest), stoppedLatest)
-	return wait + rand.N(wait/10), true //nolint:gosec // spreads load, guards nothing
+	return wait + rand.N(wait/10), true
 }
 
 // probes reports whether the channel finds out by itself whether its credentials are accepted.

@@ -44,6 +44,6 @@ func (a *awayPartitions) has(user string, now time.Time) bool {
 func (h *Handler) awayAgain(due time.Time) error {
 	late := h.Clock.Now().Sub(due)
 	after := min(max(late/2, soonestBack), latestBack)
-	after += rand.N(after / 2) //nolint:gosec // spreads load, guards nothing
+	after += rand.N(after / 2)
 	return &queue.AgainError{After: after, Cause: errAway}
 }

@@ -97,7 +97,7 @@ func (l *Line) leaveSlot() {
 // takes them, so that each is put back about once.
 func (l *Line) putBack(now time.Time, soonest, apart time.Duration) time.Duration {
 	if soonest >= backLatest {
-		return soonest + rand.N(soonest/10) //nolint:gosec // spreads load, guards nothing
+		return soonest + rand.N(soonest/10)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

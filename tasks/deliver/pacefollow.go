@@ -85,7 +85,7 @@ func (p *Pacer) look(ctx context.Context) error {
 
 func (p *Pacer) bucketOf(pace rate.Pace) (*rate.TokenBucket, error) {
 	if pace.Burst == 0 {
-		return nil, nil //nolint:nilnil // a pace may have none
+		return nil, nil
 	}
 	return rate.NewTokenBucket(p.client, rate.TokenBucketOptions{
 		Prefix: p.prefix, Rate: pace.Rate, Capacity: pace.Burst,

@@ -29,7 +29,7 @@ func readDraft(text []byte) (Draft, bool) {
 
 // decoders has decoders that are not in use.
 //
-//nolint:gochecknoglobals // a pool has no state that anybody sees
+//nolint:globals // a pool has no state that anybody sees
 var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(noText{}) }}
 
 // noText is an empty text.

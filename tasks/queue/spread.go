@@ -54,7 +54,7 @@ func newShares(prefix string, n int) *shares {
 		return s
 	}
 	for p := range s.of {
-		s.of[p] = uint8(share(slot(keyspace.Tag(p)), n)) //nolint:gosec // below MaxQueues
+		s.of[p] = uint8(share(slot(keyspace.Tag(p)), n))
 	}
 	return s
 }

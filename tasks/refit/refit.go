@@ -176,7 +176,7 @@ func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (mes
 func (r *Refitter) baseline(ctx context.Context, p policy.Policy, s *message.RefitSummary) (*refit.Refit, error) {
 	stored, ok, err := r.store.Load(ctx, p.Name)
 	if _, unreadable := errors.AsType[*fault.UnavailableError](err); unreadable && ctx.Err() == nil {
-		return nil, nil //nolint:nilnil // a policy that can't be read may be replaced; a store that is away is found next
+		return nil, nil
 	}
 	if err != nil || !ok || stored.Equal(p) {
 		return nil, err

@@ -45,6 +45,6 @@ func (p Policy) Wait(attempt int, asked time.Duration) time.Duration {
 	if doublings := max(attempt, 1) - 1; p.Min <= p.Max>>doublings {
 		backoff = p.Min << doublings
 	}
-	jittered := backoff/2 + rand.N(backoff/2+1) //nolint:gosec // spreads load, guards nothing
+	jittered := backoff/2 + rand.N(backoff/2+1)
 	return max(jittered, asked)
 }

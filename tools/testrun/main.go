@@ -90,7 +90,7 @@ func runAll(out io.Writer, packages []string, parallel int, norace bool, timeout
 
 // listTests reads the names of all test functions in the packages' files.
 func listTests(packages []string) (map[testName]bool, error) {
-	list := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles"}, packages...)...) //nolint:gosec,noctx // the arguments are make's
+	list := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles"}, packages...)...) //nolint:names // the arguments are make's
 	list.Stderr = os.Stderr
 	text, err := list.Output()
 	if err != nil {

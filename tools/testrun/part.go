@@ -45,7 +45,7 @@ func runPart(out io.Writer, args ...string) (*outcomes, error) {
 		out: out, actions: make(map[testName]string), reasons: make(map[testName]string),
 		texts: make(map[testName]*strings.Builder), late: make(map[string]bool),
 	}
-	command := exec.Command("go", append([]string{"test"}, args...)...) //nolint:gosec,noctx // the arguments are make's
+	command := exec.Command("go", append([]string{"test"}, args...)...) //nolint:names // the arguments are make's
 	command.Stderr = os.Stderr
 	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
 	if slices.Contains(args, "-race") {

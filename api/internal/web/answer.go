@@ -45,7 +45,7 @@ type encoder struct {
 
 // encoders has encoders that are not in use.
 //
-//nolint:gochecknoglobals // a pool has no state that anybody sees
+//nolint:globals // a pool has no state that anybody sees
 var encoders = sync.Pool{New: func() any {
 	e := new(encoder)
 	e.json = json.NewEncoder(&e.text)

@@ -21,7 +21,7 @@ type Query map[string]string
 // given twice, is an error: a misspelled "from" must not list everything.
 func ParseQuery(raw string, known []string) (Query, error) {
 	if raw == "" {
-		return nil, nil //nolint:nilnil // a Query without parameters
+		return nil, nil
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {

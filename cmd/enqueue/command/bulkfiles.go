@@ -42,7 +42,7 @@ func (p *program) openInput(name string) (*messageFile, error) {
 	if name == standard {
 		return &messageFile{ReadCloser: io.NopCloser(p.stdin)}, nil
 	}
-	file, err := os.Open(name) //nolint:gosec // the user names it
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, badFile("file", name, err)
 	}
@@ -63,7 +63,7 @@ func (p *program) openInput(name string) (*messageFile, error) {
 func (p *program) openResults(name string, messages *messageFile) (results, error) {
 	switch name {
 	case "":
-		return nil, nil //nolint:nilnil // none was asked for
+		return nil, nil
 	case standard:
 		return keptOpen{p.stdout}, nil
 	}
@@ -71,12 +71,12 @@ func (p *program) openResults(name string, messages *messageFile) (results, erro
 		return nil, badFile("results", name, errors.New("the messages are read from this file: choose another one"))
 	}
 	const opened, mode = os.O_WRONLY | os.O_CREATE, 0o666
-	file, err := os.OpenFile(name, opened|os.O_EXCL, mode) //nolint:gosec // the user names it
+	file, err := os.OpenFile(name, opened|os.O_EXCL, mode)
 	if err == nil {
 		return &resultsFile{File: file, unused: true}, nil
 	}
 	if errors.Is(err, fs.ErrExist) {
-		file, err = os.OpenFile(name, opened, mode) //nolint:gosec // the user names it
+		file, err = os.OpenFile(name, opened, mode)
 	}
 	if err != nil {
 		return nil, badFile("results", name, err)

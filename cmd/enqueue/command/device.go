@@ -110,7 +110,7 @@ func (p *program) readAddress(draft *message.DeviceDraft, subscription string) e
 	}
 	from := p.stdin
 	if subscription != standard {
-		file, err := os.Open(subscription) //nolint:gosec // the user names it
+		file, err := os.Open(subscription)
 		if err != nil {
 			return badFile("subscription", subscription, err)
 		}

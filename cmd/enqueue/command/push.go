@@ -128,7 +128,7 @@ func (p *program) message(f push) (message.Message, error) {
 // entries returns the entries of a flag that can be given again, nil for none.
 func entries(field, flag string, given []string) (map[string]string, error) {
 	if len(given) == 0 {
-		return nil, nil //nolint:nilnil // a message without entries has no map
+		return nil, nil
 	}
 	all := make(map[string]string, len(given))
 	for _, entry := range given {

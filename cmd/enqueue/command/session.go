@@ -47,7 +47,7 @@ func (p *program) withSession(ctx context.Context, cmd *cobra.Command, m manner,
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(s), s.close()) //nolint:contextcheck // it flushes after the context has ended
+	return errors.Join(do(s), s.close())
 }
 
 func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*session, error) {
@@ -69,7 +69,7 @@ func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*sess
 	}
 	s := &session{client: client, prefix: c.Prefix, traces: traces}
 	if err := s.begin(ctx, c, m); err != nil {
-		return nil, errors.Join(s.diagnose(ctx, err), s.close()) //nolint:contextcheck // as above
+		return nil, errors.Join(s.diagnose(ctx, err), s.close())
 	}
 	return s, nil
 }

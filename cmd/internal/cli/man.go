@@ -17,7 +17,7 @@ func manCommand(root *cobra.Command) *cobra.Command {
 		Hidden:  true,
 		Args:    Argument("FOLDER"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // for everybody to read
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("making the folder: %w", err)
 			}
 			header := &doc.GenManHeader{Section: "1", Source: root.Name() + " " + Version(), Manual: "sendlimit"}

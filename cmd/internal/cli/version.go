@@ -7,7 +7,7 @@ import (
 
 // stamped is the version of a release; its build sets it with
 // -ldflags "-X github.com/sendlimit/sendlimiter/cmd/internal/cli.stamped=v1.2.3".
-var stamped string //nolint:gochecknoglobals // the linker sets it
+var stamped string //nolint:globals // the linker sets it
 
 // Version returns the version of the programs: that of a release, else the module's from the
 // build, which "go install" and a build in a clone give it, "unknown" if there is none.

@@ -24,7 +24,7 @@ import (
 
 // Run is the worker without its process. args are those after its name.
 func Run(ctx context.Context, p cli.Program, args []string) error {
-	err := cli.Execute(ctx, p.Names, newCommand(p), args) //nolint:contextcheck // cobra hands the context to each command
+	err := cli.Execute(ctx, p.Names, newCommand(p), args)
 	_, usage := errors.AsType[*cli.UsageError](err)
 	_, invalid := errors.AsType[*fault.InvalidError](err)
 	// Commands report their own errors. A wrong command line never gets to one.

@@ -12,7 +12,7 @@ func main() {
 	}
 	text, err := render(rows())
 	if err == nil {
-		err = os.WriteFile(os.Args[1], text, 0o644) //nolint:gosec // it has no secret
+		err = os.WriteFile(os.Args[1], text, 0o644)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -40,5 +40,5 @@ func Spread(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	return d + rand.N(d/10+1) //nolint:gosec // nobody gains from guessing it
+	return d + rand.N(d/10+1)
 }

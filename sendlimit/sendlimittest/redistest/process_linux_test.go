@@ -32,7 +32,7 @@ func TestCrashWithAServer(t *testing.T) {
 func TestServersDieWithTheTest(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
-	crash := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashWithAServer$", "-test.v=false") //nolint:gosec // the test runs itself
+	crash := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashWithAServer$", "-test.v=false")
 	crash.Env = append(os.Environ(), crashEnv+"=1", "TMPDIR="+t.TempDir())
 	printed, err := crash.Output()
 	var exit *exec.ExitError

@@ -23,7 +23,7 @@ type distribution []quantile
 
 // The shape of the real traffic, as measured.
 //
-//nolint:gochecknoglobals // constant tables
+//nolint:globals // constant tables
 var (
 	sendsPerUser = distribution{
 		{0, 1},
@@ -106,7 +106,7 @@ func (d distribution) at(share float64) float64 {
 // user, as bursty, and as far out of order. The rules refuse about as many of
 // them, for the same reasons. The same seed and lines give the same sends.
 func Generate(seed uint64, lines int) []Send {
-	r := rand.New(rand.NewPCG(seed, uint64(lines))) //nolint:gosec // to be repeatable, not secret
+	r := rand.New(rand.NewPCG(seed, uint64(lines)))
 	years := lines/linesAYear + 1
 	var drafts []draft
 	for user := 1; len(drafts) < lines; user++ {

@@ -102,7 +102,7 @@ func (l *Loop[T]) workOnAll() bool {
 }
 
 func (l *Loop[T]) do(batch []T) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), l.options.Within)
+	ctx, cancel := context.WithTimeout(context.Background(), l.options.Within) //nolint:names // it is for several callers
 	defer cancel()
 	return l.work(ctx, batch)
 }

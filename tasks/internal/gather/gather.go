@@ -162,7 +162,7 @@ func (g *Gatherer[T]) take() []*call[T] {
 // sendTogether does calls in one group, and tells their callers. It ends when no caller
 // waits any more. A single call without a deadline ends with the client's own timeouts.
 func (g *Gatherer[T]) sendTogether(calls []*call[T]) {
-	ctx, latest, bounded := context.Background(), time.Time{}, true
+	ctx, latest, bounded := context.Background(), time.Time{}, true //nolint:names // it is for several callers
 	items := make([]T, len(calls))
 	for i, c := range calls {
 		items[i] = c.item

@@ -52,5 +52,5 @@ func (j *jittered) Next(from time.Time) time.Time {
 		j.soon = false
 		return from
 	}
-	return from.Add(j.every/2 + rand.N(j.every/2+1)) //nolint:gosec // spreads load, guards nothing
+	return from.Add(j.every/2 + rand.N(j.every/2+1))
 }

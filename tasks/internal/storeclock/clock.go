@@ -44,8 +44,8 @@ const trusted = 10 * time.Second
 // suspended, which would look like a Step otherwise.
 func New() *Clock {
 	return &Clock{
-		Local: newLocal(time.Now(), suspended, time.Now).now, //nolint:forbidigo // the one place this package takes the time from
-		Wall:  time.Now,                                      //nolint:forbidigo // the same
+		Local: newLocal(time.Now(), suspended, time.Now).now, //nolint:names // the one place this package takes the time from
+		Wall:  time.Now,                                      //nolint:names // the same
 	}
 }
 

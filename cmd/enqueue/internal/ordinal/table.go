@@ -40,7 +40,7 @@ func newTable(folder string, slots int) (*table, error) {
 	t := &table{folder: folder, file: file, slots: 1 << bits.Len(uint(max(slots, 1)-1))}
 	t.named = os.Remove(file.Name()) != nil
 	// What was never written reads as zeros.
-	if err := file.Truncate(int64(t.slots) * int64(slotSize)); err != nil { //nolint:gosec // less than 2^63 by far
+	if err := file.Truncate(int64(t.slots) * int64(slotSize)); err != nil {
 		return nil, errors.Join(fmt.Errorf("making a table of lines: %w", err), t.close())
 	}
 	return t, nil
@@ -101,11 +101,11 @@ func (t *table) write(at uint64, key Key, n uint32) error {
 	return nil
 }
 
-func offset(at uint64) int64 { return int64(at) * int64(slotSize) } //nolint:gosec // less than 2^63 by far
+func offset(at uint64) int64 { return int64(at) * int64(slotSize) }
 
 // grow moves everything to a file of four times the size.
 func (t *table) grow() error {
-	larger, err := newTable(t.folder, int(4*t.slots)) //nolint:gosec // as many as lines
+	larger, err := newTable(t.folder, int(4*t.slots))
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (c *commands) makeKeys(file string) error {
 // writeSecret writes a new file that only its owner can read. It replaces nothing: the former
 // key may still be in use.
 func writeSecret(name, text string) (err error) {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator names the file
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return fault.Wrong("out", "%s exists already, and a key that is in use must not be lost: give another --out", name)
 	}

@@ -174,7 +174,7 @@ func (c *commands) receivers(cmd *cobra.Command, t test) ([]notifier.Device, err
 func (c *commands) readAddress(name string) (string, error) {
 	in := c.Stdin
 	if name != "-" {
-		file, err := os.Open(name) //nolint:gosec // the operator names the file
+		file, err := os.Open(name)
 		if err != nil {
 			return "", fault.Wrong("address-file", "the device's address can't be read: %v", err)
 		}

@@ -61,7 +61,7 @@ func Command(p cli.Program) *cobra.Command {
 
 func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool) (err error) {
 	settings, err := p.Load(flags, slices.Concat(
-		[]config.Check{config.NeedsPushTarget, store.ValidURL, channels.ValidPush}, channels.ValidNotices(), channels.ValidDevices())...) //nolint:contextcheck // a check of settings has none
+		[]config.Check{config.NeedsPushTarget, store.ValidURL, channels.ValidPush}, channels.ValidNotices(), channels.ValidDevices())...)
 	if err != nil {
 		return p.Report(asJSON, err)
 	}

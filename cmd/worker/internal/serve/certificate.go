@@ -33,7 +33,7 @@ type certificate struct {
 // error is a *fault.InvalidError.
 func tlsOf(certFile, keyFile string, logger *slog.Logger) (*tls.Config, error) {
 	if certFile == "" {
-		return nil, nil //nolint:nilnil // no TLS is no error
+		return nil, nil
 	}
 	c := &certificate{certFile: certFile, keyFile: keyFile, now: time.Now, logger: logger}
 	if _, err := c.read(); err != nil {

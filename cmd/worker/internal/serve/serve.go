@@ -32,7 +32,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	settings, err := p.Load(flags, slices.Concat([]config.Check{
 		config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis, config.BurstHasRate, config.BothOfTLS, config.SharesOfAccounts, store.ValidURL, channels.ValidPush,
 		channels.ContactsMayBeSet,
-	}, channels.ValidNotices(), channels.ValidDevices())...) //nolint:contextcheck // a check of settings has none
+	}, channels.ValidNotices(), channels.ValidDevices())...)
 	if err != nil {
 		return err
 	}

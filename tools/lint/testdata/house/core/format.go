@@ -1,0 +1,7 @@
+package core
+
+// Unformatted begins with an empty line.
+func Unformatted() string {
+/* want run make fmt */
+	return ""
+}

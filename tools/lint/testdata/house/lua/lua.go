@@ -1,0 +1,5 @@
+// Package lua has variables.
+package lua
+
+// Script is text.
+var Script = []string{"a"}
