@@ -51,7 +51,7 @@ type apiProcess struct {
 
 func startAPI(t *testing.T, p programs) *apiProcess {
 	t.Helper()
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	worker := p.worker(t, []string{"REDIS_URL=" + server.URL()}, "--deliver=false")
 	u, err := url.Parse(worker.logged(t, "API endpoint", "url"))
 	require.NoError(t, err)

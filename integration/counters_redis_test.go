@@ -11,37 +11,23 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
-
-// Counters and their model give the same answers to any history, both on a real Redis
-// and on the embedded store.
-func TestCounterHistoriesOnRedis(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	server := redistest.Real(t)
-	checkFor(t, 6*time.Second, "c", func(t *rapid.T, prefix string) {
-		sendlimittest.CheckCounters(t, server.Client(), prefix)
-	})
-}
 
 // An event's limits and counters share a slot with the notices of its alerts. So do a
 // key's counters and the notice that they raise.
 func TestPitfall16CountersOnACluster(t *testing.T) {
-	cluster := redistest.RealCluster(t)
-	client := cluster.Client()
-	limits, err := counters.New(client, "")
+	client, prefix := redistest.SharedCluster(t).Client(), redistest.Prefix(t)
+	limits, err := counters.New(client, prefix)
 	require.NoError(t, err)
-	events, err := counters.NewEvents(client, "")
+	events, err := counters.NewEvents(client, prefix)
 	require.NoError(t, err)
-	outbox, err := notices.New(client, notices.Options{})
+	outbox, err := notices.New(client, notices.Options{Prefix: prefix})
 	require.NoError(t, err)
 	for i := range 20 {
 		name := fmt.Sprintf("event-%d", i)
@@ -165,7 +151,7 @@ func (c *cutConnection) Write(p []byte) (int, error) {
 
 // Periods end by the server's clock, to the millisecond.
 func TestPitfall19CountersExpireWithTheirPeriod(t *testing.T) {
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	client := server.Client()
 	limits, err := counters.New(client, "")
 	require.NoError(t, err)

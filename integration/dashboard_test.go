@@ -61,7 +61,7 @@ func TestTheDashboardInABrowser(t *testing.T) {
 	p := buildPrograms(t)
 	plan := dashboardPlan{Chromium: needProgram(t, "chromium", "chromium-browser", "google-chrome"), Keys: map[string]string{}, Operator: "ops"}
 	installTools(t, dashboardFolder)
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	environ := []string{"REDIS_URL=" + server.URL()}
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var pushed struct {

@@ -7,7 +7,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // link is a connection to a server that can lose requests and answers.
@@ -20,13 +23,15 @@ type link struct {
 	open  []net.Conn
 	loses string // a word; a write that contains it is lost
 	deaf  string // a word; a side that writes it never gets an answer again
+
+	deafened chan struct{} // gets one when the server has what made a side deaf
 }
 
 func newLink(t *testing.T, server string) *link {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	l := &link{listener: listener, server: server}
+	l := &link{listener: listener, server: server, deafened: make(chan struct{}, 1)}
 	l.running.Go(func() { l.accept(context.WithoutCancel(t.Context())) })
 	t.Cleanup(func() {
 		_ = listener.Close()
@@ -36,7 +41,12 @@ func newLink(t *testing.T, server string) *link {
 	return l
 }
 
-func (l *link) address() string { return l.listener.Addr().String() }
+// options returns the options of a client that reaches a database by the link.
+func (l *link) options(of *redistest.Database) *redis.Options {
+	o := of.Options()
+	o.Addr = l.listener.Addr().String()
+	return o
+}
 
 // set sets what is lost from now on; "" means nothing.
 func (l *link) set(loses, deaf string) {
@@ -109,17 +119,24 @@ func (l *link) carry(from net.Conn, to, answers *mouth) {
 			return
 		}
 		text := buffer[:n]
+		loses, deaf := false, false
 		if answers != nil {
-			loses, deaf := l.losing(text)
-			if loses {
-				continue
-			}
-			if deaf {
-				answers.close()
-			}
+			loses, deaf = l.losing(text)
+		}
+		if loses {
+			continue
+		}
+		if deaf {
+			answers.close()
 		}
 		if err := to.say(text); err != nil {
 			return
+		}
+		if deaf {
+			select {
+			case l.deafened <- struct{}{}:
+			default:
+			}
 		}
 	}
 }

@@ -2,16 +2,10 @@ package integration_test
 
 import (
 	"context"
-	"os"
-	"os/exec"
-	"os/signal"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/hibiken/asynq"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -21,59 +15,14 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// deliveryWorkerEnv makes the test below a worker. It has the store's address and the
-// receiver's URL.
-const deliveryWorkerEnv = "SENDLIMIT_TEST_DELIVERY_WORKER"
-
-func TestDeliveryWorkerProcess(t *testing.T) {
-	address, url, ok := strings.Cut(os.Getenv(deliveryWorkerEnv), " ")
-	if !ok {
-		t.Skip("for tests that start it as a process of its own")
-	}
-	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
-	worker, err := webhookWorker(client, url)
-	require.NoError(t, err)
-	ctx, stop := signal.NotifyContext(context.WithoutCancel(t.Context()), syscall.SIGTERM)
-	defer stop()
-	require.NoError(t, worker.Run(ctx))
-}
-
-// A worker is killed that has only waiting tasks: the other delivers everything in
-// time.
-func TestDeliveryOutlastsAKilledWorker(t *testing.T) {
-	t.Parallel()
-	server := redistest.Real(t)
-	d := newDelivery(t, server.Addr)
-	process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDeliveryWorkerProcess$") //nolint:gosec // the test runs itself
-	process.Env = append(os.Environ(), deliveryWorkerEnv+"="+server.Addr+" "+d.receiver.URL())
-	require.NoError(t, process.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- process.Wait() }()
-	t.Cleanup(func() { _ = process.Process.Kill() })
-	// It delivers, so it is not killed before it has begun.
-	d.due["first"] = time.Now().Add(time.Second).UTC().Truncate(time.Millisecond)
-	_, err := d.Submit(t.Context(), message.Message{ID: "m", User: "first", SendAt: d.due["first"], Title: "a"})
-	require.NoError(t, err)
-	d.arrived()
-
-	d.crowd(50, 5*time.Second, time.Second)
-	time.Sleep(time.Second)
-	require.NoError(t, process.Process.Kill())
-	require.Error(t, <-ended, "killed")
-	d.work(d.client())
-	late := d.arrived()
-	require.Less(t, late[len(late)/2], time.Second)
-	d.settled(server.Client())
-}
-
 // Pitfall 36: the reply to a submit is lost, however often the client repeats it. The
 // caller learns that the message may have been accepted, submits again, and learns that
 // it was accepted once.
 func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	t.Parallel()
-	server := redistest.Real(t)
-	way := newLink(t, server.Addr)
-	d := newDelivery(t, way.address())
+	server := redistest.Shared(t)
+	way := newLink(t, server.Options().Addr)
+	d := newDelivery(t, way.options(server))
 	d.work(d.client())
 	m := message.Message{ID: "m", User: "alice", SendAt: time.Now().Add(time.Minute), Title: "a"}
 	warm := m
@@ -111,13 +60,13 @@ func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 // repeats it, and the caller notices nothing.
 func TestSubmitWhoseConnectionBreaks(t *testing.T) {
 	t.Parallel()
-	server := redistest.Real(t)
-	way := newLink(t, server.Addr)
-	d := newDelivery(t, way.address())
+	server := redistest.Shared(t)
+	way := newLink(t, server.Options().Addr)
+	d := newDelivery(t, way.options(server))
 	d.work(d.client())
 	way.set("", "u:alice")
 	go func() {
-		time.Sleep(300 * time.Millisecond)
+		<-way.deafened
 		way.set("", "")
 		way.cut()
 	}()
@@ -135,9 +84,9 @@ func TestSubmitWhoseConnectionBreaks(t *testing.T) {
 // of a second for it.
 func TestSubmitWhileTheQueueHangs(t *testing.T) {
 	t.Parallel()
-	server := redistest.Real(t)
-	way := newLink(t, server.Addr)
-	d := newDelivery(t, way.address())
+	server := redistest.Shared(t)
+	way := newLink(t, server.Options().Addr)
+	d := newDelivery(t, way.options(server))
 	submit := func(id string) time.Duration {
 		began := time.Now()
 		o, err := d.Submit(t.Context(), message.Message{ID: id, User: id, SendAt: began.Add(time.Minute), Title: "a"})

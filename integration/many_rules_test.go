@@ -20,7 +20,7 @@ import (
 func TestManyRulesAreJudgedSoon(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	client := server.Client()
 	counter, err := heavy.NewCounter(server.Client())
 	require.NoError(t, err)

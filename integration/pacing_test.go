@@ -69,7 +69,7 @@ type pacing struct {
 
 func newPacing(t *testing.T, pace rate.Pace, workers int) *pacing {
 	t.Helper()
-	p := &pacing{T: t, client: redistest.Real(t).Client(), provider: &pacedProvider{by: make(map[int]int)}}
+	p := &pacing{T: t, client: redistest.Shared(t).Client(), provider: &pacedProvider{by: make(map[int]int)}}
 	policies, err := settings.NewPolicies(p.client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))

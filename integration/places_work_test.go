@@ -22,7 +22,7 @@ func mostWork() heavy.Work {
 func TestNoCallReadsAHundredThousandPlaces(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	store, client := server.Client(), server.Client()
 	counter, err := heavy.NewCounter(server.Client())
 	require.NoError(t, err)

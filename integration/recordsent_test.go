@@ -20,7 +20,7 @@ import (
 func TestEnqueueRecordsWhatWasSent(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	policies, err := settings.NewPolicies(server.Client(), "")
 	require.NoError(t, err)
 	policy, err := policy.Parse(policy.DefaultName, "", "10/calendar_day")

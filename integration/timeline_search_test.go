@@ -41,7 +41,7 @@ func makeRange(n int) []int {
 // finds the exact free millisecond, on either side.
 func TestASearchThroughAFullYear(t *testing.T) {
 	t.Parallel()
-	client := redistest.Real(t).Client()
+	client := redistest.Shared(t).Client()
 	timeline := newTimeline(t, client, sendlimit.Options{}, "5/hour")
 	now := noon()
 	const step, places = 12 * time.Minute, 366 * 24 * 5
@@ -83,7 +83,7 @@ func TestASearchThroughAFullYear(t *testing.T) {
 // Free times that several calls find count each other as taken.
 func TestNextFreeGoesOnInFurtherCalls(t *testing.T) {
 	t.Parallel()
-	client := redistest.Real(t).Client()
+	client := redistest.Shared(t).Client()
 	timeline := newTimeline(t, client, sendlimit.Options{}, "300/hour")
 	now := noon()
 	const wanted = 100
@@ -113,7 +113,7 @@ func TestNextFreeGoesOnInFurtherCalls(t *testing.T) {
 // The search does not block the server for long, and it makes progress.
 func TestASearchGetsOn(t *testing.T) {
 	t.Parallel()
-	client := redistest.Real(t).Client()
+	client := redistest.Shared(t).Client()
 	timeline := newTimeline(t, client, sendlimit.Options{}, "1/minute", "1000/366d")
 	now := noon().AddDate(1, 0, 0)
 	book(t, client, "alice", now.AddDate(0, 0, -360), 12*time.Minute, 40_000)
@@ -134,7 +134,7 @@ func TestASearchGetsOn(t *testing.T) {
 // Large windows were slow. The benchmarks state the ratio; this test only checks that
 // the time does not grow with the reservations.
 func TestPitfall15TenThousandReservations(t *testing.T) {
-	client := redistest.Real(t).Client()
+	client := redistest.Shared(t).Client()
 	timeline := newTimeline(t, client, sendlimit.Options{}, "1/minute", "5/hour", "100/calendar_day")
 	now := noon()
 	const calls = 300

@@ -47,7 +47,7 @@ func TestTrafficAgreesWithTheModel(t *testing.T) {
 		}, outcomes)
 	}
 
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	t.Run("one call a line", func(t *testing.T) {
 		judgeTraffic(t, server.Client(), "single", trace, start, want)
 	})

@@ -74,7 +74,7 @@ func workerFindsItsAddressTaken(t *testing.T, p programs) {
 
 func workerStopsUnderDeliveries(t *testing.T, p programs) {
 	t.Helper()
-	redis := redistest.Real(t)
+	redis := redistest.Shared(t)
 	receiver := notifiertest.NewReceiver(time.Now)
 	t.Cleanup(receiver.Close)
 	receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
@@ -171,7 +171,7 @@ func workerRefusesAStoreThatEvicts(t *testing.T, p programs) {
 
 func workerChangesItsRules(t *testing.T, p programs) {
 	t.Helper()
-	redis := redistest.Real(t)
+	redis := redistest.Shared(t)
 	environ := []string{"REDIS_URL=" + redis.URL()}
 	worker := p.worker(t, environ, "--push-url", "log:")
 	worker.delivers(t)
@@ -193,7 +193,7 @@ func workerChangesItsRules(t *testing.T, p programs) {
 
 func workerSaysThatRulesDiffer(t *testing.T, p programs) {
 	t.Helper()
-	redis := redistest.Real(t)
+	redis := redistest.Shared(t)
 	environ := []string{"REDIS_URL=" + redis.URL(), "SENDLIMIT_PUSH_URL=log:"}
 	first := p.worker(t, environ)
 	first.delivers(t)
