@@ -100,8 +100,8 @@ func typescriptSchemas(t *testing.T, document []byte) []byte {
 // installTools installs what npm installs in a folder, unless it is installed.
 func installTools(t *testing.T, folder string) {
 	t.Helper()
-	programsFolder.Lock() // once at a time
-	defer programsFolder.Unlock()
+	buildOnce.Lock() // one at a time
+	defer buildOnce.Unlock()
 	lock, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
 	require.NoError(t, err)
 	stamp := filepath.Join(folder, "node_modules", ".installed.json")
