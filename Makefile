@@ -54,8 +54,8 @@ soak: ## Run for hours: 5,000 rounds of killed processes, 200 of outages, a minu
 	  go test -C integration -count=1 -run '^(TestAPISoak|TestAWhileWithoutWorkers)$$' .
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_OUTAGES=200 \
 	  go test -C integration -count=1 -timeout 4h -parallel 4 -run '^TestOutagesOfEveryKind$$' .
-	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_HISTORY_ROUNDS=100 \
-	  go test -C integration -count=1 -timeout 4h -run '^TestHistoriesOn' .
+	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_HISTORY_ROUNDS=100 SENDLIMIT_TEST_ALL_TRAFFIC=1 \
+	  go test -C integration -count=1 -timeout 4h -run '^(TestHistoriesOn|TestTrafficAgrees)' .
 	SENDLIMIT_TEST_STORY_ROUNDS=100 go test -count=1 -timeout 4h \
 	  -run '^(TestOutagesOfEveryKind|TestNothingIsSentTwiceAfterAnOutageOfALease|TestANoticeIsToldOnceAfterAnOutageOfALease|TestLateMessagesKeepTheirOrderWhateverIsLost)$$' \
 	  ./tasks ./sendlimit/messages
