@@ -52,7 +52,7 @@ type expectedNumbers struct {
 }
 
 // dashboardLines is how many lines of the traffic the dashboard shows.
-const dashboardLines = 3000
+const dashboardLines = 600
 
 // A person goes through every page of the dashboard with a real browser, on a real Redis with
 // traffic, and sees the store's numbers.
