@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -206,78 +204,4 @@ func TestPitfall16DeliveredOnACluster(t *testing.T) {
 
 	d.arrived()
 	d.settled(cluster.Client())
-}
-
-// The provider's answer decides: the worker waits as long as it asks, retries with
-// growing waits, or gives up.
-func TestDeliveryFollowsTheAnswers(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	d := newDelivery(t, server.Options())
-	d.receiver.AnswerWith(func(r notifiertest.Request) notifiertest.Answer {
-		p, err := r.Payload()
-		if err != nil {
-			return notifiertest.Answer{Status: http.StatusTeapot}
-		}
-		switch {
-		case p.User == "gone":
-			return notifiertest.Answer{Status: http.StatusBadRequest}
-		case p.User == "never":
-			return notifiertest.Answer{Status: http.StatusInternalServerError}
-		case p.User == "busy" && p.Attempt == 1:
-			return notifiertest.Answer{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"2"}}}
-		case p.User == "down" && p.Attempt < 3:
-			return notifiertest.Answer{Status: http.StatusServiceUnavailable}
-		case p.User == "mute" && p.Attempt == 1:
-			return notifiertest.Answer{Delay: time.Minute}
-		}
-		return notifiertest.Answer{}
-	})
-	d.work(d.client())
-	at := time.Now().Add(time.Second).UTC().Truncate(time.Millisecond)
-	want := map[string]int{"gone": 1, "never": 5, "busy": 2, "down": 3, "mute": 2}
-	all := 0
-	for user, attempts := range want {
-		o, err := d.Submit(t.Context(), message.Message{ID: "m", User: user, SendAt: at, Title: "a"})
-		require.NoError(t, err)
-		require.Equal(t, message.Accepted, o.Outcome)
-		all += attempts
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	_, err := d.receiver.Wait(ctx, all)
-	require.NoError(t, err)
-
-	arrivals := map[string][]time.Time{}
-	keys := map[string]map[string]bool{}
-	for _, r := range d.receiver.Requests() {
-		p, err := r.Payload()
-		require.NoError(t, err)
-		arrivals[p.User] = append(arrivals[p.User], r.Arrived)
-		require.Equal(t, len(arrivals[p.User]), p.Attempt)
-		if keys[p.User] == nil {
-			keys[p.User] = map[string]bool{}
-		}
-		keys[p.User][r.Header.Get("Idempotency-Key")] = true
-	}
-	for user, attempts := range want {
-		require.Len(t, arrivals[user], attempts, user)
-		require.Len(t, keys[user], 1, "one key for all tries")
-	}
-	require.GreaterOrEqual(t, arrivals["busy"][1].Sub(arrivals["busy"][0]), 2*time.Second)
-	require.GreaterOrEqual(t, arrivals["mute"][1].Sub(arrivals["mute"][0]), 2*time.Second, "the push timeout")
-	for user, state := range map[string]string{"gone": "f", "never": "f", "busy": "d", "down": "d", "mute": "d"} {
-		layout, err := keyspace.NewKeys("")
-		require.NoError(t, err)
-		require.Eventually(t, func() bool {
-			record, err := server.Client().HGetAll(t.Context(), layout.Record(user, "m")).Result()
-			return err == nil && record["s"] == state && (record["c"] == "") == (state == "d")
-		}, 60*time.Second, 10*time.Millisecond, user)
-		places, err := server.Client().ZCard(t.Context(), layout.Timeline(user)).Result()
-		require.NoError(t, err)
-		require.Equal(t, state == "d", places == 1, "%s: what was not delivered does not count", user)
-	}
-	reason, err := server.Client().HGet(t.Context(), "sl:{p"+fmt.Sprintf("%04d", keyspace.Partition("gone"))+"}:m:gone:m", "w").Result()
-	require.NoError(t, err)
-	require.Equal(t, string(notifier.ReasonRejected), reason)
 }
