@@ -9,6 +9,18 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 export const start = () => chromium.launch({ executablePath: plan.chromium, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-extensions"] });
 
+// walked has the pages that stories share, by their keys.
+const walked = new Map();
+
+// walk returns the page of a person who is logged in with a key, wherever the last story left
+// it: logging in, and a window of its own, take longer than most stories.
+export const walk = async (browser, key) => {
+  let page = walked.get(key);
+  if (!page || page.isClosed()) walked.set(key, page = await open(browser, key));
+  page.said.length = 0;
+  return page;
+};
+
 // open returns a page of its own, logged in with a key. It notes what its console says.
 export const open = async (browser, key, options = {}) => {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, baseURL: plan.url, acceptDownloads: true, reducedMotion: "reduce", ...options });
