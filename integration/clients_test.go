@@ -109,7 +109,10 @@ func typescriptSchemas(t *testing.T, document []byte) []byte {
 // Otherwise it runs the tool. memory is the file that remembers it.
 func once(t *testing.T, memory string, run func() []byte, patterns ...string) []byte {
 	t.Helper()
-	type remembered struct{ Read, Printed []byte }
+	type remembered struct {
+		Read    []byte `json:"read"`
+		Printed []byte `json:"printed"`
+	}
 	digest := sha256.New()
 	for _, pattern := range patterns {
 		if !filepath.IsAbs(pattern) {
