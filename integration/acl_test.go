@@ -151,15 +151,15 @@ func (a *aclStory) refused() {
 	}
 }
 
-// The users of docs/redis.md may do what the programs need, and nothing else.
+// The users of docs/redis.md may do what the programs need, and nothing else. The tests of the
+// Python client pass with them.
 func TestLeastRightsOnRedis(t *testing.T) {
 	t.Parallel()
 	a := newACLStory(t)
 	a.reset()
 	worker := a.programs.worker(t, a.environ("sendlimit"))
 	worker.delivers(t)
-	clientTest(t, pythonFolder, []string{"SENDLIMIT_URL=http://" + worker.apiAddress(t), "PYTHONDONTWRITEBYTECODE=1"},
-		needProgram(t, "/usr/bin/python3", "python3"), "-W", "error", "-m", "unittest", "discover", "--top-level-directory", ".", "--start-directory", "tests")
+	testPythonClient(t, worker)
 	policy := a.file("policy.yaml", "rules: [2/minute, 6/hour, 10/calendar_day]\n")
 	a.story("sendlimit", strings.ReplaceAll(operatorLines, "POLICY", policy))
 	require.Zero(t, worker.end(t), "%s", &worker.stderr)

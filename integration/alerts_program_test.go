@@ -27,7 +27,7 @@ type alertPrograms struct {
 
 func startAlertPrograms(t *testing.T) *alertPrograms {
 	t.Helper()
-	box, p, server := startMailbox(t), buildPrograms(t), redistest.Real(t)
+	box, p, server := startMailbox(t), buildPrograms(t), redistest.Shared(t)
 	a := &alertPrograms{programs: p, box: box, store: []string{"REDIS_URL=" + server.URL()}, noon: noon()}
 	a.worker = p.worker(t, append(a.store,
 		"SENDLIMIT_EMAIL_URL=smtp://"+box.address, "SENDLIMIT_EMAIL_FROM=Alerts <alerts@sender.example>"), "--push-url", "log:")

@@ -7,42 +7,20 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// The scripts raise the same alerts as the model, on a real Redis, on the embedded
-// store, and on a cluster.
-func TestAlertHistoriesOnRedis(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	server := redistest.Real(t)
-	checkFor(t, 6*time.Second, "a", func(t *rapid.T, prefix string) {
-		sendlimittest.CheckAlerts(t, server.Client(), prefix)
-	})
-}
-
-func TestAlertHistoriesOnACluster(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	cluster := redistest.RealCluster(t)
-	checkFor(t, 3*time.Second, "a", func(t *rapid.T, prefix string) {
-		sendlimittest.CheckAlerts(t, cluster.Client(), prefix)
-	})
-}
-
 // Each threshold alerts once, however many submitters cross it together, and however
 // often the count falls below it and crosses it again.
 func TestConcurrentSubmittersAlertOnceOnRedis(t *testing.T) {
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	client := server.Client()
 	p, err := policy.Parse("alerts", "", "50/calendar_day")
 	require.NoError(t, err)

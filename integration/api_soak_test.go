@@ -3,47 +3,56 @@ package integration_test
 import (
 	"context"
 	"os"
+	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
 const (
-	// apiSoakEnv is how long the clients run; the default is apiSoakDefault.
+	// apiSoakEnv is how many requests the clients make; the default is apiSoakDefault.
 	apiSoakEnv     = "SENDLIMIT_TEST_API_SOAK"
-	apiSoakDefault = 8 * time.Second
+	apiSoakDefault = 9000
 	apiSoakClients = 64
-	// apiSoakGrowth is how many bytes the worker's memory may grow after it has what it
-	// needs. A minute has 300,000 requests, so less than 100 bytes each are kept.
-	apiSoakGrowth = 16 << 20
+	// apiSoakGrowth is how many bytes the worker's memory may grow by a request after it has
+	// what it needs, beside apiSoakNoise: 300,000 requests of the soak show a growth of 50.
+	apiSoakGrowth = 20
+	apiSoakNoise  = 8 << 20
 )
 
 // Sixty-four connections are served without an error, and the worker's memory does not
 // grow with the number of requests.
 func TestAPISoak(t *testing.T) {
-	lasts := apiSoakDefault
+	t.Parallel()
+	requests := int64(apiSoakDefault)
 	if text := os.Getenv(apiSoakEnv); text != "" {
 		var err error
-		lasts, err = time.ParseDuration(text)
+		requests, err = strconv.ParseInt(text, 10, 64)
 		require.NoError(t, err)
 	}
 	a := startAPI(t, buildPrograms(t))
-	ctx, cancel := context.WithTimeout(t.Context(), lasts)
-	defer cancel()
-	wait := a.normalClients(ctx, t, apiSoakClients)
-
 	// In the first third, buffers and pools reach their size.
-	time.Sleep(lasts / 3)
+	a.requests(t, requests/3)
 	early := a.memory(t)
 	most := early
-	for ctx.Err() == nil {
-		time.Sleep(lasts / 30)
+	for range 10 {
+		a.requests(t, requests/15)
 		most = max(most, a.memory(t))
 	}
-	accepted := wait()
-	t.Logf("%d requests, %.0f a second; memory %d MB, at most %d MB", accepted, float64(accepted)/lasts.Seconds(), early>>20, most>>20)
-	require.Less(t, most-early, apiSoakGrowth)
+	t.Logf("%d requests; memory %d kB, at most %d kB", requests, early>>10, most>>10)
+	require.Less(t, int64(most-early), apiSoakNoise+apiSoakGrowth*requests)
 	require.NotContains(t, a.stderr.String(), `"level":"ERROR"`)
 	require.Zero(t, a.end(t))
+}
+
+// requests makes a number of requests with all clients.
+func (a *apiProcess) requests(t *testing.T, n int64) {
+	t.Helper()
+	ctx, enough := context.WithCancel(t.Context())
+	defer enough()
+	a.normalClients(ctx, t, apiSoakClients, func(accepted int64) {
+		if accepted >= n {
+			enough()
+		}
+	})()
 }

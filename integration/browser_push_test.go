@@ -12,7 +12,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/webpush"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // pushesTo returns a function that pushes to a subscription of the browser.
@@ -33,10 +32,11 @@ func (b *browser) pushesTo(t *testing.T, subscription string, keys webpush.Keys)
 	}
 }
 
-// A real browser subscribes, decrypts what the channel sends, and shows it.
+// A real browser subscribes, decrypts what the channel and a worker send, and shows it. When it
+// has unsubscribed, the worker removes the device.
 func TestABrowserShowsPushes(t *testing.T) {
 	t.Parallel()
-	sendlimittest.Long(t)
+	p := buildPrograms(t)
 	keys, err := webpush.GenerateKeys()
 	require.NoError(t, err)
 	others, err := webpush.GenerateKeys()
@@ -85,28 +85,21 @@ func TestABrowserShowsPushes(t *testing.T) {
 	require.Equal(t, notifier.Gone, mixedUp.Status)
 	require.Equal(t, notifier.ReasonMismatched, mixedUp.Reason, "signed with another key")
 
-	last := notifier.Notification{ID: "last", User: "alice", Title: "Goodbye", Data: map[string]string{"leave": "yes"}}
-	require.Equal(t, "Goodbye", shown(last).Title)
-	require.Eventually(t, func() bool { return b.socket.subscriptions() == 0 }, browserPatience, 20*time.Millisecond)
+	b.showsWhatAWorkerSends(t, p, keys, subscription)
 	require.Equal(t, notifier.Gone, push(first).Status, "the browser has unsubscribed")
-	require.Eventually(t, func() bool { return len(b.socket.answers()) == 9 }, browserPatience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.socket.answers()) == 10 }, browserPatience, 20*time.Millisecond)
 	for _, code := range b.socket.answers() {
 		require.Equal(t, pushShown, code)
 	}
 }
 
-// A browser shows what a worker sends. When it has unsubscribed, the worker removes the device.
-func TestABrowserShowsWhatAWorkerSends(t *testing.T) {
-	t.Parallel()
-	p := buildPrograms(t)
-	keys, err := webpush.GenerateKeys()
-	require.NoError(t, err)
-	b := startBrowser(t, keys.Public)
+// showsWhatAWorkerSends makes the browser unsubscribe in the end.
+func (b *browser) showsWhatAWorkerSends(t *testing.T, p programs, keys webpush.Keys, address string) {
+	t.Helper()
 	folder := t.TempDir()
 	roots, subscription := filepath.Join(folder, "roots.pem"), filepath.Join(folder, "subscription.json")
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: b.endpoints.Root().Raw})
 	require.NoError(t, os.WriteFile(roots, certificate, 0o600))
-	address := b.subscription(t)
 	require.NoError(t, os.WriteFile(subscription, []byte(address), 0o600))
 
 	worker := p.worker(t, []string{

@@ -53,7 +53,7 @@ func startProviders(t *testing.T) *providers {
 	require.NoError(t, json.Unmarshal([]byte(made.stdout), &pair))
 	p.public = pair["public_key"]
 	p.environ = []string{
-		"REDIS_URL=" + redistest.Real(t).URL(),
+		"REDIS_URL=" + redistest.Shared(t).URL(),
 		"SSL_CERT_FILE=" + p.write(t, "certificates.pem", certificates),
 		"SENDLIMIT_FCM_CREDENTIALS_FILE=" + p.write(t, "account.json", account), "SENDLIMIT_FCM_ENDPOINT=" + p.fcm.URL(),
 		"SENDLIMIT_APNS_KEY_FILE=" + p.write(t, "key.p8", key), "SENDLIMIT_APNS_ENDPOINT=" + p.apns.URL(),

@@ -155,7 +155,7 @@ func changeSomething(ctx context.Context, submitter *submit.Submitter, random *r
 
 func TestChargesOnARealRedis(t *testing.T) {
 	t.Parallel()
-	client := redistest.Real(t).Client()
+	client := redistest.Shared(t).Client()
 	testAHundredSubmittersAtTheQuota(t, client, "hundred")
 	testRandomChangesAtOnce(t, client, "random")
 }
@@ -164,7 +164,7 @@ func TestChargesOnARealRedis(t *testing.T) {
 // on one master.
 func TestChargesOnACluster(t *testing.T) {
 	t.Parallel()
-	client := redistest.RealCluster(t).Client()
-	testAHundredSubmittersAtTheQuota(t, client, "hundred")
-	testRandomChangesAtOnce(t, client, "random")
+	client := redistest.SharedCluster(t).Client()
+	testAHundredSubmittersAtTheQuota(t, client, redistest.Prefix(t))
+	testRandomChangesAtOnce(t, client, redistest.Prefix(t))
 }

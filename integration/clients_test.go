@@ -1,7 +1,11 @@
 package integration_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -14,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/clients/generate"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // The folders of the clients for other languages.
@@ -47,7 +52,9 @@ func TestTypeScriptClient(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
 	installTools(t, typescriptFolder)
-	clientTest(t, typescriptFolder, nil, "node_modules/.bin/tsc")
+	once(t, typescriptFolder+"/dist/.compiled", func() []byte {
+		return clientTest(t, typescriptFolder, nil, "node_modules/.bin/tsc")
+	}, "package.json", "package-lock.json", "tsconfig.json", "src/*.ts", "test/*.ts", "examples/*.ts")
 	tests, err := filepath.Glob(typescriptFolder + "/test/*.test.ts")
 	require.NoError(t, err)
 	arguments := []string{"--test"}
@@ -57,20 +64,18 @@ func TestTypeScriptClient(t *testing.T) {
 	clientTest(t, typescriptFolder, []string{"SENDLIMIT_URL=http://" + p.worker(t, nil).apiAddress(t)}, "node", arguments...)
 }
 
-// The tests of the Python client pass on a real worker, and its types are right.
-func TestPythonClient(t *testing.T) {
-	t.Parallel()
-	p := buildPrograms(t)
-	python := needProgram(t, "/usr/bin/python3", "python3")
-	environ := []string{"SENDLIMIT_URL=http://" + p.worker(t, nil).apiAddress(t), "PYTHONDONTWRITEBYTECODE=1"}
-	clientTest(t, pythonFolder, environ, python, "-W", "error", "-m", "unittest", "discover", "--top-level-directory", ".", "--start-directory", "tests")
+// testPythonClient runs the tests of the Python client on a worker.
+func testPythonClient(t *testing.T, worker *workerProcess) {
+	t.Helper()
+	clientTest(t, pythonFolder, []string{"SENDLIMIT_URL=http://" + worker.apiAddress(t), "PYTHONDONTWRITEBYTECODE=1"},
+		needProgram(t, "/usr/bin/python3", "python3"), "-W", "error", "-m", "unittest", "discover", "--top-level-directory", ".", "--start-directory", "tests")
 }
 
 // The Python client has the types that it says.
 func TestTypesOfThePythonClient(t *testing.T) {
 	t.Parallel()
-	buildPrograms(t) // a long test
-	clientTest(t, pythonFolder, nil, needProgram(t, "mypy"), "--no-incremental", "--cache-dir", os.DevNull)
+	sendlimittest.Long(t)
+	clientTest(t, pythonFolder, nil, needProgram(t, "mypy"))
 }
 
 // documentOf returns the OpenAPI document of an API.
@@ -94,14 +99,51 @@ func typescriptSchemas(t *testing.T, document []byte) []byte {
 	file := filepath.Join(t.TempDir(), "schemas.json")
 	require.NoError(t, os.WriteFile(file, schemas, 0o600))
 	installTools(t, typescriptFolder)
-	return clientTest(t, typescriptFolder, nil, "node", "generate.mjs", file)
+	return once(t, typescriptFolder+"/node_modules/.generated.json", func() []byte {
+		return clientTest(t, typescriptFolder, nil, "node", "generate.mjs", file)
+	}, "package-lock.json", "generate.mjs", file)
+}
+
+// once returns what a tool printed when it last ran in the folder of the TypeScript client, if
+// the files that it read then, given as patterns in that folder or as paths, are the same.
+// Otherwise it runs the tool. memory is the file that remembers it.
+func once(t *testing.T, memory string, run func() []byte, patterns ...string) []byte {
+	t.Helper()
+	type remembered struct {
+		Read    []byte `json:"read"`
+		Printed []byte `json:"printed"`
+	}
+	digest := sha256.New()
+	for _, pattern := range patterns {
+		if !filepath.IsAbs(pattern) {
+			pattern = filepath.Join(typescriptFolder, pattern)
+		}
+		names, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, names, pattern)
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			require.NoError(t, err)
+			fmt.Fprintf(digest, "%s %d\n%s", filepath.Base(name), len(text), text)
+		}
+	}
+	last := remembered{}
+	read := digest.Sum(nil)
+	if text, err := os.ReadFile(memory); err == nil && json.Unmarshal(text, &last) == nil && bytes.Equal(last.Read, read) {
+		return last.Printed
+	}
+	last = remembered{Read: read, Printed: run()}
+	text, err := json.Marshal(last)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(memory, text, 0o600))
+	return last.Printed
 }
 
 // installTools installs what npm installs in a folder, unless it is installed.
 func installTools(t *testing.T, folder string) {
 	t.Helper()
-	programsFolder.Lock() // once at a time
-	defer programsFolder.Unlock()
+	buildOnce.Lock() // one at a time
+	defer buildOnce.Unlock()
 	lock, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
 	require.NoError(t, err)
 	stamp := filepath.Join(folder, "node_modules", ".installed.json")

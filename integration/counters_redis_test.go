@@ -1,47 +1,28 @@
 package integration_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"net"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
-
-// Counters and their model give the same answers to any history, both on a real Redis
-// and on the embedded store.
-func TestCounterHistoriesOnRedis(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	server := redistest.Real(t)
-	checkFor(t, 6*time.Second, "c", func(t *rapid.T, prefix string) {
-		sendlimittest.CheckCounters(t, server.Client(), prefix)
-	})
-}
 
 // An event's limits and counters share a slot with the notices of its alerts. So do a
 // key's counters and the notice that they raise.
 func TestCountersOnACluster(t *testing.T) {
-	cluster := redistest.RealCluster(t)
-	client := cluster.Client()
-	limits, err := counters.New(client, "")
+	client, prefix := redistest.SharedCluster(t).Client(), redistest.Prefix(t)
+	limits, err := counters.New(client, prefix)
 	require.NoError(t, err)
-	events, err := counters.NewEvents(client, "")
+	events, err := counters.NewEvents(client, prefix)
 	require.NoError(t, err)
-	outbox, err := notices.New(client, notices.Options{})
+	outbox, err := notices.New(client, notices.Options{Prefix: prefix})
 	require.NoError(t, err)
 	for i := range 20 {
 		name := fmt.Sprintf("event-%d", i)
@@ -83,89 +64,9 @@ func countersOfEveryKind() []counters.Counter {
 	}
 }
 
-// A client is killed at many points of what it sends. The server has counted
-// the call with every expiry, or not at all.
-func TestAKilledClientLeavesNoKeyWithoutAnExpiry(t *testing.T) {
-	server := redistest.Real(t)
-	client := server.Client()
-	const points = 60
-	whole := 0 // bytes of a call
-	counted := 0
-	for point := range points + 1 {
-		require.NoError(t, client.ScriptFlush(t.Context()).Err(), "so that the script is sent, too")
-		most := -1 // the first connection is not cut, but measured
-		if point > 0 {
-			most = whole * point / points
-		}
-		cut := &cutConnection{left: most}
-		dying := redis.NewClient(&redis.Options{
-			Addr: server.Addr, MaxRetries: -1, DialerRetries: 1, PoolSize: 1, Protocol: 2, DisableIdentity: true,
-			Dialer: func(ctx context.Context, network, address string) (net.Conn, error) {
-				var err error
-				cut.Conn, err = new(net.Dialer).DialContext(ctx, network, address)
-				return cut, err
-			},
-		})
-		limits, err := counters.New(dying, "")
-		require.NoError(t, err)
-		key := fmt.Sprintf("caller-%02d", point)
-		_, err = limits.Count(t.Context(), counters.Request{Key: key, Counters: countersOfEveryKind()})
-		if point == 0 {
-			require.NoError(t, err)
-			whole = cut.written
-		}
-		_ = dying.Close()
-
-		// The server has processed what it received when it notices that the client is
-		// gone.
-		address := cut.LocalAddr().String()
-		require.Eventually(t, func() bool {
-			clients, err := client.ClientList(t.Context()).Result()
-			return err == nil && !strings.Contains(clients, "addr="+address+" ")
-		}, 60*time.Second, time.Millisecond)
-		keys, err := client.Keys(t.Context(), "*:count:"+key+":*").Result()
-		require.NoError(t, err)
-		require.Contains(t, []int{0, 3}, len(keys), "all or none: %v", keys)
-		if len(keys) > 0 {
-			counted++
-		}
-		for _, key := range keys {
-			left, err := client.PTTL(t.Context(), key).Result()
-			require.NoError(t, err)
-			require.Positive(t, left, "%s never expires", key)
-		}
-	}
-	require.Less(t, counted, points, "nothing was cut")
-	require.GreaterOrEqual(t, counted, 2, "the first and the last are whole")
-}
-
-var errCut = errors.New("the connection is cut")
-
-// cutConnection is closed after a number of written bytes; a negative number means
-// never.
-type cutConnection struct {
-	net.Conn
-
-	left    int
-	written int
-}
-
-func (c *cutConnection) Write(p []byte) (int, error) {
-	if c.left < 0 || len(p) < c.left {
-		if c.left > 0 {
-			c.left -= len(p)
-		}
-		c.written += len(p)
-		return c.Conn.Write(p)
-	}
-	n, err := c.Conn.Write(p[:c.left])
-	c.left = 0
-	return n, errors.Join(err, c.Close(), errCut)
-}
-
 // Periods end by the server's clock, to the millisecond.
 func TestCountersExpireWithTheirPeriod(t *testing.T) {
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	client := server.Client()
 	limits, err := counters.New(client, "")
 	require.NoError(t, err)

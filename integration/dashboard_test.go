@@ -52,7 +52,7 @@ type expectedNumbers struct {
 }
 
 // dashboardLines is how many lines of the traffic the dashboard shows.
-const dashboardLines = 3000
+const dashboardLines = 600
 
 // A person goes through every page of the dashboard with a real browser, on a real Redis with
 // traffic, and sees the store's numbers.
@@ -61,7 +61,7 @@ func TestTheDashboardInABrowser(t *testing.T) {
 	p := buildPrograms(t)
 	plan := dashboardPlan{Chromium: needProgram(t, "chromium", "chromium-browser", "google-chrome"), Keys: map[string]string{}, Operator: "ops"}
 	installTools(t, dashboardFolder)
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	environ := []string{"REDIS_URL=" + server.URL()}
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var pushed struct {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -24,7 +22,7 @@ import (
 func TestDeadLettersOfAProcess(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	redis := redistest.Real(t)
+	redis := redistest.Shared(t)
 	receiver := notifiertest.NewReceiver(time.Now)
 	t.Cleanup(receiver.Close)
 	var well atomic.Bool
@@ -50,7 +48,7 @@ func TestDeadLettersOfAProcess(t *testing.T) {
 	require.Len(t, receiver.Requests(), 9, "three attempts each")
 	tasks, err := redis.Client().Keys(t.Context(), "asynq:*:t:*").Result()
 	require.NoError(t, err)
-	require.Empty(t, tasks, "the queue has nothing left")
+	require.Empty(t, tasks, "the queue has nothing left, also not in its archive, which forgets after 10,000 tasks")
 
 	listed := letters("list", "--user", "alice", "--json").stdout
 	require.Contains(t, listed, `{"id":"m","user":"alice","status":"failed"`)
@@ -92,8 +90,8 @@ func TestDeadLettersOfAProcess(t *testing.T) {
 // purged.
 func TestDeadLettersOnACluster(t *testing.T) {
 	t.Parallel()
-	cluster := redistest.RealCluster(t)
-	o := sendlimit.Options{Records: true}
+	cluster := redistest.SharedCluster(t)
+	o := sendlimit.Options{Records: true, Prefix: redistest.Prefix(t)}
 	timeline, err := sendlimit.NewTimeline(cluster.Client(), o)
 	require.NoError(t, err)
 	gate, err := messages.NewGate(cluster.Client(), o)
@@ -158,52 +156,11 @@ func TestDeadLettersOnACluster(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, purged)
 	require.Equal(t, want[2:], listed())
-	standing, err := story.RecordsIn(t, cluster.Client(), "").Look(t.Context(), user(0), "m", "none")
+	standing, err := story.RecordsIn(t, cluster.Client(), o.Prefix).Look(t.Context(), user(0), "m", "none")
 	require.NoError(t, err)
 	require.Equal(t, []messages.State{messages.StatePending, messages.StateUnknown},
 		[]messages.State{standing[0].State, standing[1].State})
 	forgotten, more, err := dead.PurgeBefore(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
 	require.Equal(t, []any{users - 2, false}, []any{forgotten, more})
-}
-
-// The queue's own archive forgets after 10,000 tasks: the dead letters are not in it.
-func TestMoreDeadLettersThanAnArchiveKeeps(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	client := redistest.Real(t).Client()
-	o := sendlimit.Options{Records: true}
-	timeline := newTimeline(t, client, o)
-	gate, err := messages.NewGate(client, o)
-	require.NoError(t, err)
-	const letters = 10_050
-	began := time.Now().UTC().Truncate(time.Second)
-	var failing sync.WaitGroup
-	var failed atomic.Int64
-	for part := range 16 {
-		failing.Go(func() {
-			for i := part; i < letters; i += 16 {
-				user := fmt.Sprintf("user %d", i)
-				r := sendlimit.Request{User: user, ID: "m", At: began, Now: began, Record: &sendlimit.Record{Generation: "g1"}}
-				d := messages.Delivery{User: user, ID: "m", Generation: "g1", Nonce: "n"}
-				_, err := timeline.Reserve(t.Context(), r)
-				if err == nil {
-					_, err = gate.Claim(t.Context(), d, time.Minute, began)
-				}
-				if err == nil {
-					_, err = gate.Settle(t.Context(), d, messages.Settlement{Outcome: messages.Failed, Reason: "gone"}, began)
-				}
-				if err == nil {
-					failed.Add(1)
-				}
-			}
-		})
-	}
-	failing.Wait()
-	require.EqualValues(t, letters, failed.Load())
-	dead, err := messages.NewDeadLetters(client, o)
-	require.NoError(t, err)
-	count, err := dead.Count(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, letters, count)
 }

@@ -1,15 +1,21 @@
 package integration_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 func TestMain(m *testing.M) {
 	logging.Disable() // silences the client library about every store that a test stops
 	status := m.Run()
-	_ = os.RemoveAll(programsFolder.path)
+	if err := redistest.CloseShared(); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
 	os.Exit(status)
 }

@@ -11,12 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -28,10 +26,9 @@ import (
 
 // pacedProvider accepts every message, and records when and from which worker.
 type pacedProvider struct {
-	mu     sync.Mutex
-	times  []time.Time
-	answer func(worker int, n notifier.Notification) notifier.Result // nil accepts it
-	by     map[int]int
+	mu    sync.Mutex
+	times []time.Time
+	by    map[int]int
 }
 
 type pacedChannel struct {
@@ -39,14 +36,11 @@ type pacedChannel struct {
 	worker   int
 }
 
-func (c pacedChannel) Notify(_ context.Context, n notifier.Notification) notifier.Result {
+func (c pacedChannel) Notify(context.Context, notifier.Notification) notifier.Result {
 	c.provider.mu.Lock()
 	defer c.provider.mu.Unlock()
 	c.provider.times = append(c.provider.times, time.Now())
 	c.provider.by[c.worker]++
-	if c.provider.answer != nil {
-		return c.provider.answer(c.worker, n)
-	}
 	return notifier.Result{Status: notifier.Delivered}
 }
 
@@ -69,7 +63,7 @@ type pacing struct {
 
 func newPacing(t *testing.T, pace rate.Pace, workers int) *pacing {
 	t.Helper()
-	p := &pacing{T: t, client: redistest.Real(t).Client(), provider: &pacedProvider{by: make(map[int]int)}}
+	p := &pacing{T: t, client: redistest.Shared(t).Client(), provider: &pacedProvider{by: make(map[int]int)}}
 	policies, err := settings.NewPolicies(p.client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
@@ -97,12 +91,16 @@ func newPacing(t *testing.T, pace rate.Pace, workers int) *pacing {
 	return p
 }
 
-// submit submits messages to different users, due after a while.
+// submit submits messages to different users, due after a while. On a busy machine that has
+// passed before all are submitted: the others are due soon.
 func (p *pacing) submit(n int, after time.Duration) {
 	p.Helper()
 	at := time.Now().Add(after)
 	for range n {
 		p.sent++
+		if soon := time.Now().Add(500 * time.Millisecond); at.Before(soon) {
+			at = soon
+		}
 		o, err := p.submitter.Submit(p.Context(), message.Message{
 			User: fmt.Sprintf("user-%d", p.sent), ID: "m", SendAt: at, Title: "Hello",
 		})
@@ -119,86 +117,24 @@ func (p *pacing) await(n int) []time.Time {
 
 func perSecond(n int64) rate.Rate { return rate.Rate{Count: n, Interval: time.Second} }
 
-// Two workers together never exceed a rate in any second at the provider, a change
-// applies while they run, and everything submitted is still delivered.
+// Two workers together never exceed a rate in any second at the provider, by the clocks of a real
+// server, and everything submitted is still delivered.
 func TestPacingOfTwoWorkers(t *testing.T) {
 	sendlimittest.Long(t)
+	t.Parallel()
 	const wave = 600 // more than one worker takes in hand, so both take part
 	p := newPacing(t, rate.Pace{Rate: perSecond(100)}, 2)
-	began := time.Now()
-	p.submit(wave, 5*time.Second)
+	p.submit(wave, 2*time.Second)
 	times := p.await(wave)
 	require.LessOrEqual(t, fullest(times, time.Second), 100)
-	require.Less(t, times[wave-1].Sub(began), 25*time.Second)
 	p.provider.mu.Lock()
+	defer p.provider.mu.Unlock()
 	require.Len(t, p.provider.by, 2)
-	p.provider.mu.Unlock()
-
-	require.NoError(t, p.paces.Apply(t.Context(), rate.Pace{Rate: perSecond(10)}))
-	p.submit(40, 1500*time.Millisecond)
-	times = p.await(wave + 40)[wave:]
-	require.LessOrEqual(t, fullest(times, time.Second), 10)
-
-	require.NoError(t, p.paces.Apply(t.Context(), rate.Pace{}))
-	p.submit(60, 2500*time.Millisecond)
-	times = p.await(wave + 100)[wave+40:]
-	require.Greater(t, fullest(times, time.Second), 20, "as fast as they can")
-}
-
-// Bursts have the configured size, and no second has more than the rate.
-func TestPacingOfBursts(t *testing.T) {
-	p := newPacing(t, rate.Pace{Rate: perSecond(50), Burst: 5}, 2)
-	p.submit(120, 2*time.Second)
-	times := p.await(120)
-	require.LessOrEqual(t, fullest(times, time.Second), 50)
-	// A burst, what the rate adds meanwhile, and what a busy machine delayed between
-	// permit and call. Without a burst setting, the rate allows 50 at once.
-	require.LessOrEqual(t, fullest(times, 60*time.Millisecond), 5+3+12)
-}
-
-// A 429 to one worker pauses the other too, and no message loses an attempt.
-func TestPacing429PausesAllWorkers(t *testing.T) {
-	p := newPacing(t, rate.Pace{}, 2)
-	p.provider.answer = func(_ int, n notifier.Notification) notifier.Result {
-		if n.User == "user-1" && n.Attempt == 1 {
-			return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 5 * time.Second}
-		}
-		return notifier.Result{Status: notifier.Delivered}
-	}
-	p.submit(1, 0)
-	told := p.await(1)[0]
-	p.submit(40, 1500*time.Millisecond) // both workers know by then
-	times := p.await(42)
-	for _, at := range times[1:] {
-		require.GreaterOrEqual(t, at.Sub(told), 4900*time.Millisecond)
-	}
-	standings, err := recordsOf(t, p.client).Look(t.Context(), "user-2", "m")
-	require.NoError(t, err)
-	require.Equal(t, 1, standings[0].Attempts)
-}
-
-func recordsOf(t *testing.T, client redis.UniversalClient) *messages.Records {
-	t.Helper()
-	return story.RecordsIn(t, client, "")
-}
-
-// A claim that refuses gives the permit back: otherwise none of these few would be left
-// for the message that is sent.
-func TestPacingGivesBackWhatTheClaimRefuses(t *testing.T) {
-	p := newPacing(t, rate.Pace{Rate: rate.Rate{Count: 2, Interval: time.Hour}, Burst: 1}, 1)
-	p.submit(8, 6*time.Second)
-	for i := range 8 {
-		o, err := p.submitter.Cancel(t.Context(), fmt.Sprintf("user-%d", i+1), "m")
-		require.NoError(t, err)
-		require.Equal(t, message.Cancelled, o.Outcome)
-	}
-	p.submit(1, 7*time.Second)
-	p.await(1)
-	require.Equal(t, int64(1), p.client.ZCard(t.Context(), "sl:{pace:push}:permits").Val())
 }
 
 // The store is killed in the middle of a paced crowd, and restarted.
 func TestPacingWithTheStoreKilled(t *testing.T) {
+	t.Parallel()
 	server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
 	client := server.Client()
 	policies, err := settings.NewPolicies(client, "")

@@ -157,22 +157,15 @@ exec "$here/$(basename "$program")" "$@"
 `
 
 // pagesPrograms returns a folder that has what commands of pages call: the programs under both
-// names, and the examples.
+// names, the examples, and a go that runs them.
 func pagesPrograms(t *testing.T) programs {
 	t.Helper()
 	needProgram(t, "curl")
-	built := buildPrograms(t)
-	programsFolder.Lock()
-	defer programsFolder.Unlock()
-	folder := filepath.Join(built.folder, "pages")
-	if os.Mkdir(folder, 0o700) != nil {
-		return programs{folder: folder} // another test has made it
-	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "..", "-o", folder+string(os.PathSeparator),
-		"./examples/receiver", "./examples/order-reminder", "./sendlimit/sendlimittest/cmd/traffic")
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, string(output))
-	for name, program := range map[string]string{"worker": "worker", "enqueue": "enqueue", "sendlimit-worker": "worker", "sendlimit": "enqueue"} {
+	built, folder := buildPrograms(t), t.TempDir()
+	for name, program := range map[string]string{
+		"worker": "worker", "enqueue": "enqueue", "sendlimit-worker": "worker", "sendlimit": "enqueue",
+		"receiver": "receiver", "order-reminder": "order-reminder", "traffic": "traffic",
+	} {
 		require.NoError(t, os.Symlink(filepath.Join(built.folder, program), filepath.Join(folder, name)))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "go"), []byte(goForPages), 0o700))

@@ -8,33 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// Permits and token buckets give the same answers as their models on a real
-// Redis, and on a cluster.
-func TestPermitsAndTokensOnRedis(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	server := redistest.Real(t)
-	checkLimiters(t, server.Client(), 4*time.Second)
-}
-
+// A pace, its permits and what is paused are in one slot.
 func TestPermitsAndTokensOnACluster(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	cluster := redistest.RealCluster(t)
-	var client redis.UniversalClient = cluster.Client()
-	checkLimiters(t, client, 3*time.Second)
-
-	paces, err := rate.NewPaces(client, "", "push")
+	paces, err := rate.NewPaces(redistest.SharedCluster(t).Client(), redistest.Prefix(t), "push")
 	require.NoError(t, err)
 	pace := rate.Pace{Rate: rate.Rate{Count: 10, Interval: time.Second}, Burst: 3}
 	holds, err := paces.Seed(t.Context(), pace)
@@ -46,16 +29,10 @@ func TestPermitsAndTokensOnACluster(t *testing.T) {
 	require.NoError(t, paces.Resume(t.Context()))
 }
 
-func checkLimiters(t *testing.T, client redis.UniversalClient, budget time.Duration) {
-	t.Helper()
-	checkFor(t, budget, "p", func(t *rapid.T, prefix string) { sendlimittest.CheckPermits(t, client, prefix) })
-	checkFor(t, budget, "t", func(t *rapid.T, prefix string) { sendlimittest.CheckTokenBucket(t, client, prefix) })
-}
-
 // By the server's own clock: many clients that ask all the time get no more than the
 // rate in any interval, and not much less.
 func TestPermitsByTheServersClock(t *testing.T) {
-	client := redistest.Real(t).Client()
+	client := redistest.Shared(t).Client()
 	const pace, span = 50, 2500 * time.Millisecond
 	newPermits := func() *rate.Permits {
 		permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
@@ -99,7 +76,7 @@ func TestPermitsByTheServersClock(t *testing.T) {
 // A client that is killed between any two commands leaves no key without an expiry:
 // each call is one script.
 func TestLimitersLeaveNothingBehind(t *testing.T) {
-	client := redistest.Real(t).Client()
+	client := redistest.Shared(t).Client()
 	bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{
 		Rate: rate.Rate{Count: 20, Interval: time.Second}, Capacity: 10,
 	})

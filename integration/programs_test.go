@@ -23,29 +23,30 @@ import (
 // programs are the built programs, in a folder.
 type programs struct{ folder string }
 
-// programsFolder has the programs after a test has built them. TestMain removes it.
-var programsFolder struct { //nolint:globals // all tests share one build
+// buildOnce builds what the tests run, once for all of them.
+var buildOnce struct { //nolint:globals // all tests share one build
 	sync.Mutex
 
-	path string
+	folder string
 }
 
-// buildPrograms builds the programs, unless another test has built them.
+// buildPrograms builds the programs and the examples into bin, as make build does. Go links
+// none again that is there and up to date.
 func buildPrograms(t *testing.T) programs {
 	t.Helper()
 	sendlimittest.Long(t)
-	programsFolder.Lock()
-	defer programsFolder.Unlock()
-	if programsFolder.path == "" {
-		folder, err := os.MkdirTemp("", "sendlimit-programs-") //nolint:usetesting // it outlives this test
+	buildOnce.Lock()
+	defer buildOnce.Unlock()
+	if buildOnce.folder == "" {
+		folder, err := filepath.Abs("../bin")
 		require.NoError(t, err)
 		build := exec.CommandContext(t.Context(), "go", "build", "-C", "..", "-o", folder+string(os.PathSeparator),
-			"./cmd/worker", "./cmd/enqueue")
+			"./cmd/worker", "./cmd/enqueue", "./examples/receiver", "./examples/order-reminder", "./sendlimit/sendlimittest/cmd/traffic")
 		output, err := build.CombinedOutput()
 		require.NoError(t, err, string(output))
-		programsFolder.path = folder
+		buildOnce.folder = folder
 	}
-	return programs{folder: programsFolder.path}
+	return programs{folder: buildOnce.folder}
 }
 
 // result is the outcome of a program that has ended.

@@ -15,19 +15,19 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 const (
-	refitUsers = 120
+	refitUsers = 60
 	refitEach  = 5 // messages of each user, all on one day
 )
 
@@ -39,25 +39,25 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 	p := buildPrograms(t)
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
-		server := redistest.Real(t)
-		testRefitGoesOnAfterAKill(t, p, server.Client(), server.URL())
+		server := redistest.Shared(t)
+		testRefitGoesOnAfterAKill(t, p, server.Client(), server.URL(), "sl")
 	})
 	t.Run("cluster", func(t *testing.T) {
 		sendlimittest.Long(t)
 		t.Parallel()
-		cluster := redistest.RealCluster(t)
-		testRefitGoesOnAfterAKill(t, p, cluster.Client(), "redis-cluster://"+strings.Join(cluster.Addrs(), ","))
+		cluster := redistest.SharedCluster(t)
+		testRefitGoesOnAfterAKill(t, p, cluster.Client(), "redis-cluster://"+strings.Join(cluster.Addrs(), ","), redistest.Prefix(t))
 	})
 }
 
-func testRefitGoesOnAfterAKill(t *testing.T, p programs, client redis.UniversalClient, url string) {
+func testRefitGoesOnAfterAKill(t *testing.T, p programs, client redis.UniversalClient, url, prefix string) {
 	t.Helper()
-	policies, err := settings.NewPolicies(client, "")
+	policies, err := settings.NewPolicies(client, prefix)
 	require.NoError(t, err)
 	generous, err := policy.Parse(policy.DefaultName, "", "100/calendar_day")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), generous))
-	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{ExpireAfter: 30 * 24 * time.Hour}), submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Prefix: prefix, ExpireAfter: 30 * 24 * time.Hour}), submit.Options{})
 	require.NoError(t, err)
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(3 * 24 * time.Hour)
 	for u := range refitUsers {
@@ -72,19 +72,19 @@ func testRefitGoesOnAfterAKill(t *testing.T, p programs, client redis.UniversalC
 	require.NoError(t, submitter.Close())
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("rules: [2/calendar_day]\n"), 0o600))
-	environ := []string{"REDIS_URL=" + url, "SENDLIMIT_EXPIRE_AFTER=720h"}
+	environ := []string{"REDIS_URL=" + url, "SENDLIMIT_PREFIX=" + prefix, "SENDLIMIT_EXPIRE_AFTER=720h"}
 
 	previewed := p.workerCommand(t, environ, "policy", "apply", file, "--preview")
 	require.Zero(t, previewed.status, previewed.stderr)
-	require.Contains(t, previewed.stdout, "360 of 600 messages to come do not fit, of 120 of 120 users.\n")
+	require.Contains(t, previewed.stdout, "180 of 300 messages to come do not fit, of 60 of 60 users.\n")
 	require.Contains(t, previewed.stdout, "Nothing was changed.\n")
 	require.Equal(t, 3, strings.Count(previewed.stdout, "  "+refitUser(7)+"  "), "everything is listed where no person watches")
 	policy, _, err := policies.Load(t.Context(), policy.DefaultName)
 	require.NoError(t, err)
 	require.Equal(t, generous.Rules, policy.Rules)
 
-	moved := p.moveUntilKilled(t, environ, file, 100)
-	require.GreaterOrEqual(t, moved, 100)
+	moved := p.moveUntilKilled(t, environ, file, 60)
+	require.GreaterOrEqual(t, moved, 60)
 
 	rest := p.workerCommand(t, environ, "policy", "apply", file, "--then", "shift", "--json")
 	require.Zero(t, rest.status, rest.stderr)
@@ -98,9 +98,11 @@ func testRefitGoesOnAfterAKill(t *testing.T, p programs, client redis.UniversalC
 	require.InDelta(t, refitUsers*3, summary.Moved, 1)
 	require.InDelta(t, refitUsers*3, summary.Misfits, 1)
 
+	keys, err := keyspace.NewKeys(prefix)
+	require.NoError(t, err)
 	for u := range refitUsers {
 		for k := range refitEach {
-			record, err := client.HGetAll(t.Context(), defaultKeys(t).Record(refitUser(u), fmt.Sprint("m", k))).Result()
+			record, err := client.HGetAll(t.Context(), keys.Record(refitUser(u), fmt.Sprint("m", k))).Result()
 			require.NoError(t, err)
 			wanted := day.Add(time.Duration(k) * time.Hour) // the first two stay
 			if k >= 2 {
@@ -110,7 +112,7 @@ func testRefitGoesOnAfterAKill(t *testing.T, p programs, client redis.UniversalC
 		}
 	}
 	again := p.workerCommand(t, environ, "policy", "apply", file, "--preview")
-	require.Contains(t, again.stdout, "0 of 600 messages to come do not fit")
+	require.Contains(t, again.stdout, "0 of 300 messages to come do not fit")
 }
 
 func refitUser(u int) string { return fmt.Sprintf("user%03d", u) }
@@ -135,40 +137,4 @@ func (p programs) moveUntilKilled(t *testing.T, environ []string, file string, e
 	}
 	require.Error(t, command.Wait(), "it was killed")
 	return moved
-}
-
-// In a cluster the users are on several masters. None of them has the scripts at first.
-func TestRefitInACluster(t *testing.T) {
-	t.Parallel()
-	client := redistest.RealCluster(t).Client()
-	policy, err := policy.Parse(policy.DefaultName, "", "100/calendar_day")
-	require.NoError(t, err)
-	policies, err := settings.NewPolicies(client, "")
-	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), policy))
-	r, err := refit.New(taskstest.Open(t, client, backend.Options{}), refit.Options{})
-	require.NoError(t, err)
-	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{})
-	require.NoError(t, err)
-	day := time.Now().UTC().Truncate(24 * time.Hour).Add(3 * 24 * time.Hour)
-	for u := range 30 {
-		for k := range 2 {
-			o, err := submitter.Submit(t.Context(), message.Message{
-				User: refitUser(u), ID: fmt.Sprint("m", k), Title: "Hi", SendAt: day.Add(time.Duration(k) * time.Hour),
-			})
-			require.NoError(t, err)
-			require.Equal(t, message.Accepted, o.Outcome)
-		}
-	}
-	require.NoError(t, submitter.Close())
-	policy.Rules[0].Limit = 1
-	summary, err := r.Preview(t.Context(), policy, refit.Watcher{})
-	require.NoError(t, err)
-	require.Equal(t, []int{30, 60, 30}, []int{summary.Users, summary.Reservations, summary.Misfits})
-	change, err := policies.Replace(t.Context(), policy, settings.AnyVersion)
-	require.NoError(t, err)
-	summary, err = r.Run(t.Context(), change.New, message.RefitCancel, refit.Watcher{})
-	require.NoError(t, err)
-	require.Equal(t, 30, summary.Cancelled)
-	require.NoError(t, r.Close())
 }

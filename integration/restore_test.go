@@ -24,7 +24,7 @@ func TestWorkerAfterARestore(t *testing.T) {
 		return p.enqueue(t, environ, "push", "--user", user, "--id", "m", "--at", at.Format(time.RFC3339Nano), "--title", user, "--json")
 	}
 	soon := time.Now().Add(3 * time.Second).UTC().Truncate(time.Millisecond)
-	later := soon.Add(20 * time.Second)
+	later := soon.Add(8 * time.Second)
 	for n := range 5 {
 		require.Zero(t, push(environ, fmt.Sprintf("soon-%d", n), soon).status)
 		require.Zero(t, push(environ, fmt.Sprintf("later-%d", n), later).status)
@@ -42,10 +42,9 @@ func TestWorkerAfterARestore(t *testing.T) {
 	environ = []string{"REDIS_URL=" + restored.URL()}
 	require.Contains(t, p.enqueue(t, environ, "status", "--user", "soon-1", "m", "--json").stdout, `"status":"scheduled"`,
 		"the store has forgotten that it was sent")
-	second := p.worker(t, environ, "run", "--push-url", "log:", "--drop-due-before", "now")
+	second := p.worker(t, environ, "run", "--push-url", "log:", "--drop-due-before", soon.Add(time.Millisecond).Format(time.RFC3339Nano))
 	second.delivers(t)
 	require.NotEmpty(t, second.logged(t, "due before this time are dropped", "drop_due_before"))
-	require.True(t, time.Now().Before(later), "the restore took too long for this test to say something")
 	require.Eventually(t, func() bool { return strings.Count(second.stdout.String(), "\n") == 5 }, 60*time.Second, 20*time.Millisecond)
 	for n := range 5 {
 		user := fmt.Sprintf("soon-%d", n)

@@ -41,12 +41,23 @@ type movingStory struct {
 	perhaps               []string // users whose messages may have been accepted
 	answered, unavailable int
 	moves                 int
+
+	end time.Time // if there is not enough
+}
+
+// goesOn reports whether there is not enough yet.
+func (s *movingStory) goesOn() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return (s.moves < movingMoves || s.answered-s.unavailable < movingAnswers) && time.Now().Before(s.end)
 }
 
 const (
 	movingLanes    = 6
-	movingIDs      = 4 // of each user whose messages are changed
-	movingLasts    = 25 * time.Second
+	movingIDs      = 4   // of each user whose messages are changed
+	movingMoves    = 25  // of slots, and
+	movingAnswers  = 500 // that say what became of a change: then it is enough
+	movingMost     = 90 * time.Second
 	movingMostWait = 8 // ms between two steps of a move
 )
 
@@ -76,7 +87,8 @@ func TestSlotsMoveUnderChanges(t *testing.T) {
 	for i := range 3 {
 		partitions = append(partitions, keyspace.Partition(fmt.Sprint("slot-", i)))
 	}
-	end, ended := time.Now().Add(movingLasts), make(chan struct{})
+	ended := make(chan struct{})
+	s.end = time.Now().Add(movingMost)
 	var moving, changing sync.WaitGroup
 	var keys []string
 	for _, partition := range append(partitions, keyspace.Partition("acme")) {
@@ -89,8 +101,8 @@ func TestSlotsMoveUnderChanges(t *testing.T) {
 	next := 0
 	for range movingLanes {
 		changed, sent := s.usersIn(partitions, &next, 3), s.usersIn(partitions, &next, 12)
-		changing.Go(func() { s.changeUntil(end, changed) })
-		changing.Go(func() { s.sendUntil(end, sent) })
+		changing.Go(func() { s.changeSome(changed) })
+		changing.Go(func() { s.sendSome(sent) })
 	}
 	changing.Wait()
 	close(ended)
@@ -183,7 +195,9 @@ func (s *movingStory) moveSlots(keys []string, ended <-chan struct{}) {
 			s.Error(err)
 			return
 		}
+		s.mu.Lock()
 		s.moves++
+		s.mu.Unlock()
 		time.Sleep(rand.N(200 * time.Millisecond))
 	}
 }
@@ -203,10 +217,10 @@ func (s *movingStory) note(what string, o message.Outcome, err error) bool {
 	return err == nil
 }
 
-// changeUntil submits, moves and cancels messages of the days after tomorrow.
-func (s *movingStory) changeUntil(end time.Time, users []string) {
+// changeSome submits, moves and cancels messages of the days after tomorrow.
+func (s *movingStory) changeSome(users []string) {
 	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-	for time.Now().Before(end) {
+	for s.goesOn() {
 		user, id := users[random.IntN(len(users))], fmt.Sprint("m", random.IntN(movingIDs))
 		m := message.Message{ID: id, User: user, Title: "Hi", Account: "acme"}
 		m.SendAt = noon().Add(time.Duration(random.IntN(30*60)) * time.Minute)
@@ -244,15 +258,15 @@ func (s *movingStory) changeUntil(end time.Time, users []string) {
 	}
 }
 
-// sendUntil submits a message of each user that is due soon, again until it is accepted.
-func (s *movingStory) sendUntil(end time.Time, users []string) {
+// sendSome submits a message of each user that is due soon, again until it is accepted.
+func (s *movingStory) sendSome(users []string) {
 	account := "acme"
 	if begins := time.Now(); begins.Hour() != begins.Add(3*time.Minute).Hour() {
 		account = "" // a late message may get into the next hour, which is not charged
 	}
 	for _, user := range users {
 		accepted := false
-		for !accepted && time.Now().Before(end) {
+		for !accepted && s.goesOn() {
 			at := time.Now().Add(time.Second + rand.N(3*time.Second)).UTC().Truncate(time.Millisecond)
 			o, err := s.Submit(s.Context(), message.Message{ID: "m", User: user, SendAt: at, Title: "a", Account: account})
 			if known := s.note(user, o, err); !known {

@@ -64,7 +64,7 @@ func workersStoppedUnderLoad(t *testing.T, p programs) {
 	worker := start()
 	stop := l.call(server.Addr, 4)
 	for i := range 6 {
-		time.Sleep(1300 * time.Millisecond)
+		l.awaitRequests(20 * (i + 1))
 		if i%2 == 0 {
 			next := start()
 			worker.stoppedWithin(t, shutdown)
@@ -74,7 +74,7 @@ func workersStoppedUnderLoad(t *testing.T, p programs) {
 		worker.stoppedWithin(t, shutdown)
 		worker = start()
 	}
-	l.awaitRequests(100)
+	l.awaitRequests(140)
 	stop()
 	l.settle(40 * time.Second)
 	worker.stoppedWithin(t, shutdown)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -20,20 +21,23 @@ import (
 // account is a store with some messages in every state, and all queries about it.
 type account struct {
 	client redis.UniversalClient
+	prefix string // of the keys
 	now    time.Time
 	users  int
 }
 
-var accountOptions = sendlimit.Options{Records: true} //nolint:globals // a constant table
+func (a *account) options() sendlimit.Options {
+	return sendlimit.Options{Records: true, Prefix: a.prefix}
+}
 
 // fill makes messages of more users, in every state.
 func (a *account) fill(t *testing.T, users int) {
 	t.Helper()
 	ctx := t.Context()
-	timeline := newTimeline(t, a.client, accountOptions)
-	gate, err := messages.NewGate(a.client, accountOptions)
+	timeline := newTimeline(t, a.client, a.options())
+	gate, err := messages.NewGate(a.client, a.options())
 	require.NoError(t, err)
-	watch, err := messages.NewWatchList(a.client, sendlimit.Options{})
+	watch, err := messages.NewWatchList(a.client, sendlimit.Options{Prefix: a.prefix})
 	require.NoError(t, err)
 	var queued []messages.Queued
 	for range users {
@@ -77,8 +81,10 @@ func (a *account) fill(t *testing.T, users int) {
 // what it would decide, who is watched, and when which key expires.
 func (a *account) answers(t *testing.T, client redis.UniversalClient) string {
 	t.Helper()
-	ctx, keys := t.Context(), defaultKeys(t)
-	timeline := newTimeline(t, client, accountOptions)
+	ctx := t.Context()
+	keys, err := keyspace.NewKeys(a.prefix)
+	require.NoError(t, err)
+	timeline := newTimeline(t, client, a.options())
 	var all strings.Builder
 	for n := range a.users {
 		user := fmt.Sprintf("user:%d", n)
@@ -151,7 +157,7 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 	before := a.answers(t, server.Client())
 	require.Equal(t, before, a.answers(t, replica.Client()))
 
-	timeline := newTimeline(t, replica.Client(), accountOptions)
+	timeline := newTimeline(t, replica.Client(), a.options())
 	_, err = timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: "user:0", ID: "pending", Now: a.now})
 	var unavailable *fault.UnavailableError
 	require.ErrorAs(t, err, &unavailable)
@@ -167,19 +173,19 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 // are spread over all masters.
 func TestEveryOperationOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
-	cluster := redistest.RealCluster(t)
-	a := &account{client: cluster.Client(), now: noon()}
+	cluster := redistest.SharedCluster(t)
+	a := &account{client: cluster.Client(), prefix: redistest.Prefix(t), now: noon()}
 	a.fill(t, 60)
 	answers := a.answers(t, cluster.Client())
 	require.NotEmpty(t, answers)
 	for _, node := range cluster.Nodes {
-		size, err := node.Client().DBSize(t.Context()).Result()
+		keys, err := node.Client().Keys(t.Context(), a.prefix+":*").Result()
 		require.NoError(t, err)
-		require.Positive(t, size, "users on %s", node.Addr)
+		require.NotEmpty(t, keys, "users on %s", node.Addr)
 	}
 	// A single server answers the same, except when records expire, which depends on
 	// its own clock.
-	single := redistest.Real(t)
+	single := redistest.Shared(t)
 	b := &account{client: single.Client(), now: a.now}
 	b.fill(t, 60)
 	require.Equal(t, withoutExpiry(answers), withoutExpiry(b.answers(t, single.Client())))

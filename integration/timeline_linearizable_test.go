@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -23,8 +24,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// operation is a client's call in a form that processes exchange: when it began and
-// ended, by the machine's clock, and the answer, which has the server's own now.
+// operation is a client's call: when it began and ended, by the machine's clock, and the
+// answer, which has the server's own now.
 type operation struct {
 	Client int
 	Kind   string // reserve, check, move, release
@@ -138,26 +139,55 @@ func linearizableTimeline(t *testing.T, client redis.Scripter) *sendlimit.Timeli
 	return timeline
 }
 
-// firstPlace returns the first of the times that clients compete for: a midnight, so
-// that it is the same in all processes, and after the server's own clock.
+// firstPlace returns the first of the times that clients compete for. It is after the server's
+// own clock.
 func firstPlace() time.Time { return time.Now().UTC().Truncate(24 * time.Hour).Add(48 * time.Hour) }
 
+// Many clients, each with a connection and a timeline of its own, as programs have them, work on
+// the places of a few users.
 func TestTimelineIsLinearizable(t *testing.T) {
-	const processes = 4
-	server := redistest.Real(t)
-	reports := runProcesses[[]operation](t, server, "TestLinearizableClients", processes, rand.Uint64())
-	var history []operation
-	kinds := make(map[string]int)
-	for part, report := range reports {
-		for _, o := range report {
-			o.Client += part * linearizableClients
-			history = append(history, o)
-			outcome := "allowed"
-			if !o.Decision.Allowed {
-				outcome = string(o.Decision.Code)
+	const users, clients, each = 6, 32, 100
+	database := redistest.Shared(t)
+	seed, first := rand.Uint64(), firstPlace()
+	t.Logf("seed %d", seed)
+	histories, errs := make([][]operation, clients), make([]error, clients)
+	start := make(chan struct{})
+	var working sync.WaitGroup
+	for c := range clients {
+		client := redis.NewClient(database.Options())
+		defer client.Close()
+		timeline := linearizableTimeline(t, client)
+		require.NoError(t, client.Ping(t.Context()).Err())
+		random := rand.New(rand.NewPCG(seed, uint64(c)))
+		working.Go(func() {
+			<-start
+			for range each {
+				o := operation{
+					Client: c,
+					Kind:   []string{"reserve", "reserve", "reserve", "check", "move", "release"}[random.IntN(6)],
+					User:   fmt.Sprintf("user-%d", random.IntN(users)),
+					ID:     fmt.Sprintf("m%d", random.IntN(12)),
+					At:     first.Add(time.Duration(random.IntN(30)) * 20 * time.Second),
+					Shift:  random.IntN(4) == 0,
+				}
+				if errs[c] = o.run(t.Context(), timeline); errs[c] != nil {
+					return
+				}
+				histories[c] = append(histories[c], o)
 			}
-			kinds[o.Kind+" "+outcome]++
+		})
+	}
+	close(start)
+	working.Wait()
+	require.NoError(t, errors.Join(errs...))
+	history := slices.Concat(histories...)
+	kinds := make(map[string]int)
+	for _, o := range history {
+		outcome := "allowed"
+		if !o.Decision.Allowed {
+			outcome = string(o.Decision.Code)
 		}
+		kinds[o.Kind+" "+outcome]++
 	}
 	t.Logf("%d operations: %v", len(history), kinds)
 	for _, kind := range []string{
@@ -167,45 +197,6 @@ func TestTimelineIsLinearizable(t *testing.T) {
 		require.Positive(t, kinds[kind], "the history has none of %s", kind)
 	}
 	require.Equal(t, porcupine.Ok, linearizable(t, history))
-}
-
-const linearizableClients = 8
-
-// TestLinearizableClients is a process of TestTimelineIsLinearizable.
-func TestLinearizableClients(t *testing.T) {
-	p := beProcess(t)
-	const users, each = 6, 100
-	timeline := linearizableTimeline(t, p.client)
-	first := firstPlace()
-	histories := make([][]operation, linearizableClients)
-	errs := make([]error, linearizableClients)
-	p.begin()
-	ctx := t.Context()
-	var wg sync.WaitGroup
-	for c := range histories {
-		wg.Go(func() {
-			r := rand.New(rand.NewPCG(p.seed, uint64(p.part*linearizableClients+c)))
-			for range each {
-				o := operation{
-					Client: c,
-					Kind:   []string{"reserve", "reserve", "reserve", "check", "move", "release"}[r.IntN(6)],
-					User:   fmt.Sprintf("user-%d", r.IntN(users)),
-					ID:     fmt.Sprintf("m%d", r.IntN(12)),
-					At:     first.Add(time.Duration(r.IntN(30)) * 20 * time.Second),
-					Shift:  r.IntN(4) == 0,
-				}
-				if errs[c] = o.run(ctx, timeline); errs[c] != nil {
-					return
-				}
-				histories[c] = append(histories[c], o)
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
-	p.report(slices.Concat(histories...))
 }
 
 // checkThenInsert is a limiter that looks and then takes, in two calls. At the place
@@ -230,7 +221,7 @@ func (l checkThenInsert) Reserve(ctx context.Context, r sendlimit.Request) (send
 
 // The proof above is only worth something if it fails for a limiter that is not atomic.
 func TestALimiterThatIsNotAtomicIsFoundOut(t *testing.T) {
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	timeline := linearizableTimeline(t, server.Client())
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)

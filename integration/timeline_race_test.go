@@ -3,7 +3,7 @@ package integration_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -19,41 +19,10 @@ import (
 
 // A limiter that counts first and inserts then would accept two at once.
 func TestOneWinnerAmongGoroutines(t *testing.T) {
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	for _, c := range contests(t, server.Client()) {
-		require.Len(t, c.race(t, "id", 1000), 1, "winners of %s", c.user)
+		require.Len(t, c.race(t, 1000), 1, "winners of %s", c.user)
 	}
-}
-
-func TestOneWinnerAmongProcesses(t *testing.T) {
-	const processes = 4
-	server := redistest.Real(t)
-	reports := runProcesses[map[string][]string](t, server, "TestRacer", processes, rand.Uint64())
-	timeline, err := sendlimit.NewTimeline(server.Client(), sendlimit.Options{})
-	require.NoError(t, err)
-	for _, c := range contests(t, server.Client()) {
-		var winners []string
-		for _, report := range reports {
-			winners = append(winners, report[c.user]...)
-		}
-		require.Len(t, winners, 1, "winners of %s", c.user)
-		list, err := timeline.List(t.Context(), sendlimit.ListRequest{User: c.user})
-		require.NoError(t, err)
-		require.Len(t, list, 1)
-		require.Equal(t, winners[0], list[0].ID)
-	}
-}
-
-// TestRacer is a process of TestOneWinnerAmongProcesses.
-func TestRacer(t *testing.T) {
-	p := beProcess(t)
-	all := contests(t, p.client)
-	p.begin()
-	winners := make(map[string][]string)
-	for _, c := range all {
-		winners[c.user] = c.race(t, fmt.Sprintf("process-%d", p.part), 250)
-	}
-	p.report(winners)
 }
 
 // contest is about the only place that a user has; the first id wins.
@@ -84,11 +53,11 @@ func contests(t *testing.T, client *redis.Client) []contest {
 
 // race lets goroutines ask for the place at the same time, and returns the ids that
 // won.
-func (c contest) race(t *testing.T, prefix string, goroutines int) []string {
+func (c contest) race(t *testing.T, goroutines int) []string {
 	t.Helper()
 	ctx, start := t.Context(), make(chan struct{})
 	decisions, errs := make([]sendlimit.Decision, goroutines), make([]error, goroutines)
-	id := func(i int) string { return fmt.Sprintf("%s-%d", prefix, i) }
+	id := func(i int) string { return strconv.Itoa(i) }
 	var wg sync.WaitGroup
 	for i := range goroutines {
 		wg.Go(func() {

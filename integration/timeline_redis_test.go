@@ -57,7 +57,7 @@ func mustReserve(t *testing.T, timeline *sendlimit.Timeline, r sendlimit.Request
 // the embedded store. Everything stored keeps all digits.
 func TestEveryMillisecondIsKept(t *testing.T) {
 	t.Parallel()
-	client := redistest.Real(t).Client()
+	client := redistest.Shared(t).Client()
 	o := sendlimit.Options{Records: true}
 	timeline := newTimeline(t, client, o)
 	gate, err := messages.NewGate(client, o)
@@ -138,7 +138,7 @@ func TestEveryMillisecondIsKept(t *testing.T) {
 func TestTimelinesExpireAfterTheirLatestPlace(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	client := redistest.Real(t).Client()
+	client := redistest.Shared(t).Client()
 	key, now := defaultKeys(t).Timeline("alice"), noon()
 	const keep = time.Hour + policy.Grace
 	timeline := newTimeline(t, client, sendlimit.Options{}, "1/minute", "5/hour")

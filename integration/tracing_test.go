@@ -83,7 +83,7 @@ func TestTracesOfProgramsReachACollector(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { told <- r.Header }))
 	t.Cleanup(receiver.Close)
 	environ := []string{
-		"REDIS_URL=" + redistest.Real(t).URL(), "OTEL_EXPORTER_OTLP_ENDPOINT=" + to.URL, "OTEL_BSP_SCHEDULE_DELAY=50",
+		"REDIS_URL=" + redistest.Shared(t).URL(), "OTEL_EXPORTER_OTLP_ENDPOINT=" + to.URL, "OTEL_BSP_SCHEDULE_DELAY=50",
 	}
 	w := programs.worker(t, environ, "--push-url", receiver.URL+"/secret-path")
 	require.Equal(t, strings.TrimPrefix(to.URL, "http://"), w.logged(t, "tracing is on", "collector"))
@@ -115,7 +115,7 @@ func TestDeliveriesGoOnWithoutACollector(t *testing.T) {
 	t.Parallel()
 	programs := buildPrograms(t)
 	environ := []string{
-		"REDIS_URL=" + redistest.Real(t).URL(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_BSP_SCHEDULE_DELAY=20",
+		"REDIS_URL=" + redistest.Shared(t).URL(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_BSP_SCHEDULE_DELAY=20",
 	}
 	w := programs.worker(t, environ, "--push-url", "log:")
 	w.delivers(t)

@@ -42,7 +42,7 @@ func erasable(state string) string { return erasedName + ":[" + state + "]*" }
 func TestUserErase(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	server := redistest.Real(t)
+	server := redistest.Shared(t)
 	environ := []string{"REDIS_URL=" + server.URL()}
 	u := populate(t, server)
 
@@ -92,7 +92,7 @@ type population struct {
 
 // populate starts a worker on the store, and waits until each user's message is in the
 // state that is in the user's name.
-func populate(t *testing.T, server *redistest.Server) *population {
+func populate(t *testing.T, server *redistest.Database) *population {
 	t.Helper()
 	u := &population{
 		receiver: notifiertest.NewReceiver(time.Now), client: server.Client(),

@@ -22,7 +22,6 @@ func TestWorkerProcess(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, programs){
 		"delivers with nothing installed":                workerDeliversWithNothingInstalled,
 		"two on one embedded address":                    workerFindsItsAddressTaken,
-		"stops without losing or repeating a delivery":   workerStopsUnderDeliveries,
 		"ends at once at a second signal":                workerEndsAtASecondSignal,
 		"says whether it is well":                        workerSaysWhetherItIsWell,
 		"refuses a store of one's own without a target":  workerNeedsAPushTarget,
@@ -70,49 +69,6 @@ func workerFindsItsAddressTaken(t *testing.T, p programs) {
 	second := p.worker(t, nil, "--embedded-address", address)
 	require.Equal(t, 5, second.status(t))
 	require.Contains(t, second.stderr.String(), "another worker's embedded store: share it with REDIS_URL=redis://"+address)
-}
-
-func workerStopsUnderDeliveries(t *testing.T, p programs) {
-	t.Helper()
-	redis := redistest.Real(t)
-	receiver := notifiertest.NewReceiver(time.Now)
-	t.Cleanup(receiver.Close)
-	receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
-		return notifiertest.Answer{Delay: 400 * time.Millisecond}
-	})
-	environ := []string{"REDIS_URL=" + redis.URL(), "SENDLIMIT_PUSH_URL=" + receiver.URL()}
-
-	// Four are delivered at a time, so ten are running and waiting when the worker is
-	// told to stop.
-	worker := p.worker(t, environ, "--deliveries", "4")
-	worker.delivers(t)
-	const messages = 24
-	var lines strings.Builder
-	at := time.Now().Add(3 * time.Second).UTC().Format(time.RFC3339Nano)
-	for i := range messages {
-		lines.WriteString(`{"id":"m","user":"user-` + string(rune('a'+i)) + `","send_at":"` + at + `","title":"Hello"}` + "\n")
-	}
-	file := filepath.Join(t.TempDir(), "messages.ndjson")
-	require.NoError(t, os.WriteFile(file, []byte(lines.String()), 0o600))
-	bulk := p.enqueue(t, environ[:1], "bulk", file)
-	require.Zero(t, bulk.status, bulk.stderr)
-
-	require.Eventually(t, func() bool { return len(receiver.Requests()) >= 6 }, 60*time.Second, 5*time.Millisecond)
-	require.Zero(t, worker.end(t), "%s", worker.stderr.String())
-	require.Less(t, len(receiver.Requests()), messages, "it takes no new work")
-
-	rest := p.worker(t, environ)
-	require.Eventually(t, func() bool { return len(receiver.Requests()) >= messages }, 60*time.Second, 20*time.Millisecond,
-		"what the first did not begin, another sends")
-	require.Zero(t, rest.end(t))
-	users := make(map[string]int)
-	for _, request := range receiver.Requests() {
-		payload, err := request.Payload()
-		require.NoError(t, err)
-		users[payload.User]++
-	}
-	require.Len(t, users, messages)
-	require.Len(t, receiver.Requests(), messages, "nothing went out twice")
 }
 
 func workerEndsAtASecondSignal(t *testing.T, p programs) {
@@ -171,7 +127,7 @@ func workerRefusesAStoreThatEvicts(t *testing.T, p programs) {
 
 func workerChangesItsRules(t *testing.T, p programs) {
 	t.Helper()
-	redis := redistest.Real(t)
+	redis := redistest.Shared(t)
 	environ := []string{"REDIS_URL=" + redis.URL()}
 	worker := p.worker(t, environ, "--push-url", "log:")
 	worker.delivers(t)
@@ -193,7 +149,7 @@ func workerChangesItsRules(t *testing.T, p programs) {
 
 func workerSaysThatRulesDiffer(t *testing.T, p programs) {
 	t.Helper()
-	redis := redistest.Real(t)
+	redis := redistest.Shared(t)
 	environ := []string{"REDIS_URL=" + redis.URL(), "SENDLIMIT_PUSH_URL=log:"}
 	first := p.worker(t, environ)
 	first.delivers(t)

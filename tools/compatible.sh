@@ -9,34 +9,37 @@ cd "$(dirname "$0")/.."
 
 # The columns of the table, each with the test that decides it.
 columns=(
-  "Rules=TestTimelineHistoriesOnRedis"
-  "Counters=TestCounterHistoriesOnRedis"
+  "Rules=TestHistoriesOnRedis"
+  "Counters=TestHistoriesOnRedis/counters"
   "Accounts=TestChargesOnARealRedis"
-  "Paces=TestPermitsAndTokensOnRedis"
+  "Paces=TestHistoriesOnRedis/permits"
   "Deliveries=TestDeliveredOnceNotEarlyAndNotLate"
   "Killed=TestRedisKilledUnderLoad"
   "Replicas=TestReplicasHaveWhatWasAnswered"
-  "Cluster=TestTimelineHistoriesOnACluster"
+  "Cluster=TestHistoriesOnACluster"
   "Sentinel=TestSentinelFailoverInTheMiddleOfTraffic"
   "TLS=TestRealRedisWithTLS"
   "ACL=TestLeastRightsOnRedis"
 )
 
+# both runs the tests of both modules.
+both() { go test -C integration "$@" .; go test "$@" ./cmd/internal/store; }
+
 logs=$(mktemp -d)
 echo "Logs: $logs" >&2
 header="| server |" line="| --- |" tests=""
 for column in "${columns[@]}"; do
-  header+=" ${column%%=*} |" line+=" --- |" tests+="|${column#*=}"
+  header+=" ${column%%=*} |" line+=" --- |"
+  test=${column#*=} tests+="|${test%%/*}"
 done
 printf '%s\n%s\n' "$header" "$line" >"$logs/table"
 for server in "$@"; do
   version=$("$server" --version | sed -E 's/^([A-Za-z]+) server v=([^ ]+).*/\1 \2/')
   log="$logs/${version// /-}.log"
-  SENDLIMIT_TEST_REDIS_SERVER=$server SENDLIMIT_REQUIRE_REDIS=1 \
-    go test -count=1 -timeout 30m -run "^(${tests#|})\$" -v ./integration ./cmd/internal/store >"$log" 2>&1 || true
+  SENDLIMIT_TEST_REDIS_SERVER=$server SENDLIMIT_REQUIRE_REDIS=1 both -count=1 -timeout 30m -run "^(${tests#|})\$" -v >"$log" 2>&1 || true
   row="| $version |"
   for column in "${columns[@]}"; do
-    if grep -q "^--- PASS: ${column#*=} " "$log"; then row+=" yes |"; else row+=" no |"; fi
+    if grep -q "^ *--- PASS: ${column#*=} " "$log"; then row+=" yes |"; else row+=" no |"; fi
   done
   echo "$row" | tee -a "$logs/table"
 done

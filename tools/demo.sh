@@ -59,7 +59,8 @@ shown() {
 }
 
 say "Building the programs"
-go build -o "$folder/" ./cmd/worker ./cmd/enqueue ./sendlimit/sendlimittest/cmd/traffic
+go build -o bin/ ./cmd/worker ./cmd/enqueue ./sendlimit/sendlimittest/cmd/traffic
+ln -s "$PWD"/bin/{worker,enqueue,traffic} "$folder/"
 echo "worker, enqueue"
 
 say "Starting a worker with nothing installed"

@@ -7,11 +7,23 @@ import { chromium } from "playwright-core";
 export const plan = JSON.parse(process.env.SENDLIMIT_PLAN);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-export const start = () => chromium.launch({ executablePath: plan.chromium, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+export const start = () => chromium.launch({ executablePath: plan.chromium, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-extensions"] });
+
+// walked has the pages that stories share, by their keys.
+const walked = new Map();
+
+// walk returns the page of a person who is logged in with a key, wherever the last story left
+// it: logging in, and a window of its own, take longer than most stories.
+export const walk = async (browser, key) => {
+  let page = walked.get(key);
+  if (!page || page.isClosed()) walked.set(key, page = await open(browser, key));
+  page.said.length = 0;
+  return page;
+};
 
 // open returns a page of its own, logged in with a key. It notes what its console says.
 export const open = async (browser, key, options = {}) => {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, baseURL: plan.url, acceptDownloads: true, ...options });
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, baseURL: plan.url, acceptDownloads: true, reducedMotion: "reduce", ...options });
   context.setDefaultTimeout(30000);
   const page = await context.newPage();
   page.said = [];
@@ -38,6 +50,11 @@ export const quiet = (page, ...statuses) => {
 export const accessible = async (page, what) => {
   await page.evaluate(axe + ";0");
   await withoutViolations(page, ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], what);
+  await fitting(page, what);
+};
+
+// fitting requires that the page is not wider than the window.
+export const fitting = async (page, what) => {
   const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(wider <= 0, what + " is " + wider + " pixels wider than its window");
 };
@@ -52,7 +69,7 @@ export const contrasting = async (page, what) => {
 // withoutViolations requires that axe finds nothing wrong by rules, or by all with a tag.
 const withoutViolations = async (page, runOnly, what) => {
   const violations = await page.evaluate(async (runOnly) => {
-    const found = await globalThis.axe.run(document, { runOnly });
+    const found = await globalThis.axe.run(document, { runOnly, resultTypes: ["violations"], preload: false });
     return found.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | "));
   }, runOnly);
   assert.deepEqual(violations, [], what);

@@ -5,6 +5,8 @@
 //   - Real, RealCluster and RealSentinels start redis-server processes, or those
 //     of ProgramEnv. The test is skipped if there is no redis-server in PATH; see
 //     RequireEnv.
+//   - Shared is a database of a redis-server that the tests of a program share, and
+//     SharedCluster a cluster on which each has a Prefix. CloseShared ends both.
 //   - Start, StartCluster and StartSentinels do the same without a test. The caller closes
 //     what they return.
 //
