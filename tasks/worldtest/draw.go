@@ -87,10 +87,13 @@ func Draw(seed uint64, c Config) Plan {
 			d.Features = append(d.Features, f)
 		}
 	}
+	if d.Has(Clock) { // who starts meanwhile takes the clock as it is
+		d.Features = slices.DeleteFunc(d.Features, func(f Feature) bool { return f == Stops })
+	}
 	d.Length = d.Unit * time.Duration(20+d.random.IntN(20)*d.random.IntN(5))
 	d.Workers = 1 + d.random.IntN(2)
 	d.Skip = d.oneIn(4)
-	d.Horizon = []time.Duration{d.Unit / 2, max(2*d.Unit, sendlimit.DefaultHorizon), policy.DefaultReach}[d.random.IntN(3)]
+	d.Horizon = []time.Duration{max(2*d.Unit, sendlimit.DefaultHorizon), 10 * d.Unit, policy.DefaultReach}[d.random.IntN(3)]
 	if d.Has(FullDays) {
 		d.PlacesPerDay = 4 + d.random.IntN(6)
 	}
@@ -157,7 +160,7 @@ func (d *drawer) rules(name string) Rules {
 	}
 	if d.Has(Categories) {
 		r.News, r.Codes = []string{d.window(2, 4)}, d.oneIn(2)
-		r.Throttle = fmt.Sprintf("%d/%s", 2+d.random.IntN(4), []string{"minute", "hour"}[d.random.IntN(2)])
+		r.Throttle = []string{fmt.Sprintf("%d/minute", 2+d.random.IntN(4)), fmt.Sprintf("%d/hour", 8+d.random.IntN(30))}[d.random.IntN(2)]
 	}
 	if d.Has(ThrottledDates) {
 		r.Throttle = fmt.Sprintf("%d/hour", 2+d.random.IntN(3))

@@ -58,6 +58,7 @@ func (w *world) submit(e Event) {
 	}
 	if e.Shift {
 		m.OnConflict = message.OnConflictShift
+		m.ShiftUntil = w.shiftUntil(e)
 	}
 	if e.Expires > 0 {
 		m.ExpiresAt = m.SendAt.Add(e.Expires)
@@ -67,12 +68,28 @@ func (w *world) submit(e Event) {
 	if !a.Got.PreviousFreeAt.IsZero() && len(e.ID)%2 == 0 {
 		next = a.Got.PreviousFreeAt.Time
 	}
-	if !e.Follow || a.Got.Outcome != message.Refused || next.IsZero() {
+	if !e.Follow || a.Got.Outcome != message.Refused || next.IsZero() || next.After(w.latest(m.SendAt)) {
 		return
 	}
-	m.ID, m.SendAt, m.ExpiresAt = e.ID+"f", next, time.Time{}
+	m.ID, m.SendAt, m.ExpiresAt, m.ShiftUntil = e.ID+"f", next, time.Time{}, time.Time{}
 	e.ID, e.Do, e.SendAt, e.Expires = m.ID, Submit, next.Sub(w.story.Began), 0
 	w.requestAfter(e, m, a)
+}
+
+// latest is the last time that a world has a message at: it would not end for long.
+func (w *world) latest(sendAt time.Time) time.Time {
+	if end := w.at(w.plan.Length + 30*w.plan.Unit); end.After(sendAt) {
+		return end
+	}
+	return sendAt
+}
+
+// shiftUntil is the last time that a shift may choose; zero for the default.
+func (w *world) shiftUntil(e Event) time.Time {
+	if !e.Shift || w.plan.Has(FullDays) {
+		return time.Time{}
+	}
+	return w.latest(w.at(e.SendAt))
 }
 
 // request submits a message until there is an answer, or the caller is stopped. It notes the answer.
@@ -94,11 +111,11 @@ func (w *world) request(e Event, m message.Message, dry bool) Answer {
 
 // requestAfter submits a message at a free time that a refusal named.
 func (w *world) requestAfter(e Event, m message.Message, refusal Answer) {
-	a := Answer{Event: e, Message: m, Began: time.Now(), Free: true, mark: refusal.mark, by: refusal.by}
+	a := Answer{Event: e, Message: m, Began: time.Now(), Free: true}
 	c := w.idle()
 	defer w.release(c)
-	w.ask(c, &a, refusal.mark, func(c *caller, ctx context.Context) (message.Outcome, error) { return c.Submit(ctx, m) })
-	a.Alone = a.Alone && refusal.Err == nil && refusal.Ended.Equal(a.Ended)
+	w.ask(c, &a, mark{refusal.Ended, refusal.end}, func(c *caller, ctx context.Context) (message.Outcome, error) { return c.Submit(ctx, m) })
+	a.Alone = a.Alone && refusal.Alone && refusal.Ended.Equal(a.Ended)
 	w.story.answered(a)
 }
 
@@ -115,9 +132,9 @@ func (w *world) mark() mark {
 }
 
 // alone reports whether nobody but a caller has changed anything since a moment.
-func (w *world) alone(since mark, c *caller, of string) bool {
+func (w *world) alone(since mark, c *caller) bool {
 	for _, call := range w.scheduler.since(since.calls) {
-		if call.Process == c.name && !call.Lost || call.Process == of {
+		if call.Process == c.name && !call.Lost {
 			continue
 		}
 		for _, name := range call.Names {
@@ -150,8 +167,8 @@ func (w *world) ask(c *caller, a *Answer, since mark, do func(*caller, context.C
 		o, err := ask(c, func(ctx context.Context) (message.Outcome, error) { return do(c, ctx) })
 		a.Got, a.Err, a.Ended = o, err, time.Now()
 		if err == nil {
-			a.Alone = !a.Unclear && w.alone(since, c, a.by)
-			a.by = c.name
+			a.Alone = !a.Unclear && w.alone(since, c)
+			a.by, a.end = c.name, w.mark().calls
 			return
 		}
 		a.Unclear = true
@@ -207,7 +224,7 @@ func ask[T any](c *caller, do func(context.Context) (T, error)) (T, error) {
 
 // change moves or cancels a message.
 func (w *world) change(e Event) {
-	a := Answer{Event: e, Began: time.Now(), Message: message.Message{ID: e.ID, User: e.User, SendAt: w.at(e.SendAt)}}
+	a := Answer{Event: e, Began: time.Now(), Message: message.Message{ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), ShiftUntil: w.shiftUntil(e)}}
 	w.ask(w.caller(), &a, w.mark(), func(c *caller, ctx context.Context) (message.Outcome, error) {
 		s := c.For(e.Account)
 		if e.Do == Cancel {
@@ -216,6 +233,7 @@ func (w *world) change(e Event) {
 		move := message.Move{At: w.at(e.SendAt)}
 		if e.Shift {
 			move.OnConflict = message.OnConflictShift
+			move.ShiftUntil = w.shiftUntil(e)
 		}
 		return s.Change(ctx, e.User, e.ID, message.Patch{Move: &move})
 	})
@@ -343,6 +361,7 @@ func (w *world) operate(e Event) {
 			return err //nolint:wrapcheck // the test shows it
 		})
 		w.story.answered(Answer{Event: e, Began: w.at(e.At), Ended: time.Now()})
+		w.story.changed(RuleChange{Began: w.at(e.At), Ended: time.Now(), Policies: w.stored(), User: e.User})
 	default:
 		w.untilDone(e, func(ctx context.Context, c *caller) error {
 			letters, err := deadletters.New(c.backend)

@@ -166,8 +166,10 @@ type Mail struct {
 	To   string
 	ID   string
 	Kind string
-	At   time.Time
-	Told bool
+	// Percent is the threshold of an alert.
+	Percent int
+	At      time.Time
+	Told    bool
 	// Process is the worker that sent it.
 	Process string
 }
@@ -192,7 +194,7 @@ func (a *announcer) Announce(_ context.Context, to string, n notifier.Notice) no
 	a.mail.mu.Lock()
 	b := a.mail.behaves
 	if b == Takes {
-		a.mail.taken = append(a.mail.taken, Mail{To: to, ID: n.ID, Kind: string(n.Kind), At: a.mail.now(), Told: what != lastly, Process: a.process.name})
+		a.mail.taken = append(a.mail.taken, Mail{To: to, ID: n.ID, Kind: string(n.Kind), Percent: n.Threshold, At: a.mail.now(), Told: what != lastly, Process: a.process.name})
 	}
 	a.mail.mu.Unlock()
 	if what == lastly {

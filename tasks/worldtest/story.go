@@ -53,6 +53,7 @@ type Answer struct {
 	Err     error
 
 	mark mark   // when it began, in the order of calls
+	end  int    // the number of calls when it was answered
 	by   string // the process that asked
 }
 

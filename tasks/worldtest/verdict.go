@@ -139,7 +139,10 @@ func (v *verdict) judgeAnswers() {
 			v.fault("free time: %s/%s at %s, which a refusal had named, is answered %+v", a.User, a.Event.ID, a.Message.SendAt, a.Got)
 		}
 		last := a.Message.SendAt.Add(message.DefaultShift)
-		if expires := a.Message.ExpiresAt; !expires.IsZero() && expires.Before(last) {
+		if !a.Message.ShiftUntil.IsZero() {
+			last = a.Message.ShiftUntil
+		}
+		if expires := v.known[name{a.User, a.ID}].submitted.Message.ExpiresAt; !expires.IsZero() && expires.Before(last) {
 			last = expires.Add(-time.Millisecond)
 		}
 		if a.Shift && a.Got.Outcome == message.Refused && !a.Got.NextFreeAt.IsZero() && !a.Got.NextFreeAt.After(last) {
@@ -261,7 +264,7 @@ func (v *verdict) judgeArrivals(k *known) {
 			v.fault("twice: %s took %s %d times, %d of which nobody could know: %+v", recipient, k, times, unknown[recipient], k.arrivals)
 		}
 	}
-	if k.standing.State != messages.StateDelivered || k.standing.Reason != "" && k.standing.Reason != messages.ReasonLate {
+	if _, gone := v.erased[k.user]; gone || k.standing.State != messages.StateDelivered || k.standing.Reason != "" && k.standing.Reason != messages.ReasonLate {
 		return
 	}
 	for _, u := range v.Plan.Users {

@@ -63,8 +63,9 @@ type world struct {
 	keys      keyspace.Keys
 	end       chan struct{}
 	random    *lockedRand
-	timelines map[string]string // users by the keys of their timelines
-	running   sync.WaitGroup    // workers
+	timelines map[string]string    // users by the keys of their timelines
+	running   sync.WaitGroup       // workers
+	expires   map[string]time.Time // counters of charges
 
 	storeAway, stepped atomic.Bool
 	slow, ahead        atomic.Int64 // lengths of time
@@ -129,7 +130,7 @@ func newWorld(t *testing.T, p Plan) *world {
 	w := &world{
 		T: t, plan: p, server: miniredis.NewMiniRedis(), scheduler: newScheduler(p.Seed, names), keys: keys,
 		end: make(chan struct{}), random: &lockedRand{Rand: rand.New(rand.NewPCG(p.Seed, 3))}, //nolint:gosec // a seed has to repeat it
-		timelines: make(map[string]string), places: make(map[string]map[string]float64), stops: make(map[string]*countdown),
+		expires: make(map[string]time.Time), timelines: make(map[string]string), places: make(map[string]map[string]float64), stops: make(map[string]*countdown),
 	}
 	w.provider, w.mail = newProvider(time.Now), &mail{now: time.Now}
 	w.story = &Story{
@@ -360,6 +361,9 @@ func (w *world) idle() *caller {
 			return c
 		}
 	}
+	if w.ahead.Load() != 0 { // one that starts now takes the clock as it is
+		return w.callers[0]
+	}
 	c := w.newCaller()
 	c.busy = true
 	w.callers = append(w.callers, c)
@@ -519,6 +523,12 @@ func (w *world) noteCharges() {
 		if strings.HasPrefix(key, w.keys.Prefix()+":{p") && strings.Contains(key, "}:q:") {
 			text, _ := w.server.Get(key)
 			w.story.Charged[key], _ = strconv.Atoi(text)
+			w.expires[key] = time.Now().Add(w.server.TTL(key))
+		}
+	}
+	for key := range w.story.Charged {
+		if !w.server.Exists(key) && time.Now().Add(time.Minute).Before(w.expires[key]) {
+			delete(w.story.Charged, key) // all were given back
 		}
 	}
 }
