@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hibiken/asynq"
 
@@ -67,7 +68,7 @@ func (q *Queue) workOf(name string) *work {
 	}
 	w := &work{
 		idle: len(waiting) == 0, running: make(map[string]bool, len(active)),
-		batches: sync.OnceValues(func() (batched, error) { return q.batched(name) }),
+		batches: once(func() (batched, error) { return q.batched(name) }),
 	}
 	for _, task := range active {
 		if !task.IsOrphaned {
@@ -91,6 +92,23 @@ const (
 	// more, the queue has more than workers can do, and no batch counts as lost.
 	mostListed = 20 * batchPage
 )
+
+// once is sync.OnceValues for a function that asks the store. Who waits for its result waits for a
+// channel: a virtual clock knows such a wait, and not that for a mutex.
+func once[T any](ask func() (T, error)) func() (T, error) {
+	var result T
+	var failed error
+	var begun atomic.Bool
+	done := make(chan struct{})
+	return func() (T, error) {
+		if begun.CompareAndSwap(false, true) {
+			result, failed = ask()
+			close(done)
+		}
+		<-done
+		return result, failed
+	}
+}
 
 // batched lists the messages in batches of a queue that will run, or that run in live workers.
 func (q *Queue) batched(name string) (batched, error) {

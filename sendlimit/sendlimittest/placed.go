@@ -1,0 +1,24 @@
+package sendlimittest
+
+import (
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// Placed is a message and its place in the timeline of its user.
+type Placed struct {
+	ID, Category string
+	At           time.Time
+}
+
+// Fits judges a place of a user among others, as Reserve would at a time, but forgets none of
+// them. It takes no place.
+func (m *Model) Fits(user string, others []Placed, p Placed, now time.Time) sendlimit.Decision {
+	g := m.regime(user)
+	var tl timeline
+	for _, o := range others {
+		tl = tl.add(g.at(cut(o.At)).newEntry(cut(o.At), o.ID, o.Category))
+	}
+	return g.judge(tl, p.Category, cut(p.At), cut(now))
+}

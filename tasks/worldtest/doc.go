@@ -1,0 +1,2 @@
+// Package worldtest tells whole stories of the product from a seed.
+package worldtest

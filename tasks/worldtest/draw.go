@@ -1,0 +1,366 @@
+package worldtest
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// Feature is a part of the product, or a kind of fault, that a world may have. Each world has
+// some of them: what all worlds had would hide what only few do.
+type Feature string
+
+// The features.
+const (
+	Devices        Feature = "devices"
+	Accounts       Feature = "accounts"
+	Categories     Feature = "categories"
+	QuietHours     Feature = "quiet hours"
+	DatedChanges   Feature = "dated changes"
+	PolicyChanges  Feature = "policy changes"
+	Campaigns      Feature = "campaigns"
+	Moves          Feature = "moves"
+	Operators      Feature = "operators" // refits, erasures, dead letters
+	Flood          Feature = "flood"
+	StoreFaults    Feature = "store"
+	LostReplies    Feature = "lost replies"
+	Clock          Feature = "clock"
+	Stops          Feature = "stops"
+	QueueLoss      Feature = "queue loss"
+	ProviderFaults Feature = "provider"
+
+	// Those that follow find faults that are known, and not mended yet: see Held.
+	OneChannelAway Feature = "one channel away while others work"
+	ShorterWindows Feature = "shorter windows for a moment"
+	FullDays       Feature = "full days with shifts"
+	HourlyQuotas   Feature = "hourly quotas with shifts"
+	LongRetries    Feature = "a long wait for a retry beside an expiry"
+	ThrottledDates Feature = "full throttles with dated changes and shifts"
+)
+
+// Held lists the features that are held out of worlds which nobody asked for by name, as each of
+// them finds a fault that is known.
+func Held() []Feature {
+	return []Feature{OneChannelAway, ShorterWindows, FullDays, HourlyQuotas, LongRetries, ThrottledDates}
+}
+
+func allFeatures() []Feature {
+	return []Feature{
+		Devices, Accounts, Categories, QuietHours, DatedChanges, PolicyChanges, Campaigns, Moves, Operators, Flood,
+		StoreFaults, LostReplies, Clock, Stops, QueueLoss, ProviderFaults,
+	}
+}
+
+// Config says what to draw. Its zero value draws a world for virtual time.
+type Config struct {
+	Unit time.Duration // as in Plan; zero means a minute
+	// Features are those of the world; nil draws them. Held ones are only drawn if they are here.
+	Features []Feature
+	Without  []Feature // that a stage can't play
+}
+
+// drawer draws a plan.
+type drawer struct {
+	Plan
+
+	random *rand.Rand
+	ids    int
+}
+
+// Draw draws the plan of a seed.
+func Draw(seed uint64, c Config) Plan {
+	d := &drawer{random: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // a seed has to repeat it
+	d.Seed, d.Unit = seed, cmp.Or(c.Unit, time.Minute)
+	for _, f := range allFeatures() {
+		if drawn := d.oneIn(2); (c.Features == nil && drawn || slices.Contains(c.Features, f)) && !slices.Contains(c.Without, f) {
+			d.Features = append(d.Features, f)
+		}
+	}
+	for _, f := range Held() {
+		if slices.Contains(c.Features, f) {
+			d.Features = append(d.Features, f)
+		}
+	}
+	if d.Has(Clock) { // who starts meanwhile takes the clock as it is
+		d.Features = slices.DeleteFunc(d.Features, func(f Feature) bool { return f == Stops })
+	}
+	d.Length = d.Unit * time.Duration(20+d.random.IntN(20)*d.random.IntN(5))
+	d.Workers = 1 + d.random.IntN(2)
+	d.Skip = d.oneIn(4)
+	d.Horizon = []time.Duration{max(2*d.Unit, sendlimit.DefaultHorizon), 10 * d.Unit, policy.DefaultReach}[d.random.IntN(3)]
+	if d.Has(FullDays) {
+		d.PlacesPerDay = 4 + d.random.IntN(6)
+	}
+	d.people()
+	d.Policies = append(d.Policies, d.rules(policy.DefaultName))
+	if d.Has(PolicyChanges) || d.Has(ShorterWindows) {
+		d.Policies = append(d.Policies, d.rules("other"))
+	}
+	d.callers()
+	d.operators()
+	d.faults()
+	slices.SortStableFunc(d.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return d.Plan
+}
+
+func (d *drawer) oneIn(n int) bool { return d.random.IntN(n) == 0 }
+
+// upTo draws a length of time below a bound, in milliseconds.
+func (d *drawer) upTo(most time.Duration) time.Duration {
+	return time.Duration(d.random.Int64N(int64(most))).Truncate(time.Millisecond)
+}
+
+func (d *drawer) add(e Event) { d.Events = append(d.Events, e) }
+
+func (d *drawer) user() string { return d.Users[d.random.IntN(len(d.Users))].Name }
+
+func (d *drawer) people() {
+	for n := range 4 + d.random.IntN(4) {
+		u := User{Name: fmt.Sprintf("user-%d", n)}
+		if d.Has(Devices) || d.Has(OneChannelAway) {
+			u.Devices = [][]string{nil, {"f1"}, {"f1", "a1"}, {"f1", "f2"}, {"a1", "a2", "f1"}}[d.random.IntN(5)]
+			if d.Has(OneChannelAway) && n == 0 {
+				u.Devices = []string{"f1", "a1"}
+			}
+		}
+		d.Users = append(d.Users, u)
+	}
+	if d.Has(Accounts) || d.Has(HourlyQuotas) {
+		d.Accounts = []Account{{"acme", 0, int64(10 + d.random.IntN(30)), ""}, {"beta", 0, int64(10 + d.random.IntN(20)), "Asia/Kolkata"}}
+		if d.Has(HourlyQuotas) {
+			for i := range d.Accounts {
+				d.Accounts[i].PerHour = int64(2 + d.random.IntN(5))
+			}
+		}
+	}
+}
+
+// window spells a rule whose window is a multiple of the unit.
+func (d *drawer) window(limit int, units float64) string {
+	return fmt.Sprintf("%d/%ds", limit, max(1, int(d.Unit.Seconds()*units)))
+}
+
+// rules draws a policy. All policies of a world have the same longest window: what is older than
+// the longest that there ever was may be forgotten.
+func (d *drawer) rules(name string) Rules {
+	r := Rules{Name: name, Zone: []string{"", "Asia/Kolkata"}[d.random.IntN(2)]}
+	r.Rules = []string{d.window(1, 0.3), d.window(3+d.random.IntN(2), 3), fmt.Sprintf("%d/calendar_hour", 12+d.random.IntN(30)), "60/calendar_day"}
+	if d.Has(FullDays) {
+		r.Rules = []string{d.window(1, 0.3), "60/calendar_day"}
+	}
+	if d.Has(QuietHours) && d.Unit >= time.Minute {
+		from := d.upTo(d.Length).Truncate(time.Minute)
+		r.Quiet = []Span{{from, from + time.Duration(1+d.random.IntN(5))*time.Minute}}
+	}
+	if d.Has(Categories) {
+		r.News, r.Codes = []string{d.window(2, 4)}, d.oneIn(2)
+		r.Throttle = []string{fmt.Sprintf("%d/minute", 2+d.random.IntN(4)), fmt.Sprintf("%d/hour", 8+d.random.IntN(30))}[d.random.IntN(2)]
+	}
+	if d.Has(ThrottledDates) {
+		r.Throttle = fmt.Sprintf("%d/hour", 2+d.random.IntN(3))
+	}
+	if d.Has(DatedChanges) || d.Has(ThrottledDates) {
+		from := d.upTo(d.Length)
+		r.Dated = []Dated{{Span{from, from + d.upTo(d.Length)}, []string{d.window(1, 0.5), d.window(2, 3), "60/calendar_day"}}}
+	}
+	return r
+}
+
+// message draws a message that is submitted at a time.
+func (d *drawer) message(at time.Duration) Event {
+	d.ids++
+	e := Event{
+		At: at, Do: Submit, User: d.user(), ID: fmt.Sprintf("m%03d", d.ids), Shift: !d.oneIn(3),
+		SendAt: at + d.Unit/20 + d.upTo(max(d.Length-d.Unit-at, d.Unit)),
+	}
+	if d.oneIn(4) {
+		e.SendAt = at + d.Unit/20 + d.upTo(d.Unit)
+	}
+	e.Follow = !e.Shift
+	if d.oneIn(5) {
+		e.Do = Rehearse
+	}
+	if d.Has(Categories) {
+		e.Category = []string{CategoryNone, CategoryOther, CategoryNews, CategoryCodes, CategoryOffers}[d.random.IntN(5)]
+	}
+	if d.Has(ThrottledDates) {
+		e.Category = CategoryOffers
+	}
+	if len(d.Accounts) > 0 && !d.oneIn(3) {
+		e.Account = d.Accounts[d.random.IntN(len(d.Accounts))].Name
+	}
+	if d.Has(Campaigns) && d.oneIn(2) {
+		e.Campaign, e.Account = []string{"spring", "autumn"}[d.random.IntN(2)], ""
+	}
+	if d.oneIn(3) || d.Has(LongRetries) {
+		e.Expires = d.Unit/3 + d.upTo(4*d.Unit)
+	}
+	return e
+}
+
+// callers draws what is submitted, moved and cancelled.
+func (d *drawer) callers() {
+	for range 30 + d.random.IntN(60) {
+		at := time.Duration(0)
+		if d.oneIn(2) {
+			at = d.upTo(d.Length - 2*d.Unit)
+		}
+		e := d.message(at)
+		d.add(e)
+		if d.oneIn(8) { // others at the same moment, for the same user
+			for range 1 + d.random.IntN(4) {
+				other := d.message(at)
+				other.User, other.SendAt, other.Category = e.User, e.SendAt, e.Category
+				d.add(other)
+			}
+		}
+		if d.Has(Moves) && d.oneIn(3) {
+			when := at + d.upTo(max(e.SendAt-at, d.Unit)+d.Unit)
+			change := Event{At: when, Do: Change, User: e.User, ID: e.ID, Account: e.Account, SendAt: when + d.Unit/20 + d.upTo(d.Length), Shift: d.oneIn(2)}
+			if d.oneIn(3) {
+				change.Do = Cancel
+			}
+			d.add(change)
+		}
+	}
+	if d.Has(ThrottledDates) || d.Has(FullDays) || d.Has(HourlyQuotas) {
+		at := d.upTo(d.Length / 2)
+		for range 12 { // many want the same moment
+			e := d.message(at)
+			e.SendAt, e.Shift, e.Do = d.Length*2/3, true, Submit
+			d.add(e)
+		}
+	}
+	if d.Has(FullDays) {
+		for range 6 {
+			e := d.message(d.upTo(d.Length / 2))
+			e.SendAt = 24*time.Hour + d.upTo(d.Length)
+			d.add(e)
+			d.add(Event{At: d.Length/2 + d.upTo(d.Unit), Do: Change, User: e.User, ID: e.ID, Account: e.Account, SendAt: d.Length - d.Unit, Shift: true})
+		}
+	}
+	if d.Has(Flood) {
+		e := d.message(d.upTo(d.Length / 2))
+		e.Together = 40
+		d.add(e)
+	}
+	if d.Has(Campaigns) {
+		for range 1 + d.random.IntN(3) {
+			at, name := d.upTo(d.Length-d.Unit), []string{"spring", "autumn"}[d.random.IntN(2)]
+			switch d.random.IntN(3) {
+			case 0:
+				d.add(Event{At: at, Do: CancelCampaign, Campaign: name})
+			case 1:
+				d.add(Event{At: at, Do: MoveCampaign, Campaign: name, By: d.Unit + d.upTo(5*d.Unit)})
+			default:
+				d.add(Event{At: at, Do: PauseCampaign, Campaign: name})
+				d.add(Event{At: at + d.upTo(5*d.Unit) + 5*time.Second, Do: ResumeCampaign, Campaign: name})
+			}
+		}
+	}
+}
+
+// operators draws changes of the rules, and what else operators do.
+func (d *drawer) operators() {
+	if d.Has(PolicyChanges) {
+		for range 1 + d.random.IntN(4) {
+			at := d.upTo(d.Length)
+			switch d.random.IntN(3) {
+			case 0:
+				r := d.rules([]string{policy.DefaultName, "other"}[d.random.IntN(2)])
+				d.add(Event{At: at, Do: ApplyPolicy, Policy: &r})
+				if d.oneIn(2) {
+					d.add(Event{At: at + d.upTo(3*d.Unit) + time.Second, Do: Rollback, Name: r.Name})
+				}
+			case 1:
+				d.add(Event{At: at, Do: SetPolicyOf, User: d.user(), Name: []string{"", "other"}[d.random.IntN(2)]})
+			default:
+				d.add(Event{At: at, Do: Refit, Shift: d.oneIn(2)})
+			}
+		}
+	}
+	if d.Has(ShorterWindows) {
+		short := Rules{Name: "other", Rules: []string{d.window(5, 0.2)}}
+		for range 4 {
+			at, user := d.upTo(d.Length), d.user()
+			d.add(Event{At: at, Do: SetPolicyOf, User: user, Name: "other"})
+			d.add(Event{At: at, Do: ApplyPolicy, Policy: &short})
+			d.add(Event{At: at + 2*d.Unit, Do: SetPolicyOf, User: user})
+			for k := range 3 {
+				e := d.message(at + d.Unit*time.Duration(k)/2 + 4*time.Second)
+				e.User, e.SendAt, e.Shift = user, e.At+time.Second, true
+				d.add(e)
+				after := d.message(at + 2*d.Unit + 4*time.Second)
+				after.User, after.SendAt, after.Shift = user, after.At+time.Second, true
+				d.add(after)
+			}
+		}
+	}
+	if d.Has(Operators) {
+		if d.oneIn(2) {
+			d.add(Event{At: d.Length/2 + d.upTo(d.Length/2), Do: Erase, User: d.user()})
+		}
+		d.add(Event{At: d.Length - d.upTo(d.Length/3), Do: RetryDead})
+	}
+}
+
+// faults draws what fails.
+func (d *drawer) faults() {
+	lasts := func() time.Duration {
+		return []time.Duration{d.Unit / 15, d.Unit / 2, 3 * d.Unit}[d.random.IntN(3)]
+	}
+	some := func(f Feature, most int, event func() Event) {
+		if d.Has(f) {
+			for range 1 + d.random.IntN(most) {
+				e := event()
+				e.At = d.Unit + d.upTo(d.Length)
+				d.add(e)
+			}
+		}
+	}
+	some(StoreFaults, 3, func() Event { return Event{Do: StoreAway, Lasts: time.Second + d.upTo(lasts())} })
+	some(StoreFaults, 2, func() Event {
+		return Event{Do: StoreSlow, Lasts: d.upTo(lasts()) + time.Second, By: d.upTo(400 * time.Millisecond)}
+	})
+	some(LostReplies, 6, func() Event { return Event{Do: LoseReply, Call: d.random.IntN(60), After: d.oneIn(2)} })
+	some(Clock, 1, func() Event {
+		return Event{Do: ClockAhead, Lasts: d.Unit + d.upTo(3*d.Unit), By: 5*time.Minute + d.upTo(30*time.Hour)}
+	})
+	some(Stops, 5, func() Event { return Event{Do: StopWorker, Call: d.random.IntN(80), After: d.oneIn(2)} })
+	some(Stops, 3, func() Event { return Event{Do: StopCaller, Call: d.random.IntN(20), After: d.oneIn(2)} })
+	some(Stops, 1, func() Event { return Event{Do: NoWorkers, Lasts: d.upTo(lasts()) + time.Second} })
+	some(QueueLoss, 2, func() Event { return Event{Do: LoseQueue} })
+	some(ProviderFaults, 4, func() Event {
+		e := Event{Do: Channel, Channel: d.channel(), Lasts: time.Second + d.upTo(lasts())}
+		e.Behaviour = []Behaviour{Unavailable, SlowsDown, Limits, RefusesAll, Hangs, Resets, AnswerLost, Rejects}[d.random.IntN(8)]
+		e.By = time.Second + d.upTo(d.Unit/4)
+		return e
+	})
+	some(OneChannelAway, 1, func() Event {
+		return Event{Do: Channel, Channel: notifier.ChannelFCM, Behaviour: []Behaviour{RefusesAll, Unavailable}[d.random.IntN(2)], Lasts: 8 * d.Unit}
+	})
+	some(LongRetries, 2, func() Event {
+		return Event{Do: Channel, Channel: notifier.ChannelWebhook, Behaviour: Limits, Lasts: 5 * d.Unit, By: 40*d.Unit + d.upTo(100*d.Unit)}
+	})
+	if d.Has(Devices) && d.Has(ProviderFaults) {
+		for _, u := range d.Users {
+			if len(u.Devices) > 1 && d.oneIn(4) {
+				d.add(Event{At: d.upTo(d.Length), Do: LoseDevice, User: u.Name, Name: u.Devices[0]})
+			}
+		}
+	}
+}
+
+// channel draws a channel that delivers in this world.
+func (d *drawer) channel() string {
+	if !d.Has(Devices) && !d.Has(OneChannelAway) {
+		return notifier.ChannelWebhook
+	}
+	return []string{notifier.ChannelWebhook, notifier.ChannelFCM, notifier.ChannelAPNs}[d.random.IntN(3)]
+}

@@ -1,0 +1,462 @@
+package worldtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
+)
+
+// happen carries out an event, to its end.
+func (w *world) happen(e Event) {
+	switch e.Do {
+	case Submit, Rehearse:
+		var submitting sync.WaitGroup
+		for n := range max(1, e.Together) {
+			one := e
+			if e.Together > 1 {
+				one.ID = fmt.Sprintf("%s-%d", e.ID, n)
+			}
+			submitting.Go(func() { w.submit(one) })
+		}
+		submitting.Wait()
+	case Change, Cancel:
+		w.change(e)
+	case CancelCampaign, MoveCampaign, PauseCampaign, ResumeCampaign:
+		w.campaign(e)
+	case ApplyPolicy, Rollback, SetPolicyOf:
+		w.changeRules(e)
+	case Refit, Erase, RetryDead:
+		w.operate(e)
+	default:
+		w.fail(e)
+	}
+}
+
+func (w *world) at(after time.Duration) time.Time {
+	return w.story.Began.Add(after).UTC()
+}
+
+// submit submits a message, again where there is no answer, and once more at a free time that a
+// refusal names.
+func (w *world) submit(e Event) {
+	m := message.Message{
+		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: "a", Category: e.Category, Campaign: e.Campaign, Account: e.Account,
+	}
+	if e.Shift {
+		m.OnConflict = message.OnConflictShift
+		m.ShiftUntil = w.shiftUntil(e)
+	}
+	if e.Expires > 0 {
+		m.ExpiresAt = m.SendAt.Add(e.Expires)
+	}
+	a := w.request(e, m, e.Do == Rehearse)
+	next := a.Got.NextFreeAt.Time
+	if !a.Got.PreviousFreeAt.IsZero() && len(e.ID)%2 == 0 {
+		next = a.Got.PreviousFreeAt.Time
+	}
+	if !e.Follow || a.Got.Outcome != message.Refused || next.IsZero() || next.After(w.latest(m.SendAt)) {
+		return
+	}
+	m.ID, m.SendAt, m.ExpiresAt, m.ShiftUntil = e.ID+"f", next, time.Time{}, time.Time{}
+	e.ID, e.Do, e.SendAt, e.Expires = m.ID, Submit, next.Sub(w.story.Began), 0
+	w.requestAfter(e, m, a)
+}
+
+// latest is the last time that a world has a message at: it would not end for long.
+func (w *world) latest(sendAt time.Time) time.Time {
+	if end := w.at(w.plan.Length + 30*w.plan.Unit); end.After(sendAt) {
+		return end
+	}
+	return sendAt
+}
+
+// shiftUntil is the last time that a shift may choose; zero for the default.
+func (w *world) shiftUntil(e Event) time.Time {
+	if !e.Shift || w.plan.Has(FullDays) {
+		return time.Time{}
+	}
+	return w.latest(w.at(e.SendAt))
+}
+
+// request submits a message until there is an answer, or the caller is stopped. It notes the answer.
+func (w *world) request(e Event, m message.Message, dry bool) Answer {
+	a := Answer{Event: e, Message: m, Began: time.Now()}
+	a.mark = w.mark()
+	c := w.idle()
+	defer w.release(c)
+	if dry {
+		o, err := ask(c, func(ctx context.Context) (message.Outcome, error) { return c.Check(ctx, m) })
+		if err == nil {
+			a.Dry = &o
+		}
+	}
+	w.ask(c, &a, a.mark, func(c *caller, ctx context.Context) (message.Outcome, error) { return c.Submit(ctx, m) })
+	w.story.answered(a)
+	return a
+}
+
+// requestAfter submits a message at a free time that a refusal named.
+func (w *world) requestAfter(e Event, m message.Message, refusal Answer) {
+	a := Answer{Event: e, Message: m, Began: time.Now(), Free: true}
+	c := w.idle()
+	defer w.release(c)
+	w.ask(c, &a, mark{refusal.Ended, refusal.end}, func(c *caller, ctx context.Context) (message.Outcome, error) { return c.Submit(ctx, m) })
+	a.Alone = a.Alone && refusal.Alone && refusal.Ended.Equal(a.Ended)
+	w.story.answered(a)
+}
+
+// mark is a moment in the order of calls.
+type mark struct {
+	at    time.Time
+	calls int
+}
+
+func (w *world) mark() mark {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return mark{time.Now(), w.scheduler.count()}
+}
+
+// alone reports whether nobody but a caller has changed anything since a moment.
+func (w *world) alone(since mark, c *caller) bool {
+	for _, call := range w.scheduler.since(since.calls) {
+		if call.Process == c.name && !call.Lost {
+			continue
+		}
+		for _, name := range call.Names {
+			if changes(name) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// changes reports whether a call changes what requests are judged by.
+func changes(name string) bool {
+	switch name {
+	case "place/reserve", "place/move", "place/release", "place/record_sent", "place/free_lost", "charge/hold", "charge/settle_hold",
+		"message/claim", "message/settle", "message/revive", "message/purge", "refit/refit",
+		"setting/policy_apply", "setting/policy_delete", "setting/settings_change", "setting/settings_clear":
+		return true
+	default:
+		return false
+	}
+}
+
+// patience is for how long a request is repeated.
+const patience = 30 * time.Minute
+
+// ask makes a request, and again while the store can't be used.
+func (w *world) ask(c *caller, a *Answer, since mark, do func(*caller, context.Context) (message.Outcome, error)) {
+	for {
+		o, err := ask(c, func(ctx context.Context) (message.Outcome, error) { return do(c, ctx) })
+		a.Got, a.Err, a.Ended = o, err, time.Now()
+		if err == nil {
+			a.Alone = !a.Unclear && w.alone(since, c)
+			a.by, a.end = c.name, w.mark().calls
+			return
+		}
+		a.Unclear = true
+		unavailable := &fault.UnavailableError{}
+		switch {
+		case errors.Is(err, errStopped):
+			if w.random.upTo(2) == 0 || w.isOver() {
+				return // nobody repeats it
+			}
+			c = w.caller()
+		case errors.As(err, &unavailable), errors.Is(err, context.DeadlineExceeded):
+			if time.Since(a.Began) > patience || w.isOver() {
+				return
+			}
+			time.Sleep(500 * time.Millisecond)
+		default:
+			w.Errorf("%s: %v", a.Event, err)
+			return
+		}
+	}
+}
+
+func (w *world) isOver() bool {
+	select {
+	case <-w.end:
+		return true
+	default:
+		return false
+	}
+}
+
+// ask calls a function unless the caller is stopped meanwhile.
+func ask[T any](c *caller, do func(context.Context) (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	go func() {
+		defer cancel()
+		value, err := do(ctx)
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-c.died:
+		var none T
+		return none, errStopped
+	}
+}
+
+// change moves or cancels a message.
+func (w *world) change(e Event) {
+	a := Answer{Event: e, Began: time.Now(), Message: message.Message{ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), ShiftUntil: w.shiftUntil(e)}}
+	w.ask(w.caller(), &a, w.mark(), func(c *caller, ctx context.Context) (message.Outcome, error) {
+		s := c.For(e.Account)
+		if e.Do == Cancel {
+			return s.Cancel(ctx, e.User, e.ID)
+		}
+		move := message.Move{At: w.at(e.SendAt)}
+		if e.Shift {
+			move.OnConflict = message.OnConflictShift
+			move.ShiftUntil = w.shiftUntil(e)
+		}
+		return s.Change(ctx, e.User, e.ID, message.Patch{Move: &move})
+	})
+	w.story.answered(a)
+}
+
+// untilDone repeats what an operator does until it is done, with another program if one is stopped.
+func (w *world) untilDone(e Event, do func(ctx context.Context, c *caller) error) {
+	for began := time.Now(); ; time.Sleep(time.Second) {
+		c := w.caller()
+		_, err := ask(c, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx, c) })
+		if err == nil || w.isOver() {
+			return
+		}
+		unavailable := &fault.UnavailableError{}
+		known := errors.As(err, &unavailable) || errors.Is(err, errStopped) || errors.Is(err, context.DeadlineExceeded)
+		if !known && !isRunning(err) {
+			w.Errorf("%s: %v", e, err)
+			return
+		}
+		if time.Since(began) > patience {
+			w.Errorf("%s: no end: %v", e, err)
+			return
+		}
+	}
+}
+
+// isRunning reports whether another program does the same, or something overtook it.
+func isRunning(err error) bool {
+	campaigns, refits, replaced := &campaign.RunningError{}, &refit.RunningError{}, &refit.PolicyReplacedError{}
+	return errors.As(err, &campaigns) || errors.As(err, &refits) || errors.As(err, &replaced)
+}
+
+func (w *world) campaign(e Event) {
+	of := campaign.Campaign{Name: e.Campaign}
+	w.untilDone(e, func(ctx context.Context, c *caller) error {
+		list, err := campaign.New(c.backend)
+		if err != nil {
+			return err //nolint:wrapcheck // the test shows it
+		}
+		switch e.Do {
+		case CancelCampaign:
+			_, err = list.Cancel(ctx, c.Submitter, of, campaign.Watcher{})
+		case MoveCampaign:
+			_, err = list.Move(ctx, c.Submitter, of, e.By.Truncate(time.Second), campaign.Watcher{})
+		case PauseCampaign:
+			_, err = list.Pause(ctx, of, campaign.Counting{})
+		default:
+			_, err = list.Resume(ctx, of, campaign.Watcher{})
+		}
+		return err //nolint:wrapcheck // the test shows it
+	})
+	if e.Do == ResumeCampaign || e.Do == PauseCampaign { // what is due meanwhile waits
+		w.story.noteAway(e.Do, "", w.at(e.At))
+	}
+}
+
+// changeRules changes a policy, or which one a user has. One change is made at a time.
+func (w *world) changeRules(e Event) {
+	began := time.Now()
+	var change RuleChange
+	w.untilDone(e, func(ctx context.Context, c *caller) error {
+		policies, err := settings.NewPolicies(c.client, "")
+		if err != nil {
+			return err //nolint:wrapcheck // the test shows it
+		}
+		switch e.Do {
+		case ApplyPolicy:
+			p, err := e.Policy.At(w.story.Began)
+			if err != nil {
+				return err
+			}
+			return policies.Apply(ctx, p) //nolint:wrapcheck // the test shows it
+		case Rollback:
+			versions, err := policies.Versions(ctx, e.Name)
+			if err != nil || len(versions) < 2 {
+				return err //nolint:wrapcheck // the test shows it
+			}
+			_, err = policies.Rollback(ctx, e.Name, versions[len(versions)-1].Version, settings.AnyVersion)
+			return err //nolint:wrapcheck // the test shows it
+		default:
+			users, err := settings.NewUsers(c.client, "")
+			if err != nil {
+				return err //nolint:wrapcheck // the test shows it
+			}
+			change.User, change.Settings = e.User, policy.UserSettings{Policy: e.Name}
+			return users.Set(ctx, e.User, change.Settings) //nolint:wrapcheck // the test shows it
+		}
+	})
+	change.Began, change.Ended, change.Policies = began, time.Now(), w.stored()
+	w.story.changed(change)
+}
+
+// operate does what operators do.
+func (w *world) operate(e Event) {
+	switch e.Do {
+	case Refit:
+		p := w.stored()[0]
+		w.untilDone(e, func(ctx context.Context, c *caller) error {
+			r, err := refit.New(c.backend, refit.Options{Options: submit.Options{}, Rest: func(context.Context, time.Duration) error { return nil }})
+			if err != nil {
+				return err //nolint:wrapcheck // the test shows it
+			}
+			defer func() { _ = r.Close() }()
+			action := message.RefitCancel
+			if e.Shift {
+				action = message.RefitShift
+			}
+			_, err = r.Run(ctx, p, action, refit.Watcher{})
+			if err != nil && isReplaced(err) {
+				return nil // another policy came
+			}
+			return err //nolint:wrapcheck // the test shows it
+		})
+	case Erase:
+		w.untilDone(e, func(ctx context.Context, c *caller) error {
+			users, err := userdata.New(c.backend)
+			if err != nil {
+				return err //nolint:wrapcheck // the test shows it
+			}
+			erasure, err := users.Erase(ctx, e.User, 20*time.Second, nil)
+			if err == nil && erasure.Running > 0 {
+				return &fault.UnavailableError{Detail: "something runs"}
+			}
+			return err //nolint:wrapcheck // the test shows it
+		})
+		w.story.answered(Answer{Event: e, Began: w.at(e.At), Ended: time.Now()})
+		w.story.changed(RuleChange{Began: w.at(e.At), Ended: time.Now(), Policies: w.stored(), User: e.User})
+	default:
+		w.untilDone(e, func(ctx context.Context, c *caller) error {
+			letters, err := deadletters.New(c.backend)
+			if err != nil {
+				return err //nolint:wrapcheck // the test shows it
+			}
+			defer letters.Close()
+			list, err := letters.List(ctx, deadletters.ListRequest{Limit: 100})
+			if err != nil {
+				return err //nolint:wrapcheck // the test shows it
+			}
+			for _, m := range list {
+				if _, err := letters.Retry(ctx, m.User, m.ID); err != nil {
+					return err //nolint:wrapcheck // the test shows it
+				}
+			}
+			return nil
+		})
+		require.False(w, w.isOver())
+	}
+}
+
+func isReplaced(err error) bool {
+	replaced := &refit.PolicyReplacedError{}
+	return errors.As(err, &replaced)
+}
+
+// fail lets something fail for a while.
+func (w *world) fail(e Event) {
+	from := time.Now()
+	switch e.Do {
+	case StoreAway:
+		w.storeAway.Store(true)
+		time.Sleep(e.Lasts)
+		w.storeAway.Store(false)
+	case StoreSlow:
+		w.slow.Store(int64(e.By))
+		time.Sleep(e.Lasts)
+		w.slow.Store(0)
+	case LoseReply:
+		w.mu.Lock()
+		w.loses = append(w.loses, &countdown{e.Call, e.After})
+		w.mu.Unlock()
+		time.Sleep(time.Minute) // somewhere in it
+	case ClockAhead:
+		w.ahead.Store(int64(e.By))
+		time.Sleep(e.Lasts)
+		w.ahead.Store(0)
+	case StopWorker, StopCaller:
+		w.stopSome(e)
+		time.Sleep(time.Minute) // somewhere in it
+	case NoWorkers:
+		w.downWorkers.Store(true)
+		w.mu.Lock()
+		for _, live := range w.workers {
+			live.stop()
+		}
+		w.mu.Unlock()
+		time.Sleep(max(e.Lasts, 2*pushTimeout+2*time.Second))
+		w.downWorkers.Store(false)
+		for range w.plan.Workers {
+			w.startWorker()
+		}
+	case LoseQueue:
+		for _, key := range w.server.Keys() {
+			if len(key) > 6 && key[:6] == "asynq:" {
+				w.server.Del(key)
+			}
+		}
+		time.Sleep(min(w.plan.Horizon, w.plan.Length) + time.Minute) // what was there is found after its time
+	case Channel:
+		w.provider.behave(e.Channel, e.Behaviour, e.By)
+		time.Sleep(e.Lasts)
+		w.provider.behave(e.Channel, Takes, 0)
+		if e.Behaviour == SlowsDown || e.Behaviour == Limits {
+			time.Sleep(e.By)
+		}
+	case LoseDevice:
+		w.provider.lose(e.User, e.Name)
+	}
+	w.story.noteAway(e.Do, e.Channel, from)
+}
+
+// stopSome has a process end for good at one of its next calls.
+func (w *world) stopSome(e Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var name string
+	switch {
+	case e.Do == StopCaller:
+		name = w.callers[w.random.upTo(len(w.callers))].name
+	case len(w.workers) > 0:
+		name = w.workers[w.random.upTo(len(w.workers))].name
+	}
+	if name != "" && w.stops[name] == nil {
+		w.stops[name] = &countdown{e.Call, e.After}
+	}
+}

@@ -1,0 +1,247 @@
+package worldtest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// Plan is everything that is drawn of a world: who there is, what callers and operators do, and
+// what fails. All times are from the beginning of the world.
+type Plan struct {
+	Seed     uint64
+	Features []Feature
+	// Unit is the length of time to which windows, messages and outages are in proportion: a
+	// minute in virtual time, some seconds in real time.
+	Unit    time.Duration
+	Length  time.Duration // of what is planned; the last messages end later
+	Workers int
+
+	Horizon      time.Duration
+	PlacesPerDay int // zero for the default
+	Skip         bool
+	Users        []User
+	Accounts     []Account
+	Policies     []Rules // those that there are at the beginning; the first is the default one
+	Events       []Event // by time
+}
+
+// Has reports whether a feature was drawn.
+func (p Plan) Has(f Feature) bool {
+	for _, g := range p.Features {
+		if g == f {
+			return true
+		}
+	}
+	return false
+}
+
+// String lists the plan, an event a line.
+func (p Plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %v, %s, %d workers, horizon %s, %d places a day\n", p.Seed, p.Features, p.Length, p.Workers, p.Horizon, p.PlacesPerDay)
+	for _, u := range p.Users {
+		fmt.Fprintf(&b, "  user %s, devices %v\n", u.Name, u.Devices)
+	}
+	for _, a := range p.Accounts {
+		fmt.Fprintf(&b, "  account %s: %d an hour, %d a day, %s\n", a.Name, a.PerHour, a.PerDay, a.Zone)
+	}
+	for _, r := range p.Policies {
+		fmt.Fprintf(&b, "  policy %s\n", r)
+	}
+	for i, e := range p.Events {
+		fmt.Fprintf(&b, "  %3d  +%-12s %s\n", i, e.At, e)
+	}
+	return b.String()
+}
+
+// User is a receiver. The ids of devices begin with f for fcm, with a for apns.
+type User struct {
+	Name    string
+	Devices []string
+}
+
+// Account is a sender with a quota.
+type Account struct {
+	Name            string
+	PerHour, PerDay int64
+	Zone            string
+}
+
+func (a Account) tier() accounts.Tier {
+	return accounts.Tier{Name: a.Name, MessagesPerHour: a.PerHour, MessagesPerDay: a.PerDay}
+}
+
+// Rules is a policy as it is planned.
+type Rules struct {
+	Name     string
+	Zone     string
+	Rules    []string
+	Quiet    []Span // rounded to whole minutes
+	News     []string
+	Codes    bool // the category codes is exempt
+	Throttle string
+	Reach    time.Duration
+	Dated    []Dated
+}
+
+// Span is a stretch of time.
+type Span struct{ From, Until time.Duration }
+
+// Dated is a change of a policy for the send times of a span.
+type Dated struct {
+	Span
+
+	Rules []string
+}
+
+// Categories of messages.
+const (
+	CategoryNone   = ""
+	CategoryOther  = "other"
+	CategoryNews   = "news"   // with rules of its own
+	CategoryCodes  = "codes"  // exempt
+	CategoryOffers = "offers" // with a throttle
+)
+
+func (r Rules) String() string {
+	return fmt.Sprintf("%s %v %s, quiet %v, news %v, codes exempt %v, throttle %q, dated %v", r.Name, r.Rules, r.Zone, r.Quiet, r.News, r.Codes, r.Throttle, r.Dated)
+}
+
+// At returns the policy in a world that began at a time.
+func (r Rules) At(began time.Time) (policy.Policy, error) {
+	p, err := policy.Parse(r.Name, r.Zone, r.Rules...)
+	if err != nil {
+		return p, fmt.Errorf("a planned policy: %w", err)
+	}
+	p.UnknownCategories, p.Reach = policy.AllowUnknown, r.Reach
+	zone, err := p.Location()
+	if err != nil {
+		return p, fmt.Errorf("a planned policy: %w", err)
+	}
+	if len(r.Quiet) > 0 {
+		var lines []string
+		for _, s := range r.Quiet {
+			const clock = "15:04"
+			lines = append(lines, began.Add(s.From).In(zone).Format(clock)+"-"+began.Add(s.Until).In(zone).Format(clock))
+		}
+		if p.QuietHours, err = policy.ParseQuietHours(lines...); err != nil {
+			return p, fmt.Errorf("planned quiet hours: %w", err)
+		}
+	}
+	p.Categories = make(map[string]policy.CategoryRules)
+	if len(r.News) > 0 {
+		rules, err := policy.ParseRules(r.News, "rules")
+		if err != nil {
+			return p, fmt.Errorf("planned rules: %w", err)
+		}
+		p.Categories[CategoryNews] = policy.CategoryRules{Rules: rules}
+	}
+	if r.Codes {
+		p.Categories[CategoryCodes] = policy.CategoryRules{Exempt: true}
+	}
+	if r.Throttle != "" {
+		t, err := policy.ParseThrottle(r.Throttle)
+		if err != nil {
+			return p, fmt.Errorf("a planned throttle: %w", err)
+		}
+		p.Categories[CategoryOffers] = policy.CategoryRules{Throttle: t}
+	}
+	for _, d := range r.Dated {
+		rules, err := policy.ParseRules(d.Rules, "rules")
+		if err != nil {
+			return p, fmt.Errorf("planned rules: %w", err)
+		}
+		p.Changes = append(p.Changes, policy.DatedChange{From: began.Add(d.From), Until: began.Add(d.Until), Rules: rules})
+	}
+	return p, nil
+}
+
+// Action is what an event is.
+type Action string
+
+// The actions of callers, of operators, and what fails.
+const (
+	Submit         Action = "submit"
+	Rehearse       Action = "dry run, then submit"
+	Change         Action = "move" // with a new body, perhaps
+	Cancel         Action = "cancel"
+	CancelCampaign Action = "cancel campaign"
+	MoveCampaign   Action = "move campaign"
+	PauseCampaign  Action = "pause campaign"
+	ResumeCampaign Action = "resume campaign"
+
+	ApplyPolicy Action = "apply policy"
+	Rollback    Action = "roll the policy back"
+	SetPolicyOf Action = "give a policy to a user"
+	Refit       Action = "refit"
+	Erase       Action = "erase user"
+	RetryDead   Action = "retry dead letters"
+
+	StoreAway  Action = "the store is away"
+	StoreSlow  Action = "the store is slow"
+	LoseReply  Action = "replies are lost"
+	ClockAhead Action = "the store's clock is ahead"
+	StopWorker Action = "a worker is stopped for good"
+	StopCaller Action = "a caller is stopped for good"
+	NoWorkers  Action = "no worker runs"
+	LoseQueue  Action = "the queue loses its keys"
+	Channel    Action = "a channel"
+	LoseDevice Action = "a device is gone"
+)
+
+// Event is something that happens. Which fields count depends on the action.
+type Event struct {
+	At time.Duration
+	Do Action
+
+	User, ID  string
+	Account   string
+	Category  string
+	Campaign  string
+	SendAt    time.Duration
+	Expires   time.Duration // after the send time; zero for the default
+	Shift     bool
+	Follow    bool // submits again at the free times that a refusal names
+	Together  int  // how many messages are submitted at a time; their ids have numbers
+	Policy    *Rules
+	Name      string // of a policy or a device
+	By        time.Duration
+	Lasts     time.Duration
+	Channel   string
+	Behaviour Behaviour
+	Call      int  // at which of the next calls
+	After     bool // it is done, and nobody learns of it
+}
+
+func (e Event) String() string {
+	switch e.Do {
+	case Submit, Rehearse, Change:
+		s := fmt.Sprintf("%s %s/%s for +%s", e.Do, e.User, e.ID, e.SendAt)
+		for _, one := range []struct {
+			given bool
+			what  string
+		}{
+			{e.Category != "", " as " + e.Category},
+			{e.Account != "", " by " + e.Account},
+			{e.Campaign != "", " of " + e.Campaign},
+			{e.Expires > 0, " expires after " + e.Expires.String()},
+			{e.Shift, " shift"},
+			{e.Follow, " follow"},
+			{e.Together > 1, fmt.Sprintf(" ×%d", e.Together)},
+		} {
+			if one.given {
+				s += one.what
+			}
+		}
+		return s
+	case ApplyPolicy:
+		return fmt.Sprintf("%s %s", e.Do, e.Policy)
+	default:
+		return strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s %s %s for %s, by %s, at call %d, after it %v",
+			e.Do, e.User, e.ID, e.Campaign, e.Name, e.Channel, e.Behaviour, e.Lasts, e.By, e.Call, e.After)), " ")
+	}
+}

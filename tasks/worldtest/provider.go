@@ -1,0 +1,208 @@
+package worldtest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// Behaviour is what a channel does with each message for a while.
+type Behaviour string
+
+// The behaviours.
+const (
+	Takes       Behaviour = ""
+	Unavailable Behaviour = "answers 503"
+	SlowsDown   Behaviour = "answers 429, and asks for a pause of everything" // Wait says for how long
+	Limits      Behaviour = "answers 429 for a message"                       // Wait says for how long
+	RefusesAll  Behaviour = "refuses the credentials"
+	Hangs       Behaviour = "hangs"             // until the context ends, and takes nothing
+	Resets      Behaviour = "resets"            // and takes nothing
+	AnswerLost  Behaviour = "takes, and resets" // nobody is told
+	Rejects     Behaviour = "rejects the message"
+)
+
+// Arrival is an attempt that reached a channel.
+type Arrival struct {
+	User, ID, Category string
+	Channel            string
+	Device             string // "" for a channel without devices
+	At                 time.Time
+	SendAt             time.Time // as the message said
+	Attempt            int
+	Taken              bool // the channel took it
+	Told               bool // and said so, to a process that lived
+	Process            string
+}
+
+// Recipient names whom an arrival is for: a channel, or a device of its user.
+func (a Arrival) Recipient() string {
+	if a.Device == "" {
+		return "@" + a.Channel
+	}
+	return a.Device
+}
+
+// provider is what the channels of all workers send to. It keeps what arrived.
+type provider struct {
+	now func() time.Time
+
+	mu       sync.Mutex
+	behaves  map[string]behaviour // by channel
+	gone     map[string]bool      // by user/device
+	arrivals []Arrival
+}
+
+type behaviour struct {
+	what Behaviour
+	wait time.Duration
+}
+
+func newProvider(now func() time.Time) *provider {
+	return &provider{now: now, behaves: make(map[string]behaviour), gone: make(map[string]bool)}
+}
+
+func (p *provider) behave(channel string, what Behaviour, wait time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.behaves[channel] = behaviour{what, wait}
+}
+
+// lose lets a device be gone from now on.
+func (p *provider) lose(user, device string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone[user+"/"+device] = true
+}
+
+// Arrivals returns the attempts so far.
+func (p *provider) Arrivals() []Arrival {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]Arrival(nil), p.arrivals...)
+}
+
+// channel is a channel of one worker, in front of the provider.
+type channel struct {
+	name     string
+	process  *process
+	provider *provider
+	admits   func(name, process string) fate // decides whether the worker is stopped here
+}
+
+// Notify takes a notification to the provider.
+func (c *channel) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
+	what := c.admits("notify "+c.name, c.process.name)
+	if what == stopped {
+		c.process.stop()
+	}
+	if c.process.isStopped() {
+		<-c.process.end
+		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonUnreachable, Err: errStopped}
+	}
+	result := c.provider.take(ctx, c, n, what == lastly)
+	if what == lastly {
+		c.process.stop()
+		<-c.process.end
+	}
+	return result
+}
+
+func (p *provider) take(ctx context.Context, c *channel, n notifier.Notification, untold bool) notifier.Result {
+	p.mu.Lock()
+	b := p.behaves[c.name]
+	a := Arrival{
+		User: n.User, ID: n.ID, Category: n.Category, Channel: c.name, At: p.now(), SendAt: n.SendAt,
+		Attempt: n.Attempt, Process: c.process.name,
+	}
+	if n.Device != nil {
+		a.Device = n.Device.ID
+	}
+	gone := p.gone[n.User+"/"+a.Device]
+	a.Taken = (b.what == Takes || b.what == AnswerLost) && !gone
+	a.Told = a.Taken && b.what == Takes && !untold
+	p.arrivals = append(p.arrivals, a)
+	p.mu.Unlock()
+	switch b.what {
+	case Unavailable:
+		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, Err: errors.New("503")}
+	case SlowsDown:
+		return notifier.Result{
+			Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: b.wait, Pause: notifier.PauseChannel, Err: errors.New("429"),
+		}
+	case Limits:
+		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: b.wait, Err: errors.New("429")}
+	case RefusesAll:
+		return notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized, Err: errors.New("401")}
+	case Hangs:
+		<-ctx.Done()
+		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonTimeout, Err: ctx.Err()}
+	case Resets, AnswerLost:
+		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonNetwork, Err: errors.New("connection reset by peer")}
+	case Rejects:
+		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: errors.New("400")}
+	case Takes:
+	}
+	if gone {
+		return notifier.Result{Status: notifier.Gone, Reason: notifier.ReasonGone, Err: errors.New("410")}
+	}
+	return notifier.Result{Status: notifier.Delivered, ProviderID: "p"}
+}
+
+// mail is where the notices of quotas go.
+type mail struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	behaves Behaviour
+	taken   []Mail
+}
+
+// Mail is a notice that a contact received.
+type Mail struct {
+	To   string
+	ID   string
+	Kind string
+	// Percent is the threshold of an alert.
+	Percent int
+	At      time.Time
+	Told    bool
+	// Process is the worker that sent it.
+	Process string
+}
+
+// announcer is the mail server as a worker reaches it.
+type announcer struct {
+	process *process
+	mail    *mail
+	admits  func(name, process string) fate
+}
+
+// Announce takes a notice to its contact.
+func (a *announcer) Announce(_ context.Context, to string, n notifier.Notice) notifier.Result {
+	what := a.admits("announce", a.process.name)
+	if what == stopped {
+		a.process.stop()
+	}
+	if a.process.isStopped() {
+		<-a.process.end
+		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonUnreachable, Err: errStopped}
+	}
+	a.mail.mu.Lock()
+	b := a.mail.behaves
+	if b == Takes {
+		a.mail.taken = append(a.mail.taken, Mail{To: to, ID: n.ID, Kind: string(n.Kind), Percent: n.Threshold, At: a.mail.now(), Told: what != lastly, Process: a.process.name})
+	}
+	a.mail.mu.Unlock()
+	if what == lastly {
+		a.process.stop()
+		<-a.process.end
+	}
+	if b != Takes {
+		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, Err: errors.New("451")}
+	}
+	return notifier.Result{Status: notifier.Delivered, ProviderID: "mail"}
+}

@@ -1,0 +1,115 @@
+package worldtest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// Story is what happened in a world: what each request was answered, what arrived, which places
+// were taken in which order, and what was away. It is the same on every stage.
+type Story struct {
+	Plan     Plan
+	Began    time.Time
+	Lease    time.Duration // of a delivery
+	Client   redis.UniversalClient
+	Arrivals []Arrival
+	Mails    []Mail
+	Trace    []Call
+	Halted   map[string]bool // processes that were stopped for good
+	Charged  map[string]int  // the last value that each counter of charges had, by its key
+	// ExpireAfter is when a message without an expiry expires, Polling how long a worker may not
+	// look at its queue.
+	ExpireAfter, Polling time.Duration
+
+	mu         sync.Mutex
+	answers    []Answer
+	placements []Placement // empty where a stage can't see them
+	changes    []RuleChange
+	spans      []Away
+}
+
+// Answer is a request and its answer.
+type Answer struct {
+	Event
+
+	Got message.Outcome // the answer
+
+	// Message is what was submitted, or the time that a move asked for.
+	Message message.Message
+	// Dry is what a dry run answered right before; nil for none.
+	Dry *message.Outcome
+	// Free is set if the request asks for a free time that the answer before it named.
+	Free bool
+	// Alone is set if no other process changed anything since the answer or the dry run before it.
+	Alone        bool
+	Began, Ended time.Time
+	// Unclear is set if there was an error, or the caller was stopped: it may be done or not.
+	Unclear bool
+	Err     error
+
+	mark mark   // when it began, in the order of calls
+	end  int    // the number of calls when it was answered
+	by   string // the process that asked
+}
+
+// Placement is a change of a user's timeline by one call. From is zero for a new place, To for one
+// that was removed.
+type Placement struct {
+	Call     int // its number in the order of calls: several may be of one call
+	At       time.Time
+	Process  string
+	By       string // the script or the command
+	User, ID string
+	From, To time.Time
+}
+
+// RuleChange is a change of the policies or of a user's settings. It took effect between two times.
+type RuleChange struct {
+	Began, Ended time.Time
+	Policies     []policy.Policy // all of them after it, the default one first
+	User         string          // whose settings changed; "" for none
+	Settings     policy.UserSettings
+}
+
+// Away is when something was away.
+type Away struct {
+	What        Action
+	Channel     string // "" for all
+	From, Until time.Time
+}
+
+func (s *Story) answered(a Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers = append(s.answers, a)
+}
+
+func (s *Story) placed(p Placement) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.placements = append(s.placements, p)
+}
+
+func (s *Story) changed(c RuleChange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changes = append(s.changes, c)
+}
+
+// noteAway notes that something was away from a time until now.
+func (s *Story) noteAway(what Action, channel string, from time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spans = append(s.spans, Away{what, channel, from, time.Now()})
+}
+
+func (s *Story) halted(process string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Halted[process] = true
+}

@@ -1,0 +1,232 @@
+package worldtest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// rulesAge is how long a process may judge by rules that were replaced meanwhile.
+const rulesAge = 3 * time.Second
+
+// regimes are the models of the rules that were in force, one after the other.
+type regimes struct {
+	changes []RuleChange
+	models  []*sendlimittest.Model
+}
+
+func (v *verdict) regimes(tb testing.TB) regimes {
+	tb.Helper()
+	var r regimes
+	settings := make(map[string]policy.UserSettings)
+	changes := slices.Clone(v.changes)
+	slices.SortStableFunc(changes, func(a, b RuleChange) int { return a.Ended.Compare(b.Ended) })
+	for _, c := range changes {
+		if c.User != "" {
+			settings[c.User] = c.Settings
+		}
+		m, err := sendlimittest.NewModel(c.Policies[0], policy.DefaultReach)
+		require.NoError(tb, err)
+		require.NoError(tb, m.Follow(c.Policies...))
+		for user, own := range settings {
+			require.NoError(tb, m.Set(user, own))
+		}
+		if v.Plan.PlacesPerDay > 0 {
+			require.NoError(tb, m.BoundPlaces(v.Plan.PlacesPerDay))
+		}
+		r.changes, r.models = append(r.changes, c), append(r.models, m)
+	}
+	return r
+}
+
+// at returns the models that a process may judge by at a time.
+func (r regimes) at(at time.Time) []*sendlimittest.Model {
+	var list []*sendlimittest.Model
+	for i, m := range r.models {
+		begins := !r.changes[i].Began.After(at)
+		ends := i+1 < len(r.models) && r.changes[i+1].Ended.Add(rulesAge).Before(at)
+		if begins && !ends {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// judgePlaces replays the places that were taken, in the order of the calls, and requires that
+// each was free by the rules that were in force. Messages that were sent count, whatever the store
+// has forgotten. A late message that has not got its new place yet does not.
+func (v *verdict) judgePlaces(tb testing.TB) {
+	tb.Helper()
+	all := v.regimes(tb)
+	places := make(map[string]map[string]time.Time) // by user and id
+	for first := 0; first < len(v.placements); {
+		last := first
+		for last < len(v.placements) && v.placements[last].Call == v.placements[first].Call {
+			last++
+		}
+		call := slices.Clone(v.placements[first:last])
+		first = last
+		slices.SortFunc(call, func(a, b Placement) int {
+			return cmp.Or(cmp.Compare(a.User, b.User), a.To.Compare(b.To), cmp.Compare(a.ID, b.ID))
+		})
+		for _, p := range call {
+			if places[p.User] == nil {
+				places[p.User] = make(map[string]time.Time)
+			}
+			if !p.To.IsZero() || !v.arrivedBefore(p) {
+				delete(places[p.User], p.ID)
+			}
+			if erased, ok := v.erased[p.User]; ok && !p.At.After(erased) && p.To.IsZero() {
+				delete(places[p.User], p.ID)
+			}
+		}
+		for _, p := range call {
+			if p.To.IsZero() {
+				continue
+			}
+			v.judgePlace(p, places[p.User], all.at(p.At))
+			places[p.User][p.ID] = p.To
+		}
+	}
+}
+
+// judgePlace judges a new place among others.
+func (v *verdict) judgePlace(p Placement, places map[string]time.Time, models []*sendlimittest.Model) {
+	if p.By == "place/record_sent" {
+		return
+	}
+	var others []sendlimittest.Placed
+	for id, at := range places {
+		k := v.known[name{p.User, id}]
+		late := at.Before(p.At.Add(-sendlimit.DefaultTolerance))
+		if late && !arrivedBy(k, p.At) && !v.inHand(k, p.At) {
+			continue
+		}
+		others = append(others, sendlimittest.Placed{ID: id, Category: v.categoryOf(k), At: at})
+	}
+	k := v.known[name{p.User, p.ID}]
+	own := sendlimittest.Placed{ID: p.ID, Category: v.categoryOf(k), At: p.To}
+	var why []sendlimit.Violation
+	for _, m := range models {
+		d := m.Fits(p.User, others, own, p.At)
+		if d.Code != fault.CodeSendLimit && d.Code != fault.CodeQuietHours && (d.Code != fault.CodeTooManyPlaces || p.By == "message/claim") {
+			return
+		}
+		why = d.Violations
+	}
+	v.fault("rules: %s got %s at %s by %s, which was not free: %+v", k, p.To, p.At, p.By, why)
+}
+
+func (v *verdict) categoryOf(k *known) string {
+	return cmp.Or(k.submitted.Message.Category, k.standing.Category)
+}
+
+// arrivedBy reports whether some recipient had taken a message by a time.
+func arrivedBy(k *known, at time.Time) bool {
+	a, ok := k.first()
+	return ok && !a.At.After(at)
+}
+
+func (v *verdict) arrivedBefore(p Placement) bool {
+	return arrivedBy(v.known[name{p.User, p.ID}], p.At)
+}
+
+// inHand reports whether a message was tried, and nobody knows with what outcome.
+func (v *verdict) inHand(k *known, at time.Time) bool {
+	return k.standing.Uncertain && k.standing.State == messages.StateUncertain && len(k.arrivals) > 0 && !k.arrivals[0].At.After(at)
+}
+
+// judgeRealTimes requires of the real times at which each recipient got messages that they break
+// no rule and no quiet hours, less the tolerance. Where rules changed, a window counts by the
+// highest limit that it had, and one that not all rules had does not count.
+func (v *verdict) judgeRealTimes(tb testing.TB) {
+	tb.Helper()
+	got := make(map[string]map[string][]sendlimittest.Arrival) // by user and recipient
+	for _, k := range v.sorted() {
+		had := make(map[string]bool)
+		for _, a := range k.arrivals {
+			if !a.Taken || had[a.Recipient()] { // a second copy of what nobody could know of
+				continue
+			}
+			had[a.Recipient()] = true
+			if got[k.user] == nil {
+				got[k.user] = make(map[string][]sendlimittest.Arrival)
+			}
+			got[k.user][a.Recipient()] = append(got[k.user][a.Recipient()], sendlimittest.Arrival{ID: a.ID, Category: a.Category, At: a.At})
+		}
+	}
+	loosest := v.loosest(tb)
+	if loosest == nil {
+		return
+	}
+	slack := sendlimit.DefaultTolerance
+	if v.Plan.Has(StoreFaults) {
+		slack += 2 * time.Second
+	}
+	for user, of := range got {
+		for recipient, arrivals := range of {
+			slices.SortFunc(arrivals, func(a, b sendlimittest.Arrival) int { return a.At.Compare(b.At) })
+			for _, f := range loosest.ArrivalFaults(user, slack, arrivals) {
+				v.fault("real times: %s: %s", recipient, f)
+			}
+		}
+	}
+}
+
+// loosest returns a model with the rules that held all the time; nil if there is none.
+func (v *verdict) loosest(tb testing.TB) *sendlimittest.Model {
+	tb.Helper()
+	if len(v.Plan.Policies[0].Dated) > 0 {
+		return nil // the places are judged by them
+	}
+	p := v.changes[0].Policies[0]
+	if len(v.changes) > 1 {
+		var common []policy.Rule
+		for _, r := range p.Rules {
+			in := true
+			for _, c := range v.changes {
+				for _, other := range c.Policies {
+					i := slices.IndexFunc(other.Rules, r.SameWindow)
+					if in = in && i >= 0 && len(other.Changes) == 0 && other.TimeZone == p.TimeZone; in {
+						r.Limit = max(r.Limit, other.Rules[i].Limit)
+					}
+				}
+			}
+			if in {
+				common = append(common, r)
+			}
+		}
+		if len(common) == 0 {
+			return nil
+		}
+		p.Rules, p.QuietHours, p.Changes = common, policy.WeekHours{}, nil
+		exempt := make(map[string]policy.CategoryRules)
+		for _, c := range v.changes {
+			for _, other := range c.Policies {
+				if other.Categories[CategoryCodes].Exempt {
+					exempt[CategoryCodes] = policy.CategoryRules{Exempt: true}
+				}
+			}
+		}
+		p.Categories = exempt
+	}
+	if strings.Contains(p.TimeZone, "/") && len(v.changes) > 1 {
+		p.Rules = slices.DeleteFunc(p.Rules, policy.Rule.Calendar)
+		if len(p.Rules) == 0 {
+			return nil
+		}
+	}
+	m, err := sendlimittest.NewModel(p, policy.DefaultReach)
+	require.NoError(tb, err)
+	return m
+}

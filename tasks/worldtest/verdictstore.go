@@ -1,0 +1,235 @@
+package worldtest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/find"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// judgeCharges requires that accounts and throttles are charged for exactly the messages that
+// there are, and that no period has more than its limit.
+func (v *verdict) judgeCharges(tb testing.TB) {
+	tb.Helper()
+	zones := make(map[string]*time.Location)
+	for _, a := range v.Plan.Accounts {
+		zone, err := time.LoadLocation(a.Zone)
+		require.NoError(tb, err)
+		zones[a.Name] = zone
+	}
+	model := sendlimittest.NewChargeModel(zones)
+	model.ThrottleAsNamed()
+	for _, k := range v.sorted() {
+		if _, gone := v.erased[k.user]; !gone {
+			s := k.standing
+			if !s.Promised.IsZero() { // a late message stays charged where it was accepted
+				s.SendAt = s.Promised
+			}
+			model.Update(s)
+		}
+	}
+	want, found := model.Charged(v.keys), make(map[string]int)
+	maps.Copy(found, v.Charged)
+	if len(v.erased) == 0 && !maps.Equal(want, found) {
+		v.fault("charges: the messages are %v, and charged is %v", want, found)
+	}
+	for _, a := range v.Plan.Accounts {
+		for key, n := range found {
+			for unit, limit := range map[string]int64{"h": a.PerHour, "d": a.PerDay} {
+				if limit > 0 && strings.Contains(key, ":q:"+a.Name+":"+unit+":") && int64(n) > limit {
+					v.fault("quota: %s has %d, and its limit is %d", key, n, limit)
+				}
+			}
+		}
+	}
+	if most := v.mostOffers(); most > 0 {
+		for key, n := range found {
+			if strings.Contains(key, "~") && n > most {
+				v.fault("throttle: %s has %d, and the limit was never above %d", key, n, most)
+			}
+		}
+	}
+}
+
+// mostOffers returns the highest limit that the throttle ever had; 0 for none.
+func (v *verdict) mostOffers() int {
+	most := 0
+	for _, c := range v.changes {
+		for _, p := range c.Policies {
+			most = max(most, p.Categories[CategoryOffers].Throttle.Limit)
+		}
+	}
+	return most
+}
+
+// judgeMails requires that a contact is told of each threshold once.
+func (v *verdict) judgeMails(tb testing.TB) {
+	tb.Helper()
+	told := make(map[string]int)
+	unknown := 0
+	of := make(map[string]int64) // the highest percent by contact
+	for _, m := range v.Mails {
+		told[m.ID]++
+		if !m.Told || v.dead[m.Process] {
+			unknown++
+		}
+		of[m.To] = max(of[m.To], int64(m.Percent))
+	}
+	for id, times := range told {
+		if times > 1+unknown {
+			v.fault("alerts: %s was sent %d times, %d of which nobody could know", id, times, unknown)
+		}
+	}
+	for _, a := range v.Plan.Accounts {
+		want := int64(0)
+		for key, n := range v.Charged {
+			if !strings.Contains(key, ":q:"+a.Name+":d:") {
+				continue
+			}
+			for _, percent := range []int64{80, 100} {
+				if int64(n)*100 >= percent*a.PerDay {
+					want = max(want, percent)
+				}
+			}
+		}
+		if got := of[a.Name+"@example.com"]; got < want { // an alert that waits is superseded by a later one
+			v.fault("alerts: %s reached %d percent, and was told of %d", a.Name, want, got)
+		}
+	}
+}
+
+// judgeEvents requires that the events of a message are its changes, in their order.
+func (v *verdict) judgeEvents(tb testing.TB) {
+	tb.Helper()
+	log, err := events.NewLog(v.Client, events.Options{})
+	require.NoError(tb, err)
+	of := make(map[name][]events.Event)
+	for after := ""; ; {
+		read, err := log.Read(context.Background(), keyspace.Everyone, after, events.MaxRead)
+		require.NoError(tb, err)
+		if len(read) == 0 {
+			break
+		}
+		for _, e := range read {
+			n := name{e.User, e.MessageID}
+			of[n] = append(of[n], e)
+		}
+		after = read[len(read)-1].ID
+	}
+	for _, k := range v.sorted() {
+		if _, gone := v.erased[k.user]; gone || k.standing.State == messages.StateUnknown {
+			continue
+		}
+		var got []string
+		for _, e := range of[k.name] {
+			got = append(got, string(e.Type))
+		}
+		if len(k.standing.History) < messages.MaxHistory && !areEvents(got, k.standing.History) {
+			v.fault("events: of %s are %v, and its history is %+v", k, got, k.standing.History)
+		}
+	}
+}
+
+// areEvents reports whether events are those of a history. A late message that goes out at once has
+// no event that says that it was postponed, unless it was judged with an older one.
+func areEvents(got []string, history []messages.Change) bool {
+	for _, c := range history {
+		switch {
+		case !isEvent(c.What):
+		case len(got) > 0 && (got[0] == c.What || c.What == messages.ChangeRevived && got[0] == string(events.Moved)):
+			got = got[1:]
+		case c.What != messages.ChangePostponed || c.SendAt.After(c.At):
+			return false
+		}
+	}
+	return len(got) == 0
+}
+
+// isEvent reports whether a change of a message is an event, too.
+func isEvent(change string) bool {
+	switch change {
+	case messages.ChangeDelivered, messages.ChangePostponed, messages.ChangeDropped, messages.ChangeFailed,
+		messages.ChangeUncertain, messages.ChangeMoved, messages.ChangeCancelled, messages.ChangeRevived:
+		return true
+	default:
+		return false
+	}
+}
+
+// judgeStore requires that the index has the messages that there are, and that nothing is left.
+func (v *verdict) judgeStore(tb testing.TB) {
+	tb.Helper()
+	ctx := context.Background()
+	index, err := find.NewIndex(v.Client, sendlimit.Options{Records: true})
+	require.NoError(tb, err)
+	for _, campaign := range []string{"spring", "autumn"} {
+		var got, want []string
+		for cursor := ""; ; {
+			page, err := index.Page(ctx, find.Filter{Campaign: campaign}, cursor, 1000)
+			require.NoError(tb, err)
+			for _, m := range page.Messages {
+				got = append(got, m.User+"/"+m.ID)
+			}
+			if cursor = page.Next; cursor == "" {
+				break
+			}
+		}
+		for _, k := range v.sorted() {
+			if k.standing.Campaign == campaign && k.standing.State != messages.StateUnknown {
+				want = append(want, k.String())
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(want, got) {
+			v.fault("index: %s has %v, and the store %v", campaign, got, want)
+		}
+	}
+	for _, pattern := range []string{":{p*}:watch", ":{p*}:holds", ":{p*}:far:*"} {
+		if left := v.keysLike(tb, v.keys.Prefix()+pattern); len(left) > 0 {
+			v.fault("left behind: %v", left)
+		}
+	}
+	for _, key := range v.keysLike(tb, "asynq:*") {
+		kind := key[strings.LastIndexByte(key, ':')+1:]
+		if !slices.Contains([]string{"scheduled", "pending", "active", "retry", "archived"}, kind) {
+			continue
+		}
+		var n int64
+		if kind == "pending" || kind == "active" {
+			n, err = v.Client.LLen(ctx, key).Result()
+		} else {
+			n, err = v.Client.ZCard(ctx, key).Result()
+		}
+		require.NoError(tb, err)
+		if n > 0 {
+			v.fault("left behind: %s tasks in %s", strconv.FormatInt(n, 10), key)
+		}
+	}
+	for _, key := range v.keysLike(tb, v.keys.Prefix()+":{p*}:m:*") {
+		if v.Client.PTTL(ctx, key).Val() < 0 {
+			v.fault("left behind: %s never expires", key)
+		}
+	}
+}
+
+// keysLike lists the keys that match a pattern.
+func (v *verdict) keysLike(tb testing.TB, pattern string) []string {
+	tb.Helper()
+	keys, err := v.Client.Keys(context.Background(), pattern).Result()
+	require.NoError(tb, err)
+	slices.Sort(keys)
+	return keys
+}
