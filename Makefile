@@ -31,9 +31,9 @@ quick: ## Run the short tests; unchanged packages come from Go's cache
 	go test -C integration -short -vet=off ./...
 
 .PHONY: test
-test: ## Run all tests, the short ones of packages that start goroutines with the race detector
+test: ## Run all tests, those of things side by side also with the race detector; SEED=n tries the same again
 	@tools/install-packages.sh
-	@tools/test.sh
+	@tools/test.sh $(if $(SEED),-seed $(SEED))
 
 .PHONY: race
 race: ## Run the short tests of all packages with the race detector
