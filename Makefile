@@ -48,15 +48,17 @@ screenshots: ## Go through the dashboard with a browser, and take the screenshot
 	  go test -C integration -count=1 -run '^TestTheDashboardInABrowser$$' .
 
 .PHONY: soak
-soak: ## Run for hours: 5,000 rounds of killed processes, 200 of outages, a minute without workers, a minute of full API
+soak: ## Run for hours: 5,000 rounds of killed processes, 200 of outages, 2,000 histories a model, a minute without workers, a minute of full API
 	@tools/install-packages.sh
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_API_SOAK=1m SENDLIMIT_TEST_OUTAGE=1m \
 	  go test -C integration -count=1 -run '^(TestAPISoak|TestAWhileWithoutWorkers)$$' .
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_OUTAGES=200 \
 	  go test -C integration -count=1 -timeout 4h -parallel 4 -run '^TestOutagesOfEveryKind$$' .
 	SENDLIMIT_TEST_STORY_ROUNDS=100 go test -count=1 -timeout 4h \
-	  -run '^(TestOutagesOfEveryKind|TestNothingIsSentTwiceAfterAnOutageOfALease|TestANoticeIsToldOnceAfterAnOutageOfALease|TestLateMessagesKeepTheirOrderWhateverIsLost)$$' \
+	  -run '^(TestOutagesOfEveryKind|TestNothingIsSentTwiceAfterAnOutageOfALease|TestANoticeIsToldOnceAfterAnOutageOfALease|TestLateMessagesKeepTheirOrderWhateverIsLost|TestChargesAreWhatIsAccepted|TestThrottlesAreWhatIsAccepted)$$' \
 	  ./tasks ./sendlimit/messages
+	RAPID_CHECKS=2000 SENDLIMIT_TEST_STORY_ROUNDS=100 go test -count=1 -timeout 4h \
+	  ./sendlimit/...
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_CRASH_ROUNDS=5000 \
 	  go test -C integration -count=1 -timeout 4h -run '^TestCrashPoints' .
 
