@@ -12,7 +12,7 @@ func raced() map[string]string {
 		"dashboard": "Follow",
 
 		"notifier/apns":    "Stream|Connections|ProviderToken|NobodyListens|GoAway",
-		"notifier/fcm":     "Token|Unreliable",
+		"notifier/fcm":     "Renewed",
 		"notifier/logline": ".",
 		"notifier/reload":  ".",
 		"notifier/service": "Bounded",
@@ -24,7 +24,7 @@ func raced() map[string]string {
 			"TestRefitIsOneAtATime|HoldsUpNoOther|TestEraseAUserOfABatch|TestEventsAreGathered|TestWhoBeginsToListen|" +
 			"TestWhatBecomesOfMessages|ShareHolds",
 		"tasks/announce":        "in tasks",
-		"tasks/bulk":            "Groups|Beside|Window",
+		"tasks/bulk":            "Groups|Beside",
 		"tasks/callbacks":       ".",
 		"tasks/channels":        "in tasks",
 		"tasks/deliver":         "in tasks",
