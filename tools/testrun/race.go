@@ -5,7 +5,7 @@ package main
 // listed tests of package X run it. The other tests run without the race detector, in a
 // sixth of the time.
 func raced() map[string]string {
-	const streams = "Stream|Follow|AtOnce|Turn|Stops|Attacks|InFlight|WithoutAGap|Flood|HalfClosed|Open"
+	const streams = "Stream|Follow|AtOnce|Turn|Stops|Attacks|InFlight|WithoutAGap|Flood|HalfClosed|KeepsNoBatchOpen"
 	return map[string]string{
 		"api":       streams,
 		"client":    "ABatchStreams|ABatchEnds|IsBusy|TheContextEnds",
@@ -24,7 +24,7 @@ func raced() map[string]string {
 			"TestRefitIsOneAtATime|HoldsUpNoOther|TestEraseAUserOfABatch|TestEventsAreGathered|TestWhoBeginsToListen|" +
 			"TestWhatBecomesOfMessages|ShareHolds",
 		"tasks/announce":        "in tasks",
-		"tasks/bulk":            "Groups|Beside",
+		"tasks/bulk":            "GroupsGive|GroupsEnd|GroupsStop|Beside",
 		"tasks/callbacks":       ".",
 		"tasks/channels":        "in tasks",
 		"tasks/deliver":         "in tasks",
