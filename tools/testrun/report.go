@@ -110,7 +110,7 @@ func (r *report) ended(p program, ended *result) {
 	}
 }
 
-// end prints the summary and returns whether all passed.
+// end prints the summary and returns whether tests ran, and all of them passed.
 func (r *report) end() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +135,7 @@ func (r *report) end() bool {
 		fmt.Fprintf(r.out, "-- failed: %s\n", f)
 	}
 	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, len(r.skipped))
-	return r.failed == 0
+	return r.failed == 0 && r.passed > 0
 }
 
 // why returns, in one line, why a test failed: what it printed from its first assertion on,
