@@ -53,7 +53,11 @@ func runAll(ctx context.Context, r *report, chosen []part, seed uint64) {
 	}
 	programs := make(chan program)
 	var all sync.WaitGroup
-	run := func(p program) { r.ended(p, p.run(ctx, strings.TrimSpace(test2json), seed, r)) }
+	run := func(p program) {
+		if ctx.Err() == nil {
+			r.ended(p, p.run(ctx, strings.TrimSpace(test2json), seed, r))
+		}
+	}
 	for range runtime.NumCPU() {
 		all.Go(func() {
 			for p := range programs {
