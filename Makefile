@@ -30,9 +30,9 @@ quick: ## Run the short tests; unchanged packages come from Go's cache
 	go test -C integration -short -vet=off ./...
 
 .PHONY: test
-test: ## Run all tests, the short ones of packages that start goroutines with the race detector
+test: ## Run all tests, those of things side by side also with the race detector; SEED=n tries the same again
 	@tools/install-packages.sh
-	@tools/test.sh
+	@tools/test.sh $(if $(SEED),-seed $(SEED))
 
 .PHONY: race
 race: ## Run the short tests of all packages with the race detector
@@ -47,7 +47,7 @@ screenshots: ## Go through the dashboard with a browser, and take the screenshot
 	  go test -C integration -count=1 -run '^TestTheDashboardInABrowser$$' .
 
 .PHONY: soak
-soak: ## Run for hours: 5,000 rounds of killed processes, 200 of outages, a minute without workers, 300,000 calls of the API, 100 rounds of histories on Redis
+soak: ## Run for hours: 5,000 rounds of killed processes, 200 of outages, 2,000 histories a model, 300,000 calls of the API
 	@tools/install-packages.sh
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_API_SOAK=300000 SENDLIMIT_TEST_OUTAGE=1m \
 	  go test -C integration -count=1 -run '^(TestAPISoak|TestAWhileWithoutWorkers)$$' .
@@ -56,8 +56,10 @@ soak: ## Run for hours: 5,000 rounds of killed processes, 200 of outages, a minu
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_HISTORY_ROUNDS=100 SENDLIMIT_TEST_ALL_TRAFFIC=1 \
 	  go test -C integration -count=1 -timeout 4h -run '^(TestHistoriesOn|TestTrafficAgrees)' .
 	SENDLIMIT_TEST_STORY_ROUNDS=100 go test -count=1 -timeout 4h \
-	  -run '^(TestOutagesOfEveryKind|TestNothingIsSentTwiceAfterAnOutageOfALease|TestANoticeIsToldOnceAfterAnOutageOfALease|TestLateMessagesKeepTheirOrderWhateverIsLost)$$' \
+	  -run '^(TestOutagesOfEveryKind|TestNothingIsSentTwiceAfterAnOutageOfALease|TestANoticeIsToldOnceAfterAnOutageOfALease|TestLateMessagesKeepTheirOrderWhateverIsLost|TestChargesAreWhatIsAccepted|TestThrottlesAreWhatIsAccepted)$$' \
 	  ./tasks ./sendlimit/messages
+	RAPID_CHECKS=2000 SENDLIMIT_TEST_STORY_ROUNDS=100 go test -count=1 -timeout 4h \
+	  ./sendlimit/...
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_CRASH_ROUNDS=5000 \
 	  go test -C integration -count=1 -timeout 4h -run '^TestCrashPoints' .
 

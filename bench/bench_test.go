@@ -17,8 +17,8 @@ import (
 func tinySizes() sizes {
 	return sizes{
 		name:  "tiny",
-		users: 200, slices: 2, reserves: 200, submits: 100, histories: 2, booked: 1, crowd: 1_000,
-		memoryUsers: []int{20, 50}, pendingUsers: []int{200, 500}, indexUsers: []int{200, 500},
+		users: 200, slices: 2, reserves: 200, submits: 100, histories: 2, booked: 1, crowd: 300, heavyTries: 1,
+		memoryUsers: []int{20, 50}, pendingUsers: []int{50, 100}, indexUsers: []int{50, 100},
 		bulkLines: 300, bulkRounds: 1, policies: 20,
 		deliveries: 100, deliveryRounds: 1, backlogUsers: 5,
 		distant: 100, herd: 100, herdWithin: 4 * time.Second,
@@ -52,10 +52,10 @@ func TestEveryRowIsMeasured(t *testing.T) {
 func TestALargeStoreIsMeasured(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
-	found, err := measureLarge(t.Context(), 1_000, tinySizes())
+	found, err := measureLarge(t.Context(), 250, tinySizes())
 	require.NoError(t, err)
 	require.Len(t, found.stores, 2)
-	require.Equal(t, []int{200, 1_000}, []int{found.stores[0].pending, found.stores[1].pending})
+	require.Equal(t, []int{50, 250}, []int{found.stores[0].pending, found.stores[1].pending})
 	for _, f := range largeFigures() {
 		require.Positive(t, f.of(found.stores[1]), f.what)
 		require.Contains(t, found.markdown(), f.what)

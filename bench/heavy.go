@@ -10,10 +10,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/heavy"
 )
 
-// heavyTries is how often each operation is measured. The fastest counts, since the machine
-// may be busy.
-const heavyTries = 5
-
 // measureHeavy measures the slowest script call of each operation, for users with very many
 // places, by few rules and by as many as are allowed.
 func measureHeavy(ctx context.Context, size sizes) (rows []row, err error) {
@@ -44,7 +40,7 @@ func measureHeavy(ctx context.Context, size sizes) (rows []row, err error) {
 			}
 			var times []string
 			for _, o := range operations {
-				took, err := timeHeavy(ctx, watch, o)
+				took, err := timeHeavy(ctx, watch, o, size.heavyTries)
 				if err != nil {
 					return nil, fmt.Errorf("%s %s %s: %w", crowd.User, c.Name, o.Name, err)
 				}
@@ -61,9 +57,9 @@ func measureHeavy(ctx context.Context, size sizes) (rows []row, err error) {
 	}}, nil
 }
 
-func timeHeavy(ctx context.Context, watch *heavy.Stopwatch, o heavy.Operation) (time.Duration, error) {
+func timeHeavy(ctx context.Context, watch *heavy.Stopwatch, o heavy.Operation, tries int) (time.Duration, error) {
 	least := time.Hour
-	for n := range heavyTries {
+	for n := range tries {
 		if o.Prepare != nil {
 			if err := o.Prepare(ctx, n); err != nil {
 				return 0, err

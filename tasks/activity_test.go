@@ -9,7 +9,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/activity"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
@@ -35,7 +34,6 @@ func (s *story) activityOf(b *backend.Backend) activity.Counts {
 
 // What submitters and workers do with messages is counted, and readable a second later.
 func TestWhatBecomesOfMessagesIsCounted(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		b := taskstest.Open(s, s.client, s.shared)
@@ -80,7 +78,6 @@ func TestWhatBecomesOfMessagesIsCounted(t *testing.T) {
 
 // A late message counts as late, after it was postponed or not.
 func TestLateMessagesAreCounted(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		b := taskstest.Open(s, s.client, s.shared)
@@ -100,7 +97,6 @@ func TestLateMessagesAreCounted(t *testing.T) {
 
 // What may or may not have arrived is a failure once it is given up.
 func TestUncertainMessagesAreCountedAsFailed(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		b := taskstest.Open(s, s.client, s.shared)

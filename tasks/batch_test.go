@@ -58,7 +58,6 @@ func (s *story) arrivals() map[string][]time.Duration {
 // Messages that are due together share a task, and each goes out at its own millisecond.
 // What was cancelled or moved meanwhile does not go out with them.
 func TestMessagesThatAreDueTogetherShareATask(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		const users = 50
@@ -129,7 +128,6 @@ func TestAStuckDeliveryHoldsUpNoOtherOfItsTask(t *testing.T) {
 // A notifier that panics ends no worker, and no other delivery of the batch. The message is
 // tried again like that of a worker that died.
 func TestAPanicInABatchIsOneDeliverys(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		var calls atomic.Int32
@@ -216,7 +214,6 @@ func TestALostBatchIsFound(t *testing.T) {
 
 // A batch under a pace does not go out faster than the pace, and a raised pace wakes it.
 func TestABatchWaitsForThePace(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.pace("1/second", 0)
@@ -236,7 +233,6 @@ func TestABatchWaitsForThePace(t *testing.T) {
 
 // To erase a user takes nothing from those whose messages share a task with the user's.
 func TestEraseAUserOfABatch(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.batch(5)
@@ -267,7 +263,6 @@ func TestEraseAUserOfABatch(t *testing.T) {
 // Messages of a batch that wait for an older late one of their users, or for their rules,
 // come again without the others.
 func TestABusyMessageOfABatchComesAgain(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)

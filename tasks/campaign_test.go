@@ -165,7 +165,6 @@ func TestCountAndCancelACampaign(t *testing.T) {
 
 // A count that stops early goes on, and counts each message once.
 func TestACountGoesOn(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		const many = find.MaxPage + 7

@@ -15,7 +15,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
@@ -40,7 +39,6 @@ func TestACancelledMessageIsNeverSent(t *testing.T) {
 
 // Moved, yet sent at the old time.
 func TestAMovedMessageIsSentAtItsNewTimeOnly(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.keepSuperseded()
@@ -85,7 +83,6 @@ func TestMoveRefusedKeepsTheOldTime(t *testing.T) {
 
 // A move that shifts goes to the next free time, where its own place counts as free.
 func TestMoveThatShifts(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()

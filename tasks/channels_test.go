@@ -13,7 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -201,7 +200,6 @@ func TestWithoutADeviceAMessageIsDropped(t *testing.T) {
 // Until a channel has delivered, it may be set up wrongly: nothing that it calls gone is
 // believed, and the message waits. Afterwards the device is removed.
 func TestGoneIsBelievedAfterTheFirstSuccess(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		p.has("alice", "f1")
@@ -227,7 +225,6 @@ func TestGoneIsBelievedAfterTheFirstSuccess(t *testing.T) {
 // A wrong project makes the provider call every device gone: the brake stops the channel
 // before any is removed. An operator resumes it, and nothing is lost.
 func TestTheBrakeWipesNothing(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		var wrong atomic.Bool
@@ -276,7 +273,6 @@ func TestTheBrakeWipesNothing(t *testing.T) {
 
 // Refused credentials stop their channel alone. Its messages wait, and a probe resumes it.
 func TestRefusedCredentialsStopOneChannel(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		p.has("alice", "f1")
@@ -308,7 +304,6 @@ func TestRefusedCredentialsStopOneChannel(t *testing.T) {
 
 // A target without a probe lets one message a minute find out.
 func TestATargetThatRefusesAllIsProbedWithMessages(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(retrying(1))
@@ -335,7 +330,6 @@ func TestATargetThatRefusesAllIsProbedWithMessages(t *testing.T) {
 
 // A provider that asks to leave its channel alone holds up no other.
 func TestAPausedChannelHoldsUpNoOther(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		p.has("alice", "f1")

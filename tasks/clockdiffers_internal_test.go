@@ -138,6 +138,9 @@ func pipedStore(t *testing.T) *redis.Client {
 			}
 			return redistest.Buffered(pipe), nil
 		},
+		// A client that waits for a connection takes a timer from a pool of the whole process,
+		// which may be of another bubble: "select on synctest channel from outside bubble".
+		PoolSize: 2048,
 		// Neither is of use here.
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -146,5 +149,6 @@ func pipedStore(t *testing.T) *redis.Client {
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
+	redistest.AnswerIdlePolls(server)
 	return client
 }

@@ -70,7 +70,6 @@ func TestAStepOfTheStoresClockIsAcceptedInTheEnd(t *testing.T) {
 
 // A notice that waits for its next try does not expire by a clock that has stepped.
 func TestANoticeOutlivesAStepOfTheStoresClock(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		mail := announcer{answers: []notifier.Result{

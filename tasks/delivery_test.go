@@ -13,7 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -22,7 +21,6 @@ import (
 // then. Nothing goes out early for that; on a store that is not busy, nothing
 // goes out late either.
 func TestDeliveredToTheMillisecond(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		// The queue's looks, 200 ms apart, fall just before the full second, when

@@ -38,7 +38,6 @@ func (s *story) words() string {
 
 // A change without a move keeps the place, costs nothing, and goes out.
 func TestAChangedMessageGoesOutAsItIsNow(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerDay: 1}, "")

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
@@ -91,7 +90,6 @@ func TestAWorkerThatStopsLeavesNoEventBehind(t *testing.T) {
 
 // While the store is away nothing is gathered, and nothing is lost.
 func TestEventsAreGatheredAfterAnOutage(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.hear()

@@ -61,7 +61,6 @@ func TestFarMessagesAreNotInTheQueue(t *testing.T) {
 // Everything that gives a message another time goes by the schedule: a retry, a
 // postponement and a dead letter, too.
 func TestRetriesBeyondTheHorizonAreScheduled(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(10 * time.Second)
@@ -84,7 +83,6 @@ func TestRetriesBeyondTheHorizonAreScheduled(t *testing.T) {
 // A worker that ends between taking messages from the schedule and putting them into the
 // queue loses none: another one finds them a little later.
 func TestAHandOverThatIsCutOffIsMadeAgain(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)
@@ -183,7 +181,6 @@ func TestTheStoreIsAwayForLongerThanTheHorizon(t *testing.T) {
 
 // Parts of a hand-over wait for a slow store together.
 func TestAHandOverAsksASlowStoreOnce(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)

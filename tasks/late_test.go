@@ -91,7 +91,6 @@ func TestPostponedUntilTheExpiryAtMost(t *testing.T) {
 // A provider that is down for a while: what is tried again later is late by
 // then, and is judged as any other late message.
 func TestRetriesAreJudgedAnew(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work(func(o *tasks.WorkerOptions) {

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -132,7 +131,6 @@ func TestMetricsOfScripts(t *testing.T) {
 
 // In a cluster, connections of a node count too.
 func TestMetricsOfScriptsInACluster(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	cluster := redistest.RealCluster(t)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs()})

@@ -185,7 +185,6 @@ func TestAResultIsKeptWithoutADeliverySlot(t *testing.T) {
 // The relay looks after everything of a partition in one pass, also if another can't be
 // read.
 func TestTheRelayGoesOnWithoutANode(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		node := s.without(evenPartitions)

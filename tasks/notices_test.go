@@ -319,7 +319,6 @@ func TestANoticeForNobodyIsDropped(t *testing.T) {
 }
 
 func TestTasksThatAreNoAlerts(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer

@@ -92,7 +92,6 @@ func TestPaceOverAllWorkers(t *testing.T) {
 }
 
 func TestPaceOfBursts(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.pace("20/second", 4)
@@ -262,7 +261,6 @@ func pauseOfAllWorkers(t *testing.T, asks notifier.Result, attempts string) {
 // A message that must wait for long has no delivery slot meanwhile, and ends
 // with the worker at once when that stops.
 func TestPacedMessagesHaveNoSlot(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.pace("1/30s", 0)
@@ -330,7 +328,6 @@ func (a *slowAnswers) holdUp(cmds ...redis.Cmder) {
 // A claim that took long makes no call late enough to come on top of those that
 // have the permits of the next second.
 func TestPaceOfCallsWhoseClaimTakesLong(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.pace("10/second", 0)
@@ -350,7 +347,6 @@ func TestPaceOfCallsWhoseClaimTakesLong(t *testing.T) {
 // Where every answer takes longer than a permit may wait, messages are sent all the
 // same. The queue may take too long for one that is given back: the relay finds it.
 func TestPaceWhereTheStoreIsFarAway(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.pace("10/second", 5)
@@ -396,7 +392,6 @@ func TestPaceGivesBackWhatIsNotSent(t *testing.T) {
 // What a pause has made late is judged by the gate as everything late is: it does
 // not burst on a user.
 func TestPauseKeepsTheRulesOfLateMessages(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		_, err := s.paces().Pause(s.Context(), 40*time.Second)
@@ -413,7 +408,6 @@ func TestPauseKeepsTheRulesOfLateMessages(t *testing.T) {
 
 // Without the store nothing is paced and nothing goes out; with it all does.
 func TestPaceOutlivesAnOutage(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.pace("10/second", 5)

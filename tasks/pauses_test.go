@@ -8,7 +8,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -22,7 +21,6 @@ func inCampaign(campaign string, m message.Message) message.Message {
 // A paused campaign's messages keep their places and are not delivered. Others go out on time.
 // After it is resumed, late rules hold.
 func TestPausedCampaign(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work()

@@ -15,7 +15,6 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -66,7 +65,6 @@ func TestTheSameTaskTwiceDeliversOnce(t *testing.T) {
 // A task without retries left is archived whatever IsFailure says.
 // However often ours come again, it uses up none.
 func TestComingAgainUsesUpNoRetry(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
@@ -162,7 +160,6 @@ func TestGarbageInTheQueueIsDropped(t *testing.T) {
 // During an upgrade an older program may get what a newer one
 // wrote. It leaves it to that.
 func TestTasksOfANewerProgramComeAgain(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.enqueue(queue.TypeDeliver, `{"v":3,"message":"who knows"}`, "newer-version")

@@ -159,7 +159,6 @@ func TestTheRelayFindsTasksInQueuesOfAnotherNumber(t *testing.T) {
 
 // The tasks of a user are found and deleted in each queue.
 func TestTasksOfAUserInAnyQueue(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		for _, n := range []int{1, 3, 64} {

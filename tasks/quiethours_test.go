@@ -10,7 +10,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
@@ -29,7 +28,6 @@ func (s *story) nights() {
 // The workers were down over an evening: nothing goes out in the quiet hours, and
 // then all does, in order, as the rules allow. What is exempt goes at once.
 func TestQuietHoursAfterAnOutageOverTheEvening(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.nights()
@@ -54,7 +52,6 @@ func TestQuietHoursAfterAnOutageOverTheEvening(t *testing.T) {
 // A provider is down in the evening: a retry that would be in the quiet hours waits
 // for the morning, and one of what is exempt does not.
 func TestQuietHoursForRetries(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.nights()

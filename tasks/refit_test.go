@@ -102,7 +102,6 @@ func TestWhatWasAcceptedIsSentUnderTheOldPromise(t *testing.T) {
 }
 
 func TestRefitShifts(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		soon := s.message("soon", 4*time.Hour)
@@ -397,7 +396,6 @@ func TestRefitStopsWhereItsPolicyIsTakenBack(t *testing.T) {
 // What its owner moves, cancels or has sent between being found and being
 // touched is left alone.
 func TestRefitLeavesWhatOthersChangeMeanwhile(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour), s.message("d", 4*time.Hour))
@@ -477,7 +475,6 @@ func TestRefitRefuses(t *testing.T) {
 // What was in a misfit's way goes away between being found and being touched: it
 // stays where it is, and has no other task.
 func TestRefitKeepsWhatFitsAgain(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))

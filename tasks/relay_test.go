@@ -47,7 +47,6 @@ func (s *story) loseTasks() int {
 // The queue did not take the message: the relay hands it over ten seconds
 // later, long before its time.
 func TestRelayEnqueuesWhatTheQueueDidNotTake(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
@@ -350,7 +349,6 @@ func TestAMessageThatKillsWorkersIsGivenUp(t *testing.T) {
 // The store came back without the record of a message. A relay frees its place, so that the
 // user gets others near it, and leaves all other places.
 func TestRelayFreesPlacesWithoutARecord(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(relaying, func(o *tasks.WorkerOptions) { o.PlacesEvery = time.Minute })
@@ -419,7 +417,6 @@ func TestRelayLeavesABacklogToTheQueue(t *testing.T) {
 // What a relay can't read or look after stays where it is. It does not keep the relay from
 // what is behind it, though there is more of it than a relay reads at a time.
 func TestARelayPassesOverWhatFails(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		keys, err := keyspace.NewKeys(keyspace.DefaultPrefix)

@@ -29,7 +29,7 @@ import (
 func TestEachDayOfTheReportAddsUp(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	for seed := range uint64(4) {
+	for _, seed := range sendlimittest.Seeds(t, 2) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		tellSlowly(t, func(s *story) { s.reportedDays(random, seed) }, "1000/calendar_day")
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
@@ -72,7 +71,6 @@ func TestRetriedWithBackoffUntilDelivered(t *testing.T) {
 // A provider that always answers 503 does not make an endless loop.
 // Attempts are counted in the record: they outlast workers.
 func TestAMessageFailsAfterItsLastAttempt(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.always(unavailable())

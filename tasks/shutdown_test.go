@@ -185,7 +185,6 @@ func TestStoppedWithADeliveryThatHangs(t *testing.T) {
 // Early tasks wait outside the delivery slots: with a single slot, one that is
 // due goes out in time, whatever was handed out before it.
 func TestWaitingTakesNoSlot(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(func(o *tasks.WorkerOptions) { o.Deliveries = 1 })

@@ -11,7 +11,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -41,7 +40,6 @@ func (s *story) spells(id, want string) {
 }
 
 func TestStatusesAsTheContractSpellsThem(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		m := s.message("a", 10*time.Minute)
@@ -183,7 +181,6 @@ func TestStatusOfAMessageThatIsBeingSent(t *testing.T) {
 }
 
 func TestStatusOfADroppedMessage(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		m := s.message("a", time.Minute)

@@ -77,6 +77,7 @@ func newStory(t *testing.T, polling queue.Polling, rules ...string) *story {
 	s.network = &network{server: s.server}
 	s.client = s.newClient()
 	s.apply(rules...)
+	redistest.AnswerIdlePolls(s.server)
 	s.Submitter = s.newSubmitter(submit.Options{})
 	return s
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
@@ -50,7 +49,6 @@ func (s *story) keepSuperseded() {
 
 // A message has one task, however often it is moved, and none after a cancel.
 func TestSupersededTasksAreDeleted(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		const day = 24 * time.Hour
@@ -98,7 +96,6 @@ func TestSupersededTaskOfARetry(t *testing.T) {
 
 // If the queue does not delete a task, the answer is the same, and the task ends unsent.
 func TestSupersededTaskThatStaysDoesNoHarm(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.keepSuperseded()

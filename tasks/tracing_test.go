@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
@@ -68,7 +67,6 @@ func about(span sdk.ReadOnlySpan) map[attribute.Key]string {
 // A delivery has a trace of its own, which links to that of the submit, at each attempt and
 // after a move. No span has what is personal.
 func TestADeliveryLinksToItsSubmit(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellTraced(t, sdk.AlwaysSample(), func(s *traced) {
 		s.recorder.Script(notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, RetryAfter: time.Second})
@@ -158,7 +156,6 @@ func TestARecordKeepsNoTraceThatIsNotSampled(t *testing.T) {
 
 // The messages of a batch are its children, up to a number: a later one links to the batch.
 func TestABatchHasFewSpans(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellTraced(t, sdk.AlwaysSample(), func(s *traced) {
 		s.work()
@@ -195,7 +192,6 @@ func TestABatchHasFewSpans(t *testing.T) {
 
 // A refusal has a span that says why; what is dropped has one of its claim.
 func TestRefusalsAndDropsHaveSpans(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellTraced(t, sdk.AlwaysSample(), func(s *traced) {
 		m := s.message("a", 10*time.Second)

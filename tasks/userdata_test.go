@@ -91,7 +91,6 @@ func (s *story) mentions(text string) []string {
 
 // Everything goes, the tasks of former generations too, and nothing is sent.
 func TestEraseAUser(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.keepSuperseded()
@@ -204,7 +203,6 @@ func TestEraseSaysWhatIsRunningStill(t *testing.T) {
 // A message that failed, was retried or waits in the archive, where another
 // program may have put it.
 func TestEraseFindsWhatFailed(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.Script(

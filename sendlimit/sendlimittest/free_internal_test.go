@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 	"time"
+	_ "time/tzdata" // the same zones wherever the test runs
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -38,16 +37,6 @@ func (s *modelStory) reserve(id, when string) sendlimit.Decision {
 	return s.model.Reserve(s.request(id, when))
 }
 
-func (s *modelStory) shift(id, when, until string) sendlimit.Decision {
-	r := s.request(id, when)
-	r.Shift, r.ShiftUntil = true, story.At(until)
-	return s.model.Reserve(r)
-}
-
-func (s *modelStory) move(id, when string) sendlimit.Decision {
-	return s.model.Move(sendlimit.MoveRequest{User: "alice", ID: id, At: story.At(when), Now: s.now})
-}
-
 func (s *modelStory) release(id string) sendlimit.Decision {
 	return s.model.Release(sendlimit.ReleaseRequest{User: "alice", ID: id, Now: s.now})
 }
@@ -59,22 +48,6 @@ func (s *modelStory) accepted(whens ...string) {
 	for _, when := range whens {
 		require.Equal(s, sendlimit.Decision{Allowed: true, At: story.At(when), Now: s.now}, s.reserve(story.ID(when), when), when)
 	}
-}
-
-// refused requires that exactly the given rules refuse a place, and that the
-// decision has these free times before and after it. "" stands for none.
-func (s *modelStory) refused(when, previous, next string, rules ...string) {
-	s.Helper()
-	d := s.reserve("refused", when)
-	require.Equal(s, fault.CodeSendLimit, d.Code, when)
-	require.False(s, d.Allowed, when)
-	var broken []string
-	for _, v := range d.Violations {
-		broken = append(broken, v.Rule.String())
-	}
-	require.Equal(s, rules, broken, when)
-	require.Equal(s, story.At(previous), d.PreviousFree, "%s: previous free", when)
-	require.Equal(s, story.At(next), d.NextFree, "%s: next free", when)
 }
 
 // holds requires that the user has exactly these reservations, as "id time".

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -280,7 +279,6 @@ func TestGroupsWithoutAFolderForTheirFiles(t *testing.T) {
 
 // Whatever the users and the bound are.
 func TestGroupsAtRandom(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 0))

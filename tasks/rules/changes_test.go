@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
@@ -88,7 +87,6 @@ func TestOnlyChangedPoliciesAreRead(t *testing.T) {
 // After any changes and deletions, also by programs that died before they told of them, and
 // after a loss of what was told, a follower has what the store has.
 func TestFollowersHaveWhatTheStoreHas(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	for seed := range uint64(20) {
 		server, client := redistest.Embedded(t)

@@ -8,62 +8,48 @@ import (
 	"time"
 )
 
-const goodTests = `package a
+const someTests = `package a
 
 import (
 	"os"
 	"testing"
+	"time"
 )
 
-func long(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	if os.Getenv("TESTRUN_FAIL") == t.Name() {
-		t.Fatal("a long one fails")
+func TestFails(t *testing.T) {
+	if os.Getenv("TESTRUN_FAIL") != "" {
+		t.Fatal("on purpose")
 	}
 }
-
-func TestShort(t *testing.T) {
-	if os.Getenv("TESTRUN_FAIL") == t.Name() {
-		t.Fatal("a short one fails")
-	}
-}
-func TestLong(t *testing.T)    { long(t) }
-func TestPartly(t *testing.T)  { t.Run("long", long) }
+func TestPartly(t *testing.T)  { t.Run("sub", TestFails) }
 func TestNowhere(t *testing.T) { t.Skip("is run elsewhere") }
+func TestEnds(t *testing.T)    { t.Parallel() }
+func TestHangs(t *testing.T)   {
+	t.Parallel()
+	for os.Getenv("TESTRUN_HANG") != "" {
+		time.Sleep(time.Millisecond)
+	}
+}
 func FuzzNothing(f *testing.F) { f.Fuzz(func(*testing.T, int) {}) }
 `
 
 // A main function of the tests that forgets to run them.
-const forgetfulTests = `package b
+const forgetfulTests = `package a
 
 import "testing"
 
-func TestMain(*testing.M)      {}
+func TestMain(*testing.M)        {}
 func TestForgotten(t *testing.T) {}
 `
 
-// A test that does not end, and one that ends later.
-const hangingTests = `package c
+// goroutines is a package that starts one.
+const goroutines = `package a
 
-import (
-	"testing"
-	"time"
-)
-
-func TestEnds(t *testing.T)  { t.Parallel(); time.Sleep(100 * time.Millisecond) }
-func TestHangs(t *testing.T) { t.Parallel(); select {} }
+func Start() { go func() {}() }
 `
 
-// run runs the tests of a module with the given files.
-func run(t *testing.T, files map[string]string) (string, error) {
-	t.Helper()
-	return runWithin(t, time.Minute, files)
-}
-
-// runWithin runs the tests of a module, each package within a time.
-func runWithin(t *testing.T, timeout time.Duration, files map[string]string) (string, error) {
+// run runs a part with the given files as its module.
+func run(t *testing.T, p part, files map[string]string) (string, bool) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	files["go.mod"] = "module example\n"
@@ -75,52 +61,80 @@ func runWithin(t *testing.T, timeout time.Duration, files map[string]string) (st
 			t.Fatal(err)
 		}
 	}
+	p.name, p.folder, p.packages = "all", ".", []string{"./..."}
 	var out strings.Builder
-	err := runAll(&out, []string{"./..."}, 0, false, timeout)
+	r := newReport(&out)
+	runAll(t.Context(), r, []part{p}, 7)
+	passed := r.end()
 	t.Log(out.String())
-	return out.String(), err
+	return out.String(), passed
 }
 
-func TestEveryTestRunsOnce(t *testing.T) {
-	out, err := run(t, map[string]string{"a/a_test.go": goodTests})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"-- 3 long tests", "skipped: example/a TestNowhere: a_test.go:24: is run elsewhere", "-- 4 of 5 tests ran",
-	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q", want)
+func requireLines(t *testing.T, out string, wanted ...string) {
+	t.Helper()
+	for _, want := range wanted {
+		if !strings.Contains(out, want+"\n") {
+			t.Errorf("no line that ends with %q", want)
 		}
 	}
 }
 
-func TestAFailureInEitherPartCounts(t *testing.T) {
-	for test, want := range map[string]string{"TestShort": "a short one fails", "TestLong": "a long one fails", "TestPartly/long": "a long one fails"} {
-		t.Run(test, func(t *testing.T) {
-			t.Setenv("TESTRUN_FAIL", test)
-			out, err := run(t, map[string]string{"a/a_test.go": goodTests})
-			if err == nil || !strings.Contains(out, want) || !strings.Contains(err.Error(), "example/a "+test+" failed: a_test.go:") {
-				t.Errorf("no failure with %q: %v", want, err)
-			}
-		})
+func TestTestsAreRunAndCounted(t *testing.T) {
+	// Two programs have the same name.
+	out, passed := run(t, part{}, map[string]string{"a/a_test.go": someTests, "b/a/a_test.go": someTests})
+	if !passed {
+		t.Error("it failed")
 	}
+	requireLines(t, out, "seed 7: make test SEED=7 tries the same again", "-- skipped: example/b/a TestNowhere: a_test.go:15: is run elsewhere", "10 passed, 0 failed, 2 skipped")
 }
 
-func TestAForgottenTestFails(t *testing.T) {
-	_, err := run(t, map[string]string{"a/a_test.go": goodTests, "b/b_test.go": forgetfulTests})
-	if err == nil || err.Error() != "example/b TestForgotten did not run" {
-		t.Errorf("got %v", err)
+func TestWhatFailsIsSaidAtTheEnd(t *testing.T) {
+	t.Setenv("TESTRUN_FAIL", "1")
+	out, passed := run(t, part{}, map[string]string{"a/a_test.go": someTests})
+	if passed {
+		t.Error("it passed")
+	}
+	requireLines(t, out, "-- failed: example/a TestFails: a_test.go:11: on purpose", "-- failed: example/a TestPartly/sub: a_test.go:11: on purpose",
+		"3 passed, 3 failed, 1 skipped")
+}
+
+func TestAPackageThatRunsNoTestFails(t *testing.T) {
+	for _, files := range []map[string]string{
+		{"a/a_test.go": forgetfulTests},
+		{"a/a_test.go": "package a\n\nneither Go nor English"},
+	} {
+		if _, passed := run(t, part{}, files); passed {
+			t.Error("it passed")
+		}
 	}
 }
 
 func TestAHangingTestIsNamed(t *testing.T) {
-	out, err := runWithin(t, time.Second, map[string]string{"c/c_test.go": hangingTests})
-	if err == nil || !strings.Contains(err.Error(), "example/c TestHangs did not end") || strings.Contains(err.Error(), "TestEnds") {
-		t.Errorf("got %v", err)
+	t.Setenv("TESTRUN_HANG", "1")
+	out, passed := run(t, part{timeout: time.Second}, map[string]string{"a/a_test.go": someTests})
+	if passed || !strings.Contains(out, "a.TestHangs(") {
+		t.Error("it passed, or shows no stack")
 	}
-	if want := "c.TestHangs("; !strings.Contains(out, want) {
-		t.Errorf("no stack with %q", want)
+	requireLines(t, out, "-- failed: example/a TestHangs")
+}
+
+// Every package that starts goroutines is in the table of what the race detector watches, and
+// each of its patterns has a test.
+func TestTheTableOfRacesIsComplete(t *testing.T) {
+	files := map[string]string{"a/a.go": goroutines, "a/a_test.go": someTests, "b/a/a.go": goroutines}
+	for _, c := range []struct {
+		race map[string]string
+		want string
+	}{
+		{map[string]string{"a": "."}, "b/a starts goroutines in a.go: name in race.go the tests that the race detector watches"},
+		{map[string]string{"a": ".", "b/a": "in c"}, "race.go names b/a: in c, which is not there"},
+		{map[string]string{"a": ".", "b/a": "in a", "c": "."}, "race.go names c: ., which is not there"},
+	} {
+		out, passed := run(t, part{race: c.race}, files)
+		if passed {
+			t.Error("it passed")
+		}
+		requireLines(t, out, c.want)
 	}
 }
 

@@ -19,6 +19,7 @@ const RequireEnv = "SENDLIMIT_REQUIRE_REDIS"
 func Embedded(tb testing.TB) (*miniredis.Miniredis, *redis.Client) {
 	tb.Helper()
 	server := miniredis.RunT(tb)
+	AnswerIdlePolls(server)
 	// A long script takes its time on a busy machine.
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Dialer: pipeTo(server.Server()), ReadTimeout: time.Minute})
 	tb.Cleanup(func() {

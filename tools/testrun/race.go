@@ -1,0 +1,40 @@
+package main
+
+// raced returns, for each package that starts goroutines, the pattern of its tests that run
+// under the race detector: those in which things happen side by side. "in X" says that the
+// listed tests of package X run it. The other tests run without the race detector, in a
+// sixth of the time.
+func raced() map[string]string {
+	const streams = "Stream|Follow|AtOnce|Turn|Stops|Attacks|InFlight|WithoutAGap|Flood|HalfClosed|KeepsNoBatchOpen"
+	return map[string]string{
+		"api":       streams,
+		"client":    "ABatchStreams|ABatchEnds|IsBusy|TheContextEnds",
+		"dashboard": "Follow",
+
+		"notifier/apns":    "Stream|Connections|ProviderToken|NobodyListens|GoAway",
+		"notifier/fcm":     "Renewed",
+		"notifier/logline": ".",
+		"notifier/reload":  ".",
+		"notifier/service": "Bounded",
+
+		"sendlimit/messages": "AtMany|Devices",
+		"sendlimit/store":    "Node",
+
+		"tasks": "TestStoreIsAsked|TestAHundredSubmitters|TestManySubmitters|TestChangesAtOnce|TestRulesAreFirstLoaded|" +
+			"TestRefitIsOneAtATime|HoldsUpNoOther|TestEraseAUserOfABatch|TestEventsAreGathered|TestWhoBeginsToListen|" +
+			"TestWhatBecomesOfMessages|ShareHolds",
+		"tasks/announce":        "in tasks",
+		"tasks/bulk":            "GroupsGive|GroupsEnd|GroupsStop|Beside",
+		"tasks/callbacks":       ".",
+		"tasks/channels":        "in tasks",
+		"tasks/deliver":         "in tasks",
+		"tasks/internal/batch":  ".",
+		"tasks/internal/gather": ".",
+		"tasks/internal/outage": "in tasks",
+		"tasks/listen":          "in tasks",
+		"tasks/queue":           "in tasks",
+		"tasks/relay":           "in tasks",
+		"tasks/rules":           "in tasks",
+		"tasks/stats":           "in tasks",
+	}
+}
