@@ -76,7 +76,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"tasks/relay",
 	},
 	{"cmd/enqueue", "cmd/sendlimit", "tasks", "tasks/overview"},
-	{"dashboard"},
+	{"dashboard", "tasks/worldtest"},
 	{
 		"cmd/worker/internal/account", "cmd/worker/internal/check", "cmd/worker/internal/deadletters",
 		"cmd/worker/internal/event", "cmd/worker/internal/health", "cmd/worker/internal/pace",
@@ -167,7 +167,7 @@ type refusal struct {
 }
 
 const ( // what many refusals leave out
-	libraryTests = " -notifier/notifiertest -sendlimit/sendlimittest/... -tasks/taskstest"
+	libraryTests = " -notifier/notifiertest -sendlimit/sendlimittest/... -tasks/taskstest -tasks/worldtest"
 	otherModules = " -bench -integration"
 )
 
@@ -206,7 +206,7 @@ var refusals = []refusal{ //nolint:globals // a constant table
 	// What ends up in a program has no test library in it.
 	{
 		"..." + libraryTests + otherModules,
-		"notifier/notifiertest/... sendlimit/sendlimittest/... tasks/taskstest/... github.com/anishathalye/... github.com/emersion/..." +
+		"notifier/notifiertest/... sendlimit/sendlimittest/... tasks/taskstest/... tasks/worldtest/... github.com/anishathalye/... github.com/emersion/..." +
 			" github.com/Shopify/... github.com/santhosh-tekuri/... github.com/stretchr/... go.uber.org/goleak/... pgregory.net/...",
 		false, "it is for tests",
 	},

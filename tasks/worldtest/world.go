@@ -144,7 +144,7 @@ func newWorld(t *testing.T, p Plan) *world {
 		w.places[u.Name] = make(map[string]float64)
 	}
 	require.NoError(t, w.story.Client.Ping(t.Context()).Err()) // the server begins with its first connection
-	w.server.Server().SetPreHook(w.tellTime)
+	redistest.AnswerIdlePolls(w.server, w.tellTime)
 	return w
 }
 

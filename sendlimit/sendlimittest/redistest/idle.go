@@ -17,10 +17,17 @@ import (
 // fifteen times a second, nearly always in vain, and each call of a script costs the embedded
 // store a new Lua state: that was half of the processor time of the tests with workers.
 // SetError of the store ends it. The store must have begun to serve, and all its clients must
-// use database 0.
-func AnswerIdlePolls(store *miniredis.Miniredis) {
+// use database 0. Hooks of a test are asked before.
+func AnswerIdlePolls(store *miniredis.Miniredis, hooks ...server.Hook) {
 	polls := &idlePolls{store: store, takes: make(map[string]bool), looks: make(map[string]bool)}
-	store.Server().SetPreHook(polls.answer)
+	store.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
+		for _, hook := range hooks {
+			if hook(peer, command, args...) {
+				return true
+			}
+		}
+		return polls.answer(peer, command, args...)
+	})
 }
 
 type idlePolls struct {
