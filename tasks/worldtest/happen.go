@@ -68,7 +68,8 @@ func (w *world) submit(e Event) {
 	if !a.Got.PreviousFreeAt.IsZero() && len(e.ID)%2 == 0 {
 		next = a.Got.PreviousFreeAt.Time
 	}
-	if !e.Follow || a.Got.Outcome != message.Refused || next.IsZero() || next.After(w.latest(m.SendAt)) {
+	wait(w.Context(), time.Second) // the charge of what was refused is given back in the background
+	if !e.Follow || a.Err != nil || next.Before(time.Now().Add(time.Second)) || a.Got.Outcome != message.Refused || next.IsZero() || next.After(w.latest(m.SendAt)) {
 		return
 	}
 	m.ID, m.SendAt, m.ExpiresAt, m.ShiftUntil = e.ID+"f", next, time.Time{}, time.Time{}
@@ -115,7 +116,7 @@ func (w *world) requestAfter(e Event, m message.Message, refusal Answer) {
 	c := w.idle()
 	defer w.release(c)
 	w.ask(c, &a, mark{refusal.Ended, refusal.end}, func(c *caller, ctx context.Context) (message.Outcome, error) { return c.Submit(ctx, m) })
-	a.Alone = a.Alone && refusal.Alone && refusal.Ended.Equal(a.Ended)
+	a.Alone = a.Alone && refusal.Alone
 	w.story.answered(a)
 }
 

@@ -137,7 +137,7 @@ func (v *verdict) judgeEvents(tb testing.TB) {
 			got = append(got, string(e.Type))
 		}
 		if len(k.standing.History) < messages.MaxHistory && !areEvents(got, k.standing.History) {
-			v.fault("events: of %s are %v, and its history is %+v", k, got, k.standing.History)
+			v.fault("events: of %s are %v, and its history is %v", k, got, namesOf(k.standing.History))
 		}
 	}
 }
@@ -155,6 +155,18 @@ func areEvents(got []string, history []messages.Change) bool {
 		}
 	}
 	return len(got) == 0
+}
+
+// namesOf names the changes of a history.
+func namesOf(history []messages.Change) (names []string) {
+	for _, c := range history {
+		name := c.What
+		if c.What == messages.ChangePostponed && !c.SendAt.After(c.At) {
+			name += " to now"
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // isEvent reports whether a change of a message is an event, too.
