@@ -115,27 +115,26 @@ func (w *world) requestAfter(e Event, m message.Message, refusal Answer) {
 	a := Answer{Event: e, Message: m, Began: time.Now(), Free: true}
 	c := w.idle()
 	defer w.release(c)
-	w.ask(c, &a, mark{refusal.Ended, refusal.end}, func(c *caller, ctx context.Context) (message.Outcome, error) { return c.Submit(ctx, m) })
+	w.ask(c, &a, mark{refusal.end, w.scheduler.count()}, func(c *caller, ctx context.Context) (message.Outcome, error) { return c.Submit(ctx, m) })
 	a.Alone = a.Alone && refusal.Alone
 	w.story.answered(a)
 }
 
 // mark is a moment in the order of calls.
 type mark struct {
-	at    time.Time
 	calls int
+	own   int // from which call on those of the process are its own
 }
 
 func (w *world) mark() mark {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return mark{time.Now(), w.scheduler.count()}
+	n := w.scheduler.count()
+	return mark{n, n}
 }
 
 // alone reports whether nobody but a caller has changed anything since a moment.
 func (w *world) alone(since mark, c *caller) bool {
-	for _, call := range w.scheduler.since(since.calls) {
-		if call.Process == c.name && !call.Lost {
+	for i, call := range w.scheduler.since(since.calls) {
+		if call.Process == c.name && !call.Lost && since.calls+i >= since.own {
 			continue
 		}
 		for _, name := range call.Names {

@@ -101,8 +101,9 @@ func (r *lockedRand) upTo(n int) int {
 	return r.IntN(n)
 }
 
-// Play plays a plan in virtual time, and returns what happened and the promises that it breaks.
-func Play(t *testing.T, p Plan) (story *Story, faults []string) {
+// Play plays a plan in virtual time, and has its story judged while the store is still there. judge
+// must not end the test.
+func Play(t *testing.T, p Plan, judge func(*Story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, p)
@@ -110,13 +111,12 @@ func Play(t *testing.T, p Plan) (story *Story, faults []string) {
 		w.begin()
 		w.tell()
 		w.finish()
-		story, faults = w.story, Judge(t, w.story)
+		judge(w.story)
 		_ = w.story.Client.Close()
 		w.server.Close()
 		close(w.scheduler.ended)
 		time.Sleep(2 * time.Second) // the client library takes a second to notice
 	})
-	return story, faults
 }
 
 func newWorld(t *testing.T, p Plan) *world {

@@ -2,36 +2,112 @@ package worldtest_test
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/worldtest"
 )
 
-func TestOne(t *testing.T) {
-	first, _ := strconv.ParseUint(os.Getenv("SEED"), 10, 64)
-	n, _ := strconv.ParseUint(os.Getenv("N"), 10, 64)
-	var features []worldtest.Feature
-	if f := os.Getenv("FEATURES"); f != "" {
-		for _, one := range strings.Split(f, ",") {
-			features = append(features, worldtest.Feature(one))
+// worlds is how many worlds a run of the tests plays.
+const worlds = 5
+
+// featuresEnv names the features of all worlds, between commas, instead of drawn ones.
+const featuresEnv = "SENDLIMIT_TEST_WORLD"
+
+// Whatever callers and operators do, and whatever fails, every promise is kept.
+func TestWorldsKeepEveryPromise(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	var c worldtest.Config
+	if text := os.Getenv(featuresEnv); text != "" {
+		for f := range strings.SplitSeq(text, ",") {
+			c.Features = append(c.Features, worldtest.Feature(f))
 		}
 	}
-	for seed := first; seed < first+max(n, 1); seed++ {
+	for _, seed := range sendlimittest.Seeds(t, worlds) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			p := worldtest.Draw(seed, worldtest.Config{Features: features})
-			if os.Getenv("PLAN") != "" {
-				t.Log(p)
+			t.Parallel()
+			p := worldtest.Draw(seed, c)
+			var faults []string
+			var told *worldtest.Story
+			worldtest.Play(t, p, func(s *worldtest.Story) { told, faults = s, worldtest.Judge(t, s) })
+			t.Logf("%v: %d calls, %d arrivals", p.Features, len(told.Trace), len(told.Arrivals))
+			if len(faults) > 0 {
+				keep(t, p, told)
+				t.Errorf("%d promises are broken:\n%s", len(faults), strings.Join(faults[:min(len(faults), 20)], "\n"))
 			}
-			s, faults := worldtest.Play(t, p)
-			t.Log(p.Features, len(s.Trace), "calls", len(s.Arrivals), "arrivals", len(faults), "faults")
-			for _, f := range faults {
-				t.Log("FAULT ", f)
-			}
-			require.Empty(t, len(faults))
 		})
+	}
+}
+
+// keep keeps the plan and the calls of a world for whoever looks for the fault.
+func keep(t *testing.T, p worldtest.Plan, s *worldtest.Story) {
+	t.Helper()
+	file, err := os.CreateTemp("", "world-*.txt")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	_, err = file.WriteString(p.String())
+	require.NoError(t, err)
+	for _, c := range s.Trace {
+		_, err = file.WriteString(c.At.Sub(s.Began).String() + " " + c.Process + " " + strings.Join(c.Names, ", ") + "\n")
+		require.NoError(t, err)
+	}
+	t.Logf("the plan and the calls are in %s", file.Name())
+}
+
+// The same seed draws the same plan, and worlds differ.
+func TestPlansAreThoseOfTheirSeeds(t *testing.T) {
+	t.Parallel()
+	seen := make(map[worldtest.Feature]bool)
+	for seed := range uint64(50) {
+		p := worldtest.Draw(seed, worldtest.Config{})
+		require.Equal(t, p.String(), worldtest.Draw(seed, worldtest.Config{}).String())
+		require.NotEqual(t, p.String(), worldtest.Draw(seed+1, worldtest.Config{}).String())
+		for _, f := range p.Features {
+			require.NotContains(t, worldtest.Held(), f)
+			seen[f] = true
+		}
+	}
+	require.Len(t, seen, 16, "every feature is drawn")
+}
+
+// A story in which something is wrong is found out.
+func TestTheVerdictFindsWhatIsWrong(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	wrongs := []struct {
+		fault string
+		spoil func(*worldtest.Story)
+	}{
+		{"", func(*worldtest.Story) {}},
+		{"end: ", func(s *worldtest.Story) { s.Arrivals = s.Arrivals[1:] }},
+		{"twice: ", func(s *worldtest.Story) { s.Arrivals = append(s.Arrivals, s.Arrivals[0]) }},
+		{"early: ", func(s *worldtest.Story) { s.Arrivals[0].At = s.Arrivals[0].At.Add(-time.Millisecond) }},
+		{"late: ", func(s *worldtest.Story) { s.Arrivals[0].At = s.Arrivals[0].At.Add(3 * time.Second) }},
+		{"real times: ", func(s *worldtest.Story) {
+			for i := range s.Arrivals {
+				s.Arrivals[i].User, s.Arrivals[i].At = s.Arrivals[0].User, s.Arrivals[0].At
+			}
+		}},
+	}
+	p := worldtest.Draw(1, worldtest.Config{Features: []worldtest.Feature{}})
+	faults := make([][]string, len(wrongs))
+	worldtest.Play(t, p, func(s *worldtest.Story) {
+		arrivals := slices.Clone(s.Arrivals)
+		for i, w := range wrongs {
+			s.Arrivals = slices.Clone(arrivals)
+			w.spoil(s)
+			faults[i] = worldtest.Judge(t, s)
+		}
+	})
+	require.Empty(t, faults[0])
+	for i, w := range wrongs[1:] {
+		require.True(t, slices.ContainsFunc(faults[i+1], func(f string) bool { return strings.HasPrefix(f, w.fault) }), "%s: %v", w.fault, faults[i+1])
 	}
 }
