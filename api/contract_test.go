@@ -211,7 +211,7 @@ func TestEveryOperationAnswersAsDocumented(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	c := readContract(newRig(t))
-	for _, tried := range contractCases() {
+	for _, tried := range contractCases(t) {
 		t.Run(tried.method+" "+tried.path+" "+tried.name, func(t *testing.T) {
 			got := tried.run(t)
 			require.Equal(t, tried.status, got.status, string(got.body))
