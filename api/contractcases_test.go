@@ -162,14 +162,19 @@ func operations() []operation {
 	}
 }
 
-// contractCases are those that all operations have alike, and their own.
-func contractCases(t *testing.T) []contractCase {
+// ownCases are those that each operation has.
+func ownCases() []contractCase {
+	return slices.Concat(messageCases(), lookCases(), campaignCases(), deadCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases(), deviceCases())
+}
+
+// wrongCases are those that all operations have alike.
+func wrongCases(t *testing.T) []contractCase {
 	t.Helper()
-	cases := slices.Concat(messageCases(), lookCases(), campaignCases(), deadCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases(), deviceCases())
-	h := newWrongRequests(t)
+	var cases []contractCase
+	w := newWrongRequests(t)
 	for i, o := range operations() {
-		h.address = fmt.Sprintf("192.0.2.%d", i)
-		cases = append(cases, h.cases(o)...)
+		w.address = fmt.Sprintf("192.0.2.%d", i)
+		cases = append(cases, w.cases(o)...)
 	}
 	return cases
 }
