@@ -56,7 +56,7 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	tb.Helper()
 	r := &rig{TB: tb, store: miniredis.RunT(tb), log: new(output.Buffer)}
 	r.store.SetTime(now())
-	r.client = redis.NewClient(redistest.ClientOptions(r.store.Addr()))
+	r.client = redis.NewClient(redistest.PipedOptions(r.store))
 	tb.Cleanup(func() { require.NoError(tb, r.client.Close()) })
 	_, o, end, err := apitest.Open(tb.Context(), r.client, submit.Options{})
 	require.NoError(tb, err)

@@ -45,7 +45,7 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	}
 	closing(r.redis.Close)
 	r.redis.SetTime(r.now)
-	r.store = redis.NewClient(redistest.ClientOptions(r.redis.Addr()))
+	r.store = redis.NewClient(redistest.PipedOptions(r.redis))
 	closing(func() { _ = r.store.Close() })
 	_, o, end, err := apitest.Open(ctx, r.store, submit.Options{})
 	if err != nil {

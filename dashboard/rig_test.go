@@ -65,7 +65,7 @@ func newRig(tb testing.TB, requireKeys bool, options ...func(*dashboard.Options)
 // connect opens a client of the store.
 func (r *rig) connect() *redis.Client {
 	r.Helper()
-	client := redis.NewClient(redistest.ClientOptions(r.store.Addr()))
+	client := redis.NewClient(redistest.PipedOptions(r.store))
 	r.Cleanup(func() { require.NoError(r, client.Close()) })
 	return client
 }
