@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,26 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
-	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/sendlimit/devices"
-	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
-	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/api/apitest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/callbacks"
-	"github.com/sendlimit/sendlimiter/tasks/campaign"
-	"github.com/sendlimit/sendlimiter/tasks/contact"
-	"github.com/sendlimit/sendlimiter/tasks/deadletters"
-	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
-	"github.com/sendlimit/sendlimiter/tasks/taskstest"
-	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // batches is a server that batches are sent to.
@@ -55,55 +38,21 @@ type batches struct {
 func newBatches(t *testing.T, limits api.Limits) *batches {
 	t.Helper()
 	store, client := redistest.Embedded(t)
-	policies, err := settings.NewPolicies(client, "")
-	require.NoError(t, err)
-	_, err = policies.Seed(t.Context(), policy.Default())
-	require.NoError(t, err)
-	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{Batch: true})
-	require.NoError(t, err)
-	letters, err := deadletters.New(taskstest.Open(t, client, backend.Options{}))
-	require.NoError(t, err)
 	b := &batches{
 		T: t, store: store, stopping: make(chan struct{}),
 		at:     time.Now().Add(72 * time.Hour).UTC().Truncate(24 * time.Hour),
 		client: &http.Client{Transport: &http.Transport{}},
 	}
-	accounts, err := accounts.New(client, "")
+	_, o, end, err := apitest.Open(t.Context(), client, submit.Options{Batch: true})
 	require.NoError(t, err)
-	charges, err := quota.New(client, quota.Options{})
-	require.NoError(t, err)
-	counting, err := counters.New(client, "")
-	require.NoError(t, err)
-	events, err := counters.NewEvents(client, "")
-	require.NoError(t, err)
-	paces, err := rate.NewPaces(client, "", deliver.PaceTarget)
-	require.NoError(t, err)
-	userData, err := userdata.New(taskstest.Open(t, client, backend.Options{}))
-	require.NoError(t, err)
-	users, err := settings.NewUsers(client, "")
-	require.NoError(t, err)
-	refitter, err := refit.New(taskstest.Open(t, client, backend.Options{}), refit.Options{})
-	require.NoError(t, err)
-	deviceStore, err := devices.New(client, devices.Options{})
-	require.NoError(t, err)
-	accountEvents, err := callbacks.NewRegistry(client, logs.Options{}, contact.Callbacks{})
-	require.NoError(t, err)
-	campaigns, err := campaign.New(taskstest.Open(t, client, backend.Options{}))
-	require.NoError(t, err)
-	handler, err := api.New(api.Options{
-		Callbacks: accountEvents,
-		Policies:  policies, Users: users, Devices: deviceStore, Refitter: refitter, Campaigns: campaigns,
-		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
-		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
-	})
+	o.Limits, o.Now, o.Stopping = limits, time.Now, b.stopping
+	handler, err := api.New(o)
 	require.NoError(t, err)
 	b.server = httptest.NewServer(handler)
 	t.Cleanup(func() {
 		b.client.CloseIdleConnections()
 		b.server.Close() // waits for what is being answered
-		require.NoError(t, submitter.Close())
-		require.NoError(t, refitter.Close())
-		letters.Close()
+		require.NoError(t, end())
 	})
 	return b
 }

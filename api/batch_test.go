@@ -241,7 +241,7 @@ func TestAServerThatStopsEndsItsBatches(t *testing.T) {
 func TestTheMemoryOfABatchDoesNotGrow(t *testing.T) {
 	sendlimittest.LongUnderRace(t)
 	const looks = 10
-	lines := 1_000_000
+	lines := 500_000
 	if raceDetector() {
 		lines = 100_000 // takes twenty times as long
 	}

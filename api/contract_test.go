@@ -211,13 +211,18 @@ func TestEveryOperationAnswersAsDocumented(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	c := readContract(newRig(t))
-	for _, tried := range contractCases() {
-		t.Run(tried.method+" "+tried.path+" "+tried.name, func(t *testing.T) {
-			got := tried.run(t)
-			require.Equal(t, tried.status, got.status, string(got.body))
-			c.matches(t, tried.path, tried.method, got)
-		})
+	try := func(t *testing.T, cases []contractCase) {
+		t.Helper()
+		for _, tried := range cases {
+			t.Run(tried.method+" "+tried.path+" "+tried.name, func(t *testing.T) {
+				got := tried.run(t)
+				require.Equal(t, tried.status, got.status, string(got.body))
+				c.matches(t, tried.path, tried.method, got)
+			})
+		}
 	}
+	t.Run("alike", func(t *testing.T) { try(t, wrongCases(t)) })
+	try(t, ownCases())
 	c.requireAllSeen(t)
 
 	document := saved(t, nil)

@@ -6,8 +6,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -160,80 +162,105 @@ func operations() []operation {
 	}
 }
 
-// contractCases are those that all operations have alike, and their own.
-func contractCases() []contractCase {
-	cases := slices.Concat(messageCases(), lookCases(), campaignCases(), deadCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases(), deviceCases())
-	for _, o := range operations() {
-		cases = append(cases, hostileCases(o)...)
+// ownCases are those that each operation has.
+func ownCases() []contractCase {
+	return slices.Concat(messageCases(), lookCases(), campaignCases(), deadCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases(), deviceCases())
+}
+
+// wrongCases are those that all operations have alike.
+func wrongCases(t *testing.T) []contractCase {
+	t.Helper()
+	var cases []contractCase
+	w := newWrongRequests(t)
+	for i, o := range operations() {
+		w.address = fmt.Sprintf("192.0.2.%d", i)
+		cases = append(cases, w.cases(o)...)
 	}
 	return cases
 }
 
-// hostileCases are the ways that an operation goes wrong whatever it does.
-func hostileCases(o operation) []contractCase {
-	var cases []contractCase
-	add := func(name string, status int, run func(t *testing.T) reply) {
-		cases = append(cases, contractCase{name: name, method: o.method, path: o.path, status: status, run: run})
+// wrongRequests are servers for requests that go wrong, whatever the operation does, and so change
+// nothing.
+type wrongRequests struct {
+	well, guessed, away *rig                      // the second has got too many wrong keys, the third has lost its store
+	key, caller         string                    // of an account with a limit of requests, so that answers say how many remain; of the last server
+	lacks               map[accounts.Scope]string // keys without a scope
+	stopped             map[string]reply          // to a body that stops, by operation
+	address             string                    // of the caller
+}
+
+func newWrongRequests(t *testing.T) wrongRequests {
+	t.Helper()
+	proxied := func(o *api.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
+	h := wrongRequests{well: newRig(t, proxied), guessed: newRig(t), away: newRig(t), lacks: make(map[accounts.Scope]string), stopped: make(map[string]reply)}
+	h.key = h.well.counted(100_000)
+	for range 10 {
+		h.guessed.with("sk_wrong", stats())
 	}
-	// The caller's account has a limit of requests, so that answers say how many remain.
-	sent := func(change func(*request)) func(t *testing.T) reply {
-		return func(t *testing.T) reply {
-			t.Helper()
-			r, q := newRig(t), o.request()
-			q.use(r.counted(100))
+	h.caller = h.away.key("caller", accounts.ScopeAdmin) // what is asked about the caller needs one
+	h.away.store.Close()
+
+	slow := newRig(t, func(o *api.Options) { o.Limits.Timeout = 2 * time.Second })
+	key := slow.counted(100_000)
+	slow.with(key, stats()) // is known from now on
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for _, o := range operations() {
+		if h.lacks[scopeOf(o)] == "" {
+			h.lacks[scopeOf(o)] = h.well.key("other", lacking(scopeOf(o))...)
+		}
+		if o.body == "" {
+			continue
+		}
+		all.Go(func() {
+			got := slow.raw(fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\n{",
+				o.method, o.target, key, o.mediaType()))
+			mu.Lock()
+			defer mu.Unlock()
+			h.stopped[o.method+o.path] = got
+		})
+	}
+	all.Wait()
+	return h
+}
+
+// cases are the ways that an operation goes wrong.
+func (h wrongRequests) cases(o operation) []contractCase {
+	var cases []contractCase
+	add := func(name string, status int, r *rig, key string, change func(*request)) {
+		cases = append(cases, contractCase{name: name, method: o.method, path: o.path, status: status, run: func(*testing.T) reply {
+			q := o.request()
+			q.use(key)
+			q.header.Set("X-Forwarded-For", h.address)
 			change(&q)
 			return r.send(q)
-		}
+		}})
 	}
-	add("broken query", http.StatusBadRequest, sent(func(q *request) { q.target += "?a=%zz" }))
-	add("unknown parameter", http.StatusUnprocessableEntity, sent(func(q *request) { q.target += "?nope=1" }))
-	add("wrong key", http.StatusUnauthorized, sent(func(q *request) { q.use("sk_wrong") }))
-	add("key without the scope", http.StatusForbidden, func(t *testing.T) reply {
-		t.Helper()
-		r, q := newRig(t), o.request()
-		q.use(r.key("other", lacking(scopeOf(o))...))
-		return r.send(q)
-	})
-	add("too many wrong keys", http.StatusTooManyRequests, func(t *testing.T) reply {
-		t.Helper()
-		r, q := newRig(t), o.request()
-		q.use("sk_wrong")
-		for range 10 {
-			r.send(q)
-		}
-		return r.send(q)
-	})
-	add("store away", http.StatusServiceUnavailable, func(t *testing.T) reply {
-		t.Helper()
-		r := newRig(t)
-		secret := r.key("caller", accounts.ScopeAdmin) // what is asked about the caller needs one
-		r.store.Close()
-		return r.with(secret, o.request())
-	})
+	same := func(*request) {}
+	add("broken query", http.StatusBadRequest, h.well, h.key, func(q *request) { q.target += "?a=%zz" })
+	add("unknown parameter", http.StatusUnprocessableEntity, h.well, h.key, func(q *request) { q.target += "?nope=1" })
+	add("wrong key", http.StatusUnauthorized, h.well, "sk_wrong", same)
+	add("key without the scope", http.StatusForbidden, h.well, h.lacks[scopeOf(o)], same)
+	add("too many wrong keys", http.StatusTooManyRequests, h.guessed, "sk_wrong", same)
+	add("store away", http.StatusServiceUnavailable, h.away, h.caller, same)
 	if o.method != http.MethodGet {
-		add("page of another site", http.StatusForbidden, sent(func(q *request) {
-			q.header.Set("Sec-Fetch-Site", crossOrigin)
-		}))
+		add("page of another site", http.StatusForbidden, h.well, h.key, func(q *request) { q.header.Set("Sec-Fetch-Site", crossOrigin) })
 	}
 	if o.body == "" {
 		return cases
 	}
-	add("body that stops", http.StatusRequestTimeout, func(t *testing.T) reply {
-		t.Helper()
-		r := newRig(t, func(o *api.Options) { o.Limits.Timeout = 400 * time.Millisecond })
-		return r.raw(fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\n{",
-			o.method, o.target, r.counted(100), o.mediaType()))
-	})
-	add("form", http.StatusUnsupportedMediaType, sent(func(q *request) {
+	stopped := h.stopped[o.method+o.path]
+	cases = append(cases, contractCase{"body that stops", o.method, o.path, http.StatusRequestTimeout, func(*testing.T) reply { return stopped }})
+	add("form", http.StatusUnsupportedMediaType, h.well, h.key, func(q *request) {
 		q.header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}))
+	})
 	if o.ofLines() { // takes as many lines as there are, and answers what is no JSON in its place
 		return cases
 	}
-	add("no JSON", http.StatusBadRequest, sent(func(q *request) { q.body = "{" }))
-	add("large body", http.StatusRequestEntityTooLarge, sent(func(q *request) {
+	add("no JSON", http.StatusBadRequest, h.well, h.key, func(q *request) { q.body = "{" })
+	add("large body", http.StatusRequestEntityTooLarge, h.well, h.key, func(q *request) {
 		q.body = strings.Repeat(" ", api.DefaultBody+1) + q.body
-	}))
+	})
 	return cases
 }
 

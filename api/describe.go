@@ -16,6 +16,7 @@ import (
 func describe(schemas huma.Registry) {
 	separateCategories(schemas.Map())
 	describeChannels(schemas.Map())
+	said := descriptions()
 	for name, schema := range schemas.Map() {
 		request := requestSchemas(name)
 		if !request {
@@ -24,7 +25,7 @@ func describe(schemas huma.Registry) {
 		for member, property := range schema.Properties {
 			property.Nullable = clearable(name, member)
 			if property.Description == "" {
-				property.Description = descriptionOf(name, member)
+				property.Description = descriptionOf(said, name, member)
 			}
 			if request {
 				bind(property, boundsName(name, member), slices.Contains(schema.Required, member))
@@ -226,7 +227,7 @@ func wordsOf(schema, member string) []string {
 
 // descriptionOf returns the description of a member: that of the schema's member, or else
 // that of all members with the name. What a move has in common with a draft means the same.
-func descriptionOf(schema, member string) string {
+func descriptionOf(all map[string]string, schema, member string) string {
 	switch schema {
 	case "PolicyDocument":
 		schema = "Policy"
@@ -237,12 +238,6 @@ func descriptionOf(schema, member string) string {
 	case targetDraftSchema:
 		schema = targetSchema
 	}
-	all := descriptions()
-	maps.Copy(all, policyDescriptions())
-	maps.Copy(all, noticeDescriptions())
-	maps.Copy(all, deliveryDescriptions())
-	maps.Copy(all, pushDescriptions())
-	maps.Copy(all, campaignDescriptions())
 	if said, some := all[schema+"."+member]; some {
 		return said
 	}
@@ -252,7 +247,18 @@ func descriptionOf(schema, member string) string {
 	return all[member]
 }
 
+// descriptions returns the descriptions of all members, by "Schema.member" or "member".
 func descriptions() map[string]string {
+	all := messageDescriptions()
+	maps.Copy(all, policyDescriptions())
+	maps.Copy(all, noticeDescriptions())
+	maps.Copy(all, deliveryDescriptions())
+	maps.Copy(all, pushDescriptions())
+	maps.Copy(all, campaignDescriptions())
+	return all
+}
+
+func messageDescriptions() map[string]string {
 	return map[string]string{
 		"Draft.id":       "Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one.",
 		"Draft.user":     "The receiver: 1 to 256 bytes of UTF-8 without control characters.",

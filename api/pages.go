@@ -15,18 +15,20 @@ import (
 )
 
 // pages returns the routes of the documentation: the OpenAPI document, and a page made from
-// it with its style and script. They are compressed for clients that accept it.
-func (s *server) pages(d document) []route {
-	openAPI := sync.OnceValues(d.json)
+// it with its style and script. They are compressed for clients that accept it. The document
+// is made by the first request, since most processes never get one.
+func (s *server) pages(version string, routes []route) []route {
+	made := sync.OnceValue(func() document { return s.document(version, routes) })
+	openAPI := sync.OnceValues(func() ([]byte, error) { return made().json() })
 	page := func(path, contentType string, write func() ([]byte, error)) route {
-		made := sync.OnceValues(func() (content, error) { // by the first request, since most processes never get one
+		written := sync.OnceValues(func() (content, error) {
 			text, err := write()
 			return contentOf(text), err
 		})
 		return route{
 			Operation: huma.Operation{Method: http.MethodGet, Path: path},
 			handle: gzhttp.GzipHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				page, err := made()
+				page, err := written()
 				if err != nil {
 					s.writeError(w, r, err)
 					return
@@ -58,7 +60,7 @@ func (s *server) pages(d document) []route {
 			}
 			return yamlOf(text)
 		}),
-		page(docs.PagePath, "text/html; charset=utf-8", func() ([]byte, error) { return s.html(d) }),
+		page(docs.PagePath, "text/html; charset=utf-8", func() ([]byte, error) { return s.html(made()) }),
 		page(docs.StylePath, "text/css; charset=utf-8", file(docs.Style)),
 		page(docs.ScriptPath, "text/javascript; charset=utf-8", file(docs.Script)),
 		{Operation: huma.Operation{Method: http.MethodGet, Path: "/problems/{code}"}, handle: explainProblem},

@@ -81,6 +81,8 @@ func withParameter(o operation, name, in, value string) string {
 			query = "follow=false&"
 		case strings.HasPrefix(o.path, deadEventsPath) && name != "account":
 			query = "account=acme&"
+		case o.path == messagesPath && !strings.HasPrefix(name, "user"): // in one partition, since a look at all takes long
+			query = "user=alice&"
 		case o.method == http.MethodDelete && name == "limit":
 			query = "older_than=1000d&"
 		default:
@@ -95,7 +97,7 @@ func withParameter(o operation, name, in, value string) string {
 // may say that nothing has the name.
 func (r *rig) acceptsParameter(t *testing.T, q request, name string) bool {
 	t.Helper()
-	got := r.send(q)
+	got := r.direct("", q)
 	require.Less(t, got.status, http.StatusInternalServerError, "%s: %s", q.target, got.body)
 	if got.status == http.StatusNotFound || got.status == http.StatusUnprocessableEntity && strings.Contains(string(got.body), `"field":"`+name+`"`) {
 		return false

@@ -20,13 +20,16 @@ import (
 // the deadlines of connections: see direct.
 func atNow(o *api.Options) { o.Now = now }
 
-// direct has a request answered without a connection.
+// direct has a request answered without a connection. The key "" is none.
 func (r *rig) direct(key string, q request) reply {
 	r.Helper()
 	asked := httptest.NewRequestWithContext(r.Context(), q.method, q.target, strings.NewReader(q.body))
+	asked.Host = "127.0.0.1"
 	asked.Header.Set("Content-Type", "application/json")
 	maps.Copy(asked.Header, q.header)
-	asked.Header.Set("Authorization", "Bearer "+key)
+	if key != "" {
+		asked.Header.Set("Authorization", "Bearer "+key)
+	}
 	got := httptest.NewRecorder()
 	r.handler.ServeHTTP(got, asked)
 	return reply{status: got.Code, header: got.Header(), body: got.Body.Bytes()}

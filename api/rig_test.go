@@ -18,31 +18,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/api/apitest"
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
-	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/sendlimit/devices"
-	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
-	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/callbacks"
-	"github.com/sendlimit/sendlimiter/tasks/campaign"
-	"github.com/sendlimit/sendlimiter/tasks/contact"
-	"github.com/sendlimit/sendlimiter/tasks/deadletters"
-	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
-	"github.com/sendlimit/sendlimiter/tasks/taskstest"
-	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // now is the time on the store's clock and on this one.
@@ -71,50 +56,13 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	tb.Helper()
 	r := &rig{TB: tb, store: miniredis.RunT(tb), log: new(output.Buffer)}
 	r.store.SetTime(now())
-	r.client = redis.NewClient(redistest.ClientOptions(r.store.Addr()))
+	r.client = redis.NewClient(redistest.PipedOptions(r.store))
 	tb.Cleanup(func() { require.NoError(tb, r.client.Close()) })
-	policies, err := settings.NewPolicies(r.client, "")
+	_, o, end, err := apitest.Open(tb.Context(), r.client, submit.Options{})
 	require.NoError(tb, err)
-	require.NoError(tb, policies.Apply(tb.Context(), policy.Default()))
-
-	b := taskstest.Open(tb, r.client, backend.Options{})
-	submitter, err := submit.New(b, submit.Options{})
-	require.NoError(tb, err)
-	tb.Cleanup(func() { require.NoError(tb, submitter.Close()) })
-	letters, err := deadletters.New(b)
-	require.NoError(tb, err)
-	tb.Cleanup(letters.Close)
-	r.accounts, err = accounts.New(r.client, "")
-	require.NoError(tb, err)
-	charges, err := quota.New(r.client, quota.Options{})
-	require.NoError(tb, err)
-	counting, err := counters.New(r.client, "")
-	require.NoError(tb, err)
-	events, err := counters.NewEvents(r.client, "")
-	require.NoError(tb, err)
-	paces, err := rate.NewPaces(r.client, "", deliver.PaceTarget)
-	require.NoError(tb, err)
-	userData, err := userdata.New(b)
-	require.NoError(tb, err)
-	users, err := settings.NewUsers(r.client, "")
-	require.NoError(tb, err)
-	deviceStore, err := devices.New(r.client, devices.Options{})
-	require.NoError(tb, err)
-	refitter, err := refit.New(b, refit.Options{
-		Rest: func(context.Context, time.Duration) error { return nil }, // nobody else uses the store
-	})
-	require.NoError(tb, err)
-	tb.Cleanup(func() { require.NoError(tb, refitter.Close()) })
-	accountEvents, err := callbacks.NewRegistry(r.client, logs.Options{}, contact.Callbacks{})
-	require.NoError(tb, err)
-	campaigns, err := campaign.New(b)
-	require.NoError(tb, err)
-	r.options = api.Options{
-		Callbacks: accountEvents,
-		Policies:  policies, Users: users, Devices: deviceStore, Refitter: refitter, Campaigns: campaigns,
-		Accounts: r.accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
-		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	}
+	tb.Cleanup(func() { require.NoError(tb, end()) })
+	o.Stats, o.Now, o.Logger = r.stats, time.Now, slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r.options, r.accounts = o, o.Accounts
 	r.serves(options...)
 	return r
 }

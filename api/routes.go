@@ -17,7 +17,7 @@ func (s *server) router(version string) (web.Router, error) {
 	if err := scoped(routes); err != nil {
 		return nil, err
 	}
-	pages := s.pages(s.document(version, routes))
+	pages := s.pages(version, routes)
 	if s.metrics != nil {
 		routes = append(routes, s.metricsRoute())
 	}

@@ -14,24 +14,13 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
-	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/sendlimit/devices"
-	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
-	"github.com/sendlimit/sendlimiter/sendlimit/rate"
-	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/callbacks"
-	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
-	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
-	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 const (
@@ -146,7 +135,7 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 	if err != nil {
 		return nil, nil, fmt.Errorf("backend: %w", err)
 	}
-	handler, _, end, err := s.openAPI(opened, prefix, options)
+	handler, _, end, err := openAPI(opened, options)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +147,7 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 }
 
 // openAPI returns the API on a backend with its submitter, and a function that ends both.
-func (s *store) openAPI(opened *backend.Backend, prefix string, options submit.Options) (http.Handler, *submit.Submitter, func() error, error) {
+func openAPI(opened *backend.Backend, options submit.Options) (http.Handler, *submit.Submitter, func() error, error) {
 	submitter, err := submit.New(opened, options)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("submitter: %w", err)
@@ -176,56 +165,13 @@ func (s *store) openAPI(opened *backend.Backend, prefix string, options submit.O
 		letters.Close()
 		return errors.Join(submitter.Close(), refitter.Close())
 	}
-	policies, err := settings.NewPolicies(s.client, prefix)
+	o, err := api.PartsOf(opened, contact.Callbacks{})
 	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("policies: %w", err), end())
+		return nil, nil, nil, errors.Join(fmt.Errorf("parts of the API: %w", err), end())
 	}
-	users, err := settings.NewUsers(s.client, prefix)
-	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("settings of users: %w", err), end())
-	}
-	accounts, err := accounts.New(s.client, prefix)
-	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("accounts: %w", err), end())
-	}
-	counting, err := counters.New(s.client, prefix)
-	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("counters: %w", err), end())
-	}
-	events, err := counters.NewEvents(s.client, prefix)
-	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("events: %w", err), end())
-	}
-	userData, err := userdata.New(opened)
-	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("data of users: %w", err), end())
-	}
-	paces, err := rate.NewPaces(s.client, prefix, deliver.PaceTarget)
-	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("pace: %w", err), end())
-	}
-	charges, err := quota.New(s.client, quota.Options{Prefix: prefix})
-	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("charges: %w", err), end())
-	}
-	deviceStore, err := devices.New(s.client, devices.Options{Prefix: prefix})
-	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("devices: %w", err), end())
-	}
-	accountEvents, err := callbacks.NewRegistry(s.client, logs.Options{Prefix: prefix}, contact.Callbacks{})
-	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("events: %w", err), end())
-	}
-	campaigns, err := campaign.New(opened)
-	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("campaigns: %w", err), end())
-	}
-	handler, err := api.New(api.Options{
-		Callbacks: accountEvents,
-		Accounts:  accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Now: time.Now,
-		Policies: policies, Users: users, Devices: deviceStore, Refitter: refitter, Campaigns: campaigns,
-		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
-	})
+	o.Submitter, o.DeadLetters, o.Refitter, o.Now = submitter, letters, refitter, time.Now
+	o.Stats = func(context.Context) (message.Stats, error) { return message.Stats{}, nil }
+	handler, err := api.New(o)
 	if err != nil {
 		return nil, nil, nil, errors.Join(fmt.Errorf("API: %w", err), end())
 	}

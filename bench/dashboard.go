@@ -100,7 +100,7 @@ func (s *store) serveDashboard(ctx context.Context, prefix string) (*httptest.Se
 	if err != nil {
 		return nil, nil, fmt.Errorf("backend: %w", err)
 	}
-	api, submitter, end, err := s.openAPI(opened, prefix, submit.Options{Batch: true})
+	api, submitter, end, err := openAPI(opened, submit.Options{Batch: true})
 	if err != nil {
 		return nil, nil, err
 	}

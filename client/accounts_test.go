@@ -59,7 +59,7 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 
 	for _, err := range []error{
 		second(a.Account(ctx, "nobody")), second(a.RemoveAPIKey(ctx, "acme", known.ID)), second(a.Tier(ctx, "gold")),
-		second(a.ChangeAccount(ctx, "nobody", client.AccountChange{})),
+		second(a.ChangeAccount(ctx, "nobody", client.AccountChange{})), second(a.RemoveTier(ctx, "gold")),
 	} {
 		require.ErrorIs(t, err, client.ErrNotFound)
 	}
@@ -67,9 +67,8 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	var taken *client.Refusal
 	require.ErrorAs(t, err, &taken)
 	require.Equal(t, client.CodeExists, taken.Code)
-	_, err = a.Account(ctx, "")
-	var wrong *client.InvalidError
-	require.ErrorAs(t, err, &wrong)
+	isInvalid(t, second(a.Account(ctx, "")), "account")
+	isInvalid(t, second(a.RemoveTier(ctx, "")), "tier")
 }
 
 func TestRotateAPIKey(t *testing.T) {
@@ -99,29 +98,6 @@ func TestRotateAPIKey(t *testing.T) {
 	require.Equal(t, "overlap", wrong.Field)
 }
 
-func TestRemoveTier(t *testing.T) {
-	t.Parallel()
-	a := realAPIOf(t)
-	ctx := t.Context()
-	_, err := a.SetTier(ctx, client.Tier{Name: "free"})
-	require.NoError(t, err)
-	_, err = a.CreateAccount(ctx, client.NewAccount{Name: "acme", Tier: "free"})
-	require.NoError(t, err)
-	_, err = a.RemoveTier(ctx, "free")
-	var wrong *client.InvalidError
-	require.ErrorAs(t, err, &wrong)
-	require.Equal(t, `tier "free" is in use: give account "acme" another one first`, wrong.Detail)
-	none := ""
-	_, err = a.ChangeAccount(ctx, "acme", client.AccountChange{Tier: &none})
-	require.NoError(t, err)
-	done, err := a.RemoveTier(ctx, "free")
-	require.NoError(t, err)
-	require.Equal(t, client.TierRemoval{Outcome: "removed", Tier: "free"}, done)
-	require.ErrorIs(t, second(a.RemoveTier(ctx, "free")), client.ErrNotFound)
-	require.ErrorAs(t, second(a.RemoveTier(ctx, "")), &wrong)
-	require.Equal(t, "tier", wrong.Field)
-}
-
 func second[T any](_ T, err error) error { return err }
 
 // What would be done twice is sent once, and a quota is not waited for.
@@ -142,32 +118,4 @@ func TestWhatIsNotRepeated(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, client.CodeQuotaExceeded, refused.Code)
 	require.Equal(t, int64(2), asked.Load())
-}
-
-// What others sent is shown to a key that has the scope content as well.
-func TestKeysThatSeeContents(t *testing.T) {
-	t.Parallel()
-	a := realAPIOf(t)
-	ctx := t.Context()
-	_, err := a.Submit(ctx, client.Message{ID: "a", User: "alice", SendAt: a.now.Add(time.Hour), Title: "Hi", Body: "Your order"})
-	require.NoError(t, err)
-	_, err = a.CreateAccount(ctx, client.NewAccount{Name: "support"})
-	require.NoError(t, err)
-	for _, row := range []struct {
-		scopes []client.Scope
-		title  string
-	}{
-		{[]client.Scope{client.ScopeAdmin}, ""},
-		{[]client.Scope{client.ScopeAdmin, client.ScopeContent}, "Hi"},
-	} {
-		key, _, err := a.AddAPIKey(ctx, "support", time.Time{}, row.scopes...)
-		require.NoError(t, err)
-		c, err := client.New(a.server.URL, client.Options{Key: key, Attempts: 1})
-		require.NoError(t, err)
-		defer c.CloseIdleConnections()
-		status, err := c.Status(ctx, "alice", "a")
-		require.NoError(t, err)
-		require.Equal(t, client.StatusScheduled, status.Status)
-		require.Equal(t, row.title, status.Title)
-	}
 }

@@ -15,7 +15,7 @@ func vip() client.Policy {
 		Name: "vip", TimeZone: "Europe/Berlin", UserTimeZone: true, Rules: []string{"3/minute", "20/calendar_day"},
 		QuietHours: []string{"22:00-08:00"}, Reach: "30d", OnConflict: client.OnConflictShift, AlertAt: []int{}, AlertTo: "ops@acme.example",
 		Categories: map[string]client.PolicyCategory{
-			"marketing": {Rules: []string{"2/calendar_day"}}, "codes": {Exempt: true, Counts: new(bool)},
+			"marketing": {Rules: []string{"2/calendar_day"}, Throttle: "1/minute"}, "codes": {Exempt: true, Counts: new(bool)},
 		},
 	}
 }
@@ -107,47 +107,6 @@ func TestPoliciesThatTheRealAPIFindsWrong(t *testing.T) {
 	isInvalid(t, err, "name")
 	_, err = a.Policy(t.Context(), "vip")
 	require.ErrorIs(t, err, client.ErrNotFound, "nothing was applied")
-}
-
-// A refusal says which quiet hours and which category's rule are in the way, and
-// usage counts them.
-func TestRefusalsAndUsageUnderAPolicy(t *testing.T) {
-	t.Parallel()
-	a := realAPIOf(t)
-	ctx := t.Context()
-	_, err := a.ApplyPolicy(ctx, client.Policy{
-		Name: "default", Rules: []string{"1/minute"}, QuietHours: []string{"22:00-08:00"},
-		Categories: map[string]client.PolicyCategory{"marketing": {Rules: []string{"1/calendar_day"}}},
-	})
-	require.NoError(t, err)
-	m := client.Message{User: "alice", Title: "t", Category: "marketing", SendAt: at("2026-11-22T12:00:00Z")}
-	_, err = a.Submit(ctx, m)
-	require.NoError(t, err)
-
-	var refusal *client.Refusal
-	m.SendAt = at("2026-11-22T13:00:00Z")
-	_, err = a.Submit(ctx, m)
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, []string{"1/calendar_day", "marketing"}, []string{refusal.Violations[0].Rule, refusal.Violations[0].Category})
-	morning := at("2026-11-23T08:00:00Z")
-	m.Category, m.SendAt = "", at("2026-11-22T23:00:00Z")
-	_, err = a.Submit(ctx, m)
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, client.CodeQuietHours, refusal.Code)
-	require.Equal(t, &client.QuietHours{
-		Hours: "22:00-08:00", TimeZone: "UTC", From: wire(at("2026-11-22T22:00:00Z")), Until: wire(morning),
-	}, refusal.QuietHours)
-
-	usage, err := a.Usage(ctx, client.UsageRequest{
-		User: "alice", At: at("2026-11-22T12:00:00Z"), From: at("2026-11-22T11:00:00Z"), To: at("2026-11-23T09:00:00Z"), Category: "marketing",
-	})
-	require.NoError(t, err)
-	require.Len(t, usage.Rules, 2)
-	require.Equal(t, []any{"marketing", 1}, []any{usage.Rules[1].Category, usage.Rules[1].Used})
-	require.Equal(t, []client.Stretch{{From: wire(at("2026-11-22T22:00:00Z")), Until: wire(morning)}}, usage.Quiet)
-	times, err := a.NextFree(ctx, client.NextFreeRequest{User: "alice", From: m.SendAt, Category: "marketing"})
-	require.NoError(t, err)
-	require.Equal(t, morning, times[0])
 }
 
 // A policy is sent again like a message.

@@ -14,30 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/api/apitest"
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
-	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/sendlimit/devices"
-	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
-	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/callbacks"
-	"github.com/sendlimit/sendlimiter/tasks/campaign"
-	"github.com/sendlimit/sendlimiter/tasks/contact"
-	"github.com/sendlimit/sendlimiter/tasks/deadletters"
-	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
-	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // realAPI is the API on the embedded store, whose clock stands at now.
@@ -59,81 +45,16 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	}
 	closing(r.redis.Close)
 	r.redis.SetTime(r.now)
-	r.store = redis.NewClient(redistest.ClientOptions(r.redis.Addr()))
+	r.store = redis.NewClient(redistest.PipedOptions(r.redis))
 	closing(func() { _ = r.store.Close() })
-	policies, err := settings.NewPolicies(r.store, "")
+	_, o, end, err := apitest.Open(ctx, r.store, submit.Options{})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := policies.Seed(ctx, policy.Default()); err != nil {
-		return nil, err
-	}
-	b, err := backend.Open(r.store, backend.Options{})
-	if err != nil {
-		return nil, err
-	}
-	submitter, err := submit.New(b, submit.Options{})
-	if err != nil {
-		return nil, err
-	}
-	closing(func() { _ = submitter.Close() })
-	letters, err := deadletters.New(b)
-	if err != nil {
-		return nil, err
-	}
-	closing(letters.Close)
-	accounts, err := accounts.New(r.store, "")
-	if err != nil {
-		return nil, err
-	}
-	charges, err := quota.New(r.store, quota.Options{})
-	if err != nil {
-		return nil, err
-	}
-	counting, err := counters.New(r.store, "")
-	if err != nil {
-		return nil, err
-	}
-	events, err := counters.NewEvents(r.store, "")
-	if err != nil {
-		return nil, err
-	}
-	paces, err := rate.NewPaces(r.store, "", deliver.PaceTarget)
-	if err != nil {
-		return nil, err
-	}
-	userData, err := userdata.New(b)
-	if err != nil {
-		return nil, err
-	}
-	users, err := settings.NewUsers(r.store, "")
-	if err != nil {
-		return nil, err
-	}
-	deviceStore, err := devices.New(r.store, devices.Options{})
-	if err != nil {
-		return nil, err
-	}
-	refitter, err := refit.New(b, refit.Options{})
-	if err != nil {
-		return nil, err
-	}
-	closing(func() { _ = refitter.Close() })
-	accountEvents, err := callbacks.NewRegistry(r.store, logs.Options{}, contact.Callbacks{})
-	if err != nil {
-		return nil, err
-	}
-	campaigns, err := campaign.New(b)
-	if err != nil {
-		return nil, err
-	}
-	o := api.Options{
-		Callbacks: accountEvents,
-		Policies:  policies, Users: users, Devices: deviceStore, Refitter: refitter, Campaigns: campaigns,
-		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
-		Stats: func(context.Context) (message.Stats, error) {
-			return message.Stats{Version: "v1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: 1, OldestOverdueSeconds: 1.5}, nil
-		},
+	closing(func() { _ = end() })
+	o.Now, o.Version = time.Now, "v1.2.3"
+	o.Stats = func(context.Context) (message.Stats, error) {
+		return message.Stats{Version: "v1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: 1, OldestOverdueSeconds: 1.5}, nil
 	}
 	adjust(&o)
 	handler, err := api.New(o)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,6 +57,7 @@ func TestAnAccountCantChangeWhatOthersHave(t *testing.T) {
 	t.Parallel()
 	r := twoAccounts(t)
 	b := r.sender("own")
+	require.Eventually(t, func() bool { return !strings.Contains(r.store.Dump(), ":holds") }, time.Minute, time.Millisecond, "charges are settled after the answer")
 	before := r.store.Dump()
 	for _, q := range requests() {
 		if q.statuses.account != forbidden || strings.HasPrefix(q.route, "GET ") {

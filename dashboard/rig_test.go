@@ -17,31 +17,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/api/apitest"
 	"github.com/sendlimit/sendlimiter/dashboard"
 	"github.com/sendlimit/sendlimiter/dashboard/session"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/audit"
-	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/sendlimit/devices"
-	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
-	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/callbacks"
-	"github.com/sendlimit/sendlimiter/tasks/campaign"
-	"github.com/sendlimit/sendlimiter/tasks/contact"
-	"github.com/sendlimit/sendlimiter/tasks/deadletters"
-	"github.com/sendlimit/sendlimiter/tasks/deliver"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/overview"
-	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
-	"github.com/sendlimit/sendlimiter/tasks/taskstest"
-	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // began is the time on the store's clock and on this one when a test begins.
@@ -80,7 +65,7 @@ func newRig(tb testing.TB, requireKeys bool, options ...func(*dashboard.Options)
 // connect opens a client of the store.
 func (r *rig) connect() *redis.Client {
 	r.Helper()
-	client := redis.NewClient(redistest.ClientOptions(r.store.Addr()))
+	client := redis.NewClient(redistest.PipedOptions(r.store))
 	r.Cleanup(func() { require.NoError(r, client.Close()) })
 	return client
 }
@@ -107,41 +92,19 @@ func made[T any](value T, err error) func(testing.TB) T {
 // build makes the API, as cmd/worker/internal/serve does, and the dashboard.
 func (r *rig) build(requireKeys bool, set ...func(*dashboard.Options)) {
 	r.Helper()
-	policies := made(settings.NewPolicies(r.client, ""))(r)
-	require.NoError(r, policies.Apply(r.Context(), policy.Default()))
-	b := taskstest.Open(r, r.client, backend.Options{})
-	submitter := made(submit.New(b, submit.Options{}))(r)
-	r.Cleanup(func() { require.NoError(r, submitter.Close()) })
-	letters := made(deadletters.New(b))(r)
-	r.Cleanup(letters.Close)
-	refitter := made(refit.New(b, refit.Options{
-		Rest: func(context.Context, time.Duration) error { return nil }, // nobody else uses the store
-	}))(r)
-	r.Cleanup(func() { require.NoError(r, refitter.Close()) })
-	r.backend = b
-	r.accounts = made(accounts.New(r.client, ""))(r)
+	b, options, end, err := apitest.Open(r.Context(), r.client, submit.Options{})
+	require.NoError(r, err)
+	r.Cleanup(func() { require.NoError(r, end()) })
+	r.backend, r.accounts = b, options.Accounts
 	r.audit = made(audit.New(r.client, audit.Options{}))(r)
 	logger := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	options := api.Options{
-		Callbacks: made(callbacks.NewRegistry(r.client, logs.Options{}, contact.Callbacks{}))(r),
-		Submitter: submitter, DeadLetters: letters, Refitter: refitter, Policies: policies, Accounts: r.accounts,
-		Campaigns: made(campaign.New(b))(r),
-		Users:     made(settings.NewUsers(r.client, ""))(r),
-		Devices:   made(devices.New(r.client, devices.Options{}))(r),
-		Charges:   made(quota.New(r.client, quota.Options{}))(r),
-		Counters:  made(counters.New(r.client, ""))(r),
-		Events:    made(counters.NewEvents(r.client, ""))(r),
-		Paces:     made(rate.NewPaces(r.client, "", deliver.PaceTarget))(r),
-		UserData:  made(userdata.New(b))(r),
-		Stats:     func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
-		Now:       r.now, Version: "1.2.3", Logger: logger,
-	}
+	options.Now, options.Logger = r.now, logger
 	r.open = made(api.New(options))(r)
 	options.RequireKeys = requireKeys
 	r.api = made(api.New(options))(r)
 	r.options = dashboard.Options{
 		API: r.api, Sessions: made(session.New(r.client, "", r.accounts))(r), Audit: r.audit,
-		Overview: made(overview.New(b))(r), Timeline: submitter.Timeline,
+		Overview: made(overview.New(b))(r), Timeline: options.Submitter.Timeline,
 		Now: r.now, Logger: logger, Version: "1.2.3", RequireKeys: requireKeys,
 	}
 	for _, set := range set {

@@ -1,7 +1,6 @@
 package keyspace
 
 import (
-	"fmt"
 	"hash/fnv"
 	"strconv"
 	"strings"
@@ -137,15 +136,25 @@ func NewKeys(prefix string) (Keys, error) {
 
 // KeysUnder returns the keys that begin with a prefix that is known to be valid.
 func KeysUnder(prefix string) Keys {
+	var text strings.Builder // of all partitions, since every part of a program makes keys
+	size := len(prefix + ":{}:" + Tag(0))
+	text.Grow(Partitions * size)
+	for p := range Partitions {
+		text.WriteString(prefix)
+		text.WriteString(":{")
+		text.WriteString(Tag(p))
+		text.WriteString("}:")
+	}
 	k := Keys{prefix: prefix, Partitions: make([]string, Partitions)}
 	for p := range k.Partitions {
-		k.Partitions[p] = prefix + ":{" + Tag(p) + "}:"
+		k.Partitions[p] = text.String()[p*size : (p+1)*size]
 	}
 	return k
 }
 
 // Tag returns the hash tag of a partition, which decides in which slot of a cluster it lies.
-func Tag(partition int) string { return fmt.Sprintf("p%04d", partition) }
+// All tags are of the same size.
+func Tag(partition int) string { return "p" + strconv.Itoa(10_000 + partition)[1:] }
 
 // Partition returns the partition of a user: FNV-1a 32 of the name, modulo
 // Partitions.

@@ -11,22 +11,13 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
-	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
-	"github.com/sendlimit/sendlimiter/sendlimit/rate"
-	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/callbacks"
-	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
-	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
-	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // apiServer is the API with its parts.
@@ -65,44 +56,7 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
-	counting, err := counters.New(b.Client, c.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	events, err := counters.NewEvents(b.Client, c.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	paces, err := rate.NewPaces(b.Client, c.Prefix, deliver.PaceTarget)
-	if err != nil {
-		return nil, err
-	}
-	userData, err := userdata.New(b)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := settings.NewPolicies(b.Client, c.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	charges, err := quota.New(b.Client, quota.Options{Prefix: c.Prefix})
-	if err != nil {
-		return nil, err
-	}
-	users, err := settings.NewUsers(b.Client, c.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	deviceStore, err := devices.New(b.Client, devices.Options{Prefix: c.Prefix})
-	if err != nil {
-		return nil, err
-	}
-	accountEvents, err := callbacks.NewRegistry(
-		b.Client, b.Events, contact.Callbacks{AllowInternal: c.EventsAllowInternal})
-	if err != nil {
-		return nil, err
-	}
-	campaigns, err := campaign.New(b)
+	o, err := api.PartsOf(b, contact.Callbacks{AllowInternal: c.EventsAllowInternal})
 	if err != nil {
 		return nil, err
 	}
@@ -111,19 +65,17 @@ func newAPIServer(
 	if c.AdminListen != "" {
 		checks, measured = nil, nil
 	}
-	served, err := api.New(api.Options{
-		Callbacks: accountEvents,
-		Submitter: s.submitter, Campaigns: campaigns, DeadLetters: s.deadLetters, Policies: rules, Users: users, Devices: deviceStore, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger, Tracer: b.Tracer,
-		Accounts: accounts, Charges: charges, Counters: counting, Events: events, Paces: paces, UserData: userData, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
-		Metrics: measured, Probes: checks, LoginRefused: m.refusedLogins.Inc,
-		Version: cli.Version(), Stopping: s.stopping, Before: s.unlessStopping,
-		Contacts: contact.Rule{AllowInternal: c.AllowInternalWebhooks},
-		Limits: api.Limits{
-			Streams: c.Streams, StreamsPerAccount: c.StreamsPerAccount, Idle: c.StreamIdle,
-			InFlight: c.Requests, InFlightPerAccount: c.RequestsPerAccount, ReadsPerAccount: c.ReadsPerAccount,
-			Followers: c.EventStreams, FollowersPerAccount: c.EventStreamsPerAccount,
-		},
-	})
+	o.Accounts, o.Submitter, o.DeadLetters, o.Refitter = accounts, s.submitter, s.deadLetters, s.refitter
+	o.Stats, o.Now, o.Logger, o.Tracer, o.Version = stats, time.Now, logger, b.Tracer, cli.Version()
+	o.RequireKeys, o.TrustedProxies, o.LoginRefused = asksForKeys(c), c.TrustedProxies, m.refusedLogins.Inc
+	o.Metrics, o.Probes, o.Stopping, o.Before = measured, checks, s.stopping, s.unlessStopping
+	o.Contacts = contact.Rule{AllowInternal: c.AllowInternalWebhooks}
+	o.Limits = api.Limits{
+		Streams: c.Streams, StreamsPerAccount: c.StreamsPerAccount, Idle: c.StreamIdle,
+		InFlight: c.Requests, InFlightPerAccount: c.RequestsPerAccount, ReadsPerAccount: c.ReadsPerAccount,
+		Followers: c.EventStreams, FollowersPerAccount: c.EventStreamsPerAccount,
+	}
+	served, err := api.New(o)
 	if err != nil {
 		return nil, err
 	}

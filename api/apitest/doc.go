@@ -1,0 +1,3 @@
+// Package apitest opens the parts of the API on a store, for tests of the API and of what
+// calls it.
+package apitest

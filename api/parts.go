@@ -1,0 +1,39 @@
+package api
+
+import (
+	"errors"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
+)
+
+// PartsOf returns options with the parts that need only the store and no closing: all that are
+// required but Submitter, DeadLetters, Refitter, Stats and Now. The rule says which callbacks
+// may be set. The error is a *fault.InvalidError.
+func PartsOf(b *backend.Backend, rule contact.Callbacks) (Options, error) {
+	var o Options
+	var failed [11]error
+	prefix := b.Timeline.Prefix
+	o.Policies, failed[0] = settings.NewPolicies(b.Client, prefix)
+	o.Users, failed[1] = settings.NewUsers(b.Client, prefix)
+	o.Devices, failed[2] = devices.New(b.Client, devices.Options{Prefix: prefix})
+	o.Accounts, failed[3] = accounts.New(b.Client, prefix)
+	o.Charges, failed[4] = quota.New(b.Client, quota.Options{Prefix: prefix})
+	o.Counters, failed[5] = counters.New(b.Client, prefix)
+	o.Events, failed[6] = counters.NewEvents(b.Client, prefix)
+	o.Paces, failed[7] = rate.NewPaces(b.Client, prefix, deliver.PaceTarget)
+	o.UserData, failed[8] = userdata.New(b)
+	o.Callbacks, failed[9] = callbacks.NewRegistry(b.Client, b.Events, rule)
+	o.Campaigns, failed[10] = campaign.New(b)
+	return o, errors.Join(failed[:]...)
+}
