@@ -72,11 +72,11 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"tasks/userdata",
 	},
 	{
-		"api", "cmd/enqueue/command", "cmd/worker/internal/channel", "tasks/announce", "tasks/deliver",
+		"cmd/enqueue/command", "cmd/worker/internal/channel", "tasks/announce", "tasks/deliver",
 		"tasks/relay",
 	},
-	{"cmd/enqueue", "cmd/sendlimit", "tasks", "tasks/overview"},
-	{"dashboard", "tasks/worldtest"},
+	{"api", "cmd/enqueue", "cmd/sendlimit", "tasks", "tasks/overview"},
+	{"api/apitest", "dashboard", "tasks/worldtest"},
 	{
 		"cmd/worker/internal/account", "cmd/worker/internal/check", "cmd/worker/internal/deadletters",
 		"cmd/worker/internal/event", "cmd/worker/internal/health", "cmd/worker/internal/pace",
@@ -144,8 +144,8 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"api": "api/internal/docs api/internal/web notifier/notice notifier/payload sendlimit sendlimit/accounts" +
 		" sendlimit/calendar sendlimit/counters sendlimit/devices sendlimit/events sendlimit/fault" +
 		" sendlimit/find sendlimit/keyspace sendlimit/messages sendlimit/policy sendlimit/quota sendlimit/rate" +
-		" sendlimit/settings tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
-		" tasks/device tasks/input tasks/message tasks/refit tasks/rules tasks/submit tasks/tracing" +
+		" sendlimit/settings tasks/backend tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
+		" tasks/deliver tasks/device tasks/input tasks/message tasks/refit tasks/rules tasks/submit tasks/tracing" +
 		" tasks/userdata github.com/danielgtaylor/huma/v2 github.com/google/uuid" +
 		" github.com/klauspost/compress/gzhttp golang.org/x/sync/singleflight",
 	"tasks/overview": redis + " sendlimit/accounts sendlimit/activity sendlimit/calendar sendlimit/channels sendlimit/forecast" +
@@ -167,7 +167,7 @@ type refusal struct {
 }
 
 const ( // what many refusals leave out
-	libraryTests = " -notifier/notifiertest -sendlimit/sendlimittest/... -tasks/taskstest -tasks/worldtest"
+	libraryTests = " -notifier/notifiertest -sendlimit/sendlimittest/... -tasks/taskstest -tasks/worldtest -api/apitest"
 	otherModules = " -bench -integration"
 )
 
@@ -190,7 +190,7 @@ var refusals = []refusal{ //nolint:globals // a constant table
 	},
 	{
 		"... -notifier/... -config -cmd/worker/... -cmd/internal/channelcheck" +
-			" -tasks -tasks/announce -tasks/callbacks -tasks/channels -tasks/contact -tasks/deliver" + otherModules,
+			" -tasks -tasks/announce -tasks/callbacks -tasks/channels -tasks/contact -tasks/deliver -tasks/worldtest" + otherModules,
 		"notifier/... -notifier/notice -notifier/payload", false, "only what delivers knows channels",
 	},
 
@@ -206,7 +206,7 @@ var refusals = []refusal{ //nolint:globals // a constant table
 	// What ends up in a program has no test library in it.
 	{
 		"..." + libraryTests + otherModules,
-		"notifier/notifiertest/... sendlimit/sendlimittest/... tasks/taskstest/... tasks/worldtest/... github.com/anishathalye/... github.com/emersion/..." +
+		"notifier/notifiertest/... sendlimit/sendlimittest/... tasks/taskstest/... tasks/worldtest/... api/apitest/... github.com/anishathalye/... github.com/emersion/..." +
 			" github.com/Shopify/... github.com/santhosh-tekuri/... github.com/stretchr/... go.uber.org/goleak/... pgregory.net/...",
 		false, "it is for tests",
 	},

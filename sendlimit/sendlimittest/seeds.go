@@ -26,7 +26,7 @@ func Seeds(t *testing.T, rounds int) []uint64 {
 		return []uint64{seed}
 	}
 	if n, ok := number(t, roundsEnv); ok {
-		rounds = int(n) //nolint:gosec // few
+		rounds = int(n)
 	}
 	seed, ok := number(t, runSeedEnv)
 	if !ok {

@@ -76,7 +76,7 @@ type drawer struct {
 
 // Draw draws the plan of a seed.
 func Draw(seed uint64, c Config) Plan {
-	d := &drawer{random: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // a seed has to repeat it
+	d := &drawer{random: rand.New(rand.NewPCG(seed, 1))}
 	d.Seed, d.Unit = seed, cmp.Or(c.Unit, time.Minute)
 	for _, f := range allFeatures() {
 		if drawn := d.oneIn(2); (c.Features == nil && drawn || slices.Contains(c.Features, f)) && !slices.Contains(c.Without, f) {

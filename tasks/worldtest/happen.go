@@ -272,7 +272,7 @@ func (w *world) campaign(e Event) {
 	w.untilDone(e, func(ctx context.Context, c *caller) error {
 		list, err := campaign.New(c.backend)
 		if err != nil {
-			return err //nolint:wrapcheck // the test shows it
+			return err
 		}
 		switch e.Do {
 		case CancelCampaign:
@@ -284,7 +284,7 @@ func (w *world) campaign(e Event) {
 		default:
 			_, err = list.Resume(ctx, of, campaign.Watcher{})
 		}
-		return err //nolint:wrapcheck // the test shows it
+		return err
 	})
 	if e.Do == ResumeCampaign || e.Do == PauseCampaign { // what is due meanwhile waits
 		w.story.noteAway(e.Do, "", w.at(e.At))
@@ -298,7 +298,7 @@ func (w *world) changeRules(e Event) {
 	w.untilDone(e, func(ctx context.Context, c *caller) error {
 		policies, err := settings.NewPolicies(c.client, "")
 		if err != nil {
-			return err //nolint:wrapcheck // the test shows it
+			return err
 		}
 		switch e.Do {
 		case ApplyPolicy:
@@ -306,21 +306,21 @@ func (w *world) changeRules(e Event) {
 			if err != nil {
 				return err
 			}
-			return policies.Apply(ctx, p) //nolint:wrapcheck // the test shows it
+			return policies.Apply(ctx, p)
 		case Rollback:
 			versions, err := policies.Versions(ctx, e.Name)
 			if err != nil || len(versions) < 2 {
-				return err //nolint:wrapcheck // the test shows it
+				return err
 			}
 			_, err = policies.Rollback(ctx, e.Name, versions[len(versions)-1].Version, settings.AnyVersion)
-			return err //nolint:wrapcheck // the test shows it
+			return err
 		default:
 			users, err := settings.NewUsers(c.client, "")
 			if err != nil {
-				return err //nolint:wrapcheck // the test shows it
+				return err
 			}
 			change.User, change.Settings = e.User, policy.UserSettings{Policy: e.Name}
-			return users.Set(ctx, e.User, change.Settings) //nolint:wrapcheck // the test shows it
+			return users.Set(ctx, e.User, change.Settings)
 		}
 	})
 	change.Began, change.Ended, change.Policies = began, time.Now(), w.stored()
@@ -335,7 +335,7 @@ func (w *world) operate(e Event) {
 		w.untilDone(e, func(ctx context.Context, c *caller) error {
 			r, err := refit.New(c.backend, refit.Options{Options: submit.Options{}, Rest: func(context.Context, time.Duration) error { return nil }})
 			if err != nil {
-				return err //nolint:wrapcheck // the test shows it
+				return err
 			}
 			defer func() { _ = r.Close() }()
 			action := message.RefitCancel
@@ -346,19 +346,19 @@ func (w *world) operate(e Event) {
 			if err != nil && isReplaced(err) {
 				return nil // another policy came
 			}
-			return err //nolint:wrapcheck // the test shows it
+			return err
 		})
 	case Erase:
 		w.untilDone(e, func(ctx context.Context, c *caller) error {
 			users, err := userdata.New(c.backend)
 			if err != nil {
-				return err //nolint:wrapcheck // the test shows it
+				return err
 			}
 			erasure, err := users.Erase(ctx, e.User, 20*time.Second, nil)
 			if err == nil && erasure.Running > 0 {
 				return &fault.UnavailableError{Detail: "something runs"}
 			}
-			return err //nolint:wrapcheck // the test shows it
+			return err
 		})
 		w.story.answered(Answer{Event: e, Began: w.at(e.At), Ended: time.Now()})
 		w.story.changed(RuleChange{Began: w.at(e.At), Ended: time.Now(), Policies: w.stored(), User: e.User})
@@ -366,16 +366,16 @@ func (w *world) operate(e Event) {
 		w.untilDone(e, func(ctx context.Context, c *caller) error {
 			letters, err := deadletters.New(c.backend)
 			if err != nil {
-				return err //nolint:wrapcheck // the test shows it
+				return err
 			}
 			defer letters.Close()
 			list, err := letters.List(ctx, deadletters.ListRequest{Limit: 100})
 			if err != nil {
-				return err //nolint:wrapcheck // the test shows it
+				return err
 			}
 			for _, m := range list {
 				if _, err := letters.Retry(ctx, m.User, m.ID); err != nil {
-					return err //nolint:wrapcheck // the test shows it
+					return err
 				}
 			}
 			return nil
@@ -441,6 +441,8 @@ func (w *world) fail(e Event) {
 		}
 	case LoseDevice:
 		w.provider.lose(e.User, e.Name)
+	default:
+		w.Errorf("%s is no fault", e)
 	}
 	w.story.noteAway(e.Do, e.Channel, from)
 }

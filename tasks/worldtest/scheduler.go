@@ -62,7 +62,7 @@ type waitingCall struct {
 
 func newScheduler(seed uint64, names map[string]string) *scheduler {
 	return &scheduler{
-		random: rand.New(rand.NewPCG(seed, 2)), names: names, //nolint:gosec // a seed has to repeat it
+		random: rand.New(rand.NewPCG(seed, 2)), names: names,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 }
@@ -110,10 +110,10 @@ func (s *scheduler) next() *waitingCall {
 }
 
 // errAway is what a client says of a store that it can't reach.
-var errAway = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED} //nolint:gochecknoglobals // a constant
+func errAway() error { return &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED} }
 
 // errLost is what a client says of a reply that did not come.
-var errLost = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET} //nolint:gochecknoglobals // a constant
+func errLost() error { return &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET} }
 
 // errStopped is what the calls of a process come to that was stopped, once the world ends.
 var errStopped = errors.New("the process was stopped")
@@ -146,7 +146,7 @@ func (s *scheduler) do(ctx context.Context, p *process, cmds []redis.Cmder, make
 	var err error
 	switch what {
 	case refused:
-		return setErrors(cmds, errAway)
+		return setErrors(cmds, errAway())
 	case stopped:
 		p.stop()
 	case repeated:
@@ -160,9 +160,10 @@ func (s *scheduler) do(ctx context.Context, p *process, cmds []redis.Cmder, make
 	}
 	switch what {
 	case lost:
-		return setErrors(cmds, errLost)
+		return setErrors(cmds, errLost())
 	case lastly:
 		p.stop()
+	case answered, refused, repeated, stopped:
 	}
 	return err
 }
@@ -320,7 +321,7 @@ func (p *process) call(ctx context.Context, cmds []redis.Cmder, make func() erro
 	if p.isStopped() {
 		return p.stay(cmds)
 	}
-	if errors.Is(err, error(errAway)) || errors.Is(err, error(errLost)) {
+	if network := (&net.OpError{}); errors.As(err, &network) {
 		wait(ctx, 50*time.Millisecond) // a client library takes a while to find out
 	}
 	return err

@@ -2,7 +2,6 @@ package worldtest
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -113,7 +112,7 @@ func (v *verdict) gather(tb testing.TB) {
 	records, err := messages.NewRecords(v.Client, "")
 	require.NoError(tb, err)
 	for n, k := range v.known {
-		found, err := records.Trace(context.Background(), n.user, n.id)
+		found, err := records.Trace(tb.Context(), n.user, n.id)
 		require.NoError(tb, err)
 		k.standing = found[0]
 	}
@@ -417,6 +416,3 @@ func (v *verdict) channelAway() bool {
 		return e.Do == Channel && (e.Behaviour == SlowsDown || e.Behaviour == RefusesAll)
 	})
 }
-
-// lines joins faults for a test.
-func lines(faults []string) string { return strings.Join(faults, "\n") }

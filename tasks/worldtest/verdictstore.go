@@ -1,7 +1,6 @@
 package worldtest
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strconv"
@@ -117,7 +116,7 @@ func (v *verdict) judgeEvents(tb testing.TB) {
 	require.NoError(tb, err)
 	of := make(map[name][]events.Event)
 	for after := ""; ; {
-		read, err := log.Read(context.Background(), keyspace.Everyone, after, events.MaxRead)
+		read, err := log.Read(tb.Context(), keyspace.Everyone, after, events.MaxRead)
 		require.NoError(tb, err)
 		if len(read) == 0 {
 			break
@@ -187,7 +186,7 @@ func isEvent(change string) bool {
 // judgeStore requires that the index has the messages that there are, and that nothing is left.
 func (v *verdict) judgeStore(tb testing.TB) {
 	tb.Helper()
-	ctx := context.Background()
+	ctx := tb.Context()
 	index, err := find.NewIndex(v.Client, sendlimit.Options{Records: true})
 	require.NoError(tb, err)
 	for _, campaign := range []string{"spring", "autumn"} {
@@ -244,7 +243,7 @@ func (v *verdict) judgeStore(tb testing.TB) {
 // keysLike lists the keys that match a pattern.
 func (v *verdict) keysLike(tb testing.TB, pattern string) []string {
 	tb.Helper()
-	keys, err := v.Client.Keys(context.Background(), pattern).Result()
+	keys, err := v.Client.Keys(tb.Context(), pattern).Result()
 	require.NoError(tb, err)
 	slices.Sort(keys)
 	return keys

@@ -48,7 +48,7 @@ const (
 
 // polling is how often workers ask the queue. To ask as often as programs do would take most of a
 // world.
-var polling = queue.Polling{Forward: 4 * time.Second, Fetch: 2 * time.Second} //nolint:gochecknoglobals // a constant
+func polling() queue.Polling { return queue.Polling{Forward: 4 * time.Second, Fetch: 2 * time.Second} }
 
 // world is the stage in one process, on the embedded store, in virtual time.
 type world struct {
@@ -67,10 +67,10 @@ type world struct {
 	running   sync.WaitGroup       // workers
 	expires   map[string]time.Time // counters of charges
 
-	storeAway, stepped atomic.Bool
-	slow, ahead        atomic.Int64 // lengths of time
-	downWorkers        atomic.Bool
-	made               atomic.Int64 // processes
+	storeAway   atomic.Bool
+	slow, ahead atomic.Int64 // lengths of time
+	downWorkers atomic.Bool
+	made        atomic.Int64 // processes
 
 	mu       sync.Mutex
 	places   map[string]map[string]float64 // by user and id
@@ -129,13 +129,13 @@ func newWorld(t *testing.T, p Plan) *world {
 	require.NoError(t, err)
 	w := &world{
 		T: t, plan: p, server: miniredis.NewMiniRedis(), scheduler: newScheduler(p.Seed, names), keys: keys,
-		end: make(chan struct{}), random: &lockedRand{Rand: rand.New(rand.NewPCG(p.Seed, 3))}, //nolint:gosec // a seed has to repeat it
+		end: make(chan struct{}), random: &lockedRand{Rand: rand.New(rand.NewPCG(p.Seed, 3))},
 		expires: make(map[string]time.Time), timelines: make(map[string]string), places: make(map[string]map[string]float64), stops: make(map[string]*countdown),
 	}
 	w.provider, w.mail = newProvider(time.Now), &mail{now: time.Now}
 	w.story = &Story{
 		Plan: p, Began: time.Now(), Lease: pushTimeout + settleMargin, Halted: make(map[string]bool), Charged: make(map[string]int),
-		ExpireAfter: 40 * time.Minute, Polling: polling.Forward + 2*polling.Fetch,
+		ExpireAfter: 40 * time.Minute, Polling: polling().Forward + 2*polling().Fetch,
 	}
 	w.story.Client = w.connect(nil)
 	w.scheduler.admits, w.scheduler.observe = w.admits, w.observe
@@ -167,7 +167,7 @@ func (w *world) connect(p *process) *redis.Client {
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			pipe, err := w.server.Dial()
 			if err != nil {
-				return nil, err //nolint:wrapcheck // as any dialer
+				return nil, err //nolint:wrapcheck // the client compares it
 			}
 			return redistest.Buffered(pipe), nil
 		},
@@ -244,7 +244,7 @@ func (w *world) stored() []policy.Policy {
 func (w *world) backend(client redis.UniversalClient) *backend.Backend {
 	return taskstest.Open(w, client, backend.Options{
 		Horizon: w.plan.Horizon, PlacesPerDay: w.plan.PlacesPerDay, ExpireAfter: w.story.ExpireAfter,
-		Polling: polling,
+		Polling: polling(),
 	})
 }
 

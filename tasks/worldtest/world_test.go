@@ -49,7 +49,7 @@ func TestWorldsKeepEveryPromise(t *testing.T) {
 // keep keeps the plan and the calls of a world for whoever looks for the fault.
 func keep(t *testing.T, p worldtest.Plan, s *worldtest.Story) {
 	t.Helper()
-	file, err := os.CreateTemp("", "world-*.txt")
+	file, err := os.CreateTemp("", "world-*.txt") //nolint:usetesting // it outlives the test
 	require.NoError(t, err)
 	defer func() { require.NoError(t, file.Close()) }()
 	_, err = file.WriteString(p.String())

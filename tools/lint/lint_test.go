@@ -26,7 +26,11 @@ func TestFaults(t *testing.T) {
 	}
 	said := make(map[string][]string) // by file:line
 	for _, m := range regexp.MustCompile(`(?m)^(\S+\.go:\d+):\d+: (\S.*)$`).FindAllStringSubmatch(string(text), -1) {
+		// Go's cache may have it of another copy of the same folder, with that one's path.
 		at := strings.TrimPrefix(m[1], "./")
+		if _, inside, ok := strings.Cut(at, "testdata/house/"); ok {
+			at = inside
+		}
 		said[at] = append(said[at], m[2])
 	}
 	for at, sentence := range wanted(t) {

@@ -27,7 +27,7 @@ const (
 
 // Programs own the clock and the first context, and what runs against real servers waits for
 // them.
-var ownsClock = regexp.MustCompile(`^(cmd|bench|integration|tools|notifier/notifiertest|sendlimit/sendlimittest|tasks/taskstest)/|_test\.go$`)
+var ownsClock = regexp.MustCompile(`^(cmd|bench|integration|tools|notifier/notifiertest|sendlimit/sendlimittest|tasks/taskstest|tasks/worldtest)/|_test\.go$`)
 
 // begins matches where a context begins.
 var begins = regexp.MustCompile(`^examples/.*/main\.go$|` + ownsClock.String())

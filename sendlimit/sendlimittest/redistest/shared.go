@@ -16,7 +16,7 @@ import (
 const databases = 256
 
 // shared has the servers that the tests of a program share.
-var shared struct { //nolint:gochecknoglobals // starting a server for each test takes most of a short test's time
+var shared struct { //nolint:globals // starting a server for each test takes most of a short test's time
 	sync.Mutex
 
 	server  *Server
@@ -24,7 +24,7 @@ var shared struct { //nolint:gochecknoglobals // starting a server for each test
 	taken   [databases]bool
 }
 
-var prefixes atomic.Int64 //nolint:gochecknoglobals // counts the calls of Prefix
+var prefixes atomic.Int64 //nolint:globals // counts the calls of Prefix
 
 // Database is a database of a redis-server that other tests use too. A test has it alone. It
 // does not kill, stop or configure the server, and makes it forget no scripts: Real is for
