@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -314,4 +315,13 @@ func (s *story) nextTask() (time.Duration, bool) {
 		}
 	}
 	return next, found
+}
+
+// recipientOf names whom a notification is for: user/id/device, without a device for a target.
+func recipientOf(n notifier.Notification) string {
+	device := ""
+	if n.Device != nil {
+		device = n.Device.ID
+	}
+	return n.User + "/" + n.ID + "/" + device
 }

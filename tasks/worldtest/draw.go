@@ -92,6 +92,9 @@ func Draw(seed uint64, c Config) Plan {
 		d.Features = slices.DeleteFunc(d.Features, func(f Feature) bool { return f == Stops })
 	}
 	d.Length = d.Unit * time.Duration(20+d.random.IntN(20)*d.random.IntN(5))
+	if d.Has(HourlyQuotas) {
+		d.Length = max(d.Length, time.Hour+10*d.Unit)
+	}
 	d.Workers = 1 + d.random.IntN(2)
 	d.Skip = d.oneIn(4)
 	d.Horizon = []time.Duration{max(2*d.Unit, sendlimit.DefaultHorizon), 10 * d.Unit, policy.DefaultReach}[d.random.IntN(3)]
@@ -100,7 +103,7 @@ func Draw(seed uint64, c Config) Plan {
 	}
 	d.people()
 	d.Policies = append(d.Policies, d.rules(policy.DefaultName))
-	if d.Has(PolicyChanges) || d.Has(ShorterWindows) {
+	if d.Has(PolicyChanges) {
 		d.Policies = append(d.Policies, d.rules("other"))
 	}
 	d.callers()
@@ -286,29 +289,60 @@ func (d *drawer) operators() {
 			}
 		}
 	}
-	if d.Has(ShorterWindows) {
-		short := Rules{Name: "other", Rules: []string{d.window(5, 0.2)}}
-		for range 4 {
-			at, user := d.upTo(d.Length), d.user()
-			d.add(Event{At: at, Do: SetPolicyOf, User: user, Name: "other"})
-			d.add(Event{At: at, Do: ApplyPolicy, Policy: &short})
-			d.add(Event{At: at + 2*d.Unit, Do: SetPolicyOf, User: user})
-			for k := range 3 {
-				e := d.message(at + d.Unit*time.Duration(k)/2 + 4*time.Second)
-				e.User, e.SendAt, e.Shift = user, e.At+time.Second, true
-				d.add(e)
-				after := d.message(at + 2*d.Unit + 4*time.Second)
-				after.User, after.SendAt, after.Shift = user, after.At+time.Second, true
-				d.add(after)
-			}
-		}
-	}
 	if d.Has(Operators) {
 		if d.oneIn(2) {
 			d.add(Event{At: d.Length/2 + d.upTo(d.Length/2), Do: Erase, User: d.user()})
 		}
 		d.add(Event{At: d.Length - d.upTo(d.Length/3), Do: RetryDead})
 	}
+	if d.Has(ShorterWindows) {
+		d.shorterWindows()
+	}
+	if d.Has(HourlyQuotas) {
+		d.fullHours()
+	}
+}
+
+// shorterWindows applies a policy with short windows for a moment, soon after a user got messages,
+// and submits more when the former policy is back. The store trims a timeline in one of 16
+// milliseconds.
+func (d *drawer) shorterWindows() {
+	short := Rules{Name: policy.DefaultName, Rules: []string{d.window(5, 0.2)}}
+	for n := range 3 {
+		at, user := (d.Unit + d.Length*time.Duration(n)/4).Truncate(16*time.Millisecond), fmt.Sprintf("brief-%d", n)
+		d.Users = append(d.Users, User{Name: user})
+		send := func(after time.Duration) {
+			e := d.message((at + after).Truncate(16 * time.Millisecond))
+			e.Do, e.User, e.SendAt, e.Category, e.Shift, e.Expires = Submit, user, e.At+d.Unit/60, CategoryNone, true, 0
+			d.add(e)
+		}
+		for k := range 4 {
+			send(d.Unit * time.Duration(k) / 3)
+		}
+		d.add(Event{At: at + d.Unit*5/2, Do: ApplyPolicy, Policy: &short})
+		send(d.Unit * 26 / 10)
+		d.add(Event{At: at + d.Unit*27/10, Do: Rollback, Name: policy.DefaultName})
+		for range 4 {
+			send(d.Unit * 28 / 10)
+		}
+	}
+}
+
+// fullHours lets an account use up an hour, and ask for a time right before it that is not free.
+func (d *drawer) fullHours() {
+	const hour = time.Hour
+	full, taken := "full", d.user()
+	d.Accounts = append(d.Accounts, Account{Name: full, PerHour: 3, PerDay: 100})
+	for n := range 3 {
+		d.add(Event{At: 0, Do: Submit, User: fmt.Sprintf("full-%d", n), ID: "a", Account: full, SendAt: hour + d.upTo(d.Unit)})
+		d.Users = append(d.Users, User{Name: fmt.Sprintf("full-%d", n)})
+	}
+	d.Users = append(d.Users, User{Name: "busy"})
+	for n := range 3 {
+		d.add(Event{At: 0, Do: Submit, User: "busy", ID: fmt.Sprintf("b%d", n), SendAt: hour - 2*time.Second - d.Unit*time.Duration(n)/2})
+	}
+	d.add(Event{At: d.Unit, Do: Submit, User: "busy", ID: "c", Account: full, SendAt: hour - time.Second, Follow: true})
+	d.add(Event{At: 2 * d.Unit, Do: Submit, User: taken, ID: "d", Account: full, SendAt: hour + d.Unit, Shift: true})
 }
 
 // faults draws what fails.
@@ -339,13 +373,22 @@ func (d *drawer) faults() {
 	some(QueueLoss, 2, func() Event { return Event{Do: LoseQueue} })
 	some(ProviderFaults, 4, func() Event {
 		e := Event{Do: Channel, Channel: d.channel(), Lasts: time.Second + d.upTo(lasts())}
-		e.Behaviour = []Behaviour{Unavailable, SlowsDown, Limits, RefusesAll, Hangs, Resets, AnswerLost, Rejects}[d.random.IntN(8)]
+		e.Behaviour = []Behaviour{Unavailable, SlowsDown, Limits, RefusesAll, Hangs, Resets, AnswerLost, Rejects, TakesTime}[d.random.IntN(9)]
 		e.By = time.Second + d.upTo(d.Unit/4)
+		if e.Behaviour == TakesTime { // less than a push may take
+			e.By, e.Lasts = 500*time.Millisecond+d.upTo(1500*time.Millisecond), d.Unit
+		}
 		return e
 	})
-	some(OneChannelAway, 1, func() Event {
-		return Event{Do: Channel, Channel: notifier.ChannelFCM, Behaviour: []Behaviour{RefusesAll, Unavailable}[d.random.IntN(2)], Lasts: 8 * d.Unit}
-	})
+	if d.Has(OneChannelAway) {
+		at := d.Unit + d.upTo(d.Length/3)
+		d.add(Event{At: at, Do: Channel, Channel: notifier.ChannelFCM, Behaviour: []Behaviour{RefusesAll, Unavailable}[d.random.IntN(2)], Lasts: 8 * d.Unit})
+		for k := range 6 {
+			e := d.message(at)
+			e.Do, e.User, e.SendAt, e.Shift, e.Expires = Submit, d.Users[0].Name, at+d.Unit*time.Duration(k+1), true, 0
+			d.add(e)
+		}
+	}
 	some(LongRetries, 2, func() Event {
 		return Event{Do: Channel, Channel: notifier.ChannelWebhook, Behaviour: Limits, Lasts: 5 * d.Unit, By: 40*d.Unit + d.upTo(100*d.Unit)}
 	})

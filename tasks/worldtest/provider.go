@@ -23,6 +23,7 @@ const (
 	Resets      Behaviour = "resets"            // and takes nothing
 	AnswerLost  Behaviour = "takes, and resets" // nobody is told
 	Rejects     Behaviour = "rejects the message"
+	TakesTime   Behaviour = "takes its time" // Wait says how long
 )
 
 // Arrival is an attempt that reached a channel.
@@ -122,8 +123,8 @@ func (p *provider) take(ctx context.Context, c *channel, n notifier.Notification
 		a.Device = n.Device.ID
 	}
 	gone := p.gone[n.User+"/"+a.Device]
-	a.Taken = (b.what == Takes || b.what == AnswerLost) && !gone
-	a.Told = a.Taken && b.what == Takes && !untold
+	a.Taken = (b.what == Takes || b.what == TakesTime || b.what == AnswerLost) && !gone
+	a.Told = a.Taken && b.what != AnswerLost && !untold
 	p.arrivals = append(p.arrivals, a)
 	p.mu.Unlock()
 	switch b.what {
@@ -144,6 +145,8 @@ func (p *provider) take(ctx context.Context, c *channel, n notifier.Notification
 		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonNetwork, Err: errors.New("connection reset by peer")}
 	case Rejects:
 		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: errors.New("400")}
+	case TakesTime:
+		wait(ctx, b.wait)
 	case Takes:
 	}
 	if gone {

@@ -15,6 +15,7 @@ import (
 type Story struct {
 	Plan     Plan
 	Began    time.Time
+	Ended    time.Time     // when the store is read
 	Lease    time.Duration // of a delivery
 	Client   redis.UniversalClient
 	Arrivals []Arrival
@@ -113,3 +114,9 @@ func (s *Story) halted(process string) {
 	defer s.mu.Unlock()
 	s.Halted[process] = true
 }
+
+// Placements returns the changes of all timelines, in the order of the calls.
+func (s *Story) Placements() []Placement { return s.placements }
+
+// Answers returns all requests and their answers.
+func (s *Story) Answers() []Answer { return s.answers }

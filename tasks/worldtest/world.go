@@ -101,9 +101,9 @@ func (r *lockedRand) upTo(n int) int {
 	return r.IntN(n)
 }
 
-// Play plays a plan in virtual time, and has its story judged while the store is still there. judge
-// must not end the test.
-func Play(t *testing.T, p Plan, judge func(*Story)) {
+// Play plays a plan in virtual time, and has its story judged while the store is still there. The
+// test that judge gets is that of the bubble; judge must not end it.
+func Play(t *testing.T, p Plan, judge func(testing.TB, *Story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, p)
@@ -111,7 +111,7 @@ func Play(t *testing.T, p Plan, judge func(*Story)) {
 		w.begin()
 		w.tell()
 		w.finish()
-		judge(w.story)
+		judge(t, w.story)
 		_ = w.story.Client.Close()
 		w.server.Close()
 		close(w.scheduler.ended)
@@ -565,5 +565,6 @@ func (w *world) finish() {
 		_ = c.Close()
 		_ = c.client.Close()
 	}
+	w.story.Ended = time.Now()
 	w.story.Arrivals, w.story.Mails, w.story.Trace = w.provider.Arrivals(), w.mail.taken, w.scheduler.Trace()
 }

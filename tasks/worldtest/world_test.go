@@ -36,7 +36,7 @@ func TestWorldsKeepEveryPromise(t *testing.T) {
 			p := worldtest.Draw(seed, c)
 			var faults []string
 			var told *worldtest.Story
-			worldtest.Play(t, p, func(s *worldtest.Story) { told, faults = s, worldtest.Judge(t, s) })
+			worldtest.Play(t, p, func(tb testing.TB, s *worldtest.Story) { told, faults = s, worldtest.Judge(tb, s) })
 			t.Logf("%v: %d calls, %d arrivals", p.Features, len(told.Trace), len(told.Arrivals))
 			if len(faults) > 0 {
 				keep(t, p, told)
@@ -98,12 +98,13 @@ func TestTheVerdictFindsWhatIsWrong(t *testing.T) {
 	}
 	p := worldtest.Draw(1, worldtest.Config{Features: []worldtest.Feature{}})
 	faults := make([][]string, len(wrongs))
-	worldtest.Play(t, p, func(s *worldtest.Story) {
+	worldtest.Play(t, p, func(tb testing.TB, s *worldtest.Story) {
+		tb.Helper()
 		arrivals := slices.Clone(s.Arrivals)
 		for i, w := range wrongs {
 			s.Arrivals = slices.Clone(arrivals)
 			w.spoil(s)
-			faults[i] = worldtest.Judge(t, s)
+			faults[i] = worldtest.Judge(tb, s)
 		}
 	})
 	require.Empty(t, faults[0])

@@ -148,7 +148,7 @@ func (p part) tests(f folder) string {
 	return pattern
 }
 
-var startsGoroutines = regexp.MustCompile(`\.Go\(|\bgo (func\b|[a-zA-Z.]+\()`) //nolint:globals // a constant
+var startsGoroutines = regexp.MustCompile(`\.Go\(|\bgo (func\b|[a-zA-Z.]+\()`)
 
 // checkRaced requires that the table has every package that starts goroutines, except
 // programs and what only tests and examples use, and no other names.
