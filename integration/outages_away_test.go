@@ -3,12 +3,9 @@ package integration_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // awayKind is what is away.
@@ -86,12 +83,6 @@ func (o *outages) storeAway(a awayPlan, back time.Time) {
 	}
 }
 
-// complete reports whether a node of a cluster works as a part of it.
-func complete(ctx context.Context, node *redistest.Server) bool {
-	info, err := node.Client().ClusterInfo(ctx).Result()
-	return err == nil && strings.Contains(info, "cluster_state:ok\r\n")
-}
-
 // loseQueue removes all of the queue's keys, as a hand or an eviction could.
 func (o *outages) loseQueue() error {
 	const all = `for _, key in ipairs(redis.call('KEYS', 'asynq:*')) do redis.call('UNLINK', key) end return 1`
@@ -112,9 +103,6 @@ func (o *outages) await(holds func() bool) {
 		}
 	}
 }
-
-// machineStall is the longest gap that nothing is made late by.
-const machineStall = 250 * time.Millisecond
 
 // watchMachine notes when the machine, or Redis while it is there, stands still for longer
 // than messages bear: that is an outage, too. The returned function ends it.
