@@ -2,7 +2,6 @@ package integration_test
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -26,12 +25,8 @@ func (w *realWorld) fail(e worldtest.Event) {
 			return
 		}
 	case worldtest.NoWorkers:
-		by := os.Kill
-		if w.upTo(2) == 0 {
-			by = syscall.SIGTERM
-		}
-		for _, k := range w.workers {
-			k.goAway(by)
+		for _, k := range w.workers { // they end well: StopWorker kills
+			k.goAway(syscall.SIGTERM)
 		}
 		time.Sleep(e.Lasts)
 		for _, k := range w.workers {

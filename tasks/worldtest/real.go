@@ -82,13 +82,16 @@ func (v *verdict) judgeTimesAtTheEnd(k *known) {
 	promised, since := k.promisedAtTheEnd()
 	if !k.changed() {
 		for _, a := range k.arrivals {
-			if a.At.Before(promised) {
-				v.fault("early: %s arrived at %s, and was promised for %s", k, a.At, promised)
+			if a.At.Before(promised) || !a.SendAt.Equal(promised) {
+				v.fault("early: %s arrived at %s, and was promised for %s: %+v", k, a.At, promised, a)
 			}
 		}
 		if o := k.submitted; o.Err == nil && o.Got.Outcome == message.Accepted && !o.Got.Replayed && !promised.IsZero() && !promised.Equal(o.Got.SendAt.Time) {
 			v.fault("promise: %s was accepted for %s, and the store says %s: %+v", k, o.Got.SendAt, promised, s)
 		}
+	}
+	if s.State == messages.StateDropped && s.Reason != messages.ReasonExpired && s.Reason != messages.ReasonNoFreeTime {
+		v.fault("dropped: %s for no reason: %+v", k, s)
 	}
 	if s.State == messages.StateDropped && promised.Sub(since) > time.Second && !v.mayBeLate(promised, since) {
 		v.fault("dropped: nothing was away, and %s: %+v, arrivals %+v", k, s, k.arrivals)
