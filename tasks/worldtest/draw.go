@@ -63,7 +63,8 @@ type Config struct {
 	Unit time.Duration // as in Plan; zero means a minute
 	// Features are those of the world; nil draws them. Held ones are only drawn if they are here.
 	Features []Feature
-	Without  []Feature // that a stage can't play
+	Without  []Feature     // that a stage can't play
+	Length   time.Duration // as in Plan; zero draws it
 }
 
 // drawer draws a plan.
@@ -92,6 +93,7 @@ func Draw(seed uint64, c Config) Plan {
 		d.Features = slices.DeleteFunc(d.Features, func(f Feature) bool { return f == Stops })
 	}
 	d.Length = d.Unit * time.Duration(20+d.random.IntN(20)*d.random.IntN(5))
+	d.Length = cmp.Or(c.Length, d.Length)
 	if d.Has(HourlyQuotas) {
 		d.Length = max(d.Length, time.Hour+10*d.Unit)
 	}

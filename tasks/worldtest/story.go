@@ -26,6 +26,7 @@ type Story struct {
 	// ExpireAfter is when a message without an expiry expires, Polling how long a worker may not
 	// look at its queue.
 	ExpireAfter, Polling time.Duration
+	Real                 *Real // nil on a stage in virtual time
 
 	mu         sync.Mutex
 	answers    []Answer

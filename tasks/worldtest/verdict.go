@@ -150,7 +150,8 @@ func (v *verdict) judgeAnswers() {
 		if a.Shift && a.Got.Outcome == message.Refused && !a.Got.NextFreeAt.IsZero() && !a.Got.NextFreeAt.After(last) {
 			v.fault("shift: %s %s/%s was refused, though %s is free: %+v", a.Do, a.User, a.Event.ID, a.Got.NextFreeAt, a.Got)
 		}
-		if a.Got.Outcome == message.Invalid && (a.Got.Code != fault.CodeInPast || a.Ended.Before(a.Message.SendAt)) && (a.Do != Change || a.Got.Field != "send_at") {
+		expired := !a.Message.ExpiresAt.IsZero() && a.Ended.After(a.Message.ExpiresAt)
+		if a.Got.Outcome == message.Invalid && !expired && (a.Got.Code != fault.CodeInPast || a.Ended.Before(a.Message.SendAt)) && (a.Do != Change || a.Got.Field != "send_at") {
 			v.fault("answer: %s is invalid: %+v", a.Event, a.Got)
 		}
 	}
@@ -232,8 +233,12 @@ func (v *verdict) judgeExpiry(k *known) {
 	if s.EndedAt.Before(expires) {
 		v.fault("expiry: %s was dropped as expired before its time, %s: %+v", k, expires, s)
 	}
+	within := toldWithin
+	if v.Real != nil {
+		within = v.Real.Told
+	}
 	knownOf := !v.Plan.Has(LongRetries) && v.away(expires, s.EndedAt)
-	if s.EndedAt.After(expires.Add(toldWithin)) && !knownOf {
+	if s.EndedAt.After(expires.Add(within)) && !knownOf {
 		v.fault("expiry: %s expired at %s, and was only dropped at %s: %+v", k, expires, s.EndedAt, s)
 	}
 }
@@ -248,6 +253,9 @@ func (v *verdict) away(from, until time.Time) bool {
 // aftermath is for how long an outage is felt: leases end, retries come, the relay finds what was
 // lost.
 func (v *verdict) aftermath(a Away) time.Duration {
+	if v.Real != nil {
+		return v.Real.aftermath(a)
+	}
 	if a.What == LoseQueue || a.What == StopWorker || a.What == LoseReply || a.What == StopCaller {
 		return 3 * time.Minute
 	}
@@ -324,6 +332,10 @@ func (v *verdict) prompt() time.Duration { return v.Polling + 5*time.Second }
 // judgeTimes judges when a message arrived: not before its place, and not later than the
 // tolerance after it. It only leaves its promised time where something was away.
 func (v *verdict) judgeTimes(k *known) {
+	if v.Real != nil {
+		v.judgeTimesAtTheEnd(k)
+		return
+	}
 	for _, a := range k.arrivals {
 		if place, _ := k.placeAt(a.At); !place.IsZero() && a.At.Before(place) {
 			v.fault("early: %s arrived at %s, and its place was %s", k, a.At, place)
@@ -378,6 +390,10 @@ func (v *verdict) slowAt(at time.Time) bool {
 func (v *verdict) judgeOrder() {
 	if v.Plan.Has(PolicyChanges) || v.Plan.Has(ShorterWindows) || v.Plan.Has(Campaigns) || v.Plan.Has(DatedChanges) {
 		return // a place that is judged by other rules may come before
+	}
+	if v.Real != nil {
+		v.judgeOrderAtTheEnd()
+		return
 	}
 	type late struct {
 		*known

@@ -68,6 +68,10 @@ func (r regimes) at(at time.Time) []*sendlimittest.Model {
 func (v *verdict) judgePlaces(tb testing.TB) {
 	tb.Helper()
 	all := v.regimes(tb)
+	if v.Real != nil {
+		v.judgePlacesAtTheEnd(all.models[len(all.models)-1])
+		return
+	}
 	places := make(map[string]map[string]time.Time) // by user and id
 	for first := 0; first < len(v.placements); {
 		last := first
@@ -183,6 +187,9 @@ func (v *verdict) judgeRealTimes(tb testing.TB) {
 		return
 	}
 	slack := sendlimit.DefaultTolerance
+	if v.Real != nil {
+		slack = v.Real.Tolerance + v.Real.Way
+	}
 	if v.Plan.Has(StoreFaults) {
 		slack += 2 * time.Second
 	}

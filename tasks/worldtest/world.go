@@ -23,13 +23,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
-	"github.com/sendlimit/sendlimiter/sendlimit/devices"
-	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
@@ -182,34 +178,7 @@ func (w *world) connect(p *process) *redis.Client {
 
 // begin sets up who there is, and starts workers and callers.
 func (w *world) begin() {
-	ctx := w.Context()
-	policies, err := settings.NewPolicies(w.story.Client, "")
-	require.NoError(w, err)
-	for _, r := range w.plan.Policies {
-		p, err := r.At(w.story.Began)
-		require.NoError(w, err)
-		require.NoError(w, policies.Apply(ctx, p))
-	}
-	w.policies = w.stored()
-	w.story.changed(RuleChange{Began: w.story.Began, Ended: w.story.Began, Policies: w.policies})
-	list, err := accounts.New(w.story.Client, "")
-	require.NoError(w, err)
-	for _, a := range w.plan.Accounts {
-		require.NoError(w, list.SetTier(ctx, a.tier()))
-		_, err := list.Create(ctx, accounts.Account{Name: a.Name, Tier: a.Name, TimeZone: a.Zone, Contact: a.Name + "@example.com"})
-		require.NoError(w, err)
-	}
-	known, err := devices.New(w.story.Client, devices.Options{})
-	require.NoError(w, err)
-	for _, u := range w.plan.Users {
-		for _, id := range u.Devices {
-			_, _, err := known.Add(ctx, u.Name, deviceOf(u.Name, id))
-			require.NoError(w, err)
-		}
-	}
-	listeners, err := events.NewListeners(w.story.Client, "")
-	require.NoError(w, err)
-	require.NoError(w, listeners.Listen(ctx, keyspace.Everyone, time.Now().Add(10*24*time.Hour)))
+	w.policies = SetUp(w, w.story)
 	for range 3 {
 		w.callers = append(w.callers, w.newCaller())
 	}
@@ -218,27 +187,8 @@ func (w *world) begin() {
 	}
 }
 
-// deviceOf is a device by its id.
-func deviceOf(user, id string) devices.Device {
-	if id[0] == 'a' {
-		return devices.Device{ID: id, Channel: notifier.ChannelAPNs, Address: fmt.Sprintf("%064x", user+id)[:64]}
-	}
-	return devices.Device{ID: id, Channel: notifier.ChannelFCM, Address: "token-of-" + user + "-" + id}
-}
-
 // stored reads the policies, the default one first.
-func (w *world) stored() []policy.Policy {
-	store, err := settings.NewPolicies(w.story.Client, "")
-	require.NoError(w, err)
-	var all []policy.Policy
-	for _, r := range w.plan.Policies {
-		p, ok, err := store.Load(w.Context(), r.Name)
-		require.NoError(w, err)
-		require.True(w, ok)
-		all = append(all, p)
-	}
-	return all
-}
+func (w *world) stored() []policy.Policy { return stored(w, w.story) }
 
 // backend opens the store for a process.
 func (w *world) backend(client redis.UniversalClient) *backend.Backend {

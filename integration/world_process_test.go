@@ -1,0 +1,336 @@
+package integration_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/webhook"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
+	"github.com/sendlimit/sendlimiter/tasks/worldtest"
+)
+
+// worldEnv makes TestWorldProcess the process that it describes.
+const worldEnv = "SENDLIMIT_TEST_WORLD"
+
+// worldConfig configures a worker or a caller of a world in a process of its own.
+type worldConfig struct {
+	Name      string
+	Caller    bool
+	Addresses string // with commas between those of a cluster
+	Provider  string // its URL
+	Horizon   time.Duration
+	Places    int // a day
+	Skip      bool
+	Batch     bool
+}
+
+// Times of the processes. They are short, so that a world is short.
+const (
+	worldTolerance    = time.Second
+	worldPushTimeout  = 2 * time.Second
+	worldSettleMargin = 2 * time.Second
+	worldLease        = worldPushTimeout + worldSettleMargin
+	worldIOTimeout    = time.Second
+)
+
+// worldOrder is what a process is asked to do.
+type worldOrder struct {
+	Number  int
+	Do      worldtest.Action
+	Message message.Message
+	Move    message.Move
+	Die     *worldDeath // instead of all others
+}
+
+// worldDeath is where a process kills itself.
+type worldDeath struct {
+	Call  string // "" for any
+	Pick  uint64 // not zero: chooses Call among those that the process has made
+	Nth   int    // which of these calls, from 0
+	After bool   // the store has done it, and the process has not learned of it
+}
+
+// worldReply is the answer to an order.
+type worldReply struct {
+	Number int
+	Got    message.Outcome
+	Away   bool // the store can't be used
+	Err    string
+}
+
+// TestWorldProcess is a worker or a caller of a world.
+func TestWorldProcess(t *testing.T) {
+	text := os.Getenv(worldEnv)
+	if text == "" {
+		t.Skip("for tests that start it as a process of its own")
+	}
+	var c worldConfig
+	require.NoError(t, json.Unmarshal([]byte(text), &c))
+	hook := &worldHook{names: lua.NamesByHash(), made: make(map[string]bool)}
+	client := worldClient(c.Addresses)
+	client.AddHook(hook)
+	b := taskstest.Open(t, client, backend.Options{
+		Logger:  slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Horizon: c.Horizon, PlacesPerDay: c.Places, LookAfter: time.Second, OverdueAfter: 2 * time.Second,
+	})
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(t.Context()), syscall.SIGTERM)
+	defer stop()
+	if c.Caller {
+		worldCaller(ctx, t, c, b, hook)
+	} else {
+		worldWorker(ctx, t, c, b, hook)
+	}
+}
+
+func worldClient(addresses string) redis.UniversalClient {
+	if all := strings.Split(addresses, ","); len(all) > 1 {
+		client := redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: all, PoolSize: 64, ContextTimeoutEnabled: true, DialerRetries: 1,
+			DialTimeout: worldIOTimeout, ReadTimeout: worldIOTimeout, WriteTimeout: worldIOTimeout,
+		})
+		store.WatchNodes(client)
+		return client
+	}
+	return redis.NewClient(&redis.Options{
+		Addr: addresses, PoolSize: 64, ContextTimeoutEnabled: true, DialerRetries: 1,
+		DialTimeout: worldIOTimeout, ReadTimeout: worldIOTimeout, WriteTimeout: worldIOTimeout,
+	})
+}
+
+func worldWorker(ctx context.Context, t *testing.T, c worldConfig, b *backend.Backend, hook *worldHook) {
+	t.Helper()
+	channel, err := webhook.New(webhook.Config{URL: c.Provider + "/" + c.Name, Timeout: worldPushTimeout, Now: time.Now})
+	require.NoError(t, err)
+	o := tasks.WorkerOptions{
+		Channels:    []channels.Setup{{Name: notifier.ChannelWebhook, Notifier: channel}},
+		Announcer:   worldAnnouncer(c.Provider + "/mail/" + c.Name),
+		PushTimeout: worldPushTimeout, SettleMargin: worldSettleMargin, ShutdownTimeout: worldPushTimeout + time.Second,
+		Tolerance: worldTolerance, RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second,
+		Retries:      retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 1000},
+		AlertRetries: retry.Span{Min: 200 * time.Millisecond, Max: time.Second, For: time.Minute},
+		OnUncertain:  deliver.ResendUncertain,
+	}
+	if c.Skip {
+		o.OnUncertain = deliver.SkipUncertain
+	}
+	worker, err := tasks.NewWorker(b, o)
+	require.NoError(t, err)
+	go func() {
+		for orders := gob.NewDecoder(os.Stdin); ; {
+			var next worldOrder
+			if orders.Decode(&next) != nil {
+				return
+			}
+			hook.dies(*next.Die)
+		}
+	}()
+	require.NoError(t, worker.Run(ctx))
+}
+
+// worldAnnouncer posts notices to a URL.
+type worldAnnouncer string
+
+// Announce posts a notice.
+func (u worldAnnouncer) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
+	away := func(err error) notifier.Result {
+		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, Err: err}
+	}
+	body, err := json.Marshal(worldtest.Mail{To: to, ID: n.ID, Kind: string(n.Kind), Percent: n.Threshold})
+	if err != nil {
+		return away(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, worldPushTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, string(u), bytes.NewReader(body))
+	if err != nil {
+		return away(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return away(err)
+	}
+	if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK {
+		return away(errors.Join(err, errors.New(answer.Status)))
+	}
+	return notifier.Result{Status: notifier.Delivered, ProviderID: "mail"}
+}
+
+// worldCaller does what it is asked to, several things at a time, until there is nothing more.
+func worldCaller(ctx context.Context, t *testing.T, c worldConfig, b *backend.Backend, hook *worldHook) {
+	t.Helper()
+	require.NoError(t, b.Listen.Load(ctx))
+	s, err := submit.New(b, submit.Options{Batch: c.Batch})
+	require.NoError(t, err)
+	var mu sync.Mutex
+	replies := gob.NewEncoder(os.Stdout)
+	b.Logger.Info("delivering") // as a worker says
+	var working sync.WaitGroup
+	for orders := gob.NewDecoder(os.Stdin); ; {
+		var next worldOrder
+		if err := orders.Decode(&next); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Error(err)
+			break
+		}
+		if next.Die != nil {
+			hook.dies(*next.Die)
+			continue
+		}
+		working.Go(func() {
+			reply := next.carryOut(ctx, s)
+			mu.Lock()
+			defer mu.Unlock()
+			if err := replies.Encode(reply); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	working.Wait()
+	require.NoError(t, s.Close())
+}
+
+func (o worldOrder) carryOut(ctx context.Context, s *submit.Submitter) worldReply {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	r := worldReply{Number: o.Number}
+	m := o.Message
+	var err error
+	switch o.Do {
+	case worldtest.Submit:
+		r.Got, err = s.Submit(ctx, m)
+	case worldtest.Rehearse:
+		r.Got, err = s.Check(ctx, m)
+	case worldtest.Cancel:
+		r.Got, err = s.For(m.Account).Cancel(ctx, m.User, m.ID)
+	default:
+		r.Got, err = s.For(m.Account).Change(ctx, m.User, m.ID, message.Patch{Move: &o.Move})
+	}
+	if err != nil {
+		_, r.Away = errors.AsType[*fault.UnavailableError](err)
+		r.Away = r.Away || errors.Is(err, context.DeadlineExceeded)
+		r.Err = err.Error()
+	}
+	r.Got.Day = nil
+	return r
+}
+
+// worldHook kills its process at one of its calls of the store.
+type worldHook struct {
+	names map[string]string // of scripts, by hash
+
+	mu    sync.Mutex
+	made  map[string]bool // calls
+	death *worldDeath     // nil for none
+}
+
+func (h *worldHook) dies(at worldDeath) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if all := slices.Sorted(maps.Keys(h.made)); at.Pick > 0 && len(all) > 0 {
+		at.Call = all[at.Pick%uint64(len(all))]
+	}
+	h.death = &at
+}
+
+// call makes a call, unless the process dies before it or after it.
+func (h *worldHook) call(cmds []redis.Cmder, do func() error) error {
+	name, death := h.reached(cmds)
+	if death == nil {
+		return do()
+	}
+	when := "before "
+	if death.After {
+		_ = do()
+		when = "after "
+	}
+	_, _ = io.WriteString(os.Stderr, "\ndied "+when+name+"\n")
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+// reached notes a call, and returns its name and the point if the process dies there.
+func (h *worldHook) reached(cmds []redis.Cmder) (string, *worldDeath) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at := false
+	name := ""
+	for _, cmd := range cmds {
+		called := h.nameOf(cmd)
+		h.made[called] = true
+		if h.death != nil && !at && (h.death.Call == "" || h.death.Call == called) {
+			at, name = true, called
+		}
+	}
+	if !at {
+		return "", nil
+	}
+	if h.death.Nth--; h.death.Nth >= 0 {
+		return "", nil
+	}
+	return name, h.death
+}
+
+// nameOf names a command, or the script that it calls: those of the queue by their hash.
+func (h *worldHook) nameOf(cmd redis.Cmder) string {
+	name := cmd.Name()
+	args := cmd.Args()
+	if len(args) < 2 {
+		return name
+	}
+	first, _ := args[1].(string)
+	switch {
+	case h.names[first] != "":
+		return h.names[first]
+	case name == "evalsha":
+		return name + " " + first[:min(len(first), 8)]
+	default:
+		return name
+	}
+}
+
+// DialHook has no points.
+func (h *worldHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook has points around a command.
+func (h *worldHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		return h.call([]redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
+	}
+}
+
+// ProcessPipelineHook has points around a pipeline.
+func (h *worldHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return h.call(cmds, func() error { return next(ctx, cmds) })
+	}
+}

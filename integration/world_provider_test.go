@@ -1,0 +1,108 @@
+package integration_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/tasks/worldtest"
+)
+
+// worldProvider receives webhooks and notices of a world, and behaves as it is told.
+type worldProvider struct {
+	*notifiertest.Receiver
+
+	mu       sync.Mutex
+	behaves  worldtest.Behaviour
+	wait     time.Duration
+	arrivals []worldtest.Arrival
+	mails    []worldtest.Mail
+}
+
+func newWorldProvider(t *testing.T) *worldProvider {
+	t.Helper()
+	p := &worldProvider{Receiver: notifiertest.NewReceiver(time.Now)}
+	t.Cleanup(p.Close)
+	p.AnswerWith(func(r notifiertest.Request) notifiertest.Answer {
+		if process, ok := strings.CutPrefix(r.URI, "/mail/"); ok {
+			if err := p.takeMail(r, process); err != nil {
+				t.Error(err)
+			}
+			return notifiertest.Answer{}
+		}
+		behaves, wait, err := p.take(r)
+		if err != nil {
+			t.Error(err)
+		}
+		switch behaves {
+		case worldtest.Unavailable, worldtest.RefusesAll: // a webhook has no credentials that count for all
+			return notifiertest.Answer{Status: http.StatusServiceUnavailable}
+		case worldtest.SlowsDown, worldtest.Limits:
+			return notifiertest.Answer{
+				Status: http.StatusTooManyRequests,
+				Header: http.Header{"Retry-After": {strconv.Itoa(int((wait + time.Second - 1) / time.Second))}},
+			}
+		case worldtest.Hangs:
+			return notifiertest.Answer{Delay: time.Hour}
+		case worldtest.Resets, worldtest.AnswerLost:
+			panic(http.ErrAbortHandler)
+		case worldtest.Rejects:
+			return notifiertest.Answer{Status: http.StatusBadRequest}
+		case worldtest.Takes:
+		}
+		return notifiertest.Answer{}
+	})
+	return p
+}
+
+func (p *worldProvider) takeMail(r notifiertest.Request, process string) error {
+	m := worldtest.Mail{}
+	if err := json.Unmarshal(r.Body, &m); err != nil {
+		return err
+	}
+	m.At, m.Told, m.Process = r.Arrived, true, process
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mails = append(p.mails, m)
+	return nil
+}
+
+// take notes a request, and returns what the provider does with it.
+func (p *worldProvider) take(r notifiertest.Request) (worldtest.Behaviour, time.Duration, error) {
+	payload, err := r.Payload()
+	if err != nil {
+		return "", 0, err
+	}
+	sendAt, err := time.Parse(time.RFC3339, payload.SendAt)
+	if err != nil {
+		return "", 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.arrivals = append(p.arrivals, worldtest.Arrival{
+		User: payload.User, ID: payload.ID, Category: payload.Category, Channel: notifier.ChannelWebhook,
+		At: r.Arrived, SendAt: sendAt, Attempt: payload.Attempt, Process: strings.TrimPrefix(r.URI, "/"),
+		Taken: p.behaves == worldtest.Takes || p.behaves == worldtest.AnswerLost, Told: p.behaves == worldtest.Takes,
+	})
+	return p.behaves, p.wait, nil
+}
+
+// behave has the provider behave in a way from now on.
+func (p *worldProvider) behave(b worldtest.Behaviour, wait time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.behaves, p.wait = b, wait
+}
+
+// got returns what arrived so far.
+func (p *worldProvider) got() ([]worldtest.Arrival, []worldtest.Mail) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]worldtest.Arrival(nil), p.arrivals...), append([]worldtest.Mail(nil), p.mails...)
+}

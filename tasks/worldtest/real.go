@@ -1,0 +1,198 @@
+package worldtest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// Machine is when the machine of a stage in real time stood still.
+const Machine Action = "the machine stands still"
+
+// Real says what holds of times on a stage in real time, which can't see how timelines change
+// call by call: there the places are those that the store has in the end.
+type Real struct {
+	Tolerance time.Duration // of the workers
+	Way       time.Duration // that a message may take from its place to the provider
+	Told      time.Duration // until a message that expired is said to be dropped
+	Aftermath time.Duration // for how long an outage is felt
+}
+
+func (r *Real) aftermath(a Away) time.Duration {
+	if a.What == Machine {
+		return 2 * time.Second
+	}
+	return r.Aftermath
+}
+
+// NoteAnswer adds a request and its answer.
+func (s *Story) NoteAnswer(a Answer) { s.answered(a) }
+
+// NoteRules adds a change of the rules.
+func (s *Story) NoteRules(c RuleChange) { s.changed(c) }
+
+// NoteHalted notes that a process was stopped for good.
+func (s *Story) NoteHalted(process string) { s.halted(process) }
+
+// leavesActive reports whether the queue may still have tasks in hand that nobody works on: those of
+// a process that was killed, or that never learned that it has them. It only looks for them each
+// minute.
+func (v *verdict) leavesActive() bool {
+	return v.Real != nil && (len(v.dead) > 0 || slices.ContainsFunc(v.spans, func(a Away) bool {
+		return a.What == StoreAway || a.What == StoreSlow
+	}))
+}
+
+// NoteAway notes when something was away.
+func (s *Story) NoteAway(a Away) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spans = append(s.spans, a)
+}
+
+// promisedAtTheEnd is the last time that a message was promised for, and since when.
+func (k *known) promisedAtTheEnd() (promised, since time.Time) {
+	for _, a := range k.asked {
+		if a.Ended.After(since) {
+			since = a.Ended
+		}
+	}
+	promised = k.standing.Promised
+	if promised.IsZero() {
+		promised = k.standing.SendAt
+	}
+	return promised, since
+}
+
+// mayBeLate reports whether something was away when a message was due, or shortly before, or
+// whether the queue lost it: the relay finds that after its time.
+func (v *verdict) mayBeLate(due, since time.Time) bool {
+	return v.away(due.Add(-v.Real.Tolerance), due.Add(v.Real.Tolerance)) ||
+		slices.ContainsFunc(v.spans, func(a Away) bool { return a.What == LoseQueue && since.Before(a.Until) })
+}
+
+// judgeTimesAtTheEnd judges when a message arrived by the place that it has in the end.
+func (v *verdict) judgeTimesAtTheEnd(k *known) {
+	s := k.standing
+	promised, since := k.promisedAtTheEnd()
+	if !k.changed() {
+		for _, a := range k.arrivals {
+			if a.At.Before(promised) || !a.SendAt.Equal(promised) {
+				v.fault("early: %s arrived at %s, and was promised for %s: %+v", k, a.At, promised, a)
+			}
+		}
+		if o := k.submitted; o.Err == nil && o.Got.Outcome == message.Accepted && !o.Got.Replayed && !promised.IsZero() && !promised.Equal(o.Got.SendAt.Time) {
+			v.fault("promise: %s was accepted for %s, and the store says %s: %+v", k, o.Got.SendAt, promised, s)
+		}
+	}
+	if s.State == messages.StateDropped && s.Reason != messages.ReasonExpired && s.Reason != messages.ReasonNoFreeTime {
+		v.fault("dropped: %s for no reason: %+v", k, s)
+	}
+	if s.State == messages.StateDropped && promised.Sub(since) > time.Second && !v.mayBeLate(promised, since) {
+		v.fault("dropped: nothing was away, and %s: %+v, arrivals %+v", k, s, k.arrivals)
+	}
+	if s.State != messages.StateDelivered || len(k.arrivals) == 0 {
+		return
+	}
+	last := k.arrivals[len(k.arrivals)-1]
+	if last.At.Before(s.SendAt) {
+		v.fault("early: %s arrived at %s, and its place was %s", k, last.At, s.SendAt)
+	}
+	if late := s.EndedAt.Sub(s.SendAt); late < 0 || late > v.Real.Tolerance {
+		v.fault("late: %s went out %s after its place: %+v", k, late, s)
+	}
+	if way := last.At.Sub(s.EndedAt); way > v.Real.Way && !v.away(s.EndedAt, last.At) {
+		v.fault("late: %s arrived %s after it went out: %+v, arrivals %+v", k, way, s, k.arrivals)
+	}
+	if !s.ExpiresAt.IsZero() && last.At.After(s.ExpiresAt.Add(v.Real.Tolerance)) && !v.away(s.ExpiresAt, last.At) {
+		v.fault("expiry: %s expired at %s, and arrived at %s", k, s.ExpiresAt, last.At)
+	}
+	if promised.Sub(since) > time.Second && !v.mayBeLate(promised, since) && (!s.SendAt.Equal(promised) || last.Attempt > 1) {
+		v.fault("late: nothing was away, and %s, promised for %s since %s, went out at %s: %+v", k, promised, since, s.SendAt, k.arrivals)
+	}
+}
+
+// changed reports whether somebody asked to change a message.
+func (k *known) changed() bool {
+	return slices.ContainsFunc(k.asked, func(a Answer) bool { return a.Do == Change || a.Do == Cancel })
+}
+
+// judgePlacesAtTheEnd requires that the places of all that was sent, as the store has them, break
+// no rule.
+func (v *verdict) judgePlacesAtTheEnd(m *sendlimittest.Model) {
+	exempt := func(category string) bool { // it takes a place that is not free
+		return category == CategoryCodes && slices.ContainsFunc(v.Plan.Policies, func(r Rules) bool { return r.Codes })
+	}
+	sent := make(map[string][]*known) // by user
+	for _, k := range v.sorted() {
+		if k.standing.State == messages.StateDelivered || k.standing.State == messages.StateUncertain {
+			sent[k.user] = append(sent[k.user], k)
+		}
+	}
+	for user, all := range sent {
+		for _, k := range all {
+			var others []sendlimittest.Placed
+			for _, o := range all {
+				if o != k && !exempt(v.categoryOf(o)) {
+					others = append(others, sendlimittest.Placed{ID: o.id, Category: v.categoryOf(o), At: o.standing.SendAt})
+				}
+			}
+			own := sendlimittest.Placed{ID: k.id, Category: v.categoryOf(k), At: k.standing.SendAt}
+			if d := m.Fits(user, others, own, v.Began); d.Code == fault.CodeSendLimit || d.Code == fault.CodeQuietHours {
+				v.fault("rules: %s was sent at %s, which was not free: %+v", k, k.standing.SendAt, d)
+			}
+		}
+	}
+}
+
+// noWaitBefore is how long before its expiry a late message waits for no older one.
+const noWaitBefore = 5 * time.Second
+
+// judgeOrderAtTheEnd requires that late messages of a class went out in the order in which they
+// were promised, unless one failed, or was about to expire, or was moved.
+func (v *verdict) judgeOrderAtTheEnd() {
+	if v.channelAway() {
+		return
+	}
+	of := make(map[name][]*known) // by user and class
+	for _, k := range v.sorted() {
+		s := k.standing
+		promised, _ := k.promisedAtTheEnd()
+		category := v.categoryOf(k)
+		if s.State != messages.StateDelivered || s.Attempts > 1 || len(k.arrivals) != 1 || k.changed() || s.SendAt.Equal(promised) || category == CategoryCodes {
+			continue
+		}
+		if !s.ExpiresAt.IsZero() && !s.SendAt.Before(s.ExpiresAt.Add(-noWaitBefore)) {
+			continue
+		}
+		class := name{user: k.user}
+		if category == CategoryNews || category == CategoryOffers {
+			class.id = category
+		}
+		of[class] = append(of[class], k)
+	}
+	for _, list := range of {
+		slices.SortFunc(list, func(a, b *known) int {
+			promisedA, _ := a.promisedAtTheEnd()
+			promisedB, _ := b.promisedAtTheEnd()
+			return cmp.Or(promisedA.Compare(promisedB), cmp.Compare(a.id, b.id))
+		})
+		for i := 1; i < len(list); i++ {
+			if list[i].standing.SendAt.Before(list[i-1].standing.SendAt) {
+				v.fault("order: %s went out before %s: %+v, %+v", list[i], list[i-1], list[i].standing, list[i-1].standing)
+			}
+		}
+	}
+}
+
+// Spans lists what was away so far.
+func (s *Story) Spans() []Away {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.spans)
+}

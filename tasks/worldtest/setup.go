@@ -1,0 +1,76 @@
+package worldtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+)
+
+// SetUp writes the rules, accounts and devices of a story's plan to its store, has all events
+// kept, and returns the policies.
+func SetUp(tb testing.TB, s *Story) []policy.Policy {
+	tb.Helper()
+	ctx := context.Background()
+	policies, err := settings.NewPolicies(s.Client, "")
+	require.NoError(tb, err)
+	for _, r := range s.Plan.Policies {
+		p, err := r.At(s.Began)
+		require.NoError(tb, err)
+		require.NoError(tb, policies.Apply(ctx, p))
+	}
+	all := stored(tb, s)
+	s.changed(RuleChange{Began: s.Began, Ended: s.Began, Policies: all})
+	list, err := accounts.New(s.Client, "")
+	require.NoError(tb, err)
+	for _, a := range s.Plan.Accounts {
+		require.NoError(tb, list.SetTier(ctx, a.tier()))
+		_, err := list.Create(ctx, accounts.Account{Name: a.Name, Tier: a.Name, TimeZone: a.Zone, Contact: a.Name + "@example.com"})
+		require.NoError(tb, err)
+	}
+	known, err := devices.New(s.Client, devices.Options{})
+	require.NoError(tb, err)
+	for _, u := range s.Plan.Users {
+		for _, id := range u.Devices {
+			_, _, err := known.Add(ctx, u.Name, deviceOf(u.Name, id))
+			require.NoError(tb, err)
+		}
+	}
+	listeners, err := events.NewListeners(s.Client, "")
+	require.NoError(tb, err)
+	require.NoError(tb, listeners.Listen(ctx, keyspace.Everyone, time.Now().Add(10*24*time.Hour)))
+	return all
+}
+
+// stored reads the policies, the default one first.
+func stored(tb testing.TB, s *Story) []policy.Policy {
+	tb.Helper()
+	store, err := settings.NewPolicies(s.Client, "")
+	require.NoError(tb, err)
+	var all []policy.Policy
+	for _, r := range s.Plan.Policies {
+		p, ok, err := store.Load(context.Background(), r.Name)
+		require.NoError(tb, err)
+		require.True(tb, ok)
+		all = append(all, p)
+	}
+	return all
+}
+
+// deviceOf is a device by its id.
+func deviceOf(user, id string) devices.Device {
+	if id[0] == 'a' {
+		return devices.Device{ID: id, Channel: notifier.ChannelAPNs, Address: fmt.Sprintf("%064x", user+id)[:64]}
+	}
+	return devices.Device{ID: id, Channel: notifier.ChannelFCM, Address: "token-of-" + user + "-" + id}
+}
