@@ -94,7 +94,7 @@ func Draw(seed uint64, c Config) Plan {
 	}
 	d.Length = d.Unit * time.Duration(20+d.random.IntN(20)*d.random.IntN(5))
 	d.Length = cmp.Or(c.Length, d.Length)
-	if d.Has(HourlyQuotas) {
+	if d.Has(HourlyQuotas) || d.Has(ThrottledDates) {
 		d.Length = max(d.Length, time.Hour+10*d.Unit)
 	}
 	d.Workers = 1 + d.random.IntN(2)
@@ -173,6 +173,9 @@ func (d *drawer) rules(name string) Rules {
 	}
 	if d.Has(DatedChanges) || d.Has(ThrottledDates) {
 		from := d.upTo(d.Length)
+		if d.Has(ThrottledDates) {
+			from = 30*time.Minute + d.upTo(20*time.Minute)
+		}
 		r.Dated = []Dated{{Span{from, from + d.upTo(d.Length)}, []string{d.window(1, 0.5), d.window(2, 3), "60/calendar_day"}}}
 	}
 	return r
@@ -236,10 +239,13 @@ func (d *drawer) callers() {
 		}
 	}
 	if d.Has(ThrottledDates) || d.Has(FullDays) || d.Has(HourlyQuotas) {
-		at := d.upTo(d.Length / 2)
+		at := d.upTo(d.Length / 3)
 		for range 12 { // many want the same moment
 			e := d.message(at)
 			e.SendAt, e.Shift, e.Do = d.Length*2/3, true, Submit
+			if d.Has(ThrottledDates) {
+				e.SendAt = 30*time.Minute + d.upTo(30*time.Minute)
+			}
 			d.add(e)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -132,13 +133,13 @@ func (w *world) mark() mark {
 }
 
 // alone reports whether nobody but a caller has changed anything since a moment.
-func (w *world) alone(since mark, c *caller) bool {
+func (w *world) alone(since mark, c *caller, user string) bool {
 	for i, call := range w.scheduler.since(since.calls) {
 		if call.Process == c.name && !call.Lost && since.calls+i >= since.own {
 			continue
 		}
 		for _, name := range call.Names {
-			if changes(name) {
+			if changes(name) && (len(call.Users) == 0 || slices.Contains(call.Users, user)) {
 				return false
 			}
 		}
@@ -146,10 +147,10 @@ func (w *world) alone(since mark, c *caller) bool {
 	return true
 }
 
-// changes reports whether a call changes what requests are judged by.
+// changes reports whether a call may take away what requests want: to settle a hold only gives back.
 func changes(name string) bool {
 	switch name {
-	case "place/reserve", "place/move", "place/release", "place/record_sent", "place/free_lost", "charge/hold", "charge/settle_hold",
+	case "place/reserve", "place/move", "place/release", "place/record_sent", "place/free_lost", "charge/hold",
 		"message/claim", "message/settle", "message/revive", "message/purge", "refit/refit",
 		"setting/policy_apply", "setting/policy_delete", "setting/settings_change", "setting/settings_clear":
 		return true
@@ -167,7 +168,7 @@ func (w *world) ask(c *caller, a *Answer, since mark, do func(*caller, context.C
 		o, err := ask(c, func(ctx context.Context) (message.Outcome, error) { return do(c, ctx) })
 		a.Got, a.Err, a.Ended = o, err, time.Now()
 		if err == nil {
-			a.Alone = !a.Unclear && w.alone(since, c)
+			a.Alone = !a.Unclear && w.alone(since, c, a.User)
 			a.by, a.end = c.name, w.mark().calls
 			return
 		}

@@ -22,6 +22,7 @@ type Call struct {
 	At      time.Time // when it was admitted
 	Process string
 	Names   []string // of scripts, or of commands; each once, in their order
+	Users   []string // whose timelines it may change
 	Lost    bool     // nobody got the reply
 }
 
@@ -30,10 +31,11 @@ type Call struct {
 // interleavings of a world are its seed's, but for what is random in the programs themselves.
 type scheduler struct {
 	random  *rand.Rand
-	names   map[string]string                // of scripts, by hash
-	admits  func(c Call) (verdict fate)      // decides what becomes of a call
-	observe func(c Call, cmds []redis.Cmder) // sees each call that the store got, before the next one
-	wake    chan struct{}                    // of capacity one
+	names   map[string]string                 // of scripts, by hash
+	admits  func(c Call) (verdict fate)       // decides what becomes of a call
+	observe func(c Call)                      // sees each call that the store got, before the next one
+	users   func(cmds []redis.Cmder) []string // whose timelines a call may change
+	wake    chan struct{}                     // of capacity one
 	ended   chan struct{}
 
 	mu      sync.Mutex
@@ -137,7 +139,7 @@ func (s *scheduler) do(ctx context.Context, p *process, cmds []redis.Cmder, make
 		<-w.turn
 	}
 	defer close(w.done)
-	c := Call{At: time.Now(), Process: p.name, Names: w.names}
+	c := Call{At: time.Now(), Process: p.name, Names: w.names, Users: s.users(cmds)}
 	what := s.admits(c)
 	c.Lost = what == lost || what == lastly || what == stopped || what == refused
 	s.mu.Lock()
@@ -151,12 +153,12 @@ func (s *scheduler) do(ctx context.Context, p *process, cmds []redis.Cmder, make
 		p.stop()
 	case repeated:
 		_ = make()
-		s.observe(c, cmds)
+		s.observe(c)
 		err = make()
-		s.observe(c, cmds)
+		s.observe(c)
 	case answered, lost, lastly:
 		err = make()
-		s.observe(c, cmds)
+		s.observe(c)
 	}
 	switch what {
 	case lost:

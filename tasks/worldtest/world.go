@@ -134,7 +134,7 @@ func newWorld(t *testing.T, p Plan) *world {
 		ExpireAfter: 40 * time.Minute, Polling: polling().Forward + 2*polling().Fetch,
 	}
 	w.story.Client = w.connect(nil)
-	w.scheduler.admits, w.scheduler.observe = w.admits, w.observe
+	w.scheduler.admits, w.scheduler.observe, w.scheduler.users = w.admits, w.observe, w.users
 	for _, u := range p.Users {
 		w.timelines[keys.Timeline(u.Name)] = u.Name
 		w.places[u.Name] = make(map[string]float64)
@@ -379,22 +379,26 @@ func (w *world) fate(_, process string) fate {
 }
 
 // observe notes what a call has changed in the timelines of users.
-func (w *world) observe(c Call, cmds []redis.Cmder) {
+func (w *world) observe(c Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls++
-	seen := make(map[string]bool)
+	for _, user := range c.Users {
+		w.compare(c, w.keys.Timeline(user), user)
+	}
+}
+
+// users returns whose timelines a call may change.
+func (w *world) users(cmds []redis.Cmder) (users []string) {
 	for _, cmd := range cmds {
 		for _, arg := range cmd.Args() {
 			key, _ := arg.(string)
-			user, ok := w.timelines[key]
-			if !ok || seen[user] {
-				continue
+			if user, ok := w.timelines[key]; ok && !slices.Contains(users, user) {
+				users = append(users, user)
 			}
-			seen[user] = true
-			w.compare(c, key, user)
 		}
 	}
+	return users
 }
 
 func (w *world) compare(c Call, key, user string) {
