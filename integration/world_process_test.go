@@ -256,7 +256,11 @@ type worldHook struct {
 func (h *worldHook) dies(at worldDeath) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if all := slices.Sorted(maps.Keys(h.made)); at.Pick > 0 && len(all) > 0 {
+	all := slices.Sorted(maps.Keys(h.made))
+	if at.Pick%3 > 0 { // mostly scripts of the product
+		all = slices.DeleteFunc(all, func(name string) bool { return !strings.Contains(name, "/") })
+	}
+	if at.Pick > 0 && len(all) > 0 {
 		at.Call = all[at.Pick%uint64(len(all))]
 	}
 	h.death = &at
