@@ -30,7 +30,7 @@ import (
 func TestAWorldOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	playWorlds(t, func(t *testing.T) *realWorld {
+	playWorlds(t, 0, func(t *testing.T) *realWorld {
 		t.Helper()
 		server := redistest.Real(t, worldDurable()...)
 		return &realWorld{T: t, servers: []*redistest.Server{server}, addresses: server.Addr}
@@ -41,24 +41,38 @@ func TestAWorldOnRedis(t *testing.T) {
 func TestAWorldOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	playWorlds(t, func(t *testing.T) *realWorld {
+	playWorlds(t, 0, func(t *testing.T) *realWorld {
 		t.Helper()
 		cluster := redistest.RealCluster(t, worldDurable()...)
 		return &realWorld{T: t, servers: cluster.Nodes, addresses: strings.Join(cluster.Addrs(), ",")}
 	})
 }
 
+// Workers and callers die at a call of the store, again and again, each at one of the calls that it
+// has made, before or after it. Nothing that was accepted is lost, and only what a worker died
+// over may arrive twice.
+func TestAWorldInWhichProcessesDie(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	playWorlds(t, 24, func(t *testing.T) *realWorld {
+		t.Helper()
+		server := redistest.Real(t)
+		return &realWorld{T: t, servers: []*redistest.Server{server}, addresses: server.Addr}
+	})
+}
+
 func worldDurable() []string { return []string{"--appendonly", "yes", "--appendfsync", "always"} }
 
-// playWorlds plays one world that is another one in each run, or as many as are asked for.
-func playWorlds(t *testing.T, open func(*testing.T) *realWorld) {
+// playWorlds plays one world that is another one in each run, or as many as are asked for. More
+// processes die in it than are drawn.
+func playWorlds(t *testing.T, deaths int, open func(*testing.T) *realWorld) {
 	t.Helper()
 	seeds := sendlimittest.Seeds(t, 2)
 	for _, seed := range seeds[len(seeds)-max(1, len(seeds)-1):] {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			w := open(t)
-			w.play(seed)
+			w.play(seed, deaths)
 		})
 	}
 }
@@ -84,22 +98,41 @@ type realWorld struct {
 	expires map[string]time.Time // counters of charges
 }
 
-// play plays the world of a seed.
-func (w *realWorld) play(seed uint64) {
+// play plays the world of a seed, in which more processes die.
+func (w *realWorld) play(seed uint64, deaths int) {
 	w.Helper()
+	w.random = rand.New(rand.NewPCG(seed, 3))
 	// By rules that change with the send time, places do not show in the end whether each was free
 	// when it was taken. The others need more than messages and faults.
-	w.plan = worldtest.Draw(seed, worldtest.Config{Unit: time.Second, Length: 16 * time.Second, Without: []worldtest.Feature{
+	config := worldtest.Config{Unit: time.Second, Length: 16 * time.Second, Without: []worldtest.Feature{
 		worldtest.DatedChanges, worldtest.QuietHours,
 		worldtest.Devices, worldtest.PolicyChanges, worldtest.Campaigns, worldtest.Operators, worldtest.LostReplies, worldtest.Clock,
-	}})
+	}}
+	if deaths > 0 {
+		config.Features = []worldtest.Feature{worldtest.Accounts, worldtest.Categories, worldtest.Moves, worldtest.Stops, worldtest.ProviderFaults}
+	}
+	w.plan = worldtest.Draw(seed, config)
+	for _, p := range w.plan.Policies { // a world does not live to see the next hour
+		for i, rule := range p.Rules {
+			if limit, window, _ := strings.Cut(rule, "/"); strings.HasPrefix(window, "calendar_") {
+				p.Rules[i] = limit + "00/" + window
+			}
+		}
+	}
+	for i := range deaths {
+		e := worldtest.Event{Do: worldtest.StopWorker, At: w.plan.Unit + w.plan.Length*time.Duration(i)/time.Duration(deaths)}
+		if i%4 == 3 {
+			e.Do = worldtest.StopCaller
+		}
+		e.Call, e.After = w.random.IntN(8), w.random.IntN(2) == 0
+		w.plan.Events = append(w.plan.Events, e)
+	}
 	w.plan.Horizon = min(w.plan.Horizon, 10*w.plan.Unit)
 	w.Cleanup(func() {
 		if w.Failed() {
 			w.Logf("began at %s\n%s", w.story.Began, w.plan)
 		}
 	})
-	w.random = rand.New(rand.NewPCG(seed, 3))
 	w.expires = make(map[string]time.Time)
 	w.client = worldClient(w.addresses)
 	w.Cleanup(func() { require.NoError(w, w.client.Close()) })
@@ -120,15 +153,34 @@ func (w *realWorld) play(seed uint64) {
 	stop := w.work()
 	defer stop()
 	endWatch := w.watch()
-	w.tell()
-	require.Eventually(w, func() bool { return !w.open() }, 2*time.Minute, 200*time.Millisecond, "not ended")
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		w.tell()
+	}()
+	for looking := deaths > 0; looking; { // no store is away there
+		select {
+		case <-told:
+			looking = false
+		case <-time.After(500 * time.Millisecond):
+			require.Empty(w, w.stateFaults())
+		}
+	}
+	<-told
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		open := w.open()
+		if len(open) == 0 {
+			break
+		}
+		require.True(w, time.Now().Before(end), "not ended: %v", open)
+	}
 	require.Eventually(w, w.alertsTold, time.Minute, 200*time.Millisecond, "alerts are not told")
 	endWatch()
 	stop()
 	w.noteCharges()
 	w.noteProcesses()
 	w.story.Arrivals, w.story.Mails = w.provider.got()
-	faults := worldtest.Judge(w, w.story)
+	faults := append(worldtest.Judge(w, w.story), w.stateFaults()...)
 	w.Logf("%v: %d arrivals, %d mails, %d halted, %s", w.plan.Features, len(w.story.Arrivals), len(w.story.Mails), len(w.story.Halted), time.Since(w.story.Began))
 	require.Empty(w, faults, "%s", strings.Join(faults, "\n"))
 	require.NotEmpty(w, w.story.Arrivals)
@@ -297,19 +349,43 @@ func (w *realWorld) keysLike(pattern string) ([]string, error) {
 	return all, nil
 }
 
-// open reports whether some message has not ended, or some charge is not settled.
-func (w *realWorld) open() bool {
-	for _, pattern := range []string{":{p*}:near:*", ":{p*}:far:*", ":{p*}:holds", ":{p*}:watch"} {
-		if keys, err := w.keysLike(w.keys.Prefix() + pattern); err != nil || len(keys) > 0 {
-			return true
+// open lists where the store has messages that have not ended, or charges that are not settled.
+func (w *realWorld) open() (open []string) {
+	for _, pattern := range []string{":{p*}:far:*", ":{p*}:holds", ":{p*}:watch"} {
+		keys, err := w.keysLike(w.keys.Prefix() + pattern)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		for _, key := range keys {
+			open = append(open, fmt.Sprintf("%s: %v", key, w.client.ZRangeWithScores(w.Context(), key, 0, -1)))
 		}
 	}
 	for _, u := range w.plan.Users {
 		if n, err := w.client.Exists(w.Context(), w.keys.Near(u.Name)).Result(); err != nil || n > 0 {
-			return true
+			open = append(open, fmt.Sprintf("%s has messages: %v", u.Name, err))
 		}
 	}
-	return false
+	return open
+}
+
+// stateFaults lists what must never be in the store, whoever died: see userState.
+func (w *realWorld) stateFaults() (faults []string) {
+	w.Helper()
+	ids := make(map[string][]string)
+	for _, e := range w.plan.Events {
+		if e.Do == worldtest.Submit || e.Do == worldtest.Rehearse {
+			ids[e.User] = append(ids[e.User], e.ID, e.ID+"f")
+			for n := range e.Together {
+				one := fmt.Sprintf("%s-%d", e.ID, n)
+				ids[e.User] = append(ids[e.User], one, one+"f")
+			}
+		}
+	}
+	store := newCrashStore(w.T, w.client, "")
+	for user, of := range ids {
+		faults = append(faults, store.state(w.T, user, of).faults(w.T)...)
+	}
+	return faults
 }
 
 // alertsTold reports whether the contacts of accounts have been told what they are to be told.

@@ -147,20 +147,18 @@ func (v *verdict) judgeEvents(tb testing.TB) {
 // areEvents reports whether events are those of a history. A late message that goes out at once has
 // no event that says that it was postponed, unless it was judged with an older one.
 func areEvents(got []string, history []messages.Change) bool {
-	for i, c := range history {
-		if !isEvent(c.What) {
-			continue
-		}
-		same := len(got) > 0 && (got[0] == c.What || c.What == messages.ChangeRevived && got[0] == string(events.Moved))
-		if c.What == messages.ChangePostponed && !c.SendAt.After(c.At) {
-			return areEvents(got, history[i+1:]) || same && areEvents(got[1:], history[i+1:])
-		}
-		if !same {
-			return false
-		}
-		got = got[1:]
+	if len(history) == 0 {
+		return len(got) == 0
 	}
-	return len(got) == 0
+	c, rest := history[0], history[1:]
+	if !isEvent(c.What) {
+		return areEvents(got, rest)
+	}
+	told := len(got) > 0 && (got[0] == c.What || c.What == messages.ChangeRevived && got[0] == string(events.Moved))
+	if told && areEvents(got[1:], rest) {
+		return true
+	}
+	return c.What == messages.ChangePostponed && !c.SendAt.After(c.At) && areEvents(got, rest)
 }
 
 // namesOf names the changes of a history.
