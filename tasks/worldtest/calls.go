@@ -1,0 +1,106 @@
+package worldtest
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// countdown waits for a call.
+type countdown struct {
+	left  int
+	after bool
+}
+
+// admits decides what becomes of a call.
+func (w *world) admits(c Call) fate {
+	if what := w.fate("", c.Process); what != answered {
+		return what
+	}
+	if w.storeAway.Load() {
+		return refused
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, l := range w.loses {
+		if l.left--; l.left < 0 {
+			w.loses = slices.Delete(w.loses, i, i+1)
+			if l.after {
+				return repeated
+			}
+			return lost
+		}
+	}
+	return answered
+}
+
+// fate decides whether a process is stopped at a call.
+func (w *world) fate(_, process string) fate {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.stops[process]
+	if s == nil {
+		return answered
+	}
+	if s.left--; s.left >= 0 {
+		return answered
+	}
+	delete(w.stops, process)
+	if s.after {
+		return lastly
+	}
+	return stopped
+}
+
+// observe notes what a call has changed in the timelines of users.
+func (w *world) observe(c Call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls++
+	for _, user := range c.Users {
+		w.compare(c, w.keys.Timeline(user), user)
+	}
+}
+
+// users returns whose timelines a call may change.
+func (w *world) users(cmds []redis.Cmder) (users []string) {
+	for _, cmd := range cmds {
+		for _, arg := range cmd.Args() {
+			key, _ := arg.(string)
+			if user, ok := w.timelines[key]; ok && !slices.Contains(users, user) {
+				users = append(users, user)
+			}
+		}
+	}
+	return users
+}
+
+func (w *world) compare(c Call, key, user string) {
+	stored, _ := w.server.SortedSet(key) // an error says that there is none
+	now := maps.Clone(stored)
+	before := w.places[user]
+	note := func(id string, from, to time.Time) {
+		w.story.placed(Placement{Call: w.calls, At: c.At, Process: c.Process, By: c.Names[0], User: user, ID: id, From: from, To: to})
+	}
+	for id, at := range before {
+		if _, ok := now[id]; !ok {
+			note(id, unixMilli(at), time.Time{})
+		}
+	}
+	for id, at := range now {
+		switch from, ok := before[id]; {
+		case !ok:
+			note(id, time.Time{}, unixMilli(at))
+		case from != at:
+			note(id, unixMilli(from), unixMilli(at))
+		}
+	}
+	if now == nil {
+		now = make(map[string]float64)
+	}
+	w.places[user] = now
+}
+
+func unixMilli(ms float64) time.Time { return time.UnixMilli(int64(ms)).UTC() }

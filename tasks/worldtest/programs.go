@@ -1,0 +1,168 @@
+package worldtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
+)
+
+// backend opens the store for a process.
+func (w *world) backend(client redis.UniversalClient) *backend.Backend {
+	return taskstest.Open(w, client, backend.Options{
+		Horizon: w.plan.Horizon, PlacesPerDay: w.plan.PlacesPerDay, ExpireAfter: w.story.ExpireAfter,
+		Polling: polling(),
+	})
+}
+
+func (w *world) newProcess(kind string) (*process, *redis.Client) {
+	p := newProcess(fmt.Sprintf("%s-%d", kind, w.made.Add(1)), w.scheduler, w.end)
+	p.slow = func() time.Duration { return time.Duration(w.slow.Load()) }
+	return p, w.connect(p)
+}
+
+// worker is a worker that runs.
+type worker struct {
+	*process
+
+	stop context.CancelFunc
+}
+
+// startWorker starts a worker, and another one when it is stopped for good.
+func (w *world) startWorker() {
+	p, client := w.newProcess("worker")
+	b := w.backend(client)
+	o := tasks.WorkerOptions{
+		PushTimeout: pushTimeout, SettleMargin: settleMargin, ShutdownTimeout: 2 * pushTimeout, RelayEvery: time.Minute,
+		Retries: retry.Policy{Min: time.Second, Max: 10 * time.Second, Attempts: 1000}, OnUncertain: deliver.ResendUncertain,
+		Announcer: &announcer{p, w.mail, w.fate},
+	}
+	if w.plan.Skip {
+		o.OnUncertain = deliver.SkipUncertain
+	}
+	for _, name := range []string{notifier.ChannelWebhook, notifier.ChannelFCM, notifier.ChannelAPNs} {
+		if name == notifier.ChannelWebhook || w.plan.Has(Devices) || w.plan.Has(OneChannelAway) {
+			o.Channels = append(o.Channels, channels.Setup{
+				Name: name, Notifier: &channel{name, p, w.provider, w.fate}, HasDevices: name != notifier.ChannelWebhook,
+			})
+		}
+	}
+	run, err := tasks.NewWorker(b, o)
+	require.NoError(w, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
+	started := &worker{process: p, stop: cancel}
+	w.mu.Lock()
+	w.workers = append(w.workers, started)
+	w.mu.Unlock()
+	w.running.Go(func() {
+		ran := make(chan error, 1)
+		go func() { ran <- run.Run(ctx) }()
+		var err error
+		select {
+		case <-p.died:
+			w.forget(started)
+			w.story.halted(p.name)
+			w.restart(ctx)
+			<-w.end
+			cancel()
+			err = <-ran
+		case err = <-ran:
+			w.forget(started)
+			if ctx.Err() == nil { // it found no store
+				require.Error(w, err)
+				w.restart(ctx)
+			}
+		}
+		if err != nil {
+			time.Sleep(2 * time.Minute) // goroutines may use the client still
+		}
+		_ = client.Close()
+	})
+}
+
+// restart starts another worker in a moment, as a service manager does.
+func (w *world) restart(ctx context.Context) {
+	wait(ctx, time.Second)
+	select {
+	case <-w.end:
+	default:
+		if !w.downWorkers.Load() {
+			w.startWorker()
+		}
+	}
+}
+
+func (w *world) forget(of *worker) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.workers = slices.DeleteFunc(w.workers, func(o *worker) bool { return o == of })
+}
+
+// caller is a program that submits messages, and works for operators.
+type caller struct {
+	*process
+	*submit.Submitter
+
+	backend *backend.Backend
+	client  *redis.Client
+	busy    bool // with a request
+}
+
+func (w *world) newCaller() *caller {
+	p, client := w.newProcess("caller")
+	b := w.backend(client)
+	s, err := submit.New(b, submit.Options{Batch: w.random.upTo(2) == 0})
+	require.NoError(w, err)
+	c := &caller{process: p, Submitter: s, backend: b, client: client}
+	go func() { _ = b.Listen.Load(context.Background()) }()
+	return c
+}
+
+// idle returns a caller that lives and does nothing else, until it is released.
+func (w *world) idle() *caller {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.callers {
+		if !c.busy && !c.isStopped() {
+			c.busy = true
+			return c
+		}
+	}
+	if w.ahead.Load() != 0 { // one that starts now takes the clock as it is
+		return w.callers[0]
+	}
+	c := w.newCaller()
+	c.busy = true
+	w.callers = append(w.callers, c)
+	return c
+}
+
+func (w *world) release(c *caller) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.busy = false
+}
+
+// caller returns one that lives, and replaces those that were stopped. Others may use it, too.
+func (w *world) caller() *caller {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := w.random.upTo(min(3, len(w.callers)))
+	if w.callers[i].isStopped() {
+		w.former = append(w.former, w.callers[i])
+		w.callers[i] = w.newCaller()
+	}
+	return w.callers[i]
+}
