@@ -32,6 +32,9 @@ func (w *world) untilDone(e Event, do func(ctx context.Context, c *caller) error
 			w.Errorf("%s: %v", e, err)
 			return
 		}
+		if time.Since(began) > patience && isRunning(err) {
+			return // a program that was stopped has the turn still
+		}
 		if time.Since(began) > patience {
 			w.Errorf("%s: no end: %v", e, err)
 			return
