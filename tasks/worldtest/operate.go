@@ -33,7 +33,7 @@ func (w *world) untilDone(e Event, do func(ctx context.Context, c *caller) error
 			return
 		}
 		if time.Since(began) > patience && isRunning(err) {
-			return // a program that was stopped has the turn still
+			return // the turn was taken while the clock of the store was ahead
 		}
 		if time.Since(began) > patience {
 			w.Errorf("%s: no end: %v", e, err)
