@@ -137,22 +137,6 @@ func sum(counts map[messageName]int) int {
 	return n
 }
 
-// late counts the deliveries more than half a second after their time.
-func (l *load) late() int {
-	l.Helper()
-	n := 0
-	for _, r := range l.receiver.Requests() {
-		p, err := r.Payload()
-		require.NoError(l, err)
-		at, err := time.Parse(time.RFC3339, p.SendAt)
-		require.NoError(l, err)
-		if r.Arrived.Sub(at) > 500*time.Millisecond {
-			n++
-		}
-	}
-	return n
-}
-
 // ruleFaults judges by the policy the recorded send times of everything that was
 // delivered, or may have been.
 func (l *load) ruleFaults(u userState) []string {

@@ -18,37 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
-
-// crashServer is what the processes of a round use: a server, or a cluster.
-type crashServer struct {
-	addresses string // of a cluster, with commas between
-	client    redis.UniversalClient
-}
-
-func crashServerOf(server *redistest.Server) crashServer {
-	return crashServer{server.Addr, server.Client()}
-}
-
-func crashClusterOf(cluster *redistest.Cluster) crashServer {
-	return crashServer{strings.Join(cluster.Addrs(), ","), cluster.Client()}
-}
-
-// connect connects as the programs do, through a hook.
-func (s crashServer) connect(hook redis.Hook) redis.UniversalClient {
-	addresses := strings.Split(s.addresses, ",")
-	if len(addresses) == 1 {
-		client := redis.NewClient(&redis.Options{Addr: s.addresses, PoolSize: 128, ContextTimeoutEnabled: true, DialerRetries: 1})
-		client.AddHook(hook)
-		return client
-	}
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses, PoolSize: 128, ContextTimeoutEnabled: true, DialerRetries: 1})
-	store.WatchNodes(client)
-	client.AddHook(hook)
-	return client
-}
 
 // crashStore is what the store has of some users.
 type crashStore struct {
@@ -158,22 +128,6 @@ func campaignScores(record map[string]string) []int64 {
 	return []int64{keyspace.CampaignScore(strings.TrimPrefix(account, "."), campaign)}
 }
 
-// crowd fills the heads of the index in a user's partition: entries of new messages go to the
-// shards. The members are none that this program writes, so it does not remove them.
-func (s crashStore) crowd(t *testing.T, user string) {
-	t.Helper()
-	partition := keyspace.Partition(user)
-	_, err := s.client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
-		for n := range keyspace.IndexHead {
-			entry := redis.Z{Score: float64(n), Member: fmt.Sprint("?", n)}
-			pipe.ZAdd(t.Context(), s.keys.IDs(partition, 0), entry)
-			pipe.ZAdd(t.Context(), s.keys.Campaigns(partition, 0), entry)
-		}
-		return nil
-	})
-	require.NoError(t, err)
-}
-
 // number reads a field of a record, Unix ms; 0 if it is absent.
 func (u userState) number(t *testing.T, id, field string) int64 {
 	t.Helper()
@@ -275,15 +229,6 @@ func (u userState) pending() int {
 		}
 	}
 	return n
-}
-
-// remove removes all keys that match a pattern, on each server at one moment.
-func (s crashStore) remove(t *testing.T, pattern string) {
-	t.Helper()
-	const all = `for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end return 1`
-	s.eachServer(t, func(ctx context.Context, server redis.Cmdable) error {
-		return server.Eval(ctx, all, nil, pattern).Err()
-	})
 }
 
 // match lists all keys that match a pattern.

@@ -114,8 +114,8 @@ func (w *realWorld) play(seed uint64, deaths int) {
 	w.plan = worldtest.Draw(seed, config)
 	for _, p := range w.plan.Policies { // a world does not live to see the next hour
 		for i, rule := range p.Rules {
-			if limit, window, _ := strings.Cut(rule, "/"); strings.HasPrefix(window, "calendar_") {
-				p.Rules[i] = limit + "00/" + window
+			if _, window, _ := strings.Cut(rule, "/"); strings.HasPrefix(window, "calendar_") {
+				p.Rules[i] = "1000/" + window
 			}
 		}
 	}
