@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/email"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
@@ -101,10 +102,13 @@ func (k *killedStore) client() *redis.Client {
 // the store was down or slow, is started again.
 func (k *killedStore) work() {
 	k.Helper()
-	mails, err := email.Open(email.Options{URL: "smtp://" + k.box.address, From: crashSender, Now: time.Now})
+	mails, err := email.Open(email.Options{URL: "smtp://" + k.box.address, From: "alerts@sender.example", Now: time.Now})
 	require.NoError(k, err)
 	client := k.client()
-	client.AddHook(settlementHook{k, nameScripts(k.T, k.server.Client())})
+	for _, script := range lua.All() { // so that every call is known by its hash
+		require.NoError(k, script.Load(k.Context(), client).Err())
+	}
+	client.AddHook(settlementHook{k, lua.NamesByHash()})
 	start := func(ctx context.Context) error {
 		worker, err := tasks.NewWorker(taskstest.Open(k, client, backend.Options{Horizon: loadHorizon, LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), tasks.WorkerOptions{
 			Notifier:     pacedChannel{k.provider, 0},
@@ -155,7 +159,7 @@ func (h mailHook) Announce(ctx context.Context, to string, n notifier.Notice) no
 type settlementHook struct {
 	*killedStore
 
-	names scriptNames
+	names map[string]string // of scripts, by hash
 }
 
 // DialHook does nothing.
@@ -170,7 +174,7 @@ func (settlementHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 func (h settlementHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		if h.names.of("sl", cmd) == callNoticeSettle && err == nil {
+		if args := cmd.Args(); len(args) > 1 && h.names[fmt.Sprint(args[1])] == "notice/settle" && err == nil {
 			const id = 3 + 3 + 1 // ARGV[2], behind three keys
 			h.mu.Lock()
 			defer h.mu.Unlock()

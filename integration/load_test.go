@@ -12,17 +12,13 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/retry"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
@@ -93,53 +89,10 @@ func (l *load) client(address string) *redis.Client {
 	return client
 }
 
-// work starts a worker, which runs until the end of the test, and waits until it takes
-// messages.
-func (l *load) work(address, url string) {
-	l.Helper()
-	channel, err := webhook.New(webhook.Config{URL: url, Now: time.Now})
-	require.NoError(l, err)
-	worker, err := tasks.NewWorker(taskstest.Open(l, l.client(address), backend.Options{Horizon: loadHorizon, LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), tasks.WorkerOptions{
-		Notifier:     unsureNotifier{channel, l},
-		PushTimeout:  loadPushTimeout,
-		SettleMargin: loadSettleMargin,
-		Retries:      retry.Policy{Min: 100 * time.Millisecond, Max: 400 * time.Millisecond, Attempts: 50},
-		RelayEvery:   500 * time.Millisecond,
-	})
-	require.NoError(l, err)
-	running := func() int64 { return l.server.Client().ZCard(l.Context(), "asynq:servers").Val() }
-	before := running()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(l.Context()))
-	ended := make(chan error, 1)
-	go func() { ended <- worker.Run(ctx) }()
-	l.Cleanup(func() {
-		cancel()
-		require.NoError(l, <-ended)
-	})
-	require.Eventually(l, func() bool { return running() > before }, 30*time.Second, 10*time.Millisecond)
-}
-
 // awaitRequests waits until the provider has received more than n requests.
 func (l *load) awaitRequests(n int) {
 	l.Helper()
 	require.Eventually(l, func() bool { return len(l.receiver.Requests()) > n }, time.Minute, 50*time.Millisecond)
-}
-
-// unsureNotifier counts the deliveries with an unknown outcome.
-type unsureNotifier struct {
-	notifier.Notifier
-
-	load *load
-}
-
-func (u unsureNotifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
-	result := u.Notifier.Notify(ctx, n)
-	if result.Uncertain() {
-		u.load.mu.Lock()
-		defer u.load.mu.Unlock()
-		u.load.unsure[messageName{n.User, n.ID}]++
-	}
-	return result
 }
 
 // call starts callers. stop ends them, and waits until each has an answer to everything

@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // settle waits until everything has ended, and compares the arrivals and the store with
@@ -40,7 +43,7 @@ func (l *load) settle(within time.Duration) {
 		if rest := u.unended(); rest != "" {
 			faults = append(faults, rest)
 		}
-		faults = append(faults, crashHistory{policy: l.policy}.ruleFaults(l.T, u)...)
+		faults = append(faults, l.ruleFaults(u)...)
 		faults = append(faults, l.recordFaults(u)...)
 	}
 	faults = append(faults, l.deliveryFaults()...)
@@ -134,18 +137,25 @@ func sum(counts map[messageName]int) int {
 	return n
 }
 
-// late counts the deliveries more than half a second after their time.
-func (l *load) late() int {
+// ruleFaults judges by the policy the recorded send times of everything that was
+// delivered, or may have been.
+func (l *load) ruleFaults(u userState) []string {
 	l.Helper()
-	n := 0
-	for _, r := range l.receiver.Requests() {
-		p, err := r.Payload()
-		require.NoError(l, err)
-		at, err := time.Parse(time.RFC3339, p.SendAt)
-		require.NoError(l, err)
-		if r.Arrived.Sub(at) > 500*time.Millisecond {
-			n++
+	var places []keyspace.Reservation
+	for id, record := range u.records {
+		if record["s"] == stateDelivered || record["s"] == stateUncertain {
+			places = append(places, keyspace.Reservation{ID: id, At: time.UnixMilli(u.number(l.T, id, "t")).UTC()})
 		}
 	}
-	return n
+	slices.SortFunc(places, func(a, b keyspace.Reservation) int { return a.At.Compare(b.At) })
+	model, err := sendlimittest.NewModel(l.policy, policy.DefaultReach)
+	require.NoError(l, err)
+	var found []string
+	for _, place := range places {
+		d := model.Reserve(sendlimit.Request{User: u.user, ID: place.ID, At: place.At, Now: places[0].At})
+		if !d.Allowed {
+			found = append(found, fmt.Sprintf("%s: %s breaks a rule: %+v", u.user, place.ID, d.Violations))
+		}
+	}
+	return found
 }

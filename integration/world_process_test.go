@@ -41,11 +41,15 @@ import (
 // worldEnv makes TestWorldProcess the process that it describes.
 const worldEnv = "SENDLIMIT_TEST_WORLD"
 
-// worldConfig configures a worker or a caller of a world in a process of its own.
+// worldConfig configures a worker or a caller of a world in a process of its own, or one that moves
+// a campaign.
 type worldConfig struct {
 	Name      string
 	Caller    bool
+	Campaign  string // that the process moves
+	Prefix    string
 	Addresses string // with commas between those of a cluster
+	Death     worldDeath
 	Provider  string // its URL
 	Horizon   time.Duration
 	Places    int // a day
@@ -98,15 +102,22 @@ func TestWorldProcess(t *testing.T) {
 	hook := &worldHook{names: lua.NamesByHash(), made: make(map[string]bool)}
 	client := worldClient(c.Addresses)
 	client.AddHook(hook)
+	if c.Death != (worldDeath{}) {
+		hook.dies(c.Death)
+	}
 	b := taskstest.Open(t, client, backend.Options{
+		Prefix:  c.Prefix,
 		Logger:  slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Horizon: c.Horizon, PlacesPerDay: c.Places, LookAfter: time.Second, OverdueAfter: 2 * time.Second,
 	})
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(t.Context()), syscall.SIGTERM)
 	defer stop()
-	if c.Caller {
+	switch {
+	case c.Campaign != "":
+		moveCampaign(ctx, t, c.Campaign, b)
+	case c.Caller:
 		worldCaller(ctx, t, c, b, hook)
-	} else {
+	default:
 		worldWorker(ctx, t, c, b, hook)
 	}
 }

@@ -112,6 +112,13 @@ func (w *realWorld) play(seed uint64, deaths int) {
 		config.Features = []worldtest.Feature{worldtest.Accounts, worldtest.Categories, worldtest.Moves, worldtest.Stops, worldtest.ProviderFaults}
 	}
 	w.plan = worldtest.Draw(seed, config)
+	for _, p := range w.plan.Policies { // a world does not live to see the next hour
+		for i, rule := range p.Rules {
+			if _, window, _ := strings.Cut(rule, "/"); strings.HasPrefix(window, "calendar_") {
+				p.Rules[i] = "1000/" + window
+			}
+		}
+	}
 	for i := range deaths {
 		e := worldtest.Event{Do: worldtest.StopWorker, At: w.plan.Unit + w.plan.Length*time.Duration(i)/time.Duration(deaths)}
 		if i%4 == 3 {
@@ -146,7 +153,20 @@ func (w *realWorld) play(seed uint64, deaths int) {
 	stop := w.work()
 	defer stop()
 	endWatch := w.watch()
-	w.tell()
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		w.tell()
+	}()
+	for looking := deaths > 0; looking; { // no store is away there
+		select {
+		case <-told:
+			looking = false
+		case <-time.After(500 * time.Millisecond):
+			require.Empty(w, w.stateFaults())
+		}
+	}
+	<-told
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		open := w.open()
 		if len(open) == 0 {
@@ -160,7 +180,7 @@ func (w *realWorld) play(seed uint64, deaths int) {
 	w.noteCharges()
 	w.noteProcesses()
 	w.story.Arrivals, w.story.Mails = w.provider.got()
-	faults := worldtest.Judge(w, w.story)
+	faults := append(worldtest.Judge(w, w.story), w.stateFaults()...)
 	w.Logf("%v: %d arrivals, %d mails, %d halted, %s", w.plan.Features, len(w.story.Arrivals), len(w.story.Mails), len(w.story.Halted), time.Since(w.story.Began))
 	require.Empty(w, faults, "%s", strings.Join(faults, "\n"))
 	require.NotEmpty(w, w.story.Arrivals)
@@ -346,6 +366,26 @@ func (w *realWorld) open() (open []string) {
 		}
 	}
 	return open
+}
+
+// stateFaults lists what must never be in the store, whoever died: see userState.
+func (w *realWorld) stateFaults() (faults []string) {
+	w.Helper()
+	ids := make(map[string][]string)
+	for _, e := range w.plan.Events {
+		if e.Do == worldtest.Submit || e.Do == worldtest.Rehearse {
+			ids[e.User] = append(ids[e.User], e.ID, e.ID+"f")
+			for n := range e.Together {
+				one := fmt.Sprintf("%s-%d", e.ID, n)
+				ids[e.User] = append(ids[e.User], one, one+"f")
+			}
+		}
+	}
+	store := newCrashStore(w.T, w.client, "")
+	for user, of := range ids {
+		faults = append(faults, store.state(w.T, user, of).faults(w.T)...)
+	}
+	return faults
 }
 
 // alertsTold reports whether the contacts of accounts have been told what they are to be told.

@@ -1,9 +1,12 @@
 package integration_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -12,10 +15,13 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -23,12 +29,12 @@ import (
 )
 
 const (
-	crashCampaign = "spring"
-	crashMoveBy   = time.Hour
+	killedCampaign = "spring"
+	killedMoveBy   = time.Hour
 	// More than a page of messages, and each user has several.
-	crashMoveUsers, crashMoveEach = 20, 3
-	// campaignName is the name of the processes that move a campaign.
-	campaignName = "campaign"
+	killedMoveUsers, killedMoveEach = 20, 3
+	// killedEnv is where a process that moves a campaign writes how it ended.
+	killedEnv = "SENDLIMIT_TEST_CAMPAIGN_SUMMARY"
 )
 
 // The calls of a move that matter. It takes its turn and keeps it with its notes through one
@@ -47,59 +53,61 @@ func TestAMoveOfACampaignThatIsKilled(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	server := redistest.Real(t)
-	scripts := nameScripts(t, server.Client())
-	stories := [][]crashPoint{
-		{{callMove, true, 7}, {callMove, true, 4}},
-		{{callMove, false, 40}, {callTurn, true, 2}},
-		{{callMove, true, 1}},
-		{{callMove, true, crashMoveUsers * crashMoveEach}},
-		{{callTurn, false, callsOfTurns}},
+	for _, script := range lua.All() { // so that every call needs only one command
+		require.NoError(t, script.Load(t.Context(), server.Client()).Err())
 	}
-	for nth := 1; nth < callsOfTurns; nth++ {
-		stories = append(stories, []crashPoint{{callTurn, true, nth}})
+	stories := [][]worldDeath{
+		{{Call: callMove, After: true, Nth: 6}, {Call: callMove, After: true, Nth: 3}},
+		{{Call: callMove, Nth: 39}, {Call: callTurn, After: true, Nth: 1}},
+		{{Call: callMove, After: true}},
+		{{Call: callMove, After: true, Nth: killedMoveUsers*killedMoveEach - 1}},
+		{{Call: callTurn, Nth: callsOfTurns - 1}},
 	}
-	for i, points := range stories {
-		t.Run(fmt.Sprint(points), func(t *testing.T) {
+	for nth := range callsOfTurns - 1 {
+		stories = append(stories, []worldDeath{{Call: callTurn, After: true, Nth: nth}})
+	}
+	for i, deaths := range stories {
+		t.Run(fmt.Sprint(deaths), func(t *testing.T) {
 			t.Parallel() // they mostly wait for the turn of the one that died
-			playMove(t, server, crashConfig{
-				Name: campaignName, Addresses: server.Addr, Prefix: "mv" + strconv.Itoa(i), Scripts: scripts,
-				Journal: filepath.Join(t.TempDir(), "journal"), Campaign: crashCampaign,
-			}, points)
+			playMove(t, server, worldConfig{Campaign: killedCampaign, Addresses: server.Addr, Prefix: "mv" + strconv.Itoa(i), Horizon: time.Minute}, deaths)
 		})
 	}
 }
 
 // playMove submits a campaign and runs its move, which dies at each of the points, and then
 // once more.
-func playMove(t *testing.T, server *redistest.Server, config crashConfig, points []crashPoint) {
+func playMove(t *testing.T, server *redistest.Server, config worldConfig, deaths []worldDeath) {
 	t.Helper()
-	store := newCrashStore(t, server.Client(), config.Prefix)
-	sendAt := submitCampaign(t, store.client, config.Prefix)
-	for _, point := range append(points, crashPoint{}) {
-		config.Point = point
-		p := startCrashProcess(t, config)
-		select {
-		case <-p.ended:
-		case <-time.After(time.Minute):
-			require.Fail(t, "goes on", "%s\n%s", point, &p.said)
-		}
-		require.Equal(t, point.Call != "", p.killed(t), "%s\n%s", point, &p.said)
+	sendAt := submitCampaign(t, server.Client(), config.Prefix)
+	path := filepath.Join(t.TempDir(), "summary")
+	for _, death := range append(deaths, worldDeath{}) {
+		config.Death = death
+		text, err := json.Marshal(config)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		command := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestWorldProcess$", "-test.timeout=5m")
+		command.Env = append(os.Environ(), worldEnv+"="+string(text), killedEnv+"="+path)
+		said, err := command.CombinedOutput()
+		require.NoError(t, ctx.Err(), "%+v goes on\n%s", death, said)
+		cancel()
+		require.Equal(t, death.Call != "", bytes.Contains(said, []byte("\ndied ")), "%+v\n%s", death, said)
+		require.Equal(t, death.Call == "", err == nil, "%+v\n%s", death, said)
 	}
-	all := crashMoveUsers * crashMoveEach
+	all := killedMoveUsers * killedMoveEach
 	var summary message.CampaignSummary
-	for _, e := range readJournal(t, config.Journal) {
-		if e.Event == eventEnds {
-			require.NoError(t, json.Unmarshal([]byte(e.Detail), &summary))
-		}
-	}
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &summary))
 	require.True(t, summary.Complete)
 	require.Equal(t, []int{all, all - 1, 1, 0}, []int{summary.Messages, summary.Done, summary.Refused, summary.Gone})
-	for i := range crashMoveUsers {
+	keys, err := keyspace.NewKeys(config.Prefix)
+	require.NoError(t, err)
+	for i := range killedMoveUsers {
 		user := "user-" + strconv.Itoa(i)
-		for k := range crashMoveEach {
-			record, err := store.client.HGetAll(t.Context(), store.keys.Record(user, "m"+strconv.Itoa(k))).Result()
+		for k := range killedMoveEach {
+			record, err := server.Client().HGetAll(t.Context(), keys.Record(user, "m"+strconv.Itoa(k))).Result()
 			require.NoError(t, err)
-			was, is, changes := sendAt(k), sendAt(k).Add(crashMoveBy), "1"
+			was, is, changes := sendAt(k), sendAt(k).Add(killedMoveBy), "1"
 			if i == 0 && k == 1 { // another message has its new time
 				is, changes = was, ""
 			}
@@ -107,7 +115,6 @@ func playMove(t *testing.T, server *redistest.Server, config crashConfig, points
 			require.Equal(t, changes, record["H"], "%s m%d: how often it was moved", user, k)
 		}
 	}
-	store.remove(t, config.Prefix+":*")
 }
 
 // submitCampaign submits the messages of the campaign, and one that is in the way of a move.
@@ -119,7 +126,7 @@ func submitCampaign(t *testing.T, client redis.UniversalClient, prefix string) (
 	policies, err := settings.NewPolicies(client, prefix)
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), p))
-	submitter, err := submit.New(taskstest.Open(t, client, crashBackend(prefix)), submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Prefix: prefix, Horizon: time.Minute}), submit.Options{})
 	require.NoError(t, err)
 	begin := time.Now().UTC().Truncate(time.Second).Add(2 * time.Hour)
 	sendAt = func(k int) time.Time { return begin.Add(time.Duration(k) * 10 * time.Minute) }
@@ -129,29 +136,28 @@ func submitCampaign(t *testing.T, client redis.UniversalClient, prefix string) (
 		require.NoError(t, err)
 		require.Equal(t, message.Accepted, o.Outcome, "%+v", o)
 	}
-	for i := range crashMoveUsers {
-		for k := range crashMoveEach {
-			accepted(message.Message{User: "user-" + strconv.Itoa(i), ID: "m" + strconv.Itoa(k), SendAt: sendAt(k), Campaign: crashCampaign})
+	for i := range killedMoveUsers {
+		for k := range killedMoveEach {
+			accepted(message.Message{User: "user-" + strconv.Itoa(i), ID: "m" + strconv.Itoa(k), SendAt: sendAt(k), Campaign: killedCampaign})
 		}
 	}
-	accepted(message.Message{User: "user-0", ID: "other", SendAt: sendAt(1).Add(crashMoveBy)})
+	accepted(message.Message{User: "user-0", ID: "other", SendAt: sendAt(1).Add(killedMoveBy)})
 	require.NoError(t, submitter.Close())
 	return sendAt
 }
 
-// crashMover moves the campaign in a process of its own.
-func crashMover(ctx context.Context, t *testing.T, config crashConfig, client redis.UniversalClient, journal *crashJournal) {
+// moveCampaign moves the campaign in a process of its own.
+func moveCampaign(ctx context.Context, t *testing.T, name string, b *backend.Backend) {
 	t.Helper()
-	b := taskstest.Open(t, client, crashBackend(config.Prefix))
 	require.NoError(t, b.Listen.Load(ctx))
 	submitter, err := submit.New(b, submit.Options{})
 	require.NoError(t, err)
 	works, err := campaign.New(b)
 	require.NoError(t, err)
-	summary, err := works.Move(ctx, submitter, campaign.Campaign{Name: config.Campaign}, crashMoveBy, campaign.Watcher{})
+	summary, err := works.Move(ctx, submitter, campaign.Campaign{Name: name}, killedMoveBy, campaign.Watcher{})
 	require.NoError(t, err)
 	text, err := json.Marshal(summary)
 	require.NoError(t, err)
-	journal.write(crashEvent{Event: eventEnds, Detail: string(text)})
+	require.NoError(t, os.WriteFile(os.Getenv(killedEnv), text, 0o600))
 	require.NoError(t, submitter.Close())
 }

@@ -2,8 +2,11 @@ package integration_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
+	"net/mail"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,37 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
-
-// crashServer is what the processes of a round use: a server, or a cluster.
-type crashServer struct {
-	addresses string // of a cluster, with commas between
-	client    redis.UniversalClient
-}
-
-func crashServerOf(server *redistest.Server) crashServer {
-	return crashServer{server.Addr, server.Client()}
-}
-
-func crashClusterOf(cluster *redistest.Cluster) crashServer {
-	return crashServer{strings.Join(cluster.Addrs(), ","), cluster.Client()}
-}
-
-// connect connects as the programs do, through a hook.
-func (s crashServer) connect(hook redis.Hook) redis.UniversalClient {
-	addresses := strings.Split(s.addresses, ",")
-	if len(addresses) == 1 {
-		client := redis.NewClient(&redis.Options{Addr: s.addresses, PoolSize: 128, ContextTimeoutEnabled: true, DialerRetries: 1})
-		client.AddHook(hook)
-		return client
-	}
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses, PoolSize: 128, ContextTimeoutEnabled: true, DialerRetries: 1})
-	store.WatchNodes(client)
-	client.AddHook(hook)
-	return client
-}
 
 // crashStore is what the store has of some users.
 type crashStore struct {
@@ -155,22 +128,6 @@ func campaignScores(record map[string]string) []int64 {
 	return []int64{keyspace.CampaignScore(strings.TrimPrefix(account, "."), campaign)}
 }
 
-// crowd fills the heads of the index in a user's partition: entries of new messages go to the
-// shards. The members are none that this program writes, so it does not remove them.
-func (s crashStore) crowd(t *testing.T, user string) {
-	t.Helper()
-	partition := keyspace.Partition(user)
-	_, err := s.client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
-		for n := range keyspace.IndexHead {
-			entry := redis.Z{Score: float64(n), Member: fmt.Sprint("?", n)}
-			pipe.ZAdd(t.Context(), s.keys.IDs(partition, 0), entry)
-			pipe.ZAdd(t.Context(), s.keys.Campaigns(partition, 0), entry)
-		}
-		return nil
-	})
-	require.NoError(t, err)
-}
-
 // number reads a field of a record, Unix ms; 0 if it is absent.
 func (u userState) number(t *testing.T, id, field string) int64 {
 	t.Helper()
@@ -274,15 +231,6 @@ func (u userState) pending() int {
 	return n
 }
 
-// remove removes all keys that match a pattern, on each server at one moment.
-func (s crashStore) remove(t *testing.T, pattern string) {
-	t.Helper()
-	const all = `for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end return 1`
-	s.eachServer(t, func(ctx context.Context, server redis.Cmdable) error {
-		return server.Eval(ctx, all, nil, pattern).Err()
-	})
-}
-
 // match lists all keys that match a pattern.
 func (s crashStore) match(t *testing.T, pattern string) (keys []string) {
 	t.Helper()
@@ -321,3 +269,46 @@ func (u userState) unended() string {
 	}
 	return text.String()
 }
+
+// notices reads all notices, by id.
+func (s crashStore) notices(t *testing.T) map[string]map[string]string {
+	t.Helper()
+	found := make(map[string]map[string]string)
+	for _, key := range s.find(t, "n:*") {
+		_, id, _ := strings.Cut(key, "}:n:")
+		fields, err := s.client.HGetAll(t.Context(), key).Result()
+		require.NoError(t, err)
+		found[id] = fields
+	}
+	return found
+}
+
+// find lists the keys of all partitions that match a pattern.
+func (s crashStore) find(t *testing.T, pattern string) []string {
+	t.Helper()
+	return s.match(t, s.keys.Prefix()+":{p*}:"+pattern)
+}
+
+// mailKey returns the beginning of a notice's Message-ID.
+func mailKey(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:16])
+}
+
+// messageKey returns the Message-ID of a mail, without the domain.
+func messageKey(header mail.Header) string {
+	key, _, _ := strings.Cut(strings.TrimPrefix(header.Get("Message-ID"), "<"), "@")
+	return key
+}
+
+// perDay counts the user's places by natural day.
+func (u userState) perDay() map[time.Time]int64 {
+	days := make(map[time.Time]int64)
+	for _, at := range u.places {
+		days[time.UnixMilli(at).UTC().Truncate(24*time.Hour)]++
+	}
+	return days
+}
+
+// messageName identifies a message.
+type messageName struct{ user, id string }
