@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import json
 import os
+import signal
 import sqlite3
 import sys
 import time
@@ -130,6 +131,7 @@ def main() -> None:
     Receiver.store = Store(given.database)
     server = ThreadingHTTPServer((host, int(port)), Receiver)
     print(f"listening on http://{server.server_address[0]}:{server.server_address[1]}", flush=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as a service manager ends it
     try:
         server.serve_forever()
     except KeyboardInterrupt:

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,7 +53,7 @@ func inPython(t *testing.T, journal string) (string, func()) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
 	return strings.TrimPrefix(strings.TrimSpace(line), "listening on "), func() {
-		require.NoError(t, command.Process.Signal(os.Interrupt))
+		require.NoError(t, command.Process.Signal(syscall.SIGTERM))
 		require.NoError(t, command.Wait())
 	}
 }
