@@ -54,6 +54,8 @@ func newWorldProvider(t *testing.T) *worldProvider {
 			panic(http.ErrAbortHandler)
 		case worldtest.Rejects:
 			return notifiertest.Answer{Status: http.StatusBadRequest}
+		case worldtest.TakesTime: // well within the time that a push has
+			return notifiertest.Answer{Delay: min(wait, worldPushTimeout/3)}
 		case worldtest.Takes:
 		}
 		return notifiertest.Answer{}
@@ -85,10 +87,11 @@ func (p *worldProvider) take(r notifiertest.Request) (worldtest.Behaviour, time.
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	told := p.behaves == worldtest.Takes || p.behaves == worldtest.TakesTime
 	p.arrivals = append(p.arrivals, worldtest.Arrival{
 		User: payload.User, ID: payload.ID, Category: payload.Category, Channel: notifier.ChannelWebhook,
 		At: r.Arrived, SendAt: sendAt, Attempt: payload.Attempt, Process: strings.TrimPrefix(r.URI, "/"),
-		Taken: p.behaves == worldtest.Takes || p.behaves == worldtest.AnswerLost, Told: p.behaves == worldtest.Takes,
+		Taken: told || p.behaves == worldtest.AnswerLost, Told: told,
 	})
 	return p.behaves, p.wait, nil
 }

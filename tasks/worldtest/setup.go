@@ -1,7 +1,6 @@
 package worldtest
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -21,7 +20,7 @@ import (
 // kept, and returns the policies.
 func SetUp(tb testing.TB, s *Story) []policy.Policy {
 	tb.Helper()
-	ctx := context.Background()
+	ctx := tb.Context()
 	policies, err := settings.NewPolicies(s.Client, "")
 	require.NoError(tb, err)
 	for _, r := range s.Plan.Policies {
@@ -59,7 +58,7 @@ func stored(tb testing.TB, s *Story) []policy.Policy {
 	require.NoError(tb, err)
 	var all []policy.Policy
 	for _, r := range s.Plan.Policies {
-		p, ok, err := store.Load(context.Background(), r.Name)
+		p, ok, err := store.Load(tb.Context(), r.Name)
 		require.NoError(tb, err)
 		require.True(tb, ok)
 		all = append(all, p)

@@ -135,7 +135,8 @@ func (v *verdict) judgeAnswers() {
 		if a.Dry != nil && a.Alone && (a.Dry.Outcome != a.Got.Outcome || a.Dry.Code != a.Got.Code || !a.Dry.SendAt.Equal(a.Got.SendAt.Time)) {
 			v.fault("dry run: %s/%s: it said %+v, and the submit was answered %+v", a.User, a.Event.ID, *a.Dry, a.Got)
 		}
-		knowsQuota := a.Got.Code != fault.CodeQuotaExceeded || v.Plan.Has(HourlyQuotas) // see Held
+		charged := a.Got.Code == fault.CodeQuotaExceeded || a.Got.Code == fault.CodeThrottled
+		knowsQuota := !charged || v.Plan.Has(HourlyQuotas) // see Held
 		if a.Free && a.Alone && a.Got.Outcome != message.Accepted && knowsQuota {
 			v.fault("free time: %s/%s at %s, which a refusal had named, is answered %s: %s; the refusal was %s", a.User, a.Event.ID, a.Message.SendAt,
 				a.Got.Code, a.Got.Detail, v.known[name{a.User, strings.TrimSuffix(a.ID, "f")}].submitted.Got.Detail)
