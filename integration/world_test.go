@@ -179,6 +179,7 @@ func (w *realWorld) play(seed uint64, deaths int) {
 	stop()
 	w.noteCharges()
 	w.noteProcesses()
+	w.story.Ended = time.Now()
 	w.story.Arrivals, w.story.Mails = w.provider.got()
 	faults := append(worldtest.Judge(w, w.story), w.stateFaults()...)
 	w.Logf("%v: %d arrivals, %d mails, %d halted, %s", w.plan.Features, len(w.story.Arrivals), len(w.story.Mails), len(w.story.Halted), time.Since(w.story.Began))

@@ -148,7 +148,8 @@ func (v *verdict) judgeAnswers() {
 		if expires := v.known[name{a.User, a.ID}].submitted.Message.ExpiresAt; !expires.IsZero() && expires.Before(last) {
 			last = expires.Add(-time.Millisecond)
 		}
-		if a.Shift && a.Got.Outcome == message.Refused && !a.Got.NextFreeAt.IsZero() && !a.Got.NextFreeAt.After(last) {
+		dated := !v.Plan.Has(ShiftsIntoDates) && v.crossesDates(Placement{At: a.Message.SendAt, To: a.Got.NextFreeAt.Time}) // see Held
+		if a.Shift && a.Got.Outcome == message.Refused && !a.Got.NextFreeAt.IsZero() && !a.Got.NextFreeAt.After(last) && !dated {
 			v.fault("shift: %s %s/%s was refused, though %s is free: %+v", a.Do, a.User, a.Event.ID, a.Got.NextFreeAt, a.Got)
 		}
 		expired := !a.Message.ExpiresAt.IsZero() && a.Ended.After(a.Message.ExpiresAt)

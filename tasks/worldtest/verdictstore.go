@@ -233,7 +233,8 @@ func (v *verdict) judgeStore(tb testing.TB) {
 		if kind == "pending" || kind == "active" {
 			n, err = v.Client.LLen(ctx, key).Result()
 		} else {
-			n, err = v.Client.ZCard(ctx, key).Result()
+			// A task of a message that was moved or erased may stay until its time: it does nothing.
+			n, err = v.Client.ZCount(ctx, key, "-inf", strconv.FormatInt(v.Ended.Add(-time.Minute).Unix(), 10)).Result()
 		}
 		require.NoError(tb, err)
 		if n > 0 {
