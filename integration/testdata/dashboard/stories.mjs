@@ -329,7 +329,7 @@ export const stories = {
     await page.getByLabel("All on this page").uncheck();
     await page.getByLabel("User").fill("broken-1");
     await page.getByRole("button", { name: "Filter" }).click();
-    assert.equal(await page.locator('input[name="letter"]').count(), 1);
+    await eventually(async () => assert.equal(await page.locator('input[name="letter"]').count(), 1), "the page is there");
     await page.getByRole("link", { name: "fails-1" }).click();
     await page.goBack();
     assert.equal(await page.getByLabel("User").inputValue(), "broken-1", "the filter is still there after going back");
@@ -349,7 +349,8 @@ export const stories = {
     await page.getByRole("button", { name: "Remove the chosen ones" }).click();
     await page.getByText("Remove 2 dead letters?").waitFor();
     await page.getByRole("link", { name: "No, go back" }).click();
-    assert.equal(await boxes.count(), left, "no means no");
+    // A click waits until the page comes, not until all of it is there.
+    await eventually(async () => assert.equal(await boxes.count(), left), "no means no");
     await boxes.first().check();
     await boxes.nth(1).check();
     await page.getByRole("button", { name: "Remove the chosen ones" }).click();
