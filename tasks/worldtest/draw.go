@@ -169,13 +169,9 @@ func (d *drawer) rules(name string) Rules {
 		r.Throttle = []string{fmt.Sprintf("%d/minute", 2+d.random.IntN(4)), fmt.Sprintf("%d/hour", 8+d.random.IntN(30))}[d.random.IntN(2)]
 	}
 	if d.Has(ThrottledDates) {
-		r.Throttle = fmt.Sprintf("%d/hour", 2+d.random.IntN(3))
-	}
-	if d.Has(DatedChanges) || d.Has(ThrottledDates) {
+		d.throttleDates(&r)
+	} else if d.Has(DatedChanges) {
 		from := d.upTo(d.Length)
-		if d.Has(ThrottledDates) {
-			from = 30*time.Minute + d.upTo(20*time.Minute)
-		}
 		r.Dated = []Dated{{Span{from, from + d.upTo(d.Length)}, []string{d.window(1, 0.5), d.window(2, 3), "60/calendar_day"}}}
 	}
 	return r
@@ -197,9 +193,6 @@ func (d *drawer) message(at time.Duration) Event {
 	}
 	if d.Has(Categories) {
 		e.Category = []string{CategoryNone, CategoryOther, CategoryNews, CategoryCodes, CategoryOffers}[d.random.IntN(5)]
-	}
-	if d.Has(ThrottledDates) {
-		e.Category = CategoryOffers
 	}
 	if len(d.Accounts) > 0 && !d.oneIn(3) {
 		e.Account = d.Accounts[d.random.IntN(len(d.Accounts))].Name
@@ -238,14 +231,11 @@ func (d *drawer) callers() {
 			d.add(change)
 		}
 	}
-	if d.Has(ThrottledDates) || d.Has(FullDays) || d.Has(HourlyQuotas) {
+	if d.Has(FullDays) || d.Has(HourlyQuotas) {
 		at := d.upTo(d.Length / 3)
 		for range 12 { // many want the same moment
 			e := d.message(at)
 			e.SendAt, e.Shift, e.Do = d.Length*2/3, true, Submit
-			if d.Has(ThrottledDates) {
-				e.SendAt = 30*time.Minute + d.upTo(30*time.Minute)
-			}
 			d.add(e)
 		}
 	}
@@ -308,5 +298,8 @@ func (d *drawer) operators() {
 	}
 	if d.Has(HourlyQuotas) {
 		d.fullHours()
+	}
+	if d.Has(ThrottledDates) {
+		d.fullThrottles()
 	}
 }

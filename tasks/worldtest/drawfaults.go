@@ -50,6 +50,39 @@ func (d *drawer) fullHours() {
 	d.add(Event{At: 2 * d.Unit, Do: Submit, User: taken, ID: "d", Account: full, SendAt: hour + d.Unit, Shift: true})
 }
 
+// throttleDates gives a policy a throttle by the hour, and other rules from shortly before the end
+// of the first hour on.
+func (d *drawer) throttleDates(r *Rules) {
+	const hour = time.Hour
+	r.Zone, r.Throttle = "", fmt.Sprintf("%d/hour", 3+d.random.IntN(3))
+	r.Dated = []Dated{{Span{hour - 2*d.Unit - d.upTo(4*d.Unit), hour + d.upTo(d.Length)}, []string{d.window(1, 0.5), d.window(2, 3), "60/calendar_day"}}}
+}
+
+// fullThrottles uses up the first hour of a throttle, and has several callers at a time want a
+// place in it for the same user, or one of the first of the next hour, which has other rules.
+func (d *drawer) fullThrottles() {
+	const hour = time.Hour
+	submit := func(at time.Duration, user string, until time.Duration) {
+		d.ids++
+		d.add(Event{
+			At: at, Do: Submit, User: user, ID: fmt.Sprintf("t%03d", d.ids), Category: CategoryOffers,
+			SendAt: hour - 8*d.Unit - d.upTo(d.Unit), Shift: true, Until: until,
+		})
+	}
+	for n := range 6 {
+		user := fmt.Sprintf("offered-%d", n)
+		d.Users = append(d.Users, User{Name: user})
+		submit(0, user, hour-d.Unit)
+	}
+	for n := range 3 {
+		at, user := d.Unit+d.upTo(hour/2), fmt.Sprintf("wanting-%d", n)
+		d.Users = append(d.Users, User{Name: user})
+		for range 2 + d.random.IntN(3) {
+			submit(at, user, hour+d.upTo(d.Unit/2)+time.Second)
+		}
+	}
+}
+
 // faults draws what fails.
 func (d *drawer) faults() {
 	lasts := func() time.Duration {

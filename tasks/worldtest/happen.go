@@ -79,6 +79,9 @@ func (w *world) latest(sendAt time.Time) time.Time {
 
 // shiftUntil is the last time that a shift may choose; zero for the default.
 func (w *world) shiftUntil(e Event) time.Time {
+	if e.Until > 0 {
+		return w.at(e.Until)
+	}
 	if !e.Shift || w.plan.Has(FullDays) {
 		return time.Time{}
 	}

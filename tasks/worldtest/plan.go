@@ -205,8 +205,9 @@ type Event struct {
 	SendAt    time.Duration
 	Expires   time.Duration // after the send time; zero for the default
 	Shift     bool
-	Follow    bool // submits again at the free times that a refusal names
-	Together  int  // how many messages are submitted at a time; their ids have numbers
+	Until     time.Duration // the last time that a shift may choose; zero for the world's end
+	Follow    bool          // submits again at the free times that a refusal names
+	Together  int           // how many messages are submitted at a time; their ids have numbers
 	Policy    *Rules
 	Name      string // of a policy or a device
 	By        time.Duration
@@ -230,6 +231,7 @@ func (e Event) String() string {
 			{e.Campaign != "", " of " + e.Campaign},
 			{e.Expires > 0, " expires after " + e.Expires.String()},
 			{e.Shift, " shift"},
+			{e.Until > 0, " until +" + e.Until.String()},
 			{e.Follow, " follow"},
 			{e.Together > 1, fmt.Sprintf(" ×%d", e.Together)},
 		} {
