@@ -1,13 +1,10 @@
 package integration_test
 
 import (
-	"context"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/worldtest"
 )
 
@@ -18,7 +15,18 @@ func (w *realWorld) fail(e worldtest.Event) {
 	case worldtest.StoreAway, worldtest.StoreSlow:
 		w.store.Lock()
 		span.From = time.Now()
-		w.storeAway(e.Do == worldtest.StoreSlow, e.Lasts)
+		hangs := e.Do == worldtest.StoreSlow || w.plan.Has(worldtest.PowerCuts) // see worldtest.TornTwice
+		switch {
+		case w.sentinels == nil:
+			w.storeAway(hangs, e.Lasts)
+		case !w.failedOver: // Sentinels do not replace another master so soon
+			w.failover(hangs)
+			w.failedOver = true
+		}
+		w.store.Unlock()
+	case worldtest.PowerCut:
+		w.store.Lock()
+		span.From = w.powerCut(w.plan.Has(worldtest.TornTwice))
 		w.store.Unlock()
 	case worldtest.StopWorker, worldtest.StopCaller:
 		if span.From = w.dieSomewhere(e); span.From.IsZero() {
@@ -44,52 +52,6 @@ func (w *realWorld) fail(e worldtest.Event) {
 	}
 	span.Until = time.Now()
 	w.story.NoteAway(span)
-}
-
-// storeAway lets all servers stand still, or kills and restarts them.
-func (w *realWorld) storeAway(hangs bool, lasts time.Duration) {
-	all := func(signal syscall.Signal) {
-		for _, server := range w.servers {
-			if err := syscall.Kill(server.PID(), signal); err != nil {
-				w.Error(err)
-			}
-		}
-	}
-	if hangs {
-		all(syscall.SIGSTOP)
-		time.Sleep(lasts)
-		all(syscall.SIGCONT)
-	} else {
-		for _, server := range w.servers {
-			server.Kill()
-		}
-		time.Sleep(lasts)
-		for _, server := range w.servers {
-			if err := server.Restart(w.Context()); err != nil {
-				w.Error(err)
-			}
-		}
-	}
-	for _, server := range w.servers[1:] { // masters of a cluster wait for each other
-		w.await(func() bool { return complete(w.Context(), w.servers[0]) && complete(w.Context(), server) })
-	}
-}
-
-// complete reports whether a node of a cluster works as a part of it.
-func complete(ctx context.Context, node *redistest.Server) bool {
-	info, err := node.Client().ClusterInfo(ctx).Result()
-	return err == nil && strings.Contains(info, "cluster_state:ok\r\n")
-}
-
-// loseQueue removes all of the queue's keys, as a hand or an eviction could.
-func (w *realWorld) loseQueue() error {
-	const all = `for _, key in ipairs(redis.call('KEYS', 'asynq:*')) do redis.call('UNLINK', key) end return 1`
-	for _, server := range w.servers {
-		if err := server.Client().Eval(w.Context(), all, nil).Err(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // dieSomewhere has a process die at a call of those that it has made, each as likely as another,
@@ -134,7 +96,7 @@ func (w *realWorld) noteProcesses() {
 	for _, k := range slices.Concat(w.workers, w.callers) {
 		for _, l := range k.lives {
 			storeAway := slices.ContainsFunc(away, func(a worldtest.Away) bool {
-				store := a.What == worldtest.StoreAway || a.What == worldtest.StoreSlow
+				store := a.What == worldtest.StoreAway || a.What == worldtest.StoreSlow || a.What == worldtest.PowerCut
 				return store && l.at.After(a.From) && l.at.Before(a.Until.Add(worldLease))
 			})
 			killed := l.command.ProcessState.ExitCode() == -1

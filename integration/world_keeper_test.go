@@ -21,7 +21,7 @@ var errEnded = errors.New("the process has ended")
 // away.
 type worldKeeper struct {
 	config worldConfig
-	name   func() string // of the next process
+	next   func() (name string, ahead time.Duration) // of a process that starts
 
 	mu    sync.Mutex
 	away  bool
@@ -72,7 +72,7 @@ func (k *worldKeeper) keep(t *testing.T, stop <-chan struct{}) {
 func (k *worldKeeper) start(t *testing.T) (*worldLife, error) {
 	t.Helper()
 	c := k.config
-	c.Name = k.name()
+	c.Name, c.Ahead = k.next()
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
@@ -158,9 +158,7 @@ func (k *worldKeeper) last() *worldLife {
 // goAway ends the process by a signal, and keeps it from being started. A caller ends when it gets
 // no more to do.
 func (k *worldKeeper) goAway(by os.Signal) {
-	k.mu.Lock()
-	k.away = true
-	k.mu.Unlock()
+	k.stayAway()
 	l := k.last()
 	if l == nil {
 		return
@@ -172,6 +170,13 @@ func (k *worldKeeper) goAway(by os.Signal) {
 		_ = l.command.Process.Signal(by) // fails if it has ended
 	}
 	<-l.ended
+}
+
+// stayAway keeps the process from being started.
+func (k *worldKeeper) stayAway() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.away = true
 }
 
 // comeBack lets the process be started again.

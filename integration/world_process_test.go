@@ -26,7 +26,6 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
@@ -39,7 +38,7 @@ import (
 )
 
 // worldEnv makes TestWorldProcess the process that it describes.
-const worldEnv = "SENDLIMIT_TEST_WORLD"
+const worldEnv = "SENDLIMIT_TEST_WORLD_PROCESS"
 
 // worldConfig configures a worker or a caller of a world in a process of its own, or one that moves
 // a campaign.
@@ -55,6 +54,7 @@ type worldConfig struct {
 	Places    int // a day
 	Skip      bool
 	Batch     bool
+	Ahead     time.Duration // of the process's clock
 }
 
 // Times of the processes. They are short, so that a world is short.
@@ -71,7 +71,7 @@ type worldOrder struct {
 	Number  int
 	Do      worldtest.Action
 	Message message.Message
-	Move    message.Move
+	Patch   message.Patch
 	Die     *worldDeath // instead of all others
 }
 
@@ -110,6 +110,7 @@ func TestWorldProcess(t *testing.T) {
 		Logger:  slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Horizon: c.Horizon, PlacesPerDay: c.Places, LookAfter: time.Second, OverdueAfter: 2 * time.Second,
 	})
+	b.Policies.Clock.Local = worldtest.Local(c.Ahead)
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(t.Context()), syscall.SIGTERM)
 	defer stop()
 	switch {
@@ -120,21 +121,6 @@ func TestWorldProcess(t *testing.T) {
 	default:
 		worldWorker(ctx, t, c, b, hook)
 	}
-}
-
-func worldClient(addresses string) redis.UniversalClient {
-	if all := strings.Split(addresses, ","); len(all) > 1 {
-		client := redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: all, PoolSize: 64, ContextTimeoutEnabled: true, DialerRetries: 1,
-			DialTimeout: worldIOTimeout, ReadTimeout: worldIOTimeout, WriteTimeout: worldIOTimeout,
-		})
-		store.WatchNodes(client)
-		return client
-	}
-	return redis.NewClient(&redis.Options{
-		Addr: addresses, PoolSize: 64, ContextTimeoutEnabled: true, DialerRetries: 1,
-		DialTimeout: worldIOTimeout, ReadTimeout: worldIOTimeout, WriteTimeout: worldIOTimeout,
-	})
 }
 
 func worldWorker(ctx context.Context, t *testing.T, c worldConfig, b *backend.Backend, hook *worldHook) {
@@ -244,7 +230,7 @@ func (o worldOrder) carryOut(ctx context.Context, s *submit.Submitter) worldRepl
 	case worldtest.Cancel:
 		r.Got, err = s.For(m.Account).Cancel(ctx, m.User, m.ID)
 	default:
-		r.Got, err = s.For(m.Account).Change(ctx, m.User, m.ID, message.Patch{Move: &o.Move})
+		r.Got, err = s.For(m.Account).Change(ctx, m.User, m.ID, o.Patch)
 	}
 	if err != nil {
 		_, r.Away = errors.AsType[*fault.UnavailableError](err)

@@ -89,7 +89,7 @@ func (p *worldProvider) take(r notifiertest.Request) (worldtest.Behaviour, time.
 	defer p.mu.Unlock()
 	told := p.behaves == worldtest.Takes || p.behaves == worldtest.TakesTime
 	p.arrivals = append(p.arrivals, worldtest.Arrival{
-		User: payload.User, ID: payload.ID, Category: payload.Category, Channel: notifier.ChannelWebhook,
+		User: payload.User, ID: payload.ID, Category: payload.Category, Title: payload.Title, Channel: notifier.ChannelWebhook,
 		At: r.Arrived, SendAt: sendAt, Attempt: payload.Attempt, Process: strings.TrimPrefix(r.URI, "/"),
 		Taken: told || p.behaves == worldtest.AnswerLost, Told: told,
 	})

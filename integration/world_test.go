@@ -33,7 +33,7 @@ func TestAWorldOnRedis(t *testing.T) {
 	playWorlds(t, 0, func(t *testing.T) *realWorld {
 		t.Helper()
 		server := redistest.Real(t, worldDurable()...)
-		return &realWorld{T: t, servers: []*redistest.Server{server}, addresses: server.Addr}
+		return &realWorld{T: t, worldStore: worldStore{servers: []*redistest.Server{server}, addresses: server.Addr}}
 	})
 }
 
@@ -44,7 +44,21 @@ func TestAWorldOnACluster(t *testing.T) {
 	playWorlds(t, 0, func(t *testing.T) *realWorld {
 		t.Helper()
 		cluster := redistest.RealCluster(t, worldDurable()...)
-		return &realWorld{T: t, servers: cluster.Nodes, addresses: strings.Join(cluster.Addrs(), ",")}
+		return &realWorld{T: t, worldStore: worldStore{servers: cluster.Nodes, addresses: strings.Join(cluster.Addrs(), ",")}}
+	})
+}
+
+// The same under Sentinel. The master is away once, and has given its replica all that it took.
+func TestAWorldUnderSentinel(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	playWorlds(t, 0, func(t *testing.T) *realWorld {
+		t.Helper()
+		sentinels := redistest.RealSentinels(t, 1, worldDurable()...)
+		return &realWorld{T: t, worldStore: worldStore{
+			servers: append(slices.Clone(sentinels.Replicas), sentinels.Master), sentinels: sentinels,
+			addresses: viaSentinels + strings.Join(sentinels.Addrs(), ","),
+		}}
 	})
 }
 
@@ -57,7 +71,7 @@ func TestAWorldInWhichProcessesDie(t *testing.T) {
 	playWorlds(t, 24, func(t *testing.T) *realWorld {
 		t.Helper()
 		server := redistest.Real(t)
-		return &realWorld{T: t, servers: []*redistest.Server{server}, addresses: server.Addr}
+		return &realWorld{T: t, worldStore: worldStore{servers: []*redistest.Server{server}, addresses: server.Addr}}
 	})
 }
 
@@ -81,17 +95,19 @@ func playWorlds(t *testing.T, deaths int, open func(*testing.T) *realWorld) {
 type realWorld struct {
 	*testing.T
 
-	servers   []*redistest.Server // one, or the masters of a cluster
-	addresses string
-	client    redis.UniversalClient
-	keys      keyspace.Keys
-	plan      worldtest.Plan
-	story     *worldtest.Story
-	provider  *worldProvider
-	workers   []*worldKeeper
-	callers   []*worldKeeper
-	made      atomic.Int64 // processes
-	store     sync.Mutex   // held while the store is away
+	worldStore
+
+	client   redis.UniversalClient
+	keys     keyspace.Keys
+	plan     worldtest.Plan
+	story    *worldtest.Story
+	provider *worldProvider
+	workers  []*worldKeeper
+	callers  []*worldKeeper
+	made     atomic.Int64 // processes
+	store    sync.Mutex   // held while the store is away
+
+	failedOver bool // with store
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -107,9 +123,13 @@ func (w *realWorld) play(seed uint64, deaths int) {
 	config := worldtest.Config{Unit: time.Second, Length: 16 * time.Second, Without: []worldtest.Feature{
 		worldtest.DatedChanges, worldtest.QuietHours,
 		worldtest.Devices, worldtest.PolicyChanges, worldtest.Campaigns, worldtest.Operators, worldtest.LostReplies, worldtest.Clock,
+		worldtest.Bulk, worldtest.UserSettings, worldtest.Paces,
 	}}
-	if deaths > 0 {
-		config.Features = []worldtest.Feature{worldtest.Accounts, worldtest.Categories, worldtest.Moves, worldtest.Stops, worldtest.ProviderFaults}
+	if w.sentinels == nil && len(w.servers) == 1 && deaths == 0 {
+		config.With = []worldtest.Feature{worldtest.PowerCuts}
+	}
+	if config.Features = worldtest.Asked(); config.Features == nil && deaths > 0 {
+		config.Features = []worldtest.Feature{worldtest.Accounts, worldtest.Categories, worldtest.Moves, worldtest.Edits, worldtest.Stops, worldtest.ProviderFaults}
 	}
 	w.plan = worldtest.Draw(seed, config)
 	for _, p := range w.plan.Policies { // a world does not live to see the next hour
@@ -194,7 +214,10 @@ func (w *realWorld) work() (stop func()) {
 	var keeping sync.WaitGroup
 	start := func(kind string) *worldKeeper {
 		k := &worldKeeper{
-			name: func() string { return fmt.Sprintf("%s-%d", kind, w.made.Add(1)) },
+			next: func() (string, time.Duration) {
+				n := int(w.made.Add(1))
+				return fmt.Sprintf("%s-%d", kind, n), w.plan.ClockOf(n)
+			},
 			config: worldConfig{
 				Caller: kind == "caller", Addresses: w.addresses, Provider: w.provider.URL(),
 				Horizon: w.plan.Horizon, Places: w.plan.PlacesPerDay, Skip: w.plan.Skip, Batch: w.upTo(2) == 0,
@@ -259,12 +282,17 @@ func (w *realWorld) happen(e worldtest.Event) {
 			submitting.Go(func() { w.submit(one) })
 		}
 		submitting.Wait()
-	case worldtest.Change, worldtest.Cancel:
+	case worldtest.Change, worldtest.Edit, worldtest.Cancel:
 		o := worldOrder{Do: e.Do, Message: message.Message{ID: e.ID, User: e.User, Account: e.Account, SendAt: w.at(e.SendAt)}}
-		o.Move.At = o.Message.SendAt
-		if e.Shift {
-			o.Move.OnConflict, o.Move.ShiftUntil = message.OnConflictShift, w.at(w.latest())
-			o.Message.ShiftUntil = o.Move.ShiftUntil
+		if e.Title != "" {
+			o.Patch.Edit.Title = &e.Title
+		}
+		if e.Do == worldtest.Change {
+			o.Patch.Move = &message.Move{At: o.Message.SendAt}
+			if e.Shift {
+				o.Patch.Move.OnConflict, o.Patch.Move.ShiftUntil = message.OnConflictShift, w.at(w.latest())
+				o.Message.ShiftUntil = o.Patch.Move.ShiftUntil
+			}
 		}
 		w.ask(e, o)
 	default:
@@ -274,7 +302,7 @@ func (w *realWorld) happen(e worldtest.Event) {
 
 // submit submits a message, and once more at a free time that a refusal names.
 func (w *realWorld) submit(e worldtest.Event) {
-	m := message.Message{ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: "a", Category: e.Category, Account: e.Account}
+	m := message.Message{ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: worldtest.FirstTitle, Category: e.Category, Account: e.Account}
 	if e.Shift {
 		m.OnConflict, m.ShiftUntil = message.OnConflictShift, w.at(w.latest())
 	}
@@ -335,19 +363,6 @@ func (w *realWorld) caller() *worldLife {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-}
-
-// keysLike lists the keys of all servers that match a pattern.
-func (w *realWorld) keysLike(pattern string) ([]string, error) {
-	var all []string
-	for _, server := range w.servers {
-		keys, err := server.Client().Keys(w.Context(), pattern).Result()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, keys...)
-	}
-	return all, nil
 }
 
 // open lists where the store has messages that have not ended, or charges that are not settled.

@@ -30,8 +30,8 @@
 // Held lists features that find faults which are known and not mended yet. They are drawn if they
 // are named, as in SENDLIMIT_TEST_WORLD="full days with shifts".
 //
-// Limits: a bubble of virtual time has one clock, so that the clocks of single workers are all
-// right here. A wait for a mutex keeps virtual time from passing: a program that holds one during
-// a call of the store would stop its world. What the store forgets by its TTLs it forgets once a
-// minute.
+// Limits: a bubble of virtual time has one clock. A process whose clock is wrong has the clock that
+// the product reads shifted; the queue's library reads that of the machine. A wait for a mutex keeps virtual time from passing: a program that holds one during
+// a call of the store would stop its world. What the store is to forget lives up to two seconds less
+// than its TTL.
 package worldtest

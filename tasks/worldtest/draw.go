@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -33,6 +35,14 @@ const (
 	Stops          Feature = "stops"
 	QueueLoss      Feature = "queue loss"
 	ProviderFaults Feature = "provider"
+	Edits          Feature = "edits"
+	UserSettings   Feature = "settings of users"
+	Bulk           Feature = "bulk"
+	Paces          Feature = "paces"
+	WrongClocks    Feature = "wrong clocks" // of single processes
+
+	// Those that follow need servers: see Config.With.
+	PowerCuts Feature = "power cuts"
 
 	// Those that follow find faults that are known, and not mended yet: see Held.
 	OneChannelAway  Feature = "one channel away while others work"
@@ -43,18 +53,19 @@ const (
 	LateAcrossDates Feature = "late messages before a dated change ends"
 	ShiftsIntoDates Feature = "shifts into or out of a dated change"
 	ThrottledDates  Feature = "full throttles with dated changes and shifts"
+	TornTwice       Feature = "power cuts, and another restart"
 )
 
 // Held lists the features that are held out of worlds which nobody asked for by name, as each of
 // them finds a fault that is known.
 func Held() []Feature {
-	return []Feature{OneChannelAway, ShorterWindows, FullDays, HourlyQuotas, LongRetries, LateAcrossDates, ShiftsIntoDates, ThrottledDates}
+	return []Feature{OneChannelAway, ShorterWindows, FullDays, HourlyQuotas, LongRetries, LateAcrossDates, ShiftsIntoDates, ThrottledDates, TornTwice}
 }
 
 func allFeatures() []Feature {
 	return []Feature{
 		Devices, Accounts, Categories, QuietHours, DatedChanges, PolicyChanges, Campaigns, Moves, Operators, Flood,
-		StoreFaults, LostReplies, Clock, Stops, QueueLoss, ProviderFaults,
+		StoreFaults, LostReplies, Clock, Stops, QueueLoss, ProviderFaults, Edits, UserSettings, Bulk, Paces, WrongClocks,
 	}
 }
 
@@ -64,7 +75,21 @@ type Config struct {
 	// Features are those of the world; nil draws them. Held ones are only drawn if they are here.
 	Features []Feature
 	Without  []Feature     // that a stage can't play
+	With     []Feature     // that only this stage can play
 	Length   time.Duration // as in Plan; zero draws it
+}
+
+// featuresEnv names the features of all worlds, between commas, instead of drawn ones.
+const featuresEnv = "SENDLIMIT_TEST_WORLD"
+
+// Asked returns the features that the environment asks for, for Config.Features; nil for none.
+func Asked() (features []Feature) {
+	if text := os.Getenv(featuresEnv); text != "" {
+		for f := range strings.SplitSeq(text, ",") {
+			features = append(features, Feature(f))
+		}
+	}
+	return features
 }
 
 // drawer draws a plan.
@@ -79,7 +104,7 @@ type drawer struct {
 func Draw(seed uint64, c Config) Plan {
 	d := &drawer{random: rand.New(rand.NewPCG(seed, 1))}
 	d.Seed, d.Unit = seed, cmp.Or(c.Unit, time.Minute)
-	for _, f := range allFeatures() {
+	for _, f := range append(allFeatures(), c.With...) {
 		if drawn := d.oneIn(2); (c.Features == nil && drawn || slices.Contains(c.Features, f)) && !slices.Contains(c.Without, f) {
 			d.Features = append(d.Features, f)
 		}
@@ -102,6 +127,14 @@ func Draw(seed uint64, c Config) Plan {
 	d.Horizon = []time.Duration{max(2*d.Unit, sendlimit.DefaultHorizon), 10 * d.Unit, policy.DefaultReach}[d.random.IntN(3)]
 	if d.Has(FullDays) {
 		d.PlacesPerDay = 4 + d.random.IntN(6)
+	}
+	if d.Has(Paces) {
+		d.Pace = fmt.Sprintf("%d/%ds", 3+d.random.IntN(5), max(1, int(d.Unit.Seconds()/3)))
+	}
+	if d.Has(WrongClocks) {
+		for range 4 {
+			d.Clocks = append(d.Clocks, []time.Duration{0, 40 * time.Millisecond, 3 * time.Second, -3 * time.Second, 90 * time.Minute, -90 * time.Minute}[d.random.IntN(6)])
+		}
 	}
 	d.people()
 	d.Policies = append(d.Policies, d.rules(policy.DefaultName))
@@ -206,7 +239,13 @@ func (d *drawer) message(at time.Duration) Event {
 	return e
 }
 
-// callers draws what is submitted, moved and cancelled.
+// title draws a title that no message had before.
+func (d *drawer) title() string {
+	d.ids++
+	return fmt.Sprintf("title %d", d.ids)
+}
+
+// callers draws what is submitted, moved, edited and cancelled.
 func (d *drawer) callers() {
 	for range 30 + d.random.IntN(60) {
 		at := time.Duration(0)
@@ -227,8 +266,15 @@ func (d *drawer) callers() {
 			change := Event{At: when, Do: Change, User: e.User, ID: e.ID, Account: e.Account, SendAt: when + d.Unit/20 + d.upTo(d.Length), Shift: d.oneIn(2)}
 			if d.oneIn(3) {
 				change.Do = Cancel
+			} else if d.Has(Edits) && d.oneIn(2) {
+				change.Title = d.title()
 			}
 			d.add(change)
+		}
+		if d.Has(Edits) && d.oneIn(3) {
+			for range 1 + d.random.IntN(2) {
+				d.add(Event{At: at + d.upTo(max(e.SendAt-at, d.Unit)+d.Unit), Do: Edit, User: e.User, ID: e.ID, Account: e.Account, Title: d.title()})
+			}
 		}
 	}
 	if d.Has(FullDays) || d.Has(HourlyQuotas) {
@@ -250,6 +296,11 @@ func (d *drawer) callers() {
 	if d.Has(Flood) {
 		e := d.message(d.upTo(d.Length / 2))
 		e.Together = 40
+		d.add(e)
+	}
+	if d.Has(Bulk) {
+		e := d.message(d.upTo(d.Length / 2))
+		e.Do, e.User, e.Together, e.Follow = SubmitFile, "", 20+d.random.IntN(20), false
 		d.add(e)
 	}
 	if d.Has(Campaigns) {
@@ -285,6 +336,11 @@ func (d *drawer) operators() {
 			default:
 				d.add(Event{At: at, Do: Refit, Shift: d.oneIn(2)})
 			}
+		}
+	}
+	if d.Has(UserSettings) {
+		for range 1 + d.random.IntN(4) {
+			d.add(Event{At: d.upTo(d.Length), Do: []Action{Block, OptOut}[d.random.IntN(2)], User: d.user(), Lasts: d.Unit + d.upTo(5*d.Unit)})
 		}
 	}
 	if d.Has(Operators) {

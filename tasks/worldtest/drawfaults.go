@@ -109,6 +109,9 @@ func (d *drawer) faults() {
 	some(Stops, 3, func() Event { return Event{Do: StopCaller, Call: d.random.IntN(20), After: d.oneIn(2)} })
 	some(Stops, 1, func() Event { return Event{Do: NoWorkers, Lasts: d.upTo(lasts()) + time.Second} })
 	some(QueueLoss, 2, func() Event { return Event{Do: LoseQueue} })
+	for _, f := range []Feature{PowerCuts, TornTwice} {
+		some(f, 2, func() Event { return Event{Do: PowerCut} })
+	}
 	some(ProviderFaults, 4, func() Event {
 		e := Event{Do: Channel, Channel: d.channel(), Lasts: time.Second + d.upTo(lasts())}
 		e.Behaviour = []Behaviour{Unavailable, SlowsDown, Limits, RefusesAll, Hangs, Resets, AnswerLost, Rejects, TakesTime}[d.random.IntN(9)]

@@ -25,11 +25,13 @@ func (w *world) happen(e Event) {
 			submitting.Go(func() { w.submit(one) })
 		}
 		submitting.Wait()
-	case Change, Cancel:
+	case SubmitFile:
+		w.submitFile(e)
+	case Change, Edit, Cancel:
 		w.change(e)
 	case CancelCampaign, MoveCampaign, PauseCampaign, ResumeCampaign:
 		w.campaign(e)
-	case ApplyPolicy, Rollback, SetPolicyOf:
+	case ApplyPolicy, Rollback, SetPolicyOf, Block, OptOut:
 		w.changeRules(e)
 	case Refit, Erase, RetryDead:
 		w.operate(e)
@@ -42,11 +44,10 @@ func (w *world) at(after time.Duration) time.Time {
 	return w.story.Began.Add(after).UTC()
 }
 
-// submit submits a message, again where there is no answer, and once more at a free time that a
-// refusal names.
-func (w *world) submit(e Event) {
+// message is what an event submits.
+func (w *world) message(e Event) message.Message {
 	m := message.Message{
-		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: "a", Category: e.Category, Campaign: e.Campaign, Account: e.Account,
+		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: FirstTitle, Category: e.Category, Campaign: e.Campaign, Account: e.Account,
 	}
 	if e.Shift {
 		m.OnConflict = message.OnConflictShift
@@ -55,6 +56,13 @@ func (w *world) submit(e Event) {
 	if e.Expires > 0 {
 		m.ExpiresAt = m.SendAt.Add(e.Expires)
 	}
+	return m
+}
+
+// submit submits a message, again where there is no answer, and once more at a free time that a
+// refusal names.
+func (w *world) submit(e Event) {
+	m := w.message(e)
 	a := w.request(e, m, e.Do == Rehearse)
 	next := a.Got.NextFreeAt.Time
 	if !a.Got.PreviousFreeAt.IsZero() && len(e.ID)%2 == 0 {
@@ -217,7 +225,7 @@ func ask[T any](c *caller, do func(context.Context) (T, error)) (T, error) {
 	}
 }
 
-// change moves or cancels a message.
+// change moves, edits or cancels a message.
 func (w *world) change(e Event) {
 	a := Answer{Event: e, Began: time.Now(), Message: message.Message{ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), ShiftUntil: w.shiftUntil(e)}}
 	w.ask(w.caller(), &a, w.mark(), func(c *caller, ctx context.Context) (message.Outcome, error) {
@@ -225,12 +233,18 @@ func (w *world) change(e Event) {
 		if e.Do == Cancel {
 			return s.Cancel(ctx, e.User, e.ID)
 		}
-		move := message.Move{At: w.at(e.SendAt)}
-		if e.Shift {
-			move.OnConflict = message.OnConflictShift
-			move.ShiftUntil = w.shiftUntil(e)
+		var p message.Patch
+		if e.Title != "" {
+			p.Edit.Title = &e.Title
 		}
-		return s.Change(ctx, e.User, e.ID, message.Patch{Move: &move})
+		if e.Do == Change {
+			p.Move = &message.Move{At: w.at(e.SendAt)}
+			if e.Shift {
+				p.Move.OnConflict = message.OnConflictShift
+				p.Move.ShiftUntil = w.shiftUntil(e)
+			}
+		}
+		return s.Change(ctx, e.User, e.ID, p)
 	})
 	w.story.answered(a)
 }

@@ -100,12 +100,28 @@ func (w *world) changeRules(e Event) {
 			if err != nil {
 				return err
 			}
-			change.User, change.Settings = e.User, policy.UserSettings{Policy: e.Name}
+			change.User = e.User
+			switch e.Do {
+			case SetPolicyOf:
+				change.Settings = policy.UserSettings{Policy: e.Name}
+			case Block:
+				change.Settings = policy.UserSettings{Blocked: e.Lasts > 0}
+			default:
+				change.Settings = policy.UserSettings{}
+				if e.Lasts > 0 {
+					change.Settings.OptOut = []string{CategoryNews}
+				}
+			}
 			return users.Set(ctx, e.User, change.Settings)
 		}
 	})
 	change.Began, change.Ended, change.Policies = began, time.Now(), w.stored()
 	w.story.changed(change)
+	if (e.Do == Block || e.Do == OptOut) && e.Lasts > 0 {
+		time.Sleep(e.Lasts)
+		e.Lasts = 0 // as it was
+		w.changeRules(e)
+	}
 }
 
 // operate does what operators do.

@@ -19,7 +19,10 @@ type Plan struct {
 	Unit    time.Duration
 	Length  time.Duration // of what is planned; the last messages end later
 	Workers int
+	// Clocks are how far the clocks of processes are ahead, of one after the other and again.
+	Clocks []time.Duration
 
+	Pace         string // of all pushes; "" for none
 	Horizon      time.Duration
 	PlacesPerDay int // zero for the default
 	Skip         bool
@@ -27,6 +30,14 @@ type Plan struct {
 	Accounts     []Account
 	Policies     []Rules // those that there are at the beginning; the first is the default one
 	Events       []Event // by time
+}
+
+// ClockOf returns how far the clock of the nth process is ahead.
+func (p Plan) ClockOf(n int) time.Duration {
+	if len(p.Clocks) == 0 {
+		return 0
+	}
+	return p.Clocks[n%len(p.Clocks)]
 }
 
 // Has reports whether a feature was drawn.
@@ -42,7 +53,7 @@ func (p Plan) Has(f Feature) bool {
 // String lists the plan, an event a line.
 func (p Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %v, %s, %d workers, horizon %s, %d places a day\n", p.Seed, p.Features, p.Length, p.Workers, p.Horizon, p.PlacesPerDay)
+	fmt.Fprintf(&b, "seed %d: %v, %s, %d workers, horizon %s, %d places a day, pace %q, clocks %v\n", p.Seed, p.Features, p.Length, p.Workers, p.Horizon, p.PlacesPerDay, p.Pace, p.Clocks)
 	for _, u := range p.Users {
 		fmt.Fprintf(&b, "  user %s, devices %v\n", u.Name, u.Devices)
 	}
@@ -107,6 +118,9 @@ const (
 	CategoryOffers = "offers" // with a throttle
 )
 
+// FirstTitle is the title of every message until it is edited.
+const FirstTitle = "title"
+
 func (r Rules) String() string {
 	return fmt.Sprintf("%s %v %s, quiet %v, news %v, codes exempt %v, throttle %q, dated %v", r.Name, r.Rules, r.Zone, r.Quiet, r.News, r.Codes, r.Throttle, r.Dated)
 }
@@ -166,8 +180,10 @@ type Action string
 // The actions of callers, of operators, and what fails.
 const (
 	Submit         Action = "submit"
+	SubmitFile     Action = "submit a file" // of Together messages for all users in turn
 	Rehearse       Action = "dry run, then submit"
-	Change         Action = "move" // with a new body, perhaps
+	Change         Action = "move" // with a new title, perhaps
+	Edit           Action = "edit"
 	Cancel         Action = "cancel"
 	CancelCampaign Action = "cancel campaign"
 	MoveCampaign   Action = "move campaign"
@@ -177,6 +193,8 @@ const (
 	ApplyPolicy Action = "apply policy"
 	Rollback    Action = "roll the policy back"
 	SetPolicyOf Action = "give a policy to a user"
+	Block       Action = "block a user"
+	OptOut      Action = "a user opts out of news"
 	Refit       Action = "refit"
 	Erase       Action = "erase user"
 	RetryDead   Action = "retry dead letters"
@@ -189,6 +207,7 @@ const (
 	StopCaller Action = "a caller is stopped for good"
 	NoWorkers  Action = "no worker runs"
 	LoseQueue  Action = "the queue loses its keys"
+	PowerCut   Action = "the power fails" // the log of the store is torn
 	Channel    Action = "a channel"
 	LoseDevice Action = "a device is gone"
 )
@@ -202,6 +221,7 @@ type Event struct {
 	Account   string
 	Category  string
 	Campaign  string
+	Title     string // of an edit, or of a move that edits, too
 	SendAt    time.Duration
 	Expires   time.Duration // after the send time; zero for the default
 	Shift     bool
@@ -220,7 +240,7 @@ type Event struct {
 
 func (e Event) String() string {
 	switch e.Do {
-	case Submit, Rehearse, Change:
+	case Submit, SubmitFile, Rehearse, Change:
 		s := fmt.Sprintf("%s %s/%s for +%s", e.Do, e.User, e.ID, e.SendAt)
 		for _, one := range []struct {
 			given bool
@@ -229,6 +249,7 @@ func (e Event) String() string {
 			{e.Category != "", " as " + e.Category},
 			{e.Account != "", " by " + e.Account},
 			{e.Campaign != "", " of " + e.Campaign},
+			{e.Title != "", " as " + e.Title},
 			{e.Expires > 0, " expires after " + e.Expires.String()},
 			{e.Shift, " shift"},
 			{e.Until > 0, " until +" + e.Until.String()},
@@ -243,7 +264,7 @@ func (e Event) String() string {
 	case ApplyPolicy:
 		return fmt.Sprintf("%s %s", e.Do, e.Policy)
 	default:
-		return strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s %s %s for %s, by %s, at call %d, after it %v",
-			e.Do, e.User, e.ID, e.Campaign, e.Name, e.Channel, e.Behaviour, e.Lasts, e.By, e.Call, e.After)), " ")
+		return strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s %s %s %s for %s, by %s, at call %d, after it %v",
+			e.Do, e.User, e.ID, e.Title, e.Campaign, e.Name, e.Channel, e.Behaviour, e.Lasts, e.By, e.Call, e.After)), " ")
 	}
 }

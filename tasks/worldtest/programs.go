@@ -19,18 +19,27 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// backend opens the store for a process.
-func (w *world) backend(client redis.UniversalClient) *backend.Backend {
-	return taskstest.Open(w, client, backend.Options{
+// backend opens the store for the nth process.
+func (w *world) backend(client redis.UniversalClient, n int) *backend.Backend {
+	b := taskstest.Open(w, client, backend.Options{
 		Horizon: w.plan.Horizon, PlacesPerDay: w.plan.PlacesPerDay, ExpireAfter: w.story.ExpireAfter,
 		Polling: polling(),
 	})
+	b.Policies.Clock.Local = Local(w.plan.ClockOf(n))
+	return b
 }
 
-func (w *world) newProcess(kind string) (*process, *redis.Client) {
-	p := newProcess(fmt.Sprintf("%s-%d", kind, w.made.Add(1)), w.scheduler, w.end)
+// Local is the clock of a process that is ahead by off, and knows no better.
+func Local(off time.Duration) func() time.Time {
+	return func() time.Time { return time.Now().Add(off) }
+}
+
+func (w *world) newProcess(kind string) (*process, *redis.Client, *backend.Backend) {
+	n := int(w.made.Add(1))
+	p := newProcess(fmt.Sprintf("%s-%d", kind, n), w.scheduler, w.end)
 	p.slow = func() time.Duration { return time.Duration(w.slow.Load()) }
-	return p, w.connect(p)
+	client := w.connect(p)
+	return p, client, w.backend(client, n)
 }
 
 // worker is a worker that runs.
@@ -42,8 +51,7 @@ type worker struct {
 
 // startWorker starts a worker, and another one when it is stopped for good.
 func (w *world) startWorker() {
-	p, client := w.newProcess("worker")
-	b := w.backend(client)
+	p, client, b := w.newProcess("worker")
 	o := tasks.WorkerOptions{
 		PushTimeout: pushTimeout, SettleMargin: settleMargin, ShutdownTimeout: 2 * pushTimeout, RelayEvery: time.Minute,
 		Retries: retry.Policy{Min: time.Second, Max: 10 * time.Second, Attempts: 1000}, OnUncertain: deliver.ResendUncertain,
@@ -121,8 +129,7 @@ type caller struct {
 }
 
 func (w *world) newCaller() *caller {
-	p, client := w.newProcess("caller")
-	b := w.backend(client)
+	p, client, b := w.newProcess("caller")
 	s, err := submit.New(b, submit.Options{Batch: w.random.upTo(2) == 0})
 	require.NoError(w, err)
 	c := &caller{process: p, Submitter: s, backend: b, client: client}

@@ -29,6 +29,7 @@ const (
 // Arrival is an attempt that reached a channel.
 type Arrival struct {
 	User, ID, Category string
+	Title              string
 	Channel            string
 	Device             string // "" for a channel without devices
 	At                 time.Time
@@ -116,7 +117,7 @@ func (p *provider) take(ctx context.Context, c *channel, n notifier.Notification
 	p.mu.Lock()
 	b := p.behaves[c.name]
 	a := Arrival{
-		User: n.User, ID: n.ID, Category: n.Category, Channel: c.name, At: p.now(), SendAt: n.SendAt,
+		User: n.User, ID: n.ID, Category: n.Category, Title: n.Title, Channel: c.name, At: p.now(), SendAt: n.SendAt,
 		Attempt: n.Attempt, Process: c.process.name,
 	}
 	if n.Device != nil {

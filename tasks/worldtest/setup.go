@@ -13,7 +13,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
 
 // SetUp writes the rules, accounts and devices of a story's plan to its store, has all events
@@ -36,6 +38,13 @@ func SetUp(tb testing.TB, s *Story) []policy.Policy {
 		require.NoError(tb, list.SetTier(ctx, a.tier()))
 		_, err := list.Create(ctx, accounts.Account{Name: a.Name, Tier: a.Name, TimeZone: a.Zone, Contact: a.Name + "@example.com"})
 		require.NoError(tb, err)
+	}
+	if s.Plan.Pace != "" {
+		r, err := rate.Parse(s.Plan.Pace)
+		require.NoError(tb, err)
+		paces, err := rate.NewPaces(s.Client, "", deliver.PaceTarget)
+		require.NoError(tb, err)
+		require.NoError(tb, paces.Apply(ctx, rate.Pace{Rate: r}))
 	}
 	known, err := devices.New(s.Client, devices.Options{})
 	require.NoError(tb, err)

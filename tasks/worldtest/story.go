@@ -116,8 +116,5 @@ func (s *Story) halted(process string) {
 	s.Halted[process] = true
 }
 
-// Placements returns the changes of all timelines, in the order of the calls.
-func (s *Story) Placements() []Placement { return s.placements }
-
-// Answers returns all requests and their answers.
-func (s *Story) Answers() []Answer { return s.answers }
+// Changes returns the changes of the rules so far.
+func (s *Story) Changes() []RuleChange { return s.changes }

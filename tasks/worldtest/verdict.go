@@ -57,10 +57,14 @@ func Judge(tb testing.TB, s *Story) []string {
 	v := &verdict{Story: s, keys: keys, known: make(map[name]*known), erased: make(map[string]time.Time)}
 	v.gather(tb)
 	v.judgeAnswers()
+	v.judgeSettings()
+	v.judgePace()
 	for _, k := range v.sorted() {
 		v.judgeEnd(k)
 		v.judgeArrivals(k)
 		v.judgeTimes(k)
+		v.judgeTitles(k)
+		v.judgeOptOut(k)
 	}
 	v.judgePlaces(tb)
 	v.judgeRealTimes(tb)
@@ -358,7 +362,7 @@ func (v *verdict) judgeTimes(k *known) {
 		v.fault("expiry: %s expired at %s, and arrived at %s", k, s.ExpiresAt, a.At)
 	}
 	promised, since := k.promisedPlace()
-	calm := !v.away(promised.Add(-v.Plan.Horizon-time.Minute), a.At) && !v.away(since, since.Add(time.Second)) && !v.pausedFor(k)
+	calm := v.Plan.Pace == "" && !v.away(promised.Add(-v.Plan.Horizon-time.Minute), a.At) && !v.away(since, since.Add(time.Second)) && !v.pausedFor(k)
 	if calm && promised.Sub(since) > v.prompt() && (!a.At.Truncate(time.Second).Equal(promised.Truncate(time.Second)) && a.At.Sub(promised) > sendlimit.DefaultTolerance || a.Attempt > 1) {
 		v.fault("late: nothing was away, and %s, promised for %s since %s, arrived at %s at attempt %d", k, promised, since, a.At, a.Attempt)
 	}

@@ -187,8 +187,7 @@ func (w *world) tell() {
 		close(done)
 	}()
 	for ended := false; !ended; {
-		time.Sleep(time.Minute)
-		w.server.FastForward(time.Minute)
+		w.until(time.Since(w.story.Began) + time.Minute)
 		select {
 		case <-done:
 			w.noteCharges()
@@ -199,20 +198,31 @@ func (w *world) tell() {
 	}
 }
 
-// until lets time pass. What the store is to forget, it forgets each minute.
+// forgets is how often the store forgets what it is to forget: what it got meanwhile lives up to
+// that shorter.
+const forgets = 2 * time.Second
+
+// until lets time pass.
 func (w *world) until(after time.Duration) {
 	for {
 		left := time.Until(w.story.Began.Add(after))
 		if left <= 0 {
 			return
 		}
-		next := time.Until(time.Now().Truncate(time.Minute).Add(time.Minute))
+		next := time.Until(time.Now().Truncate(forgets).Add(forgets))
 		time.Sleep(min(left, next))
 		if left >= next {
-			w.noteCharges()
-			w.server.FastForward(time.Minute)
+			w.forgetAll()
 		}
 	}
+}
+
+// forgetAll has the store forget what it is to forget by now.
+func (w *world) forgetAll() {
+	if time.Now().Truncate(time.Minute).Equal(time.Now().Truncate(forgets)) {
+		w.noteCharges()
+	}
+	w.server.FastForward(forgets)
 }
 
 // noteCharges notes what is charged, before the store forgets it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/worldtest"
 )
@@ -17,19 +18,11 @@ import (
 // worlds is how many worlds a run of the tests plays.
 const worlds = 5
 
-// featuresEnv names the features of all worlds, between commas, instead of drawn ones.
-const featuresEnv = "SENDLIMIT_TEST_WORLD"
-
 // Whatever callers and operators do, and whatever fails, every promise is kept.
 func TestWorldsKeepEveryPromise(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	var c worldtest.Config
-	if text := os.Getenv(featuresEnv); text != "" {
-		for f := range strings.SplitSeq(text, ",") {
-			c.Features = append(c.Features, worldtest.Feature(f))
-		}
-	}
+	c := worldtest.Config{Features: worldtest.Asked()}
 	for _, seed := range sendlimittest.Seeds(t, worlds) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +67,7 @@ func TestPlansAreThoseOfTheirSeeds(t *testing.T) {
 			seen[f] = true
 		}
 	}
-	require.Len(t, seen, 16, "every feature is drawn")
+	require.Len(t, seen, 21, "every feature is drawn")
 }
 
 // A story in which something is wrong is found out.
@@ -94,6 +87,14 @@ func TestTheVerdictFindsWhatIsWrong(t *testing.T) {
 			for i := range s.Arrivals {
 				s.Arrivals[i].User, s.Arrivals[i].At = s.Arrivals[0].User, s.Arrivals[0].At
 			}
+		}},
+		{"edits: ", func(s *worldtest.Story) { s.Arrivals[0].Title = "another" }},
+		{"pace: ", func(s *worldtest.Story) { s.Plan.Pace = "1/hour" }},
+		{"settings: ", func(s *worldtest.Story) {
+			s.NoteRules(worldtest.RuleChange{
+				Began: s.Began.Add(-time.Hour), Ended: s.Began.Add(-time.Hour), Policies: s.Changes()[0].Policies,
+				User: s.Arrivals[0].User, Settings: policy.UserSettings{Blocked: true},
+			})
 		}},
 	}
 	p := worldtest.Draw(1, worldtest.Config{Features: []worldtest.Feature{}})

@@ -64,7 +64,24 @@ func (s *Sentinels) Addrs() []string {
 
 // Current returns the master that a Sentinel names.
 func (s *Sentinels) Current(ctx context.Context) (string, error) {
-	client := redis.NewSentinelClient(s.Nodes[0].clientOptions())
+	return named(ctx, s.Nodes[0])
+}
+
+// Agree reports whether all Sentinels name the same master.
+func (s *Sentinels) Agree(ctx context.Context) (bool, error) {
+	masters := make(map[string]bool)
+	for _, node := range s.Nodes {
+		master, err := named(ctx, node)
+		if err != nil {
+			return false, err
+		}
+		masters[master] = true
+	}
+	return len(masters) == 1, nil
+}
+
+func named(ctx context.Context, sentinel *Server) (string, error) {
+	client := redis.NewSentinelClient(sentinel.clientOptions())
 	defer client.Close()
 	address, err := client.GetMasterAddrByName(ctx, MasterName).Result()
 	if err != nil {

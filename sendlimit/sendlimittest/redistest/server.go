@@ -98,6 +98,9 @@ func (s *Server) URL() string {
 	return u.String()
 }
 
+// Folder returns where the server keeps its files.
+func (s *Server) Folder() string { return s.folder }
+
 // PID returns the id of the server's process.
 func (s *Server) PID() int { return s.process.running.Pid }
 

@@ -1,0 +1,220 @@
+package integration_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// worldStore is the store of a world.
+type worldStore struct {
+	servers   []*redistest.Server  // one, or the masters of a cluster, or a master with its replicas
+	sentinels *redistest.Sentinels // nil for none
+	addresses string
+}
+
+// viaSentinels begins the addresses of Sentinels.
+const viaSentinels = "sentinels,"
+
+func worldClient(addresses string) redis.UniversalClient {
+	if all, ok := strings.CutPrefix(addresses, viaSentinels); ok {
+		return redis.NewFailoverClient(&redis.FailoverOptions{
+			MasterName: redistest.MasterName, SentinelAddrs: strings.Split(all, ","), PoolSize: 64, ContextTimeoutEnabled: true, DialerRetries: 1,
+			DialTimeout: worldIOTimeout, ReadTimeout: worldIOTimeout, WriteTimeout: worldIOTimeout,
+		})
+	}
+	if all := strings.Split(addresses, ","); len(all) > 1 {
+		client := redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: all, PoolSize: 64, ContextTimeoutEnabled: true, DialerRetries: 1,
+			DialTimeout: worldIOTimeout, ReadTimeout: worldIOTimeout, WriteTimeout: worldIOTimeout,
+		})
+		store.WatchNodes(client)
+		return client
+	}
+	return redis.NewClient(&redis.Options{
+		Addr: addresses, PoolSize: 64, ContextTimeoutEnabled: true, DialerRetries: 1,
+		DialTimeout: worldIOTimeout, ReadTimeout: worldIOTimeout, WriteTimeout: worldIOTimeout,
+	})
+}
+
+// masters returns the servers that take writes.
+func (w *realWorld) masters() []*redistest.Server {
+	if w.sentinels == nil {
+		return w.servers
+	}
+	address, err := w.sentinels.Current(w.Context())
+	if err != nil {
+		w.Error(err)
+	}
+	return slices.DeleteFunc(slices.Clone(w.servers), func(s *redistest.Server) bool { return s.Addr != address })
+}
+
+// storeAway lets all servers stand still, or kills and restarts them.
+func (w *realWorld) storeAway(hangs bool, lasts time.Duration) {
+	if hangs {
+		w.signal(syscall.SIGSTOP, w.servers...)
+		time.Sleep(lasts)
+		w.signal(syscall.SIGCONT, w.servers...)
+	} else {
+		for _, server := range w.servers {
+			server.Kill()
+		}
+		time.Sleep(lasts)
+		for _, server := range w.servers {
+			w.restart(server)
+		}
+	}
+	for _, server := range w.servers[1:] { // masters of a cluster wait for each other
+		w.await(func() bool { return complete(w.Context(), w.servers[0]) && complete(w.Context(), server) })
+	}
+}
+
+func (w *realWorld) signal(signal syscall.Signal, servers ...*redistest.Server) {
+	for _, server := range servers {
+		if err := syscall.Kill(server.PID(), signal); err != nil {
+			w.Error(err)
+		}
+	}
+}
+
+func (w *realWorld) restart(server *redistest.Server) {
+	if err := server.Restart(w.Context()); err != nil {
+		w.Error(err)
+	}
+}
+
+// failover takes no more writes at the master, waits until its replica has all, and then lets the
+// master stand still or kills it. It returns once Sentinels have replaced it.
+func (w *realWorld) failover(hangs bool) {
+	master := w.masters()[0]
+	if err := master.Client().Do(w.Context(), "CLIENT", "PAUSE", time.Minute.Milliseconds(), "WRITE").Err(); err != nil {
+		w.Error(err)
+	}
+	w.await(func() bool { return isReplicated(w.Context(), master) })
+	if hangs {
+		w.signal(syscall.SIGSTOP, master)
+	} else {
+		master.Kill()
+	}
+	w.await(func() bool {
+		agree, err := w.sentinels.Agree(w.Context()) // or some clients would come back to the old one
+		return err == nil && agree && w.masters()[0].Addr != master.Addr
+	})
+	if hangs {
+		w.signal(syscall.SIGCONT, master)
+	} else {
+		w.restart(master)
+	}
+}
+
+var replicationOffsets = regexp.MustCompile(`(?s)slave0:[^\r]*,offset=(\d+),.*master_repl_offset:(\d+)\r`)
+
+// isReplicated reports whether the replica of a master has all that the master has.
+func isReplicated(ctx context.Context, master *redistest.Server) bool {
+	info, err := master.Client().Info(ctx, "replication").Result()
+	offsets := replicationOffsets.FindStringSubmatch(info)
+	return err == nil && offsets != nil && offsets[1] == offsets[2]
+}
+
+// powerCut has a worker die at one of its calls while nobody else does anything, kills the server,
+// and tears its log within what the last script wrote. So what is lost is what nobody was told. It
+// restarts the server, again if it is to, and returns when the worker died; zero if it did not.
+func (w *realWorld) powerCut(again bool) time.Time {
+	victim := w.workers[w.upTo(len(w.workers))]
+	victim.stayAway()
+	defer victim.comeBack()
+	life := victim.last()
+	for _, k := range slices.Concat(w.workers, w.callers) {
+		if l := k.last(); l != life && !l.isOver() {
+			k.stayAway()
+			_ = l.command.Process.Signal(syscall.SIGSTOP) // fails if it has ended
+			defer func() {
+				_ = l.command.Process.Signal(syscall.SIGCONT)
+				k.comeBack()
+			}()
+		}
+	}
+	time.Sleep(100 * time.Millisecond) // the server answers what they asked
+	server := w.servers[0]
+	log, before := w.log(server)
+	life.die(worldDeath{Pick: 1 + uint64(w.upTo(1<<30)), After: true})
+	select {
+	case <-life.ended:
+	case <-time.After(2 * time.Second):
+		life.die(worldDeath{After: true}) // at any call
+		<-life.ended
+	}
+	server.Kill()
+	written, err := os.ReadFile(log)
+	if err != nil {
+		w.Error(err)
+	}
+	if script := bytes.LastIndex(written[before:], []byte("*1\r\n$5\r\nMULTI\r\n")); script >= 0 {
+		begins := before + script
+		if err := os.Truncate(log, int64(begins+1+w.upTo(len(written)-begins-1))); err != nil {
+			w.Error(err)
+		}
+		w.Logf("the log is torn within the last %d bytes", len(written)-begins)
+	}
+	w.restart(server)
+	if again {
+		w.restart(server)
+	}
+	return life.at
+}
+
+// log returns the append-only file that a server writes to, and how long it is.
+func (w *realWorld) log(server *redistest.Server) (file string, length int) {
+	files, err := filepath.Glob(filepath.Join(server.Folder(), "appendonlydir", "*.incr.aof"))
+	if err != nil || len(files) != 1 {
+		w.Errorf("append-only files: %v: %v", files, err)
+		return "", 0
+	}
+	info, err := os.Stat(files[0])
+	if err != nil {
+		w.Error(err)
+		return "", 0
+	}
+	return files[0], int(info.Size())
+}
+
+// complete reports whether a node of a cluster works as a part of it.
+func complete(ctx context.Context, node *redistest.Server) bool {
+	info, err := node.Client().ClusterInfo(ctx).Result()
+	return err == nil && strings.Contains(info, "cluster_state:ok\r\n")
+}
+
+// loseQueue removes all of the queue's keys, as a hand or an eviction could.
+func (w *realWorld) loseQueue() error {
+	const all = `for _, key in ipairs(redis.call('KEYS', 'asynq:*')) do redis.call('UNLINK', key) end return 1`
+	for _, server := range w.masters() {
+		if err := server.Client().Eval(w.Context(), all, nil).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keysLike lists the keys of all servers that match a pattern.
+func (w *realWorld) keysLike(pattern string) ([]string, error) {
+	var all []string
+	for _, server := range w.masters() {
+		keys, err := server.Client().Keys(w.Context(), pattern).Result()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, keys...)
+	}
+	return all, nil
+}

@@ -1,0 +1,122 @@
+package worldtest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// judgeTitles requires that what arrives has the title of the last edit that was confirmed before,
+// or of one that nobody has an answer to yet.
+func (v *verdict) judgeTitles(k *known) {
+	edits := slices.DeleteFunc(slices.Clone(k.asked), func(a Answer) bool { return a.Title == "" || a.Err == nil && !made(a) })
+	for _, arrival := range k.arrivals {
+		last := Answer{}
+		for _, e := range edits {
+			if e.Err == nil && !e.Ended.After(arrival.At) && e.Ended.After(last.Ended) {
+				last = e
+			}
+		}
+		may := []string{cmp.Or(last.Title, FirstTitle)}
+		for _, e := range edits {
+			inFlight := e.Err != nil || e.Ended.After(arrival.At) || !last.Ended.IsZero() && e.Ended.After(last.Began)
+			if inFlight && !e.Began.After(arrival.At) {
+				may = append(may, e.Title)
+			}
+		}
+		if !slices.Contains(may, arrival.Title) {
+			v.fault("edits: %s arrived at %s as %q, and may only have %q", k, arrival.At, arrival.Title, may)
+		}
+	}
+}
+
+// made reports whether a change was made.
+func made(a Answer) bool { return a.Got.Outcome == message.Moved || a.Got.Outcome == message.Changed }
+
+// settingsOf returns the settings that a user had all through a stretch of time; false if they
+// changed in it, or shortly before.
+func (v *verdict) settingsOf(user string, from, until time.Time) (policy.UserSettings, bool) {
+	var had policy.UserSettings
+	var since time.Time
+	for _, c := range v.changes {
+		switch {
+		case c.User != user:
+		case c.Began.Before(until) && c.Ended.Add(time.Second).After(from):
+			return had, false
+		case c.Ended.Before(from) && !c.Ended.Before(since):
+			had, since = c.Settings, c.Ended
+		}
+	}
+	return had, true
+}
+
+// judgeSettings requires that a blocked user, and one who does not want a category, is refused what
+// is new, and that nobody else is.
+func (v *verdict) judgeSettings() {
+	for _, a := range v.answers {
+		asks := a.Do == Submit || a.Do == Rehearse
+		settings, ok := v.settingsOf(a.User, a.Began, a.Ended)
+		if !asks || !ok || a.Err != nil || a.Got.Replayed || a.Got.Outcome == message.Invalid {
+			continue
+		}
+		code := fault.Code("")
+		switch {
+		case settings.Blocked:
+			code = fault.CodeBlocked
+		case slices.Contains(settings.OptOut, a.Message.Category):
+			code = fault.CodeOptedOut
+		}
+		refused := a.Got.Code == fault.CodeBlocked || a.Got.Code == fault.CodeOptedOut
+		if code != "" && a.Got.Code != code || code == "" && refused {
+			v.fault("settings: %s of a user with %+v is answered %+v", a.Event, settings, a.Got)
+		}
+	}
+}
+
+// judgeOptOut requires that a category that its user does not want does not arrive, and that a
+// message is only dropped so if the user did not want it.
+func (v *verdict) judgeOptOut(k *known) {
+	if v.categoryOf(k) == CategoryNews && len(k.arrivals) > 0 {
+		at := k.arrivals[0].At
+		if s, ok := v.settingsOf(k.user, at.Add(-v.Lease), at); ok && slices.Contains(s.OptOut, CategoryNews) && v.Plan.Has(Categories) {
+			v.fault("settings: %s arrived at %s, though its user does not want news", k, at)
+		}
+	}
+	if s := k.standing; s.State == messages.StateDropped && s.Reason == messages.ReasonOptedOut {
+		if had, ok := v.settingsOf(k.user, s.EndedAt, s.EndedAt); ok && len(had.OptOut) == 0 {
+			v.fault("settings: %s was dropped at %s, though its user wants it: %+v", k, s.EndedAt, s)
+		}
+	}
+}
+
+// judgePace requires that no more pushes begin in an interval than the pace of all of them allows.
+func (v *verdict) judgePace() {
+	if v.Plan.Pace == "" || v.Plan.Has(Clock) { // permits are given by the store's clock
+		return
+	}
+	pace, err := rate.Parse(v.Plan.Pace)
+	if err != nil {
+		v.fault("pace: %v", err)
+		return
+	}
+	var messages []Arrival // a message at several devices is one push
+	for _, a := range v.Arrivals {
+		if !slices.ContainsFunc(messages, func(b Arrival) bool { return a.User == b.User && a.ID == b.ID && a.Attempt == b.Attempt }) {
+			messages = append(messages, a)
+		}
+	}
+	slices.SortFunc(messages, func(a, b Arrival) int { return a.At.Compare(b.At) })
+	for i := int(pace.Count); i < len(messages); i++ {
+		first, last := messages[i-int(pace.Count)], messages[i]
+		if last.At.Sub(first.At) < pace.Interval-forgets-sendlimit.DefaultTolerance {
+			v.fault("pace: %d pushes from %s to %s, and the pace is %s", pace.Count+1, first.At, last.At, pace)
+		}
+	}
+}
