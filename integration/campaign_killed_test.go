@@ -80,18 +80,21 @@ func playMove(t *testing.T, server *redistest.Server, config worldConfig, deaths
 	t.Helper()
 	sendAt := submitCampaign(t, server.Client(), config.Prefix)
 	path := filepath.Join(t.TempDir(), "summary")
-	for _, death := range append(deaths, worldDeath{}) {
-		config.Death = death
+	for i := range len(deaths) + 1 {
+		config.Death = nil
+		if i < len(deaths) {
+			config.Death = &deaths[i]
+		}
 		text, err := json.Marshal(config)
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		command := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestWorldProcess$", "-test.timeout=5m")
 		command.Env = append(os.Environ(), worldEnv+"="+string(text), killedEnv+"="+path)
 		said, err := command.CombinedOutput()
-		require.NoError(t, ctx.Err(), "%+v goes on\n%s", death, said)
+		require.NoError(t, ctx.Err(), "%+v goes on\n%s", config.Death, said)
 		cancel()
-		require.Equal(t, death.Call != "", bytes.Contains(said, []byte("\ndied ")), "%+v\n%s", death, said)
-		require.Equal(t, death.Call == "", err == nil, "%+v\n%s", death, said)
+		require.Equal(t, config.Death != nil, bytes.Contains(said, []byte("\ndied ")), "%+v\n%s", config.Death, said)
+		require.Equal(t, config.Death == nil, err == nil, "%+v\n%s", config.Death, said)
 	}
 	all := killedMoveUsers * killedMoveEach
 	var summary message.CampaignSummary

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -54,8 +55,9 @@ func (w *realWorld) fail(e worldtest.Event) {
 	w.story.NoteAway(span)
 }
 
-// dieSomewhere has a process die at a call of those that it has made, each as likely as another,
-// or at the next one of any kind if that does not come soon. It returns when the process died, once another one works; zero if none died.
+// dieSomewhere has a process die at a call of those that it has made, rather at one at which none
+// has died, or at the next one of any kind if that does not come soon. It returns when the process
+// died, once another one works; zero if none died.
 func (w *realWorld) dieSomewhere(e worldtest.Event) time.Time {
 	of := w.workers
 	if e.Do == worldtest.StopCaller {
@@ -63,7 +65,7 @@ func (w *realWorld) dieSomewhere(e worldtest.Event) time.Time {
 	}
 	k := of[w.upTo(len(of))]
 	life := k.last()
-	life.die(worldDeath{Pick: 1 + uint64(w.upTo(1<<30)), Nth: e.Call % 2, After: e.After})
+	life.die(worldDeath{Pick: 1 + uint64(w.upTo(1<<30)), Later: w.points(of), Nth: e.Call % 2, After: e.After})
 	select {
 	case <-life.ended:
 	case <-time.After(3 * time.Second):
@@ -77,6 +79,18 @@ func (w *realWorld) dieSomewhere(e worldtest.Event) time.Time {
 	}
 	w.await(k.works)
 	return life.at
+}
+
+// points lists the calls at which processes died.
+func (w *realWorld) points(of []*worldKeeper) (calls []string) {
+	for _, k := range of {
+		for _, l := range k.past() {
+			if _, call, ok := strings.Cut(l.died(), " "); ok {
+				calls = append(calls, call)
+			}
+		}
+	}
+	return calls
 }
 
 // await waits for a condition in a goroutine of the story.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -153,6 +154,13 @@ func (k *worldKeeper) last() *worldLife {
 		return nil
 	}
 	return k.lives[len(k.lives)-1]
+}
+
+// past returns all processes so far.
+func (k *worldKeeper) past() []*worldLife {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.lives)
 }
 
 // goAway ends the process by a signal, and keeps it from being started. A caller ends when it gets

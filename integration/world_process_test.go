@@ -47,9 +47,9 @@ type worldConfig struct {
 	Caller    bool
 	Campaign  string // that the process moves
 	Prefix    string
-	Addresses string // with commas between those of a cluster
-	Death     worldDeath
-	Provider  string // its URL
+	Addresses string      // with commas between those of a cluster
+	Death     *worldDeath // nil for none
+	Provider  string      // its URL
 	Horizon   time.Duration
 	Places    int // a day
 	Skip      bool
@@ -77,10 +77,11 @@ type worldOrder struct {
 
 // worldDeath is where a process kills itself.
 type worldDeath struct {
-	Call  string // "" for any
-	Pick  uint64 // not zero: chooses Call among those that the process has made
-	Nth   int    // which of these calls, from 0
-	After bool   // the store has done it, and the process has not learned of it
+	Call  string   // "" for any
+	Pick  uint64   // not zero: chooses Call among those that the process has made
+	Later []string // calls that are only chosen if there is no other
+	Nth   int      // which of these calls, from 0
+	After bool     // the store has done it, and the process has not learned of it
 }
 
 // worldReply is the answer to an order.
@@ -102,8 +103,8 @@ func TestWorldProcess(t *testing.T) {
 	hook := &worldHook{names: lua.NamesByHash(), made: make(map[string]bool)}
 	client := worldClient(c.Addresses)
 	client.AddHook(hook)
-	if c.Death != (worldDeath{}) {
-		hook.dies(c.Death)
+	if c.Death != nil {
+		hook.dies(*c.Death)
 	}
 	b := taskstest.Open(t, client, backend.Options{
 		Prefix:  c.Prefix,
@@ -256,6 +257,9 @@ func (h *worldHook) dies(at worldDeath) {
 	all := slices.Sorted(maps.Keys(h.made))
 	if at.Pick%3 > 0 { // mostly scripts of the product
 		all = slices.DeleteFunc(all, func(name string) bool { return !strings.Contains(name, "/") })
+	}
+	if fresh := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(at.Later, name) }); len(fresh) > 0 {
+		all = fresh
 	}
 	if at.Pick > 0 && len(all) > 0 {
 		at.Call = all[at.Pick%uint64(len(all))]

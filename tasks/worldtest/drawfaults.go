@@ -121,6 +121,11 @@ func (d *drawer) faults() {
 		}
 		return e
 	})
+	for _, e := range d.Events { // who got no answer is refused for good
+		if e.Behaviour == AnswerLost && d.oneIn(2) {
+			d.add(Event{At: e.At + e.Lasts + time.Millisecond, Do: Channel, Channel: e.Channel, Behaviour: Rejects, Lasts: d.Unit / 4})
+		}
+	}
 	if d.Has(OneChannelAway) {
 		at := d.Unit + d.upTo(d.Length/3)
 		d.add(Event{At: at, Do: Channel, Channel: notifier.ChannelFCM, Behaviour: []Behaviour{RefusesAll, Unavailable}[d.random.IntN(2)], Lasts: 8 * d.Unit})
