@@ -194,8 +194,8 @@ func (v *verdict) judgeEnd(k *known) {
 	case messages.StateCancelled, messages.StateDropped, messages.StateFailed:
 		if told > 0 {
 			v.fault("end: %s arrived, and is %s: %+v", k, s.State, s)
-		} else if taken > 0 && !s.Uncertain && s.State != messages.StateCancelled {
-			v.fault("end: %s may have arrived, and is %s without a doubt: %+v", k, s.State, s)
+		} else if taken > 0 && s.State != messages.StateCancelled {
+			v.fault("end: %s may have arrived, and is %s: %+v", k, s.State, s)
 		}
 	case messages.StateUncertain:
 		if taken > 0 && told == taken && len(k.arrivals) == taken {
