@@ -19,11 +19,12 @@
 // the calls in the order of the store, and each change of a timeline that a call made.
 //
 // Judge knows the promises, and not how they are kept. verdict.go has those of a message: it is
-// delivered or told, once, not early, late only where something was away, and told in time if it
-// expires. verdictrules.go replays the places in the order of the calls through the model of
-// package sendlimittest, and looks at the real times at each device. verdictstore.go has charges,
-// alerts, events, the index, and what must not be left behind. CONTRIBUTING.md has a table of the
-// promises, and of where each is tried.
+// delivered or told, once, and told in time if it expires. verdicttimes.go has when it arrives: not
+// early, late only where something was away, in order, by the pace. verdictanswers.go holds answers
+// against each other, and against what the user wants. verdictrules.go replays the places in the
+// order of the calls through the model of package sendlimittest, and looks at the real times at each
+// device. verdictstore.go has charges, alerts, events, the index, and what must not be left behind.
+// CONTRIBUTING.md has a table of the promises, and of where each is tried.
 //
 // The design follows the simulators of FoundationDB and TigerBeetle.
 //

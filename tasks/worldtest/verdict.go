@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -128,39 +126,6 @@ func (v *verdict) sorted() []*known {
 	return slices.SortedFunc(maps.Values(v.known), func(a, b *known) int {
 		return cmp.Or(cmp.Compare(a.user, b.user), cmp.Compare(a.id, b.id))
 	})
-}
-
-// judgeAnswers holds answers against each other.
-func (v *verdict) judgeAnswers() {
-	for _, a := range v.answers {
-		if a.Err != nil || a.Do == Erase {
-			continue
-		}
-		if a.Dry != nil && a.Alone && (a.Dry.Outcome != a.Got.Outcome || a.Dry.Code != a.Got.Code || !a.Dry.SendAt.Equal(a.Got.SendAt.Time)) {
-			v.fault("dry run: %s/%s: it said %+v, and the submit was answered %+v", a.User, a.Event.ID, *a.Dry, a.Got)
-		}
-		charged := a.Got.Code == fault.CodeQuotaExceeded || a.Got.Code == fault.CodeThrottled
-		knowsQuota := !charged || v.Plan.Has(HourlyQuotas) // see Held
-		if a.Free && a.Alone && a.Got.Outcome != message.Accepted && knowsQuota {
-			v.fault("free time: %s/%s at %s, which a refusal had named, is answered %s: %s; the refusal was %s", a.User, a.Event.ID, a.Message.SendAt,
-				a.Got.Code, a.Got.Detail, v.known[name{a.User, strings.TrimSuffix(a.ID, "f")}].submitted.Got.Detail)
-		}
-		last := a.Message.SendAt.Add(message.DefaultShift)
-		if !a.Message.ShiftUntil.IsZero() {
-			last = a.Message.ShiftUntil
-		}
-		if expires := v.known[name{a.User, a.ID}].submitted.Message.ExpiresAt; !expires.IsZero() && expires.Before(last) {
-			last = expires.Add(-time.Millisecond)
-		}
-		dated := !v.Plan.Has(ShiftsIntoDates) && v.crossesDates(Placement{At: a.Message.SendAt, To: a.Got.NextFreeAt.Time}) // see Held
-		if a.Shift && a.Got.Outcome == message.Refused && !a.Got.NextFreeAt.IsZero() && !a.Got.NextFreeAt.After(last) && !dated {
-			v.fault("shift: %s %s/%s was refused, though %s is free: %+v", a.Do, a.User, a.Event.ID, a.Got.NextFreeAt, a.Got)
-		}
-		expired := !a.Message.ExpiresAt.IsZero() && a.Ended.After(a.Message.ExpiresAt)
-		if a.Got.Outcome == message.Invalid && !expired && (a.Got.Code != fault.CodeInPast || a.Ended.Before(a.Message.SendAt)) && (a.Do != Change || a.Got.Field != "send_at") {
-			v.fault("answer: %s is invalid: %+v", a.Event, a.Got)
-		}
-	}
 }
 
 // judgeEnd judges how a message ended: what was accepted is delivered or told.
@@ -307,140 +272,4 @@ func (v *verdict) lostDevice(user, device string) bool {
 // rejected reports whether a message was tried on a device, and not taken.
 func rejected(k *known, device string) bool {
 	return slices.ContainsFunc(k.arrivals, func(a Arrival) bool { return a.Device == device && !a.Taken })
-}
-
-// placeAt returns where a message stood at a time, and since when; zero if it had no place.
-func (k *known) placeAt(at time.Time) (place, since time.Time) {
-	for _, p := range k.placements {
-		if p.At.After(at) {
-			break
-		}
-		if !p.To.IsZero() { // a place that is forgotten was the message's all the same
-			place, since = p.To, p.At
-		}
-	}
-	return place, since
-}
-
-// first returns the first arrival that was taken.
-func (k *known) first() (Arrival, bool) {
-	i := slices.IndexFunc(k.arrivals, func(a Arrival) bool { return a.Taken })
-	if i < 0 {
-		return Arrival{}, false
-	}
-	return k.arrivals[i], true
-}
-
-// prompt is how long before its time a message has to be submitted to be on time whatever else
-// happens: workers ask the queue only so often.
-func (v *verdict) prompt() time.Duration { return v.Polling + 5*time.Second }
-
-// judgeTimes judges when a message arrived: not before its place, and not later than the
-// tolerance after it. It only leaves its promised time where something was away.
-func (v *verdict) judgeTimes(k *known) {
-	if v.Real != nil {
-		v.judgeTimesAtTheEnd(k)
-		return
-	}
-	for _, a := range k.arrivals {
-		if place, _ := k.placeAt(a.At); !place.IsZero() && a.At.Before(place) {
-			v.fault("early: %s arrived at %s, and its place was %s", k, a.At, place)
-		}
-	}
-	a, ok := k.first()
-	if !ok {
-		return
-	}
-	place, _ := k.placeAt(a.At)
-	if place.IsZero() {
-		return
-	}
-	if late := a.At.Sub(place); late > sendlimit.DefaultTolerance && !v.slowAt(a.At) {
-		v.fault("late: %s arrived %s after its place, %s: %+v, places %+v", k, late, place, k.standing, k.placements)
-	}
-	if s := k.standing; !s.ExpiresAt.IsZero() && a.At.After(s.ExpiresAt.Add(sendlimit.DefaultTolerance)) {
-		v.fault("expiry: %s expired at %s, and arrived at %s", k, s.ExpiresAt, a.At)
-	}
-	promised, since := k.promisedPlace()
-	calm := v.Plan.Pace == "" && !v.away(promised.Add(-v.Plan.Horizon-time.Minute), a.At) && !v.away(since, since.Add(time.Second)) && !v.pausedFor(k)
-	if calm && promised.Sub(since) > v.prompt() && (!a.At.Truncate(time.Second).Equal(promised.Truncate(time.Second)) && a.At.Sub(promised) > sendlimit.DefaultTolerance || a.Attempt > 1) {
-		v.fault("late: nothing was away, and %s, promised for %s since %s, arrived at %s at attempt %d", k, promised, since, a.At, a.Attempt)
-	}
-}
-
-// promisedPlace returns the last place that a caller or an operator gave a message, and when.
-func (k *known) promisedPlace() (place, since time.Time) {
-	for _, p := range k.placements {
-		if !p.To.IsZero() && p.By != "message/claim" {
-			place, since = p.To, p.At
-		}
-	}
-	return place, since
-}
-
-// pausedFor reports whether the campaign of a message was paused at any time.
-func (v *verdict) pausedFor(k *known) bool {
-	return slices.ContainsFunc(v.Plan.Events, func(e Event) bool {
-		return e.Do == PauseCampaign && e.Campaign == k.submitted.Event.Campaign && e.Campaign != ""
-	})
-}
-
-func (v *verdict) slowAt(at time.Time) bool {
-	return slices.ContainsFunc(v.spans, func(a Away) bool {
-		return (a.What == StoreSlow || a.What == StoreAway) && !at.Before(a.From) && at.Before(a.Until.Add(v.Lease))
-	})
-}
-
-// judgeOrder requires that late messages of a class go out in the order in which they were
-// promised, unless one failed and waited for its retry, or for a channel.
-func (v *verdict) judgeOrder() {
-	if v.Plan.Has(PolicyChanges) || v.Plan.Has(ShorterWindows) || v.Plan.Has(Campaigns) || v.Plan.Has(DatedChanges) {
-		return // a place that is judged by other rules may come before
-	}
-	if v.Real != nil {
-		v.judgeOrderAtTheEnd()
-		return
-	}
-	type late struct {
-		*known
-
-		promised, place time.Time
-	}
-	of := make(map[string][]late)
-	for _, k := range v.sorted() {
-		a, ok := k.first()
-		if !ok || len(k.arrivals) == 0 || k.arrivals[0].Attempt > 1 || a.Attempt > 1 || k.standing.Attempts > 1 {
-			continue
-		}
-		promised, _ := k.promisedPlace()
-		place, _ := k.placeAt(a.At)
-		if place.IsZero() || place.Equal(promised) || a.Category == CategoryCodes {
-			continue
-		}
-		class := ""
-		if (a.Category == CategoryNews || a.Category == CategoryOffers) && v.Plan.Has(Categories) || a.Category == CategoryOffers {
-			class = a.Category
-		}
-		of[k.user+" "+class] = append(of[k.user+" "+class], late{k, promised, place})
-	}
-	if v.channelAway() {
-		return
-	}
-	for _, class := range slices.Sorted(maps.Keys(of)) {
-		list := of[class]
-		slices.SortStableFunc(list, func(a, b late) int { return cmp.Or(a.promised.Compare(b.promised), cmp.Compare(a.id, b.id)) })
-		for i := 1; i < len(list); i++ {
-			if list[i].place.Before(list[i-1].place) {
-				v.fault("order: %s, promised for %s, went out at %s, before %s: promised for %s, at %s",
-					list[i].known, list[i].promised, list[i].place, list[i-1].known, list[i-1].promised, list[i-1].place)
-			}
-		}
-	}
-}
-
-// channelAway reports whether messages waited for a channel, which does not keep them in order.
-func (v *verdict) channelAway() bool {
-	return slices.ContainsFunc(v.Plan.Events, func(e Event) bool {
-		return e.Do == Channel && (e.Behaviour == SlowsDown || e.Behaviour == RefusesAll)
-	})
 }

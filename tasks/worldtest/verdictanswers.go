@@ -3,13 +3,12 @@ package worldtest
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -96,27 +95,35 @@ func (v *verdict) judgeOptOut(k *known) {
 	}
 }
 
-// judgePace requires that no more pushes begin in an interval than the pace of all of them allows.
-func (v *verdict) judgePace() {
-	if v.Plan.Pace == "" || v.Plan.Has(Clock) { // permits are given by the store's clock
-		return
-	}
-	pace, err := rate.Parse(v.Plan.Pace)
-	if err != nil {
-		v.fault("pace: %v", err)
-		return
-	}
-	var messages []Arrival // a message at several devices is one push
-	for _, a := range v.Arrivals {
-		if !slices.ContainsFunc(messages, func(b Arrival) bool { return a.User == b.User && a.ID == b.ID && a.Attempt == b.Attempt }) {
-			messages = append(messages, a)
+// judgeAnswers holds answers against each other.
+func (v *verdict) judgeAnswers() {
+	for _, a := range v.answers {
+		if a.Err != nil || a.Do == Erase {
+			continue
 		}
-	}
-	slices.SortFunc(messages, func(a, b Arrival) int { return a.At.Compare(b.At) })
-	for i := int(pace.Count); i < len(messages); i++ {
-		first, last := messages[i-int(pace.Count)], messages[i]
-		if last.At.Sub(first.At) < pace.Interval-forgets-sendlimit.DefaultTolerance {
-			v.fault("pace: %d pushes from %s to %s, and the pace is %s", pace.Count+1, first.At, last.At, pace)
+		if a.Dry != nil && a.Alone && (a.Dry.Outcome != a.Got.Outcome || a.Dry.Code != a.Got.Code || !a.Dry.SendAt.Equal(a.Got.SendAt.Time)) {
+			v.fault("dry run: %s/%s: it said %+v, and the submit was answered %+v", a.User, a.Event.ID, *a.Dry, a.Got)
+		}
+		charged := a.Got.Code == fault.CodeQuotaExceeded || a.Got.Code == fault.CodeThrottled
+		knowsQuota := !charged || v.Plan.Has(HourlyQuotas) // see Held
+		if a.Free && a.Alone && a.Got.Outcome != message.Accepted && knowsQuota {
+			v.fault("free time: %s/%s at %s, which a refusal had named, is answered %s: %s; the refusal was %s", a.User, a.Event.ID, a.Message.SendAt,
+				a.Got.Code, a.Got.Detail, v.known[name{a.User, strings.TrimSuffix(a.ID, "f")}].submitted.Got.Detail)
+		}
+		last := a.Message.SendAt.Add(message.DefaultShift)
+		if !a.Message.ShiftUntil.IsZero() {
+			last = a.Message.ShiftUntil
+		}
+		if expires := v.known[name{a.User, a.ID}].submitted.Message.ExpiresAt; !expires.IsZero() && expires.Before(last) {
+			last = expires.Add(-time.Millisecond)
+		}
+		dated := !v.Plan.Has(ShiftsIntoDates) && v.crossesDates(Placement{At: a.Message.SendAt, To: a.Got.NextFreeAt.Time}) // see Held
+		if a.Shift && a.Got.Outcome == message.Refused && !a.Got.NextFreeAt.IsZero() && !a.Got.NextFreeAt.After(last) && !dated {
+			v.fault("shift: %s %s/%s was refused, though %s is free: %+v", a.Do, a.User, a.Event.ID, a.Got.NextFreeAt, a.Got)
+		}
+		expired := !a.Message.ExpiresAt.IsZero() && a.Ended.After(a.Message.ExpiresAt)
+		if a.Got.Outcome == message.Invalid && !expired && (a.Got.Code != fault.CodeInPast || a.Ended.Before(a.Message.SendAt)) && (a.Do != Change || a.Got.Field != "send_at") {
+			v.fault("answer: %s is invalid: %+v", a.Event, a.Got)
 		}
 	}
 }
