@@ -81,6 +81,18 @@ func (w *realWorld) dieSomewhere(e worldtest.Event) time.Time {
 	return life.at
 }
 
+// trap draws a rare call at which a process dies if it ever makes it.
+func (w *realWorld) trap(caller bool) *worldDeath {
+	rare := []string{
+		"charge/hold_look", "charge/settle_hold", "count/add_once", "message/bring_near", "message/renew", "notice/claim", "notice/settle",
+		"place/free_lost", "rate/pause",
+	}
+	if caller {
+		rare = []string{"place/move", "place/next_free", "place/release"}
+	}
+	return &worldDeath{Call: rare[w.upTo(len(rare))], After: w.upTo(2) == 0}
+}
+
 // points lists the calls at which processes died.
 func (w *realWorld) points(of []*worldKeeper) (calls []string) {
 	for _, k := range of {
@@ -122,6 +134,7 @@ func (w *realWorld) noteProcesses() {
 			}
 			if point := l.died(); point != "" {
 				w.Logf("%s died %s", l.name, point)
+				w.story.NoteAway(worldtest.Away{What: worldtest.StopWorker, From: l.at, Until: l.at.Add(2 * time.Second)}) // it may have been a trap
 			}
 		}
 	}

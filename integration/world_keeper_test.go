@@ -22,7 +22,7 @@ var errEnded = errors.New("the process has ended")
 // away.
 type worldKeeper struct {
 	config worldConfig
-	next   func() (name string, ahead time.Duration) // of a process that starts
+	next   func(*worldConfig) // completes the configuration of a process that starts
 
 	mu    sync.Mutex
 	away  bool
@@ -73,7 +73,7 @@ func (k *worldKeeper) keep(t *testing.T, stop <-chan struct{}) {
 func (k *worldKeeper) start(t *testing.T) (*worldLife, error) {
 	t.Helper()
 	c := k.config
-	c.Name, c.Ahead = k.next()
+	k.next(&c)
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, err

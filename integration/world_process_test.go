@@ -48,7 +48,7 @@ type worldConfig struct {
 	Campaign  string // that the process moves
 	Prefix    string
 	Addresses string      // with commas between those of a cluster
-	Death     *worldDeath // nil for none
+	Death     *worldDeath // stays, whatever else the process is to die of; nil for none
 	Provider  string      // its URL
 	Horizon   time.Duration
 	Places    int // a day
@@ -103,9 +103,7 @@ func TestWorldProcess(t *testing.T) {
 	hook := &worldHook{names: lua.NamesByHash(), made: make(map[string]bool)}
 	client := worldClient(c.Addresses)
 	client.AddHook(hook)
-	if c.Death != nil {
-		hook.dies(*c.Death)
-	}
+	hook.trap = c.Death
 	b := taskstest.Open(t, client, backend.Options{
 		Prefix:  c.Prefix,
 		Logger:  slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -249,6 +247,7 @@ type worldHook struct {
 	mu    sync.Mutex
 	made  map[string]bool // calls
 	death *worldDeath     // nil for none
+	trap  *worldDeath     // another one
 }
 
 func (h *worldHook) dies(at worldDeath) {
@@ -287,22 +286,24 @@ func (h *worldHook) call(cmds []redis.Cmder, do func() error) error {
 func (h *worldHook) reached(cmds []redis.Cmder) (string, *worldDeath) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	at := false
-	name := ""
-	for _, cmd := range cmds {
-		called := h.nameOf(cmd)
-		h.made[called] = true
-		if h.death != nil && !at && (h.death.Call == "" || h.death.Call == called) {
-			at, name = true, called
+	names := make([]string, len(cmds))
+	for i, cmd := range cmds {
+		names[i] = h.nameOf(cmd)
+		h.made[names[i]] = true
+	}
+	for _, death := range []*worldDeath{h.trap, h.death} {
+		i := -1
+		if death != nil {
+			i = slices.IndexFunc(names, func(name string) bool { return death.Call == "" || death.Call == name })
+		}
+		if i < 0 {
+			continue
+		}
+		if death.Nth--; death.Nth < 0 {
+			return names[i], death
 		}
 	}
-	if !at {
-		return "", nil
-	}
-	if h.death.Nth--; h.death.Nth >= 0 {
-		return "", nil
-	}
-	return name, h.death
+	return "", nil
 }
 
 // nameOf names a command, or the script that it calls: those of the queue by their hash.

@@ -108,6 +108,7 @@ type realWorld struct {
 	store    sync.Mutex   // held while the store is away
 
 	failedOver bool // with store
+	traps      bool // processes die at calls that are rare
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -147,6 +148,7 @@ func (w *realWorld) play(seed uint64, deaths int) {
 		e.Call, e.After = w.random.IntN(8), w.random.IntN(2) == 0
 		w.plan.Events = append(w.plan.Events, e)
 	}
+	w.traps = deaths > 0
 	w.plan.Horizon = min(w.plan.Horizon, 10*w.plan.Unit)
 	w.Cleanup(func() {
 		if w.Failed() {
@@ -214,9 +216,12 @@ func (w *realWorld) work() (stop func()) {
 	var keeping sync.WaitGroup
 	start := func(kind string) *worldKeeper {
 		k := &worldKeeper{
-			next: func() (string, time.Duration) {
+			next: func(c *worldConfig) {
 				n := int(w.made.Add(1))
-				return fmt.Sprintf("%s-%d", kind, n), w.plan.ClockOf(n)
+				c.Name, c.Ahead = fmt.Sprintf("%s-%d", kind, n), w.plan.ClockOf(n)
+				if w.traps {
+					c.Death = w.trap(c.Caller)
+				}
 			},
 			config: worldConfig{
 				Caller: kind == "caller", Addresses: w.addresses, Provider: w.provider.URL(),
