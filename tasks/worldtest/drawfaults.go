@@ -121,10 +121,8 @@ func (d *drawer) faults() {
 		}
 		return e
 	})
-	for _, e := range d.Events { // who got no answer is refused for good
-		if e.Behaviour == AnswerLost && d.oneIn(2) {
-			d.add(Event{At: e.At + e.Lasts + time.Millisecond, Do: Channel, Channel: e.Channel, Behaviour: Rejects, Lasts: d.Unit / 4})
-		}
+	if d.Has(ProviderFaults) {
+		d.refusedUnanswered()
 	}
 	if d.Has(OneChannelAway) {
 		at := d.Unit + d.upTo(d.Length/3)
@@ -143,6 +141,18 @@ func (d *drawer) faults() {
 			if len(u.Devices) > 1 && d.oneIn(4) {
 				d.add(Event{At: d.upTo(d.Length), Do: LoseDevice, User: u.Name, Name: u.Devices[0]})
 			}
+		}
+	}
+}
+
+// refusedUnanswered lets a channel take what is due for a moment without an answer, and refuse for
+// good what is tried again: that may have arrived.
+func (d *drawer) refusedUnanswered() {
+	for _, e := range d.Events {
+		if e.Do == Submit && e.SendAt > d.Unit && d.oneIn(20) {
+			at, channel := e.SendAt-d.Unit/60, d.channel()
+			d.add(Event{At: at, Do: Channel, Channel: channel, Behaviour: AnswerLost, Lasts: d.Unit / 20})
+			d.add(Event{At: at + d.Unit/20 + time.Millisecond, Do: Channel, Channel: channel, Behaviour: Rejects, Lasts: d.Unit / 3})
 		}
 	}
 }
