@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
@@ -22,11 +23,18 @@ const (
 	flagSuperseded = 4
 )
 
+// explainTries is how often a refusal is looked into whose reason is gone by then.
+const explainTries = 8
+
 // decide calls a script that decides about a request, and repeats the call until
 // the search for a free time ends.
+//
+// If the search ended where other rules apply, the rules of the time itself say why it is
+// refused. That is a check, and no second change: a hold may cover another period than the
+// time's own, and what was refused there must not be taken here.
 func (t *Timeline) decide(
 	ctx context.Context, r Request, doing string, what *redis.Script,
-	arguments func(r Request, by judge.UserRules, resume any) (keys []string, args []any),
+	decides func(r Request, by judge.UserRules, resume any) (keys []string, args []any),
 ) (Decision, error) {
 	book, err := t.book()
 	if err != nil {
@@ -36,7 +44,7 @@ func (t *Timeline) decide(
 	call := judge.Call{Client: t.client, Script: what, Doing: doing, User: r.User, At: func(by judge.UserRules) time.Time {
 		return cmp.Or(cursor.At(by), r.SearchFrom, r.At, r.Now)
 	}}
-	asked := false // without a shift, by the rules of its own time
+	arguments, explained, explaining, tries := decides, r, false, 0
 	for {
 		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 			return arguments(r, by, cursor.Under(by))
@@ -51,13 +59,24 @@ func (t *Timeline) decide(
 		}
 		status := in.Int(0)
 		refused := status == judge.StatusSendLimit || status == judge.StatusQuietHours || status == judge.StatusTooManyPlaces
-		if refused && !asked && by.Rules != by.Book.Of(r.User).At(in.Time(2)).Rules {
-			// The search ended where other rules apply. Why the time itself is refused, its
-			// own rules say: of a time that is just past, those of now.
-			asked = true // once: meanwhile now may have other rules
+		switch {
+		case explaining && status == judge.StatusAllowed && explained.Hold != nil:
+			// The caller looks again at what the hold does not cover.
+			return Decision{Code: fault.CodeSendLimit, Now: in.Time(1), At: in.Time(2)}, in.Err
+		case explaining && status == judge.StatusAllowed: // what was in the way is gone
+			if tries++; tries > explainTries {
+				return Decision{}, &fault.UnavailableError{Detail: "others keep changing the same times: try again in a moment"}
+			}
+			r, explaining, cursor = explained, false, judge.SearchCursor{Begin: ""}
+			call.Script, arguments = what, decides
+			continue
+		case refused && !explaining && by.Rules != by.Book.Of(r.User).At(in.Time(2)).Rules:
+			// Of a time that is just past, the rules are those of now: meanwhile it may have others.
+			explaining = true
 			r.WithoutFreeTimes = r.WithoutFreeTimes && !r.shifts(by.Rules)
 			r.Shift, r.ByPolicy, r.SearchFrom = false, false, time.Time{}
 			cursor = judge.SearchCursor{Begin: ""}
+			call.Script, arguments = lua.Check, t.checkCall
 			continue
 		}
 		if status != judge.StatusSearchOn {

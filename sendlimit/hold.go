@@ -27,9 +27,9 @@ type Hold struct {
 	// made. Later it is refused with CodeHoldOver. So is a place in a category with a
 	// throttle other than Throttle.
 	NotAfter time.Time
-	// Until is the end of the charged period. A place at or after it is refused
-	// with CodeOutsideHold, and a shift searches only before it. Zero means no end.
-	Until time.Time
+	// From and Until are the charged period. A place before From, or at or after Until, is
+	// refused with CodeOutsideHold, and a shift searches only before Until. Zero means no bound.
+	From, Until time.Time
 	// Former is the attempt that last charged the reservation, Standing.Hold; ""
 	// for none. Moves and releases only. They are refused with CodeChanged if it is
 	// another one, or if the reservation does not stand at From.
@@ -69,17 +69,18 @@ func (h *Hold) throttle() policy.NamedThrottle {
 }
 
 // holdsNothing is the bounds of a hold that is over: no change is made with it.
-const holdsNothing = "0 " + script.NoValue + " " + script.NoValue
+const holdsNothing = "0 " + script.NoValue + " " + script.NoValue + " " + script.NoValue
 
 // bounds returns, as lua/fragments/hold.lua reads them, until when a change may be
-// made, before when its place must be, and where a search starts; "" for no bounds.
+// made, from when on and before when its place must be, and where a search starts; "" for no
+// bounds.
 func (h *Hold) bounds(searchFrom time.Time) string {
 	if h == nil && searchFrom.IsZero() {
 		return ""
 	}
-	words := []string{script.NoValue, script.NoValue, script.Word(searchFrom)}
+	words := []string{script.NoValue, script.NoValue, script.NoValue, script.Word(searchFrom)}
 	if h != nil {
-		words[0], words[1] = script.Word(h.NotAfter), script.Word(h.Until)
+		words[0], words[1], words[2] = script.Word(h.NotAfter), script.Word(h.From), script.Word(h.Until)
 	}
 	return strings.Join(words, " ")
 }

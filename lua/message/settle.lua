@@ -31,7 +31,8 @@
 -- ARGV[11] devices that the message is done with, see fragments/progress.lua; "" for no others
 --          than before
 -- ARGV[12] of a retry: new generation
--- ARGV[13] of a retry: not before, Unix ms; not used if the message was not sent
+-- ARGV[13] of a retry: not before, Unix ms, or before its expiry; not used if the message was
+--          not sent
 -- ARGV[14] of a retry: delay of the watch entry, ms
 -- ARGV[15] of a retry: 1 if the message may have arrived, -1 if it was not sent, -2 if the
 --          target asked for later, else 0; a negative attempt does not count
@@ -89,9 +90,10 @@ if outcome == PENDING then
       if redis.call('PEXPIRETIME', KEYS[6]) < expires then redis.call('PEXPIREAT', KEYS[6], expires) end
     end
   else
-    redis.call('HSET', record, 'a', ARGV[13])
-    note_history(record, 'r', {to = tonumber(ARGV[13]), attempt = tonumber(r[11]), reason = reason})
-    look = math.max(look, ARGV[13] - ARGV[17])
+    local again = math.min(ARGV[13], r[10] or (r[9] or r[4]) + ARGV[16])
+    redis.call('HSET', record, 'a', again)
+    note_history(record, 'r', {to = again, attempt = tonumber(r[11]), reason = reason})
+    look = math.max(look, again - ARGV[17])
   end
   redis.call('ZREM', watch, r[2] .. suffix)
   redis.call('ZADD', watch, look, ARGV[12] .. suffix)

@@ -64,9 +64,9 @@ local category = record and ARGV[23] ~= '' and ARGV[23]
 -- The key of the category's places, see fragments/category.lua.
 local places = category and (string.gsub(timeline, ':u:', ':c:' .. ARGV[23] .. ':', 1))
 if not covered then
-  local not_after, before, search_from = string.match(ARGV[18], '(%S+) (%S+) (%S+)')
+  local not_after, from, before, search_from = string.match(ARGV[18], '(%S+) (%S+) (%S+) (%S+)')
   covered = search_from == '.' and now <= (tonumber(not_after) or now)
-    and asked < (tonumber(before) or math.huge)
+    and asked >= (tonumber(from) or asked) and asked < (tonumber(before) or math.huge)
 end
 local as_before -- there is no record, and Go used the present settings
 local reach_ms, most, since = string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*)$')

@@ -57,6 +57,9 @@ func (a asking) add(all *Charge, part holding, one Charge) bool {
 	if until := one.Hold.Until; !until.IsZero() && (all.Hold.Until.IsZero() || until.Before(all.Hold.Until)) {
 		all.Hold.Until = until
 	}
+	if from := one.Hold.From; from.After(all.Hold.From) {
+		all.Hold.From = from
+	}
 	return true
 }
 

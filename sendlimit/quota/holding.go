@@ -91,7 +91,7 @@ func (h holding) charge(in *script.ReplyReader, i int, now time.Time) Charge {
 	switch status := in.Int(i); status {
 	case holdHeld:
 		charge.Allowed = true
-		charge.Hold = sendlimit.Hold{NotAfter: in.Time(i + 1), Until: h.hour.Until}
+		charge.Hold = sendlimit.Hold{NotAfter: in.Time(i + 1), From: h.hour.From, Until: h.hour.Until}
 		if used := in.Int(i + 2); used >= 0 {
 			charge.Day = h.usage(calendar.Day, h.day, used, h.Tier.MessagesPerDay)
 		}

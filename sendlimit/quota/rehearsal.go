@@ -52,6 +52,9 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 		if charge.Hold.Until.IsZero() || u.Until.Before(charge.Hold.Until) {
 			charge.Hold.Until = u.Until
 		}
+		if u.From.After(charge.Hold.From) {
+			charge.Hold.From = u.From
+		}
 	}
 	if !charge.Now.Before(charge.Hold.Until) {
 		return Charge{At: request.At, Now: charge.Now, Code: fault.CodeOutsideHold}, nil

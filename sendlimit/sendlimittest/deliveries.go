@@ -254,8 +254,11 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 		if s.Retry.Unsent {
 			known.attempts--
 		} else {
-			known.notBefore, due = s.Retry.At, s.Retry.At
-			known.note(change{letter: "r", at: m.now, to: s.Retry.At, attempt: known.attempts, reasons: []string{s.Reason}})
+			if due = s.Retry.At; due.After(known.expiry(m.options.ExpireAfter)) {
+				due = known.expiry(m.options.ExpireAfter)
+			}
+			known.notBefore = due
+			known.note(change{letter: "r", at: m.now, to: due, attempt: known.attempts, reasons: []string{s.Reason}})
 			if s.Retry.Uncounted {
 				known.attempts--
 			}

@@ -90,7 +90,7 @@ func (a *attempt) again(s messages.Settlement, pending []answer) (messages.Settl
 			break
 		}
 	}
-	return a.h.later(a.d, s, first.wait, retry)
+	return a.tryAgain(s, first.wait, retry)
 }
 
 // sent reports whether a provider was asked.
@@ -123,14 +123,14 @@ func (a *attempt) reasonOf(state messages.DeviceState) string {
 	return string(notifier.ReasonRejected) // of an earlier attempt, whose reason is not kept
 }
 
-// later completes the settlement of a delivery that is tried again after wait, and returns
-// what to enqueue.
-func (h *Handler) later(
-	d messages.Delivery, s messages.Settlement, wait time.Duration, again messages.Retry,
-) (messages.Settlement, *messages.Queued) {
-	retry := &messages.Queued{
-		User: d.User, ID: d.ID, Generation: keyspace.NewToken(), Due: h.Clock.Now().Add(wait).Truncate(time.Millisecond),
+// tryAgain completes the settlement of a delivery that is tried again after wait, at the latest when
+// the message expires and is to be dropped. It returns what to enqueue.
+func (a *attempt) tryAgain(s messages.Settlement, wait time.Duration, again messages.Retry) (messages.Settlement, *messages.Queued) {
+	due := a.h.Clock.Now().Add(wait).Truncate(time.Millisecond)
+	if due.After(a.claim.ExpiresAt) {
+		due = a.claim.ExpiresAt
 	}
+	retry := &messages.Queued{User: a.d.User, ID: a.d.ID, Generation: keyspace.NewToken(), Due: due}
 	again.Generation, again.At = retry.Generation, retry.Due
 	s.Outcome, s.Retry = messages.Retried, again
 	return s, retry

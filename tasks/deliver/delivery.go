@@ -58,7 +58,7 @@ func (a *attempt) deliver(ctx context.Context) (messages.Settlement, *messages.Q
 	to, err := a.h.recipients(ctx, a.claim, a.content.To)
 	if err != nil {
 		a.h.Logger.WarnContext(ctx, "the devices of a user can't be read: a message waits", "error", err)
-		return a.h.later(a.d, messages.Settlement{Reason: string(notifier.ReasonUnavailable)}, refusedWait, messages.Retry{Uncounted: true})
+		return a.tryAgain(messages.Settlement{Reason: string(notifier.ReasonUnavailable)}, refusedWait, messages.Retry{Uncounted: true})
 	}
 	a.run(ctx, to)
 	a.judge()

@@ -41,6 +41,10 @@ const (
 	Paces          Feature = "paces"
 	WrongClocks    Feature = "wrong clocks" // of single processes
 
+	// Those that follow are rare: they make worlds longer, or much of them an outage.
+	LongRetries    Feature = "a long wait for a retry beside an expiry"
+	ThrottledDates Feature = "full throttles with dated changes and shifts"
+
 	// Those that follow need servers: see Config.With.
 	PowerCuts Feature = "power cuts"
 
@@ -49,17 +53,16 @@ const (
 	ShorterWindows  Feature = "shorter windows for a moment"
 	FullDays        Feature = "full days with shifts"
 	HourlyQuotas    Feature = "hourly quotas with shifts"
-	LongRetries     Feature = "a long wait for a retry beside an expiry"
 	LateAcrossDates Feature = "late messages before a dated change ends"
 	ShiftsIntoDates Feature = "shifts into or out of a dated change"
-	ThrottledDates  Feature = "full throttles with dated changes and shifts"
+	LongPauses      Feature = "a long pause of a channel beside an expiry"
 	TornTwice       Feature = "power cuts, and another restart"
 )
 
 // Held lists the features that are held out of worlds which nobody asked for by name, as each of
 // them finds a fault that is known.
 func Held() []Feature {
-	return []Feature{OneChannelAway, ShorterWindows, FullDays, HourlyQuotas, LongRetries, LateAcrossDates, ShiftsIntoDates, ThrottledDates, TornTwice}
+	return []Feature{OneChannelAway, ShorterWindows, FullDays, HourlyQuotas, LateAcrossDates, ShiftsIntoDates, LongPauses, TornTwice}
 }
 
 func allFeatures() []Feature {
@@ -68,6 +71,8 @@ func allFeatures() []Feature {
 		StoreFaults, LostReplies, Clock, Stops, QueueLoss, ProviderFaults, Edits, UserSettings, Bulk, Paces, WrongClocks,
 	}
 }
+
+func rareFeatures() []Feature { return []Feature{LongRetries, ThrottledDates} }
 
 // Config says what to draw. Its zero value draws a world for virtual time.
 type Config struct {
@@ -104,8 +109,12 @@ type drawer struct {
 func Draw(seed uint64, c Config) Plan {
 	d := &drawer{random: rand.New(rand.NewPCG(seed, 1))}
 	d.Seed, d.Unit = seed, cmp.Or(c.Unit, time.Minute)
-	for _, f := range append(allFeatures(), c.With...) {
-		if drawn := d.oneIn(2); (c.Features == nil && drawn || slices.Contains(c.Features, f)) && !slices.Contains(c.Without, f) {
+	for _, f := range slices.Concat(allFeatures(), rareFeatures(), c.With) {
+		chance := 2
+		if slices.Contains(rareFeatures(), f) {
+			chance = 8
+		}
+		if drawn := d.oneIn(chance); (c.Features == nil && drawn || slices.Contains(c.Features, f)) && !slices.Contains(c.Without, f) {
 			d.Features = append(d.Features, f)
 		}
 	}
@@ -233,7 +242,7 @@ func (d *drawer) message(at time.Duration) Event {
 	if d.Has(Campaigns) && d.oneIn(2) {
 		e.Campaign, e.Account = []string{"spring", "autumn"}[d.random.IntN(2)], ""
 	}
-	if d.oneIn(3) || d.Has(LongRetries) {
+	if d.oneIn(3) || d.Has(LongRetries) || d.Has(LongPauses) {
 		e.Expires = d.Unit/3 + d.upTo(4*d.Unit)
 	}
 	return e

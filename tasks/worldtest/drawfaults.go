@@ -133,9 +133,13 @@ func (d *drawer) faults() {
 			d.add(e)
 		}
 	}
-	some(LongRetries, 2, func() Event {
-		return Event{Do: Channel, Channel: notifier.ChannelWebhook, Behaviour: Limits, Lasts: 5 * d.Unit, By: 40*d.Unit + d.upTo(100*d.Unit)}
-	})
+	long := func(behaviour Behaviour) func() Event {
+		return func() Event {
+			return Event{Do: Channel, Channel: notifier.ChannelWebhook, Behaviour: behaviour, Lasts: 5 * d.Unit, By: 40*d.Unit + d.upTo(100*d.Unit)}
+		}
+	}
+	some(LongRetries, 2, long(Limits))
+	some(LongPauses, 2, long(SlowsDown))
 	if d.Has(Devices) && d.Has(ProviderFaults) {
 		for _, u := range d.Users {
 			if len(u.Devices) > 1 && d.oneIn(4) {

@@ -213,6 +213,7 @@ func ask[T any](c *caller, do func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	go func() {
 		defer cancel()
+		<-c.ready
 		value, err := do(ctx)
 		done <- result{value, err}
 	}()

@@ -125,15 +125,21 @@ type caller struct {
 
 	backend *backend.Backend
 	client  *redis.Client
-	busy    bool // with a request
+	busy    bool          // with a request
+	ready   chan struct{} // closed when it knows who listens to events
 }
 
 func (w *world) newCaller() *caller {
 	p, client, b := w.newProcess("caller")
 	s, err := submit.New(b, submit.Options{Batch: w.random.upTo(2) == 0})
 	require.NoError(w, err)
-	c := &caller{process: p, Submitter: s, backend: b, client: client}
-	go func() { _ = b.Listen.Load(context.Background()) }()
+	c := &caller{process: p, Submitter: s, backend: b, client: client, ready: make(chan struct{})}
+	go func() {
+		defer close(c.ready)
+		for b.Listen.Load(context.Background()) != nil && !w.isOver() {
+			time.Sleep(time.Second) // a program that can't know it ends, and is started again
+		}
+	}()
 	return c
 }
 

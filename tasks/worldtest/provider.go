@@ -136,7 +136,9 @@ func (p *provider) take(ctx context.Context, c *channel, n notifier.Notification
 			Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: b.wait, Pause: notifier.PauseChannel, Err: errors.New("429"),
 		}
 	case Limits:
-		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: b.wait, Err: errors.New("429")}
+		return notifier.Result{
+			Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: b.wait, Pause: notifier.PauseMessage, Err: errors.New("429"),
+		}
 	case RefusesAll:
 		return notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized, Err: errors.New("401")}
 	case Hangs:

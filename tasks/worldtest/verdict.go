@@ -208,7 +208,7 @@ func (v *verdict) judgeExpiry(k *known) {
 	if v.Real != nil {
 		within = v.Real.Told
 	}
-	knownOf := !v.Plan.Has(LongRetries) && v.away(expires, s.EndedAt)
+	knownOf := !v.Plan.Has(LongRetries) && !v.Plan.Has(LongPauses) && v.away(expires, s.EndedAt)
 	if s.EndedAt.After(expires.Add(within)) && !knownOf {
 		v.fault("expiry: %s expired at %s, and was only dropped at %s: %+v", k, expires, s.EndedAt, s)
 	}
