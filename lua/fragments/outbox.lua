@@ -34,6 +34,7 @@ local function end_notice(how, kind, nonce, reason, kept)
     redis.call('HDEL', notice, 'v', 'a', 'f', 'y')
     redis.call('ZADD', dead, now, id)
     redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - kept)
+    if redis.call('PEXPIREAT', dead, now + kept, 'GT') == 0 then redis.call('PEXPIREAT', dead, now + kept, 'NX') end
   else
     local revived = redis.call('HGET', notice, 'g')
     redis.call('DEL', notice)

@@ -130,6 +130,7 @@ else
   redis.call('HDEL', record, 'a', 'u', 'v', 'l', 'q')
   redis.call('ZADD', dead, now, table.concat({ARGV[5], '/', string.match(timeline, '^[^}]*}:u:(.*)$')}))
   redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - kept)
+  if redis.call('PEXPIREAT', dead, now + kept, 'GT') == 0 then redis.call('PEXPIREAT', dead, now + kept, 'NX') end
 end
 if outcome == FAILED or outcome == DROPPED then
   remove_place(ARGV[5], r[6], r[7])

@@ -42,7 +42,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:ids             ZSET  the records by id: index member -> hash of the id, see IndexMember and IDScore;
 //	                           the first IndexHead, then in ids:<0 to f>; those with long members in ids:long
 //	sl:{p0042}:camps           ZSET  those with a campaign by account and campaign, in the same form and parts, see CampaignScore
-//	sl:{p0042}:dead            ZSET  the dead letters: dead-letter member -> when it ended, Unix ms
+//	sl:{p0042}:dead            ZSET  the dead letters: dead-letter member -> when it ended, Unix ms; expires with the last
 //	sl:{p0042}:l:<user>        STRING  the late mark: what stands before it in the timeline has ended, Unix ms
 //	sl:{p0042}:w:<user>        ZSET  messages that were late and wait for a later time: message id -> when it was promised, Unix ms
 //	sl:{p0042}:e:<user>        ZSET  what ended and gave its place back: message id -> send time, Unix ms
