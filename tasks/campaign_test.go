@@ -69,7 +69,6 @@ func TestMoveOfACampaignGoesOn(t *testing.T) {
 			if calls != 48 {
 				sendlimittest.Long(t)
 			}
-			t.Parallel()
 			tell(t, func(s *story) { tellOfAMoveThatDies(s, calls) }, "1/minute")
 		})
 	}
@@ -132,7 +131,6 @@ func tellOfAMoveThatDies(s *story, calls int) {
 }
 
 func TestCountAndCancelACampaign(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(inCampaign("spring", s.message("a", 10*time.Minute)), inCampaign("spring", s.message("b", 11*time.Minute)),
 			inCampaign("fall", s.message("c", 12*time.Minute)))
@@ -165,7 +163,6 @@ func TestCountAndCancelACampaign(t *testing.T) {
 
 // A count that stops early goes on, and counts each message once.
 func TestACountGoesOn(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		const many = find.MaxPage + 7
 		keys, err := keyspace.NewKeys("")

@@ -21,7 +21,6 @@ import (
 
 // Cancelled, yet sent.
 func TestACancelledMessageIsNeverSent(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.accepted(s.message("early", 10*time.Second), s.message("late", 20*time.Second))
@@ -39,7 +38,6 @@ func TestACancelledMessageIsNeverSent(t *testing.T) {
 
 // Moved, yet sent at the old time.
 func TestAMovedMessageIsSentAtItsNewTimeOnly(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.keepSuperseded()
 		s.work()
@@ -65,7 +63,6 @@ func TestAMovedMessageIsSentAtItsNewTimeOnly(t *testing.T) {
 
 // A move that is refused changes nothing; one to the same time needs no task.
 func TestMoveRefusedKeepsTheOldTime(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.accepted(s.message("a", 10*time.Second), s.message("b", 30*time.Second))
@@ -83,7 +80,6 @@ func TestMoveRefusedKeepsTheOldTime(t *testing.T) {
 
 // A move that shifts goes to the next free time, where its own place counts as free.
 func TestMoveThatShifts(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.accepted(s.message("a", 10*time.Second), s.message("b", 30*time.Second), s.message("c", 40*time.Second))
@@ -120,7 +116,6 @@ func TestMoveThatShifts(t *testing.T) {
 
 // A shift does not go past the expiry of the message.
 func TestMoveThatShiftsEndsBeforeTheExpiry(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("b", 30*time.Second))
 		m := s.message("a", 10*time.Second)
@@ -135,7 +130,6 @@ func TestMoveThatShiftsEndsBeforeTheExpiry(t *testing.T) {
 
 // A change of a message that ended says what became of it.
 func TestChangeOfAMessageThatEnded(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", 10*time.Second))
 		s.cancelled("a")
@@ -169,7 +163,6 @@ func TestChangeOfAMessageThatEnded(t *testing.T) {
 // A cancelled id is submitted again, for the same time with
 // other content, while its old task waits.
 func TestACancelledIDSubmittedAgainSendsTheNewContentOnce(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.keepSuperseded()
 		s.work()
@@ -193,7 +186,6 @@ func TestACancelledIDSubmittedAgainSendsTheNewContentOnce(t *testing.T) {
 
 // Moved away and back, while tasks for both times wait.
 func TestAMessageMovedBackIsSentOnce(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.keepSuperseded()
 		s.work()
@@ -212,7 +204,6 @@ func TestAMessageMovedBackIsSentOnce(t *testing.T) {
 
 // Two users with the same id.
 func TestTwoUsersUseTheSameID(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		bob := s.message("a", 10*time.Second)
@@ -229,7 +220,6 @@ func TestTwoUsersUseTheSameID(t *testing.T) {
 // Tasks of every generation a message has had run at all times and
 // repeatedly, and only the present one delivers, once.
 func TestStaleTasksSendNothing(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		client := asynq.NewClientFromRedisClient(s.client)
@@ -268,7 +258,6 @@ func TestStaleTasksSendNothing(t *testing.T) {
 
 // A late confirm of an older generation.
 func TestALateConfirmChangesNothing(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		watch, err := messages.NewWatchList(s.client, sendlimit.Options{})
 		require.NoError(s, err)
@@ -297,7 +286,6 @@ func TestALateConfirmChangesNothing(t *testing.T) {
 
 // What is being sent, or was, can be changed no more.
 func TestTooLate(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {

@@ -51,7 +51,6 @@ func ownPhone(id, app string) devices.Device {
 }
 
 func TestASmallMessageIsCheckedForTheChannelsThatItNames(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		checked := s.checking()
 		s.owns(ownPhone("a", ""))
@@ -80,7 +79,6 @@ func TestASmallMessageIsCheckedForTheChannelsThatItNames(t *testing.T) {
 }
 
 func TestALargeMessageIsCheckedForTheChannelsOfDevices(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		checked := s.checking()
 		large := func(id string, to *message.Target) message.Message {
@@ -140,7 +138,6 @@ func TestALargeMessageIsCheckedForTheChannelsOfDevices(t *testing.T) {
 }
 
 func TestAMessageOfAnotherAccountsDeviceIsNotChecked(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		checked := s.checking()
 		d := ownPhone("a", "")
@@ -154,7 +151,6 @@ func TestAMessageOfAnotherAccountsDeviceIsNotChecked(t *testing.T) {
 }
 
 func TestPushContentIsKeptChangedAndExported(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		m := s.message("m", time.Hour)
 		m.PushContent = message.PushContent{
@@ -184,7 +180,6 @@ func TestPushContentIsKeptChangedAndExported(t *testing.T) {
 }
 
 func TestAStatusTellsOfDevices(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("m", time.Hour))
 		require.Empty(s, s.status("m").Devices)
@@ -202,7 +197,6 @@ func TestAStatusTellsOfDevices(t *testing.T) {
 }
 
 func TestDevicesThatCanNotBeReadAreNoAcceptedMessage(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.checking()
 		keys, err := keyspace.NewKeys("")

@@ -87,7 +87,6 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 		return m
 	}
 	t.Run("submit", func(t *testing.T) {
-		t.Parallel()
 		tell(t, func(s *story) {
 			s.charges("acme", accounts.Tier{MessagesPerDay: 5}, "")
 			s.accepted(paid(s, "first", time.Hour))
@@ -102,7 +101,6 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 		})
 	})
 	t.Run("move", func(t *testing.T) {
-		t.Parallel()
 		tell(t, func(s *story) {
 			s.charges("acme", accounts.Tier{MessagesPerDay: 5}, "")
 			s.accepted(paid(s, "first", time.Hour), paid(s, "second", 2*time.Hour))
@@ -123,7 +121,6 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 // At the end of an hour, a program whose clock is ahead takes what is still to come
 // for past.
 func TestTheStoresClockDecidesAboutTheHour(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 2}, "")
 		first, second := s.paid("1", 2*time.Hour), s.paid("2", time.Hour+500*time.Millisecond)

@@ -22,7 +22,6 @@ func (s *story) charged(user, id string, after time.Duration) message.Message {
 // What leaves the hour and the day that it was asked for, since the user's policy
 // says so, is charged for those where it comes to stand, and for no other.
 func TestAShiftByPolicyIsCharged(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 2, MessagesPerDay: 3}, "UTC")
 		s.policy(func(p *policy.Policy) {
@@ -51,7 +50,6 @@ func TestAShiftByPolicyIsCharged(t *testing.T) {
 
 // What is never accepted for a user is said before what an account has left.
 func TestBlockedAndQuietComeBeforeTheQuota(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerDay: 1}, "UTC")
 		s.policy(func(p *policy.Policy) { p.QuietHours = quiet(s, "22:00-08:00") })

@@ -52,7 +52,6 @@ func TestTheStoresClockDecidesOnEverything(t *testing.T) {
 		"behind by an hour":     {time.Hour + 400*time.Millisecond, 10 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				s.storeAhead(row.storeAhead)
 				s.shared.OverdueAfter = overdueAfter
@@ -126,7 +125,6 @@ func TestBacklogByTheStoresClock(t *testing.T) {
 	t.Parallel()
 	for _, off := range []time.Duration{-3 * time.Second, 3 * time.Second} {
 		t.Run(off.String(), func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				s.storeAhead(off)
 				for i := range 4 {
@@ -160,7 +158,6 @@ func TestBacklogByTheStoresClock(t *testing.T) {
 // worker: more of them than a worker handles at a time would hold up the others.
 func TestEarlyTasksDoNotFillAWorker(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		const ahead, crowd = time.Hour, 600
 		s.storeAhead(-ahead)
@@ -195,7 +192,6 @@ func TestLeasesOfTheQueueGoByTheStoresClock(t *testing.T) {
 	t.Parallel()
 	for _, off := range []time.Duration{-time.Hour, time.Hour} {
 		t.Run(off.String(), func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				s.storeAhead(off)
 				s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {

@@ -16,7 +16,6 @@ import (
 // forgotten or accepted. Once it is back, everything goes on.
 func TestAStepOfTheStoresClockIsWaitedOut(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(relaying)
 		s.accepted(s.message("before", 30*time.Second))
@@ -48,7 +47,6 @@ func TestAStepOfTheStoresClockIsWaitedOut(t *testing.T) {
 // A clock that has stood for a while after a step is right: it may have been wrong before.
 func TestAStepOfTheStoresClockIsAcceptedInTheEnd(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(relaying)
 		s.accepted(s.message("a", time.Hour+10*time.Minute))
@@ -70,7 +68,6 @@ func TestAStepOfTheStoresClockIsAcceptedInTheEnd(t *testing.T) {
 
 // A notice that waits for its next try does not expire by a clock that has stepped.
 func TestANoticeOutlivesAStepOfTheStoresClock(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		mail := announcer{answers: []notifier.Result{
 			{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, RetryAfter: 30 * time.Second},

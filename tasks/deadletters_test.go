@@ -42,7 +42,6 @@ func gone() notifier.Result {
 // What has used up its attempts ends in the dead letters. From
 // there it is sent after all, once the provider is back.
 func TestADeadLetterIsSentAfterAll(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.always(unavailable())
@@ -86,7 +85,6 @@ func TestADeadLetterIsSentAfterAll(t *testing.T) {
 // The queue does not take the timer: the watch list has the message.
 func TestARetryThatTheQueueDoesNotTake(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.recorder.Script(gone())
@@ -106,7 +104,6 @@ func TestARetryThatTheQueueDoesNotTake(t *testing.T) {
 }
 
 func TestRetriesThatAreRefused(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.recorder.Script(gone(), gone())
@@ -141,7 +138,6 @@ func TestRetriesThatAreRefused(t *testing.T) {
 }
 
 func TestDeadLettersArePurged(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.always(gone())
@@ -178,7 +174,6 @@ func TestDeadLettersArePurged(t *testing.T) {
 // Pages go on after the last of the one before.
 func TestDeadLettersAreListedInPages(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.always(gone())
@@ -202,7 +197,6 @@ func TestDeadLettersAreListedInPages(t *testing.T) {
 }
 
 func TestDeadLettersOfAStoreThatIsAway(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		dead := s.deadLetters()
 		s.network.cut()

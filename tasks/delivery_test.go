@@ -21,7 +21,6 @@ import (
 // then. Nothing goes out early for that; on a store that is not busy, nothing
 // goes out late either.
 func TestDeliveredToTheMillisecond(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		// The queue's looks, 200 ms apart, fall just before the full second, when
 		// something can first become due for it.
@@ -52,7 +51,6 @@ func TestDeliveredToTheMillisecond(t *testing.T) {
 
 // What the caller said is what the channel gets.
 func TestEverythingReachesTheChannel(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work()
 		m := message.Message{
@@ -99,7 +97,6 @@ func TestEverythingReachesTheChannel(t *testing.T) {
 
 // What a provider calls a message is kept with it.
 func TestTheProvidersNameIsKept(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.recorder.Script(notifier.Result{Status: notifier.Delivered, ProviderID: "msg-17"})
@@ -112,7 +109,6 @@ func TestTheProvidersNameIsKept(t *testing.T) {
 // Content that cannot be read, which only a program at fault can have written,
 // fails its message instead of being tried for ever.
 func TestUnreadableContentFails(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
 		keys, err := keyspace.NewKeys("")
@@ -130,7 +126,6 @@ func TestUnreadableContentFails(t *testing.T) {
 // A channel that breaks its promise and panics takes nothing with it: neither
 // the worker nor a delivery slot.
 func TestChannelThatPanics(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
 			if n.ID == "bad" && n.Attempt < 3 {

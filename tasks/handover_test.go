@@ -33,7 +33,6 @@ func (s *story) horizon(h time.Duration) {
 // leaves nothing behind, and the queue gets it once, when its time is near.
 func TestFarMessagesAreNotInTheQueue(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(2 * time.Minute)
 		s.accepted(s.message("a", 5*time.Minute), s.message("b", 2*time.Hour), s.message("near", 2*time.Minute))
@@ -61,7 +60,6 @@ func TestFarMessagesAreNotInTheQueue(t *testing.T) {
 // Everything that gives a message another time goes by the schedule: a retry, a
 // postponement and a dead letter, too.
 func TestRetriesBeyondTheHorizonAreScheduled(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(10 * time.Second)
 		for i := range 3 {
@@ -83,7 +81,6 @@ func TestRetriesBeyondTheHorizonAreScheduled(t *testing.T) {
 // A worker that ends between taking messages from the schedule and putting them into the
 // queue loses none: another one finds them a little later.
 func TestAHandOverThatIsCutOffIsMadeAgain(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)
 		s.accepted(s.message("a", 3*time.Minute))
@@ -109,7 +106,6 @@ func TestAHandOverThatIsCutOffIsMadeAgain(t *testing.T) {
 // What the queue loses after the hand-over is found like everything that it loses.
 func TestTheQueueLosesWhatWasHandedOver(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)
 		s.accepted(s.message("a", 3*time.Minute))
@@ -125,7 +121,6 @@ func TestTheQueueLosesWhatWasHandedOver(t *testing.T) {
 // A thousand messages of one partition at the same time are handed over in parts.
 func TestAHerdIsHandedOver(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)
 		const herd = 1000 // ten times what one call hands over
@@ -150,7 +145,6 @@ func TestAHerdIsHandedOver(t *testing.T) {
 // after, and what comes later is on time.
 func TestTheStoreIsAwayForLongerThanTheHorizon(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(10 * time.Second)
 		const users = 40
@@ -181,7 +175,6 @@ func TestTheStoreIsAwayForLongerThanTheHorizon(t *testing.T) {
 
 // Parts of a hand-over wait for a slow store together.
 func TestAHandOverAsksASlowStoreOnce(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)
 		const users = 20
@@ -209,7 +202,6 @@ func TestChangesAroundTheHorizon(t *testing.T) {
 	t.Parallel()
 	for _, seed := range sendlimittest.Seeds(t, 2) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) { tellChangesAroundTheHorizon(s, rand.New(rand.NewPCG(seed, 15))) }, "1000/hour")
 		})
 	}
@@ -274,7 +266,6 @@ func TestAHandOverLeavesRoomInTheStore(t *testing.T) {
 	t.Parallel()
 	for percent, most := range map[int]int{91: 52, 99: 10} { // 1 % of 10 MB is room for 52 tasks
 		t.Run(strconv.Itoa(percent), func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				s.horizon(time.Minute)
 				const count = 100
@@ -299,7 +290,6 @@ func TestAHandOverLeavesRoomInTheStore(t *testing.T) {
 // store little. One looks 12 to 24 times a minute.
 func TestManyWorkersLookAsOftenAsOne(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.horizon(time.Minute)
 		s.accepted(s.message("a", time.Hour))

@@ -18,7 +18,6 @@ import (
 // when there is one again, in their order, and those on time go on time.
 func TestLateMessagesNeverBurst(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		for i := range 4 {
 			s.accepted(s.message("late-"+strconv.Itoa(i), time.Duration(i+1)*10*time.Minute))
@@ -47,7 +46,6 @@ func TestLateMessagesNeverBurst(t *testing.T) {
 // came meanwhile: nothing that is to be sent is forgotten, and order is kept.
 func TestDownForLongerThanTheLargestWindow(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		for i := range 5 {
 			s.accepted(s.message(strconv.Itoa(i), time.Duration(i+1)*2*time.Minute))
@@ -71,7 +69,6 @@ func TestDownForLongerThanTheLargestWindow(t *testing.T) {
 // back.
 func TestPostponedUntilTheExpiryAtMost(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		for i := range 3 {
 			m := s.message(strconv.Itoa(i), time.Duration(i+1)*time.Minute)
@@ -91,7 +88,6 @@ func TestPostponedUntilTheExpiryAtMost(t *testing.T) {
 // A provider that is down for a while: what is tried again later is late by
 // then, and is judged as any other late message.
 func TestRetriesAreJudgedAnew(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work(func(o *tasks.WorkerOptions) {
 			o.Retries = retry.Policy{Min: 10 * time.Second, Max: 20 * time.Second, Attempts: 3}
@@ -111,7 +107,6 @@ func TestRetriesAreJudgedAnew(t *testing.T) {
 
 // After a restore from an old backup: what was due before a time has been sent.
 func TestDropDueBefore(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("sent-before", time.Minute), s.message("to-send", time.Hour))
 		s.until(30 * time.Minute)

@@ -27,7 +27,6 @@ func (s *story) lists(r sendlimit.ListRequest) (found []string, last keyspace.Re
 }
 
 func TestAListHasWhatEndedToo(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.recorder.Script(notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone})
 		s.accepted(s.message("failed", time.Minute), s.message("sent", 2*time.Minute), s.message("back", 10*time.Minute),

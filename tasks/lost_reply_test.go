@@ -65,7 +65,6 @@ func once() func() bool {
 
 // The claim took effect: the same delivery goes on with it, in no time.
 func TestAClaimWithoutAReplyDeliversOnce(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		lost := s.losing(lua.Claim, once())
 		s.work()
@@ -85,7 +84,6 @@ func TestClaimWithoutAReplyForLong(t *testing.T) {
 	t.Parallel()
 	for _, uncertain := range []deliver.OnUncertain{deliver.ResendUncertain, deliver.SkipUncertain} {
 		t.Run(string(uncertain), func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				s.losing(lua.Claim, func() bool { return time.Since(s.began) < 12*time.Second })
 				s.work(func(o *tasks.WorkerOptions) { o.PushTimeout, o.OnUncertain = 5*time.Second, uncertain })
@@ -105,7 +103,6 @@ func TestClaimWithoutAReplyForLong(t *testing.T) {
 // The claim took effect in time, and its reply came when the message was late by
 // more than the tolerance: the rules are judged again before it goes out.
 func TestClaimWithoutAReplyUntilItIsLate(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.losing(lua.Claim, func() bool { return time.Since(s.began) < 9*time.Second })
 		s.work()
@@ -121,7 +118,6 @@ func TestClaimWithoutAReplyUntilItIsLate(t *testing.T) {
 
 // The settlement took effect: telling it again is harmless.
 func TestASettlementWithoutAReplyIsRepeated(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		lost := s.losing(lua.Settle, once())
 		s.recorder.Script(unavailable())
@@ -138,7 +134,6 @@ func TestASettlementWithoutAReplyIsRepeated(t *testing.T) {
 // A submit, a cancel and a move took effect. Who asks again
 // finds that they did.
 func TestSubmitCancelAndMoveWithoutAReply(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		var away *fault.UnavailableError
 		again := func(script *redis.Script, ask func(*submit.Submitter) (message.Outcome, error)) message.Outcome {

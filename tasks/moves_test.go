@@ -14,7 +14,6 @@ import (
 // A message is moved so often in a minute, by whomever. What is refused or changes nothing
 // does not count, and another message has moves of its own.
 func TestMovesPerMinute(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.shared.MovesPerMinute = 3
 		s.Submitter = s.newSubmitter(submit.Options{})

@@ -28,7 +28,6 @@ func (s *story) countEvent(key string, n int64) {
 
 // The alerts of an event go to whom it names when they are sent.
 func TestAlertsOfAnEventAreDelivered(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
 		event := counters.Event{
@@ -64,7 +63,6 @@ func TestAlertsOfAnEventAreDelivered(t *testing.T) {
 
 // Nobody receives the alert of an event that has none when it is to be sent.
 func TestAnAlertOfAnEventThatWasRemoved(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
 		s.setEvent(counters.Event{Name: "submit", PerHour: 5, AlertAt: []int{80}, AlertTo: "ops@example.com"})

@@ -50,7 +50,6 @@ func (s *slowMail) Announce(ctx context.Context, to string, n notifier.Notice) n
 // push_timeout is 10 s and other workers look after the outbox all the time.
 func TestASlowMailServerGetsOneCopy(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		mail := slowMail{takes: 9 * time.Minute}
 		s.putReport()
@@ -67,7 +66,6 @@ func TestASlowMailServerGetsOneCopy(t *testing.T) {
 // A worker that stops does not wait for minutes: it cuts off the try in time to give the
 // notice back, and another worker sends it.
 func TestAWorkerStopsWithinItsTimeWithASlowMailServer(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		mail := slowMail{takes: 9 * time.Minute}
 		s.putReport()
@@ -87,7 +85,6 @@ func TestAWorkerStopsWithinItsTimeWithASlowMailServer(t *testing.T) {
 
 // A worker that no longer has a notice ends its try, as another one may send it.
 func TestATryEndsWithItsLease(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		mail := slowMail{takes: 9 * time.Minute}
 		id := s.putReport()
@@ -122,7 +119,6 @@ func (s *stuckMail) Announce(ctx context.Context, _ string, _ notifier.Notice) n
 // have slots of their own, so pushes go out on time.
 func TestAMailServerThatHangsHoldsUpNoPush(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		var mail stuckMail
 		s.work(func(o *tasks.WorkerOptions) { o.Announcer = &mail })
@@ -241,7 +237,6 @@ func TestAKillBeforeQuitIsAnswered(t *testing.T) {
 // A mail server that is away for two hours costs no alert: it has more time than a push.
 func TestAMailOutageLosesNoAlert(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		mail := announcer{answers: []notifier.Result{
 			{Status: notifier.Retry, Reason: notifier.ReasonUnreachable, Err: errors.New("connection refused")},

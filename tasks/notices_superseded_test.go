@@ -16,7 +16,6 @@ import (
 // The mail server is away while both thresholds are reached: only the higher one is told.
 // The mail about 80 % could come after the one about 100 %.
 func TestALowerThresholdIsNotToldAfterAHigherOne(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		mail := announcer{answers: []notifier.Result{
 			{Status: notifier.Retry, Reason: notifier.ReasonUnreachable, Err: errors.New("connection refused")},

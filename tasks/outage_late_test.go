@@ -42,7 +42,6 @@ func TestBacklogAfterAnOutage(t *testing.T) {
 		{"longer than the expiry", 52 * time.Hour, []string{messages.ReasonExpired, messages.ReasonNoFreeTime}, false},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				b := newBacklog(s, 8, 20*time.Hour, row.outage)
 				var channels []func(*tasks.WorkerOptions)

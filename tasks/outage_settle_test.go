@@ -21,7 +21,6 @@ func TestANoticeIsToldOnceAfterAnOutageOfALease(t *testing.T) {
 			if seed > 0 {
 				sendlimittest.Long(t)
 			}
-			t.Parallel()
 			tell(t, func(s *story) {
 				random := rand.New(rand.NewPCG(seed, 2))
 				upTo := func(most time.Duration) time.Duration { return time.Duration(random.Int64N(int64(most))) }

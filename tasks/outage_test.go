@@ -36,7 +36,6 @@ func (s *story) away(err error, code fault.Code) {
 // Without its store a submit fails, with an error of its own. It
 // accepts nothing, and neither does it refuse.
 func TestStoreDownFailsClosed(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("before", time.Hour))
 		synctest.Wait()
@@ -70,7 +69,6 @@ func TestStoreDownFailsClosed(t *testing.T) {
 
 // A caller that gave up is told so, and not that the store is down.
 func TestSubmitOfACallerThatGaveUp(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		ctx, cancel := context.WithCancel(s.Context())
@@ -87,7 +85,6 @@ func TestDeliveryResumesAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	for _, outage := range []time.Duration{3 * time.Second, 80 * time.Second} { // the queue's leases are 30 s
 		t.Run(outage.String(), func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				s.work()
 				due := s.crowd(50, 10*time.Second)
@@ -121,7 +118,6 @@ func TestSettledAfterAnOutage(t *testing.T) {
 		"retried":   unavailable(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				s.work(func(o *tasks.WorkerOptions) { o.PushTimeout = 5 * time.Second })
 				s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
@@ -151,7 +147,6 @@ func TestSettledAfterAnOutage(t *testing.T) {
 // A worker that cannot settle ends all the same when it is told to, within its
 // shutdown time.
 func TestStoppedDuringAnOutage(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		stop := s.work(func(o *tasks.WorkerOptions) { o.PushTimeout, o.ShutdownTimeout = time.Second, 3*time.Second })
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
@@ -170,7 +165,6 @@ func TestStoppedDuringAnOutage(t *testing.T) {
 // What is noted late about accepted messages does not hold up the end of a
 // program whose store is gone.
 func TestCloseDuringAnOutage(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		submitter := s.newSubmitter(submit.Options{})
 		s.server.Server().SetPreHook(func(_ *server.Peer, command string, args ...string) bool {
@@ -199,7 +193,6 @@ func TestCloseDuringAnOutage(t *testing.T) {
 
 // No user, no content and no secret is in the log, whatever happens.
 func TestLogNamesNobody(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		log := new(bytes.Buffer)
 		logger := slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -21,7 +21,6 @@ func inCampaign(campaign string, m message.Message) message.Message {
 // A paused campaign's messages keep their places and are not delivered. Others go out on time.
 // After it is resumed, late rules hold.
 func TestPausedCampaign(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work()
 		pauses, err := campaigns.New(s.client, "")

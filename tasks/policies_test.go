@@ -63,7 +63,6 @@ func rulesOf(tb testing.TB, rules ...string) []policy.Rule {
 // A worker that has nothing to do follows the policies too, and says so, once for
 // all in its process.
 func TestPoliciesAreFollowedByAnIdleWorker(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
 		logger := slog.New(slog.NewJSONHandler(log, nil))
@@ -114,7 +113,6 @@ func TestPoliciesAreFollowedByAnIdleWorker(t *testing.T) {
 // A store that is away takes no rules from a worker, and gives it those that it
 // has got meanwhile.
 func TestPoliciesAfterAnOutage(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
 		s.shared.Logger = slog.New(slog.NewJSONHandler(log, nil))
@@ -137,7 +135,6 @@ func TestPoliciesAfterAnOutage(t *testing.T) {
 // A policy that a newer program wrote: nothing is judged by what is not understood,
 // and what was accepted before goes out.
 func TestPolicyOfANewerProgram(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
 		s.shared.Logger = slog.New(slog.NewJSONHandler(log, nil))
@@ -160,7 +157,6 @@ func TestPolicyOfANewerProgram(t *testing.T) {
 // A worker that starts on a store with such a policy says so, and one that is gone
 // while it runs.
 func TestPoliciesThatAreNotThereAreTold(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.policy(func(p *policy.Policy) { p.Name = "vip" })
 		s.policy(func(p *policy.Policy) { p.Name = "gone" })
@@ -181,7 +177,6 @@ func TestPoliciesThatAreNotThereAreTold(t *testing.T) {
 
 // What is set for a user holds from the very next submit on, in every process.
 func TestSettingsHoldFromTheNextSubmit(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		require.Equal(s, fault.CodeSendLimit, s.submit(s.message("b", time.Hour+time.Second)).Code)
@@ -210,7 +205,6 @@ func TestSettingsHoldFromTheNextSubmit(t *testing.T) {
 // A policy made a moment ago, and a user put under it at once: nobody waits until
 // it has come round.
 func TestSettingsNameAPolicyThatIsNew(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		dead := s.deadLetters()
 		s.accepted(s.message("a", time.Hour))
@@ -245,7 +239,6 @@ func TestSettingsNameAPolicyThatIsNew(t *testing.T) {
 // Settings that name a policy which there is not: an error, as the store is not
 // as it should be, that says what to do.
 func TestSettingsNameNoPolicy(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", 10*time.Second), s.message("b", 20*time.Second))
 		keys, err := keyspace.NewKeys("")

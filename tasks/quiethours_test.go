@@ -28,7 +28,6 @@ func (s *story) nights() {
 // The workers were down over an evening: nothing goes out in the quiet hours, and
 // then all does, in order, as the rules allow. What is exempt goes at once.
 func TestQuietHoursAfterAnOutageOverTheEvening(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.nights()
 		code := s.message("code", 21*time.Hour+30*time.Minute)
@@ -52,7 +51,6 @@ func TestQuietHoursAfterAnOutageOverTheEvening(t *testing.T) {
 // A provider is down in the evening: a retry that would be in the quiet hours waits
 // for the morning, and one of what is exempt does not.
 func TestQuietHoursForRetries(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.nights()
 		const ten = 22 * time.Hour
@@ -84,7 +82,6 @@ func TestQuietHoursForRetries(t *testing.T) {
 
 // Categories wait for their own rules, and not for each other.
 func TestLateMessagesOfCategories(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.policy(func(p *policy.Policy) {
 			p.Rules = rulesOf(s, "100/hour")
@@ -112,7 +109,6 @@ func TestLateMessagesOfCategories(t *testing.T) {
 
 // What was accepted before the rules changed goes out as it was promised.
 func TestPromisesOutliveAChangeOfThePolicy(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", 5*time.Second), s.message("b", 10*time.Second), s.message("c", 15*time.Second))
 		s.work()
@@ -128,7 +124,6 @@ func TestPromisesOutliveAChangeOfThePolicy(t *testing.T) {
 
 // A dead letter is revived for when it may go out, if it may.
 func TestRevivedForAfterTheQuietHours(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.nights()
 		s.always(notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone})

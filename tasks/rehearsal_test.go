@@ -53,7 +53,6 @@ func TestRehearsalIsAsTheRealRun(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				for _, m := range s.randomMessages(random, 60) { // what is there already
@@ -99,7 +98,6 @@ func (s *story) spelled(o message.Outcome) string {
 
 // Two rehearsals and the real thing at the same time know nothing of each other.
 func TestRehearsalsAreApart(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		first, err := s.Rehearse(s.Context())
 		require.NoError(s, err)

@@ -35,7 +35,6 @@ func withoutRelay(o *tasks.WorkerOptions) { o.WithoutRelay = true }
 // A worker without a relay delivers what is near, and what a relay hands over.
 func TestARelayApartFromTheWorkers(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(2 * time.Minute)
 		s.work(withoutRelay)
@@ -58,7 +57,6 @@ func TestARelayApartFromTheWorkers(t *testing.T) {
 }
 
 func TestARelayNeedsTimes(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		for want, o := range map[string]tasks.RelayOptions{
 			"relay_every": {Every: time.Microsecond}, "sweep_every": {SweepEvery: -1}, "places_every": {PlacesEvery: -1},

@@ -47,7 +47,6 @@ func (s *story) loseTasks() int {
 // The queue did not take the message: the relay hands it over ten seconds
 // later, long before its time.
 func TestRelayEnqueuesWhatTheQueueDidNotTake(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
 		require.Equal(s, 1, s.loseTasks())
@@ -68,7 +67,6 @@ func TestRelayEnqueuesWhatTheQueueDidNotTake(t *testing.T) {
 // out when it is a minute overdue, as the rules allow.
 func TestRelayFindsWhatTheQueueLost(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work(relaying)
 		for i := range 3 {
@@ -92,7 +90,6 @@ func TestRelayFindsWhatIsInNoList(t *testing.T) {
 	t.Parallel()
 	for _, list := range []string{"scheduled", "pending"} {
 		t.Run(list, func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				s.accepted(s.message("a", time.Minute))
 				if list == "pending" {
@@ -149,7 +146,6 @@ func (s *story) member(user, id string) string {
 // exists, and never runs.
 func TestAMessageIsSentThoughItsTaskIsArchived(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work(relaying)
 		s.accepted(s.message("a", time.Minute))
@@ -167,7 +163,6 @@ func TestAMessageIsSentThoughItsTaskIsArchived(t *testing.T) {
 // would find it minutes later.
 func TestRelayDoesNotWaitForATaskOfADeadWorker(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
 		s.until(time.Second)
@@ -197,7 +192,6 @@ func (s *story) takeTask(id string) {
 // What a worker has in hand and waits with for a delivery slot is not lost.
 func TestRelayLeavesWhatWaitsForASlot(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
 			select {
@@ -231,7 +225,6 @@ func TestRelayWhereThereIsNoQueue(t *testing.T) {
 	t.Parallel()
 	for _, removed := range []string{"before there was one", "by hand"} {
 		t.Run(removed, func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				if removed == "by hand" {
 					s.work(relaying)
@@ -266,7 +259,6 @@ func TestRelayWhereThereIsNoQueue(t *testing.T) {
 // The worker takes the store's clock to be later than it is: it does not go
 // round and round until an entry is due.
 func TestRelayWithAClockThatIsAhead(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		var looks atomic.Int64
 		s.server.Server().SetPreHook(func(_ *server.Peer, command string, words ...string) bool {
@@ -291,7 +283,6 @@ func TestRelayTakesOverWhatAWorkerLeft(t *testing.T) {
 	t.Parallel()
 	for _, uncertain := range []deliver.OnUncertain{deliver.ResendUncertain, deliver.SkipUncertain} {
 		t.Run(string(uncertain), func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				s.accepted(s.message("a", time.Minute))
 				s.until(time.Minute)
@@ -333,7 +324,6 @@ func (s *story) leave(id string, lease time.Duration) {
 // attempts as any other.
 func TestAMessageThatKillsWorkersIsGivenUp(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result { panic("again") })
 		s.work(relaying, retrying(3), func(o *tasks.WorkerOptions) { o.PushTimeout = time.Second })
@@ -349,7 +339,6 @@ func TestAMessageThatKillsWorkersIsGivenUp(t *testing.T) {
 // The store came back without the record of a message. A relay frees its place, so that the
 // user gets others near it, and leaves all other places.
 func TestRelayFreesPlacesWithoutARecord(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(relaying, func(o *tasks.WorkerOptions) { o.PlacesEvery = time.Minute })
 		s.accepted(s.message("lost", 5*time.Minute))
@@ -369,7 +358,6 @@ func TestRelayFreesPlacesWithoutARecord(t *testing.T) {
 // relays look, one renews a message.
 func TestManyRelays(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		for range 4 {
 			s.work(relaying)
@@ -392,7 +380,6 @@ func TestManyRelays(t *testing.T) {
 // do, is left to the queue.
 func TestRelayLeavesABacklogToTheQueue(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
 			select {
@@ -417,7 +404,6 @@ func TestRelayLeavesABacklogToTheQueue(t *testing.T) {
 // What a relay can't read or look after stays where it is. It does not keep the relay from
 // what is behind it, though there is more of it than a relay reads at a time.
 func TestARelayPassesOverWhatFails(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		keys, err := keyspace.NewKeys(keyspace.DefaultPrefix)
 		require.NoError(s, err)

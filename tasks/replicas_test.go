@@ -62,7 +62,6 @@ func TestReplicasAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, batch := range map[string]bool{"one by one": false, "in batches": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				w := s.waits(2)
 				s.Submitter = s.newSubmitter(submit.Options{WaitReplicas: 2, WaitReplicasTimeout: 300 * time.Millisecond, Batch: batch})
@@ -104,7 +103,6 @@ func TestReplicasAreWaitedFor(t *testing.T) {
 // Without enough of them there is no answer but that it may have been done. It
 // has been, and goes out at its time.
 func TestTooFewReplicas(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		w := s.waits(1)
 		s.Submitter = s.newSubmitter(submit.Options{WaitReplicas: 2})
@@ -132,7 +130,6 @@ func TestTooFewReplicas(t *testing.T) {
 // The client library repeats nothing on a connection that was lent out: one
 // that broke meanwhile is not the caller's concern.
 func TestReplicasAreWaitedForOnAnotherConnection(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		w := s.waits(1)
 		s.Submitter = s.newSubmitter(submit.Options{WaitReplicas: 1})
@@ -150,7 +147,6 @@ func TestReplicasAreWaitedForOnAnotherConnection(t *testing.T) {
 }
 
 func TestReplicasCannotBeWaitedFor(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.server.Server().SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
 			if command == "WAIT" {
@@ -182,7 +178,6 @@ func TestReplicasCannotBeWaitedFor(t *testing.T) {
 // The reply to a submit without an id gets lost with its connection: trying
 // again is the same submit, and not another one.
 func TestASubmitTriedOnAnotherConnectionIsTheSame(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.waits(1)
 		lost := s.losing(lua.Reserve, once())

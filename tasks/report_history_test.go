@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,9 @@ func TestEachDayOfTheReportAddsUp(t *testing.T) {
 	t.Parallel()
 	for _, seed := range sendlimittest.Seeds(t, 2) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		tellSlowly(t, func(s *story) { s.reportedDays(random, seed) }, "1000/calendar_day")
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			tellSlowly(t, func(s *story) { s.reportedDays(random, seed) }, "1000/calendar_day")
+		})
 	}
 }
 

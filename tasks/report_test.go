@@ -35,7 +35,6 @@ func (s *story) messageOf(account, id string, after time.Duration) message.Messa
 
 func TestTheDailyReportTellsOfTheDayBefore(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		var mail announcer
 		s.account(accounts.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
@@ -66,20 +65,21 @@ func TestADailyReportOutlastsWorkersThatAreDown(t *testing.T) {
 		{32*time.Hour + 23*time.Hour, "2000-01-01"},
 		{32*time.Hour + 25*time.Hour, "2000-01-02"}, // the next is due, and nobody wants the one before
 	} {
-		tellSlowly(t, func(s *story) {
-			var mail announcer
-			s.account(accounts.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
-			s.workFor(test.from, 3*time.Minute, &mail)
-			s.workFor(test.from+10*time.Minute, 3*time.Minute, &mail)
-			require.Len(s, mail.all(), 1)
-			require.Equal(s, test.day, mail.all()[0].notice.Day)
+		t.Run(test.day, func(t *testing.T) {
+			tellSlowly(t, func(s *story) {
+				var mail announcer
+				s.account(accounts.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
+				s.workFor(test.from, 3*time.Minute, &mail)
+				s.workFor(test.from+10*time.Minute, 3*time.Minute, &mail)
+				require.Len(s, mail.all(), 1)
+				require.Equal(s, test.day, mail.all()[0].notice.Day)
+			})
 		})
 	}
 }
 
 func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		var mail announcer
 		policies, err := settings.NewPolicies(s.client, "")
@@ -111,7 +111,6 @@ func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
 // What a provider refuses for good ended unsent, too.
 func TestTheDailyReportCountsWhatFailed(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		var mail announcer
 		s.account(accounts.Account{Name: "acme", Contact: "ops@example.com", ReportAt: "08:00"})

@@ -34,7 +34,6 @@ func (s *story) always(result notifier.Result) {
 }
 
 func TestRetriedWithBackoffUntilDelivered(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(retrying(8))
 		s.recorder.Script(unavailable(), unavailable(), unavailable(), unavailable())
@@ -71,7 +70,6 @@ func TestRetriedWithBackoffUntilDelivered(t *testing.T) {
 // A provider that always answers 503 does not make an endless loop.
 // Attempts are counted in the record: they outlast workers.
 func TestAMessageFailsAfterItsLastAttempt(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.always(unavailable())
 		stop := s.work(retrying(4))
@@ -103,7 +101,6 @@ func TestAMessageFailsAfterItsLastAttempt(t *testing.T) {
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(retrying(3))
 		s.recorder.Script(notifier.Result{
@@ -121,7 +118,6 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 
 // A message that waits for its retry can still be cancelled and moved.
 func TestRetryCanBeCancelledAndMoved(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(retrying(3))
 		s.recorder.Script(unavailable(), unavailable())
@@ -139,7 +135,6 @@ func TestRetryCanBeCancelledAndMoved(t *testing.T) {
 }
 
 func TestPermanentFailureFreesThePlace(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.recorder.Script(notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone})
@@ -158,7 +153,6 @@ func TestPermanentFailureFreesThePlace(t *testing.T) {
 // What outlives its expiry is dropped and its place freed, at the first
 // delivery as at a retry.
 func TestExpiredIsDropped(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.Script(notifier.Result{
 			Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 20 * time.Second,
@@ -189,7 +183,6 @@ func TestExpiredIsDropped(t *testing.T) {
 // Workers were down: what has not expired is sent when they are back, at once
 // where the rules have room for it.
 func TestLateIsSent(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		for i := range 5 {
 			s.accepted(s.message(strconv.Itoa(i), time.Duration(i+1)*time.Minute))
@@ -208,7 +201,6 @@ func TestLateIsSent(t *testing.T) {
 // A worker died with a message claimed: when its lease is over another sends
 // it. Until then tasks of the message only look.
 func TestClaimedByADeadWorkerIsSentWhenTheLeaseIsOver(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
 		gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
@@ -246,7 +238,6 @@ func TestAskingForLaterIsNoAttempt(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				s.work(retrying(1))
 				s.recorder.Script(row.result, row.result, row.result)
@@ -275,7 +266,6 @@ func TestAskingForLaterIsNoAttempt(t *testing.T) {
 
 // A device that is gone fails its message, until messages have several devices.
 func TestGoneFails(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.recorder.Script(notifier.Result{Status: notifier.Gone, Reason: notifier.ReasonGone})

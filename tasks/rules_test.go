@@ -25,7 +25,6 @@ import (
 
 // The rules live in the store; whoever submits follows them within a second.
 func TestRulesAreFollowed(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		require.Equal(s, fault.CodeSendLimit, s.submit(s.message("b", time.Hour)).Code)
@@ -46,7 +45,6 @@ func TestRulesAreFollowed(t *testing.T) {
 }
 
 func TestRulesOfAnotherPolicy(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		policies, err := settings.NewPolicies(s.client, "")
 		require.NoError(s, err)
@@ -65,7 +63,6 @@ func TestRulesOfAnotherPolicy(t *testing.T) {
 // A store without rules gives none to go by: nothing is accepted, and no worker
 // starts.
 func TestStoreWithoutRules(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.server.FlushAll()
 		const want = "the store has no rules yet: start a worker on it, or apply a policy"
@@ -98,7 +95,6 @@ func TestStoreWithoutRules(t *testing.T) {
 // A worker that is stopped while it starts has nothing to finish: that is no
 // failure, wherever the stop finds it.
 func TestAWorkerIsStoppedBeforeItBegins(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		for n := range 8 { // further on it has begun, and stops as always
 			ctx, stop := context.WithCancel(s.Context())
@@ -146,7 +142,6 @@ func (a *stopsAt) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 
 // Many who find no rules yet do not wait for one another.
 func TestRulesAreFirstLoadedByMany(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		var all sync.WaitGroup
 		outcomes := make([]message.Outcome, 50)
@@ -167,7 +162,6 @@ func TestRulesAreFirstLoadedByMany(t *testing.T) {
 }
 
 func TestOptionsOutOfBounds(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		for sentence, o := range map[string]backend.Options{
 			`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`: {Prefix: "A"},

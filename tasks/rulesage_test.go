@@ -38,7 +38,6 @@ func TestRulesOfAProgramThatStoodStill(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				s.accepted(s.message("there", time.Hour), s.message("far", 9*time.Hour))
 				hook := &beforeScript{name: c.script, done: true, do: func() {
@@ -63,7 +62,6 @@ func TestRulesOfAProgramThatStoodStill(t *testing.T) {
 
 // Rules that can't be renewed judge nothing new, but what was accepted goes out.
 func TestOldRulesThatCannotBeRenewed(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		rules, err := sendlimit.NewRules()
 		require.NoError(s, err)

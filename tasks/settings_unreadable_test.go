@@ -28,7 +28,6 @@ func (s *story) unreadable(user string) {
 
 // It is not the message that is wrong.
 func TestUnreadableSettingsAreNotTheCallersFault(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.unreadable("alice")
 		_, err := s.Submit(s.Context(), s.message("a", time.Minute))
@@ -41,7 +40,6 @@ func TestUnreadableSettingsAreNotTheCallersFault(t *testing.T) {
 
 // What is not judged is not charged for.
 func TestNobodyIsChargedUnderUnknownRules(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 2, MessagesPerDay: 2}, "")
 		s.unreadable("user-bob")
@@ -65,7 +63,6 @@ func TestNobodyIsChargedUnderUnknownRules(t *testing.T) {
 
 // A late message waits for its user's settings, and others don't wait for it.
 func TestLateMessageWaitsForSettingsThatCanBeRead(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", 10*time.Second))
 		s.unreadable("alice")
@@ -88,7 +85,6 @@ func TestLateMessageWaitsForSettingsThatCanBeRead(t *testing.T) {
 // Who names the policy that all follow in their settings goes by what stands in for
 // it, as all do.
 func TestWhatIfOfUsersWhoNameThePolicyOfAll(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.set("bob", policy.UserSettings{Policy: policy.DefaultName})
 		lax := policy.Default()

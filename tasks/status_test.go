@@ -40,7 +40,6 @@ func (s *story) spells(id, want string) {
 }
 
 func TestStatusesAsTheContractSpellsThem(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		m := s.message("a", 10*time.Minute)
 		m.Category, m.ExpiresAt = "news", s.at(20*time.Minute)
@@ -79,7 +78,6 @@ func TestStatusesAsTheContractSpellsThem(t *testing.T) {
 // Workers were down: of three that are late one goes out at once, the others
 // when the rules have room.
 func TestStatusOfLateMessages(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute), s.message("b", 2*time.Minute), s.message("c", 3*time.Minute))
 		s.until(10 * time.Minute)
@@ -111,7 +109,6 @@ func TestStatusOfLateMessages(t *testing.T) {
 }
 
 func TestStatusOfAMessageThatIsTriedAgain(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.Script(notifier.Result{
 			Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 20 * time.Second,
@@ -135,7 +132,6 @@ func TestStatusOfAMessageThatIsTriedAgain(t *testing.T) {
 
 // The delivery that runs has neither failed nor another try behind it.
 func TestStatusOfASecondTryThatRuns(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
 		gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
@@ -166,7 +162,6 @@ func TestStatusOfASecondTryThatRuns(t *testing.T) {
 }
 
 func TestStatusOfAMessageThatIsBeingSent(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
 		gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
@@ -181,7 +176,6 @@ func TestStatusOfAMessageThatIsBeingSent(t *testing.T) {
 }
 
 func TestStatusOfADroppedMessage(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		m := s.message("a", time.Minute)
 		m.ExpiresAt = s.at(5 * time.Minute)
@@ -197,7 +191,6 @@ func TestStatusOfADroppedMessage(t *testing.T) {
 }
 
 func TestStatusOfWhatIsNotKnown(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		_, ok, err := s.Status(s.Context(), "alice", "none")
 		require.NoError(s, err)

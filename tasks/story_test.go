@@ -53,17 +53,19 @@ type story struct {
 // Anything due sooner is late by up to four seconds.
 func seldom() queue.Polling { return queue.Polling{Forward: 2 * time.Second, Fetch: time.Second} }
 
-// tell runs a story under rules, the default policy where there are none. The queue gets all
-// messages at once: stories of the hand-over set another horizon.
+// tell runs a story under rules, the default policy where there are none, as a parallel test.
+// The queue gets all messages at once: stories of the hand-over set another horizon.
 // An hour of a worker takes half a minute under the race detector: see tellSlowly.
 func tell(t *testing.T, story func(*story), rules ...string) {
 	t.Helper()
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { story(newStory(t, queue.Polling{}, rules...)) })
 }
 
 // tellSlowly is tell for a story of hours in which nothing is due soon.
 func tellSlowly(t *testing.T, story func(*story), rules ...string) {
 	t.Helper()
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { story(newStory(t, seldom(), rules...)) })
 }
 

@@ -49,7 +49,6 @@ func (s *story) keepSuperseded() {
 
 // A message has one task, however often it is moved, and none after a cancel.
 func TestSupersededTasksAreDeleted(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		const day = 24 * time.Hour
 		s.accepted(s.message("a", 300*day), s.message("b", 301*day), s.message("c", 302*day))
@@ -81,7 +80,6 @@ func TestSupersededTasksAreDeleted(t *testing.T) {
 
 // The task of a retry is deleted too. It is due later than the message.
 func TestSupersededTaskOfARetry(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		stop := s.work(func(o *tasks.WorkerOptions) { o.Retries = retry.Policy{Min: time.Minute, Max: time.Hour, Attempts: 3} })
 		s.recorder.Script(unavailable())
@@ -96,7 +94,6 @@ func TestSupersededTaskOfARetry(t *testing.T) {
 
 // If the queue does not delete a task, the answer is the same, and the task ends unsent.
 func TestSupersededTaskThatStaysDoesNoHarm(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.keepSuperseded()
 		s.accepted(s.message("a", 20*time.Second), s.message("b", 40*time.Second))
@@ -112,7 +109,6 @@ func TestSupersededTaskThatStaysDoesNoHarm(t *testing.T) {
 
 // Closing a submitter deletes what is still to be deleted.
 func TestSupersededTasksAreDeletedOnClose(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		other := s.newSubmitter(submit.Options{Batch: true})
 		s.accepted(s.message("a", time.Hour))

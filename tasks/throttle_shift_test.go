@@ -13,7 +13,6 @@ import (
 // Where a message is counts as free for its own move under a throttle, too: a shift does not
 // move it behind its own place.
 func TestAShiftUnderAThrottleToWhereTheMessageIs(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("1/minute", "1/minute")
 		noon := 12 * time.Hour
@@ -50,7 +49,6 @@ func TestAShiftUnderAThrottleToWhereTheMessageIs(t *testing.T) {
 
 // A shift under a throttle ends before the expiry that a change sets, not the former one.
 func TestAShiftUnderAThrottleWithAChangedExpiry(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("1/minute")
 		noon := 12 * time.Hour

@@ -74,7 +74,6 @@ func (s *story) requireThrottled(want map[string]int) {
 }
 
 func TestAThrottleRefusesInASentence(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("2/minute")
 		noon := 12 * time.Hour
@@ -103,7 +102,6 @@ func TestAThrottleRefusesInASentence(t *testing.T) {
 }
 
 func TestAThrottleByTheHour(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("1/hour")
 		s.accepted(s.ad("1", 12*time.Hour+59*time.Minute))
@@ -115,7 +113,6 @@ func TestAThrottleByTheHour(t *testing.T) {
 
 // What was always said before the quota is said before the throttle, and a broken rule after.
 func TestWhatComesBeforeAThrottle(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.policy(func(p *policy.Policy) {
 			p.QuietHours = quiet(s, "22:00-08:00")
@@ -154,7 +151,6 @@ func TestWhatComesBeforeAThrottle(t *testing.T) {
 // A shift goes on from the throttle's free minutes to the user's and back, as often as it
 // takes, and says the same as a check.
 func TestAShiftGoesOnUntilBothAreFree(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("1/minute", "1/minute", "500/hour")
 		const n = 30
@@ -187,7 +183,6 @@ func TestAShiftGoesOnUntilBothAreFree(t *testing.T) {
 
 // A rule that is broken names times at which the throttle has messages left.
 func TestARefusalNamesTimesThatAThrottleHas(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("2/minute", "1/minute")
 		noon := 12 * time.Hour
@@ -210,7 +205,6 @@ func TestARefusalNamesTimesThatAThrottleHas(t *testing.T) {
 }
 
 func TestMovesAndCancelsChangeAThrottle(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("2/minute")
 		noon := 12 * time.Hour
@@ -248,7 +242,6 @@ func TestMovesAndCancelsChangeAThrottle(t *testing.T) {
 // A message gives back what it was charged, whatever the policy says by then, and is charged
 // where the policy says so now.
 func TestAThrottleThatChanges(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		noon := 12 * time.Hour
 		s.throttle("2/minute")
@@ -308,7 +301,6 @@ func (s *story) requireCounts(want map[string]int) {
 
 // A user may come under another policy than the process knew, with a throttle of its own.
 func TestAUserOfAnotherPolicyHasItsThrottle(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		vip := policy.Default()
 		vip.Name, vip.Categories = "vip", map[string]policy.CategoryRules{"marketing": throttleOf(s, "1/minute")}
@@ -336,7 +328,6 @@ func TestAUserOfAnotherPolicyHasItsThrottle(t *testing.T) {
 }
 
 func TestManySubmittersGetExactlyTheThrottle(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("37/minute")
 		var accepted, refused atomic.Int64
@@ -363,7 +354,6 @@ func TestManySubmittersGetExactlyTheThrottle(t *testing.T) {
 
 func TestAShiftSpreadsOverMinutes(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("500/minute")
 		for i := range 1200 {
@@ -383,7 +373,6 @@ func TestAShiftSpreadsOverMinutes(t *testing.T) {
 
 // A dry run judges throttles over what is charged, and charges nothing.
 func TestADryRunJudgesThrottles(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("3/minute")
 		s.charges("acme", accounts.Tier{MessagesPerHour: 7}, "")
@@ -422,7 +411,6 @@ func TestADryRunJudgesThrottles(t *testing.T) {
 
 // A timeline takes no place in a category with a throttle that was not charged.
 func TestATimelineDemandsTheCharge(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("3/minute")
 		timeline, err := s.Timeline(s.Context())
@@ -453,7 +441,6 @@ func TestATimelineDemandsTheCharge(t *testing.T) {
 
 // What is late, or sent after all, is not judged anew.
 func TestLateMessagesDoNotAskAThrottle(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("1/minute")
 		s.accepted(s.ad("1", time.Minute))

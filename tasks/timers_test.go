@@ -52,7 +52,6 @@ func (s *story) submitterWithoutQueue() (*submit.Submitter, *withoutQueue) {
 // The queue is away for a few seconds after an accept, as in a failover. The message is on
 // time: it does not wait until the relay looks after it, ten seconds after the accept.
 func TestATimerThatCouldNotBeSetIsSetAgain(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work(relaying)
 		submitter, queue := s.submitterWithoutQueue()
@@ -73,7 +72,6 @@ func TestATimerThatCouldNotBeSetIsSetAgain(t *testing.T) {
 // The process ends between the accept and the queue. Its caller got no answer and submits
 // the message again, through another process: the message is on time.
 func TestASubmitThatIsRepeatedSetsTheTimer(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work(relaying)
 		submitter, _ := s.submitterWithoutQueue()

@@ -17,7 +17,6 @@ import (
 
 // What an export tells of alerts can be read by whoever it is about.
 func TestAnExportTellsOfAlerts(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		p := policy.Default()
 		p.Rules = []policy.Rule{{Limit: 10, Period: calendar.Day}}

@@ -91,7 +91,6 @@ func (s *story) mentions(text string) []string {
 
 // Everything goes, the tasks of former generations too, and nothing is sent.
 func TestEraseAUser(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.keepSuperseded()
 		s.accepted(s.toAlice("scheduled", time.Minute), s.toAlice("moved", 2*time.Minute), s.toAlice("cancelled", 3*time.Minute))
@@ -122,7 +121,6 @@ func TestEraseAUser(t *testing.T) {
 // would be tried again is not.
 func TestEraseWaitsForADelivery(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
 			time.Sleep(7 * time.Second)
@@ -150,7 +148,6 @@ func TestEraseWaitsForADelivery(t *testing.T) {
 
 // While a delivery is waited for, only its message is looked at again.
 func TestEraseCancelsWhatEndedOnlyOnce(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
 			time.Sleep(3 * time.Second)
@@ -177,7 +174,6 @@ func TestEraseCancelsWhatEndedOnlyOnce(t *testing.T) {
 // What does not end in time is said, and found the next time.
 func TestEraseSaysWhatIsRunningStill(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		hang := make(chan struct{})
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
@@ -203,7 +199,6 @@ func TestEraseSaysWhatIsRunningStill(t *testing.T) {
 // A message that failed, was retried or waits in the archive, where another
 // program may have put it.
 func TestEraseFindsWhatFailed(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.Script(
 			notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone},
@@ -229,7 +224,6 @@ func TestEraseFindsWhatFailed(t *testing.T) {
 }
 
 func TestExportAUser(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		m := s.toAlice("order:17", time.Hour)
@@ -279,7 +273,6 @@ func TestExportAUser(t *testing.T) {
 
 // The progress of the two looks at the store is that of one.
 func TestTheProgressOfAnErasure(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.toAlice("a", time.Hour))
 		var last, total int64
@@ -293,7 +286,6 @@ func TestTheProgressOfAnErasure(t *testing.T) {
 }
 
 func TestNoUserToErase(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		_, err := s.users().Erase(s.Context(), "a\nb", time.Second, nil)
 		var invalid *fault.InvalidError

@@ -15,7 +15,6 @@ import (
 
 // A user is alerted of the limit, the policy and the day that are the user's own.
 func TestAlertsGoByTheUsersOwnRules(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
 		s.policy(func(p *policy.Policy) {
@@ -44,7 +43,6 @@ func TestAlertsGoByTheUsersOwnRules(t *testing.T) {
 // What counts for nobody is a message as any other: it is listed, moved, taken
 // back, handed out and erased.
 func TestMessagesThatDoNotCount(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.policy(func(p *policy.Policy) {
 			p.Categories = map[string]policy.CategoryRules{"otp": {Exempt: true, Uncounted: true}}

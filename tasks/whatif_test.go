@@ -33,7 +33,6 @@ func (s *story) rehearses(w rules.WhatIf, messages ...message.Message) []string 
 }
 
 func TestWhatIf(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.policy(func(p *policy.Policy) { p.Name, p.Rules = "vip", rulesOf(s, "3/minute", "4/calendar_day") })
 		s.set("bob", policy.UserSettings{Policy: "vip"})
@@ -86,7 +85,6 @@ func TestWhatIf(t *testing.T) {
 
 // What replaces one of two rules with the same window replaces both.
 func TestWhatIfOverTwoRulesOfAWindow(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		require.NoError(s, s.server.Set("sl:policy:default", `{"name":"default","rules":["2/hour","1/minute","3/hour"],"version":2}`))
 		s.until(2 * time.Second)
@@ -103,7 +101,6 @@ func TestWhatIfOverTwoRulesOfAWindow(t *testing.T) {
 
 // A dry run of very many users forgets those it is done with.
 func TestRehearsalIsCleared(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		s.until(time.Minute)
