@@ -41,8 +41,7 @@ func (s *story) owns(list ...devices.Device) {
 	}
 	packed, err := devices.Encode(list)
 	require.NoError(s, err)
-	keys, err := keyspace.NewKeys("")
-	require.NoError(s, err)
+	keys := s.keys()
 	require.NoError(s, s.client.Set(s.Context(), keys.Devices("alice"), packed, 0).Err())
 }
 
@@ -183,8 +182,7 @@ func TestAStatusTellsOfDevices(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("m", time.Hour))
 		require.Empty(s, s.status("m").Devices)
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		done := messages.Progress{{Device: "phone", State: messages.DeviceDelivered}, {Device: "@webhook", State: messages.DeviceFailed}}
 		require.NoError(s, s.client.HSet(s.Context(), keys.Record("alice", "m"), keyspace.RecordProgress, done.Encode()).Err())
 		require.Equal(s, []message.DeviceStatus{{Device: "phone", State: "delivered"}, {Device: "@webhook", State: "failed"}}, s.status("m").Devices)
@@ -199,12 +197,11 @@ func TestAStatusTellsOfDevices(t *testing.T) {
 func TestDevicesThatCanNotBeReadAreNoAcceptedMessage(t *testing.T) {
 	tell(t, func(s *story) {
 		s.checking()
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		require.NoError(s, s.client.Set(s.Context(), keys.Devices("alice"), "from a newer program", 0).Err())
 		m := s.message("m", time.Hour)
 		m.Body = strings.Repeat("b", 2500)
-		_, err = s.Submit(s.Context(), m)
+		_, err := s.Submit(s.Context(), m)
 		_, away := errors.AsType[*fault.UnavailableError](err)
 		require.True(s, away, "%v", err)
 	})

@@ -82,27 +82,6 @@ func TestADeadLetterIsSentAfterAll(t *testing.T) {
 	})
 }
 
-// The queue does not take the timer: the watch list has the message.
-func TestARetryThatTheQueueDoesNotTake(t *testing.T) {
-	sendlimittest.Long(t)
-	tellSlowly(t, func(s *story) {
-		dead := s.deadLetters()
-		s.recorder.Script(gone())
-		stop := s.work()
-		s.accepted(s.message("a", 10*time.Second))
-		s.until(20 * time.Second)
-		stop()
-		o, err := dead.Retry(s.Context(), "alice", "a")
-		require.NoError(s, err)
-		require.Equal(s, message.Retried, o.Outcome)
-		require.Equal(s, 1, s.loseTasks())
-		s.work(relaying)
-		s.until(5 * time.Minute)
-		require.Len(s, s.recorder.Deliveries(), 2)
-		s.ended("alice", "a", "d")
-	})
-}
-
 func TestRetriesThatAreRefused(t *testing.T) {
 	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()

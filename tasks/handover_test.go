@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -57,27 +56,6 @@ func TestFarMessagesAreNotInTheQueue(t *testing.T) {
 	})
 }
 
-// Everything that gives a message another time goes by the schedule: a retry, a
-// postponement and a dead letter, too.
-func TestRetriesBeyondTheHorizonAreScheduled(t *testing.T) {
-	tell(t, func(s *story) {
-		s.horizon(10 * time.Second)
-		for i := range 3 {
-			s.accepted(s.message(fmt.Sprint("m", i), time.Duration(i+1)*time.Minute))
-		}
-		s.until(3*time.Minute + 30*time.Second) // no worker ran: m0 goes now, the others later
-		s.work(relaying)
-		s.until(3*time.Minute + 40*time.Second)
-		require.Zero(s, s.queued(), "what is postponed to a minute later is in the schedule")
-		s.until(6 * time.Minute)
-		require.Len(s, s.recorder.Deliveries(), 3)
-		for i, d := range s.recorder.Deliveries() {
-			require.Equal(s, fmt.Sprint("m", i), d.Notification.ID, "in order")
-		}
-		require.InDelta(s, 210, s.recorder.Deliveries()[0].At.Sub(s.began).Seconds(), 1, "at once")
-	})
-}
-
 // A worker that ends between taking messages from the schedule and putting them into the
 // queue loses none: another one finds them a little later.
 func TestAHandOverThatIsCutOffIsMadeAgain(t *testing.T) {
@@ -103,27 +81,12 @@ func TestAHandOverThatIsCutOffIsMadeAgain(t *testing.T) {
 	})
 }
 
-// What the queue loses after the hand-over is found like everything that it loses.
-func TestTheQueueLosesWhatWasHandedOver(t *testing.T) {
-	sendlimittest.Long(t)
-	tell(t, func(s *story) {
-		s.horizon(time.Minute)
-		s.accepted(s.message("a", 3*time.Minute))
-		s.work(relaying)
-		s.until(2*time.Minute + 30*time.Second)
-		require.Equal(s, 1, s.loseTasks())
-		s.until(5 * time.Minute)
-		require.Len(s, s.recorder.Deliveries(), 1)
-		s.ended("alice", "a", "d")
-	})
-}
-
-// A thousand messages of one partition at the same time are handed over in parts.
+// Many messages of one partition at the same time are handed over in parts.
 func TestAHerdIsHandedOver(t *testing.T) {
 	sendlimittest.Long(t)
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)
-		const herd = 1000 // ten times what one call hands over
+		const herd = 250 // one call hands over 100
 		for i := range herd {
 			s.accepted(s.message(strconv.Itoa(i), 3*time.Minute+time.Duration(i)*time.Millisecond))
 		}
@@ -139,38 +102,6 @@ func TestAHerdIsHandedOver(t *testing.T) {
 			require.Less(s, late, time.Second)
 		}
 	}, "1000/hour")
-}
-
-// The store is away for longer than the horizon: what became due meanwhile goes out soon
-// after, and what comes later is on time.
-func TestTheStoreIsAwayForLongerThanTheHorizon(t *testing.T) {
-	sendlimittest.Long(t)
-	tell(t, func(s *story) {
-		s.horizon(10 * time.Second)
-		const users = 40
-		for i := range users {
-			for id, after := range map[string]time.Duration{"during": time.Minute, "later": 3 * time.Minute} {
-				m := s.message(id, after+time.Duration(i)*10*time.Millisecond)
-				m.User = fmt.Sprint("user", i)
-				s.accepted(m)
-			}
-		}
-		s.work(relaying)
-		s.until(45 * time.Second)
-		s.network.cut()
-		s.until(100 * time.Second)
-		s.network.mend()
-		s.until(4 * time.Minute)
-		require.Len(s, s.recorder.Deliveries(), 2*users)
-		for _, d := range s.recorder.Deliveries() {
-			if at := d.At.Sub(s.began); d.Notification.ID == "during" {
-				require.Less(s, at, 2*time.Minute)
-				require.Greater(s, at, 100*time.Second)
-			} else {
-				require.Equal(s, d.Notification.SendAt, d.At.UTC())
-			}
-		}
-	})
 }
 
 // Parts of a hand-over wait for a slow store together.
@@ -208,7 +139,7 @@ func TestChangesAroundTheHorizon(t *testing.T) {
 }
 
 func tellChangesAroundTheHorizon(s *story, random *rand.Rand) {
-	const horizon, count, spread = 30 * time.Second, 60, 80 * time.Millisecond
+	const horizon, count, spread = 30 * time.Second, 40, 40 * time.Millisecond
 	s.horizon(horizon)
 	upTo := func(most time.Duration) time.Duration {
 		return time.Duration(random.Int64N(int64(most))).Truncate(time.Millisecond)
@@ -279,7 +210,7 @@ func TestAHandOverLeavesRoomInTheStore(t *testing.T) {
 				s.until(2*time.Minute + 2*time.Second)
 				require.InDelta(s, most, s.queued(), 1, "of one pass")
 				f.percent(50)
-				s.until(10 * time.Minute)
+				s.until(5 * time.Minute)
 				require.Len(s, s.recorder.Deliveries(), count)
 			}, "1000/hour")
 		})
@@ -293,8 +224,7 @@ func TestManyWorkersLookAsOftenAsOne(t *testing.T) {
 	tellSlowly(t, func(s *story) {
 		s.horizon(time.Minute)
 		s.accepted(s.message("a", time.Hour))
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		looks := readCalls{keys.NearOf(0): new(atomic.Int64), keys.FarOf(0, 0): new(atomic.Int64)} // a look reads each partition's
 		s.hook = looks
 		for range 8 {

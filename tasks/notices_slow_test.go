@@ -92,8 +92,7 @@ func TestATryEndsWithItsLease(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		require.Len(s, mail.all(), 1)
 		require.Zero(s, mail.cut.Load())
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		require.NoError(s, s.client.HSet(s.Context(), keys.Notice("shop", id), keyspace.NoticeState, "d").Err())
 		time.Sleep(20 * time.Second)
 		require.EqualValues(s, 1, mail.cut.Load())
@@ -242,10 +241,11 @@ func TestAMailOutageLosesNoAlert(t *testing.T) {
 			{Status: notifier.Retry, Reason: notifier.ReasonUnreachable, Err: errors.New("connection refused")},
 		}}
 		s.putReport()
-		s.work(announces(&mail), sweeps(time.Minute), func(o *tasks.WorkerOptions) {
+		s.shared.Polling = queue.Polling{Forward: 20 * time.Second, Fetch: 10 * time.Second} // it waits for hours
+		s.work(announces(&mail), sweeps(10*time.Minute), func(o *tasks.WorkerOptions) {
 			o.Retries = retry.Policy{Min: time.Second, Max: time.Second, Attempts: 1}
 		})
-		time.Sleep(2 * time.Hour)
+		time.Sleep(2*time.Hour + 10*time.Minute)
 		require.Empty(s, s.deadNotices())
 		require.Equal(s, 1, s.waitingNotices())
 		mail.mu.Lock()
@@ -254,7 +254,7 @@ func TestAMailOutageLosesNoAlert(t *testing.T) {
 		mail.mu.Unlock()
 		require.Greater(s, failed, 8)
 		require.Less(s, failed, 25)
-		time.Sleep(time.Hour + 5*time.Second)
+		time.Sleep(time.Hour + time.Minute)
 		require.Len(s, mail.all(), failed+1)
 		require.Zero(s, s.waitingNotices())
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -77,33 +78,6 @@ func TestSubmitOfACallerThatGaveUp(t *testing.T) {
 		require.ErrorIs(s, err, context.Canceled)
 		require.Equal(s, message.Outcome{Outcome: message.Errored, Detail: err.Error()}, message.OutcomeOf(err))
 	})
-}
-
-// What falls due while the store is down goes out when it is back, once, and
-// soon: what a worker had in hand it keeps, however long the outage is.
-func TestDeliveryResumesAfterAnOutage(t *testing.T) {
-	t.Parallel()
-	for _, outage := range []time.Duration{3 * time.Second, 80 * time.Second} { // the queue's leases are 30 s
-		t.Run(outage.String(), func(t *testing.T) {
-			tellSlowly(t, func(s *story) {
-				s.work()
-				due := s.crowd(50, 10*time.Second)
-				cut := 10*time.Second + 50*time.Millisecond
-				s.until(cut)
-				s.network.cut()
-				s.until(cut + outage)
-				before := len(s.recorder.Deliveries())
-				require.Greater(s, before, 10)
-				require.Less(s, before, 40)
-				s.network.mend()
-				s.until(max(20*time.Second, cut+outage+10*time.Second))
-				s.deliveredOnce(due)
-				s.until(cut + outage + 3*time.Minute)
-				require.Len(s, s.recorder.Deliveries(), 50)
-				require.Zero(s, s.queued(), "what the queue lost track of, it found and saw that it is done")
-			})
-		})
-	}
 }
 
 // The provider has taken a message, and then the store is away for longer than
@@ -220,5 +194,18 @@ func TestLogNamesNobody(t *testing.T) {
 		for _, word := range []string{"Malory", "Tidings", "Bodily", "Keyword", "Valued"} {
 			require.NotContains(s, log.String(), word)
 		}
+	})
+}
+
+// After a restore from an old backup: what was due before a time has been sent.
+func TestDropDueBefore(t *testing.T) {
+	tell(t, func(s *story) {
+		s.accepted(s.message("sent-before", time.Minute), s.message("to-send", time.Hour))
+		s.until(30 * time.Minute)
+		s.workWhereDue(2*time.Hour, func(o *tasks.WorkerOptions) { o.DropDueBefore = s.at(30 * time.Minute) })
+		s.delivered("to-send +1h0m0s")
+		s.ended("alice", "sent-before", "u")
+		require.Equal(s, messages.ReasonRestored, s.record("alice", "sent-before")["w"])
+		require.Equal(s, []string{"sent-before", "to-send"}, s.places(), "it counts: it was sent")
 	})
 }

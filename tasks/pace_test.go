@@ -159,7 +159,7 @@ func TestWaitingMessagesFollowAnotherPace(t *testing.T) {
 				sendlimittest.Long(t)
 			}
 			tell(t, func(s *story) {
-				const crowd = 700 // more than a worker handles at a time
+				const crowd = 560 // more than a worker handles at a time
 				s.pace(row.from, 0)
 				s.work()
 				s.work()

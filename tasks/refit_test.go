@@ -270,13 +270,6 @@ func TestRefitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func (s *story) keys() keyspace.Keys {
-	s.Helper()
-	keys, err := keyspace.NewKeys("")
-	require.NoError(s, err)
-	return keys
-}
-
 // Two operators at once: the second is told so. One whose program was killed is
 // waited for, until its turn is over.
 func TestRefitIsOneAtATime(t *testing.T) {

@@ -118,8 +118,7 @@ func TestAResultOfANoticeIsStoredBeforeAnythingElse(t *testing.T) {
 		t.Run(row.result.Status.String(), func(t *testing.T) {
 			tell(t, func(s *story) {
 				id := s.putReport()
-				keys, err := keyspace.NewKeys("")
-				require.NoError(s, err)
+				keys := s.keys()
 				seen := &states{look: func() string {
 					return s.client.HGet(s.Context(), keys.Notice("shop", id), keyspace.NoticeState).Val()
 				}}
