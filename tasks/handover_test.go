@@ -169,7 +169,7 @@ func tellChangesAroundTheHorizon(s *story, random *rand.Rand) {
 	s.until(2*time.Minute - horizon - spread)
 	var stop []func()
 	for range 2 { // they look every few milliseconds
-		stop = append(stop, s.work(func(o *tasks.WorkerOptions) { o.RelayEvery = 3 * time.Millisecond }))
+		stop = append(stop, s.work(func(o *tasks.WorkerOptions) { o.RelayEvery = 6 * time.Millisecond }))
 	}
 	for _, c := range changes {
 		s.until(c.at)

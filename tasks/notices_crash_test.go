@@ -160,6 +160,7 @@ func dieOver(t *testing.T, s *story, nth int, after bool) string {
 		Notifier:   s.recorder,
 		Announcer:  mortalAnnouncer{m, &mail},
 		SweepEvery: 20 * time.Second,
+		RelayEvery: 5 * time.Minute,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))

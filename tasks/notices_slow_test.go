@@ -243,7 +243,7 @@ func TestAMailOutageLosesNoAlert(t *testing.T) {
 		s.putReport()
 		s.shared.Polling = queue.Polling{Forward: 20 * time.Second, Fetch: 10 * time.Second} // it waits for hours
 		s.work(announces(&mail), sweeps(10*time.Minute), func(o *tasks.WorkerOptions) {
-			o.Retries = retry.Policy{Min: time.Second, Max: time.Second, Attempts: 1}
+			o.RelayEvery, o.Retries = time.Hour, retry.Policy{Min: time.Second, Max: time.Second, Attempts: 1}
 		})
 		time.Sleep(2*time.Hour + 10*time.Minute)
 		require.Empty(s, s.deadNotices())

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -95,7 +96,7 @@ func TestQueuesOfAnotherNumberAreServed(t *testing.T) {
 				former := s.Submitter // a program that is not restarted
 				s.useQueues(numbers[1])
 				generation := s.record("user-30", "m")["g"]
-				stop := s.work(relaying)
+				stop := s.work(func(o *tasks.WorkerOptions) { o.RelayEvery = 20 * time.Second })
 				cancelled, moved := s.toUser(31, 0), s.toUser(32, 0)
 				_, err := s.Cancel(s.Context(), cancelled.User, "m")
 				require.NoError(s, err)
