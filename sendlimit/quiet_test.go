@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
@@ -17,146 +16,128 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// quietOptions returns options with quiet hours in Berlin, an hour ahead of UTC
-// in winter.
-func quietOptions(t *testing.T, lines []string, rules ...string) sendlimit.Options {
+// documented returns options with a policy in JSON's form. The story begins on 22 November
+// 2093, a Sunday.
+func documented(t *testing.T, d policy.Document) sendlimit.Options {
 	t.Helper()
-	p := story.PolicyOf(t, append([]string{"zone:Europe/Berlin"}, rules...)...)
-	p.QuietHours = story.QuietHours(t, lines...)
+	d.Name = "test"
+	p, err := d.Policy()
+	require.NoError(t, err)
 	return sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}
 }
 
-func TestQuietHoursOverMidnight(t *testing.T) {
+// refusedQuiet submits a message that is refused for a line of quiet times until a time,
+// which is also the next free time.
+func (u *user) refusedQuiet(id, when, category, line, until string) {
+	u.Helper()
+	d := u.submit(id, when, category)
+	require.Equal(u, fault.CodeQuietHours, d.Code, "%s at %s", id, when)
+	require.Equal(u, []string{line, until}, []string{d.Quiet.Hours, d.Quiet.Until.Format(time.DateTime)})
+	require.Equal(u, d.Quiet.Until, d.NextFree)
+}
+
+// On blackout dates nothing is sent, from midnight to midnight by the user's clocks.
+func TestBlackoutDates(t *testing.T) {
 	t.Parallel()
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	require.NoError(t, err)
-	runOnEachStore(t, quietOptions(t, []string{"22:00-08:00"}, "2/hour"), func(u *user) {
-		u.accepted("last", "20:59:59.999", "")
-		u.accepted("first", "23 07:00", "")
-		d := u.submit("a", "23:30", "")
-		require.Equal(u, sendlimit.Decision{
-			Code: fault.CodeQuietHours, At: story.Ahead("23:30"), Now: story.Ahead("00:00"),
-			Quiet: &policy.QuietPeriod{
-				From: story.Ahead("21:00"), Until: story.Ahead("23 07:00"), TimeZone: "Europe/Berlin", Location: berlin, Hours: "22:00-08:00",
-			},
-			NextFree: story.Ahead("23 07:00"), PreviousFree: story.Ahead("20:59:59.999"),
-		}, d)
-		require.Equal(u, fault.CodeQuietHours, u.submit("a", "21:00", "").Code)
-		require.Equal(u, fault.CodeQuietHours, u.submit("a", "23 06:59:59.999", "").Code)
-		require.Equal(u, fault.CodeQuietHours, u.submit("a", "", "").Code, "now, which is 01:00 in Berlin")
-		require.Equal(u, fault.CodeQuietHours, u.move("last", "22:00", "g2").Code)
-		require.Equal(u, []string{"last 20:59:59.999", "first 07:00:00"}, u.places(story.KeysOf(sendlimit.Options{}).Timeline("alice")))
+	runOnEachStore(t, documented(t, policy.Document{
+		Rules: []string{"2/hour"}, TimeZone: "Europe/Berlin", QuietHours: []string{"22:00-08:00"},
+		Blackouts: []string{"2093-11-24..2093-11-25", "holidays"}, Calendars: map[string][]string{"holidays": {"12-25..12-26", "12-31..01-01"}},
+	}), func(u *user) {
+		u.accepted("before", "23 20:59", "")
+		u.refusedQuiet("a", "24 10:00", "", "blackout 2093-11-24..2093-11-25", "2093-11-26 07:00:00")
+		u.refusedQuiet("b", "23 22:00", "", "22:00-08:00", "2093-11-26 07:00:00")
+		u.accepted("after", "26 07:00", "")
+		for when, until := range map[string]string{"2026-12-26T12:00:00Z": "2093-12-27 07:00:00", "2026-12-31T12:00:00Z": "2094-01-02 07:00:00"} {
+			d, err := u.timeline.Check(u.Context(), sendlimit.Request{User: "alice", ID: "c", At: story.Ahead(when), Now: story.Ahead("00:00"), Record: story.RecordOf("g", "t")})
+			require.NoError(u, err)
+			require.Equal(u, fault.CodeQuietHours, d.Code, when)
+			require.Equal(u, until, d.NextFree.Format(time.DateTime), when)
+		}
+		u.setSettings(policy.UserSettings{TimeZone: "Asia/Tokyo"}) // whose 24 November begins 8 hours earlier
+		u.refusedQuiet("d", "23 15:00", "", "22:00-08:00", "2093-11-25 23:00:00")
 	})
 }
 
-// Free times obey quiet hours and rules.
-func TestQuietHoursAndRules(t *testing.T) {
+// What a category has of its own replaces what the policy has in that field.
+func TestQuietTimesOfCategories(t *testing.T) {
 	t.Parallel()
-	runOnEachStore(t, quietOptions(t, []string{"22:00-08:00"}, "1/hour"), func(u *user) {
-		u.accepted("evening", "20:30", "")
-		u.accepted("morning", "23 07:30", "")
-		d := u.submit("a", "21:10", "")
-		require.Equal(u, fault.CodeQuietHours, d.Code)
-		require.Equal(u, []string{"1/hour"}, story.Broken(d), "a refusal for quiet hours says what else is in the way")
-		require.Equal(u, story.Ahead("23 08:30"), d.NextFree, "the morning's hour is taken")
-		require.Equal(u, story.Ahead("19:30"), d.PreviousFree)
-		d = u.submit("a", "20:40", "")
-		require.Equal(u, fault.CodeSendLimit, d.Code)
-		require.Nil(u, d.Quiet)
-		require.Equal(u, story.Ahead("23 08:30"), d.NextFree)
+	runOnEachStore(t, documented(t, policy.Document{
+		Rules: []string{"2/hour"}, QuietHours: []string{"22:00-08:00"}, Blackouts: []string{"2093-11-24"},
+		Categories: map[string]policy.CategoryDocument{
+			"offers":  {Only: []string{"mon-fri 10:00-18:00"}},
+			"reports": {QuietHours: []string{}, Rules: []string{"1/day"}},
+			"alarms":  {QuietHours: []string{}, Blackouts: []string{}},
+			"otp":     {Exempt: true},
+		},
+		UnknownCategories: "allow",
+	}), func(u *user) {
+		u.refusedQuiet("a", "23 09:00", "offers", "only mon-fri 10:00-18:00", "2093-11-23 10:00:00")
+		u.refusedQuiet("a", "23 18:00", "offers", "only mon-fri 10:00-18:00", "2093-11-25 10:00:00")
+		u.refusedQuiet("a", "24 23:00", "offers", "22:00-08:00", "2093-11-25 10:00:00")
+		u.accepted("a", "23 10:00", "offers")
+		u.accepted("b", "23 23:00", "reports")
+		u.refusedQuiet("c", "24 12:00", "reports", "blackout 2093-11-24", "2093-11-25 00:00:00")
+		u.accepted("d", "24 02:00", "alarms")
+		u.accepted("e", "24 03:00", "otp")
+		u.refusedQuiet("f", "23 22:00", "other", "22:00-08:00", "2093-11-25 08:00:00")
+		d := u.move("a", "23 18:30", "g2")
+		require.Equal(u, fault.CodeQuietHours, d.Code, "the script finds the category")
+		require.Equal(u, "only mon-fri 10:00-18:00", d.Quiet.Hours)
+		require.True(u, u.move("d", "24 05:00", "g3").Allowed)
 
-		shifting := u.request("a", "21:10", "")
-		shifting.Shift, shifting.ShiftUntil = true, story.Ahead("23 08:29")
-		require.Equal(u, fault.CodeQuietHours, u.ask(shifting).Code)
-		shifting.ShiftUntil = story.Ahead("23 08:30")
-		d = u.ask(shifting)
-		require.True(u, d.Shifted)
-		require.Equal(u, story.Ahead("23 08:30"), d.At)
-
-		// It does not conflict with itself.
-		d = u.move("evening", "21:00", "g2")
-		require.Equal(u, fault.CodeQuietHours, d.Code)
-		require.Empty(u, d.Violations)
-		require.Equal(u, story.Ahead("20:59:59.999"), d.PreviousFree)
-
-		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{
-			User: "alice", From: story.Ahead("23 19:00"), Count: 4, Now: story.Ahead("00:00"),
-		})
-		require.NoError(u, err)
-		require.Equal(u, []time.Time{story.Ahead("23 19:00"), story.Ahead("23 20:00"), story.Ahead("24 07:00"), story.Ahead("24 08:00")}, times)
-
-		usage, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{
-			User: "alice", At: story.Ahead("20:30"), From: story.Ahead("20:00"), To: story.Ahead("23 10:00"), Now: story.Ahead("00:00"),
-		})
-		require.NoError(u, err)
-		require.Equal(u, []calendar.Stretch{{From: story.Ahead("21:00"), Until: story.Ahead("23 07:00")}}, usage.Quiet)
-		require.Equal(u, []calendar.Stretch{{From: story.Ahead("23 09:30"), Until: story.Ahead("23 10:00")}}, usage.Free)
+		u.setSettings(policy.UserSettings{QuietHours: story.QuietHours(u, "09:00-12:00")})
+		u.refusedQuiet("g", "25 09:00", "", "09:00-12:00", "2093-11-25 12:00:00")
+		u.refusedQuiet("g", "25 10:30", "alarms", "09:00-12:00", "2093-11-25 12:00:00")
+		u.refusedQuiet("g", "25 08:59", "offers", "only mon-fri 10:00-18:00", "2093-11-25 12:00:00")
+		u.accepted("g", "25 09:00", "otp")
 	})
 }
 
-// 2093-11-22 is a Sunday.
-func TestQuietHoursOfWeekdays(t *testing.T) {
+// If a user's quiet hours and later ones of the policy leave no time, nothing is accepted,
+// and no search goes on for ever.
+func TestQuietHoursThatLeaveNoTimeTogether(t *testing.T) {
 	t.Parallel()
-	lines := []string{"sat,sun 00:00-24:00", "mon-fri 22:00-07:30", "sun 23:00-01:00"}
-	runOnEachStore(t, quietOptions(t, lines, "1/minute"), func(u *user) {
+	runOnEachStore(t, documented(t, policy.Document{
+		Rules: []string{"2/hour"}, Only: []string{"09:00-17:00"}, Categories: map[string]policy.CategoryDocument{"otp": {Exempt: true}},
+		UnknownCategories: "allow",
+	}), func(u *user) {
+		u.setSettings(policy.UserSettings{QuietHours: story.QuietHours(u, "08:00-18:00")})
 		d := u.submit("a", "12:00", "")
 		require.Equal(u, fault.CodeQuietHours, d.Code)
-		require.Equal(u, "2093-11-20T21:00:00Z", d.Quiet.From.Format(time.RFC3339), "from Friday at 22:00")
-		require.Equal(u, story.Ahead("23 00:00"), d.Quiet.Until, "until Monday at 01:00, when Sunday's line ends")
-		require.Equal(u, "sat,sun 00:00-24:00", d.Quiet.Hours)
-		require.Equal(u, story.Ahead("23 00:00"), d.NextFree)
-		require.Zero(u, d.PreviousFree, "all before it is quiet, down to now")
-		u.accepted("b", "23 00:00", "")
-		require.Equal(u, fault.CodeQuietHours, u.submit("c", "23 21:00", "").Code)
-		require.Equal(u, story.Ahead("24 06:30"), u.submit("c", "23 21:00", "").NextFree)
+		require.Zero(u, d.NextFree)
+		require.Zero(u, d.PreviousFree)
+		u.accepted("b", "12:00", "otp")
+		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{User: "alice", Count: 3, Now: story.Ahead("00:00")})
+		require.NoError(u, err)
+		require.Empty(u, times)
 	})
 }
 
-// On days of clock changes, a search follows the local clock.
-func TestQuietHoursThroughASearch(t *testing.T) {
+// A user's own rules of a category replace the category's or apply beside them; the
+// category that the user does not want is refused.
+func TestOwnRulesOfCategories(t *testing.T) {
 	t.Parallel()
-	for _, row := range []struct {
-		why, lines, now, from string
-		free                  []string
-	}{
-		{
-			"02:00 to 03:00 is skipped", "02:30-03:30", "2094-03-28T00:00:00Z", "2094-03-28T00:59:30Z",
-			[]string{"2094-03-28T00:59:30Z", "2094-03-28T01:30:00Z", "2094-03-28T01:31:00Z"},
-		},
-		{
-			"02:00 to 03:00 comes twice", "02:01-03:00", "2094-10-31T00:00:00Z", "2094-10-31T00:00:00Z",
-			[]string{"2094-10-31T00:00:00Z", "2094-10-31T01:00:00Z", "2094-10-31T02:00:00Z"},
-		},
-	} {
-		t.Run(row.why, func(t *testing.T) {
-			t.Parallel()
-			runOnEachStore(t, quietOptions(t, []string{row.lines}, "1/minute"), func(u *user) {
-				times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{
-					User: "alice", From: story.Ahead(row.from), Count: len(row.free), Now: story.Ahead(row.now),
-				})
-				require.NoError(u, err)
-				var free []string
-				for _, when := range times {
-					free = append(free, when.Format(time.RFC3339Nano))
-				}
-				require.Equal(u, row.free, free)
-			})
+	runOnEachStore(t, documented(t, policy.Document{
+		Rules: []string{"5/hour"}, UnknownCategories: "allow",
+		Categories: map[string]policy.CategoryDocument{"offers": {Rules: []string{"2/day"}}, "otp": {Exempt: true}},
+	}), func(u *user) {
+		u.accepted("a", "10:00", "news")
+		u.setSettings(policy.UserSettings{
+			Categories: map[string][]policy.Rule{"offers": story.LimitsOf(u.T, "1/day"), "news": story.LimitsOf(u.T, "1/2h"), "otp": story.LimitsOf(u.T, "1/day")},
+			OptOut:     []string{"ads"},
 		})
-	}
-}
-
-// Calendar rules may use one zone and quiet hours another.
-func TestQuietHoursAreTheUsers(t *testing.T) {
-	t.Parallel()
-	runOnEachStore(t, quietOptions(t, []string{"22:00-08:00"}, "1/calendar_day"), func(u *user) {
-		u.setSettings(policy.UserSettings{TimeZone: "Asia/Tokyo"}) // quiet from 13:00 to 23:00 UTC
-		d := u.submit("a", "14:00", "")
-		require.Equal(u, "Asia/Tokyo", d.Quiet.TimeZone)
-		require.Equal(u, story.Ahead("23:00"), d.NextFree)
-		u.accepted("a", "23:00", "")
-		d = u.submit("b", "23:30", "")
-		require.Equal(u, story.Ahead("23 23:00"), d.NextFree, "Berlin's Monday ends at 23:00 UTC")
-		require.Equal(u, story.Ahead("12:59:59.999"), d.PreviousFree, "the last of Tokyo's day, on Berlin's Sunday")
+		d := u.submit("b", "10:30", "news")
+		require.Equal(u, []string{"news 1/2h"}, brokenOf(d), "it counts what was accepted before")
+		u.accepted("b", "12:00", "news")
+		u.accepted("c", "12:10", "offers")
+		require.Equal(u, []string{"offers 1/day"}, brokenOf(u.submit("d", "13:00", "offers")))
+		u.accepted("e", "12:11", "otp")
+		u.accepted("f", "12:12", "otp")
+		d = u.submit("g", "14:00", "ads")
+		require.Equal(u, sendlimit.Decision{Code: fault.CodeOptedOut, At: story.Ahead("14:00"), Now: story.Ahead("00:00")}, d)
+		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{User: "alice", Category: "ads", Count: 1, Now: story.Ahead("00:00")})
+		require.NoError(u, err)
+		require.Empty(u, times)
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
@@ -31,31 +30,6 @@ func TestReserveWritesPlaceRecordAndWatchEntry(t *testing.T) {
 	s.Watched("g1/a:b 11:09:11.5")
 }
 
-func TestWatchEntriesFollowTheMessage(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:11:11.500", "g1", "text")
-	s.Watched("g1/a 11:09:11.5")
-	s.Wait(time.Second)
-	s.Confirm("g1", "11:11:11.500")
-	s.Watched("g1/a 11:12:11.5")
-
-	require.True(t, s.MoveTo("a", "12:00", "g2").Allowed)
-	s.Watched("g2/a 11:58:00")
-	s.Confirm("g1", "11:11:11.500")
-	s.Watched("g2/a 11:58:00")
-	s.Confirm("g2", "12:00")
-	s.Watched("g2/a 12:01:00")
-
-	s.Submit("b", "12:00:30", "g3", "text") // refused
-	s.Submit("c", "12:30", "g4", "text")
-	s.Watched("g2/a 12:01:00", "g4/c 12:28:00")
-	s.Release("a")
-	s.Watched("g4/c 12:28:00")
-	s.Release("c")
-	s.Watched()
-}
-
 // A late confirm of an older generation changed the watch entry of the newer
 // one, which was then checked too late. Or it restored an entry that had ended.
 func TestALateConfirmKeepsTheNewerWatchEntry(t *testing.T) {
@@ -72,54 +46,6 @@ func TestALateConfirmKeepsTheNewerWatchEntry(t *testing.T) {
 	s.Submit("a", "11:11:11", "g3", "other text")
 	s.Confirm("g2", "15:00")
 	s.Watched("g3/a 11:09:11")
-}
-
-func TestReplayWithRecords(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:11:11", "g1", "text")
-	s.Submit("b", "11:12:30", "g2", "text")
-
-	d := s.Submit("a", "11:11:11", "g3", "text")
-	require.Equal(t, sendlimit.Decision{Allowed: true, Replayed: true, At: story.At("11:11:11"), Now: s.Now}, d)
-	require.Equal(t, "g1", s.Field("a", "g"), "a replay changes nothing")
-	d = s.Submit("a", "11:11:11", "g3", "other text")
-	require.Equal(t, sendlimit.Decision{Code: fault.CodeIDReused, At: story.At("11:11:11"), Now: s.Now}, d)
-
-	d = s.SubmitShifting("s", "11:11:11", "g4")
-	shifted := sendlimit.Decision{Allowed: true, Shifted: true, At: story.At("11:13:30"), RequestedAt: story.At("11:11:11"), Now: s.Now}
-	require.Equal(t, shifted, d)
-	s.Release("b") // so that a place nearer by is free
-	shifted.Replayed = true
-	require.Equal(t, shifted, s.SubmitShifting("s", "11:11:11", "g5"), "the first answer, not a better one")
-
-	s.MoveTo("s", "15:00", "g6")
-	shifted.At = story.At("15:00")
-	require.Equal(t, shifted, s.SubmitShifting("s", "11:11:11", "g7"),
-		"the present send time, the original requested time")
-	s.MoveTo("a", "16:00", "g8")
-	require.Equal(t,
-		sendlimit.Decision{Allowed: true, Replayed: true, At: story.At("16:00"), RequestedAt: story.At("11:11:11"), Now: s.Now},
-		s.Submit("a", "11:11:11", "g9", "text"))
-	s.Watched("g6/s 14:58:00", "g8/a 15:58:00")
-}
-
-func TestCheckWithRecords(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:11:11", "g1", "text")
-	check := func(id, content string) sendlimit.Decision {
-		d, err := s.Timeline.Check(t.Context(), sendlimit.Request{
-			User: "alice", ID: id, At: story.At("11:11:11"), Record: &sendlimit.Record{Fingerprint: content},
-		})
-		require.NoError(t, err)
-		return d
-	}
-	before := s.Server.Dump()
-	require.True(t, check("a", "text").Replayed)
-	require.Equal(t, fault.CodeIDReused, check("a", "other text").Code)
-	require.Equal(t, fault.CodeSendLimit, check("b", "text").Code)
-	require.Equal(t, before, s.Server.Dump())
 }
 
 func TestReleaseCancels(t *testing.T) {
@@ -146,95 +72,45 @@ func TestReleaseCancels(t *testing.T) {
 	require.Equal(t, fault.CodeNotFound, s.Release("a").Code)
 }
 
-// The id of a cancelled message was submitted again for the same time with
-// other content, while the old task was still waiting. The new content must be
-// sent, once.
-func TestACancelledIDIsSubmittedAgain(t *testing.T) {
+// The record of a message was lost, and its place refused the same id for ever. Others can't
+// take such a place, since it may be of a message whose dead letter was purged.
+func TestAPlaceWithoutARecordIsOfItsID(t *testing.T) {
 	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:11:11", "g1", "old text")
-	s.Release("a")
-	d := s.Submit("a", "11:11:11", "g2", "new text")
-	require.Equal(t, sendlimit.Decision{Allowed: true, At: story.At("11:11:11"), Now: s.Now}, d, "a cancelled id is free")
-	require.Zero(t, s.KeptFor("a"), "it has not ended, whatever did before it")
-	s.Watched("g2/a 11:09:11")
-
-	s.Until("11:11:11")
-	require.Equal(t, messages.Stale, s.Claim("a", "g1", "n1").Verdict)
-	claim := s.Claim("a", "g2", "n2")
-	require.Equal(t, messages.Send, claim.Verdict)
-	require.Equal(t, "new text", string(claim.Content))
-	require.True(t, s.Settle("a", "g2", "n2", messages.Settlement{Outcome: messages.Delivered}))
-	require.Equal(t, messages.Stale, s.Claim("a", "g1", "n3").Verdict)
-	require.Equal(t, messages.Stale, s.Claim("a", "g2", "n4").Verdict)
-}
-
-// A message was moved and moved back while tasks for both times were waiting.
-// It was delivered twice or at the wrong time.
-func TestAMoveThereAndBackSendsOnce(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	require.Equal(t, story.At("11:00"), s.MoveTo("a", "12:00", "g2").MovedFrom)
-	require.Equal(t, story.At("12:00"), s.MoveTo("a", "11:00", "g3").MovedFrom)
-	s.Holds("a 11:00:00")
-	s.Watched("g3/a 10:58:00")
-
-	s.Until("11:00")
-	require.Equal(t, messages.Stale, s.Claim("a", "g1", "n1").Verdict)
-	require.Equal(t, messages.Send, s.Claim("a", "g3", "n2").Verdict)
-	require.True(t, s.Settle("a", "g3", "n2", messages.Settlement{Outcome: messages.Delivered}))
-	s.Until("12:00")
-	require.Equal(t, messages.Stale, s.Claim("a", "g2", "n3").Verdict)
-}
-
-func TestMoveWithRecords(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Submit("b", "13:00", "g2", "text")
-
-	d := s.MoveTo("a", "13:00:30", "g3")
-	require.Equal(t, fault.CodeSendLimit, d.Code)
-	require.Equal(t, "g1", s.Field("a", "g"), "refused: the old place and its task stay")
-	require.Equal(t, sendlimit.Decision{Allowed: true, At: story.At("11:00"), MovedFrom: story.At("11:00"), Now: s.Now},
-		s.MoveTo("a", "11:00", "g4"))
-	require.Equal(t, "g1", s.Field("a", "g"), "nothing changed, and so neither did the generation")
-	s.Watched("g1/a 10:58:00", "g2/b 12:58:00")
-
-	require.Equal(t, sendlimit.Decision{
-		Allowed: true, At: story.At("12:00"), MovedFrom: story.At("11:00"), Now: s.Now,
-		Superseded: sendlimit.Superseded{Generation: "g1", Due: story.At("11:00")},
-	}, s.MoveTo("a", "12:00", "g5"))
-	s.Holds("a 12:00:00", "b 13:00:00")
-	require.Equal(t, "text", s.Field("a", "c"))
-}
-
-func TestAMoveKeepsTheFirstRequestedTime(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.SubmitShifting("s", "11:00:30", "g2")
-	s.MoveTo("s", "12:00", "g3")
-	s.MoveTo("s", "13:00", "g4")
-	s.MoveTo("a", "14:00", "g5")
-	s.Until("13:00")
-	require.Equal(t, story.At("11:00:30"), s.Claim("s", "g4", "n1").RequestedAt, "not 11:01, where the shift put it, nor 12:00")
-	s.Until("14:00")
-	require.Equal(t, story.At("11:00"), s.Claim("a", "g5", "n2").RequestedAt)
-}
-
-func TestAMoveStaysWithinTheExpiry(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	r := sendlimit.Request{ID: "a", At: story.At("11:00"), Record: story.RecordOf("g1", "text")}
-	r.Record.ExpiresAt = story.At("12:00")
-	require.True(t, s.Ask(r).Allowed)
-	require.Equal(t,
-		sendlimit.Decision{Code: fault.CodePastExpiry, At: story.At("12:00"), ExpiresAt: story.At("12:00"), Now: s.Now},
-		s.MoveTo("a", "12:00", "g2"))
-	s.Holds("a 11:00:00")
-	require.True(t, s.MoveTo("a", "11:59:59.999", "g3").Allowed)
-	s.Until("11:59:59.999")
-	require.Equal(t, messages.Send, s.Claim("a", "g3", "n1").Verdict)
+	lost := func(t *testing.T) *story.Messages {
+		t.Helper()
+		s := story.NewMessages(t, "1/hour")
+		s.Submit("a", "11:00", "g-1", "text")
+		s.Server.Del(story.KeysOf(s.Options).Record("alice", "a"))
+		return s
+	}
+	reserve := func(s *story.Messages, id, at string) sendlimit.Decision {
+		r := sendlimit.Request{User: "alice", ID: id, At: story.At(at), Record: story.RecordOf("g-"+id, "text"), Now: s.Now}
+		checked, err := s.Timeline.Check(t.Context(), r)
+		require.NoError(t, err)
+		d, err := s.Timeline.Reserve(t.Context(), r)
+		require.NoError(t, err)
+		require.Equal(t, d.Allowed, checked.Allowed)
+		return d
+	}
+	t.Run("submit", func(t *testing.T) {
+		t.Parallel()
+		s := lost(t)
+		require.Equal(t, fault.CodeSendLimit, reserve(s, "b", "11:30").Code)
+		require.True(t, reserve(s, "a", "11:20").Allowed)
+		require.True(t, reserve(s, "b", "10:20").Allowed, "its place is not at its former time any more")
+	})
+	t.Run("cancel", func(t *testing.T) {
+		t.Parallel()
+		s := lost(t)
+		d, err := s.Timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: "alice", ID: "a", Now: s.Now})
+		require.NoError(t, err)
+		require.Equal(t, fault.CodeNotFound, d.Code)
+		require.True(t, reserve(s, "b", "11:30").Allowed)
+	})
+	t.Run("past", func(t *testing.T) {
+		t.Parallel()
+		s := lost(t)
+		s.Until("11:01")
+		require.Equal(t, fault.CodeSendLimit, reserve(s, "a", "11:20").Code, "it may have been sent")
+	})
 }

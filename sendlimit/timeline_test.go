@@ -22,20 +22,6 @@ import (
 
 // Each test would have found a bug that another limiter or queue had.
 
-// If the time is the member of the sorted set, two sends in the same
-// millisecond are one.
-func TestTwoSendsInOneMillisecondCountTwice(t *testing.T) {
-	t.Parallel()
-	s := story.New(t, "2/minute")
-	require.True(t, s.Reserve("a", "11:11:11").Allowed)
-	require.True(t, s.Reserve("b", "11:11:11").Allowed)
-	s.Holds("a 11:11:11", "b 11:11:11")
-	s.Refused("11:11:11", "11:11:12")
-	s.Release("a")
-	s.Holds("b 11:11:11")
-	s.Accepted("11:11:12")
-}
-
 // Refused attempts were stored and counted. Callers that kept trying were never
 // accepted again.
 func TestRefusalsLeaveNothing(t *testing.T) {
@@ -124,15 +110,6 @@ func TestKeysExpireAfterTheirLastSend(t *testing.T) {
 	require.False(t, s.Server.Exists(s.Key()))
 }
 
-// Messages counted at their creation, not at their send time.
-func TestMessagesCountAtTheirSendTime(t *testing.T) {
-	t.Parallel()
-	s := story.New(t, "1/minute")
-	s.Accepted("11:11:11", "23 11:11:11") // submitted at once, a day apart
-	s.Wait(3 * time.Hour)
-	s.Refused("11:11:11", "23 11:11:11") // submitted hours later, for the same times
-}
-
 // Windows were off by one at their edges.
 func TestWindowEdgesAreExactToTheMillisecond(t *testing.T) {
 	t.Parallel()
@@ -189,67 +166,6 @@ func TestWindowEdgesAreExactToTheMillisecond(t *testing.T) {
 	}
 }
 
-// "> 5" accepted a sixth message. Counting both sides together refused free
-// places. Counting only the past broke limits for later messages.
-func TestWindowsCountNeighboursOnBothSides(t *testing.T) {
-	t.Parallel()
-	s := story.New(t, "5/hour")
-	s.Accepted("11:00", "11:10", "11:20", "11:30", "11:59:59.999")
-	s.Refused("11:40", "11:00", "11:59:59.999")
-	s.Accepted("12:10")
-
-	s = story.New(t, "2/hour")
-	s.Accepted("10:10", "11:50")
-	s.Accepted("11:00") // two neighbours within an hour, but not of one window
-
-	s = story.New(t, "2/hour")
-	s.Accepted("11:10", "11:50")
-	s.Refused("10:55") // nothing before it, but a third in the hour after it
-	s.Accepted("10:50")
-}
-
-// One rule refused the message, and the others stayed charged.
-func TestIfOneRuleRefusesNoneIsCharged(t *testing.T) {
-	t.Parallel()
-	s := story.New(t, "1/minute", "2/hour", "3/calendar_day")
-	s.Accepted("11:00", "11:10")
-	s.RefusedBy("11:20", "10:10", "12:00", "2/hour")
-	s.Accepted("12:00")
-	s.RefusedBy("13:00", "", "23 00:00", "3/calendar_day")
-	s.Release("11:10")
-	s.Accepted("11:20:30") // within a minute of the refused one
-}
-
-// The time to retry came from the newest entry or from the TTL of the key.
-// TestHintsAreExact tests the general property.
-func TestTheHintOfARefusalIsExact(t *testing.T) {
-	t.Parallel()
-	s := story.New(t, "1/minute", "3/hour")
-	s.Accepted("11:00", "11:20", "11:40", "15:00")
-	s.RefusedBy("11:50", "10:40", "12:00", "3/hour")
-	s.Refused("11:59:59.999")
-	s.Accepted("12:00")
-	s.RefusedBy("11:50", "10:40", "12:20", "3/hour")
-	s.Accepted("10:40")
-}
-
-// A changed limit was ignored, or it removed what was taken.
-func TestAChangedLimitKeepsReservations(t *testing.T) {
-	t.Parallel()
-	s := story.New(t, "4/hour")
-	s.Accepted("11:00", "11:10", "11:20")
-	s.Under("1/hour")
-	s.Holds("11:00 11:00:00", "11:10 11:10:00", "11:20 11:20:00")
-	s.RefusedBy("11:30", "10:00", "12:20", "1/hour")
-	s.Accepted("12:20", "10:00") // windows that hold, beside one that is overfull
-	s.Under("5/hour")
-	s.Accepted("11:30", "11:31")
-	s.Refused("11:32")
-	s.Under("5/hour", "1/calendar_day")
-	s.Refused("11:45", "00:00")
-	s.Accepted("23 11:00")
-}
-
 // The caller's clock decided. Two callers whose clocks differ by five seconds
 // must get the same answers.
 func TestTheServersClockDecides(t *testing.T) {
@@ -281,41 +197,6 @@ func TestTheServersClockDecides(t *testing.T) {
 		require.Equal(t, fault.CodeInPast, first[0].Code)
 		require.True(t, first[1].Allowed)
 	})
-}
-
-// The first use of a key granted too much, and limits of one were rounded.
-func TestLimitsOfOne(t *testing.T) {
-	t.Parallel()
-	for _, window := range []time.Duration{time.Second, 7 * time.Second, time.Minute, time.Hour, 31 * 24 * time.Hour, 366 * 24 * time.Hour} {
-		rule := policy.Rule{Limit: 1, Window: window}
-		t.Run(rule.String(), func(t *testing.T) {
-			t.Parallel()
-			s := story.New(t, rule.String())
-			ask := func(id string, after time.Duration) bool {
-				return s.Ask(sendlimit.Request{ID: id, At: s.Now.Add(after)}).Allowed
-			}
-			require.True(t, ask("first", 0))
-			require.False(t, ask("same", 0))
-			require.False(t, ask("near", window-time.Millisecond))
-			require.True(t, ask("next", window))
-		})
-	}
-}
-
-// A cost above the limit was accepted. Here a call takes one place, or searches
-// for several. Those never share a window without room for them, and a rule
-// that allows nothing is invalid.
-func TestNextFreeTimesRespectTheLimits(t *testing.T) {
-	t.Parallel()
-	s := story.New(t, "1/minute", "2/calendar_day")
-	s.Until("23:59:30")
-	times, err := s.Timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", Count: 5})
-	require.NoError(t, err)
-	require.Equal(t, []time.Time{
-		story.At("23:59:30"), story.At("23 00:00:30"), story.At("23 00:01:30"), story.At("24 00:00"), story.At("24 00:01"),
-	}, times)
-	_, err = policy.Parse("test", "", "0/minute")
-	require.ErrorContains(t, err, `rule "0/minute" is not allowed: it takes a limit of 1 to 1000`)
 }
 
 // Large windows were slow, and therefore limited or approximated. This one is

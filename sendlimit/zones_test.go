@@ -7,99 +7,157 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// A day with a clock change was counted with 24 hours, or in the zone of the
-// process. In Berlin 2027-03-28 has 23 hours and 2027-10-31 has 25.
-func TestDaysOf23And25Hours(t *testing.T) {
-	zone := time.Local
-	t.Cleanup(func() { time.Local = zone })
-	tokyo, err := time.LoadLocation("Asia/Tokyo")
-	require.NoError(t, err)
-	time.Local = tokyo // the process's own zone, which must not matter
-
+// Days that do not have 24 hours, in both hemispheres, in the policy's zone and
+// in the user's. The first and the last millisecond belong to the day, those
+// next to them do not.
+func TestDaysOfClockChanges(t *testing.T) {
+	t.Parallel()
 	for _, day := range []struct {
-		zone        string
-		from, until string
-		hours       float64
+		zone, from, until string
+		length            time.Duration
+		why               string
 	}{
-		{"Europe/Berlin", "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z", 23},
-		{"Europe/Berlin", "2027-10-30T22:00:00Z", "2027-10-31T23:00:00Z", 25},
-		{"Europe/Berlin", "2026-12-31T23:00:00Z", "2027-01-01T23:00:00Z", 24},
-		{"Australia/Lord_Howe", "2027-04-03T13:00:00Z", "2027-04-04T13:30:00Z", 24.5}, // half an hour
-		{"America/Santiago", "2027-09-05T04:00:00Z", "2027-09-06T03:00:00Z", 23},      // begins at 01:00
-		{"America/Santiago", "2027-04-03T03:00:00Z", "2027-04-04T04:00:00Z", 25},      // put back as it strikes midnight
-		{"Antarctica/Troll", "2027-10-30T22:00:00Z", "2027-11-01T00:00:00Z", 26},      // two hours
+		{"Europe/Berlin", "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z", 23 * time.Hour, "02:00 becomes 03:00"},
+		{"Europe/Berlin", "2027-10-30T22:00:00Z", "2027-10-31T23:00:00Z", 25 * time.Hour, "03:00 becomes 02:00"},
+		{"America/New_York", "2027-03-14T05:00:00Z", "2027-03-15T04:00:00Z", 23 * time.Hour, "west of Greenwich"},
+		{"America/New_York", "2027-11-07T04:00:00Z", "2027-11-08T05:00:00Z", 25 * time.Hour, "west of Greenwich"},
+		{"Australia/Sydney", "2027-10-02T14:00:00Z", "2027-10-03T13:00:00Z", 23 * time.Hour, "summer begins in October"},
+		{"Australia/Sydney", "2027-04-03T13:00:00Z", "2027-04-04T14:00:00Z", 25 * time.Hour, "and ends in April"},
+		{"America/Santiago", "2027-09-05T04:00:00Z", "2027-09-06T03:00:00Z", 23 * time.Hour, "begins at 01:00, as 00:00 is left out"},
+		{"America/Santiago", "2027-04-03T03:00:00Z", "2027-04-04T04:00:00Z", 25 * time.Hour, "has 23:00 twice, as 24:00 becomes that"},
+		{"Asia/Beirut", "2027-03-27T22:00:00Z", "2027-03-28T21:00:00Z", 23 * time.Hour, "begins at 01:00"},
+		{"Asia/Beirut", "2027-10-29T21:00:00Z", "2027-10-30T22:00:00Z", 25 * time.Hour, "has 23:00 twice"},
+		{"Australia/Lord_Howe", "2027-10-02T13:30:00Z", "2027-10-03T13:00:00Z", 23*time.Hour + 30*time.Minute, "half an hour is left out"},
+		{"Australia/Lord_Howe", "2027-04-03T13:00:00Z", "2027-04-04T13:30:00Z", 24*time.Hour + 30*time.Minute, "half an hour is there twice"},
 	} {
-		t.Run(day.zone+" "+day.from, func(t *testing.T) {
-			from, until := story.At(day.from), story.At(day.until)
-			require.InDelta(t, day.hours, until.Sub(from).Hours(), 0)
-			s := story.New(t, "zone:"+day.zone, "1/calendar_day")
-			last := until.Add(-time.Millisecond)
-			ask := func(id string, when time.Time) sendlimit.Decision {
-				return s.Ask(sendlimit.Request{ID: id, At: when.In(tokyo)})
+		for _, own := range []bool{false, true} {
+			name, p := "policy's "+day.zone+" "+day.from, story.PolicyOf(t, "zone:"+day.zone, "2/calendar_day")
+			if own {
+				name = "user's " + day.zone + " " + day.from
+				p.TimeZone, p.UserTimeZone = "Asia/Tokyo", true
 			}
-			require.True(t, ask("first", from).Allowed)
-			d := ask("last", last)
-			require.False(t, d.Allowed)
-			require.Equal(t, from, d.Violations[0].From)
-			require.Equal(t, until, d.Violations[0].Until)
-			require.Equal(t, until, d.NextFree)
-			require.Equal(t, from.Add(-time.Millisecond), d.PreviousFree)
-			require.True(t, ask("next", until).Allowed)
-			require.True(t, ask("before", from.Add(-time.Millisecond)).Allowed)
-		})
+			options := sendlimit.Options{Rules: story.RulesBy(t, p)}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				from, until := story.At(day.from), story.At(day.until)
+				require.Equal(t, day.length, until.Sub(from), day.why)
+				s := story.Tell(t, options)
+				if own {
+					setSettings(s, policy.UserSettings{TimeZone: day.zone})
+				}
+				last := until.Add(-time.Millisecond)
+				require.True(t, s.Ask(sendlimit.Request{ID: "first", At: from}).Allowed, day.why)
+				require.True(t, s.Ask(sendlimit.Request{ID: "last", At: last}).Allowed, day.why)
+				for _, between := range []time.Time{from, from.Add(day.length / 2), last} {
+					d := s.Ask(sendlimit.Request{ID: "between", At: between})
+					require.Equal(t, fault.CodeSendLimit, d.Code, day.why)
+					require.Equal(t, []sendlimit.Violation{{
+						Rule: p.Rules[0], From: from, Until: until, ConflictsTotal: 2,
+						Conflicts: []keyspace.Reservation{{ID: "first", At: from}, {ID: "last", At: last}},
+					}}, d.Violations, day.why)
+					require.Equal(t, until, d.NextFree, day.why)
+					require.Equal(t, from.Add(-time.Millisecond), d.PreviousFree, day.why)
+				}
+				for id, beside := range map[string]time.Time{"next": until, "before": from.Add(-time.Millisecond)} {
+					require.True(t, s.Ask(sendlimit.Request{ID: id, At: beside}).Allowed, day.why)
+				}
+				u, err := s.Timeline.Usage(t.Context(), sendlimit.UsageRequest{
+					User: "alice", At: last, From: from.Add(-time.Hour), To: until.Add(time.Hour),
+				})
+				require.NoError(t, err)
+				require.Equal(t, []sendlimit.RuleUsage{{Rule: p.Rules[0], Used: 2, From: from, Until: until}}, u.Rules)
+				require.Equal(t, []calendar.Stretch{
+					{From: from.Add(-time.Hour), Until: from}, {From: until, Until: until.Add(time.Hour)},
+				}, u.Free, day.why)
+			})
+		}
 	}
 }
 
-// A window's counter affected the next window, because it expired in whole
-// seconds or began at its first use.
-func TestCalendarWindowsAreIndependent(t *testing.T) {
+// Quiet hours follow the local clock through all its changes.
+func TestQuietHoursThroughClockChanges(t *testing.T) {
 	t.Parallel()
-	s := story.New(t, "2/calendar_minute", "1000/calendar_day")
-	s.Until("11:11:59.100")
-	s.Accepted("11:11:59.400", "11:11:59.999")
-	s.Refused("11:11:59.600")
-	s.Accepted("11:12:00", "11:12:00.001")
-	s.Refused("11:12:59.999")
-	s.Accepted("11:13:00")
-	s.Until("11:12:00")
-	s.Refused("11:12:00", "11:12:30")
-	s.Until("11:13:00")
-	s.Accepted("11:13:59.999")
-	s.Refused("11:13:30")
-}
-
-// A week begins on Monday in the policy's zone. A month has its own number of
-// days.
-func TestWeeksAndMonths(t *testing.T) {
-	t.Parallel()
-	const berlin, howe = "Europe/Berlin", "Australia/Lord_Howe"
-	for _, period := range []struct{ zone, rule, within, from, until string }{
-		{berlin, "1/calendar_week", "2027-01-01T12:00:00Z", "2026-12-27T23:00:00Z", "2027-01-03T23:00:00Z"}, // across the year
-		{berlin, "1/calendar_week", "2027-03-28T12:00:00Z", "2027-03-21T23:00:00Z", "2027-03-28T22:00:00Z"},
-		{berlin, "1/calendar_month", "2027-02-11T12:00:00Z", "2027-01-31T23:00:00Z", "2027-02-28T23:00:00Z"},
-		{berlin, "1/calendar_month", "2027-03-31T21:59:59Z", "2027-02-28T23:00:00Z", "2027-03-31T22:00:00Z"},
-		{berlin, "1/calendar_hour", "2027-10-31T00:30:00Z", "2027-10-31T00:00:00Z", "2027-10-31T01:00:00Z"}, // 02:30, the first time
-		{berlin, "1/calendar_hour", "2027-10-31T01:30:00Z", "2027-10-31T01:00:00Z", "2027-10-31T02:00:00Z"}, // and the second
-		{howe, "1/calendar_hour", "2027-04-03T14:10:00Z", "2027-04-03T14:00:00Z", "2027-04-03T15:00:00Z"},
-		{howe, "1/calendar_hour", "2027-04-03T15:10:00Z", "2027-04-03T15:00:00Z", "2027-04-03T15:30:00Z"}, // half of it again
-		{howe, "1/calendar_hour", "2027-10-02T15:40:00Z", "2027-10-02T15:30:00Z", "2027-10-02T16:00:00Z"}, // the half there is
+	for _, c := range []struct {
+		why         string
+		zone        string
+		lines       []string
+		at          string
+		from, until string // of the stretch; "" where it is not quiet
+	}{
+		{"a night with 02:00 left out is an hour shorter", "Europe/Berlin", []string{"22:00-08:00"}, "2027-03-28T00:30:00Z", "2027-03-27T21:00:00Z", "2027-03-28T06:00:00Z"},
+		{"with 02:00 twice it is longer", "Europe/Berlin", []string{"22:00-08:00"}, "2027-10-31T01:30:00Z", "2027-10-30T20:00:00Z", "2027-10-31T07:00:00Z"},
+		{"a quiet hour that is left out", "Europe/Berlin", []string{"02:00-03:00"}, "2027-03-28T01:00:00Z", "", ""},
+		{"half of one is left out", "Europe/Berlin", []string{"02:30-03:30"}, "2027-03-28T01:00:00Z", "2027-03-28T01:00:00Z", "2027-03-28T01:30:00Z"},
+		{"it ends in what is left out", "Europe/Berlin", []string{"01:00-02:30"}, "2027-03-28T00:59:59.999Z", "2027-03-28T00:00:00Z", "2027-03-28T01:00:00Z"},
+		{"a quiet half hour, the first time", "Europe/Berlin", []string{"02:00-02:30"}, "2027-10-31T00:29:59.999Z", "2027-10-31T00:00:00Z", "2027-10-31T00:30:00Z"},
+		{"not between", "Europe/Berlin", []string{"02:00-02:30"}, "2027-10-31T00:30:00Z", "", ""},
+		{"and the second time", "Europe/Berlin", []string{"02:00-02:30"}, "2027-10-31T01:00:00Z", "2027-10-31T01:00:00Z", "2027-10-31T01:30:00Z"},
+		{"over both of an hour", "America/New_York", []string{"01:30-03:00"}, "2027-11-07T05:45:00Z", "2027-11-07T05:30:00Z", "2027-11-07T06:00:00Z"},
+		{"and on from the second", "America/New_York", []string{"01:30-03:00"}, "2027-11-07T07:00:00Z", "2027-11-07T06:30:00Z", "2027-11-07T08:00:00Z"},
+		{"south of the equator", "Australia/Sydney", []string{"22:00-08:00"}, "2027-10-02T20:00:00Z", "2027-10-02T12:00:00Z", "2027-10-02T21:00:00Z"},
+		{"until 08:00 of an hour more", "Australia/Sydney", []string{"22:00-08:00"}, "2027-04-03T20:00:00Z", "2027-04-03T11:00:00Z", "2027-04-03T22:00:00Z"},
+		{"a Sunday that begins at 01:00", "America/Santiago", []string{"sun 00:00-02:00"}, "2027-09-05T04:00:00Z", "2027-09-05T04:00:00Z", "2027-09-05T05:00:00Z"},
+		{"all of the hour before it is Saturday's", "America/Santiago", []string{"sun 00:00-02:00"}, "2027-09-05T03:59:59.999Z", "", ""},
+		{"a night over a midnight that there is not", "America/Santiago", []string{"sat 22:00-00:30"}, "2027-09-05T03:00:00Z", "2027-09-05T02:00:00Z", "2027-09-05T04:00:00Z"},
+		{"Saturday's 23:30, the second time", "America/Santiago", []string{"sat 23:30-00:30"}, "2027-04-04T03:40:00Z", "2027-04-04T03:30:00Z", "2027-04-04T04:30:00Z"},
+		{"the first time it ends with 24:00", "America/Santiago", []string{"sat 23:30-00:30"}, "2027-04-04T02:45:00Z", "2027-04-04T02:30:00Z", "2027-04-04T03:00:00Z"},
+		{"01:45 again after half an hour", "Australia/Lord_Howe", []string{"01:30-02:00"}, "2027-04-03T15:15:00Z", "2027-04-03T14:30:00Z", "2027-04-03T15:30:00Z"},
+		{"half an hour left out of the night", "Australia/Lord_Howe", []string{"22:00-08:00"}, "2027-10-02T18:00:00Z", "2027-10-02T11:30:00Z", "2027-10-02T21:00:00Z"},
+		{"half past the hour of UTC", "Asia/Kolkata", []string{"22:00-08:00"}, "2027-01-01T16:30:00Z", "2027-01-01T16:30:00Z", "2027-01-02T02:30:00Z"},
+		{"a weekend of 49 hours with its nights", "Europe/Berlin", []string{"sat,sun 00:00-24:00", "mon-fri 22:00-06:00"}, "2027-10-31T12:00:00Z", "2027-10-29T20:00:00Z", "2027-10-31T23:00:00Z"},
+		{"the week's turn", "Asia/Beirut", []string{"sun 23:00-01:00"}, "2027-01-03T22:00:00Z", "2027-01-03T21:00:00Z", "2027-01-03T23:00:00Z"},
 	} {
-		t.Run(period.rule+" "+period.within, func(t *testing.T) {
+		t.Run(c.why, func(t *testing.T) {
 			t.Parallel()
-			s := story.New(t, "zone:"+period.zone, period.rule)
-			s.Accepted(period.within)
-			v := s.Reserve("x", period.from).Violations
-			require.Len(t, v, 1)
-			require.Equal(t, story.At(period.from), v[0].From)
-			require.Equal(t, story.At(period.until), v[0].Until)
-			s.Refused(story.At(period.until).Add(-time.Millisecond).Format(time.RFC3339Nano))
-			s.Accepted(period.until, story.At(period.from).Add(-time.Millisecond).Format(time.RFC3339Nano))
+			p := story.PolicyOf(t, "10/minute")
+			var err error
+			p.QuietHours, err = policy.ParseQuietHours(c.lines...)
+			require.NoError(t, err)
+			s := story.Tell(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
+			setSettings(s, policy.UserSettings{TimeZone: c.zone}) // quiet hours are the user's, though the policy's zone is UTC
+			if c.from == "" {
+				require.True(t, s.Reserve("a", c.at).Allowed)
+				return
+			}
+			from, until := story.At(c.from), story.At(c.until)
+			for _, when := range []time.Time{story.At(c.at), from, until.Add(-time.Millisecond)} {
+				d := s.Ask(sendlimit.Request{ID: "a", At: when})
+				require.Equal(t, fault.CodeQuietHours, d.Code)
+				require.NotNil(t, d.Quiet)
+				require.Equal(t, from, d.Quiet.From)
+				require.Equal(t, until, d.Quiet.Until)
+				require.Equal(t, c.zone, d.Quiet.TimeZone)
+				require.Equal(t, until, d.NextFree)
+				require.Equal(t, from.Add(-time.Millisecond), d.PreviousFree)
+			}
+			require.Equal(t, until, s.Shift("shifted", c.at).At)
+			require.True(t, s.Ask(sendlimit.Request{ID: "before", At: from.Add(-time.Millisecond)}).Allowed)
+			u, err := s.Timeline.Usage(t.Context(), sendlimit.UsageRequest{
+				User: "alice", From: from.Add(-time.Minute), To: until.Add(time.Minute),
+			})
+			require.NoError(t, err)
+			require.Equal(t, []calendar.Stretch{{From: from, Until: until}}, u.Quiet)
+			require.Equal(t, []calendar.Stretch{
+				{From: from.Add(-time.Minute), Until: from}, {From: until, Until: until.Add(time.Minute)},
+			}, u.Free)
 		})
 	}
+}
+
+// setSettings stores settings for alice.
+func setSettings(s *story.Alice, own policy.UserSettings) {
+	s.Helper()
+	store, err := settings.NewUsers(s.Client, s.Options.Prefix)
+	require.NoError(s, err)
+	require.NoError(s, store.Set(s.Context(), "alice", own))
 }
 
 // A table of a zone's offsets covers a few years. Requests after the turn of

@@ -34,7 +34,6 @@ func (s *story) activityOf(b *backend.Backend) activity.Counts {
 
 // What submitters and workers do with messages is counted, and readable a second later.
 func TestWhatBecomesOfMessagesIsCounted(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		b := taskstest.Open(s, s.client, s.shared)
 		submitter := s.newSubmitterOn(b, submit.Options{})
@@ -78,7 +77,6 @@ func TestWhatBecomesOfMessagesIsCounted(t *testing.T) {
 
 // A late message counts as late, after it was postponed or not.
 func TestLateMessagesAreCounted(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		b := taskstest.Open(s, s.client, s.shared)
 		s.accepted(s.message("a", time.Minute), s.message("b", 2*time.Minute))
@@ -97,7 +95,6 @@ func TestLateMessagesAreCounted(t *testing.T) {
 
 // What may or may not have arrived is a failure once it is given up.
 func TestUncertainMessagesAreCountedAsFailed(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		b := taskstest.Open(s, s.client, s.shared)
 		s.accepted(s.message("a", time.Minute))
@@ -113,7 +110,6 @@ func TestUncertainMessagesAreCountedAsFailed(t *testing.T) {
 
 // What operators cancel is counted, too: a campaign, and a user's messages.
 func TestMessagesThatOperatorsCancelAreCounted(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		b := taskstest.Open(s, s.client, s.shared)
 		submitter := s.newSubmitterOn(b, submit.Options{})
@@ -141,7 +137,6 @@ func TestMessagesThatOperatorsCancelAreCounted(t *testing.T) {
 
 // A program keeps a forecast for others, and each of them may count next.
 func TestAForecastIsKept(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", 30*time.Minute), s.message("b", 3*time.Hour))
 		b := taskstest.Open(s, s.client, s.shared)
@@ -170,7 +165,6 @@ func TestAForecastIsKept(t *testing.T) {
 
 // A worker is listed with what it does.
 func TestServersOfTheQueue(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		servers, err := queue.Servers(s.client, "")
 		require.NoError(s, err)

@@ -58,7 +58,6 @@ func (s *story) arrivals() map[string][]time.Duration {
 // Messages that are due together share a task, and each goes out at its own millisecond.
 // What was cancelled or moved meanwhile does not go out with them.
 func TestMessagesThatAreDueTogetherShareATask(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		const users = 50
 		s.batch(users)
@@ -86,7 +85,6 @@ func TestMessagesThatAreDueTogetherShareATask(t *testing.T) {
 
 // A delivery that hangs holds up none that shares its task, and the task is done.
 func TestAStuckDeliveryHoldsUpNoOtherOfItsTask(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		hang := make(chan struct{})
 		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
@@ -128,7 +126,6 @@ func TestAStuckDeliveryHoldsUpNoOtherOfItsTask(t *testing.T) {
 // A notifier that panics ends no worker, and no other delivery of the batch. The message is
 // tried again like that of a worker that died.
 func TestAPanicInABatchIsOneDeliverys(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		var calls atomic.Int32
 		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
@@ -158,7 +155,6 @@ func TestABatchOutlivesItsWorker(t *testing.T) {
 		"before": 3*time.Minute - 300*time.Millisecond, "in the middle": 3*time.Minute + 15*time.Millisecond,
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				s.batch(30)
 				s.until(2*time.Minute + time.Second)
@@ -182,7 +178,6 @@ func TestABatchOutlivesItsWorker(t *testing.T) {
 // worker is not lost.
 func TestALostBatchIsFound(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.batch(10)
 		s.until(2*time.Minute + time.Second)
@@ -214,7 +209,6 @@ func TestALostBatchIsFound(t *testing.T) {
 
 // A batch under a pace does not go out faster than the pace, and a raised pace wakes it.
 func TestABatchWaitsForThePace(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.pace("1/second", 0)
 		s.batch(30)
@@ -233,7 +227,6 @@ func TestABatchWaitsForThePace(t *testing.T) {
 
 // To erase a user takes nothing from those whose messages share a task with the user's.
 func TestEraseAUserOfABatch(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.batch(5)
 		s.accepted(s.toAlice("a", 3*time.Minute))
@@ -263,7 +256,6 @@ func TestEraseAUserOfABatch(t *testing.T) {
 // Messages of a batch that wait for an older late one of their users, or for their rules,
 // come again without the others.
 func TestABusyMessageOfABatchComesAgain(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)
 		for i := range 5 {

@@ -11,9 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/find"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	stories "github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -69,7 +70,6 @@ func TestMoveOfACampaignGoesOn(t *testing.T) {
 			if calls != 48 {
 				sendlimittest.Long(t)
 			}
-			t.Parallel()
 			tell(t, func(s *story) { tellOfAMoveThatDies(s, calls) }, "1/minute")
 		})
 	}
@@ -132,7 +132,6 @@ func tellOfAMoveThatDies(s *story, calls int) {
 }
 
 func TestCountAndCancelACampaign(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(inCampaign("spring", s.message("a", 10*time.Minute)), inCampaign("spring", s.message("b", 11*time.Minute)),
 			inCampaign("fall", s.message("c", 12*time.Minute)))
@@ -165,11 +164,9 @@ func TestCountAndCancelACampaign(t *testing.T) {
 
 // A count that stops early goes on, and counts each message once.
 func TestACountGoesOn(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		const many = find.MaxPage + 7
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		stories.StoreCampaign(s, s.client, keys, "spring", many, s.at(time.Hour))
 		of := campaign.Campaign{Name: "spring"}
 		var counted []int
@@ -200,4 +197,52 @@ func TestACountGoesOn(t *testing.T) {
 		require.ErrorAs(s, err, &wrong)
 		require.Equal(s, "more", wrong.Field, "of another campaign")
 	})
+}
+
+// inCampaign returns the message as one of a campaign.
+func inCampaign(campaign string, m message.Message) message.Message {
+	m.Campaign = campaign
+	return m
+}
+
+// A paused campaign's messages keep their places and are not delivered. Others go out on time.
+// After it is resumed, late rules hold.
+func TestPausedCampaign(t *testing.T) {
+	tellSlowly(t, func(s *story) {
+		s.work()
+		pauses, err := campaigns.New(s.client, "")
+		require.NoError(s, err)
+		spring := campaigns.Campaign{Name: "spring"}
+		expires := inCampaign("spring", s.message("expires", 90*time.Second))
+		expires.ExpiresAt = s.at(5 * time.Minute)
+		s.accepted(inCampaign("spring", s.message("a", 30*time.Second)), expires, inCampaign("fall", s.message("other", 150*time.Second)),
+			s.message("none", 210*time.Second))
+		_, err = pauses.Pause(s.Context(), spring, time.Time{})
+		require.NoError(s, err)
+		s.until(6 * time.Minute)
+		s.delivered("other +2m30s", "none +3m30s")
+		status := s.status("a")
+		require.Equal(s, message.StatusScheduled, status.Status)
+		require.Equal(s, messages.ReasonPaused, status.Reason)
+		require.Equal(s, s.at(30*time.Second), status.SendAt.Time, "it keeps its place")
+		require.Zero(s, status.NextTryAt)
+		require.Zero(s, status.Attempts)
+		require.Equal(s, messages.ReasonExpired, s.status("expires").Reason)
+
+		// It is judged as late: another message takes the present minute.
+		works, err := campaign.New(s.campaignBackend())
+		require.NoError(s, err)
+		s.accepted(s.message("in-the-way", 6*time.Minute+5*time.Second))
+		summary, err := works.Resume(s.Context(), spring, campaign.Watcher{})
+		require.NoError(s, err)
+		require.Equal(s, message.CampaignSummary{
+			Outcome: message.CampaignResumed, Campaign: "spring", Messages: 2, Done: 1, RefusedBy: map[string]int{}, Complete: true,
+		}, summary)
+		s.until(30 * time.Minute) // the queue is seldom asked here
+		deliveries := s.recorder.Deliveries()
+		require.Len(s, deliveries, 4)
+		require.Equal(s, "in-the-way", deliveries[2].Notification.ID)
+		require.Equal(s, "a", deliveries[3].Notification.ID)
+		require.GreaterOrEqual(s, deliveries[3].At.Sub(deliveries[2].At), time.Minute)
+	}, "1/minute")
 }

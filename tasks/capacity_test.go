@@ -69,7 +69,6 @@ func (s *story) full(err error) {
 // Nothing more is accepted by a store that is quite full, and all that makes
 // room goes on.
 func TestAFullStoreAcceptsNothingAndDelivers(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		f := s.filling()
 		f.percent(84)
@@ -112,7 +111,6 @@ func TestAFullStoreAcceptsNothingAndDelivers(t *testing.T) {
 // A move needs another task, sooner or later, and so a full store takes none. What changes
 // nothing, or would be refused anyway, is answered as always.
 func TestStoreFullMoves(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.account(accounts.Account{Name: "acme"})
 		paid := s.message("c", 3*time.Hour)
@@ -162,7 +160,6 @@ func TestStoreFullMoves(t *testing.T) {
 
 // A place that would be shifted to is a place too.
 func TestStoreFullShifts(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		s.filling().percent(99)
@@ -176,7 +173,6 @@ func TestStoreFullShifts(t *testing.T) {
 
 // However much is submitted, the store is asked every two seconds.
 func TestStoreIsAskedSeldomHowFullItIs(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		f := s.filling()
 		for second := range 10 {
@@ -202,7 +198,6 @@ func TestStoreIsAskedSeldomHowFullItIs(t *testing.T) {
 // Who submits fast asks more often, the nearer the store is to its limit: what
 // comes between two looks is never more than the room there was.
 func TestStoreIsAskedSoonerByWhoSubmitsFast(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		f := s.filling()
 		f.percent(84) // 0.1 MB are left
@@ -234,7 +229,6 @@ func TestStoreIsAskedSoonerByWhoSubmitsFast(t *testing.T) {
 // A store that does not say how full it is has no limit, and one that stops
 // saying is as full as it was.
 func TestStoreThatDoesNotSayHowFullItIs(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		f := s.filling()
 		at := time.Duration(0)
@@ -269,7 +263,6 @@ func TestStoreThatDoesNotSayHowFullItIs(t *testing.T) {
 
 // A store that hangs when it is asked holds up nobody for long.
 func TestStoreThatHangsWhenAskedHowFullItIs(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.server.Server().SetPreHook(func(_ *server.Peer, command string, _ ...string) bool {
 			if command == "INFO" {
@@ -285,7 +278,6 @@ func TestStoreThatHangsWhenAskedHowFullItIs(t *testing.T) {
 }
 
 func TestStoreFullAtIsASetting(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		f := s.filling()
 		f.percent(99)

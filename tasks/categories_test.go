@@ -35,7 +35,6 @@ func of(category, id, clock string) message.Message {
 
 // 2026-11-22 is a Sunday, and it is an hour later in Berlin.
 func TestRefusalsByCategoriesAndQuietHours(t *testing.T) {
-	t.Parallel()
 	tellAt11(t, func(s *story) {
 		s.campaign()
 		requireJSON(s.T, `{"outcome":"refused","code":"quiet_hours","id":"a","user":"alice","send_at":"2026-11-22T21:30:00.000Z",`+
@@ -76,7 +75,6 @@ func TestRefusalsByCategoriesAndQuietHours(t *testing.T) {
 
 // What a message does not say about a conflict its user's policy does.
 func TestOnConflictOfThePolicy(t *testing.T) {
-	t.Parallel()
 	tellAt11(t, func(s *story) {
 		s.policy(func(p *policy.Policy) { p.OnConflict = policy.Shift })
 		s.accepted(to("a", "12:00:00"))
@@ -107,7 +105,6 @@ func TestOnConflictOfThePolicy(t *testing.T) {
 
 // Moving obeys the rules of the message's category, and quiet hours.
 func TestMovesOfCategories(t *testing.T) {
-	t.Parallel()
 	tellAt11(t, func(s *story) {
 		s.campaign()
 		s.accepted(of("marketing", "m1", "12:00:00"), of("marketing", "m2", "14:00:00"), of("otp", "o", "15:00:00"))
@@ -125,7 +122,6 @@ func TestMovesOfCategories(t *testing.T) {
 }
 
 func TestUsageOfCategories(t *testing.T) {
-	t.Parallel()
 	tellAt11(t, func(s *story) {
 		s.campaign()
 		s.accepted(of("marketing", "m1", "12:00:00"), to("a", "16:00:00"))
@@ -152,7 +148,6 @@ func TestUsageOfCategories(t *testing.T) {
 
 // Labels are the rules of policies, and never numbers that users have of their own.
 func TestRefusalsAreCountedByRulesOfPolicies(t *testing.T) {
-	t.Parallel()
 	tellAt11(t, func(s *story) {
 		s.campaign()
 		m, registry := newMetrics(s.T)

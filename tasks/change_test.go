@@ -17,11 +17,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // Cancelled, yet sent.
 func TestACancelledMessageIsNeverSent(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.accepted(s.message("early", 10*time.Second), s.message("late", 20*time.Second))
@@ -39,7 +39,6 @@ func TestACancelledMessageIsNeverSent(t *testing.T) {
 
 // Moved, yet sent at the old time.
 func TestAMovedMessageIsSentAtItsNewTimeOnly(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.keepSuperseded()
 		s.work()
@@ -65,7 +64,6 @@ func TestAMovedMessageIsSentAtItsNewTimeOnly(t *testing.T) {
 
 // A move that is refused changes nothing; one to the same time needs no task.
 func TestMoveRefusedKeepsTheOldTime(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.accepted(s.message("a", 10*time.Second), s.message("b", 30*time.Second))
@@ -83,7 +81,6 @@ func TestMoveRefusedKeepsTheOldTime(t *testing.T) {
 
 // A move that shifts goes to the next free time, where its own place counts as free.
 func TestMoveThatShifts(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.accepted(s.message("a", 10*time.Second), s.message("b", 30*time.Second), s.message("c", 40*time.Second))
@@ -120,7 +117,6 @@ func TestMoveThatShifts(t *testing.T) {
 
 // A shift does not go past the expiry of the message.
 func TestMoveThatShiftsEndsBeforeTheExpiry(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("b", 30*time.Second))
 		m := s.message("a", 10*time.Second)
@@ -135,7 +131,6 @@ func TestMoveThatShiftsEndsBeforeTheExpiry(t *testing.T) {
 
 // A change of a message that ended says what became of it.
 func TestChangeOfAMessageThatEnded(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", 10*time.Second))
 		s.cancelled("a")
@@ -169,7 +164,6 @@ func TestChangeOfAMessageThatEnded(t *testing.T) {
 // A cancelled id is submitted again, for the same time with
 // other content, while its old task waits.
 func TestACancelledIDSubmittedAgainSendsTheNewContentOnce(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.keepSuperseded()
 		s.work()
@@ -193,7 +187,6 @@ func TestACancelledIDSubmittedAgainSendsTheNewContentOnce(t *testing.T) {
 
 // Moved away and back, while tasks for both times wait.
 func TestAMessageMovedBackIsSentOnce(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.keepSuperseded()
 		s.work()
@@ -212,7 +205,6 @@ func TestAMessageMovedBackIsSentOnce(t *testing.T) {
 
 // Two users with the same id.
 func TestTwoUsersUseTheSameID(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		bob := s.message("a", 10*time.Second)
@@ -229,7 +221,6 @@ func TestTwoUsersUseTheSameID(t *testing.T) {
 // Tasks of every generation a message has had run at all times and
 // repeatedly, and only the present one delivers, once.
 func TestStaleTasksSendNothing(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		client := asynq.NewClientFromRedisClient(s.client)
@@ -268,7 +259,6 @@ func TestStaleTasksSendNothing(t *testing.T) {
 
 // A late confirm of an older generation.
 func TestALateConfirmChangesNothing(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		watch, err := messages.NewWatchList(s.client, sendlimit.Options{})
 		require.NoError(s, err)
@@ -297,7 +287,6 @@ func TestALateConfirmChangesNothing(t *testing.T) {
 
 // What is being sent, or was, can be changed no more.
 func TestTooLate(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
@@ -322,4 +311,59 @@ func TestTooLate(t *testing.T) {
 		tooLate()
 		s.delivered("a +10s")
 	}, "100/minute")
+}
+
+// A message is moved so often in a minute, by whomever. What is refused or changes nothing
+// does not count, and another message has moves of its own.
+func TestMovesPerMinute(t *testing.T) {
+	tell(t, func(s *story) {
+		s.shared.MovesPerMinute = 3
+		s.Submitter = s.newSubmitter(submit.Options{})
+		s.accepted(s.message("a", time.Hour), s.message("b", 10*time.Hour))
+		s.moved("a", 2*time.Hour)
+		s.until(20 * time.Second)
+		other := s.newSubmitter(submit.Options{})
+		for range 5 {
+			s.moved("a", 2*time.Hour)
+			o, err := s.Move(s.Context(), "alice", "a", s.at(10*time.Hour))
+			require.NoError(s, err)
+			require.Equal(s, fault.CodeSendLimit, o.Code)
+		}
+		s.moved("a", 3*time.Hour)
+		s.moved("a", 4*time.Hour)
+		generation := s.record("alice", "a")["g"]
+		for _, by := range []*submit.Submitter{s.Submitter, other} {
+			o, err := by.Move(s.Context(), "alice", "a", s.at(5*time.Hour))
+			require.NoError(s, err)
+			require.Equal(s, message.Outcome{
+				Outcome: message.Refused, Code: fault.CodeRateLimited, ID: "a", User: "alice",
+				SendAt: message.Time{Time: s.at(5 * time.Hour)}, RetryAfterSeconds: 40,
+				Detail: "message a to alice was moved as often as a minute allows (moves_per_minute): move it again in 40 seconds",
+			}, o)
+		}
+		o, err := s.MoveTo(s.Context(), "alice", "a", message.Move{At: s.at(5 * time.Hour), OnConflict: message.OnConflictShift})
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeRateLimited, o.Code, "another time does not help")
+		require.Equal(s, generation, s.record("alice", "a")["g"])
+		s.moved("a", 4*time.Hour)
+		s.moved("b", 11*time.Hour)
+
+		o, err = s.MoveFrom(s.Context(), "alice", "a", s.at(4*time.Hour), s.at(5*time.Hour))
+		require.NoError(s, err)
+		require.Equal(s, message.Moved, o.Outcome, "a refit is not held up by a caller's moves")
+
+		s.until(time.Minute - time.Millisecond)
+		o, err = s.Move(s.Context(), "alice", "a", s.at(6*time.Hour))
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeRateLimited, o.Code)
+		require.Equal(s, int64(1), o.RetryAfterSeconds)
+		s.until(time.Minute)
+		for i := range 3 {
+			s.moved("a", time.Duration(6+i)*time.Hour)
+		}
+		o, err = s.Move(s.Context(), "alice", "a", s.at(5*time.Hour))
+		require.NoError(s, err)
+		require.Equal(s, int64(60), o.RetryAfterSeconds, "a minute from the first move on")
+		s.cancelled("a")
+	})
 }

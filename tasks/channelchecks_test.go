@@ -41,8 +41,7 @@ func (s *story) owns(list ...devices.Device) {
 	}
 	packed, err := devices.Encode(list)
 	require.NoError(s, err)
-	keys, err := keyspace.NewKeys("")
-	require.NoError(s, err)
+	keys := s.keys()
 	require.NoError(s, s.client.Set(s.Context(), keys.Devices("alice"), packed, 0).Err())
 }
 
@@ -51,7 +50,6 @@ func ownPhone(id, app string) devices.Device {
 }
 
 func TestASmallMessageIsCheckedForTheChannelsThatItNames(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		checked := s.checking()
 		s.owns(ownPhone("a", ""))
@@ -80,7 +78,6 @@ func TestASmallMessageIsCheckedForTheChannelsThatItNames(t *testing.T) {
 }
 
 func TestALargeMessageIsCheckedForTheChannelsOfDevices(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		checked := s.checking()
 		large := func(id string, to *message.Target) message.Message {
@@ -140,7 +137,6 @@ func TestALargeMessageIsCheckedForTheChannelsOfDevices(t *testing.T) {
 }
 
 func TestAMessageOfAnotherAccountsDeviceIsNotChecked(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		checked := s.checking()
 		d := ownPhone("a", "")
@@ -154,7 +150,6 @@ func TestAMessageOfAnotherAccountsDeviceIsNotChecked(t *testing.T) {
 }
 
 func TestPushContentIsKeptChangedAndExported(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		m := s.message("m", time.Hour)
 		m.PushContent = message.PushContent{
@@ -184,12 +179,10 @@ func TestPushContentIsKeptChangedAndExported(t *testing.T) {
 }
 
 func TestAStatusTellsOfDevices(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("m", time.Hour))
 		require.Empty(s, s.status("m").Devices)
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		done := messages.Progress{{Device: "phone", State: messages.DeviceDelivered}, {Device: "@webhook", State: messages.DeviceFailed}}
 		require.NoError(s, s.client.HSet(s.Context(), keys.Record("alice", "m"), keyspace.RecordProgress, done.Encode()).Err())
 		require.Equal(s, []message.DeviceStatus{{Device: "phone", State: "delivered"}, {Device: "@webhook", State: "failed"}}, s.status("m").Devices)
@@ -202,15 +195,13 @@ func TestAStatusTellsOfDevices(t *testing.T) {
 }
 
 func TestDevicesThatCanNotBeReadAreNoAcceptedMessage(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.checking()
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		require.NoError(s, s.client.Set(s.Context(), keys.Devices("alice"), "from a newer program", 0).Err())
 		m := s.message("m", time.Hour)
 		m.Body = strings.Repeat("b", 2500)
-		_, err = s.Submit(s.Context(), m)
+		_, err := s.Submit(s.Context(), m)
 		_, away := errors.AsType[*fault.UnavailableError](err)
 		require.True(s, away, "%v", err)
 	})

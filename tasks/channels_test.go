@@ -143,7 +143,6 @@ func (p *phones) got(from *phone) []string {
 
 // What one device did not get is tried again there, and nowhere else.
 func TestPartlyDeliveredIsTriedAgainForTheRest(t *testing.T) {
-	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		p.has("alice", "f1")
 		p.has("alice", "f2")
@@ -170,7 +169,6 @@ func TestPartlyDeliveredIsTriedAgainForTheRest(t *testing.T) {
 
 // A device whose attempts end in vain leaves the message delivered.
 func TestPartlyDeliveredEndsAsDelivered(t *testing.T) {
-	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		p.has("alice", "f1")
 		p.has("alice", "a1")
@@ -185,7 +183,6 @@ func TestPartlyDeliveredEndsAsDelivered(t *testing.T) {
 }
 
 func TestWithoutADeviceAMessageIsDropped(t *testing.T) {
-	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		p.accepted(p.message("m", 5*time.Second))
 		p.until(time.Minute)
@@ -200,7 +197,6 @@ func TestWithoutADeviceAMessageIsDropped(t *testing.T) {
 // Until a channel has delivered, it may be set up wrongly: nothing that it calls gone is
 // believed, and the message waits. Afterwards the device is removed.
 func TestGoneIsBelievedAfterTheFirstSuccess(t *testing.T) {
-	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		p.has("alice", "f1")
 		p.fcm.Script(knowsNoMore(), notifier.Result{Status: notifier.Delivered}, knowsNoMore())
@@ -225,7 +221,6 @@ func TestGoneIsBelievedAfterTheFirstSuccess(t *testing.T) {
 // A wrong project makes the provider call every device gone: the brake stops the channel
 // before any is removed. An operator resumes it, and nothing is lost.
 func TestTheBrakeWipesNothing(t *testing.T) {
-	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		var wrong atomic.Bool
 		wrong.Store(true)
@@ -273,7 +268,6 @@ func TestTheBrakeWipesNothing(t *testing.T) {
 
 // Refused credentials stop their channel alone. Its messages wait, and a probe resumes it.
 func TestRefusedCredentialsStopOneChannel(t *testing.T) {
-	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		p.has("alice", "f1")
 		p.has("bob", "a1")
@@ -304,7 +298,6 @@ func TestRefusedCredentialsStopOneChannel(t *testing.T) {
 
 // A target without a probe lets one message a minute find out.
 func TestATargetThatRefusesAllIsProbedWithMessages(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(retrying(1))
 		s.recorder.Script(refused(), refused())
@@ -330,7 +323,6 @@ func TestATargetThatRefusesAllIsProbedWithMessages(t *testing.T) {
 
 // A provider that asks to leave its channel alone holds up no other.
 func TestAPausedChannelHoldsUpNoOther(t *testing.T) {
-	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		p.has("alice", "f1")
 		p.has("alice", "a1")
@@ -354,7 +346,6 @@ func TestAPausedChannelHoldsUpNoOther(t *testing.T) {
 
 // A provider that never answers may have three quarters of the delivery slots, and no more.
 func TestAStuckChannelHoldsUpNoOther(t *testing.T) {
-	t.Parallel()
 	tellOfPhones(t, func(p *phones) {
 		p.fcm.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
 			<-ctx.Done()

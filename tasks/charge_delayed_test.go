@@ -12,6 +12,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -87,7 +89,6 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 		return m
 	}
 	t.Run("submit", func(t *testing.T) {
-		t.Parallel()
 		tell(t, func(s *story) {
 			s.charges("acme", accounts.Tier{MessagesPerDay: 5}, "")
 			s.accepted(paid(s, "first", time.Hour))
@@ -102,7 +103,6 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 		})
 	})
 	t.Run("move", func(t *testing.T) {
-		t.Parallel()
 		tell(t, func(s *story) {
 			s.charges("acme", accounts.Tier{MessagesPerDay: 5}, "")
 			s.accepted(paid(s, "first", time.Hour), paid(s, "second", 2*time.Hour))
@@ -123,7 +123,6 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 // At the end of an hour, a program whose clock is ahead takes what is still to come
 // for past.
 func TestTheStoresClockDecidesAboutTheHour(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 2}, "")
 		first, second := s.paid("1", 2*time.Hour), s.paid("2", time.Hour+500*time.Millisecond)
@@ -139,5 +138,61 @@ func TestTheStoresClockDecidesAboutTheHour(t *testing.T) {
 		require.NoError(s, err)
 		require.Equal(s, message.Accepted, o.Outcome)
 		s.requireCharges(nil, map[string][]string{first.User: {"1"}, second.User: {"2"}})
+	})
+}
+
+// charged is a message of account acme to a user.
+func (s *story) charged(user, id string, after time.Duration) message.Message {
+	m := s.message(id, after)
+	m.User, m.Account = user, "acme"
+	return m
+}
+
+// What leaves the hour and the day that it was asked for, since the user's policy
+// says so, is charged for those where it comes to stand, and for no other.
+func TestAShiftByPolicyIsCharged(t *testing.T) {
+	tell(t, func(s *story) {
+		s.charges("acme", accounts.Tier{MessagesPerHour: 2, MessagesPerDay: 3}, "UTC")
+		s.policy(func(p *policy.Policy) {
+			p.QuietHours, p.OnConflict = quiet(s, "22:00-08:00"), policy.Shift
+		})
+		night := 22*time.Hour + 30*time.Minute
+		first := s.charged("u1", "a", night)
+		o, err := s.Check(s.Context(), first)
+		require.NoError(s, err)
+		require.Equal(s, s.at(32*time.Hour), o.SendAt.Time)
+		o = s.submit(first)
+		require.Equal(s, s.at(32*time.Hour), o.SendAt.Time)
+		require.True(s, s.submit(first).Replayed)
+		require.Equal(s, s.at(32*time.Hour), s.submit(s.charged("u2", "b", night)).SendAt.Time)
+		o = s.submit(s.charged("u3", "c", night))
+		require.Equal(s, fault.CodeQuotaExceeded, o.Code, "%+v", o)
+		require.Equal(s, s.at(33*time.Hour), o.ResetsAt.Time)
+
+		refused := s.charged("u4", "d", night)
+		refused.OnConflict = message.OnConflictRefuse
+		require.Equal(s, fault.CodeQuietHours, s.submit(refused).Code, "it holds nothing")
+		s.requireCharges(map[string]*time.Location{"acme": time.UTC},
+			map[string][]string{"u1": {"a"}, "u2": {"b"}, "u3": {"c"}, "u4": {"d"}})
+	})
+}
+
+// What is never accepted for a user is said before what an account has left.
+func TestBlockedAndQuietComeBeforeTheQuota(t *testing.T) {
+	tell(t, func(s *story) {
+		s.charges("acme", accounts.Tier{MessagesPerDay: 1}, "UTC")
+		s.policy(func(p *policy.Policy) { p.QuietHours = quiet(s, "22:00-08:00") })
+		s.accepted(s.charged("u1", "a", 12*time.Hour))
+		s.set("u2", policy.UserSettings{Blocked: true})
+		for user, code := range map[string]fault.Code{"u2": fault.CodeBlocked, "u3": fault.CodeQuietHours} {
+			m := s.charged(user, "b", 22*time.Hour+30*time.Minute)
+			require.Equal(s, code, s.submit(m).Code)
+			o, err := s.Check(s.Context(), m)
+			require.NoError(s, err)
+			require.Equal(s, code, o.Code)
+		}
+		require.Equal(s, fault.CodeQuotaExceeded, s.submit(s.charged("u3", "b", 12*time.Hour)).Code)
+		s.requireCharges(map[string]*time.Location{"acme": time.UTC},
+			map[string][]string{"u1": {"a"}, "u2": {"b"}, "u3": {"b"}})
 	})
 }

@@ -99,7 +99,6 @@ func TestChargesAreWhatIsAccepted(t *testing.T) {
 	t.Parallel()
 	for _, seed := range sendlimittest.Seeds(t, 3) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				s.historyOfCharges(rand.New(rand.NewPCG(seed, 7)))
 			}, "2/hour", "3/calendar_day")
@@ -117,7 +116,6 @@ func TestThrottlesAreWhatIsAccepted(t *testing.T) {
 			"changed": {"2/hour", "1/minute", "", "3/hour", "2/minute"}, // what was charged before stays so
 		} {
 			t.Run(fmt.Sprintf("%s, seed %d", name, seed), func(t *testing.T) {
-				t.Parallel()
 				tell(t, func(s *story) { s.historyOfCharges(rand.New(rand.NewPCG(seed, 8)), throttles...) })
 			})
 		}

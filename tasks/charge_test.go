@@ -67,7 +67,6 @@ func (s *story) requireChargesBy(
 }
 
 func TestAQuotaRefusesInTheWordsOfItsAccount(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 1, MessagesPerDay: 2}, "Europe/Berlin")
 		s.accepted(s.paid("1", 2*time.Hour))
@@ -99,7 +98,6 @@ func berlin(t *testing.T) *time.Location {
 }
 
 func TestAnAccountHasToExistAndNotBeDisabled(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		o := s.submit(s.paid("1", time.Hour))
 		require.Equal(t, message.Invalid, o.Outcome)
@@ -123,7 +121,6 @@ func TestAnAccountHasToExistAndNotBeDisabled(t *testing.T) {
 }
 
 func TestAReplayIsAnsweredThoughTheQuotaIsUsedUp(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerDay: 1}, "")
 		first := s.paid("1", time.Hour)
@@ -145,7 +142,6 @@ func TestAReplayIsAnsweredThoughTheQuotaIsUsedUp(t *testing.T) {
 }
 
 func TestWhatTheTimelineRefusesIsGivenBack(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerDay: 2}, "")
 		first, second := s.paid("1", time.Hour), s.paid("2", time.Hour)
@@ -161,7 +157,6 @@ func TestWhatTheTimelineRefusesIsGivenBack(t *testing.T) {
 }
 
 func TestAHundredSubmittersGetExactlyTheQuota(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 37, MessagesPerDay: 60}, "")
 		var accepted atomic.Int64
@@ -183,7 +178,6 @@ func TestAHundredSubmittersGetExactlyTheQuota(t *testing.T) {
 }
 
 func TestAShiftIsChargedWhereItGoes(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 2}, "")
 		messages := map[string][]string{"alice": {}}
@@ -210,7 +204,6 @@ func TestAShiftIsChargedWhereItGoes(t *testing.T) {
 }
 
 func TestNowIsChargedInThePresentHour(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 1, MessagesPerDay: 5}, "")
 		s.until(time.Hour - time.Millisecond)
@@ -230,7 +223,6 @@ func TestNowIsChargedInThePresentHour(t *testing.T) {
 }
 
 func TestMoveChargesWhereItGoesAndCancelGivesBack(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 1, MessagesPerDay: 2}, "")
 		messages := map[string][]string{"user-1": {"1"}, "user-2": {"2"}, "user-3": {"3"}}
@@ -262,7 +254,6 @@ func TestMoveChargesWhereItGoesAndCancelGivesBack(t *testing.T) {
 }
 
 func TestAnAccountSeesItsOwnMessagesOnly(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{}, "")
 		s.charges("beta", accounts.Tier{}, "")
@@ -311,7 +302,6 @@ func orMany(limit int) int {
 }
 
 func TestADryRunJudgesQuotasAndLeavesNothing(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 2, MessagesPerDay: 3}, "")
 		s.accepted(s.paid("there", time.Hour))
@@ -351,7 +341,6 @@ func TestADryRunJudgesQuotasAndLeavesNothing(t *testing.T) {
 // Submits of one account that come at once share calls of the store. The quota holds for them
 // together, whoever gives up meanwhile.
 func TestConcurrentSubmitsOfAnAccountShareHolds(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		const submits, quota = 64, 20
 		s.charges("acme", accounts.Tier{MessagesPerHour: quota}, "UTC")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -46,13 +47,11 @@ func TestTheStoresClockDecidesOnEverything(t *testing.T) {
 	for name, row := range map[string]struct {
 		storeAhead, latest time.Duration
 	}{
-		"ahead":                 {-3 * time.Second, 10 * time.Millisecond},
 		"behind by part of 1 s": {700 * time.Millisecond, 10 * time.Millisecond},
 		"ahead by an hour":      {-time.Hour - 400*time.Millisecond, 10 * time.Millisecond},
 		"behind by an hour":     {time.Hour + 400*time.Millisecond, 10 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				s.storeAhead(row.storeAhead)
 				s.shared.OverdueAfter = overdueAfter
@@ -123,44 +122,38 @@ func TestTheStoresClockDecidesOnEverything(t *testing.T) {
 // dropped, and what is within the tolerance by it is on time.
 func TestBacklogByTheStoresClock(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
-	for _, off := range []time.Duration{-3 * time.Second, 3 * time.Second} {
-		t.Run(off.String(), func(t *testing.T) {
-			t.Parallel()
-			tell(t, func(s *story) {
-				s.storeAhead(off)
-				for i := range 4 {
-					m := s.message(strconv.Itoa(i), 0)
-					m.SendAt = s.at(off + time.Duration(i+1)*time.Minute)
-					if i == 1 {
-						m.ExpiresAt = s.at(off + 10*time.Minute)
-					}
-					s.accepted(m)
-				}
-				s.until(10 * time.Minute)
-				s.work()
-				s.until(15 * time.Minute)
-				s.inOrder("0", "2", "3")
-				require.Equal(s, messages.ReasonExpired, s.record("alice", "1")["w"])
-				for i, d := range s.recorder.Deliveries() {
-					recorded := number(s, s.record("alice", d.Notification.ID)["t"])
-					late := d.At.Add(off).UnixMilli() - recorded
-					require.GreaterOrEqual(s, late, int64(0))
-					require.Less(s, late, int64(3100))
-					if i > 0 {
-						require.GreaterOrEqual(s, d.At.Sub(s.recorder.Deliveries()[i-1].At), time.Minute-sendlimit.DefaultTolerance)
-					}
-				}
-			})
-		})
-	}
+	tell(t, func(s *story) {
+		const off = -3 * time.Second
+		s.storeAhead(off)
+		for i := range 4 {
+			m := s.message(strconv.Itoa(i), 0)
+			m.SendAt = s.at(off + time.Duration(i+1)*time.Minute)
+			if i == 1 {
+				m.ExpiresAt = s.at(off + 10*time.Minute)
+			}
+			s.accepted(m)
+		}
+		s.until(10 * time.Minute)
+		s.work()
+		s.until(15 * time.Minute)
+		s.inOrder("0", "2", "3")
+		require.Equal(s, messages.ReasonExpired, s.record("alice", "1")["w"])
+		for i, d := range s.recorder.Deliveries() {
+			recorded := number(s, s.record("alice", d.Notification.ID)["t"])
+			late := d.At.Add(off).UnixMilli() - recorded
+			require.GreaterOrEqual(s, late, int64(0))
+			require.Less(s, late, int64(3100))
+			if i > 0 {
+				require.GreaterOrEqual(s, d.At.Sub(s.recorder.Deliveries()[i-1].At), time.Minute-sendlimit.DefaultTolerance)
+			}
+		}
+	})
 }
 
 // A message that a submitter with a clock ahead hands over too early does not wait in a
 // worker: more of them than a worker handles at a time would hold up the others.
 func TestEarlyTasksDoNotFillAWorker(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		const ahead, crowd = time.Hour, 600
 		s.storeAhead(-ahead)
@@ -195,7 +188,6 @@ func TestLeasesOfTheQueueGoByTheStoresClock(t *testing.T) {
 	t.Parallel()
 	for _, off := range []time.Duration{-time.Hour, time.Hour} {
 		t.Run(off.String(), func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				s.storeAhead(off)
 				s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
@@ -219,4 +211,100 @@ func TestLeasesOfTheQueueGoByTheStoresClock(t *testing.T) {
 			})
 		})
 	}
+}
+
+func number(tb testing.TB, text string) int64 {
+	tb.Helper()
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	require.NoError(tb, err)
+	return n
+}
+
+// While the store's clock is ahead by a step, nothing is dropped as expired, sent early,
+// forgotten or accepted. Once it is back, everything goes on.
+func TestAStepOfTheStoresClockIsWaitedOut(t *testing.T) {
+	sendlimittest.Long(t)
+	tellSlowly(t, func(s *story) {
+		s.work(relaying)
+		s.accepted(s.message("before", 30*time.Second))
+		s.accepted(s.message("soon", 2*time.Minute))
+		s.accepted(s.message("later", 10*time.Minute))
+		s.until(time.Minute)
+		s.inOrder("before")
+
+		s.storeAhead(30 * time.Hour)
+		s.until(time.Minute + 5*time.Second)
+		_, err := s.Submit(s.Context(), s.message("refused", 20*time.Minute))
+		requireStepped(s, err)
+		_, err = s.Move(s.Context(), "alice", "later", s.at(15*time.Minute))
+		requireStepped(s, err)
+		s.until(3 * time.Minute)
+		s.inOrder("before")
+
+		s.storeAhead(0)
+		s.until(3*time.Minute + 5*time.Second)
+		s.inOrder("before", "soon")
+		near := s.message("near", 10*time.Minute+30*time.Second)
+		require.Equal(s, message.Refused, s.submit(near).Outcome, "the places are as before")
+		s.until(11 * time.Minute)
+		s.inOrder("before", "soon", "later")
+		s.ended("alice", "later", "d")
+	})
+}
+
+// A clock that has stood for a while after a step is right: it may have been wrong before.
+func TestAStepOfTheStoresClockIsAcceptedInTheEnd(t *testing.T) {
+	sendlimittest.Long(t)
+	tellSlowly(t, func(s *story) {
+		s.work(relaying)
+		s.accepted(s.message("a", time.Hour+10*time.Minute))
+		s.until(time.Minute)
+		s.storeAhead(time.Hour)
+		for _, at := range []time.Duration{time.Minute + 5*time.Second, 6 * time.Minute} {
+			s.until(at)
+			_, err := s.Submit(s.Context(), s.message("b", 4*time.Hour))
+			requireStepped(s, err)
+		}
+		s.until(6*time.Minute + 10*time.Second)
+		s.accepted(s.message("b", 4*time.Hour))
+		s.until(9*time.Minute + 50*time.Second)
+		require.Empty(s, s.recorder.Deliveries())
+		s.until(10*time.Minute + 10*time.Second)
+		s.inOrder("a")
+	})
+}
+
+// A notice that waits for its next try does not expire by a clock that has stepped.
+func TestANoticeOutlivesAStepOfTheStoresClock(t *testing.T) {
+	tell(t, func(s *story) {
+		mail := announcer{answers: []notifier.Result{
+			{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, RetryAfter: 30 * time.Second},
+			{Status: notifier.Delivered},
+		}}
+		s.putReport()
+		s.work(announces(&mail), sweeps(5*time.Second))
+		s.until(20 * time.Second)
+		require.Len(s, mail.all(), 1)
+
+		s.storeAhead(60 * 24 * time.Hour)
+		s.until(2 * time.Minute)
+		require.Len(s, mail.all(), 1, "nothing is sent meanwhile")
+		require.Equal(s, 1, s.waitingNotices(), "it was dropped as expired")
+
+		s.storeAhead(0)
+		s.until(3 * time.Minute)
+		require.Len(s, mail.all(), 2)
+		require.Zero(s, s.waitingNotices())
+	})
+}
+
+func requireStepped(s *story, err error) {
+	s.Helper()
+	unavailable := &fault.UnavailableError{}
+	require.ErrorAs(s, err, &unavailable)
+	require.ErrorIs(s, err, fault.ErrClockStepped)
+	require.Contains(s, err.Error(), "the clock of Redis has stepped forward by ")
 }

@@ -42,7 +42,6 @@ func gone() notifier.Result {
 // What has used up its attempts ends in the dead letters. From
 // there it is sent after all, once the provider is back.
 func TestADeadLetterIsSentAfterAll(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.always(unavailable())
@@ -83,30 +82,7 @@ func TestADeadLetterIsSentAfterAll(t *testing.T) {
 	})
 }
 
-// The queue does not take the timer: the watch list has the message.
-func TestARetryThatTheQueueDoesNotTake(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	tellSlowly(t, func(s *story) {
-		dead := s.deadLetters()
-		s.recorder.Script(gone())
-		stop := s.work()
-		s.accepted(s.message("a", 10*time.Second))
-		s.until(20 * time.Second)
-		stop()
-		o, err := dead.Retry(s.Context(), "alice", "a")
-		require.NoError(s, err)
-		require.Equal(s, message.Retried, o.Outcome)
-		require.Equal(s, 1, s.loseTasks())
-		s.work(relaying)
-		s.until(5 * time.Minute)
-		require.Len(s, s.recorder.Deliveries(), 2)
-		s.ended("alice", "a", "d")
-	})
-}
-
 func TestRetriesThatAreRefused(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.recorder.Script(gone(), gone())
@@ -141,7 +117,6 @@ func TestRetriesThatAreRefused(t *testing.T) {
 }
 
 func TestDeadLettersArePurged(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.always(gone())
@@ -178,7 +153,6 @@ func TestDeadLettersArePurged(t *testing.T) {
 // Pages go on after the last of the one before.
 func TestDeadLettersAreListedInPages(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.always(gone())
@@ -202,7 +176,6 @@ func TestDeadLettersAreListedInPages(t *testing.T) {
 }
 
 func TestDeadLettersOfAStoreThatIsAway(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		dead := s.deadLetters()
 		s.network.cut()

@@ -1,8 +1,10 @@
 package tasks_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -12,7 +14,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -21,7 +22,6 @@ import (
 // then. Nothing goes out early for that; on a store that is not busy, nothing
 // goes out late either.
 func TestDeliveredToTheMillisecond(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		// The queue's looks, 200 ms apart, fall just before the full second, when
 		// something can first become due for it.
@@ -52,7 +52,6 @@ func TestDeliveredToTheMillisecond(t *testing.T) {
 
 // What the caller said is what the channel gets.
 func TestEverythingReachesTheChannel(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work()
 		m := message.Message{
@@ -99,7 +98,6 @@ func TestEverythingReachesTheChannel(t *testing.T) {
 
 // What a provider calls a message is kept with it.
 func TestTheProvidersNameIsKept(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.recorder.Script(notifier.Result{Status: notifier.Delivered, ProviderID: "msg-17"})
@@ -112,11 +110,9 @@ func TestTheProvidersNameIsKept(t *testing.T) {
 // Content that cannot be read, which only a program at fault can have written,
 // fails its message instead of being tried for ever.
 func TestUnreadableContentFails(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		require.NoError(s, s.client.HSet(s.Context(), keys.Record("alice", "a"), "c", "{").Err())
 		s.work()
 		s.until(10 * time.Second)
@@ -130,7 +126,6 @@ func TestUnreadableContentFails(t *testing.T) {
 // A channel that breaks its promise and panics takes nothing with it: neither
 // the worker nor a delivery slot.
 func TestChannelThatPanics(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
 			if n.ID == "bad" && n.Attempt < 3 {
@@ -145,4 +140,27 @@ func TestChannelThatPanics(t *testing.T) {
 		s.ended("alice", "good", "d")
 		require.Equal(s, "3", s.record("alice", "bad")["n"])
 	}, "2/minute")
+}
+
+// A delivery is logged at debug level, by its id: not by its user, and without content.
+func TestADeliveryIsLoggedAtDebugLevel(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[slog.Level]int{slog.LevelDebug: 1, slog.LevelInfo: 0} {
+		t.Run(level.String(), func(t *testing.T) {
+			tell(t, func(s *story) {
+				log := new(bytes.Buffer)
+				s.shared.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))
+				s.work()
+				m := s.message("order-17", 5*time.Second)
+				m.User, m.Title, m.Body = "wilhelmina", "Hello Wilma", "A secret"
+				s.accepted(m)
+				s.until(7 * time.Second)
+				require.Len(s, s.recorder.Deliveries(), 1)
+				require.Equal(s, want, strings.Count(log.String(), "level=DEBUG msg=delivered id=order-17 attempt=1 late="), log)
+				for _, private := range []string{"wilhelmina", "Wilma", "secret"} {
+					require.NotContains(s, log.String(), private)
+				}
+			})
+		})
+	}
 }

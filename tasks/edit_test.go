@@ -38,7 +38,6 @@ func (s *story) words() string {
 
 // A change without a move keeps the place, costs nothing, and goes out.
 func TestAChangedMessageGoesOutAsItIsNow(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerDay: 1}, "")
 		s.work()
@@ -70,7 +69,6 @@ func TestAChangedMessageGoesOutAsItIsNow(t *testing.T) {
 
 // A move that is refused changes nothing; one that is made changes all at once.
 func TestAChangeTogetherWithAMove(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		title := "new"
@@ -98,7 +96,6 @@ func TestAChangeTogetherWithAMove(t *testing.T) {
 
 // A change without a reply was made. Who asks again finds that, and changes nothing.
 func TestAChangeWithoutAReplyIsMadeOnce(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		title, body, to := "new", "text", message.Move{At: s.at(2 * time.Hour)}
@@ -129,7 +126,6 @@ func TestAChangeWithoutAReplyIsMadeOnce(t *testing.T) {
 
 // Of two changes at once, neither takes the other one back.
 func TestChangesAtOnce(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		keys := []string{"a", "b", "c"}
@@ -145,7 +141,6 @@ func TestChangesAtOnce(t *testing.T) {
 }
 
 func TestAChangedExpiry(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		m := s.message("a", time.Hour)
 		m.ExpiresAt = s.at(2 * time.Hour)
@@ -174,7 +169,6 @@ func TestAChangedExpiry(t *testing.T) {
 
 // Who may not see a message can't change it either, and one that ended stays as it is.
 func TestChangesThatAreRefused(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerDay: 5}, "")
 		s.accepted(s.messageOf("acme", "a", time.Hour), s.message("b", 2*time.Hour))
@@ -201,7 +195,6 @@ func TestChangesThatAreRefused(t *testing.T) {
 // A shift that ends where the message is keeps it there, and changes it as a move to that time
 // does.
 func TestAChangeWithAShiftToWhereItIs(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("first", time.Hour), s.message("second", time.Hour+10*time.Second), s.message("a", time.Hour+20*time.Second))
 		before, tasks := s.record("alice", "a"), s.queued()
@@ -231,7 +224,6 @@ func TestAChangeWithAShiftToWhereItIs(t *testing.T) {
 
 // So does one of a message that is charged: neither its account nor its throttle pays twice.
 func TestAChangeWithAShiftToWhereItIsCostsNothing(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("2/minute", "2/10s")
 		s.charges("acme", accounts.Tier{MessagesPerHour: 6, MessagesPerDay: 6}, "")
@@ -270,7 +262,6 @@ func TestAChangeWithAShiftToWhereItIsCostsNothing(t *testing.T) {
 
 // If the own place has passed before it is charged, nothing is edited, and nobody is told so.
 func TestAChangeWithAShiftToWhereItWas(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 5}, "")
 		end := time.Hour

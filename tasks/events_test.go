@@ -41,7 +41,6 @@ func oftenRelay(o *tasks.WorkerOptions) { o.RelayEvery = 5 * time.Second }
 // Two seconds after somebody begins to listen, every change is an event, and soon after it in
 // the log.
 func TestWhoBeginsToListenHearsOfEveryChange(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(oftenRelay)
 		s.accepted(s.message("before", 5*time.Second), s.message("later", 30*time.Second), s.message("own", 40*time.Second))
@@ -57,7 +56,6 @@ func TestWhoBeginsToListenHearsOfEveryChange(t *testing.T) {
 // A program that gathers nothing, such as the command line, asks once who listens. A worker
 // finds what it wrote.
 func TestAWorkerGathersTheEventsOfOtherPrograms(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.hear()
 		s.accepted(s.message("a", time.Hour), s.message("b", time.Hour+time.Second))
@@ -76,7 +74,6 @@ func TestAWorkerGathersTheEventsOfOtherPrograms(t *testing.T) {
 
 // A worker that stops gathers what it wrote.
 func TestAWorkerThatStopsLeavesNoEventBehind(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.hear()
 		stop := s.work()
@@ -90,7 +87,6 @@ func TestAWorkerThatStopsLeavesNoEventBehind(t *testing.T) {
 
 // While the store is away nothing is gathered, and nothing is lost.
 func TestEventsAreGatheredAfterAnOutage(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.hear()
 		s.work(oftenRelay)

@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -33,7 +32,6 @@ func (s *story) horizon(h time.Duration) {
 // leaves nothing behind, and the queue gets it once, when its time is near.
 func TestFarMessagesAreNotInTheQueue(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(2 * time.Minute)
 		s.accepted(s.message("a", 5*time.Minute), s.message("b", 2*time.Hour), s.message("near", 2*time.Minute))
@@ -58,32 +56,9 @@ func TestFarMessagesAreNotInTheQueue(t *testing.T) {
 	})
 }
 
-// Everything that gives a message another time goes by the schedule: a retry, a
-// postponement and a dead letter, too.
-func TestRetriesBeyondTheHorizonAreScheduled(t *testing.T) {
-	t.Parallel()
-	tell(t, func(s *story) {
-		s.horizon(10 * time.Second)
-		for i := range 3 {
-			s.accepted(s.message(fmt.Sprint("m", i), time.Duration(i+1)*time.Minute))
-		}
-		s.until(3*time.Minute + 30*time.Second) // no worker ran: m0 goes now, the others later
-		s.work(relaying)
-		s.until(3*time.Minute + 40*time.Second)
-		require.Zero(s, s.queued(), "what is postponed to a minute later is in the schedule")
-		s.until(6 * time.Minute)
-		require.Len(s, s.recorder.Deliveries(), 3)
-		for i, d := range s.recorder.Deliveries() {
-			require.Equal(s, fmt.Sprint("m", i), d.Notification.ID, "in order")
-		}
-		require.InDelta(s, 210, s.recorder.Deliveries()[0].At.Sub(s.began).Seconds(), 1, "at once")
-	})
-}
-
 // A worker that ends between taking messages from the schedule and putting them into the
 // queue loses none: another one finds them a little later.
 func TestAHandOverThatIsCutOffIsMadeAgain(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)
 		s.accepted(s.message("a", 3*time.Minute))
@@ -106,29 +81,12 @@ func TestAHandOverThatIsCutOffIsMadeAgain(t *testing.T) {
 	})
 }
 
-// What the queue loses after the hand-over is found like everything that it loses.
-func TestTheQueueLosesWhatWasHandedOver(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	tell(t, func(s *story) {
-		s.horizon(time.Minute)
-		s.accepted(s.message("a", 3*time.Minute))
-		s.work(relaying)
-		s.until(2*time.Minute + 30*time.Second)
-		require.Equal(s, 1, s.loseTasks())
-		s.until(5 * time.Minute)
-		require.Len(s, s.recorder.Deliveries(), 1)
-		s.ended("alice", "a", "d")
-	})
-}
-
-// A thousand messages of one partition at the same time are handed over in parts.
+// Many messages of one partition at the same time are handed over in parts.
 func TestAHerdIsHandedOver(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)
-		const herd = 1000 // ten times what one call hands over
+		const herd = 250 // one call hands over 100
 		for i := range herd {
 			s.accepted(s.message(strconv.Itoa(i), 3*time.Minute+time.Duration(i)*time.Millisecond))
 		}
@@ -146,42 +104,8 @@ func TestAHerdIsHandedOver(t *testing.T) {
 	}, "1000/hour")
 }
 
-// The store is away for longer than the horizon: what became due meanwhile goes out soon
-// after, and what comes later is on time.
-func TestTheStoreIsAwayForLongerThanTheHorizon(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	tell(t, func(s *story) {
-		s.horizon(10 * time.Second)
-		const users = 40
-		for i := range users {
-			for id, after := range map[string]time.Duration{"during": time.Minute, "later": 3 * time.Minute} {
-				m := s.message(id, after+time.Duration(i)*10*time.Millisecond)
-				m.User = fmt.Sprint("user", i)
-				s.accepted(m)
-			}
-		}
-		s.work(relaying)
-		s.until(45 * time.Second)
-		s.network.cut()
-		s.until(100 * time.Second)
-		s.network.mend()
-		s.until(4 * time.Minute)
-		require.Len(s, s.recorder.Deliveries(), 2*users)
-		for _, d := range s.recorder.Deliveries() {
-			if at := d.At.Sub(s.began); d.Notification.ID == "during" {
-				require.Less(s, at, 2*time.Minute)
-				require.Greater(s, at, 100*time.Second)
-			} else {
-				require.Equal(s, d.Notification.SendAt, d.At.UTC())
-			}
-		}
-	})
-}
-
 // Parts of a hand-over wait for a slow store together.
 func TestAHandOverAsksASlowStoreOnce(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.horizon(time.Minute)
 		const users = 20
@@ -209,14 +133,13 @@ func TestChangesAroundTheHorizon(t *testing.T) {
 	t.Parallel()
 	for _, seed := range sendlimittest.Seeds(t, 2) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) { tellChangesAroundTheHorizon(s, rand.New(rand.NewPCG(seed, 15))) }, "1000/hour")
 		})
 	}
 }
 
 func tellChangesAroundTheHorizon(s *story, random *rand.Rand) {
-	const horizon, count, spread = 30 * time.Second, 60, 80 * time.Millisecond
+	const horizon, count, spread = 30 * time.Second, 40, 40 * time.Millisecond
 	s.horizon(horizon)
 	upTo := func(most time.Duration) time.Duration {
 		return time.Duration(random.Int64N(int64(most))).Truncate(time.Millisecond)
@@ -246,7 +169,7 @@ func tellChangesAroundTheHorizon(s *story, random *rand.Rand) {
 	s.until(2*time.Minute - horizon - spread)
 	var stop []func()
 	for range 2 { // they look every few milliseconds
-		stop = append(stop, s.work(func(o *tasks.WorkerOptions) { o.RelayEvery = 3 * time.Millisecond }))
+		stop = append(stop, s.work(func(o *tasks.WorkerOptions) { o.RelayEvery = 6 * time.Millisecond }))
 	}
 	for _, c := range changes {
 		s.until(c.at)
@@ -274,7 +197,6 @@ func TestAHandOverLeavesRoomInTheStore(t *testing.T) {
 	t.Parallel()
 	for percent, most := range map[int]int{91: 52, 99: 10} { // 1 % of 10 MB is room for 52 tasks
 		t.Run(strconv.Itoa(percent), func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				s.horizon(time.Minute)
 				const count = 100
@@ -288,7 +210,7 @@ func TestAHandOverLeavesRoomInTheStore(t *testing.T) {
 				s.until(2*time.Minute + 2*time.Second)
 				require.InDelta(s, most, s.queued(), 1, "of one pass")
 				f.percent(50)
-				s.until(10 * time.Minute)
+				s.until(5 * time.Minute)
 				require.Len(s, s.recorder.Deliveries(), count)
 			}, "1000/hour")
 		})
@@ -299,12 +221,10 @@ func TestAHandOverLeavesRoomInTheStore(t *testing.T) {
 // store little. One looks 12 to 24 times a minute.
 func TestManyWorkersLookAsOftenAsOne(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.horizon(time.Minute)
 		s.accepted(s.message("a", time.Hour))
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		looks := readCalls{keys.NearOf(0): new(atomic.Int64), keys.FarOf(0, 0): new(atomic.Int64)} // a look reads each partition's
 		s.hook = looks
 		for range 8 {

@@ -49,7 +49,6 @@ func newMetrics(t *testing.T) (*metrics.Metrics, *prometheus.Registry) {
 
 // What a submitter and a worker do is counted, and no label says for whom.
 func TestMetricsOfSubmitsAndDeliveries(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		m, registry := newMetrics(s.T)
 		s.shared.Metrics = m
@@ -93,7 +92,6 @@ func TestMetricsOfScripts(t *testing.T) {
 	t.Parallel()
 	for name, batch := range map[string]bool{"one by one": false, "in batches": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				m, registry := newMetrics(s.T)
 				m.MeasureScripts(s.client)
@@ -163,7 +161,6 @@ func rehearseKeys() []string {
 }
 
 func TestQueueSizes(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		sizes := func() map[string]int {
 			s.Helper()

@@ -113,7 +113,6 @@ func TestTasksOfANodeThatIsAwayHoldUpNobody(t *testing.T) {
 			if users > 40 {
 				sendlimittest.Long(t)
 			}
-			t.Parallel()
 			tell(t, func(s *story) { tellOfANodeThatIsAway(s, users) })
 		})
 	}
@@ -158,7 +157,6 @@ func tellOfANodeThatIsAway(s *story, users int) {
 // A provider answered, and the node that is to know is away: the result is kept until it is
 // back, and the only delivery slot goes to another message.
 func TestAResultIsKeptWithoutADeliverySlot(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		node := s.without(evenPartitions)
 		away, there := usersOf(true, 1)[0], usersOf(false, 1)[0]
@@ -185,7 +183,6 @@ func TestAResultIsKeptWithoutADeliverySlot(t *testing.T) {
 // The relay looks after everything of a partition in one pass, also if another can't be
 // read.
 func TestTheRelayGoesOnWithoutANode(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		node := s.without(evenPartitions)
 		node.away.Store(true)
@@ -210,7 +207,6 @@ func TestTheRelayGoesOnWithoutANode(t *testing.T) {
 // A policy that has not changed is known, also while its node is away. Without the list of
 // changes nothing is accepted.
 func TestAPolicyWhoseNodeIsAwayStaysKnown(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		node := s.without(func(key string) bool { return key == "sl:policy:default" || key == "sl:policies" })
 		submitter := s.newSubmitterOn(taskstest.Open(s, s.newClient(), s.shared), submit.Options{})

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +22,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
-	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
@@ -134,7 +135,7 @@ func TestANoticeIsAnnouncedOnceWhereverAWorkerDies(t *testing.T) {
 	points := make(map[string]int)
 	for _, after := range []bool{false, true} {
 		for nth, died := 1, "before the first"; died != ""; nth++ {
-			synctest.Test(t, func(t *testing.T) { died = dieOver(t, newStory(t, queue.Polling{}), nth, after) })
+			synctest.Test(t, func(t *testing.T) { died = dieOver(t, newStory(t, seldom()), nth, after) })
 			points[died]++
 		}
 	}
@@ -159,6 +160,7 @@ func dieOver(t *testing.T, s *story, nth int, after bool) string {
 		Notifier:   s.recorder,
 		Announcer:  mortalAnnouncer{m, &mail},
 		SweepEvery: 20 * time.Second,
+		RelayEvery: 5 * time.Minute,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
@@ -196,4 +198,39 @@ func dieOver(t *testing.T, s *story, nth int, after bool) string {
 		require.ErrorIs(t, err, tasks.ErrUnfinished)
 	}
 	return died
+}
+
+// A notice that a mail server took while the store was away is told once, too. The race
+// detector watches one round: it makes a round take six times as much processor time.
+func TestANoticeIsToldOnceAfterAnOutageOfALease(t *testing.T) {
+	t.Parallel()
+	for _, seed := range sendlimittest.Seeds(t, 4) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			if seed > 0 {
+				sendlimittest.Long(t)
+			}
+			tell(t, func(s *story) {
+				random := rand.New(rand.NewPCG(seed, 2))
+				upTo := func(most time.Duration) time.Duration { return time.Duration(random.Int64N(int64(most))) }
+				const pushTimeout, lease = 3 * time.Second, 13 * time.Second
+				mail := slowMail{takes: time.Second + upTo(time.Second)}
+				for range 2 {
+					s.work(func(o *tasks.WorkerOptions) {
+						o.PushTimeout, o.SettleMargin, o.SweepEvery = pushTimeout, lease-pushTimeout, 2*time.Second
+						o.Announcer = &mail
+					})
+				}
+				s.putReport()
+				for len(mail.all()) == 0 {
+					time.Sleep(10 * time.Millisecond)
+				}
+				s.network.cut() // before the mail server answers
+				time.Sleep(lease - 2*time.Second + upTo(6*time.Second))
+				s.network.mend()
+				time.Sleep(30 * time.Second)
+				require.Len(s, mail.all(), 1)
+				require.Zero(s, s.waitingNotices())
+			})
+		})
+	}
 }

@@ -50,7 +50,6 @@ func (s *slowMail) Announce(ctx context.Context, to string, n notifier.Notice) n
 // push_timeout is 10 s and other workers look after the outbox all the time.
 func TestASlowMailServerGetsOneCopy(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		mail := slowMail{takes: 9 * time.Minute}
 		s.putReport()
@@ -67,7 +66,6 @@ func TestASlowMailServerGetsOneCopy(t *testing.T) {
 // A worker that stops does not wait for minutes: it cuts off the try in time to give the
 // notice back, and another worker sends it.
 func TestAWorkerStopsWithinItsTimeWithASlowMailServer(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		mail := slowMail{takes: 9 * time.Minute}
 		s.putReport()
@@ -87,7 +85,6 @@ func TestAWorkerStopsWithinItsTimeWithASlowMailServer(t *testing.T) {
 
 // A worker that no longer has a notice ends its try, as another one may send it.
 func TestATryEndsWithItsLease(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		mail := slowMail{takes: 9 * time.Minute}
 		id := s.putReport()
@@ -95,8 +92,7 @@ func TestATryEndsWithItsLease(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		require.Len(s, mail.all(), 1)
 		require.Zero(s, mail.cut.Load())
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		require.NoError(s, s.client.HSet(s.Context(), keys.Notice("shop", id), keyspace.NoticeState, "d").Err())
 		time.Sleep(20 * time.Second)
 		require.EqualValues(s, 1, mail.cut.Load())
@@ -122,7 +118,6 @@ func (s *stuckMail) Announce(ctx context.Context, _ string, _ notifier.Notice) n
 // have slots of their own, so pushes go out on time.
 func TestAMailServerThatHangsHoldsUpNoPush(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		var mail stuckMail
 		s.work(func(o *tasks.WorkerOptions) { o.Announcer = &mail })
@@ -241,16 +236,16 @@ func TestAKillBeforeQuitIsAnswered(t *testing.T) {
 // A mail server that is away for two hours costs no alert: it has more time than a push.
 func TestAMailOutageLosesNoAlert(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		mail := announcer{answers: []notifier.Result{
 			{Status: notifier.Retry, Reason: notifier.ReasonUnreachable, Err: errors.New("connection refused")},
 		}}
 		s.putReport()
-		s.work(announces(&mail), sweeps(time.Minute), func(o *tasks.WorkerOptions) {
-			o.Retries = retry.Policy{Min: time.Second, Max: time.Second, Attempts: 1}
+		s.shared.Polling = queue.Polling{Forward: 20 * time.Second, Fetch: 10 * time.Second} // it waits for hours
+		s.work(announces(&mail), sweeps(10*time.Minute), func(o *tasks.WorkerOptions) {
+			o.RelayEvery, o.Retries = time.Hour, retry.Policy{Min: time.Second, Max: time.Second, Attempts: 1}
 		})
-		time.Sleep(2 * time.Hour)
+		time.Sleep(2*time.Hour + 10*time.Minute)
 		require.Empty(s, s.deadNotices())
 		require.Equal(s, 1, s.waitingNotices())
 		mail.mu.Lock()
@@ -259,7 +254,7 @@ func TestAMailOutageLosesNoAlert(t *testing.T) {
 		mail.mu.Unlock()
 		require.Greater(s, failed, 8)
 		require.Less(s, failed, 25)
-		time.Sleep(time.Hour + 5*time.Second)
+		time.Sleep(time.Hour + time.Minute)
 		require.Len(s, mail.all(), failed+1)
 		require.Zero(s, s.waitingNotices())
 	})

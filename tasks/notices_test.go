@@ -125,7 +125,6 @@ func (s *story) waitingNotices() int {
 }
 
 func TestAnAlertOfAUserIsDeliveredAtOnce(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
 		s.contactOf("alice", "alice@example.com")
@@ -148,7 +147,6 @@ func TestAnAlertOfAUserIsDeliveredAtOnce(t *testing.T) {
 
 func TestANoticeThatTheQueueNeverGotIsFound(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		var mail announcer
 		id := s.putReport()
@@ -165,7 +163,6 @@ func TestANoticeThatTheQueueNeverGotIsFound(t *testing.T) {
 // Submitter, relay and two workers have tasks of the same notice.
 func TestOneOfManyTasksDeliversANotice(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		var mail announcer
 		s.enqueueAlerts(s.putReport(), 20)
@@ -195,7 +192,6 @@ func (s *story) enqueuePayloads(payload []byte, count int) {
 
 func TestANoticeIsTriedAgain(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		mail := announcer{answers: []notifier.Result{
 			{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, Err: errors.New("421")},
@@ -222,7 +218,6 @@ func TestANoticeThatFailsForGoodIsADeadLetter(t *testing.T) {
 		"after the last try ": {Status: notifier.Retry, Reason: notifier.ReasonUnavailable, Err: errors.New("421")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				mail := announcer{answers: []notifier.Result{answer}}
 				id := s.putReport()
@@ -259,7 +254,6 @@ func TestANoticeThatFailsForGoodIsADeadLetter(t *testing.T) {
 
 func TestANoticeWaitsForSomethingToAnnounceItBy(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.enqueueAlerts(s.putReport(), 1)
 		stop := s.work(sweeps(time.Minute))
@@ -282,7 +276,6 @@ func TestANoticeWaitsForSomethingToAnnounceItBy(t *testing.T) {
 
 func TestANoticeThatWaitedTooLongIsForgotten(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.putReport()
 		for _, test := range []struct {
@@ -301,7 +294,6 @@ func TestANoticeThatWaitedTooLongIsForgotten(t *testing.T) {
 }
 
 func TestANoticeForNobodyIsDropped(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		var mail announcer
 		id := notices.FormatID(notices.UserQuota, s.began, 80, "bob")
@@ -319,7 +311,6 @@ func TestANoticeForNobodyIsDropped(t *testing.T) {
 }
 
 func TestTasksThatAreNoAlerts(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
 		s.enqueueAlerts("nothing", 1)
@@ -345,7 +336,6 @@ func TestANoticeWithoutAReplyIsAnnouncedOnce(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]*redis.Script{"claim": lua.NoticeClaim, "settle": lua.NoticeSettle} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				var mail announcer
 				s.putReport()
@@ -362,7 +352,6 @@ func TestANoticeWithoutAReplyIsAnnouncedOnce(t *testing.T) {
 }
 
 func TestTheStoreGoesAwayWithANoticeInHand(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		mail := announcer{during: func() {
 			s.network.cut()

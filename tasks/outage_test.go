@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -36,7 +37,6 @@ func (s *story) away(err error, code fault.Code) {
 // Without its store a submit fails, with an error of its own. It
 // accepts nothing, and neither does it refuse.
 func TestStoreDownFailsClosed(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("before", time.Hour))
 		synctest.Wait()
@@ -70,7 +70,6 @@ func TestStoreDownFailsClosed(t *testing.T) {
 
 // A caller that gave up is told so, and not that the store is down.
 func TestSubmitOfACallerThatGaveUp(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		ctx, cancel := context.WithCancel(s.Context())
@@ -79,34 +78,6 @@ func TestSubmitOfACallerThatGaveUp(t *testing.T) {
 		require.ErrorIs(s, err, context.Canceled)
 		require.Equal(s, message.Outcome{Outcome: message.Errored, Detail: err.Error()}, message.OutcomeOf(err))
 	})
-}
-
-// What falls due while the store is down goes out when it is back, once, and
-// soon: what a worker had in hand it keeps, however long the outage is.
-func TestDeliveryResumesAfterAnOutage(t *testing.T) {
-	t.Parallel()
-	for _, outage := range []time.Duration{3 * time.Second, 80 * time.Second} { // the queue's leases are 30 s
-		t.Run(outage.String(), func(t *testing.T) {
-			t.Parallel()
-			tellSlowly(t, func(s *story) {
-				s.work()
-				due := s.crowd(50, 10*time.Second)
-				cut := 10*time.Second + 50*time.Millisecond
-				s.until(cut)
-				s.network.cut()
-				s.until(cut + outage)
-				before := len(s.recorder.Deliveries())
-				require.Greater(s, before, 10)
-				require.Less(s, before, 40)
-				s.network.mend()
-				s.until(max(20*time.Second, cut+outage+10*time.Second))
-				s.deliveredOnce(due)
-				s.until(cut + outage + 3*time.Minute)
-				require.Len(s, s.recorder.Deliveries(), 50)
-				require.Zero(s, s.queued(), "what the queue lost track of, it found and saw that it is done")
-			})
-		})
-	}
 }
 
 // The provider has taken a message, and then the store is away for longer than
@@ -121,7 +92,6 @@ func TestSettledAfterAnOutage(t *testing.T) {
 		"retried":   unavailable(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				s.work(func(o *tasks.WorkerOptions) { o.PushTimeout = 5 * time.Second })
 				s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
@@ -151,7 +121,6 @@ func TestSettledAfterAnOutage(t *testing.T) {
 // A worker that cannot settle ends all the same when it is told to, within its
 // shutdown time.
 func TestStoppedDuringAnOutage(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		stop := s.work(func(o *tasks.WorkerOptions) { o.PushTimeout, o.ShutdownTimeout = time.Second, 3*time.Second })
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
@@ -170,7 +139,6 @@ func TestStoppedDuringAnOutage(t *testing.T) {
 // What is noted late about accepted messages does not hold up the end of a
 // program whose store is gone.
 func TestCloseDuringAnOutage(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		submitter := s.newSubmitter(submit.Options{})
 		s.server.Server().SetPreHook(func(_ *server.Peer, command string, args ...string) bool {
@@ -199,7 +167,6 @@ func TestCloseDuringAnOutage(t *testing.T) {
 
 // No user, no content and no secret is in the log, whatever happens.
 func TestLogNamesNobody(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		log := new(bytes.Buffer)
 		logger := slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -227,5 +194,18 @@ func TestLogNamesNobody(t *testing.T) {
 		for _, word := range []string{"Malory", "Tidings", "Bodily", "Keyword", "Valued"} {
 			require.NotContains(s, log.String(), word)
 		}
+	})
+}
+
+// After a restore from an old backup: what was due before a time has been sent.
+func TestDropDueBefore(t *testing.T) {
+	tell(t, func(s *story) {
+		s.accepted(s.message("sent-before", time.Minute), s.message("to-send", time.Hour))
+		s.until(30 * time.Minute)
+		s.workWhereDue(2*time.Hour, func(o *tasks.WorkerOptions) { o.DropDueBefore = s.at(30 * time.Minute) })
+		s.delivered("to-send +1h0m0s")
+		s.ended("alice", "sent-before", "u")
+		require.Equal(s, messages.ReasonRestored, s.record("alice", "sent-before")["w"])
+		require.Equal(s, []string{"sent-before", "to-send"}, s.places(), "it counts: it was sent")
 	})
 }

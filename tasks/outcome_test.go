@@ -53,7 +53,6 @@ func requireJSON(t *testing.T, want string, o message.Outcome) {
 }
 
 func TestOutcomesAsTheContractSpellsThem(t *testing.T) {
-	t.Parallel()
 	tellAt11(t, func(s *story) {
 		first := to("a", "11:11:11")
 		requireJSON(s.T, `{"outcome":"accepted","id":"a","user":"alice","send_at":"2026-11-22T11:11:11.000Z"}`, s.submit(first))
@@ -119,7 +118,6 @@ func (s *story) sentence(o message.Outcome, err error) string {
 }
 
 func TestSentencesOfConflicts(t *testing.T) {
-	t.Parallel()
 	tellAt11(t, func(s *story) {
 		s.accepted(to("a", "11:11:11"), to("b", "11:13:11.5"))
 		submit := func(clock string) string { return s.sentence(s.Submit(s.Context(), to("x", clock))) }
@@ -174,7 +172,6 @@ func TestSentencesOfOtherRules(t *testing.T) {
 		},
 	} {
 		t.Run(strings.ReplaceAll(row.rule, "/", " per "), func(t *testing.T) {
-			t.Parallel()
 			tellAt11(t, func(s *story) {
 				for i := range row.taken {
 					s.accepted(to(fmt.Sprintf("m%d", i), fmt.Sprintf("11:11:%d", 11+i)))
@@ -191,7 +188,6 @@ func TestSentencesOfOtherRules(t *testing.T) {
 
 // A calendar rule's violation has its period in place of a window.
 func TestOutcomeOfACalendarRule(t *testing.T) {
-	t.Parallel()
 	tellAt11(t, func(s *story) {
 		s.accepted(to("a", "11:11:11"))
 		requireJSON(s.T, `{"outcome":"refused","code":"send_limit","id":"b","user":"alice","send_at":"2026-11-22T12:00:00.000Z",`+
@@ -205,7 +201,6 @@ func TestOutcomeOfACalendarRule(t *testing.T) {
 
 // Where the reach ends there may be no free time.
 func TestSentencesAtTheReach(t *testing.T) {
-	t.Parallel()
 	tellAt11(t, func(s *story) {
 		s.shared.Reach = time.Hour
 		s.Submitter = s.newSubmitter(submit.Options{})
@@ -223,7 +218,6 @@ func TestSentencesAtTheReach(t *testing.T) {
 }
 
 func TestSentencesOfTheOtherCodes(t *testing.T) {
-	t.Parallel()
 	tellAt11(t, func(s *story) {
 		o := s.submit(to("a", "10:59:54.999"))
 		require.Equal(s, message.Invalid, o.Outcome)

@@ -89,7 +89,6 @@ func (r *roundTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 // Claims of messages that are due together share round trips, and so do settlements of those
 // that end together.
 func TestConcurrentDeliveriesShareRoundTrips(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		require.NoError(s, lua.Claim.Load(s.Context(), s.client).Err())
 		require.NoError(s, lua.Settle.Load(s.Context(), s.client).Err())
@@ -110,7 +109,6 @@ func TestConcurrentDeliveriesShareRoundTrips(t *testing.T) {
 
 // A connection that is cut in the middle of a pipeline loses no message, and sends none twice.
 func TestACutPipelineLosesNothing(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		require.NoError(s, lua.Claim.Load(s.Context(), s.client).Err())
 		require.NoError(s, lua.Settle.Load(s.Context(), s.client).Err())

@@ -10,12 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
@@ -63,7 +65,6 @@ func rulesOf(tb testing.TB, rules ...string) []policy.Rule {
 // A worker that has nothing to do follows the policies too, and says so, once for
 // all in its process.
 func TestPoliciesAreFollowedByAnIdleWorker(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
 		logger := slog.New(slog.NewJSONHandler(log, nil))
@@ -114,7 +115,6 @@ func TestPoliciesAreFollowedByAnIdleWorker(t *testing.T) {
 // A store that is away takes no rules from a worker, and gives it those that it
 // has got meanwhile.
 func TestPoliciesAfterAnOutage(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
 		s.shared.Logger = slog.New(slog.NewJSONHandler(log, nil))
@@ -137,18 +137,16 @@ func TestPoliciesAfterAnOutage(t *testing.T) {
 // A policy that a newer program wrote: nothing is judged by what is not understood,
 // and what was accepted before goes out.
 func TestPolicyOfANewerProgram(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
 		s.shared.Logger = slog.New(slog.NewJSONHandler(log, nil))
 		s.work()
 		s.accepted(s.message("a", 10*time.Second))
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		s.until(5 * time.Second)
 		require.NoError(s, s.server.Set(keys.Policy("default"), `{"name":"default","rules":["1/moon"],"version":9}`))
 		s.until(7 * time.Second)
-		_, err = s.Submit(s.Context(), s.message("b", time.Hour))
+		_, err := s.Submit(s.Context(), s.message("b", time.Hour))
 		s.away(err, fault.CodeUnavailable)
 		require.ErrorContains(s, err, "apply them anew, or run the newer program that wrote them")
 		s.until(12 * time.Second)
@@ -160,12 +158,10 @@ func TestPolicyOfANewerProgram(t *testing.T) {
 // A worker that starts on a store with such a policy says so, and one that is gone
 // while it runs.
 func TestPoliciesThatAreNotThereAreTold(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.policy(func(p *policy.Policy) { p.Name = "vip" })
 		s.policy(func(p *policy.Policy) { p.Name = "gone" })
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		require.NoError(s, s.server.Set(keys.Policy("vip"), `{"name":"vip","rules":["1/moon"],"version":9}`))
 		log := new(bytes.Buffer)
 		s.shared.Logger = slog.New(slog.NewJSONHandler(log, nil))
@@ -181,7 +177,6 @@ func TestPoliciesThatAreNotThereAreTold(t *testing.T) {
 
 // What is set for a user holds from the very next submit on, in every process.
 func TestSettingsHoldFromTheNextSubmit(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		require.Equal(s, fault.CodeSendLimit, s.submit(s.message("b", time.Hour+time.Second)).Code)
@@ -210,7 +205,6 @@ func TestSettingsHoldFromTheNextSubmit(t *testing.T) {
 // A policy made a moment ago, and a user put under it at once: nobody waits until
 // it has come round.
 func TestSettingsNameAPolicyThatIsNew(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		dead := s.deadLetters()
 		s.accepted(s.message("a", time.Hour))
@@ -245,13 +239,11 @@ func TestSettingsNameAPolicyThatIsNew(t *testing.T) {
 // Settings that name a policy which there is not: an error, as the store is not
 // as it should be, that says what to do.
 func TestSettingsNameNoPolicy(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", 10*time.Second), s.message("b", 20*time.Second))
-		keys, err := keyspace.NewKeys("")
-		require.NoError(s, err)
+		keys := s.keys()
 		s.server.HSet(keys.Settings("alice"), "policy", "gone", "v", "1")
-		_, err = s.Submit(s.Context(), s.message("c", time.Hour))
+		_, err := s.Submit(s.Context(), s.message("c", time.Hour))
 		s.away(err, fault.CodeUnavailable)
 		require.ErrorContains(s, err, `"gone"`)
 		require.ErrorContains(s, err, "apply it, or give the user another policy")
@@ -266,4 +258,138 @@ func TestSettingsNameNoPolicy(t *testing.T) {
 		s.until(50 * time.Second)
 		s.inOrder("b", "a")
 	}, "1/10s")
+}
+
+// unreadable gives a user settings as only a newer program can read them.
+func (s *story) unreadable(user string) {
+	s.Helper()
+	keys := s.keys()
+	require.NoError(s, s.client.HSet(s.Context(), keys.Settings(user), "v", "1", "limits", "2/blue_moon").Err())
+}
+
+// It is not the message that is wrong.
+func TestUnreadableSettingsAreNotTheCallersFault(t *testing.T) {
+	tell(t, func(s *story) {
+		s.unreadable("alice")
+		_, err := s.Submit(s.Context(), s.message("a", time.Minute))
+		o := message.OutcomeOf(err)
+		require.Equal(s, message.Errored, o.Outcome, "%+v", o)
+		require.Equal(s, fault.CodeUnavailable, o.Code)
+		require.Contains(s, o.Detail, "the settings of the user in the store can't be read")
+	})
+}
+
+// What is not judged is not charged for.
+func TestNobodyIsChargedUnderUnknownRules(t *testing.T) {
+	tell(t, func(s *story) {
+		s.charges("acme", accounts.Tier{MessagesPerHour: 2, MessagesPerDay: 2}, "")
+		s.unreadable("user-bob")
+		s.set("user-carl", policy.UserSettings{Policy: "nobody-has-it"})
+		for _, user := range []string{"bob", "carl", "bob", "carl"} {
+			_, err := s.Submit(s.Context(), s.paid(user, time.Hour))
+			require.True(s, rules.UnknownRules(err), "%v", err)
+		}
+		s.accepted(s.paid("a", time.Hour), s.paid("b", time.Hour))
+		s.requireCharges(nil, map[string][]string{"user-a": {"a"}, "user-b": {"b"}})
+
+		// A change neither.
+		s.unreadable("user-a")
+		for range 3 {
+			_, err := s.Move(s.Context(), "user-a", "a", s.at(30*time.Hour))
+			require.True(s, rules.UnknownRules(err), "%v", err)
+		}
+		s.requireCharges(nil, map[string][]string{"user-a": {"a"}, "user-b": {"b"}})
+	})
+}
+
+// A late message waits for its user's settings, and others don't wait for it.
+func TestLateMessageWaitsForSettingsThatCanBeRead(t *testing.T) {
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", 10*time.Second))
+		s.unreadable("alice")
+		s.until(15 * time.Second)
+		log := new(bytes.Buffer)
+		s.shared.Logger = slog.New(slog.NewJSONHandler(log, nil))
+		s.work()
+		s.until(20 * time.Second)
+		s.delivered()
+		require.Equal(s, 1, strings.Count(log.String(), "late messages wait until the rules of their users are known"))
+		settings, err := settings.NewUsers(s.client, "")
+		require.NoError(s, err)
+		_, err = settings.Clear(s.Context(), "alice")
+		require.NoError(s, err)
+		s.until(50 * time.Second)
+		require.Len(s, s.recorder.Deliveries(), 1)
+	})
+}
+
+// Who names the policy that all follow in their settings goes by what stands in for
+// it, as all do.
+func TestWhatIfOfUsersWhoNameThePolicyOfAll(t *testing.T) {
+	tell(t, func(s *story) {
+		s.set("bob", policy.UserSettings{Policy: policy.DefaultName})
+		lax := policy.Default()
+		lax.Rules = rulesOf(s, "1/hour")
+		first, second := s.message("a", time.Hour), s.message("b", 2*time.Hour-time.Second)
+		first.User, second.User = "bob", "bob"
+		require.Equal(s, []string{"", "1/hour"}, s.rehearses(rules.WhatIf{Policy: &lax}, first, second))
+	})
+}
+
+// A user is alerted of the limit, the policy and the day that are the user's own.
+func TestAlertsGoByTheUsersOwnRules(t *testing.T) {
+	tell(t, func(s *story) {
+		var mail announcer
+		s.policy(func(p *policy.Policy) {
+			p.Name, p.UserTimeZone, p.AlertAt = "vip", true, []int{100}
+		})
+		s.set("alice", policy.UserSettings{
+			Policy: "vip", Contact: "alice@example.com", TimeZone: "Asia/Tokyo", Limits: rulesOf(s, "2/calendar_day"),
+		})
+		// In Tokyo it is 09:00 of 1 January, and the next day begins at 15:00 in UTC.
+		s.accepted(s.message("a", 14*time.Hour), s.message("b", 16*time.Hour), s.message("c", 17*time.Hour))
+		o := s.submit(s.message("d", 18*time.Hour))
+		require.Equal(s, "2/calendar_day", o.RefusedBy())
+		require.Equal(s, s.at(15*time.Hour), o.Violations[0].From.Time)
+		stop := s.work(announces(&mail))
+		time.Sleep(2 * time.Second)
+		stop()
+		all := mail.all()
+		require.Len(s, all, 1)
+		require.Equal(s, notifier.Notice{
+			ID: all[0].notice.ID, Kind: notifier.NoticeUserQuota, Subject: "alice", Threshold: 100, Used: 2, Limit: 2,
+			Day: "2000-01-02", TimeZone: "Asia/Tokyo", Rule: "2/calendar_day", Policy: "vip",
+		}, all[0].notice)
+	})
+}
+
+// What counts for nobody is a message as any other: it is listed, moved, taken
+// back, handed out and erased.
+func TestMessagesThatDoNotCount(t *testing.T) {
+	tell(t, func(s *story) {
+		s.policy(func(p *policy.Policy) {
+			p.Categories = map[string]policy.CategoryRules{"otp": {Exempt: true, Uncounted: true}}
+		})
+		code := func(id string, after time.Duration) message.Message {
+			m := s.message(id, after)
+			m.Category = "otp"
+			return m
+		}
+		s.accepted(code("1", 10*time.Second), code("2", 10*time.Second), code("3", 10*time.Second), s.message("a", 11*time.Second))
+		s.cancelled("2")
+		s.moved("3", 12*time.Second)
+		listed, _ := s.lists(sendlimit.ListRequest{User: "alice"})
+		require.Len(s, listed, 4, "%v", listed)
+		require.Equal(s, []string{"1", "a", "3"}, s.places())
+		d, err := s.users().Export(s.Context(), "alice", nil)
+		require.NoError(s, err)
+		require.Len(s, d.Timeline, 1)
+		text, err := json.Marshal(d.Uncounted)
+		require.NoError(s, err)
+		require.JSONEq(s, `[{"id":"1","send_at":"2000-01-01T00:00:10.000Z"},{"id":"3","send_at":"2000-01-01T00:00:12.000Z"}]`, string(text))
+		s.workWhereDue(15 * time.Second)
+		s.delivered("1 +10s", "a +11s", "3 +12s")
+		s.eraseAlice()
+		s.nothingLeft()
+	})
 }

@@ -39,7 +39,6 @@ func (s *story) repeats(user, id string) {
 
 // A task runs twice at the same time, here and in another worker.
 func TestTheSameTaskTwiceDeliversOnce(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		s.work()
@@ -65,7 +64,6 @@ func TestTheSameTaskTwiceDeliversOnce(t *testing.T) {
 // A task without retries left is archived whatever IsFailure says.
 // However often ours come again, it uses up none.
 func TestComingAgainUsesUpNoRetry(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
 		generation := s.record("alice", "a")["g"]
@@ -96,7 +94,6 @@ func TestComingAgainUsesUpNoRetry(t *testing.T) {
 // its dequeue got lost. The queue finds it after its lease, and that uses up no
 // retry either.
 func TestTheTaskOfAVanishedWorkerIsSent(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
 		generation := s.record("alice", "a")["g"]
@@ -119,7 +116,6 @@ func TestTheTaskOfAVanishedWorkerIsSent(t *testing.T) {
 
 // The queue's own uniqueness takes a lock that outlives its task.
 func TestTasksTakeNoUniqueLocks(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute), s.message("b", time.Hour))
 		s.moved("a", 5*time.Minute)
@@ -133,7 +129,6 @@ func TestTasksTakeNoUniqueLocks(t *testing.T) {
 // A payload that names no message is dropped: it would be no better the next
 // time.
 func TestGarbageInTheQueueIsDropped(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		for _, payload := range []string{
 			"", "x", "{}", "[]", `"alice"`, `{"v":1}`, `{"v":0,"user":"alice","id":"a","generation":"g","due":0}`,
@@ -160,7 +155,6 @@ func TestGarbageInTheQueueIsDropped(t *testing.T) {
 // During an upgrade an older program may get what a newer one
 // wrote. It leaves it to that.
 func TestTasksOfANewerProgramComeAgain(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.enqueue(queue.TypeDeliver, `{"v":3,"message":"who knows"}`, "newer-version")
 		s.enqueue("push:digest", `{"v":1}`, "newer-type")
@@ -180,7 +174,6 @@ func TestTasksOfANewerProgramComeAgain(t *testing.T) {
 
 // Prefixes keep environments on one store apart, their queues included.
 func TestPrefixesShareNothing(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		policies, err := settings.NewPolicies(s.client, "test")
 		require.NoError(s, err)

@@ -30,7 +30,6 @@ func (s *story) sent(id string, after time.Duration) message.Message {
 
 func TestRecordSent(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work()
 		s.until(time.Minute)
@@ -69,7 +68,6 @@ func TestRecordSent(t *testing.T) {
 
 // A message that was accepted here is not recorded a second time, and goes out.
 func TestRecordSentOfWhatIsScheduledHere(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		m := s.message("a", 30*time.Second)
 		s.accepted(m)
@@ -83,7 +81,6 @@ func TestRecordSentOfWhatIsScheduledHere(t *testing.T) {
 }
 
 func TestRecordSentRefusesWhatIsNotOver(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.until(time.Minute)
 		before := s.server.Dump()
@@ -123,7 +120,6 @@ func TestRecordSentRefusesWhatIsNotOver(t *testing.T) {
 }
 
 func TestRecordSentMakesUpAnID(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.until(time.Minute)
 		m := s.sent("", time.Second)
@@ -137,7 +133,6 @@ func TestRecordSentMakesUpAnID(t *testing.T) {
 }
 
 func TestRecordSentWithoutAStore(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.until(time.Minute)
 		s.network.cut()

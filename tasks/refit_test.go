@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -70,7 +71,6 @@ func (s *story) run(action message.RefitAction) (message.RefitSummary, noted) {
 }
 
 func TestPreviewChangesNothing(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 26*time.Hour))
 		time.Sleep(time.Second) // for what is noted once the queue has them
@@ -90,7 +90,6 @@ func TestPreviewChangesNothing(t *testing.T) {
 }
 
 func TestWhatWasAcceptedIsSentUnderTheOldPromise(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
@@ -102,7 +101,6 @@ func TestWhatWasAcceptedIsSentUnderTheOldPromise(t *testing.T) {
 }
 
 func TestRefitShifts(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		soon := s.message("soon", 4*time.Hour)
 		soon.ExpiresAt = s.at(6 * time.Hour)
@@ -123,7 +121,6 @@ func TestRefitShifts(t *testing.T) {
 }
 
 func TestRefitCancels(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour))
 		s.apply("2/calendar_day")
@@ -141,7 +138,6 @@ func TestRefitCancels(t *testing.T) {
 // What an account was charged for a day goes with its message, and where its quota
 // of the other day is used up the message stays.
 func TestRefitOfChargedMessages(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 5, MessagesPerDay: 4}, "")
 		users := map[string][]string{}
@@ -173,7 +169,6 @@ func TestRefitOfChargedMessages(t *testing.T) {
 // A run that its operator stopped, or that was killed, is gone on with, and what
 // others do meanwhile is left to them.
 func TestRefitGoesOnWhereItStopped(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		for i := range 20 {
 			for k := range 2 {
@@ -220,38 +215,40 @@ func TestARefitInPiecesCountsAllOfThem(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	for _, every := range []int{1, 2, 5} {
-		tell(t, func(s *story) {
-			const users = 12
-			misfits := 0
-			for i := range users {
-				misfits += i % 4
-				for k := range 1 + i%4 {
-					m := s.message(fmt.Sprintf("m%d", k), time.Duration(k+1)*time.Hour)
-					m.User = fmt.Sprintf("user%d", i)
-					s.accepted(m)
-				}
-			}
-			s.apply("1/calendar_day")
-			enough := errors.New("enough")
-			for runs := 1; ; runs++ {
-				seen := 0
-				summary, err := s.refitter().Run(s.Context(), s.stored(), message.RefitShift, refit.Watcher{Misfit: func(message.Misfit) error {
-					if seen++; seen == every {
-						return enough
+		t.Run(strconv.Itoa(every), func(t *testing.T) {
+			tell(t, func(s *story) {
+				const users = 12
+				misfits := 0
+				for i := range users {
+					misfits += i % 4
+					for k := range 1 + i%4 {
+						m := s.message(fmt.Sprintf("m%d", k), time.Duration(k+1)*time.Hour)
+						m.User = fmt.Sprintf("user%d", i)
+						s.accepted(m)
 					}
-					return nil
-				}})
-				if err != nil {
-					require.ErrorIs(s, err, enough)
-					require.LessOrEqual(s, runs, misfits)
-					continue
 				}
-				require.Greater(s, runs, 1)
-				require.Equal(s, []int{misfits, misfits, 9, users}, []int{summary.Moved, summary.Misfits, summary.MisfitUsers, summary.Users}, "stopped every %d", every)
-				require.Equal(s, users+misfits, summary.Reservations)
-				require.Equal(s, map[string]int{"1/calendar_day": misfits}, summary.MisfitsByRule)
-				break
-			}
+				s.apply("1/calendar_day")
+				enough := errors.New("enough")
+				for runs := 1; ; runs++ {
+					seen := 0
+					summary, err := s.refitter().Run(s.Context(), s.stored(), message.RefitShift, refit.Watcher{Misfit: func(message.Misfit) error {
+						if seen++; seen == every {
+							return enough
+						}
+						return nil
+					}})
+					if err != nil {
+						require.ErrorIs(s, err, enough)
+						require.LessOrEqual(s, runs, misfits)
+						continue
+					}
+					require.Greater(s, runs, 1)
+					require.Equal(s, []int{misfits, misfits, 9, users}, []int{summary.Moved, summary.Misfits, summary.MisfitUsers, summary.Users}, "stopped every %d", every)
+					require.Equal(s, users+misfits, summary.Reservations)
+					require.Equal(s, map[string]int{"1/calendar_day": misfits}, summary.MisfitsByRule)
+					break
+				}
+			})
 		})
 	}
 }
@@ -259,7 +256,6 @@ func TestARefitInPiecesCountsAllOfThem(t *testing.T) {
 // The error of a run that was told to stop says so, whatever the cause was, so that
 // a program can end as one that was told to.
 func TestRefitEndsWithItsContext(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
@@ -274,17 +270,9 @@ func TestRefitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func (s *story) keys() keyspace.Keys {
-	s.Helper()
-	keys, err := keyspace.NewKeys("")
-	require.NoError(s, err)
-	return keys
-}
-
 // Two operators at once: the second is told so. One whose program was killed is
 // waited for, until its turn is over.
 func TestRefitIsOneAtATime(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		for i := range 100 {
 			m := s.message("m", time.Hour)
@@ -337,7 +325,6 @@ func TestRefitIsOneAtATime(t *testing.T) {
 
 // Another policy is applied while a run goes on.
 func TestRefitOfAPolicyThatIsReplaced(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
@@ -358,7 +345,6 @@ func TestRefitOfAPolicyThatIsReplaced(t *testing.T) {
 
 // An operator takes a policy back while one user's misfits are cancelled.
 func TestRefitStopsWhereItsPolicyIsTakenBack(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		for i := range 5 {
 			s.accepted(s.message(fmt.Sprintf("m%d", i), time.Duration(i+1)*time.Hour))
@@ -396,7 +382,6 @@ func TestRefitStopsWhereItsPolicyIsTakenBack(t *testing.T) {
 // What its owner moves, cancels or has sent between being found and being
 // touched is left alone.
 func TestRefitLeavesWhatOthersChangeMeanwhile(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour), s.message("d", 4*time.Hour))
 		s.apply("1/calendar_day")
@@ -442,7 +427,6 @@ func (b *beforeScript) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 func TestRefitRefuses(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		r := s.refitter()
 		for _, c := range []struct{ policy, action, field string }{
@@ -475,7 +459,6 @@ func TestRefitRefuses(t *testing.T) {
 // What was in a misfit's way goes away between being found and being touched: it
 // stays where it is, and has no other task.
 func TestRefitKeepsWhatFitsAgain(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
@@ -494,7 +477,6 @@ func TestRefitKeepsWhatFitsAgain(t *testing.T) {
 
 // A refit that shifts goes to times that the throttle of a message's category has left.
 func TestRefitKeepsThrottles(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("1/minute", "1/minute")
 		at := func(minutes int) time.Duration { return time.Hour + time.Duration(minutes)*time.Minute }

@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -26,6 +26,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // relaying has a worker look after messages as often as one does by default.
@@ -47,7 +48,6 @@ func (s *story) loseTasks() int {
 // The queue did not take the message: the relay hands it over ten seconds
 // later, long before its time.
 func TestRelayEnqueuesWhatTheQueueDidNotTake(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
 		require.Equal(s, 1, s.loseTasks())
@@ -64,27 +64,6 @@ func TestRelayEnqueuesWhatTheQueueDidNotTake(t *testing.T) {
 	})
 }
 
-// The queue is emptied by hand, long after all was confirmed: everything goes
-// out when it is a minute overdue, as the rules allow.
-func TestRelayFindsWhatTheQueueLost(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	tellSlowly(t, func(s *story) {
-		s.work(relaying)
-		for i := range 3 {
-			s.accepted(s.message(strconv.Itoa(i), time.Duration(i+2)*time.Minute))
-		}
-		s.until(time.Minute)
-		require.Equal(s, 3, s.loseTasks())
-		s.until(3*time.Minute - time.Millisecond)
-		s.delivered()
-		s.until(20 * time.Minute)
-		require.Len(s, s.recorder.Deliveries(), 3)
-		s.inOrder("0", "1", "2")
-		s.apart(time.Minute)
-	})
-}
-
 // The lists of the queue are removed by hand, and the tasks themselves left:
 // they say that they wait, and nobody will take them.
 func TestRelayFindsWhatIsInNoList(t *testing.T) {
@@ -92,7 +71,6 @@ func TestRelayFindsWhatIsInNoList(t *testing.T) {
 	t.Parallel()
 	for _, list := range []string{"scheduled", "pending"} {
 		t.Run(list, func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				s.accepted(s.message("a", time.Minute))
 				if list == "pending" {
@@ -123,21 +101,9 @@ func (s *story) inOrder(ids ...string) {
 	require.Equal(s, ids, got)
 }
 
-// apart requires that no two deliveries were closer together, less what a
-// message may go out late.
-func (s *story) apart(least time.Duration) {
-	s.Helper()
-	deliveries := s.recorder.Deliveries()
-	for i := 1; i < len(deliveries); i++ {
-		require.GreaterOrEqual(s, deliveries[i].At.Sub(deliveries[i-1].At), least-sendlimit.DefaultTolerance,
-			"%s and %s", deliveries[i-1].Notification.ID, deliveries[i].Notification.ID)
-	}
-}
-
 func (s *story) watchKey(user string) string {
 	s.Helper()
-	keys, err := keyspace.NewKeys(keyspace.DefaultPrefix)
-	require.NoError(s, err)
+	keys := s.keys()
 	return keys.Near(user)
 }
 
@@ -149,7 +115,6 @@ func (s *story) member(user, id string) string {
 // exists, and never runs.
 func TestAMessageIsSentThoughItsTaskIsArchived(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.work(relaying)
 		s.accepted(s.message("a", time.Minute))
@@ -167,7 +132,6 @@ func TestAMessageIsSentThoughItsTaskIsArchived(t *testing.T) {
 // would find it minutes later.
 func TestRelayDoesNotWaitForATaskOfADeadWorker(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
 		s.until(time.Second)
@@ -177,7 +141,7 @@ func TestRelayDoesNotWaitForATaskOfADeadWorker(t *testing.T) {
 		s.delivered()
 		s.until(68 * time.Second)
 		require.Len(s, s.recorder.Deliveries(), 1)
-		s.until(10 * time.Minute)
+		s.until(4 * time.Minute)
 		require.Len(s, s.recorder.Deliveries(), 1, "the queue finds its task too: it is stale")
 		require.Zero(s, s.queued())
 	})
@@ -197,7 +161,6 @@ func (s *story) takeTask(id string) {
 // What a worker has in hand and waits with for a delivery slot is not lost.
 func TestRelayLeavesWhatWaitsForASlot(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
 			select {
@@ -231,7 +194,6 @@ func TestRelayWhereThereIsNoQueue(t *testing.T) {
 	t.Parallel()
 	for _, removed := range []string{"before there was one", "by hand"} {
 		t.Run(removed, func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				if removed == "by hand" {
 					s.work(relaying)
@@ -266,7 +228,6 @@ func TestRelayWhereThereIsNoQueue(t *testing.T) {
 // The worker takes the store's clock to be later than it is: it does not go
 // round and round until an entry is due.
 func TestRelayWithAClockThatIsAhead(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		var looks atomic.Int64
 		s.server.Server().SetPreHook(func(_ *server.Peer, command string, words ...string) bool {
@@ -291,7 +252,6 @@ func TestRelayTakesOverWhatAWorkerLeft(t *testing.T) {
 	t.Parallel()
 	for _, uncertain := range []deliver.OnUncertain{deliver.ResendUncertain, deliver.SkipUncertain} {
 		t.Run(string(uncertain), func(t *testing.T) {
-			t.Parallel()
 			tellSlowly(t, func(s *story) {
 				s.accepted(s.message("a", time.Minute))
 				s.until(time.Minute)
@@ -333,10 +293,9 @@ func (s *story) leave(id string, lease time.Duration) {
 // attempts as any other.
 func TestAMessageThatKillsWorkersIsGivenUp(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result { panic("again") })
-		s.work(relaying, retrying(3), func(o *tasks.WorkerOptions) { o.PushTimeout = time.Second })
+		s.work(retrying(3), func(o *tasks.WorkerOptions) { o.PushTimeout, o.RelayEvery = time.Second, 30*time.Second })
 		s.accepted(s.message("a", time.Second))
 		s.until(10 * time.Minute)
 		require.Len(s, s.recorder.Deliveries(), 3)
@@ -349,7 +308,6 @@ func TestAMessageThatKillsWorkersIsGivenUp(t *testing.T) {
 // The store came back without the record of a message. A relay frees its place, so that the
 // user gets others near it, and leaves all other places.
 func TestRelayFreesPlacesWithoutARecord(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(relaying, func(o *tasks.WorkerOptions) { o.PlacesEvery = time.Minute })
 		s.accepted(s.message("lost", 5*time.Minute))
@@ -365,34 +323,10 @@ func TestRelayFreesPlacesWithoutARecord(t *testing.T) {
 	})
 }
 
-// A repeated claim or a relay of another worker changes nothing: however many
-// relays look, one renews a message.
-func TestManyRelays(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	tellSlowly(t, func(s *story) {
-		for range 4 {
-			s.work(relaying)
-		}
-		for i := range 20 {
-			m := s.message("m", 20*time.Second)
-			m.User = fmt.Sprintf("user-%d", i)
-			s.accepted(m)
-		}
-		require.Equal(s, 20, s.loseTasks())
-		s.until(2 * time.Minute)
-		require.Len(s, s.recorder.Deliveries(), 20)
-		synctest.Wait()
-		require.Zero(s, s.queued())
-		require.Empty(s, s.watched("user-1"))
-	})
-}
-
 // What waits in the queue and is only late, since the workers have too much to
 // do, is left to the queue.
 func TestRelayLeavesABacklogToTheQueue(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
 			select {
@@ -417,10 +351,8 @@ func TestRelayLeavesABacklogToTheQueue(t *testing.T) {
 // What a relay can't read or look after stays where it is. It does not keep the relay from
 // what is behind it, though there is more of it than a relay reads at a time.
 func TestARelayPassesOverWhatFails(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
-		keys, err := keyspace.NewKeys(keyspace.DefaultPrefix)
-		require.NoError(s, err)
+		keys := s.keys()
 		const each = 110 // more than a relay reads at a time
 		for k := range each {
 			broken := fmt.Sprint("broken", k)
@@ -432,7 +364,7 @@ func TestARelayPassesOverWhatFails(t *testing.T) {
 		}
 		s.accepted(s.message("a", 20*time.Second))
 		require.Equal(s, 1, s.loseTasks())
-		_, err = s.server.ZAdd(s.watchKey("alice"), float64(s.at(time.Second).UnixMilli()), s.member("alice", "a"))
+		_, err := s.server.ZAdd(s.watchKey("alice"), float64(s.at(time.Second).UnixMilli()), s.member("alice", "a"))
 		require.NoError(s, err)
 		log := new(bytes.Buffer)
 		s.shared.Logger = slog.New(slog.NewTextHandler(log, nil))
@@ -444,5 +376,60 @@ func TestARelayPassesOverWhatFails(t *testing.T) {
 		require.NoError(s, err)
 		require.Len(s, members, 2*each)
 		require.Equal(s, 1, strings.Count(log.String(), "has entries that this program can't read"))
+	})
+}
+
+// relayApart runs a relay that delivers nothing.
+func (s *story) relayApart() (stop func()) {
+	s.Helper()
+	relay, err := tasks.NewRelay(taskstest.Open(s, s.newClient(), s.shared), tasks.RelayOptions{})
+	require.NoError(s, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- relay.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(s, <-ended)
+	})
+	s.Cleanup(stop)
+	return stop
+}
+
+func withoutRelay(o *tasks.WorkerOptions) { o.WithoutRelay = true }
+
+// A worker without a relay delivers what is near, and what a relay hands over.
+func TestARelayApartFromTheWorkers(t *testing.T) {
+	sendlimittest.Long(t)
+	tell(t, func(s *story) {
+		s.horizon(2 * time.Minute)
+		s.work(withoutRelay)
+		s.accepted(s.message("near", time.Minute), s.message("far", 5*time.Minute), s.message("lost", 10*time.Minute))
+		s.until(4 * time.Minute)
+		s.delivered("near +1m0s")
+		require.Zero(s, s.queued(), "nobody hands the others over, though one is due within the horizon")
+
+		stop := s.relayApart()
+		s.until(6 * time.Minute)
+		s.delivered("near +1m0s", "far +5m0s")
+		s.until(9 * time.Minute)
+		require.Equal(s, 1, s.loseTasks())
+		s.until(11*time.Minute + 30*time.Second)
+		s.ended("alice", "near", "d")
+		s.ended("alice", "far", "d")
+		s.ended("alice", "lost", "d")
+		stop()
+	})
+}
+
+func TestARelayNeedsTimes(t *testing.T) {
+	tell(t, func(s *story) {
+		for want, o := range map[string]tasks.RelayOptions{
+			"relay_every": {Every: time.Microsecond}, "sweep_every": {SweepEvery: -1}, "places_every": {PlacesEvery: -1},
+		} {
+			_, err := tasks.NewRelay(taskstest.Open(s, s.client, s.shared), o)
+			var invalid *fault.InvalidError
+			require.ErrorAs(s, err, &invalid)
+			require.Equal(s, want, invalid.Field)
+		}
 	})
 }

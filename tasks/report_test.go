@@ -1,6 +1,12 @@
 package tasks_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +17,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/stats"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // workFor has two workers work for a while, from a time on: idle ones for days
@@ -35,7 +45,6 @@ func (s *story) messageOf(account, id string, after time.Duration) message.Messa
 
 func TestTheDailyReportTellsOfTheDayBefore(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		var mail announcer
 		s.account(accounts.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
@@ -66,20 +75,21 @@ func TestADailyReportOutlastsWorkersThatAreDown(t *testing.T) {
 		{32*time.Hour + 23*time.Hour, "2000-01-01"},
 		{32*time.Hour + 25*time.Hour, "2000-01-02"}, // the next is due, and nobody wants the one before
 	} {
-		tellSlowly(t, func(s *story) {
-			var mail announcer
-			s.account(accounts.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
-			s.workFor(test.from, 3*time.Minute, &mail)
-			s.workFor(test.from+10*time.Minute, 3*time.Minute, &mail)
-			require.Len(s, mail.all(), 1)
-			require.Equal(s, test.day, mail.all()[0].notice.Day)
+		t.Run(test.day, func(t *testing.T) {
+			tellSlowly(t, func(s *story) {
+				var mail announcer
+				s.account(accounts.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
+				s.workFor(test.from, 3*time.Minute, &mail)
+				s.workFor(test.from+10*time.Minute, 3*time.Minute, &mail)
+				require.Len(s, mail.all(), 1)
+				require.Equal(s, test.day, mail.all()[0].notice.Day)
+			})
 		})
 	}
 }
 
 func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		var mail announcer
 		policies, err := settings.NewPolicies(s.client, "")
@@ -108,18 +118,128 @@ func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
 	})
 }
 
-// What a provider refuses for good ended unsent, too.
-func TestTheDailyReportCountsWhatFailed(t *testing.T) {
+// The numbers of each day add up: what was accepted and retried is what ended, and what
+// came to wait. What waits is counted in the store at each end of a day. In the history,
+// messages are moved across days, cancelled, erased, expired, retried as dead letters, and
+// left uncertain.
+func TestEachDayOfTheReportAddsUp(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tellSlowly(t, func(s *story) {
-		var mail announcer
-		s.account(accounts.Account{Name: "acme", Contact: "ops@example.com", ReportAt: "08:00"})
-		s.accepted(s.messageOf("acme", "gone", time.Hour))
-		s.recorder.Script(notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone})
-		s.workFor(59*time.Minute, 2*time.Minute, &mail)
-		s.workFor(32*time.Hour, 3*time.Minute, &mail)
-		require.Len(s, mail.all(), 1)
-		require.Equal(s, &notifier.Report{Accepted: 1, Failed: 1}, mail.all()[0].notice.Report)
+	for _, seed := range sendlimittest.Seeds(t, 2) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			tellSlowly(t, func(s *story) { s.reportedDays(random, seed) }, "1000/calendar_day")
+		})
+	}
+}
+
+const reportedUsers, reportedDays = 6, 3
+
+func (s *story) reportedDays(random *rand.Rand, seed uint64) {
+	s.Helper()
+	s.account(accounts.Account{Name: "shop"})
+	s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
+		switch random.IntN(6) {
+		case 0:
+			return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: errors.New("no")}
+		case 1:
+			return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonTimeout, Err: errors.New("slow")}
+		default:
+			return notifier.Result{Status: notifier.Delivered}
+		}
 	})
+	b := taskstest.Open(s, s.client, s.shared)
+	letters, err := deadletters.New(b)
+	require.NoError(s, err)
+	defer letters.Close()
+	users, err := userdata.New(b)
+	require.NoError(s, err)
+	numbers, err := stats.New(s.client, "")
+	require.NoError(s, err)
+
+	ids := map[string][]string{}
+	user := func() string { return fmt.Sprintf("user-%d", random.IntN(reportedUsers)) }
+	someID := func(of string) string {
+		if len(ids[of]) == 0 {
+			return "none"
+		}
+		return ids[of][random.IntN(len(ids[of]))]
+	}
+	waited, kinds := int64(0), stats.Day{}
+	for day := range reportedDays {
+		midnight := time.Duration(day+1) * 24 * time.Hour
+		s.until(midnight - 9*time.Minute)
+		stop := s.work(retrying(2))
+		for range 40 {
+			u := user()
+			switch random.IntN(8) {
+			default:
+				m := s.message(fmt.Sprintf("m-%d", random.Int64()), 0)
+				m.User, m.Account = u, "shop"
+				// Today, tomorrow, or so soon that it expires while no worker runs.
+				m.SendAt = time.Now().Add(time.Duration(1+random.IntN(240)) * time.Second).UTC()
+				if random.IntN(3) == 0 {
+					m.SendAt = m.SendAt.Add(23*time.Hour + 50*time.Minute)
+				}
+				if random.IntN(3) == 0 {
+					m.ExpiresAt = m.SendAt.Add(time.Minute)
+				}
+				if s.submit(m).Outcome == message.Accepted {
+					ids[u] = append(ids[u], m.ID)
+				}
+			case 3:
+				_, err := s.Cancel(s.Context(), u, someID(u))
+				require.NoError(s, err)
+			case 4, 5:
+				_, err := s.Move(s.Context(), u, someID(u), time.Now().Add(time.Duration(random.IntN(30))*time.Hour).UTC())
+				require.NoError(s, err)
+			case 6:
+				_, err := letters.Retry(s.Context(), u, someID(u))
+				require.NoError(s, err)
+			case 7:
+				if random.IntN(6) == 0 {
+					_, err := users.Erase(s.Context(), u, 0, nil)
+					require.NoError(s, err)
+					ids[u] = nil
+				}
+			}
+			time.Sleep(time.Duration(random.IntN(12)) * time.Second)
+		}
+		// Deliveries and counts come to their end before the day does.
+		s.until(midnight - time.Second)
+		stop()
+		waits := s.waiting("shop")
+		read, err := numbers.Read(s.Context(), "shop", s.at(midnight-24*time.Hour))
+		require.NoError(s, err)
+		require.Equal(s, waits-waited, read.WaitingChange(), "seed %d, day %d: %+v", seed, day, read)
+		waited = waits
+		kinds.Sent += read.Sent
+		kinds.Dropped += read.Dropped
+		kinds.Failed += read.Failed
+		kinds.Cancelled += read.Cancelled
+		kinds.Retried += read.Retried
+	}
+	for _, n := range []int64{kinds.Sent, kinds.Failed, kinds.Cancelled} {
+		require.Positive(s, n, "%+v", kinds)
+	}
+	s.Logf("seed %d: %+v", seed, kinds)
+}
+
+// waiting counts an account's messages in the store that are not at their end.
+func (s *story) waiting(account string) int64 {
+	s.Helper()
+	keys := s.keys()
+	n := int64(0)
+	for _, key := range s.server.Keys() {
+		for i := range reportedUsers {
+			if !strings.HasPrefix(key, keys.RecordPrefix(fmt.Sprintf("user-%d", i))) {
+				continue
+			}
+			state := s.server.HGet(key, "s")
+			if charged, _, _ := strings.Cut(s.server.HGet(key, "y"), " "); (state == "" || state == "s") && charged == account {
+				n++
+			}
+		}
+	}
+	return n
 }

@@ -2,7 +2,6 @@ package tasks_test
 
 import (
 	"context"
-	"strconv"
 	"testing"
 	"time"
 
@@ -34,7 +33,6 @@ func (s *story) always(result notifier.Result) {
 }
 
 func TestRetriedWithBackoffUntilDelivered(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(retrying(8))
 		s.recorder.Script(unavailable(), unavailable(), unavailable(), unavailable())
@@ -71,7 +69,6 @@ func TestRetriedWithBackoffUntilDelivered(t *testing.T) {
 // A provider that always answers 503 does not make an endless loop.
 // Attempts are counted in the record: they outlast workers.
 func TestAMessageFailsAfterItsLastAttempt(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.always(unavailable())
 		stop := s.work(retrying(4))
@@ -103,7 +100,6 @@ func TestAMessageFailsAfterItsLastAttempt(t *testing.T) {
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(retrying(3))
 		s.recorder.Script(notifier.Result{
@@ -121,7 +117,6 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 
 // A message that waits for its retry can still be cancelled and moved.
 func TestRetryCanBeCancelledAndMoved(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(retrying(3))
 		s.recorder.Script(unavailable(), unavailable())
@@ -138,27 +133,30 @@ func TestRetryCanBeCancelledAndMoved(t *testing.T) {
 	}, "100/minute")
 }
 
+// A target without devices that says "gone" fails the message as a permanent failure does.
 func TestPermanentFailureFreesThePlace(t *testing.T) {
-	t.Parallel()
-	tell(t, func(s *story) {
-		s.work()
-		s.recorder.Script(notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone})
-		s.accepted(s.message("a", time.Second))
-		s.until(2 * time.Second)
-		s.ended("alice", "a", "f")
-		require.Equal(s, "gone", s.record("alice", "a")["w"])
-		require.Empty(s, s.places())
-		s.accepted(s.message("b", 3*time.Second)) // within the minute of what was never delivered
-		s.until(10 * time.Second)
-		s.delivered("a +1s", "b +3s")
-		require.Zero(s, s.queued())
-	})
+	for _, status := range []notifier.Status{notifier.Permanent, notifier.Gone} {
+		t.Run(status.String(), func(t *testing.T) {
+			tell(t, func(s *story) {
+				s.work()
+				s.recorder.Script(notifier.Result{Status: status, Reason: notifier.ReasonGone})
+				s.accepted(s.message("a", time.Second))
+				s.until(2 * time.Second)
+				s.ended("alice", "a", "f")
+				require.Equal(s, "gone", s.record("alice", "a")["w"])
+				require.Empty(s, s.places())
+				s.accepted(s.message("b", 3*time.Second)) // within the minute of what was never delivered
+				s.until(10 * time.Second)
+				s.delivered("a +1s", "b +3s")
+				require.Zero(s, s.queued())
+			})
+		})
+	}
 }
 
 // What outlives its expiry is dropped and its place freed, at the first
 // delivery as at a retry.
 func TestExpiredIsDropped(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.Script(notifier.Result{
 			Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 20 * time.Second,
@@ -186,29 +184,9 @@ func TestExpiredIsDropped(t *testing.T) {
 	})
 }
 
-// Workers were down: what has not expired is sent when they are back, at once
-// where the rules have room for it.
-func TestLateIsSent(t *testing.T) {
-	t.Parallel()
-	tell(t, func(s *story) {
-		for i := range 5 {
-			s.accepted(s.message(strconv.Itoa(i), time.Duration(i+1)*time.Minute))
-		}
-		s.until(20 * time.Hour)
-		s.work()
-		s.until(20*time.Hour + time.Second)
-		deliveries := s.recorder.Deliveries()
-		require.Len(s, deliveries, 5)
-		for _, d := range deliveries {
-			s.ended("alice", d.Notification.ID, "d")
-		}
-	}, "5/minute")
-}
-
 // A worker died with a message claimed: when its lease is over another sends
 // it. Until then tasks of the message only look.
 func TestClaimedByADeadWorkerIsSentWhenTheLeaseIsOver(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
 		gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
@@ -235,54 +213,28 @@ func TestClaimedByADeadWorkerIsSentWhenTheLeaseIsOver(t *testing.T) {
 // A target that asks for later uses up no attempt. For one that refuses everybody see
 // TestATargetThatRefusesAllIsProbedWithMessages.
 func TestAskingForLaterIsNoAttempt(t *testing.T) {
-	t.Parallel()
-	for name, row := range map[string]struct {
-		result notifier.Result
-		wait   time.Duration
-	}{
-		"slow down": {
-			notifier.Result{Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: 20 * time.Second, Pause: notifier.PauseDevice},
-			20 * time.Second,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			tell(t, func(s *story) {
-				s.work(retrying(1))
-				s.recorder.Script(row.result, row.result, row.result)
-				s.accepted(s.message("a", time.Second), s.message("b", 10*time.Second))
-				s.until(5 * time.Second)
-				require.Equal(s, "0", s.record("alice", "a")["n"])
-				require.Equal(s, string(row.result.Reason), s.record("alice", "a")["w"])
-				s.until(4 * time.Minute)
-				deliveries := s.recorder.Deliveries()
-				require.Len(s, deliveries, 5)
-				var of []time.Time
-				for _, d := range deliveries {
-					require.Equal(s, 1, d.Notification.Attempt)
-					if d.Notification.ID == "a" {
-						of = append(of, d.At)
-					}
-				}
-				require.InDelta(s, row.wait, of[1].Sub(of[0]), float64(2*time.Millisecond))
-				s.ended("alice", "a", "d")
-				s.ended("alice", "b", "d")
-				require.Zero(s, s.queued())
-			}, "100/minute")
-		})
-	}
-}
-
-// A device that is gone fails its message, until messages have several devices.
-func TestGoneFails(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
-		s.work()
-		s.recorder.Script(notifier.Result{Status: notifier.Gone, Reason: notifier.ReasonGone})
-		s.accepted(s.message("a", time.Second))
-		s.until(2 * time.Second)
-		s.ended("alice", "a", "f")
-		require.Equal(s, "gone", s.record("alice", "a")["w"])
-		require.Empty(s, s.places())
-	})
+		const wait = 20 * time.Second
+		later := notifier.Result{Status: notifier.SlowDown, Reason: notifier.ReasonRateLimited, RetryAfter: wait, Pause: notifier.PauseDevice}
+		s.work(retrying(1))
+		s.recorder.Script(later, later, later)
+		s.accepted(s.message("a", time.Second), s.message("b", 10*time.Second))
+		s.until(5 * time.Second)
+		require.Equal(s, "0", s.record("alice", "a")["n"])
+		require.Equal(s, string(later.Reason), s.record("alice", "a")["w"])
+		s.until(4 * time.Minute)
+		deliveries := s.recorder.Deliveries()
+		require.Len(s, deliveries, 5)
+		var of []time.Time
+		for _, d := range deliveries {
+			require.Equal(s, 1, d.Notification.Attempt)
+			if d.Notification.ID == "a" {
+				of = append(of, d.At)
+			}
+		}
+		require.InDelta(s, wait, of[1].Sub(of[0]), float64(2*time.Millisecond))
+		s.ended("alice", "a", "d")
+		s.ended("alice", "b", "d")
+		require.Zero(s, s.queued())
+	}, "100/minute")
 }

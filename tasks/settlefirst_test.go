@@ -75,21 +75,23 @@ func TestAResultIsStoredBeforeAnythingElse(t *testing.T) {
 			[]string{"a delivery failed: ", "cleanup: "},
 		},
 	} {
-		tell(t, func(s *story) {
-			seen := &states{look: func() string { return s.record("alice", "a")["s"] }}
-			s.shared.Logger = slog.New(seen)
-			s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
-				require.Equal(s, "s", seen.look(), "it is being sent")
-				notifier.Cleanup(ctx, func() {
-					require.NoError(s, ctx.Err())
-					seen.see("cleanup")
+		t.Run(row.result.Status.String(), func(t *testing.T) {
+			tell(t, func(s *story) {
+				seen := &states{look: func() string { return s.record("alice", "a")["s"] }}
+				s.shared.Logger = slog.New(seen)
+				s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
+					require.Equal(s, "s", seen.look(), "it is being sent")
+					notifier.Cleanup(ctx, func() {
+						require.NoError(s, ctx.Err())
+						seen.see("cleanup")
+					})
+					return row.result
 				})
-				return row.result
+				s.work()
+				s.accepted(s.message("a", 5*time.Second))
+				s.until(10 * time.Second)
+				require.Equal(s, row.want, seen.all())
 			})
-			s.work()
-			s.accepted(s.message("a", 5*time.Second))
-			s.until(10 * time.Second)
-			require.Equal(s, row.want, seen.all())
 		})
 	}
 }
@@ -113,25 +115,26 @@ func TestAResultOfANoticeIsStoredBeforeAnythingElse(t *testing.T) {
 			[]string{failed + ": ", "cleanup: "},
 		},
 	} {
-		tell(t, func(s *story) {
-			id := s.putReport()
-			keys, err := keyspace.NewKeys("")
-			require.NoError(s, err)
-			seen := &states{look: func() string {
-				return s.client.HGet(s.Context(), keys.Notice("shop", id), keyspace.NoticeState).Val()
-			}}
-			s.shared.Logger = slog.New(seen)
-			s.work(sweeps(time.Minute), func(o *tasks.WorkerOptions) {
-				o.Announcer = announceFunc(func(ctx context.Context) notifier.Result {
-					notifier.Cleanup(ctx, func() {
-						require.NoError(s, ctx.Err())
-						seen.see("cleanup")
+		t.Run(row.result.Status.String(), func(t *testing.T) {
+			tell(t, func(s *story) {
+				id := s.putReport()
+				keys := s.keys()
+				seen := &states{look: func() string {
+					return s.client.HGet(s.Context(), keys.Notice("shop", id), keyspace.NoticeState).Val()
+				}}
+				s.shared.Logger = slog.New(seen)
+				s.work(sweeps(time.Minute), func(o *tasks.WorkerOptions) {
+					o.Announcer = announceFunc(func(ctx context.Context) notifier.Result {
+						notifier.Cleanup(ctx, func() {
+							require.NoError(s, ctx.Err())
+							seen.see("cleanup")
+						})
+						return row.result
 					})
-					return row.result
 				})
+				s.until(3 * time.Minute)
+				require.Equal(s, row.want, seen.all())
 			})
-			s.until(3 * time.Minute)
-			require.Equal(s, row.want, seen.all())
 		})
 	}
 }
@@ -179,7 +182,6 @@ func (h *stuckRenewal) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 // A renewal of the lease that the store does not answer does not hold up the settlement.
 func TestASettlementDoesNotWaitForARenewal(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		hook := &stuckRenewal{began: make(chan struct{}), settled: make(chan struct{})}
 		s.hook = hook

@@ -48,7 +48,6 @@ func (s *story) deliveredOnce(due map[string]time.Time) {
 // A worker that is told to stop finishes what it has begun and gives
 // the rest back to the queue. The next one delivers that, and nothing twice.
 func TestAWorkerStoppedUnderLoadFinishesItsDeliveries(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		var running, finished atomic.Int32
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
@@ -85,7 +84,6 @@ func TestAWorkerStoppedUnderLoadFinishesItsDeliveries(t *testing.T) {
 // One worker after another is replaced while messages fall due; those that wait
 // in its hands for the rest of their second reach the next in time.
 func TestWorkersReplacedOneByOne(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		stop := s.work()
 		due := s.crowd(200, 10*time.Second)
@@ -112,7 +110,6 @@ func TestWorkersReplacedOneByOne(t *testing.T) {
 // its task up, is finished too.
 func TestStoppedDuringADeliveryTheQueueGaveUp(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
 			time.Sleep(3 * time.Second)
@@ -138,7 +135,6 @@ func TestStoppedDuringADeliveryTheQueueGaveUp(t *testing.T) {
 
 // A message given back just before its time goes out at its time.
 func TestStoppedWhileWaitingForTheMillisecond(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		stop := s.work()
 		s.accepted(s.message("a", 10*time.Second+990*time.Millisecond))
@@ -154,7 +150,6 @@ func TestStoppedWhileWaitingForTheMillisecond(t *testing.T) {
 // A delivery that does not end is not waited for longer than the shutdown time.
 // Its message is sent again when its lease is over: at least once.
 func TestStoppedWithADeliveryThatHangs(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		hang := make(chan struct{})
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
@@ -185,7 +180,6 @@ func TestStoppedWithADeliveryThatHangs(t *testing.T) {
 // Early tasks wait outside the delivery slots: with a single slot, one that is
 // due goes out in time, whatever was handed out before it.
 func TestWaitingTakesNoSlot(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(func(o *tasks.WorkerOptions) { o.Deliveries = 1 })
 		due := s.crowd(100, 3*time.Second)
@@ -200,7 +194,6 @@ func TestWaitingTakesNoSlot(t *testing.T) {
 
 // A delivery has no longer than the push timeout.
 func TestDeliveryTimesOut(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.AnswerWith(func(ctx context.Context, n notifier.Notification) notifier.Result {
 			if n.Attempt > 1 {

@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -40,7 +41,6 @@ func (s *story) spells(id, want string) {
 }
 
 func TestStatusesAsTheContractSpellsThem(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		m := s.message("a", 10*time.Minute)
 		m.Category, m.ExpiresAt = "news", s.at(20*time.Minute)
@@ -79,7 +79,6 @@ func TestStatusesAsTheContractSpellsThem(t *testing.T) {
 // Workers were down: of three that are late one goes out at once, the others
 // when the rules have room.
 func TestStatusOfLateMessages(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute), s.message("b", 2*time.Minute), s.message("c", 3*time.Minute))
 		s.until(10 * time.Minute)
@@ -111,7 +110,6 @@ func TestStatusOfLateMessages(t *testing.T) {
 }
 
 func TestStatusOfAMessageThatIsTriedAgain(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.Script(notifier.Result{
 			Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 20 * time.Second,
@@ -135,7 +133,6 @@ func TestStatusOfAMessageThatIsTriedAgain(t *testing.T) {
 
 // The delivery that runs has neither failed nor another try behind it.
 func TestStatusOfASecondTryThatRuns(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
 		gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
@@ -166,7 +163,6 @@ func TestStatusOfASecondTryThatRuns(t *testing.T) {
 }
 
 func TestStatusOfAMessageThatIsBeingSent(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
 		gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
@@ -181,7 +177,6 @@ func TestStatusOfAMessageThatIsBeingSent(t *testing.T) {
 }
 
 func TestStatusOfADroppedMessage(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		m := s.message("a", time.Minute)
 		m.ExpiresAt = s.at(5 * time.Minute)
@@ -197,7 +192,6 @@ func TestStatusOfADroppedMessage(t *testing.T) {
 }
 
 func TestStatusOfWhatIsNotKnown(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		_, ok, err := s.Status(s.Context(), "alice", "none")
 		require.NoError(s, err)
@@ -211,6 +205,64 @@ func TestStatusOfWhatIsNotKnown(t *testing.T) {
 		require.ErrorContains(s, err, `user "" is not allowed`)
 		s.network.cut()
 		_, _, err = s.Status(s.Context(), "alice", "none")
+		s.away(err, fault.CodeUnavailable)
+	})
+}
+
+// lists returns a list of messages to alice, "status id" each.
+func (s *story) lists(r sendlimit.ListRequest) (found []string, last keyspace.Reservation) {
+	s.Helper()
+	r.User = "alice"
+	statuses, err := s.List(s.Context(), r)
+	require.NoError(s, err)
+	for _, status := range statuses {
+		found = append(found, status.Status+" "+status.ID)
+		last = keyspace.Reservation{ID: status.ID, At: status.SendAt.Time}
+	}
+	return found, last
+}
+
+func TestAListHasWhatEndedToo(t *testing.T) {
+	tellSlowly(t, func(s *story) {
+		s.recorder.Script(notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone})
+		s.accepted(s.message("failed", time.Minute), s.message("sent", 2*time.Minute), s.message("back", 10*time.Minute),
+			s.message("cancelled", 20*time.Minute), s.message("ahead", 30*time.Minute))
+		s.cancelled("cancelled")
+		s.cancelled("back")
+		s.accepted(s.message("back", 12*time.Minute))
+		s.work()
+		s.until(3 * time.Minute)
+		want := []string{"failed failed", "delivered sent", "scheduled back", "cancelled cancelled", "scheduled ahead"}
+		found, _ := s.lists(sendlimit.ListRequest{})
+		require.Equal(s, want, found)
+
+		// Any page goes on where the one before has ended.
+		for limit := 1; limit <= len(want)+1; limit++ {
+			var paged []string
+			for r := (sendlimit.ListRequest{Limit: limit}); ; {
+				page, last := s.lists(r)
+				paged = append(paged, page...)
+				if len(page) < limit {
+					break
+				}
+				r.After = last
+			}
+			require.Equal(s, want, paged, "limit %d", limit)
+		}
+		found, _ = s.lists(sendlimit.ListRequest{From: s.at(2 * time.Minute), To: s.at(30 * time.Minute)})
+		require.Equal(s, want[1:4], found)
+
+		statuses, err := s.List(s.Context(), sendlimit.ListRequest{User: "alice", Limit: 1})
+		require.NoError(s, err)
+		failed := s.status("failed")
+		require.Equal(s, message.Content{Title: "failed"}, failed.Content)
+		require.Len(s, failed.History, 2)
+		failed.Content, failed.History = message.Content{}, nil
+		require.Equal(s, []message.Status{failed}, statuses, "as the status tells it, without content and history")
+		_, err = s.List(s.Context(), sendlimit.ListRequest{User: "alice", Limit: -1})
+		require.ErrorContains(s, err, `limit "-1" is not allowed`)
+		s.network.cut()
+		_, err = s.List(s.Context(), sendlimit.ListRequest{User: "alice"})
 		s.away(err, fault.CodeUnavailable)
 	})
 }

@@ -53,17 +53,19 @@ type story struct {
 // Anything due sooner is late by up to four seconds.
 func seldom() queue.Polling { return queue.Polling{Forward: 2 * time.Second, Fetch: time.Second} }
 
-// tell runs a story under rules, the default policy where there are none. The queue gets all
-// messages at once: stories of the hand-over set another horizon.
+// tell runs a story under rules, the default policy where there are none, as a parallel test.
+// The queue gets all messages at once: stories of the hand-over set another horizon.
 // An hour of a worker takes half a minute under the race detector: see tellSlowly.
 func tell(t *testing.T, story func(*story), rules ...string) {
 	t.Helper()
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { story(newStory(t, queue.Polling{}, rules...)) })
 }
 
 // tellSlowly is tell for a story of hours in which nothing is due soon.
 func tellSlowly(t *testing.T, story func(*story), rules ...string) {
 	t.Helper()
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { story(newStory(t, seldom(), rules...)) })
 }
 
@@ -214,11 +216,17 @@ func (s *story) delivered(wanted ...string) {
 	require.Equal(s, append([]string{}, wanted...), got)
 }
 
-// record reads what the store knows of a message.
-func (s *story) record(user, id string) map[string]string {
+func (s *story) keys() keyspace.Keys {
 	s.Helper()
 	keys, err := keyspace.NewKeys("")
 	require.NoError(s, err)
+	return keys
+}
+
+// record reads what the store knows of a message.
+func (s *story) record(user, id string) map[string]string {
+	s.Helper()
+	keys := s.keys()
 	fields, err := s.client.HGetAll(s.Context(), keys.Record(user, id)).Result()
 	require.NoError(s, err)
 	return fields
@@ -245,8 +253,7 @@ func (s *story) ended(user, id, state string) {
 // member.
 func (s *story) watched(user string) map[string]time.Duration {
 	s.Helper()
-	keys, err := keyspace.NewKeys("")
-	require.NoError(s, err)
+	keys := s.keys()
 	watched := map[string]time.Duration{}
 	for member, look := range stories.WatchedOf(s, s.client, keys, user) {
 		watched[member] = look.Sub(s.began)
@@ -294,6 +301,53 @@ func (s *story) queued() int {
 		}
 	}
 	return count
+}
+
+// workWhereDue has a worker run while something is due or about to be, until a
+// time of the story or until the queue is empty: hours in which a worker would
+// find nothing are passed over.
+func (s *story) workWhereDue(until time.Duration, options ...func(*tasks.WorkerOptions)) {
+	s.Helper()
+	const ahead = 2 * time.Second
+	for {
+		next, ok := s.nextTask()
+		if !ok || next-ahead >= until || time.Since(s.began) >= until {
+			s.until(until)
+			return
+		}
+		s.until(max(next-ahead, time.Since(s.began)))
+		stop := s.work(options...)
+		for at := next; ok && at-2*ahead <= time.Since(s.began) && time.Since(s.began) < until; at, ok = s.nextTask() {
+			s.until(min(max(at, time.Since(s.began))+ahead, until))
+		}
+		stop()
+	}
+}
+
+// nextTask is when the queue is to hand out its next task, in the time of the
+// story.
+func (s *story) nextTask() (time.Duration, bool) {
+	s.Helper()
+	const queue = "asynq:{" + keyspace.DefaultPrefix + ":push}:"
+	for _, list := range []string{"pending", "active"} { // a worker holds an active task until it is due
+		waiting, err := s.client.LLen(s.Context(), queue+list).Result()
+		require.NoError(s, err)
+		if waiting > 0 {
+			return time.Since(s.began), true
+		}
+	}
+	next, found := time.Duration(0), false
+	for _, set := range []string{"scheduled", "retry"} {
+		first, err := s.client.ZRangeWithScores(s.Context(), queue+set, 0, 0).Result()
+		require.NoError(s, err)
+		if len(first) == 1 {
+			at := time.Unix(int64(first[0].Score), 0).Sub(s.began)
+			if !found || at < next {
+				next, found = at, true
+			}
+		}
+	}
+	return next, found
 }
 
 // network is the way to the server, which can be cut.

@@ -23,7 +23,6 @@ import (
 // Accepted leaves a place, a record, a watch entry and a task, and the task
 // carries no content.
 func TestSubmitLeavesAPlaceARecordAndATask(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		m := s.message("secret", time.Hour+123*time.Millisecond)
 		s.accepted(m)
@@ -53,7 +52,6 @@ func TestSubmitLeavesAPlaceARecordAndATask(t *testing.T) {
 
 // An expiry is bounded everywhere: in a submit, a check, a dry run and what was sent.
 func TestTheLatestExpiry(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.shared.Reach = 30 * 24 * time.Hour
 		s.Submitter = s.newSubmitter(submit.Options{})
@@ -82,7 +80,6 @@ func TestTheLatestExpiry(t *testing.T) {
 }
 
 func TestSubmitAgainIsReplayed(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		m := s.message("a", 10*time.Second)
 		s.accepted(m)
@@ -111,7 +108,6 @@ func TestSubmitAgainIsReplayed(t *testing.T) {
 
 // A message without an id gets one, and is another message each time.
 func TestSubmitMakesUpAnID(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		m := message.Message{User: "alice", SendAt: s.at(time.Hour), Title: "a"}
 		first, second := s.submit(m), s.submit(m)
@@ -123,7 +119,6 @@ func TestSubmitMakesUpAnID(t *testing.T) {
 }
 
 func TestSubmitNow(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		now := message.Message{ID: "now", User: "alice", Now: true, Title: "now"}
@@ -155,7 +150,6 @@ func TestSubmitNow(t *testing.T) {
 
 // A time within five seconds past is taken as now.
 func TestATimeWithinTheGraceIsNow(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.until(time.Minute)
 		late := s.message("late", 55*time.Second)
@@ -170,7 +164,6 @@ func TestATimeWithinTheGraceIsNow(t *testing.T) {
 }
 
 func TestSubmitWithinTheReach(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("far", policy.DefaultReach))
 		require.Equal(s, fault.CodeTooFarAhead, s.submit(s.message("too-far", policy.DefaultReach+time.Millisecond)).Code)
@@ -183,7 +176,6 @@ func TestSubmitWithinTheReach(t *testing.T) {
 
 // A shift goes no further than shift_until, the expiry and the reach allow.
 func TestSubmitShifts(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		next := time.Hour + time.Minute // free
@@ -236,7 +228,6 @@ func TestShiftUntilBoundsAShiftByPolicy(t *testing.T) {
 		"of one that says none": {"", next, fault.CodeSendLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				s.charges("acme", accounts.Tier{MessagesPerHour: 10}, "UTC")
 				s.policy(func(p *policy.Policy) { p.OnConflict = row.policy })
@@ -270,7 +261,6 @@ func TestShiftUntilBoundsAShiftByPolicy(t *testing.T) {
 }
 
 func TestSubmitShiftsADay(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		m := s.message("b", time.Hour)
@@ -293,7 +283,6 @@ func TestExpiryIsByTheStoresClock(t *testing.T) {
 		"the store is ahead":  {10 * time.Minute, 8 * time.Minute, message.Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				s.storeAhead(row.ahead)
 				o, err := s.newSubmitter(submit.Options{}).Submit(s.Context(), message.Message{
@@ -309,7 +298,6 @@ func TestExpiryIsByTheStoresClock(t *testing.T) {
 // What has expired when it is submitted takes no place, but an id that is known
 // is answered first.
 func TestSubmitOfWhatHasExpired(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		now := message.Message{ID: "now", User: "alice", Now: true, Title: "now", ExpiresAt: s.at(time.Minute)}
 		require.Equal(s, message.Accepted, s.submit(now).Outcome)
@@ -338,7 +326,6 @@ func TestSubmitOfWhatHasExpired(t *testing.T) {
 }
 
 func TestSubmitInvalid(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		before := s.server.Dump()
 		o := s.submit(message.Message{ID: "a", User: "alice", SendAt: s.at(time.Hour)})
@@ -360,7 +347,6 @@ func TestSubmitInvalid(t *testing.T) {
 
 // Check says what Submit would, and leaves nothing.
 func TestCheckOnlyLooks(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		synctest.Wait()
@@ -396,7 +382,6 @@ func TestSubmitSucceedsWithoutTheQueue(t *testing.T) {
 		"not slow": {takes: 200 * time.Millisecond, waits: 200 * time.Millisecond, in: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tell(t, func(s *story) {
 				s.accepted(s.message("first", time.Hour)) // the queue and its scripts are known
 				s.server.Server().SetPreHook(func(c *server.Peer, command string, args ...string) bool {

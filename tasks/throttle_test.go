@@ -17,7 +17,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -74,7 +73,6 @@ func (s *story) requireThrottled(want map[string]int) {
 }
 
 func TestAThrottleRefusesInASentence(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("2/minute")
 		noon := 12 * time.Hour
@@ -103,7 +101,6 @@ func TestAThrottleRefusesInASentence(t *testing.T) {
 }
 
 func TestAThrottleByTheHour(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("1/hour")
 		s.accepted(s.ad("1", 12*time.Hour+59*time.Minute))
@@ -115,7 +112,6 @@ func TestAThrottleByTheHour(t *testing.T) {
 
 // What was always said before the quota is said before the throttle, and a broken rule after.
 func TestWhatComesBeforeAThrottle(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.policy(func(p *policy.Policy) {
 			p.QuietHours = quiet(s, "22:00-08:00")
@@ -154,7 +150,6 @@ func TestWhatComesBeforeAThrottle(t *testing.T) {
 // A shift goes on from the throttle's free minutes to the user's and back, as often as it
 // takes, and says the same as a check.
 func TestAShiftGoesOnUntilBothAreFree(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("1/minute", "1/minute", "500/hour")
 		const n = 30
@@ -187,7 +182,6 @@ func TestAShiftGoesOnUntilBothAreFree(t *testing.T) {
 
 // A rule that is broken names times at which the throttle has messages left.
 func TestARefusalNamesTimesThatAThrottleHas(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("2/minute", "1/minute")
 		noon := 12 * time.Hour
@@ -210,7 +204,6 @@ func TestARefusalNamesTimesThatAThrottleHas(t *testing.T) {
 }
 
 func TestMovesAndCancelsChangeAThrottle(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("2/minute")
 		noon := 12 * time.Hour
@@ -245,49 +238,6 @@ func TestMovesAndCancelsChangeAThrottle(t *testing.T) {
 	})
 }
 
-// A message gives back what it was charged, whatever the policy says by then, and is charged
-// where the policy says so now.
-func TestAThrottleThatChanges(t *testing.T) {
-	t.Parallel()
-	tell(t, func(s *story) {
-		noon := 12 * time.Hour
-		s.throttle("2/minute")
-		s.accepted(s.ad("1", noon), s.ad("2", noon))
-		s.throttle("3/minute")
-		s.accepted(s.ad("3", noon))
-		require.Equal(s, fault.CodeThrottled, s.submit(s.ad("4", noon)).Code)
-		s.throttle("5/hour") // counts anew
-		s.accepted(s.ad("4", noon))
-		move := func(id string, after time.Duration) {
-			s.Helper()
-			o, err := s.Move(s.Context(), "user-"+id, id, s.at(after))
-			require.NoError(s, err)
-			require.Equal(s, message.Moved, o.Outcome, "%+v", o)
-		}
-		move("1", noon+time.Minute)
-		minute, hour := "~default~marketing~m", "~default~marketing~h"
-		s.requireCounts(map[string]int{minute: 2, hour: 2})
-		s.policy(func(p *policy.Policy) {
-			p.Categories = map[string]policy.CategoryRules{"marketing": {Rules: rulesOf(s, "900/calendar_day")}}
-		})
-		time.Sleep(3 * time.Second)
-		s.accepted(s.ad("5", noon))
-		move("1", noon+2*time.Minute)
-		s.requireCounts(map[string]int{minute: 2, hour: 1})
-		move("1", noon+4*time.Minute)
-		o, err := s.Cancel(s.Context(), "user-2", "2")
-		require.NoError(s, err)
-		require.Equal(s, message.Cancelled, o.Outcome)
-		s.requireCounts(map[string]int{minute: 1, hour: 1})
-		s.throttle("1/minute")
-		move("5", noon+3*time.Minute)
-		o, err = s.Move(s.Context(), "user-1", "1", s.at(noon+3*time.Minute))
-		require.NoError(s, err)
-		require.Equal(s, fault.CodeThrottled, o.Code, "%+v", o)
-		s.requireCounts(map[string]int{minute: 2, hour: 1})
-	})
-}
-
 // requireCounts requires the sums of throttles' counters.
 func (s *story) requireCounts(want map[string]int) {
 	s.Helper()
@@ -308,7 +258,6 @@ func (s *story) requireCounts(want map[string]int) {
 
 // A user may come under another policy than the process knew, with a throttle of its own.
 func TestAUserOfAnotherPolicyHasItsThrottle(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		vip := policy.Default()
 		vip.Name, vip.Categories = "vip", map[string]policy.CategoryRules{"marketing": throttleOf(s, "1/minute")}
@@ -336,7 +285,6 @@ func TestAUserOfAnotherPolicyHasItsThrottle(t *testing.T) {
 }
 
 func TestManySubmittersGetExactlyTheThrottle(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("37/minute")
 		var accepted, refused atomic.Int64
@@ -361,29 +309,8 @@ func TestManySubmittersGetExactlyTheThrottle(t *testing.T) {
 	})
 }
 
-func TestAShiftSpreadsOverMinutes(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	tell(t, func(s *story) {
-		s.throttle("500/minute")
-		for i := range 1200 {
-			m := s.ad(strconv.Itoa(i), time.Hour+30*time.Second)
-			m.OnConflict = message.OnConflictShift
-			o := s.submit(m)
-			require.Equal(s, message.Accepted, o.Outcome, "%+v", o)
-			want := m.SendAt
-			if i >= 500 {
-				want = s.at(time.Hour + time.Duration(i/500)*time.Minute)
-			}
-			require.Equal(s, want, o.SendAt.Time, i)
-		}
-		s.requireThrottled(map[string]int{"01:00": 500, "01:01": 500, "01:02": 200})
-	})
-}
-
 // A dry run judges throttles over what is charged, and charges nothing.
 func TestADryRunJudgesThrottles(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("3/minute")
 		s.charges("acme", accounts.Tier{MessagesPerHour: 7}, "")
@@ -422,7 +349,6 @@ func TestADryRunJudgesThrottles(t *testing.T) {
 
 // A timeline takes no place in a category with a throttle that was not charged.
 func TestATimelineDemandsTheCharge(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("3/minute")
 		timeline, err := s.Timeline(s.Context())
@@ -453,7 +379,6 @@ func TestATimelineDemandsTheCharge(t *testing.T) {
 
 // What is late, or sent after all, is not judged anew.
 func TestLateMessagesDoNotAskAThrottle(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.throttle("1/minute")
 		s.accepted(s.ad("1", time.Minute))
@@ -470,5 +395,71 @@ func TestLateMessagesDoNotAskAThrottle(t *testing.T) {
 		require.NoError(s, err)
 		require.Equal(s, message.Recorded, o.Outcome)
 		s.requireThrottled(map[string]int{"00:01": 1})
+	})
+}
+
+// Where a message is counts as free for its own move under a throttle, too: a shift does not
+// move it behind its own place.
+func TestAShiftUnderAThrottleToWhereTheMessageIs(t *testing.T) {
+	tell(t, func(s *story) {
+		s.throttle("1/minute", "1/minute")
+		noon := 12 * time.Hour
+		for i, id := range []string{"first", "second", "a"} {
+			m := s.message(id, noon+time.Duration(i)*time.Minute)
+			m.Category = "marketing"
+			s.accepted(m)
+		}
+		body := "new"
+		for _, to := range []time.Duration{noon, noon + time.Second, noon + 2*time.Minute - time.Millisecond} {
+			refused, err := s.Move(s.Context(), "alice", "a", s.at(to))
+			require.NoError(s, err)
+			require.Equal(s, []any{fault.CodeThrottled, s.at(noon + 2*time.Minute)}, []any{refused.Code, refused.NextFreeAt.Time})
+			for _, e := range []message.Edit{{}, {Body: &body}} {
+				o := s.edited("a", message.Patch{Move: &message.Move{At: s.at(to), OnConflict: message.OnConflictShift}, Edit: e})
+				require.Equal(s, []any{message.Moved, true, s.at(noon + 2*time.Minute)}, []any{o.Outcome, o.Shifted, o.SendAt.Time}, "%+v", o)
+			}
+		}
+		require.Equal(s, "accepted; changed content", s.words())
+
+		// The rules refuse it, and the throttle has room.
+		s.cancelled("second")
+		s.moved("a", noon+3*time.Minute)
+		other := s.message("other", noon+2*time.Minute+30*time.Second)
+		other.User, other.Category = "bob", "marketing"
+		s.accepted(other, s.message("plain", noon+90*time.Second))
+		refused, err := s.Move(s.Context(), "alice", "a", s.at(noon+time.Minute+10*time.Second))
+		require.NoError(s, err)
+		require.Equal(s, []any{fault.CodeSendLimit, s.at(noon + 3*time.Minute)}, []any{refused.Code, refused.NextFreeAt.Time},
+			"12:02 is full for the throttle")
+		s.requireThrottled(map[string]int{"12:00": 1, "12:02": 1, "12:03": 1})
+	})
+}
+
+// A shift under a throttle ends before the expiry that a change sets, not the former one.
+func TestAShiftUnderAThrottleWithAChangedExpiry(t *testing.T) {
+	tell(t, func(s *story) {
+		s.throttle("1/minute")
+		noon := 12 * time.Hour
+		m := s.ad("2", 11*time.Hour)
+		m.ExpiresAt = s.at(noon + 30*time.Second)
+		s.accepted(s.ad("1", noon), m)
+		shift := message.Move{At: s.at(noon), OnConflict: message.OnConflictShift}
+		for _, row := range []struct {
+			expires time.Time // zero: as it is
+			want    string
+			at      time.Duration
+		}{
+			{time.Time{}, message.Refused, noon},
+			{s.at(noon + time.Minute), message.Refused, noon},
+			{s.at(noon + 2*time.Minute), message.Moved, noon + time.Minute},
+		} {
+			p := message.Patch{Move: &shift}
+			if !row.expires.IsZero() {
+				p.Edit.ExpiresAt = &row.expires
+			}
+			o, err := s.Change(s.Context(), "user-2", "2", p)
+			require.NoError(s, err)
+			require.Equal(s, []any{row.want, s.at(row.at)}, []any{o.Outcome, o.SendAt.Time}, "%+v", o)
+		}
 	})
 }

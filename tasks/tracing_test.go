@@ -67,7 +67,6 @@ func about(span sdk.ReadOnlySpan) map[attribute.Key]string {
 // A delivery has a trace of its own, which links to that of the submit, at each attempt and
 // after a move. No span has what is personal.
 func TestADeliveryLinksToItsSubmit(t *testing.T) {
-	t.Parallel()
 	tellTraced(t, sdk.AlwaysSample(), func(s *traced) {
 		s.recorder.Script(notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, RetryAfter: time.Second})
 		s.work()
@@ -139,7 +138,6 @@ func (s *traced) showsNobody(words ...string) {
 
 // What is not sampled leaves nothing in the record, and its delivery no link.
 func TestARecordKeepsNoTraceThatIsNotSampled(t *testing.T) {
-	t.Parallel()
 	tellTraced(t, sdk.NeverSample(), func(s *traced) {
 		s.work()
 		s.accepted(s.message("a", 5*time.Second))
@@ -156,7 +154,6 @@ func TestARecordKeepsNoTraceThatIsNotSampled(t *testing.T) {
 
 // The messages of a batch are its children, up to a number: a later one links to the batch.
 func TestABatchHasFewSpans(t *testing.T) {
-	t.Parallel()
 	tellTraced(t, sdk.AlwaysSample(), func(s *traced) {
 		s.work()
 		tracer := tracing.New(s.provider, "sl:push")
@@ -192,7 +189,6 @@ func TestABatchHasFewSpans(t *testing.T) {
 
 // A refusal has a span that says why; what is dropped has one of its claim.
 func TestRefusalsAndDropsHaveSpans(t *testing.T) {
-	t.Parallel()
 	tellTraced(t, sdk.AlwaysSample(), func(s *traced) {
 		m := s.message("a", 10*time.Second)
 		m.ExpiresAt = s.began.Add(20 * time.Second)

@@ -24,7 +24,6 @@ import (
 // A task as testdata has it, which is never changed, is delivered: whichever
 // version put it into the queue.
 func TestATaskOfTheFirstVersionIsDelivered(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		text, err := os.ReadFile("queue/testdata/push_deliver.v1.json")
 		require.NoError(s, err)
@@ -114,7 +113,6 @@ func (s *story) restore() {
 // and cancelled, also what their queue lost.
 func TestAStoreOfLayout1IsDelivered(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.until(8 * time.Minute)
 		s.restore()

@@ -14,8 +14,12 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -91,7 +95,6 @@ func (s *story) mentions(text string) []string {
 
 // Everything goes, the tasks of former generations too, and nothing is sent.
 func TestEraseAUser(t *testing.T) {
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.keepSuperseded()
 		s.accepted(s.toAlice("scheduled", time.Minute), s.toAlice("moved", 2*time.Minute), s.toAlice("cancelled", 3*time.Minute))
@@ -122,7 +125,6 @@ func TestEraseAUser(t *testing.T) {
 // would be tried again is not.
 func TestEraseWaitsForADelivery(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
 			time.Sleep(7 * time.Second)
@@ -150,7 +152,6 @@ func TestEraseWaitsForADelivery(t *testing.T) {
 
 // While a delivery is waited for, only its message is looked at again.
 func TestEraseCancelsWhatEndedOnlyOnce(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
 			time.Sleep(3 * time.Second)
@@ -177,7 +178,6 @@ func TestEraseCancelsWhatEndedOnlyOnce(t *testing.T) {
 // What does not end in time is said, and found the next time.
 func TestEraseSaysWhatIsRunningStill(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	tell(t, func(s *story) {
 		hang := make(chan struct{})
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
@@ -203,7 +203,6 @@ func TestEraseSaysWhatIsRunningStill(t *testing.T) {
 // A message that failed, was retried or waits in the archive, where another
 // program may have put it.
 func TestEraseFindsWhatFailed(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.Script(
 			notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone},
@@ -229,7 +228,6 @@ func TestEraseFindsWhatFailed(t *testing.T) {
 }
 
 func TestExportAUser(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
 		m := s.toAlice("order:17", time.Hour)
@@ -279,7 +277,6 @@ func TestExportAUser(t *testing.T) {
 
 // The progress of the two looks at the store is that of one.
 func TestTheProgressOfAnErasure(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.toAlice("a", time.Hour))
 		var last, total int64
@@ -293,11 +290,47 @@ func TestTheProgressOfAnErasure(t *testing.T) {
 }
 
 func TestNoUserToErase(t *testing.T) {
-	t.Parallel()
 	tell(t, func(s *story) {
 		_, err := s.users().Erase(s.Context(), "a\nb", time.Second, nil)
 		var invalid *fault.InvalidError
 		require.ErrorAs(s, err, &invalid)
 		require.Equal(s, "user", invalid.Field)
+	})
+}
+
+// What an export tells of alerts can be read by whoever it is about.
+func TestAnExportTellsOfAlerts(t *testing.T) {
+	tell(t, func(s *story) {
+		p := policy.Default()
+		p.Rules = []policy.Rule{{Limit: 10, Period: calendar.Day}}
+		p.AlertTo = "ops@example.org"
+		policies, err := settings.NewPolicies(s.client, "")
+		require.NoError(s, err)
+		require.NoError(s, policies.Apply(s.Context(), p))
+		settings, err := settings.NewUsers(s.client, "")
+		require.NoError(s, err)
+		require.NoError(s, settings.Set(s.Context(), "alice", policy.UserSettings{Contact: "ada@example.org"}))
+
+		day := s.at(48 * time.Hour).Truncate(24 * time.Hour)
+		for n := range 8 {
+			m := s.message(fmt.Sprint("m", n), 0)
+			m.User, m.SendAt = "alice", day.Add(time.Duration(n)*time.Hour)
+			s.accepted(m)
+		}
+		document, err := s.users().Export(s.Context(), "alice", nil)
+		require.NoError(s, err)
+		require.Equal(s, []userdata.AlertedDay{{Since: message.Time{Time: day}, Threshold: 80}}, document.Alerted)
+		require.Len(s, document.Alerts, 1)
+		require.False(s, document.Alerts[0].LookAt.IsZero())
+		document.Alerts[0].LookAt = message.Time{}
+		require.Equal(s, []userdata.Alert{{
+			Alert: notices.FormatID(notices.UserQuota, day, 80, "alice"), Since: message.Time{Time: day},
+			Threshold: 80, Used: 8, Limit: 10, Status: "waiting",
+		}}, document.Alerts)
+		require.Len(s, document.Gathered, 1)
+		document.Gathered[0].GatheredAt = message.Time{}
+		require.Equal(s, []userdata.GatheredAlert{{
+			Policy: "default", Since: message.Time{Time: day}, Threshold: 80, Used: 8, Limit: 10,
+		}}, document.Gathered)
 	})
 }

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // The fragment of each hash documents exactly the fields that its table spells.
@@ -46,4 +49,39 @@ func TestFieldsAreThoseOfTheScripts(t *testing.T) {
 		slices.Sort(spelled[kind])
 		require.Equal(t, letters, spelled[kind], fragment)
 	}
+}
+
+// A content is joined from its fields as it was. No field of a content of up to 512 bytes
+// is longer than Redis' compact encoding allows.
+func TestContentsAreSplitAndJoined(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		content := rapid.SliceOfN(rapid.Byte(), 1, 700).Draw(t, "content")
+		pairs := keyspace.AppendContent(nil, content)
+		fields := make(map[string]string)
+		for k := 0; k < len(pairs); k += 2 {
+			name, _ := pairs[k].(string)
+			value, _ := pairs[k+1].([]byte)
+			require.Contains(t, keyspace.ContentFields(), name)
+			if len(content) <= 512 {
+				require.LessOrEqual(t, len(value), 64)
+			} else {
+				require.Len(t, pairs, 2)
+			}
+			fields[name] = string(value)
+		}
+		require.Equal(t, content, keyspace.JoinContent(func(field string) (string, bool) {
+			value, ok := fields[field]
+			return value, ok
+		}))
+	})
+	metadata := []byte(strings.Repeat("m", 130))
+	require.Equal(t, []any{"M", metadata[:64], "N", metadata[64:128], "O", metadata[128:]}, keyspace.AppendMetadata(nil, metadata))
+	require.Equal(t, metadata, keyspace.JoinMetadata(func(field string) (string, bool) {
+		value, ok := map[string]string{"M": string(metadata[:64]), "N": string(metadata[64:128]), "O": "mm"}[field]
+		return value, ok
+	}))
+	require.Empty(t, keyspace.AppendContent(nil, nil))
+	require.Equal(t, []any{"before", keyspace.RecordContent, []byte("x")}, keyspace.AppendContent([]any{"before"}, []byte("x")))
+	require.Nil(t, keyspace.JoinContent(func(string) (string, bool) { return "", false }))
 }

@@ -42,39 +42,6 @@ func TestARetryWaitsForTheEndOfQuietHours(t *testing.T) {
 		s.retry("a", "g2"))
 }
 
-func TestARetryIsJudgedByItsCategory(t *testing.T) {
-	t.Parallel()
-	s := newFailedMessage(t, "marketing", addCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "1/hour"))
-	submitCategory(s.Messages, "marketing", "b", "22:00")
-	s.Until("21:40")
-	require.Equal(t, story.At("23:00"), s.retry("a", "g2").At)
-	s = newFailedMessage(t, "news", addCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "1/hour"))
-	submitCategory(s.Messages, "marketing", "b", "22:00")
-	s.Until("21:40")
-	require.Equal(t, story.At("21:40"), s.retry("a", "g2").At, "of another category")
-}
-
-func TestARetryOfAnExemptMessage(t *testing.T) {
-	t.Parallel()
-	for category, wanted := range map[string][2][]string{
-		"otp":  {{"b 22:59:30", "a 23:00:00"}, nil},
-		"code": {{"b 22:59:30"}, {"a 23:00:00"}},
-	} {
-		s := newFailedMessage(t, category, addQuietHours(t, story.WithCodes(t, "1/minute"), "22:00-08:00"))
-		other, err := sendlimit.NewTimeline(s.Client, s.Options)
-		require.NoError(t, err)
-		d, err := other.Reserve(t.Context(), sendlimit.Request{
-			User: "alice", ID: "b", At: story.At("22:59:30"), Record: story.RecordOf("g1", "text"),
-		})
-		require.NoError(t, err)
-		require.True(t, d.Allowed)
-		s.Until("23:00")
-		require.Equal(t, story.At("23:00"), s.retry("a", "g2").At, category)
-		requirePlaces(s.Messages, wanted[0], wanted[1])
-		require.Equal(t, category == "code", s.Look("a").Uncounted)
-	}
-}
-
 func TestARetryForABlockedUser(t *testing.T) {
 	t.Parallel()
 	s := newFailedMessage(t, "", story.PolicyOf(t, "1/minute"))

@@ -139,14 +139,6 @@ func TestRetryTakesTheNextFreeTime(t *testing.T) {
 
 func ms(when string) string { return strconv.FormatInt(story.At(when).UnixMilli(), 10) }
 
-func TestRetryAtOnceWhereNothingIsInTheWay(t *testing.T) {
-	t.Parallel()
-	s := newDeadStory(t, "1/minute", "2/hour")
-	s.fail("a", "11:11:11")
-	s.Until("11:30:00.5")
-	require.Equal(t, story.At("11:30:00.5"), s.retry("a", "g2").At)
-}
-
 // The client repeats a call without an answer.
 func TestARepeatedRetryChangesNothing(t *testing.T) {
 	t.Parallel()
@@ -163,19 +155,6 @@ func TestARepeatedRetryChangesNothing(t *testing.T) {
 	require.Equal(t, first, s.retry("a", "g2"))
 	s.requireListed("a 11:11:11")
 	require.True(t, s.retry("a", "g3").Allowed, "another call is another retry")
-}
-
-// A message that used up its attempts has all of them again.
-func TestRetryCountsAttemptsAnew(t *testing.T) {
-	t.Parallel()
-	s := newDeadStory(t, "1/minute")
-	s.fail("a", "11:11:11")
-	s.retry("a", "g2")
-	s.deliverAs("a", messages.Settlement{Outcome: messages.Failed, Reason: "rejected"})
-	letter, _, err := s.dead.Get(t.Context(), "alice", "a")
-	require.NoError(t, err)
-	require.Equal(t, 1, letter.Attempts)
-	require.Equal(t, "rejected", letter.Reason)
 }
 
 func TestRetriesThatAreRefusedChangeNothing(t *testing.T) {
@@ -210,34 +189,6 @@ func TestRetriesThatAreRefusedChangeNothing(t *testing.T) {
 	d, err = s.dead.Retry(t.Context(), messages.RetryRequest{User: "alice", ID: "a", Generation: "g2", Now: story.At("11:14")})
 	require.NoError(t, err)
 	require.Equal(t, story.At("11:14"), d.At, "a millisecond earlier there was a time")
-}
-
-// The requested time is kept over postponements and retries.
-func TestRetryKeepsWhatWasRequested(t *testing.T) {
-	t.Parallel()
-	for want, fields := range map[string][]string{
-		"10:00": {"p", ms("10:30"), "r", ms("10:00")},
-		"10:30": {"p", ms("10:30")},
-	} {
-		s := newDeadStory(t, "1/minute")
-		s.fail("a", "11:11:11")
-		s.Server.HSet(story.KeysOf(s.Options).Record("alice", "a"), fields...)
-		require.Equal(t, story.At(want), s.retry("a", "g2").RequestedAt)
-		require.Equal(t, story.At(want), s.Look("a").RequestedAt)
-		require.Zero(t, s.Look("a").Promised, "there is a new promise")
-	}
-}
-
-func TestRetryWithinTheReach(t *testing.T) {
-	t.Parallel()
-	s := newDeadStory(t, "1/minute")
-	s.Options.Reach = time.Minute
-	var err error
-	s.dead, err = messages.NewDeadLetters(s.Client, s.Options)
-	require.NoError(t, err)
-	s.fail("a", "11:11:11")
-	s.Submit("b", "11:11:30", "g1", "text")
-	require.Equal(t, sendlimit.Decision{Code: fault.CodeSendLimit, Now: s.Now}, s.retry("a", "g2"))
 }
 
 func TestAnUncertainMessageGivesUpItsPlace(t *testing.T) {

@@ -10,12 +10,161 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
+
+// settingsStory is a story of alice with settings.
+type settingsStory struct {
+	*story.Messages
+
+	settings *settings.Users
+}
+
+func newSettingsStory(t *testing.T, o sendlimit.Options) *settingsStory {
+	t.Helper()
+	s := &settingsStory{Messages: story.TellMessages(t, o)}
+	var err error
+	s.settings, err = settings.NewUsers(s.Client, "")
+	require.NoError(t, err)
+	return s
+}
+
+func (s *settingsStory) set(settings policy.UserSettings) {
+	s.Helper()
+	require.NoError(s, s.settings.Set(s.Context(), "alice", settings))
+}
+
+// Changed settings of a user apply to the next late message. Cleared settings
+// do not.
+func TestALateMessageIsJudgedByWhatIsSetForItsUser(t *testing.T) {
+	t.Parallel()
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
+	for id, when := range map[string]string{"a": "11:00", "b": "11:01", "c": "11:02", "d": "11:03", "e": "11:04"} {
+		submitCategory(s.Messages, "", id, when)
+	}
+	s.Until("12:00")
+	s.set(policy.UserSettings{Limits: story.LimitsOf(t, "2/minute")})
+	requirePlaced(s.Messages, deliver(s.Messages, "a"), "b 11:01:00 12:00:00", "c 11:02:00 12:01:00", "d 11:03:00 12:01:00", "e 11:04:00 12:02:00")
+	s.Until("13:00")
+	_, err := s.settings.Clear(t.Context(), "alice")
+	require.NoError(t, err)
+	requirePlaced(s.Messages, deliver(s.Messages, "b"), "c 12:01:00 13:01:00", "d 12:01:00 13:02:00", "e 12:02:00 13:03:00")
+}
+
+// Another policy, with quiet hours in the user's zone.
+func TestALateMessageUnderThePolicyThatIsSetForItsUser(t *testing.T) {
+	t.Parallel()
+	night := addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")
+	night.Name = "night"
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"), night)})
+	submitCategory(s.Messages, "", "a", "11:00")
+	s.Until("14:00")
+	s.set(policy.UserSettings{Policy: "night", TimeZone: "Asia/Tokyo"}) // where it is 23:00
+	requirePostponed(s.Messages, s.Claim("a", "g-a", "n1"), "a 11:00:00 23:00:00")
+	require.True(t, s.Look("a").InQuietHours)
+}
+
+// An on-time message is sent without a look at settings, even if its user is
+// blocked meanwhile: it was accepted.
+func TestAnOnTimeMessageOfABlockedUser(t *testing.T) {
+	t.Parallel()
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
+	submitCategory(s.Messages, "", "a", "11:00")
+	submitCategory(s.Messages, "", "b", "11:01")
+	s.set(policy.UserSettings{Blocked: true, Policy: "unknown"})
+	s.Until("11:00")
+	deliver(s.Messages, "a")
+
+	// A late message is judged by the settings. It waits if they cannot be
+	// read.
+	s.Until("11:10")
+	d := messages.Delivery{User: "alice", ID: "b", Generation: "g-b", Nonce: "n1"}
+	before := s.Server.Dump()
+	_, err := s.Gate.Claim(t.Context(), d, story.Lease, time.Time{})
+	require.ErrorIs(t, err, sendlimit.ErrUnknownPolicy)
+	var unavailable *fault.UnavailableError
+	require.ErrorAs(t, err, &unavailable)
+	require.Equal(t, before, s.Server.Dump())
+	s.set(policy.UserSettings{Blocked: true})
+	deliver(s.Messages, "b")
+}
+
+// A gate that ignores settings does not read them.
+func TestAGateWithoutUserSettings(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{}) // without Rules
+	s.Server.HSet(story.KeysOf(s.Options).Settings("alice"), "v", "1", "limits", "5/minute")
+	submitCategory(s, "", "a", "11:00")
+	submitCategory(s, "", "b", "11:01")
+	s.Until("12:00")
+	requirePlaced(s, deliver(s, "a"), "b 11:01:00 12:01:00")
+}
+
+// A time that the former limit refused may be free under the new one.
+func TestALateMessageIsJudgedAnewWhereSettingsChange(t *testing.T) {
+	t.Parallel()
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), ExpireAfter: 30 * 24 * time.Hour})
+	submitCategory(s.Messages, "", "a", "11:00")
+	reserveEveryMinute(s.Messages, "12:00", 5000) // more than one call searches through
+	s.Until("12:00")
+	claims := redistest.DoAfterCalls(t, s.Client, lua.Claim, 1, func() {
+		s.set(policy.UserSettings{Limits: story.LimitsOf(t, "2/minute")})
+	})
+	deliver(s.Messages, "a")
+	require.Greater(t, claims.Calls, 2)
+}
+
+// A blocked user has no free times, even if another call learns newer settings
+// meanwhile.
+func TestFreeTimesAreThoseOfTheSettingsJudgedBy(t *testing.T) {
+	t.Parallel()
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
+	s.set(policy.UserSettings{Blocked: true})
+	ask := sendlimit.NextFreeRequest{User: "alice", Count: 1}
+	redistest.DoAfterCalls(t, s.Client, lua.NextFree, 2, func() {
+		s.set(policy.UserSettings{TimeZone: "Asia/Tokyo"})
+		times, err := s.Timeline.NextFree(t.Context(), ask)
+		require.NoError(t, err)
+		require.Len(t, times, 1)
+	})
+	times, err := s.Timeline.NextFree(t.Context(), ask)
+	require.NoError(t, err)
+	require.Empty(t, times)
+}
+
+// A message of a category that the user has opted out of meanwhile is not sent, on time or
+// late, and frees its place. Others are.
+func TestAMessageOfACategoryThatTheUserDoesNotWant(t *testing.T) {
+	t.Parallel()
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
+	submitCategory(s.Messages, "news", "a", "11:00")
+	submitCategory(s.Messages, "ads", "b", "11:01")
+	submitCategory(s.Messages, "news", "c", "11:02")
+	submitCategory(s.Messages, "ads", "d", "11:03")
+	s.set(policy.UserSettings{OptOut: []string{"news"}})
+	s.Until("11:00")
+	require.Equal(t, messages.Claim{Verdict: messages.Dropped, SendAt: story.At("11:00"), Reason: "opted_out", Now: s.Now}, s.Claim("a", "g-a", "n1"))
+	require.Equal(t, messages.StateDropped, s.Look("a").State)
+	require.Equal(t, "opted_out", s.Claim("a", "g-a", "n1").Reason, "the same call again")
+	s.Until("12:00")
+	requirePlaced(s.Messages, deliver(s.Messages, "b"), "d 11:03:00 12:01:00")
+	require.Equal(t, messages.Claim{Verdict: messages.Dropped, SendAt: story.At("11:02"), Reason: "opted_out", Now: s.Now}, s.Claim("c", "g-c", "n2"))
+
+	news := sendlimit.Request{ID: "e", At: story.At("13:00"), Record: story.Categorized("g-e", "news")}
+	require.Equal(t, fault.CodeOptedOut, s.Ask(news).Code)
+	submitCategory(s.Messages, "", "f", "13:00")
+	require.Equal(t, fault.CodeNotFound, s.MoveTo("a", "13:01", "g2").Code)
+	s.set(policy.UserSettings{OptOut: []string{"ads"}})
+	require.Equal(t, fault.CodeOptedOut, s.MoveTo("d", "14:00", "g2").Code)
+	require.Equal(t, fault.CodeSendLimit, s.Ask(news).Code, "news again, at the time of f")
+}
 
 func TestClaimSends(t *testing.T) {
 	t.Parallel()
@@ -48,24 +197,6 @@ func TestClaimIsEarlyToTheMillisecond(t *testing.T) {
 	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
 }
 
-func TestClaimIsBusyUntilTheLeaseEnds(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Until("11:00")
-	require.Equal(t, 1, s.Claim("a", "g1", "n1").Attempt)
-	s.Wait(story.Lease - time.Millisecond)
-	require.Equal(t, messages.Claim{Verdict: messages.Busy, Until: story.At("11:00:30"), Now: s.Now}, s.Claim("a", "g1", "n2"))
-	s.Wait(time.Millisecond)
-	require.Equal(t, 2, s.Claim("a", "g1", "n2").Attempt, "what became of the first try is uncertain: sent again")
-
-	require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered}), "another has it")
-	require.Equal(t, messages.Busy, s.Claim("a", "g1", "n1").Verdict, "nor can the first claim it back")
-	require.True(t, s.Settle("a", "g1", "n2", messages.Settlement{Outcome: messages.Delivered}))
-	require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Failed}))
-	s.Holds("a 11:00:30") // a late one counts when it was really sent
-}
-
 // The store may have been away when the lease ended. So the first delivery may still settle
 // while the store answers, for four looks.
 func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
@@ -96,73 +227,6 @@ func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
 		s.Wait(story.Lease)
 		require.True(t, s.Claim("a", "g1", "n3").Fair)
 	}
-}
-
-func TestClaimIsStale(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	stale := func(id, generation string) {
-		t.Helper()
-		before := s.Server.Dump()
-		require.Equal(t, messages.Claim{Verdict: messages.Stale, Now: s.Now}, s.Claim(id, generation, "n9"))
-		require.Equal(t, before, s.Server.Dump(), "a stale task does nothing")
-	}
-	s.Submit("a", "11:00", "g1", "text")
-	s.MoveTo("a", "12:00", "g2")
-	s.Submit("b", "13:00", "g3", "text")
-	s.Release("b")
-	s.Until("12:00")
-	stale("a", "g1")
-	stale("b", "g3")
-	stale("nobody", "g1")
-	require.Equal(t, messages.Send, s.Claim("a", "g2", "n1").Verdict)
-	stale("a", "g1")
-	s.Settle("a", "g2", "n1", messages.Settlement{Outcome: messages.Delivered})
-	stale("a", "g2")
-}
-
-func TestClaimDropsWhatHasExpired(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/hour")
-	r := sendlimit.Request{ID: "own", At: story.At("11:00"), Record: story.RecordOf("g1", "text")}
-	r.Record.ExpiresAt = story.At("11:30")
-	s.Ask(r)
-	s.Submit("a", "12:00", "g2", "text")
-
-	s.Until("11:30")
-	expired := messages.Claim{Verdict: messages.Dropped, SendAt: story.At("11:00"), Reason: "expired", Now: s.Now}
-	require.Equal(t, expired, s.Claim("own", "g1", "n1"))
-	s.Holds("a 12:00:00")
-	require.Empty(t, s.Field("own", "c"))
-	require.Equal(t, sendlimit.DefaultKeepRecords, s.KeptFor("own"))
-	require.Equal(t, fault.CodeNotFound, s.Release("own").Code)
-
-	s.Until("23 11:59:59.999") // a day after its send time, by default: the first one, however late it is sent
-	require.Equal(t, messages.Send, s.Claim("a", "g2", "n2").Verdict)
-	s.Settle("a", "g2", "n2", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g3", At: s.Now}})
-	s.Wait(time.Millisecond)
-	require.Equal(t, messages.Dropped, s.Claim("a", "g3", "n3").Verdict)
-	s.Watched()
-}
-
-func TestSettleDelivered(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Until("11:00")
-	s.Claim("a", "g1", "n1")
-	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, ProviderID: "p-17"}))
-	s.Holds("a 11:00:00") // it was sent, and counts
-	s.Watched()
-	require.Empty(t, s.Field("a", "c"), "the content is erased")
-	require.Equal(t, "p-17", s.Field("a", "i"))
-	require.Equal(t, sendlimit.DefaultKeepRecords, s.KeptFor("a"))
-
-	too := sendlimit.Decision{Code: fault.CodeTooLate, At: story.At("11:00"), Now: s.Now}
-	require.Equal(t, too, s.Release("a"))
-	require.Equal(t, too, s.MoveTo("a", "12:00", "g2"))
-	require.True(t, s.Submit("a", "11:00", "g3", "text").Replayed, "its id is remembered")
-	require.Equal(t, fault.CodeIDReused, s.Submit("a", "15:00", "g4", "other text").Code)
 }
 
 // A setting keeps the content of what is delivered, long or short, and of nothing else that ends.
@@ -205,66 +269,6 @@ func TestARecordOutlivesItsPlace(t *testing.T) {
 	s.Wait(counts - time.Millisecond)
 	s.Holds("a 11:00:00")
 	require.True(t, s.Submit("a", "11:00", "g2", "text").Replayed)
-}
-
-func TestSettleFailedFreesThePlace(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/hour")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Until("11:00")
-	s.Claim("a", "g1", "n1")
-	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Failed, Reason: "gone"}))
-	s.Holds()
-	s.Watched()
-	require.Equal(t, "gone", s.Field("a", "w"))
-	require.Equal(t, "text", s.Field("a", "c"), "it can be sent after all")
-	requireDeadLetters(s, "a 11:00:00")
-	require.Equal(t, sendlimit.DefaultKeepRecords, s.KeptFor("a"))
-	require.True(t, s.Submit("a", "11:00:30", "g2", "other text").Allowed, "its id is free, and so is the hour")
-	require.Empty(t, s.Field("a", "w"), "nothing is left of the failed one")
-}
-
-func TestSettleRetry(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Until("11:00")
-	s.Claim("a", "g1", "n1")
-	retry := messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g2", At: story.At("11:05")}, Reason: "busy"}
-	require.True(t, s.Settle("a", "g1", "n1", retry))
-	s.Watched("g2/a 11:03:00")
-	s.Holds("a 11:00:00") // the place it was promised
-	require.Equal(t, messages.Stale, s.Claim("a", "g1", "n2").Verdict)
-	require.Equal(t, messages.Claim{Verdict: messages.Early, Until: story.At("11:05"), Now: s.Now}, s.Claim("a", "g2", "n2"))
-	s.Until("11:05")
-	claim := s.Claim("a", "g2", "n2")
-	require.Equal(t, messages.Send, claim.Verdict)
-	require.Equal(t, 2, claim.Attempt)
-	require.Equal(t, story.At("11:05"), claim.SendAt, "late by nature: judged anew")
-	require.Equal(t, story.At("11:00"), claim.Promised)
-	require.Equal(t, "text", string(claim.Content))
-}
-
-func TestBetweenRetriesAMessageCanBeCancelledAndMoved(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "2/minute")
-	for id, when := range map[string]string{"a": "11:00:58", "b": "11:01"} {
-		s.Submit(id, when, id+"1", "text")
-	}
-	s.Until("11:01")
-	for _, id := range []string{"a", "b"} {
-		s.Claim(id, id+"1", "n"+id)
-		require.Equal(t, fault.CodeTooLate, s.Release(id).Code, "it is being sent")
-		require.Equal(t, fault.CodeTooLate, s.MoveTo(id, "15:00", "x").Code)
-		s.Settle(id, id+"1", "n"+id, messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: id + "2", At: story.At("12:00")}})
-	}
-	require.True(t, s.Release("a").Allowed)
-	require.True(t, s.MoveTo("b", "11:30", "b3").Allowed)
-	s.Watched("b3/b 11:28:00")
-	s.Until("11:30")
-	require.Equal(t, messages.Stale, s.Claim("a", "a2", "n1").Verdict)
-	require.Equal(t, messages.Stale, s.Claim("b", "b2", "n2").Verdict)
-	require.Equal(t, messages.Send, s.Claim("b", "b3", "n3").Verdict, "the move's time, not the retry's")
 }
 
 func TestVerdictsHaveNames(t *testing.T) {

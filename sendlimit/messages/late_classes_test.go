@@ -39,72 +39,6 @@ func usePolicy(s *story.Messages, p policy.Policy) {
 	require.NoError(s, err)
 }
 
-// A category's rule delays late messages of the category, and no others.
-func TestALateMessageIsJudgedByItsCategory(t *testing.T) {
-	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{
-		Rules: story.RulesBy(t, addCategory(t, story.PolicyOf(t, "2/minute"), "marketing", "1/hour")),
-	})
-	submitCategory(s, "marketing", "m1", "10:00")
-	submitCategory(s, "marketing", "m2", "11:00")
-	submitCategory(s, "news", "n1", "11:01")
-	submitCategory(s, "", "a1", "11:02")
-	s.Until("11:30")
-	claim := deliver(s, "m1")
-	requirePlaced(s, claim, "m2 11:00:00 12:30:00", "n1 11:01:00 11:30:00", "a1 11:02:00 11:31:00")
-	require.Equal(t, "late 1 3600000 marketing", s.Field("m2", "w"))
-	require.Equal(t, "late", s.Field("n1", "w"), "it goes at once")
-	require.Equal(t, "late 2 60000", s.Field("a1", "w"))
-	stands := s.Look("m2")
-	require.Equal(t, policy.Rule{Limit: 1, Window: time.Hour}, stands.InTheWay)
-	require.Equal(t, "marketing", stands.InTheWayCategory)
-	for _, want := range []string{"n1 11:30", "a1 11:31", "m2 12:30"} {
-		id, when := want[:2], want[3:]
-		s.Until(when)
-		deliver(s, id)
-	}
-}
-
-// All messages of a category count for its rule, whatever rules accepted them.
-func TestACategoryCountsWhatWasAcceptedBeforeItHadRules(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	submitCategory(s, "marketing", "sent", "11:00")
-	submitCategory(s, "marketing", "late", "11:20")
-	submitCategory(s, "marketing", "ahead", "11:50")
-	submitCategory(s, "", "other", "12:30")
-	s.Until("11:00")
-	deliver(s, "sent")
-	s.Until("11:25")
-	usePolicy(s, addCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "1/hour"))
-	requirePostponed(s, s.Claim("late", "g-late", "n1"), "late 11:20:00 12:50:00")
-	require.Equal(t, "marketing", s.Look("late").InTheWayCategory)
-
-	// On-time messages are sent as promised.
-	s.Until("11:50")
-	require.Zero(t, deliver(s, "ahead").Promised)
-}
-
-// Messages wait for an older one of their class, and for no other message.
-func TestClassesDoNotWaitForEachOther(t *testing.T) {
-	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{
-		Rules: story.RulesBy(t, addCategory(t, story.PolicyOf(t, "3/minute"), "marketing", "2/day")),
-	})
-	submitCategory(s, "marketing", "m1", "10:00")
-	submitCategory(s, "", "a1", "10:10")
-	submitCategory(s, "marketing", "m2", "10:20")
-	submitCategory(s, "news", "n1", "10:30")
-	s.Until("11:00")
-	requireBusy(s, "m2") // for m1
-	requireBusy(s, "n1") // for a1: neither has rules of its own
-	claim := deliver(s, "a1")
-	require.Equal(t, story.At("11:00"), claim.SendAt, "though m1 is older and can go, too")
-	requirePlaced(s, claim, "m1 10:00:00 11:00:00", "m2 10:20:00 11:00:00", "n1 10:30:00 11:01:00")
-	deliver(s, "m1")
-	deliver(s, "m2")
-}
-
 // An exempt message that has expired, and can't have arrived, will not be sent. If
 // its place counted until its own claim, a younger message could get it then.
 func TestAnExpiredExemptMessageDoesNotCount(t *testing.T) {
@@ -127,39 +61,6 @@ func TestAnExpiredExemptMessageDoesNotCount(t *testing.T) {
 	requirePlaced(s, deliver(s, "a"), "b 10:01:00 12:00:00") // a and tried count
 	require.Equal(t, messages.ReasonExpired, s.Claim("gone", "g1", "n2").Reason)
 	require.Equal(t, messages.ReasonUncertain, s.Claim("tried", "g2", "n3").Reason)
-}
-
-// Messages of one class keep their order. Places of other classes count.
-func TestEachClassKeepsItsOrder(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	for n, category := range []string{"x", "y", "", "x", "y", "", "x", "y", "", "x"} {
-		submitCategory(s, category, fmt.Sprintf("%s%d", category, n), fmt.Sprintf("10:%02d", 5*n))
-	}
-	s.Until("11:00")
-	usePolicy(s, addCategory(t, addCategory(t, story.PolicyOf(t, "1/minute"), "x", "2/hour"), "y", "1/10m"))
-	requirePlaced(s, deliver(s, "x0"),
-		"y1 10:05:00 11:01:00", "2 10:10:00 11:02:00", "x3 10:15:00 11:03:00", "y4 10:20:00 11:11:00",
-		"5 10:25:00 11:04:00", "x6 10:30:00 12:00:00", "y7 10:35:00 11:21:00", "8 10:40:00 11:05:00",
-		"x9 10:45:00 12:03:00")
-}
-
-// When the rules are relaxed, late messages are sent in order. Each class is
-// placed again while others are being sent.
-func TestLateAgainWithSeveralClasses(t *testing.T) {
-	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{
-		Rules: story.RulesBy(t, addCategory(t, story.PolicyOf(t, "1/minute"), "m", "1/hour")),
-	})
-	submitCategory(s, "m", "m1", "09:00")
-	submitCategory(s, "m", "m2", "10:00")
-	submitCategory(s, "", "a1", "10:01")
-	submitCategory(s, "", "a2", "10:02")
-	s.Until("11:00")
-	requirePlaced(s, deliver(s, "m1"), "m2 10:00:00 12:00:00", "a1 10:01:00 11:01:00", "a2 10:02:00 11:02:00")
-	s.Until("12:30")
-	requirePlaced(s, deliver(s, "m2"), "a1 11:01:00 12:31:00", "a2 11:02:00 12:32:00")
-	require.Equal(t, story.At("10:00"), s.Look("m2").Promised, "the oldest of them, though its place was the last")
 }
 
 // reserveEveryMinute adds n places to the timeline, one a minute.
@@ -195,4 +96,103 @@ func TestTheSearchesOfAClaimShareItsSteps(t *testing.T) {
 	claims := redistest.DoAfterCalls(t, s.Client, lua.Claim, 0, nil)
 	requirePostponed(s, s.Claim("a11", "g-a11", "n1"), wanted...)
 	require.GreaterOrEqual(t, claims.Calls, n/4)
+}
+
+// addQuietHours adds quiet hours to a policy.
+func addQuietHours(t *testing.T, p policy.Policy, lines ...string) policy.Policy {
+	t.Helper()
+	p.QuietHours = story.QuietHours(t, lines...)
+	return p
+}
+
+func TestALateMessageWaitsForTheEndOfQuietHours(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))})
+	s.Submit("a", "21:30", "g1", "text")
+	s.Submit("b", "21:40", "g2", "text")
+	s.Until("22:30")
+	requirePostponed(s, s.Claim("b", "g2", "n1"), "a 21:30:00 08:00:00", "b 21:40:00 08:01:00")
+	require.Equal(t, "late quiet", s.Field("a", "w"))
+	require.True(t, s.Look("a").InQuietHours)
+	require.Zero(t, s.Look("a").InTheWay)
+	require.Equal(t, story.At("23 08:00"), s.Look("a").SendAt)
+	s.Until("23 08:00")
+	require.Equal(t, story.At("21:30"), deliver(s, "a").Promised)
+	s.Until("23 08:01")
+	deliver(s, "b")
+}
+
+// A message that was accepted before the hours became quiet is sent as promised
+// if it is on time.
+func TestOnTimeInHoursThatHaveBecomeQuiet(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "23:00", "g1", "text")
+	s.Submit("b", "23:01", "g2", "text")
+	usePolicy(s, addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))
+	s.Until("23:00:02")
+	require.Zero(t, deliver(s, "a").Promised)
+	s.Until("23:01:02.001")
+	requirePostponed(s, s.Claim("b", "g2", "n1"), "b 23:01:00 08:00:00")
+}
+
+// A retry is always late.
+func TestARetryObeysQuietHours(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))})
+	s.Submit("a", "21:59", "g1", "text")
+	s.Until("21:59")
+	s.Claim("a", "g1", "n1")
+	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{
+		Outcome: messages.Retried, Retry: messages.Retry{Generation: "g2", At: story.At("22:00:30")}, Reason: "unavailable",
+	}))
+	s.Until("22:00:30")
+	requirePostponed(s, s.Claim("a", "g2", "n2"), "a 21:59:00 08:00:00")
+	s.Until("23 08:00")
+	require.Equal(t, 2, deliver(s, "a").Attempt)
+}
+
+// A message that expires before the end of the quiet hours is dropped.
+func TestAPostponementByQuietHoursIsBoundedByTheExpiry(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))})
+	for id, expires := range map[string]string{"gone": "23 08:00", "just": "23 08:00:00.001"} {
+		r := sendlimit.Request{ID: id, At: story.At("21:55"), Record: story.RecordOf("g-"+id, "text")}
+		if id == "just" {
+			r.At = story.At("21:56")
+		}
+		r.Record.ExpiresAt = story.At(expires)
+		require.True(t, s.Ask(r).Allowed)
+	}
+	s.Until("22:30")
+	claim := s.Claim("just", "g-just", "n1")
+	requirePostponed(s, claim, "just 21:56:00 08:00:00")
+	require.Equal(t, []messages.Drop{{ID: "gone", SendAt: story.At("21:55"), Reason: "no_free_time"}}, claim.Dropped)
+}
+
+// The reach of a policy limits requests, not postponements.
+func TestAPostponementIsNotBoundedByThePolicysReach(t *testing.T) {
+	t.Parallel()
+	p := addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")
+	p.Reach = time.Hour
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
+	s.Until("21:00")
+	s.Submit("a", "21:50", "g1", "text")
+	s.Until("22:30")
+	requirePostponed(s, s.Claim("a", "g1", "n1"), "a 21:50:00 08:00:00")
+}
+
+// Quiet hours of one weekday in a zone whose clocks are put back meanwhile: a
+// late message waits until the clock shows their end.
+func TestALateMessageInTheNightOfAClockChange(t *testing.T) {
+	t.Parallel()
+	p := addQuietHours(t, story.PolicyOf(t, "zone:Europe/Berlin", "1/minute"), "sat 22:00-08:00")
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
+	s.Until("2027-10-30T19:00:00Z")
+	r := sendlimit.Request{ID: "a", At: story.At("2027-10-30T19:30:00Z"), Record: story.RecordOf("g1", "text")}
+	require.True(t, s.Ask(r).Allowed)
+	s.Until("2027-10-30T20:30:00Z") // 22:30 in Berlin
+	claim := s.Claim("a", "g1", "n1")
+	require.Equal(t, messages.Postponed, claim.Verdict)
+	require.Equal(t, story.At("2027-10-31T07:00:00Z"), claim.Placed[0].At, "ten hours and the one that there is twice")
 }

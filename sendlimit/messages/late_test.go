@@ -3,7 +3,6 @@ package messages_test
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -102,23 +101,6 @@ func TestTheToleranceEndsToTheMillisecond(t *testing.T) {
 	s.Holds("a 11:00:00", "b 11:01:02.001") // an on-time one keeps the time that was promised
 }
 
-func TestALateMessageIsSentAtTheRealTime(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Until("11:10")
-	require.Equal(t, messages.Claim{
-		Verdict: messages.Send, SendAt: s.Now, Promised: story.At("11:00"), Attempt: 1, Content: []byte("text"), Now: s.Now,
-		ExpiresAt: story.At("11:00").Add(24 * time.Hour),
-	}, s.Claim("a", "g1", "n1"))
-	s.Wait(time.Second)
-	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:10")}))
-	require.Equal(t, strconv.FormatInt(story.At("11:00").UnixMilli(), 10), s.Field("a", "p"))
-	require.Equal(t, strconv.FormatInt(story.At("11:10").UnixMilli(), 10), s.Field("a", "e"), "10 minutes late, though the answer took a second")
-	require.False(t, s.Submit("b", "11:10:59.999", "g2", "text").Allowed, "it counts where it was sent")
-	require.True(t, s.Submit("b", "11:11", "g2", "text").Allowed)
-}
-
 // After an outage all due messages were forwarded at once, a burst for each
 // user.
 func TestABacklogNeverBursts(t *testing.T) {
@@ -147,55 +129,6 @@ func TestABacklogNeverBursts(t *testing.T) {
 		deliver(s, fmt.Sprint("m", i+1))
 	}
 	s.Holds("m1 12:31:00", "m2 12:32:00", "m3 13:30:00", "m4 13:31:00") // m0 counts no more
-}
-
-// The queue confirmed the task of a generation that a postponement had
-// replaced, and the new one was not checked in time.
-func TestALateConfirmAfterAPostponement(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Submit("ahead", "11:05:30", "g2", "text")
-	s.Until("11:05")
-	requirePostponed(s, s.Claim("a", "g1", "n1"), "a 11:00:00 11:06:30")
-	s.Confirm("g1", "11:00")
-	s.Watched("g2/ahead 11:03:30", s.Field("a", "g")+"/a 11:05:10")
-	s.Confirm(s.Field("a", "g"), "11:06:30")
-	s.Watched("g2/ahead 11:03:30", s.Field("a", "g")+"/a 11:07:30")
-}
-
-func TestALateMessageYieldsToThoseOnTime(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("late", "11:00", "g1", "text")
-	s.Submit("ahead", "11:10:59.999", "g2", "text")
-	s.Submit("far", "11:13", "g3", "text")
-	s.Until("11:10")
-	// Sent now, it would be within a minute of a promised message.
-	requirePostponed(s, s.Claim("late", "g1", "n1"), "late 11:00:00 11:11:59.999")
-	s.Until("11:10:59.999")
-	require.Zero(t, deliver(s, "ahead").Promised, "on time, it overtakes the late one")
-	s.Until("11:11:59.999")
-	require.Equal(t, story.At("11:00"), deliver(s, "late").Promised)
-	s.Until("11:13")
-	deliver(s, "far")
-}
-
-func TestLateMessagesKeepTheirOrder(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("b", "11:00", "g1", "text")
-	s.Submit("a", "11:01", "g2", "text")
-	s.Until("11:05")
-	requireBusy(s, "a")
-	requirePlaced(s, deliver(s, "b"), "a 11:01:00 11:06:00")
-
-	// Late again, they keep their order and stay behind on-time messages.
-	s.Submit("c", "11:08", "g3", "text")
-	s.Submit("ahead", "11:09:30", "g4", "text")
-	s.Until("11:09")
-	requirePostponed(s, s.Claim("c", "g3", "n2"), "a 11:06:00 11:10:30", "c 11:08:00 11:11:30")
-	require.Equal(t, strconv.FormatInt(story.At("11:01").UnixMilli(), 10), s.Field("a", "p"), "the first promise")
 }
 
 func TestAPostponementIsBoundedByTheExpiry(t *testing.T) {
@@ -228,20 +161,6 @@ func TestAPostponementIsBoundedByTheExpiry(t *testing.T) {
 	requireDeadLetters(s)
 }
 
-func TestTheClaimedMessageHasNoFreeTime(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/hour")
-	r := sendlimit.Request{ID: "a", At: story.At("11:00"), Record: story.RecordOf("g1", "text")}
-	r.Record.ExpiresAt = story.At("12:30")
-	s.Ask(r)
-	s.Submit("ahead", "12:00", "g2", "text")
-	s.Until("11:30")
-	require.Equal(t,
-		messages.Claim{Verdict: messages.Dropped, SendAt: story.At("11:00"), Reason: "no_free_time", Now: s.Now},
-		s.Claim("a", "g1", "n1"))
-	s.Holds("ahead 12:00:00")
-}
-
 func TestARetryIsJudgedAnew(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -255,25 +174,6 @@ func TestARetryIsJudgedAnew(t *testing.T) {
 	require.Empty(t, s.Field("a", "a"))
 	s.Until("11:06:30")
 	require.Equal(t, 2, deliver(s, "a").Attempt)
-}
-
-// A message that waits for its retry, or is being sent, is not placed with the
-// late ones.
-func TestWhatWaitsOrIsBeingSentStaysWhereItIs(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/10s")
-	s.Submit("waits", "11:00:00", "g1", "text")
-	s.Submit("a", "11:00:20", "g3", "text")
-	s.Submit("sending", "11:00:31", "g2", "text")
-	s.Until("11:00")
-	s.Claim("waits", "g1", "n1")
-	s.Settle("waits", "g1", "n1", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g4", At: story.At("12:00")}})
-	s.Until("11:00:31")
-	require.Equal(t, messages.Send, s.Claim("sending", "g2", "n2").Verdict)
-	s.Until("11:00:41")
-	require.Empty(t, deliver(s, "a").Placed)
-	require.Equal(t, messages.Early, s.Claim("waits", "g4", "n4").Verdict)
-	require.Equal(t, messages.Busy, s.Claim("sending", "g2", "n4").Verdict)
 }
 
 // Workers died while they sent a, and were away until b was late too. So b waits for a,
@@ -320,22 +220,6 @@ func TestALateMessageWaitsWithPatienceForOneThatIsBeingSent(t *testing.T) {
 		require.Equal(t, messages.Busy, s.Claim("b", "g2", "n2").Verdict, when)
 	}
 	s.Until("11:01:00")
-	deliver(s, "b")
-}
-
-// Just before it expires it waits no longer.
-func TestALateMessageDoesNotWaitUntilItExpires(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "5/hour")
-	s.Submit("a", "11:00:00", "g1", "text")
-	record := story.RecordOf("g2", "text")
-	record.ExpiresAt = story.At("11:00:20")
-	require.True(t, s.Ask(sendlimit.Request{ID: "b", At: story.At("11:00:01"), Record: record}).Allowed)
-	s.Until("11:00")
-	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
-	s.Until("11:00:14")
-	requireBusy(s, "b")
-	s.Until("11:00:15")
 	deliver(s, "b")
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
@@ -41,27 +40,6 @@ func requirePlaces(s *story.Messages, timeline, uncounted []string) {
 		}
 		require.Equal(s, wanted, found, key)
 	}
-}
-
-func noPlaces() []string { return nil }
-
-func TestWhatDoesNotCountIsReleased(t *testing.T) {
-	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
-	submitCategory(s, "", "a", "11:00")
-	submitCategory(s, "code", "c", "11:00")
-	require.True(t, s.Look("c").Uncounted)
-	require.False(t, s.Look("a").Uncounted)
-	requirePlaces(s, []string{"a 11:00:00"}, []string{"c 11:00:00"})
-
-	require.True(t, s.Release("c").Allowed)
-	requirePlaces(s, []string{"a 11:00:00"}, noPlaces())
-	require.Equal(t, messages.StateCancelled, s.Look("c").State)
-	s.Watched("g-a/a 10:58:00")
-	d := s.Ask(sendlimit.Request{ID: "c", At: story.At("13:00"), Record: story.Categorized("g2", "")})
-	require.True(t, d.Allowed, "its id is free, for what counts too")
-	require.False(t, s.Look("c").Uncounted)
-	requirePlaces(s, []string{"a 11:00:00", "c 13:00:00"}, noPlaces())
 }
 
 func TestWhatDoesNotCountIsDelivered(t *testing.T) {
@@ -169,58 +147,20 @@ func TestTheListIsBounded(t *testing.T) {
 	require.Equal(t, []any{s.Now.UnixMilli(), story.At("10:16:39").UnixMilli(), "x0999"}, reply)
 }
 
-// A late exempt message is sent immediately, whatever the rules say and
-// whatever else is late.
-func TestAnExemptMessageIsLate(t *testing.T) {
+// Places that do not count are forgotten like those that do, and are kept as
+// long as their messages are pending.
+func TestPlacesThatDoNotCountExpire(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
-	submitCategory(s, "", "a", "10:00")
-	submitCategory(s, "", "b", "11:00")
-	submitCategory(s, "otp", "o", "11:00")
-	submitCategory(s, "code", "c", "11:00")
-	s.Until("11:30")
-	claim := deliver(s, "o")
-	require.Empty(t, claim.Placed, "the others have tasks of their own")
-	require.Equal(t, story.At("11:00"), claim.Promised)
-	require.Equal(t, story.At("11:30"), claim.SendAt)
-	require.Equal(t, story.At("11:00"), deliver(s, "c").Promised)
-	requirePlaces(s, []string{"a 10:00:00", "b 11:00:00", "o 11:30:00"}, []string{"c 11:30:00"})
-
-	// It counts at the time when it was sent. The other does not count.
-	requirePostponed(s, s.Claim("a", "g-a", "n1"), "a 10:00:00 12:30:00", "b 11:00:00 13:30:00")
-	require.Equal(t, policy.Rule{Limit: 1, Window: time.Hour}, s.Look("a").InTheWay)
-}
-
-func TestAnExemptMessageIsLateForItsExpiry(t *testing.T) {
-	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
-	r := sendlimit.Request{ID: "c", At: story.At("11:00"), Record: story.Categorized("g1", "code")}
-	r.Record.ExpiresAt = story.At("11:05")
+	key := story.KeysOf(s.Options).Uncounted("alice")
+	r := sendlimit.Request{ID: "c", At: story.At("11:00"), Record: story.Categorized("g-c", "code")}
+	r.Record.ExpiresAt = story.At("23 15:00")
 	require.True(t, s.Ask(r).Allowed)
-	s.Until("11:05")
-	require.Equal(t, messages.ReasonExpired, s.Claim("c", "g1", "n1").Reason)
-	requirePlaces(s, noPlaces(), noPlaces())
-}
-
-// The current policy decides whether a late message counts.
-func TestALateMessageUnderAChangedPolicy(t *testing.T) {
-	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
-	submitCategory(s, "code", "c", "10:00")
-	submitCategory(s, "news", "n", "10:00")
-	submitCategory(s, "", "a", "11:00")
-	s.Until("11:30")
-
-	p := story.PolicyOf(t, "1/hour")
-	p.UnknownCategories = policy.AllowUnknown
-	p.Categories = map[string]policy.CategoryRules{"news": {Exempt: true, Uncounted: true}}
-	usePolicy(s, p)
-	deliver(s, "n")
-	requirePlaces(s, []string{"a 11:00:00"}, []string{"c 10:00:00", "n 11:30:00"})
-	require.True(t, s.Look("n").Uncounted)
-	requirePlaced(s, deliver(s, "c"), "a 11:00:00 12:30:00") // which counts by now
-	requirePlaces(s, []string{"c 11:30:00", "a 12:30:00"}, []string{"n 11:30:00"})
-	require.False(t, s.Look("c").Uncounted)
+	require.Equal(t, story.At("23 15:00").UnixMilli(), s.Client.PExpireTime(t.Context(), key).Val().Milliseconds())
+	s.Until("23 14:00")
+	deliver(s, "c")
+	require.GreaterOrEqual(t, s.Client.PExpireTime(t.Context(), key).Val().Milliseconds(), story.At("23 15:00:05").UnixMilli())
+	require.Equal(t, strconv.FormatInt(story.At("11:00").UnixMilli(), 10), s.Field("c", "p"))
 }
 
 // Late messages with the same send time go in the order of their ids, also if the
@@ -236,20 +176,4 @@ func TestALateMessageThatDidNotCountKeepsItsTurn(t *testing.T) {
 
 	requireBusy(s, "d") // c10 goes first
 	requirePlaced(s, deliver(s, "c1"), "c10 11:00:00 12:30:00")
-}
-
-// Places that do not count are forgotten like those that do, and are kept as
-// long as their messages are pending.
-func TestPlacesThatDoNotCountExpire(t *testing.T) {
-	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
-	key := story.KeysOf(s.Options).Uncounted("alice")
-	r := sendlimit.Request{ID: "c", At: story.At("11:00"), Record: story.Categorized("g-c", "code")}
-	r.Record.ExpiresAt = story.At("23 15:00")
-	require.True(t, s.Ask(r).Allowed)
-	require.Equal(t, story.At("23 15:00").UnixMilli(), s.Client.PExpireTime(t.Context(), key).Val().Milliseconds())
-	s.Until("23 14:00")
-	deliver(s, "c")
-	require.GreaterOrEqual(t, s.Client.PExpireTime(t.Context(), key).Val().Milliseconds(), story.At("23 15:00:05").UnixMilli())
-	require.Equal(t, strconv.FormatInt(story.At("11:00").UnixMilli(), 10), s.Field("c", "p"))
 }

@@ -97,50 +97,6 @@ func TestNobodyToAlert(t *testing.T) {
 	}
 }
 
-func TestAThresholdCrossedAgainAlertsOnce(t *testing.T) {
-	t.Parallel()
-	s := newAlerts(t, "10/calendar_day")
-	require.Len(t, submitMinutes(s, 1, 8), 1)
-	require.True(t, s.Release("m8").Allowed)
-	again := s.Submit("m8", "12:08", "g8a", "text")
-	require.True(t, again.Allowed)
-	require.Empty(t, again.Notices)
-	require.True(t, s.MoveTo("m8", "23 12:00", "g8b").Allowed)
-	require.Empty(t, s.MoveTo("m8", "13:00", "g8c").Notices, "back by a move")
-	require.Len(t, outbox(s), 1)
-}
-
-// Two late messages of yesterday come to seven of today.
-func TestAJumpOverAThresholdAlertsOnce(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		alertAt   []int
-		threshold int
-	}{
-		{nil, 80},
-		{[]int{80, 85, 90}, 90}, // the highest stands for all that it jumped over
-	} {
-		policy := story.PolicyOf(t, "10/calendar_day")
-		policy.AlertAt = row.alertAt
-		s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, policy)})
-		setContact(s, "alice", "ada@example.org")
-		s.Submit("y1", "23:50", "y1", "text")
-		s.Submit("y2", "23:51", "y2", "text")
-		for i := range 7 {
-			require.Empty(t, s.Submit("m"+strconv.Itoa(i), fmt.Sprintf("23 12:%02d", i), "g"+strconv.Itoa(i), "text").Notices)
-		}
-		s.Until("23 09:00")
-		claim := s.Claim("y1", "y1", "n1")
-		require.Equal(t, messages.Send, claim.Verdict)
-		require.Len(t, claim.Placed, 1)
-		require.Equal(t, []string{alertOf("alice", "23 00:00", row.threshold)}, claim.Notices)
-		require.Equal(t, claim.Notices, outbox(s))
-		used, err := s.Client.HGet(t.Context(), story.KeysOf(s.Options).Notice("alice", claim.Notices[0]), "u").Int()
-		require.NoError(t, err)
-		require.Equal(t, 9, used)
-	}
-}
-
 // A claim raises its alert last. If that fails, as somebody put another type under the alert's
 // key, the message is in the delivery's hands: the repeated claim sends it, and no other
 // delivery does. What was placed with it is watched.
@@ -197,27 +153,6 @@ func TestConcurrentSubmittersAlertOnce(t *testing.T) {
 	require.ElementsMatch(t, all, outbox(s))
 }
 
-// The first message reaches both thresholds: one alert.
-func TestAlertOfALimitOfOne(t *testing.T) {
-	t.Parallel()
-	s := newAlerts(t, "1/calendar_day")
-	require.Equal(t, []string{alertOf("alice", "00:00", 100)}, s.Submit("a", "12:00", "a", "text").Notices)
-	require.Len(t, outbox(s), 1)
-}
-
-// A sliding day counts the fullest window with the place. It alerts once a
-// natural day.
-func TestAlertOfASlidingDay(t *testing.T) {
-	t.Parallel()
-	s := newAlerts(t, "5/day")
-	for _, when := range []string{"20:00", "21:00", "22:00"} {
-		require.Empty(t, s.Submit(story.ID(when), when, "g", "text").Notices)
-	}
-	require.Equal(t, []string{alertOf("alice", "23 00:00", 80)}, s.Submit("d", "23 19:00", "d", "text").Notices)
-	require.Equal(t, []string{alertOf("alice", "00:00", 100)}, s.Submit("e", "22:30", "e", "text").Notices)
-	require.Empty(t, s.Submit("f", "25 12:00", "f", "text").Notices)
-}
-
 // Users with a contact get notices. The policy's address gets all users
 // together.
 func TestGatheredForThePolicy(t *testing.T) {
@@ -255,30 +190,6 @@ func TestARehearsalAlertsNobody(t *testing.T) {
 	}
 	require.NoError(t, run.Close(t.Context()))
 	require.Equal(t, before, s.Server.Keys())
-}
-
-// The day of an alert is the natural day in the policy's zone, with 23 or 25
-// hours on clock changes.
-func TestAlertsOnDaysOfClockChanges(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		rule, first, last, day, until string
-	}{
-		{"3/calendar_day", "2027-03-27T23:00:00Z", "2027-03-28T21:59:59Z", "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z"},
-		{"3/calendar_day", "2027-10-30T22:00:00Z", "2027-10-31T22:59:59Z", "2027-10-30T22:00:00Z", "2027-10-31T23:00:00Z"},
-		// The window slides, the day of the alert does not. It needs the zone
-		// although no rule does.
-		{"3/day", "2027-03-28T00:00:00Z", "2027-03-28T21:59:59Z", "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z"},
-		{"3/day", "2027-10-30T23:00:00Z", "2027-10-31T22:59:59Z", "2027-10-30T22:00:00Z", "2027-10-31T23:00:00Z"},
-	} {
-		s := newAlerts(t, "zone:Europe/Berlin", row.rule)
-		middle := story.At(row.first).Add(12 * time.Hour).Format(time.RFC3339)
-		require.Empty(t, s.Submit("a", row.first, "a", "text").Notices)
-		require.Empty(t, s.Submit("b", middle, "b", "text").Notices)
-		require.Equal(t, []string{alertOf("alice", row.day, 100)}, s.Submit("c", row.last, "c", "text").Notices)
-		flag := story.KeysOf(s.Options).Alert(keyspace.AlertOfUser, "alice", story.At(row.day).UnixMilli())
-		require.Equal(t, story.At(row.until).Add(30*time.Hour).Sub(s.Now), s.Server.TTL(flag))
-	}
 }
 
 // Names may contain the separators of keys.

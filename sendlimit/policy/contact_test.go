@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 func TestValidContact(t *testing.T) {
@@ -80,5 +82,33 @@ func TestRedactContact(t *testing.T) {
 		"https://example.com":                              "https://example.com/…",
 	} {
 		require.Equal(t, shown, policy.RedactContact(contact))
+	}
+}
+
+func TestPolicyAlertsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, percents := range [][]int{{0}, {101}, {80, 80}, {100, 80}, {-1, 50}} {
+		policy := story.PolicyOf(t, "1/day")
+		policy.AlertAt = percents
+		require.ErrorContains(t, policy.Validate(), "alert_at")
+	}
+	policy := story.PolicyOf(t, "1/day")
+	policy.AlertTo = "http://example.com"
+	require.ErrorContains(t, policy.Validate(), `alert_to "http://example.com" is not allowed`)
+}
+
+func TestLogsOfPoliciesHaveNobodysWholeAddress(t *testing.T) {
+	t.Parallel()
+	for to, logged := range map[string]string{
+		"ops@example.com":              "alerts to …@example.com",
+		"https://example.com/s3cret@b": "alerts to https://example.com/…",
+	} {
+		p := policy.Default()
+		p.AlertTo = to
+		var log strings.Builder
+		slog.New(slog.NewTextHandler(&log, nil)).Info("it", "rules", p)
+		require.Contains(t, log.String(), logged, to)
+		require.NotContains(t, log.String(), "s3cret", to)
+		require.NotContains(t, log.String(), "ops", to)
 	}
 }

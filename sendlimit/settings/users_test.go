@@ -218,3 +218,29 @@ func TestThePolicyOfAUser(t *testing.T) {
 	require.True(t, strings.HasPrefix(want, "the limit 1/day replaces no rule, as policy p has none of its window: it has 1/minute, "), want)
 	require.Equal(t, append(p.For(fullSettings()).Rules, settings.Limits[len(settings.Limits)-1]), p.For(settings).Rules, "it applies beside them")
 }
+
+func TestPolicyAlertsAreKept(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	policies, err := settings.NewPolicies(client, "")
+	require.NoError(t, err)
+	for _, row := range []struct {
+		alertAt []int
+		alertTo string
+		stored  string
+	}{
+		{nil, "", `{"name":"test","rules":["1/day"],"version":1}`},
+		{[]int{}, "", `{"name":"test","rules":["1/day"],"alert_at":[],"version":2}`},
+		{[]int{1, 100}, "ops@example.com", `{"name":"test","rules":["1/day"],"alert_at":[1,100],"alert_to":"ops@example.com","version":3}`},
+	} {
+		policy := story.PolicyOf(t, "1/day")
+		policy.AlertAt, policy.AlertTo = row.alertAt, row.alertTo
+		require.NoError(t, policies.Apply(t.Context(), policy))
+		stored, err := server.Get("sl:policy:test")
+		require.NoError(t, err)
+		require.Equal(t, row.stored, stored)
+		loaded, _, err := policies.Load(t.Context(), "test")
+		require.NoError(t, err)
+		require.True(t, policy.Equal(loaded))
+	}
+}

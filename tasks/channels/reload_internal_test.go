@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
 )
 
 // account is a channel whose credentials can be replaced.
@@ -38,4 +39,21 @@ func TestNothingIsBelievedAfterCredentialsWereReplaced(t *testing.T) {
 	}
 	_, tripped := c.Gone("alice", "d1", "one phone more", time.Time{})
 	require.True(t, tripped)
+}
+
+// A channel that was stopped here is not resumed by what the store said before it was told.
+func TestAStopIsKeptUntilTheStoreKnowsIt(t *testing.T) {
+	t.Parallel()
+	c, err := newChannel(Setup{Name: notifier.ChannelFCM, HasDevices: true})
+	require.NoError(t, err)
+	require.True(t, c.stop(stored.Stop{Reason: stored.Unauthorized}, time.Now()))
+	_, _ = c.learn(stored.State{}, c.seen())
+	require.True(t, c.State().Stopped)
+	began := c.seen()
+	c.told()
+	_, _ = c.learn(stored.State{}, began)
+	require.True(t, c.State().Stopped, "the look began before")
+	before, _ := c.learn(stored.State{}, c.seen())
+	require.True(t, before.Stopped)
+	require.False(t, c.State().Stopped)
 }

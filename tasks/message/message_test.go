@@ -254,3 +254,34 @@ func TestMessageWithSeveralFaults(t *testing.T) {
 	}
 	require.NoError(t, m.Validate())
 }
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "1 line", message.Count(1, "line"))
+	require.Equal(t, "0 lines", message.Count(0, "line"))
+	require.Equal(t, "2 marketing messages", message.Count(2, "marketing message"))
+}
+
+func TestThereAre(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "there are none", message.ThereAre("vip", nil))
+	require.Equal(t, "there are default, vips", message.ThereAre("vip", []string{"vips", "default"}))
+	many := []string{"vips", "default", "vi"}
+	for i := range 3000 {
+		many = append(many, fmt.Sprintf("tenant-%04d", i))
+	}
+	require.Equal(t, "the nearest of 3003 are vi, vips, default", message.ThereAre("vip", many))
+}
+
+func TestMaskedAddresses(t *testing.T) {
+	t.Parallel()
+	for address, masked := range map[string]string{
+		strings.Repeat("x", 26) + "123456": "…123456",
+		strings.Repeat("x", 25) + "123456": "…",
+		"":                                 "…",
+		`{"endpoint":"https://push.example.net/secret"}`:  "https://push.example.net/…",
+		`{"endpoint":"/` + strings.Repeat("s", 40) + `"}`: "…" + `ssss"}`,
+	} {
+		require.Equal(t, masked, message.MaskAddress(address))
+	}
+}

@@ -1,14 +1,18 @@
 package notices_test
 
 import (
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
@@ -104,4 +108,15 @@ func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
 			require.True(t, claim("third").Fair, "the next lease has a fair time of its own")
 		}
 	}
+}
+
+// The outbox and the model agree, also if workers die.
+func TestNoticesAgreeWithTheirAccount(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	var histories atomic.Int64
+	rapid.Check(t, func(t *rapid.T) {
+		sendlimittest.CheckNotices(t, client, fmt.Sprintf("n%d", histories.Add(1)))
+	})
 }
