@@ -124,6 +124,9 @@ func (d *drawer) faults() {
 	if d.Has(ProviderFaults) {
 		d.refusedUnanswered()
 	}
+	if d.Has(StoreFaults) {
+		d.settledInVain()
+	}
 	if d.Has(OneChannelAway) {
 		at := d.Unit + d.upTo(d.Length/3)
 		d.add(Event{At: at, Do: Channel, Channel: notifier.ChannelFCM, Behaviour: []Behaviour{RefusesAll, Unavailable}[d.random.IntN(2)], Lasts: 8 * d.Unit})
@@ -157,6 +160,17 @@ func (d *drawer) refusedUnanswered() {
 			at, channel := e.SendAt-d.Unit/60, d.channel()
 			d.add(Event{At: at, Do: Channel, Channel: channel, Behaviour: AnswerLost, Lasts: d.Unit / 20})
 			d.add(Event{At: at + d.Unit/20 + time.Millisecond, Do: Channel, Channel: channel, Behaviour: Rejects, Lasts: d.Unit / 3})
+		}
+	}
+}
+
+// settledInVain has the store away when the results of pushes are to be recorded.
+func (d *drawer) settledInVain() {
+	for _, e := range d.Events {
+		if e.Do == Submit && e.SendAt > d.Unit && d.oneIn(20) {
+			slow := time.Second
+			d.add(Event{At: e.SendAt - d.Unit/60, Do: Channel, Channel: d.channel(), Behaviour: TakesTime, By: slow, Lasts: d.Unit / 15})
+			d.add(Event{At: e.SendAt + slow/2, Do: StoreAway, Lasts: slow + d.upTo(d.Unit/15)})
 		}
 	}
 }
