@@ -205,6 +205,10 @@ func TestNothingIsKnownOfAMessage(t *testing.T) {
 	require.EqualError(t, err, "asking for a message: nothing is known")
 	_, err = c.Cancel(t.Context(), "alice", "a")
 	require.ErrorIs(t, err, client.ErrNotFound)
+	c = serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, problemJSON, http.StatusNotFound, `{"outcome":"refused","code":"not_found","field":"tier"}`)
+	})
+	require.ErrorIs(t, second(c.Tier(t.Context(), "gold")), client.ErrNotFound)
 }
 
 // What says that all is well and is not the API's must not count as accepted.
