@@ -95,15 +95,9 @@ func TestUsersAreListed(t *testing.T) {
 		"": {"alice", "bob", "carol"}, "&blocked=true": {"bob", "carol"}, "&policy=vip": {"alice", "bob"}, "&policy=vip&blocked=true": {"bob"},
 	} {
 		var users []string
-		for cursor := ""; ; {
-			page := into[message.Users](t, http.StatusOK, r.get("/v1/users?limit=1"+query+cursor))
-			for _, u := range page.Users {
-				users = append(users, u.User)
-			}
-			if page.NextCursor == "" {
-				break
-			}
-			cursor = "&cursor=" + page.NextCursor
+		all := pagesOf(r, "/v1/users?limit=1"+query, func(page message.Users) ([]message.ListedUser, string) { return page.Users, page.NextCursor })
+		for _, u := range all {
+			users = append(users, u.User)
 		}
 		slices.Sort(users)
 		require.Equal(t, want, users, query)

@@ -130,8 +130,6 @@ func TestARefitThatTheAPIDoesNotAnswer(t *testing.T) {
 		want              any
 	}{
 		{http.StatusConflict, problemJSON, `{"outcome":"refused","code":"refit_running","detail":"d"}`, new(*client.Refusal)},
-		{http.StatusPreconditionFailed, problemJSON, `{"outcome":"refused","code":"version_mismatch","detail":"d"}`, new(*client.Refusal)},
-		{http.StatusTooManyRequests, problemJSON, `{"outcome":"refused","code":"rate_limited","detail":"d"}`, new(*client.Refusal)},
 		{http.StatusForbidden, problemJSON, `{"outcome":"error","code":"forbidden"}`, new(*client.ResponseError)},
 		{http.StatusOK, "text/html", "<h1>It works!</h1>", new(*client.ResponseError)},
 		{http.StatusOK, plainJSON, summaryLine, new(*client.ResponseError)},

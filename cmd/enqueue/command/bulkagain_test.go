@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,11 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // trafficLines is the traffic as a file has it, without ids, in a year that
@@ -48,84 +44,6 @@ func (f *fixture) reservations(t *testing.T) map[string]map[string]float64 {
 		}
 	}
 	return all
-}
-
-// The real traffic comes out as the model says, line by line.
-func TestBulkAgreesWithTheModel(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	trace, err := traffic.Load(2000)
-	require.NoError(t, err)
-	want, err := sendlimittest.Judge(trace, policy.Default(), now(), policy.DefaultReach)
-	require.NoError(t, err)
-	lines := make([]string, len(want))
-	for i := range lines {
-		r := trace.Request(i, now())
-		lines[i] = fmt.Sprintf(`{"id":%q,"user":%q,"send_at":%q,"title":"Hi"}`, r.ID, r.User, r.At.Format(time.RFC3339))
-	}
-	outcomes, _ := newFixture(t).bulk(t, fileOf(t, lines...))
-	require.Len(t, outcomes, len(want))
-	for i, text := range outcomes {
-		var got message.Outcome
-		require.NoError(t, json.Unmarshal([]byte(text), &got))
-		require.Equal(t, i+1, got.Line)
-		require.Equal(t, trace.Request(i, now()).ID, got.ID)
-		requireDecision(t, want[i], got)
-	}
-}
-
-func requireDecision(t *testing.T, want sendlimit.Decision, got message.Outcome) {
-	t.Helper()
-	require.Equal(t, want.Allowed, got.Outcome == message.Accepted, "line %d", got.Line)
-	require.Equal(t, want.Code, got.Code)
-	require.True(t, want.At.Equal(got.SendAt.Time))
-	require.True(t, want.NextFree.Equal(got.NextFreeAt.Time))
-	require.True(t, want.PreviousFree.Equal(got.PreviousFreeAt.Time))
-	require.Len(t, got.Violations, len(want.Violations))
-	for i, v := range want.Violations {
-		require.Equal(t, v.Rule.String(), got.Violations[i].Rule)
-		require.Equal(t, v.ConflictsTotal, got.Violations[i].ConflictsTotal)
-		for j, c := range v.Conflicts {
-			require.Equal(t, c.ID, got.Violations[i].Conflicts[j].ID)
-			require.True(t, c.At.Equal(got.Violations[i].Conflicts[j].SendAt.Time))
-		}
-	}
-}
-
-func TestBulkAgainChangesNothing(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	f := newFixture(t)
-	lines := trafficLines(t, 500)
-	first, _ := f.bulk(t, fileOf(t, lines...))
-	state := f.reservations(t)
-
-	again, summary := f.bulk(t, fileOf(t, lines...))
-	require.Contains(t, summary, `"accepted":0,`)
-	for i := range first {
-		if strings.HasPrefix(first[i], `{"outcome":"accepted"`) {
-			require.Equal(t, strings.TrimSuffix(first[i], "}")+`,"replayed":true}`, again[i])
-		} else { // what is in the way may be more by now
-			require.True(t, strings.HasPrefix(again[i], `{"outcome":"refused"`), again[i])
-		}
-	}
-	require.Equal(t, state, f.reservations(t))
-
-	// With other users' lines in between, at random.
-	random := rand.New(rand.NewPCG(1, 1))
-	var mixed []string
-	for i, line := range lines {
-		for random.IntN(2) == 0 {
-			mixed = append(mixed, messageLine(fmt.Sprintf("other-%d-%d", i, len(mixed)), "11:11:11"))
-		}
-		mixed = append(mixed, line)
-	}
-	accepted := strings.Count(strings.Join(first, "\n"), `"outcome":"accepted"`)
-	_, summary = f.bulk(t, fileOf(t, mixed...))
-	require.Contains(t, summary, fmt.Sprintf(`"accepted":%d,"replayed":%d,`, len(mixed)-len(lines), accepted))
-	for key, members := range state {
-		require.Equal(t, members, f.reservations(t)[key])
-	}
 }
 
 // onLine reads a text and calls do before it gives the line.

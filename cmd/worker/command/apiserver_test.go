@@ -118,17 +118,6 @@ func TestSettingsThatLeaveNothingToDo(t *testing.T) {
 	}
 }
 
-func TestTheStatsOfAStoreThatIsAway(t *testing.T) {
-	t.Parallel()
-	m, _, _ := elsewhere(t)
-	worker := start(t, []string{"REDIS_URL=redis://" + m.Addr()}, "--deliver=false")
-	url := worker.attribute(t, "API endpoint", "url")
-	m.SetError("LOADING Redis is loading the dataset in memory")
-	require.Equal(t, http.StatusServiceUnavailable, get(t, url+"stats").status)
-	m.SetError("")
-	require.Eventually(t, func() bool { return get(t, url+"stats").status == http.StatusOK }, time.Minute, 100*time.Millisecond)
-}
-
 func TestHeadersThatAreTooLong(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil).started(t)

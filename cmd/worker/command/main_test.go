@@ -144,3 +144,11 @@ func command(t *testing.T, environ []string, stdin string, args ...string) (stdo
 	require.Empty(t, log.String())
 	return out.String(), err
 }
+
+// prints runs a subcommand that has to succeed, and returns what it prints.
+func prints(t *testing.T, environ []string, stdin string, args ...string) string {
+	t.Helper()
+	out, err := command(t, environ, stdin, args...)
+	require.NoError(t, err)
+	return out
+}
