@@ -68,6 +68,8 @@ func TestBulk(t *testing.T) {
     1/minute  2
   invalid     0
 `, f.prints(t, "bulk", path))
+	_, summary = f.bulk(t, path, "--from-line", "4")
+	require.Contains(t, summary, `{"lines":2,"accepted":0,"replayed":1,`)
 }
 
 func TestBulkCSVWithFillIns(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
 )
 
@@ -32,20 +30,6 @@ func trafficLines(t *testing.T, lines int) []string {
 	return all
 }
 
-// reservations is every timeline in the store.
-func (f *fixture) reservations(t *testing.T) map[string]map[string]float64 {
-	t.Helper()
-	all := make(map[string]map[string]float64)
-	for _, key := range f.server.Keys() {
-		if strings.Contains(key, "}:u:") {
-			members, err := f.server.SortedSet(key)
-			require.NoError(t, err)
-			all[key] = members
-		}
-	}
-	return all
-}
-
 // onLine reads a text and calls do before it gives the line.
 func onLine(lines []string, line int, do func()) io.Reader {
 	whole := strings.Join(lines[:line-1], "\n") + "\n"
@@ -58,33 +42,6 @@ func onLine(lines []string, line int, do func()) io.Reader {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
-
-func TestAStoreThatFailsInTheMiddle(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	lines := trafficLines(t, 1000)
-	whole := newFixture(t)
-	whole.bulk(t, fileOf(t, lines...))
-
-	f := newFixture(t)
-	f.stdin = onLine(lines, 700, func() { f.server.SetError("READONLY You can't write against a read only replica.") })
-	got := f.run(t, "bulk", "-", "--json")
-	require.Equal(t, 5, got.status)
-	require.Empty(t, got.stderr)
-	summary, stopped := twoLines(t, got.stdout)
-	require.Equal(t, "unavailable", stopped["code"])
-	line := int(number(t, stopped, "line"))
-	require.InDelta(t, line-1, number(t, summary, "lines"), 0)
-	require.Positive(t, number(t, summary, "errors"))
-	require.Equal(t, fmt.Sprintf("stopped at line %d: Redis is a read-only replica: give the address of its master;"+
-		" go on with --from-line %d, or run it all again: what was accepted is not accepted twice", line, line), stopped["detail"])
-
-	f.server.SetError("")
-	f.bulk(t, fileOf(t, lines...), "--from-line", strconv.Itoa(line))
-	require.Equal(t, whole.reservations(t), f.reservations(t))
-	f.bulk(t, fileOf(t, lines...))
-	require.Equal(t, whole.reservations(t), f.reservations(t))
-}
 
 func TestAnInterruptSaysWhereToGoOn(t *testing.T) {
 	t.Parallel()
