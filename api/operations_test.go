@@ -367,6 +367,7 @@ func TestBodiesThatAreNotAllowed(t *testing.T) {
 		{`{"user":"alice","send_at":"now","title":"Hi","when":1}`, http.StatusUnprocessableEntity, "when"},
 		{`{"user":"alice","send_at":"now","Title":"Hi"}`, http.StatusUnprocessableEntity, "Title"},
 		{`{"user":"alice","send_at":7,"title":"Hi"}`, http.StatusUnprocessableEntity, "send_at"},
+		{`{"user":"alice","id":"","send_at":"now","title":"Hi"}`, http.StatusUnprocessableEntity, "id"},
 		{`{"user":"alice","send_at":"now","title":"` + strings.Repeat("x", 5000) + `"}`, http.StatusUnprocessableEntity, "body"},
 	} {
 		require.Equal(t, wrong.field, r.problem(wrong.status, r.post("/v1/messages", wrong.body)).Field, wrong.body)
