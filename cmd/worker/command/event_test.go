@@ -23,10 +23,7 @@ func TestEvents(t *testing.T) {
 
 	require.Equal(t, "No event has limits: worker event set NAME gives it some.\n", event("list"))
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
-	_, err := command(t, environ, "", "event", "show", "submit")
-	status, said := failure(err)
-	require.Equal(t, cli.StatusNotFound, status)
-	require.Contains(t, said, `the event "submit" has no limits: worker event set submit --per-minute 60 gives it one`)
+	fails(t, cli.StatusNotFound, `the event "submit" has no limits: worker event set submit --per-minute 60 gives it one`, environ, "", "event", "show", "submit")
 
 	require.Equal(t, "submit: no limit → 60 per minute, 100 per hour, 500 per day\n"+
 		"It applies from the next call on; what is counted stays counted.\n",

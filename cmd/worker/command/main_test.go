@@ -152,3 +152,14 @@ func prints(t *testing.T, environ []string, stdin string, args ...string) string
 	require.NoError(t, err)
 	return out
 }
+
+// fails runs a subcommand that has to end with an exit status and a sentence, and returns all
+// that a person would read.
+func fails(t *testing.T, status int, says string, environ []string, stdin string, args ...string) (said string) {
+	t.Helper()
+	_, err := command(t, environ, stdin, args...)
+	got, said := failure(err)
+	require.Equal(t, status, got, args)
+	require.Contains(t, said, says, args)
+	return said
+}

@@ -76,10 +76,7 @@ func TestPaceThatIsRefused(t *testing.T) {
 		require.Equal(t, cli.StatusInvalid, status)
 		require.Equal(t, want, said)
 	}
-	_, err := command(t, environ, "", "pace", "set", "--burst", "5")
-	status, said := failure(err)
-	require.Equal(t, cli.StatusInvalid, status)
-	require.Contains(t, said, "pace set needs --rate")
+	fails(t, cli.StatusInvalid, "pace set needs --rate", environ, "", "pace", "set", "--burst", "5")
 	require.Empty(t, m.Keys())
 }
 

@@ -30,10 +30,7 @@ func TestPolicyShowAndApply(t *testing.T) {
 	m, client := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 
-	_, err := command(t, environ, "", "policy", "show")
-	status, said := failure(err)
-	require.Equal(t, cli.StatusUnavailable, status)
-	require.Contains(t, said, "the store has no rules yet: start a worker on it")
+	fails(t, cli.StatusUnavailable, "the store has no rules yet: start a worker on it", environ, "", "policy", "show")
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
 
 	out := prints(t, environ, "", "policy", "apply", policyFile(t, "rules: [1/minute, 5/hour, 10/calendar_day]"))
@@ -186,11 +183,7 @@ func TestCommandLinesThatMakeNoSense(t *testing.T) {
 		"--push":                 "unknown flag: --push",
 		"policy show --push-url": "unknown flag: --push-url",
 	} {
-		_, err := command(t, nil, "", strings.Fields(line)...)
-		status, said := failure(err)
-		require.Equal(t, cli.StatusInvalid, status, line)
-		require.Contains(t, said, want)
-		require.Contains(t, said, "; see worker")
+		require.Contains(t, fails(t, cli.StatusInvalid, want, nil, "", strings.Fields(line)...), "; see worker")
 	}
 }
 
@@ -201,10 +194,7 @@ func TestPolicyOfANewerLayout(t *testing.T) {
 	prints(t, environ, "rules: [1/minute]", "policy", "apply", "-")
 	require.NoError(t, client.HSet(t.Context(), "sl:meta", "layout", store.LayoutVersion+1).Err())
 	for _, line := range []string{"policy list", "policy show", "policy apply -"} {
-		_, err := command(t, environ, "rules: [2/minute]", strings.Fields(line)...)
-		status, said := failure(err)
-		require.Equal(t, cli.StatusUnavailable, status)
-		require.Contains(t, said, "use the newer program")
+		fails(t, cli.StatusUnavailable, "use the newer program", environ, "rules: [2/minute]", strings.Fields(line)...)
 	}
 	kept, err := client.Get(t.Context(), "sl:policy:default").Result()
 	require.NoError(t, err)

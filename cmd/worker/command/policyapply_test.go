@@ -79,10 +79,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{[]string{"--preview", "--then", "shift"}, "--preview changes nothing, and so goes without --then"},
 		{[]string{"--then", "drop"}, `then "drop" is not allowed`},
 	} {
-		_, err := command(t, environ, "name: vip\nrules: [1/day]", append([]string{"policy", "apply", "-"}, row.args...)...)
-		status, said := failure(err)
-		require.Equal(t, cli.StatusInvalid, status)
-		require.Contains(t, said, row.want)
+		fails(t, cli.StatusInvalid, row.want, environ, "name: vip\nrules: [1/day]", append([]string{"policy", "apply", "-"}, row.args...)...)
 	}
 	_, err = command(t, environ, "rules: [1/day]", "policy", "apply", "-", "--name", "VIP")
 	_, said = failure(err)

@@ -100,10 +100,7 @@ func TestPolicyVersionsAndRollback(t *testing.T) {
 		"delete NOBODY":           {cli.StatusNotFound, `there is no policy "NOBODY"`},
 		"rollback vip --to third": {cli.StatusInvalid, "third"},
 	} {
-		_, err := command(t, environ, "", append([]string{"policy"}, strings.Fields(line)...)...)
-		status, said := failure(err)
-		require.Equal(t, want.status, status, line)
-		require.Contains(t, said, want.says, line)
+		fails(t, want.status, want.says, environ, "", append([]string{"policy"}, strings.Fields(line)...)...)
 	}
 }
 

@@ -133,8 +133,5 @@ func TestUserEraseSaysWhatStays(t *testing.T) {
 
 func TestUserWithoutAStore(t *testing.T) {
 	t.Parallel()
-	_, err := command(t, []string{"REDIS_URL=redis://127.0.0.1:1"}, "", "user", "export", "alice")
-	status, said := failure(err)
-	require.Equal(t, cli.StatusUnavailable, status)
-	require.Contains(t, said, "no Redis at 127.0.0.1:1")
+	fails(t, cli.StatusUnavailable, "no Redis at 127.0.0.1:1", []string{"REDIS_URL=redis://127.0.0.1:1"}, "", "user", "export", "alice")
 }

@@ -125,10 +125,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		{[]string{"set", "alice", "--opt-out", "ads", "--opt-in", "ads"}, `--opt-out and --opt-in both name ads`},
 		{[]string{"clear"}, "USER is missing"},
 	} {
-		_, err := command(t, environ, "", append([]string{"user"}, row.args...)...)
-		status, said := failure(err)
-		require.Equal(t, cli.StatusInvalid, status, row.args)
-		require.Contains(t, said, row.want)
+		fails(t, cli.StatusInvalid, row.want, environ, "", append([]string{"user"}, row.args...)...)
 	}
 	require.Equal(t, before, run("show", "alice"), "nothing was changed")
 }
@@ -143,10 +140,7 @@ func TestUserSettingsBeforeThereArePolicies(t *testing.T) {
 	require.Equal(t, "set for alice: quota alerts to ada@example.org\nthe store has no rules yet: start a worker on it\n", out)
 	out = prints(t, environ, "", "user", "show", "alice", "--json")
 	require.JSONEq(t, `{"user":"alice","contact":"ada@example.org","policy":"","limits":[],"categories":{},"opt_out":[],"quiet_hours":[],"time_zone":"","blocked":false,"effective":null}`, out)
-	_, err := command(t, environ, "", "user", "set", "alice", "--limit", "1/minute")
-	status, said := failure(err)
-	require.Equal(t, cli.StatusUnavailable, status)
-	require.Contains(t, said, "the store has no rules for everybody that this program can read")
+	fails(t, cli.StatusUnavailable, "the store has no rules for everybody that this program can read", environ, "", "user", "set", "alice", "--limit", "1/minute")
 }
 
 // An alert that is given up says why, so that whoever runs the worker need not
