@@ -334,6 +334,26 @@ func TestResultsReplaceEarlierOnes(t *testing.T) {
 	}
 }
 
+// One that is interrupted while it judges has made copies by then.
+func TestADryRunThatIsStoppedInTheMiddleLeavesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.prints(t, "list", "--user", "alice")
+	before := f.everything()
+	ctx, cancel := context.WithCancel(t.Context())
+	path := fileOf(t, trafficLines(t, 2000)...)
+	var stderr bytes.Buffer
+	p := &program{environ: f.environ, now: now, stdout: io.Discard, stderr: &stderr, temp: f.temp}
+	done := make(chan error, 1)
+	go func() { done <- p.run(ctx, []string{"bulk", path, "--dry-run"}) }()
+	require.Eventually(t, func() bool { return strings.Contains(f.everything(), "-dry-") }, 30*time.Second, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+	require.Contains(t, stderr.String(), " 2,000 lines: interrupted")
+	require.Equal(t, before, f.everything())
+	f.requireNoFiles(t)
+}
+
 func TestADryRunOfABrokenFileSaysHowFarItWent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

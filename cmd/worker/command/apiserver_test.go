@@ -81,6 +81,11 @@ func TestTheAPIAlone(t *testing.T) {
 	require.Zero(t, *told.Overdue)
 	require.NotEmpty(t, told.Version)
 
+	m.SetError("LOADING Redis is loading the dataset in memory")
+	require.Eventually(t, func() bool { // an answer is kept for a while
+		return get(t, url+"stats").status == http.StatusServiceUnavailable
+	}, time.Minute, 50*time.Millisecond)
+	m.SetError("")
 	worker.notLogged(t, "delivering")
 	require.NoError(t, worker.end(t))
 	require.EqualValues(t, 1, client.LLen(t.Context(), pending).Val(), "nobody took it")
