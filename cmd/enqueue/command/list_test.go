@@ -119,4 +119,7 @@ func TestListOfManyThatEnded(t *testing.T) {
 		got = append(got, m.ID)
 	}
 	require.Equal(t, want, got)
+	text := f.prints(t, "list", "--user", "alice")
+	require.Equal(t, len(want)+1, strings.Count(text, "\n"))
+	require.Equal(t, 1, strings.Count(text, "send time"), "one heading for all pages")
 }
