@@ -106,11 +106,7 @@ func accountCases() []contractCase {
 		{"none", http.MethodGet, accountPath, http.StatusNotFound, on(nothing, get(acmePath))},
 		{"used", http.MethodGet, accountPath + "/usage", http.StatusOK, on(acme, get(acmePath+"/usage"))},
 		{"none", http.MethodGet, accountPath + "/usage", http.StatusNotFound, on(nothing, get(acmePath+"/usage"))},
-		{"own", http.MethodGet, "/v1/usage", http.StatusOK, func(t *testing.T) reply {
-			t.Helper()
-			r := newRig(t)
-			return r.with(r.key("acme", accounts.ScopeRead), get("/v1/usage"))
-		}},
+		{"own", http.MethodGet, "/v1/usage", http.StatusOK, withKey(nothing, "acme", get("/v1/usage"), accounts.ScopeRead)},
 		{"own without an account", http.MethodGet, "/v1/usage", http.StatusNotFound, on(nothing, get("/v1/usage"))},
 		{"changed", http.MethodPatch, accountPath, http.StatusOK, on(acme, with(http.MethodPatch, acmePath, `{"tier":"free","disabled":true}`))},
 		{"no such tier", http.MethodPatch, accountPath, http.StatusUnprocessableEntity, on(acme, with(http.MethodPatch, acmePath, `{"tier":"gold"}`))},
@@ -131,11 +127,10 @@ func accountCases() []contractCase {
 			"content without admin", http.MethodPost, accountPath + "/keys", http.StatusUnprocessableEntity,
 			on(acme, with(http.MethodPost, acmePath+"/keys", `{"scopes":["read","content"]}`)),
 		},
-		{"content from a key without it", http.MethodPost, accountPath + "/keys", http.StatusForbidden, func(t *testing.T) reply {
-			t.Helper()
-			r := newRig(t)
-			return r.with(r.key("acme", accounts.ScopeAdmin), with(http.MethodPost, acmePath+"/keys", `{"scopes":["admin","content"]}`))
-		}},
+		{
+			"content from a key without it", http.MethodPost, accountPath + "/keys", http.StatusForbidden,
+			withKey(nothing, "acme", with(http.MethodPost, acmePath+"/keys", `{"scopes":["admin","content"]}`), accounts.ScopeAdmin),
+		},
 		{"none", http.MethodPost, accountPath + "/keys", http.StatusNotFound, on(nothing, with(http.MethodPost, acmePath+"/keys", `{}`))},
 		{"rotated", http.MethodPost, rotatePath, http.StatusCreated, func(t *testing.T) reply {
 			t.Helper()

@@ -79,33 +79,6 @@ func TestAKeyIsLookedUpOnceASecond(t *testing.T) {
 	r.problem(http.StatusUnauthorized, r.with(expiring, stats()))
 }
 
-// Nobody is let in while the store is away.
-func TestAKeyWithoutTheStore(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, locked)
-	secret := r.key("own", accounts.ScopeAdmin)
-	r.store.Close()
-	require.Equal(t, fault.CodeUnavailable, r.problem(http.StatusServiceUnavailable, r.with(secret, stats())).Code)
-}
-
-// Who has no valid key learns nothing of the store: its address is internal. Who had one
-// today learns what is wrong.
-func TestTheStoresAddressIsForCallersWithAKey(t *testing.T) {
-	t.Parallel()
-	var c clock
-	r := newRig(t, locked, func(o *api.Options) { o.Now = c.now })
-	secret := r.key("own", accounts.ScopeAdmin)
-	require.Equal(t, http.StatusOK, r.with(secret, stats()).status)
-	c.passes(2 * time.Second)
-	address := r.store.Addr()
-	r.store.Close()
-
-	guess := r.problem(http.StatusServiceUnavailable, r.with("sk_guess", stats()))
-	require.Equal(t, fault.CodeUnavailable, guess.Code)
-	require.Equal(t, "keys can't be checked at the moment: send the same request again", guess.Detail)
-	require.Contains(t, r.problem(http.StatusServiceUnavailable, r.with(secret, stats())).Detail, address)
-}
-
 func TestFailedLoginsAreThrottled(t *testing.T) {
 	t.Parallel()
 	var c clock

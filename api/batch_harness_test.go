@@ -80,12 +80,21 @@ func (b *batches) post(body io.Reader) batchReply {
 // postTo sends lines to a path.
 func (b *batches) postTo(path string, body io.Reader) batchReply {
 	b.Helper()
-	request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, b.server.URL+path, body)
-	require.NoError(b, err)
+	return postLines(b, b.client, b.server.URL+path, "", body)
+}
+
+// postLines sends lines. The key "" is none.
+func postLines(tb testing.TB, client *http.Client, url, key string, body io.Reader) batchReply {
+	tb.Helper()
+	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, url, body)
+	require.NoError(tb, err)
 	request.Header.Set("Content-Type", "application/x-ndjson")
-	response, err := b.client.Do(request)
-	require.NoError(b, err)
-	b.Cleanup(func() { _ = response.Body.Close() })
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := client.Do(request)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = response.Body.Close() })
 	return batchReply{response.StatusCode, response.Proto, response.Header, response.Body}
 }
 
@@ -133,14 +142,24 @@ const waitFor = time.Minute
 
 // talk is a batch in which lines and answers take turns.
 type talk struct {
-	*batches
+	testing.TB
 
 	lines   *io.PipeWriter
 	reply   batchReply
 	answers *bufio.Reader
 }
 
-// talk begins one with a line and its answer.
+// talkTo begins one on a server with a line. The key "" is none.
+func talkTo(tb testing.TB, client *http.Client, url, key, line string) *talk {
+	tb.Helper()
+	body, lines := io.Pipe()
+	tb.Cleanup(func() { _ = lines.Close() })
+	go func() { _, _ = io.WriteString(lines, line) }()
+	reply := postLines(tb, client, url, key, body)
+	return &talk{TB: tb, lines: lines, reply: reply, answers: bufio.NewReader(reply.body)}
+}
+
+// talk begins a batch with a line, to which there is an answer.
 func (b *batches) talk(line string) *talk {
 	b.Helper()
 	return b.talkTo(batchPath, line)
@@ -149,12 +168,8 @@ func (b *batches) talk(line string) *talk {
 // talkTo is talk with another path.
 func (b *batches) talkTo(path, line string) *talk {
 	b.Helper()
-	body, lines := io.Pipe()
-	b.Cleanup(func() { _ = lines.Close() })
-	go func() { _, _ = io.WriteString(lines, line) }()
-	reply := b.postTo(path, body)
-	t := &talk{batches: b, lines: lines, reply: reply, answers: bufio.NewReader(reply.body)}
-	require.Equal(b, http.StatusOK, reply.status)
+	t := talkTo(b, b.client, b.server.URL+path, "", line)
+	require.Equal(b, http.StatusOK, t.reply.status)
 	return t
 }
 

@@ -145,38 +145,6 @@ func TestABatchSentAgainChangesNothing(t *testing.T) {
 	}
 }
 
-func TestRequestsThatAreNoBatch(t *testing.T) {
-	t.Parallel()
-	b := newBatches(t, api.Limits{})
-	for _, row := range []struct {
-		query, contentType, encoding string
-		status                       int
-		field                        string
-	}{
-		{"", "application/json", "", http.StatusUnsupportedMediaType, "Content-Type"},
-		{"", "", "", http.StatusUnsupportedMediaType, "Content-Type"},
-		{"", "application/x-ndjson", "br", http.StatusUnsupportedMediaType, "Content-Encoding"},
-		{"?dry_run=true", "application/x-ndjson", "", http.StatusUnprocessableEntity, "dry_run"},
-		{"", "application/x-ndjson; charset=utf-8", "", http.StatusOK, ""},
-	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
-			b.server.URL+"/v1/messages/batch"+row.query, strings.NewReader(b.line("a", 0)))
-		require.NoError(t, err)
-		request.Header.Set("Content-Encoding", row.encoding)
-		request.Header.Set("Content-Type", row.contentType)
-		response, err := b.client.Do(request)
-		require.NoError(t, err)
-		require.Equal(t, row.status, response.StatusCode)
-		text, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		require.NoError(t, response.Body.Close())
-		if row.status != http.StatusOK {
-			require.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
-			require.Contains(t, string(text), fmt.Sprintf(`"field":%q`, row.field))
-		}
-	}
-}
-
 func TestNoMoreBatchesThanTheLimit(t *testing.T) {
 	t.Parallel()
 	b := newBatches(t, api.Limits{Streams: 2, StreamsPerAccount: 2})

@@ -119,6 +119,9 @@ func TestADryRunByOtherRules(t *testing.T) {
 	}
 	without := r.judged("", checkBatchPath+"?without_free_times=true", both...)
 	require.Zero(t, without[2].NextFreeAt)
+	without = r.judged("", batchPath+"?without_free_times=true", line("carol", "15:00:00"), line("carol", "15:00:30"))
+	require.Equal(t, fault.CodeSendLimit, without[1].Code)
+	require.Zero(t, without[1].NextFreeAt)
 	require.Equal(t, message.Refused, r.judged("", batchPath, both[2], both[1])[1].Outcome, "the stored rules are as before")
 }
 

@@ -327,6 +327,16 @@ func on(before func(*rig), q request) func(t *testing.T) reply {
 
 func nothing(*rig) {}
 
+// withKey is on, by an account with scopes.
+func withKey(before func(*rig), account string, q request, scopes ...accounts.Scope) func(t *testing.T) reply {
+	return func(t *testing.T) reply {
+		t.Helper()
+		r := newRig(t)
+		before(r)
+		return r.with(r.key(account, scopes...), q)
+	}
+}
+
 // booked has alice get a at 11:11:11 on the 22nd, and b an hour later.
 func booked(r *rig) {
 	r.accepted(`{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`)

@@ -49,12 +49,10 @@ func deadCases() []contractCase {
 		{"none", http.MethodGet, deadLettersPath, http.StatusOK, on(nothing, get(deadLettersPath))},
 		{"a page", http.MethodGet, deadLettersPath, http.StatusOK, on(failed, get(deadLettersPath+"?user=alice&limit=1"))},
 		{"shown", http.MethodGet, deadLetterPath, http.StatusOK, on(failed, get(aliceADead+"?content=true"))},
-		{"content without the scope", http.MethodGet, deadLetterPath, http.StatusForbidden, func(t *testing.T) reply {
-			t.Helper()
-			r := newRig(t)
-			failed(r)
-			return r.with(r.key("operator", accounts.ScopeAdmin), get(aliceADead+"?content=true"))
-		}},
+		{
+			"content without the scope", http.MethodGet, deadLetterPath, http.StatusForbidden,
+			withKey(failed, "operator", get(aliceADead+"?content=true"), accounts.ScopeAdmin),
+		},
 		{"none", http.MethodGet, deadLetterPath, http.StatusNotFound, on(booked, get(aliceADead))},
 		{"purged", http.MethodDelete, deadLetterPath, http.StatusOK, on(failed, request{method: http.MethodDelete, target: aliceADead})},
 		{"none", http.MethodDelete, deadLetterPath, http.StatusNotFound, on(booked, request{method: http.MethodDelete, target: aliceADead})},
@@ -120,15 +118,9 @@ func TestDeadAlerts(t *testing.T) {
 		r.store.SetTime(now().Add(time.Duration(i) * time.Second))
 		ids = append(ids, r.failedAlert(kind, subject))
 	}
-	for cursor := ""; ; {
-		page := into[message.DeadAlerts](t, http.StatusOK, r.get(deadAlertsPath+"?limit=3"+cursor))
-		for _, alert := range page.DeadAlerts {
-			listed = append(listed, alert.Alert)
-		}
-		if page.NextCursor == "" {
-			break
-		}
-		cursor = "&cursor=" + page.NextCursor
+	alerts := func(page message.DeadAlerts) ([]message.DeadAlert, string) { return page.DeadAlerts, page.NextCursor }
+	for _, alert := range pagesOf(r, deadAlertsPath+"?limit=3", alerts) {
+		listed = append(listed, alert.Alert)
 	}
 	require.Equal(t, ids, listed)
 	require.Equal(t, "cursor", r.problem(http.StatusUnprocessableEntity, r.get(deadAlertsPath+"?cursor=")).Field)

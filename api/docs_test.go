@@ -1,8 +1,6 @@
 package api_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"html"
@@ -144,21 +142,6 @@ func TestTheDocumentationHasAStrictPolicy(t *testing.T) {
 		require.Equal(t, "nosniff", file.header.Get("X-Content-Type-Options"))
 		require.Less(t, len(file.body), 8<<10, path)
 	}
-}
-
-// The page stays one that a telephone loads at once.
-func TestTheDocumentationIsSmall(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	got := r.send(request{method: http.MethodGet, target: "/docs", header: http.Header{"Accept-Encoding": {"gzip"}}})
-	require.Less(t, len(got.body), 64<<10)
-	whole, err := gzip.NewReader(bytes.NewReader(got.body))
-	require.NoError(t, err)
-	var text bytes.Buffer
-	_, err = text.ReadFrom(whole)
-	require.NoError(t, err)
-	require.Less(t, text.Len(), 512<<10)
-	require.NotContains(t, text.String(), "<details open", "everything is folded")
 }
 
 // Every example of the page is a request that the server understands, with a key and

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // A caller that has the present version is told so without a body.
@@ -31,26 +29,6 @@ func TestAVersionThatTheCallerHas(t *testing.T) {
 			require.NotEmpty(t, got.header.Get("X-Request-Id"))
 		}
 	}
-}
-
-func TestSettingsUnderSeveralVersions(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	require.Equal(t, http.StatusPreconditionFailed,
-		r.send(conditional(http.MethodPatch, aliceSettings, `{"blocked":true}`, `If-Match: "x", "y"`)).status)
-	require.Equal(t, http.StatusOK,
-		r.send(conditional(http.MethodPatch, aliceSettings, `{"blocked":true}`, `If-Match: "x", "0"`)).status)
-}
-
-// JSON lines have two names.
-func TestABatchOfJSONLines(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	got := r.send(request{
-		http.MethodPost, batchPath, `{"user":"alice","send_at":"` + on22("11:11:11") + `","title":"Hi"}`,
-		http.Header{"Content-Type": {"application/jsonl"}},
-	})
-	require.Equal(t, message.Accepted, into[message.Outcome](t, http.StatusOK, got).Outcome)
 }
 
 func TestUnknownMethods(t *testing.T) {

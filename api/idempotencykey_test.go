@@ -58,12 +58,3 @@ func TestIdempotencyKeysThatWouldBeIgnored(t *testing.T) {
 		require.Equal(t, "Idempotency-Key", p.Field, target)
 	}
 }
-
-func TestEmptyValuesThatAskForNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.key("acme", accounts.ScopeRead)
-	draft := `{"user":"alice","id":"","send_at":"` + on22("11:11:11") + `","title":"Hi"}`
-	require.Equal(t, "id", r.problem(http.StatusUnprocessableEntity, r.post("/v1/messages", draft)).Field)
-	require.Equal(t, "scopes", r.problem(http.StatusUnprocessableEntity, r.post("/v1/accounts/acme/keys", `{"scopes":[]}`)).Field)
-}

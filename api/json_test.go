@@ -2,14 +2,11 @@ package api_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Half of a surrogate pair would be stored as U+FFFD, which makes one user of several.
@@ -42,28 +39,4 @@ func TestAmbiguousJSONIsRefusedEverywhere(t *testing.T) {
 	p := r.problem(http.StatusBadRequest, r.post("/v1/messages", `{"user":"bob",}`))
 	require.Equal(t, "body", p.Field)
 	require.Equal(t, "invalid JSON at byte 14: invalid character ',' at start of value", p.Detail)
-}
-
-func TestAmbiguousLinesAreRefused(t *testing.T) {
-	t.Parallel()
-	b := newBatches(t, api.Limits{})
-	outcomes := b.outcomes(b.post(strings.NewReader(strings.Join([]string{
-		`{"user":"bob\ud800","send_at":"now","title":"Hi","id":"a"}`,
-		`{"user":"bob","send_at":"now","title":"Hi\udfff","id":"a"}`,
-		`{"user":"bob","send_at":"now","title":"Hi","id":"a","us\u0065r":"eve"}`,
-	}, "\n"))))
-	var fields []string
-	for _, o := range outcomes {
-		require.Equal(t, message.Invalid, o.Outcome)
-		fields = append(fields, o.Field)
-	}
-	require.Equal(t, []string{"user", "title", "user"}, fields)
-}
-
-func TestARepeatedParameterIsRefused(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	for _, query := range []string{"user=alice&user=bob", "user=alice&us%65r=alice"} {
-		require.Equal(t, "user", r.problem(http.StatusUnprocessableEntity, r.get("/v1/dead-letters?"+query)).Field)
-	}
 }

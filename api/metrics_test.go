@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // measured serves a page of metrics.
@@ -59,24 +57,4 @@ func TestMetricsOutlastTheStore(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, r.with(secret, look).status, "the metrics alone")
 	c.passes(time.Hour)
 	require.Equal(t, http.StatusServiceUnavailable, r.with(secret, metrics).status, "not for ever")
-}
-
-func TestMetricsAreNotCountedAmongRequests(t *testing.T) {
-	t.Parallel()
-	entered, leave := make(chan struct{}), make(chan struct{})
-	r := newRig(t, measured, func(o *api.Options) {
-		o.Limits.InFlight = 1
-		o.Stats = func(context.Context) (message.Stats, error) {
-			entered <- struct{}{}
-			<-leave
-			return message.Stats{}, nil
-		}
-	})
-	done := make(chan int, 1)
-	go func() { done <- r.get("/v1/stats").status }()
-	<-entered
-	require.Equal(t, http.StatusServiceUnavailable, r.get("/v1/users/alice/usage").status)
-	require.Equal(t, http.StatusOK, r.get("/metrics").status)
-	close(leave)
-	require.Equal(t, http.StatusOK, <-done)
 }

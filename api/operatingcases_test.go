@@ -98,30 +98,6 @@ func TestLimitsOfEventsTakeEffect(t *testing.T) {
 	require.Equal(t, `the event "read" has no limits: setEventLimits gives it some`, p.Detail)
 }
 
-// The pages of the events skip the names that removed limits leave, and none that has
-// limits.
-func TestLimitsOfEventsHavePages(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	for _, name := range []string{"c", "a", "e", "b", "d"} {
-		require.NoError(t, r.options.Events.Set(t.Context(), counters.Event{Name: name, PerHour: 1}))
-	}
-	_, err := r.options.Events.Remove(t.Context(), "b")
-	require.NoError(t, err)
-	var names []string
-	for cursor := ""; ; {
-		page := into[message.EventLimitsList](t, http.StatusOK, r.get("/v1/event-limits?limit=2"+cursor))
-		for _, event := range page.Events {
-			names = append(names, event.Event)
-		}
-		if page.NextCursor == "" {
-			break
-		}
-		cursor = "&cursor=" + page.NextCursor
-	}
-	require.Equal(t, []string{"a", "c", "d", "e"}, names)
-}
-
 func TestPaceOverTheAPI(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -185,11 +186,12 @@ func TestAListGoesOnByItsCursor(t *testing.T) {
 	require.Len(t, some.Messages, 4)
 }
 
-// Accounts, tiers and policies are listed by name, each once, whatever is made meanwhile.
+// Accounts, tiers, policies and limits of events are listed by name, each once, whatever is made
+// meanwhile. Limits that were removed are passed over.
 // A page reads only its own entries.
 func TestListsByNameHavePages(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"accounts", "tiers", "policies"} {
+	for _, name := range []string{"accounts", "tiers", "policies", "event-limits"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
@@ -204,6 +206,8 @@ func TestListsByNameHavePages(t *testing.T) {
 				case "policies":
 					loose, _ := policy.Parse(entry, "", "100/minute")
 					err = r.options.Policies.Apply(t.Context(), loose)
+				case "event-limits":
+					err = r.options.Events.Set(t.Context(), counters.Event{Name: entry, PerHour: 1})
 				}
 				require.NoError(t, err)
 			}
@@ -212,6 +216,7 @@ func TestListsByNameHavePages(t *testing.T) {
 			}
 			type list struct {
 				Accounts, Tiers, Policies []struct{ Name string }
+				Events                    []struct{ Event string }
 				NextCursor                string `json:"next_cursor"`
 			}
 			read := func(query string) ([]string, string) {
@@ -220,6 +225,9 @@ func TestListsByNameHavePages(t *testing.T) {
 				names := []string{}
 				for _, entry := range slices.Concat(page.Accounts, page.Tiers, page.Policies) {
 					names = append(names, entry.Name)
+				}
+				for _, entry := range page.Events {
+					names = append(names, entry.Event)
 				}
 				return names, page.NextCursor
 			}
@@ -233,6 +241,13 @@ func TestListsByNameHavePages(t *testing.T) {
 			rest, end := read("?limit=3&cursor=" + cursor)
 			require.Equal(t, []string{"m3", "m4", "m5"}, rest, "what is new comes in its place")
 			require.Empty(t, end)
+			if name == "event-limits" {
+				_, err := r.options.Events.Remove(t.Context(), "m1")
+				require.NoError(t, err)
+				first, cursor = read("?limit=3")
+				rest, _ = read("?limit=7&cursor=" + cursor)
+				require.Equal(t, []string{"default", "m0", "m2", "m3", "m4", "m5"}, append(first, rest...))
+			}
 
 			for query, says := range map[string]string{
 				"?limit=1001": "1 to 1000", "?limit=0": "1 to 1000", "?cursor=x": "next_cursor", "?cursor=": "next_cursor",
@@ -271,6 +286,7 @@ func TestParametersThatAreNotAllowed(t *testing.T) {
 		{"/v1/users/alice/messages?limit=", "limit", "1 to 1000"},
 		{"/v1/users/alice/messages?form=now", "form", "there are from, to, limit, cursor"},
 		{"/v1/users/alice/messages?limit=1&limit=2", "limit", "give it once"},
+		{"/v1/dead-letters?user=alice&us%65r=alice", "user", "give it once"},
 		{"/v1/users/alice/messages?cursor=x", "cursor", "next_cursor"},
 		{"/v1/users/alice/messages?cursor=eyJ0IjoxLCJpIjoiYSIsInUiOiJiIn0", "cursor", "next_cursor"}, // of another list
 		{"/v1/users/alice/messages?from=tomorrow", "from", "RFC 3339"},
@@ -315,17 +331,10 @@ func TestDeadLetters(t *testing.T) {
 		r.fails(id)
 	}
 	var got []string
-	cursor := ""
-	for {
-		page := into[message.DeadLetters](t, http.StatusOK, r.get("/v1/dead-letters?limit=2"+cursor))
-		for _, letter := range page.DeadLetters {
-			require.Equal(t, message.StatusFailed, letter.Status)
-			got = append(got, letter.ID)
-		}
-		if page.NextCursor == "" {
-			break
-		}
-		cursor = "&cursor=" + page.NextCursor
+	letters := func(page message.DeadLetters) ([]message.Status, string) { return page.DeadLetters, page.NextCursor }
+	for _, letter := range pagesOf(r, "/v1/dead-letters?limit=2", letters) {
+		require.Equal(t, message.StatusFailed, letter.Status)
+		got = append(got, letter.ID)
 	}
 	require.Equal(t, []string{"a", "b", "c"}, got)
 	require.Empty(t, into[message.DeadLetters](t, http.StatusOK, r.get("/v1/dead-letters?user=bob")).DeadLetters)
@@ -358,40 +367,27 @@ func TestBodiesThatAreNotAllowed(t *testing.T) {
 		{`{"user":"alice","send_at":"now","title":"Hi","when":1}`, http.StatusUnprocessableEntity, "when"},
 		{`{"user":"alice","send_at":"now","Title":"Hi"}`, http.StatusUnprocessableEntity, "Title"},
 		{`{"user":"alice","send_at":7,"title":"Hi"}`, http.StatusUnprocessableEntity, "send_at"},
+		{`{"user":"alice","id":"","send_at":"now","title":"Hi"}`, http.StatusUnprocessableEntity, "id"},
 		{`{"user":"alice","send_at":"now","title":"` + strings.Repeat("x", 5000) + `"}`, http.StatusUnprocessableEntity, "body"},
 	} {
 		require.Equal(t, wrong.field, r.problem(wrong.status, r.post("/v1/messages", wrong.body)).Field, wrong.body)
 	}
-	for name, values := range map[string][]string{"Content-Type": {"text/plain"}, "Content-Encoding": {"gzip"}} {
-		header := http.Header{"Content-Type": {"application/json"}}
-		header[name] = values
-		p := r.problem(http.StatusUnsupportedMediaType, r.send(request{http.MethodPost, "/v1/messages", "{}", header}))
-		require.Equal(t, name, p.Field)
+	for target, contentType := range map[string]string{messagesPath: "application/json", batchPath: "application/x-ndjson"} {
+		for name, value := range map[string]string{"Content-Type": "text/plain", "Content-Encoding": "gzip"} {
+			header := http.Header{"Content-Type": {contentType}}
+			header.Set(name, value)
+			p := r.problem(http.StatusUnsupportedMediaType, r.send(request{http.MethodPost, target, "{}", header}))
+			require.Equal(t, name, p.Field, target)
+		}
+	}
+	for _, contentType := range []string{"application/jsonl", "application/x-ndjson; charset=utf-8"} {
+		lines := request{http.MethodPost, batchPath, "{}", http.Header{"Content-Type": {contentType}}}
+		require.Equal(t, message.Invalid, into[message.Outcome](t, http.StatusOK, r.send(lines)).Outcome)
 	}
 	p := r.problem(http.StatusRequestEntityTooLarge, r.post("/v1/messages", strings.Repeat(" ", api.DefaultBody)+"{}"))
 	require.Contains(t, p.Detail, "65536 bytes")
 	moved := r.send(request{http.MethodPatch, "/v1/users/alice/messages/a", `{"send_at":"now","user":"bob"}`, nil})
 	require.Contains(t, r.problem(http.StatusUnprocessableEntity, moved).Detail, "there are send_at")
-}
-
-// Without its store the API says so, and when to come again.
-func TestStoreDownAnswers503(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	booked(r)
-	r.store.Close()
-	for _, o := range operations() {
-		if o.path == "/v1/usage" {
-			continue // without a key it asks for nothing
-		}
-		got := r.send(o.request())
-		p := r.problem(http.StatusServiceUnavailable, got)
-		require.Equal(t, fault.CodeUnavailable, p.Code, "%s %s", o.method, o.path)
-		require.Equal(t, message.Errored, p.Outcome.Outcome)
-		require.Equal(t, "1", got.header.Get("Retry-After"))
-	}
-	require.NoError(t, r.store.Restart())
-	require.Eventually(t, func() bool { return r.get(aliceA).status == http.StatusOK }, time.Minute, 10*time.Millisecond)
 }
 
 // A store that is full takes nothing more, and is asked again later.

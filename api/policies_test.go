@@ -1,10 +1,7 @@
 package api_test
 
 import (
-	"fmt"
 	"net/http"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -100,37 +97,11 @@ func TestPoliciesThatAreNotAllowed(t *testing.T) {
 	r := newRig(t)
 	vip(r)
 	before := r.store.Dump()
-	many := make([]string, 101)
-	for i := range many {
-		many[i] = fmt.Sprintf(`"c%d":{"exempt":true}`, i)
-	}
 	for _, wrong := range []struct{ body, field, says string }{
 		{`{}`, "rules", "at least one rule"},
-		{`{"rules":[]}`, "rules", "at least one rule"},
-		{`{"rules":null}`, "rules", "at least one rule"},
-		{`{"rules":["0/day"]}`, "rules", ""},
-		{`{"rules":["5 per day"]}`, "rules", ""},
-		{`{"rules":["1000000000000/day"]}`, "rules", ""},
-		{`{"rules":["1/minute","1/minute"]}`, "rules", "rules has the rule 1/minute twice"},
-		{`{"rules":["5/hour","7/60m"]}`, "rules", "rules has 5/hour and 7/hour, which have the same window"},
 		{`{"rules":["1/minute"],"categories":{"m":{"rules":["1/day","2/day"]}}}`, "categories.m.rules", "categories.m.rules has 1/day and 2/day, which have the same window"},
 		{`{"rules":["1/minute"],"time_zone":"Mars/Olympus"}`, "time_zone", "an IANA time zone"},
-		{`{"rules":["1/minute"],"time_zone":"Local"}`, "time_zone", "an IANA time zone"},
 		{`{"rules":["1/minute"],"quiet_hours":["00:00-24:00"]}`, "quiet_hours", ""},
-		{`{"rules":["1/minute"],"quiet_hours":["22:00-22:00"]}`, "quiet_hours", ""},
-		{`{"rules":["1/minute"],"quiet_hours":["at night"]}`, "quiet_hours", ""},
-		{`{"rules":["1/minute"],"reach":"400d"}`, "reach", "1s to 366d"},
-		{`{"rules":["1/minute"],"reach":"0s"}`, "reach", "1s to 366d"},
-		{`{"rules":["1/minute"],"on_conflict":"drop"}`, "on_conflict", "refuse or shift"},
-		{`{"rules":["1/minute"],"alert_at":[0]}`, "alert_at", ""},
-		{`{"rules":["1/minute"],"alert_to":"nobody"}`, "alert_to", ""},
-		{`{"rules":["1/minute"],"categories":{"Marketing":{"exempt":true}}}`, "categories", "1 to 64"},
-		{`{"rules":["1/minute"],"categories":{"m":{}}}`, "categories.m", "at least one rule"},
-		{`{"rules":["1/minute"],"categories":{"m":null}}`, "categories.m", "at least one rule"},
-		{`{"rules":["1/minute"],"categories":{"m":{"rules":["1/day"],"exempt":true}}}`, "categories.m", "has rules and exempt: true"},
-		{`{"rules":["1/minute"],"categories":{"m":{"rules":["1/day"],"counts":false}}}`, "categories.m.counts", ""},
-		{`{"rules":["1/minute"],"categories":{"m":{"rules":["x"]}}}`, "categories.m.rules", ""},
-		{`{"rules":["1/minute"],"categories":{` + strings.Join(many, ",") + `}}`, "categories", "at most 100"},
 		{`{"rules":["1/minute"],"name":"default"}`, "name", `the body names the policy "default", and the address "vip"`},
 
 		{`{"rules":["1/minute"],"quiet":["22:00-08:00"]}`, "quiet", "there are name, time_zone, user_time_zone, rules"},
@@ -158,56 +129,6 @@ func TestPoliciesThatAreNotAllowed(t *testing.T) {
 	for _, name := range []string{"VIP", "a%20b", strings.Repeat("x", 65)} {
 		p := r.problem(http.StatusUnprocessableEntity, r.send(conditional(http.MethodPut, "/v1/policies/"+name, `{"rules":["1/minute"]}`, "")))
 		require.Equal(t, "policy", p.Field)
-	}
-	require.Equal(t, before, r.store.Dump())
-}
-
-// Everything that is wrong with a policy is said at once: what stands in it first,
-// and then what that means.
-func TestEverythingThatIsWrongWithAPolicy(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	vip(r)
-	before := r.store.Dump()
-	for _, row := range []struct {
-		body  string
-		field string
-		says  []string
-	}{
-		{
-			`{"rules":["5 per day","0/day","5/hour"],"quiet_hours":["at night","22:00-22:00"],"reach":"400d","time_zone":"Mars/Olympus",` +
-				`"on_conflict":"drop","alert_at":[0],"alert_to":"nobody","categories":{"Marketing":{"exempt":true},"m":{"rules":["x"]},"n":{}}}`,
-			"rules",
-			[]string{
-				`rules "5 per day" `, `rules "0/day" `, `quiet_hours "at night" `, `quiet_hours "22:00-22:00" `, `reach "400d" `,
-				`categories.m.rules "x" `, `on_conflict "drop" `, `categories "Marketing" `, `categories.n needs at least one rule`,
-				`alert_at "0" `, `alert_to "nobody" `, `time_zone "Mars/Olympus" `,
-			},
-		},
-		{
-			`{"rules":["5/hour","7/hour","1/day","2/day"],"reach":"0s","categories":{"m":{"rules":["1/day","2/day"]}}}`, "reach",
-			[]string{`reach "0s" `, `rules has 5/hour and 7/hour`, `rules has 1/day and 2/day`, `categories.m.rules has 1/day and 2/day`},
-		},
-		{
-			`{"Rules":["1/minute"],"rules":"1/minute","user_time_zone":"yes","categories":{"m":[],"n":{"count":false,"exempt":1}}}`, "Rules",
-			[]string{`unknown field "Rules": `, `categories.m is a JSON array: it has to be a JSON object`, `unknown field "categories.n.count": `, `categories.n.exempt is a JSON number: `, `rules is a JSON string: `, `user_time_zone is a JSON string: `},
-		},
-		{`{"rules":[` + strings.Repeat(`"often",`, 24) + `"never"]}`, "rules", append(slices.Repeat([]string{`rules "often" `}, 20), "and 5 more")},
-	} {
-		for _, q := range []request{
-			conditional(http.MethodPut, vipPath, row.body, ""), conditional(http.MethodPost, vipPath+"/preview", row.body, ""),
-		} {
-			p := r.problem(http.StatusUnprocessableEntity, r.send(q))
-			require.Equal(t, row.field, p.Field)
-			rest := p.Detail
-			for _, says := range row.says {
-				at := strings.Index(rest, says)
-				require.GreaterOrEqual(t, at, 0, "%s in %s", says, p.Detail)
-				rest = rest[at+len(says):]
-			}
-			sentences := regexp.MustCompile(` is not allowed: it takes |unknown field |; and 5 more| needs at least | is a JSON |, which have the same window: `).FindAllString(p.Detail, -1)
-			require.Len(t, sentences, len(row.says), p.Detail)
-		}
 	}
 	require.Equal(t, before, r.store.Dump())
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -52,14 +51,4 @@ func TestSendsOfAnotherSystemAreRecorded(t *testing.T) {
 	require.Equal(t, before, r.store.Dump())
 	refused := r.send(ndjsonOf(recordSentPath+"?without_free_times=true", sentLines()...))
 	require.Equal(t, http.StatusUnprocessableEntity, refused.status, "nothing has free times")
-}
-
-// Records take places of users without being judged or charged, so they need the scope admin.
-func TestOnlyOperatorsRecordSends(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	sender := r.key("acme", accounts.ScopeSubmit, accounts.ScopeRead)
-	p := r.problem(http.StatusForbidden, r.with(sender, ndjsonOf(recordSentPath, sentLines()...)))
-	require.Contains(t, p.Detail, "admin")
-	require.Equal(t, message.Recorded, r.judged(r.key("operator", accounts.ScopeAdmin), recordSentPath, sentLines()[0])[0].Outcome)
 }

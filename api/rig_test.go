@@ -216,6 +216,21 @@ func (r *rig) problem(status int, got reply) api.Problem {
 	return p
 }
 
+// pagesOf follows the cursors of a list from a target with a query, and returns the entries of
+// all pages.
+func pagesOf[T, E any](r *rig, target string, of func(page T) (entries []E, next string)) []E {
+	r.Helper()
+	var all []E
+	for cursor := ""; ; {
+		entries, next := of(into[T](r, http.StatusOK, r.get(target+cursor)))
+		all = append(all, entries...)
+		if next == "" {
+			return all
+		}
+		cursor = "&cursor=" + next
+	}
+}
+
 // into requires a status, and reads the body's JSON.
 func into[T any](tb testing.TB, status int, got reply) T {
 	tb.Helper()

@@ -123,6 +123,11 @@ func TestTheDocumentationIsCompressed(t *testing.T) {
 		text, err := io.ReadAll(whole)
 		require.NoError(t, err)
 		require.Equal(t, plain.body, text)
+		if target == "/docs" { // which a telephone loads at once
+			require.Less(t, len(small.body), 64<<10)
+			require.Less(t, len(text), 512<<10)
+			require.NotContains(t, string(text), "<details open", "everything is folded")
+		}
 		require.Empty(t, ask("Accept-Encoding", "gzip;q=0").header.Get("Content-Encoding"))
 		for _, got := range []reply{plain, small} {
 			require.Equal(t, "Accept-Encoding", got.header.Get("Vary"))
@@ -139,7 +144,7 @@ func TestTheDocumentationIsCompressed(t *testing.T) {
 func TestRequestsInFlightAreBounded(t *testing.T) {
 	t.Parallel()
 	entered, leave := make(chan struct{}), make(chan struct{})
-	r := newRig(t, func(o *api.Options) {
+	r := newRig(t, measured, func(o *api.Options) {
 		o.Limits.InFlight, o.Limits.Streams = 2, 1
 		o.Stats = func(context.Context) (message.Stats, error) {
 			entered <- struct{}{}
@@ -155,6 +160,7 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 	got := r.get("/v1/users/alice/usage")
 	require.Equal(t, fault.CodeUnavailable, r.problem(http.StatusServiceUnavailable, got).Code)
 	require.Equal(t, "1", got.header.Get("Retry-After"))
+	require.Equal(t, http.StatusOK, r.get("/metrics").status, "which take no place")
 	ndjson := http.Header{"Content-Type": {"application/x-ndjson"}}
 	require.Equal(t, http.StatusOK, r.send(request{
 		http.MethodPost, "/v1/messages/batch", `{"user":"alice","send_at":"now","title":"Hi"}`, ndjson,

@@ -1,8 +1,6 @@
 package api_test
 
 import (
-	"bufio"
-	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -18,49 +16,10 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// openBatch is a batch of an account whose lines a test sends one by one.
-type openBatch struct {
-	*rig
-
-	lines   *io.PipeWriter
-	status  int
-	header  http.Header
-	answers *bufio.Reader
-}
-
 // opens begins a batch with a line. The key "" is none.
-func (r *rig) opens(key, line string) *openBatch {
+func (r *rig) opens(key, line string) *talk {
 	r.Helper()
-	body, lines := io.Pipe()
-	r.Cleanup(func() { _ = lines.Close() })
-	go func() { _, _ = io.WriteString(lines, line) }()
-	sent, err := http.NewRequestWithContext(r.Context(), http.MethodPost, r.url+"/v1/messages/batch", body)
-	require.NoError(r, err)
-	sent.Header.Set("Content-Type", "application/x-ndjson")
-	if key != "" {
-		sent.Header.Set("Authorization", "Bearer "+key)
-	}
-	got, err := r.http.Do(sent)
-	require.NoError(r, err)
-	r.Cleanup(func() { _ = got.Body.Close() })
-	return &openBatch{rig: r, lines: lines, status: got.StatusCode, header: got.Header, answers: bufio.NewReader(got.Body)}
-}
-
-// says sends a line.
-func (b *openBatch) says(line string) {
-	b.Helper()
-	_, err := io.WriteString(b.lines, line)
-	require.NoError(b, err)
-}
-
-// hears returns the next answer.
-func (b *openBatch) hears() message.Outcome {
-	b.Helper()
-	text, err := b.answers.ReadBytes('\n')
-	require.NoError(b, err)
-	var o message.Outcome
-	require.NoError(b, json.Unmarshal(text, &o), string(text))
-	return o
+	return talkTo(r, r.http, r.url+batchPath, key, line)
 }
 
 // submitter creates an account with a tier, and returns a key that submits for it.
@@ -87,10 +46,10 @@ func TestOneAccountCanNotTakeAllStreams(t *testing.T) {
 			if keyed {
 				key = r.submitter("busy", accounts.Tier{})
 			}
-			var open []*openBatch
+			var open []*talk
 			for range api.DefaultStreams / 4 {
 				b := r.opens(key, junkLine)
-				require.Equal(t, http.StatusOK, b.status)
+				require.Equal(t, http.StatusOK, b.reply.status)
 				open = append(open, b)
 			}
 			more := request{method: http.MethodPost, target: batchPath, body: junkLine, header: http.Header{"Content-Type": {"application/x-ndjson"}}}
@@ -106,12 +65,12 @@ func TestOneAccountCanNotTakeAllStreams(t *testing.T) {
 			}
 
 			other := r.opens(r.submitter("other", accounts.Tier{}), `{"user":"u","send_at":"now","title":"t"}`+"\n")
-			require.Equal(t, http.StatusOK, other.status)
-			require.Equal(t, message.Accepted, other.hears().Outcome)
+			require.Equal(t, http.StatusOK, other.reply.status)
+			require.Equal(t, message.Accepted, other.hear().Outcome)
 
 			// A batch that ends gives its share back.
 			require.NoError(t, open[0].lines.Close())
-			require.Equal(t, message.Invalid, open[0].hears().Outcome)
+			require.Equal(t, message.Invalid, open[0].hear().Outcome)
 			_, err := open[0].answers.ReadByte()
 			require.ErrorIs(t, err, io.EOF)
 			require.Eventually(t, func() bool { return r.send(more).status == http.StatusOK }, waitFor, 10*time.Millisecond)
@@ -126,10 +85,10 @@ func TestABatchOfJunkEnds(t *testing.T) {
 	invalid := "{}\n"
 	// Other lines in between begin the count again, whatever they say.
 	b := r.opens("", good+strings.Repeat(junkLine, 99)+invalid+strings.Repeat(junkLine, 99)+good+strings.Repeat("[]\n", 100))
-	require.Equal(t, http.StatusOK, b.status)
-	require.Equal(t, message.Accepted, b.hears().Outcome)
+	require.Equal(t, http.StatusOK, b.reply.status)
+	require.Equal(t, message.Accepted, b.hear().Outcome)
 	for n := 2; n <= 1+99+1+99+1+100; n++ {
-		o := b.hears()
+		o := b.hear()
 		require.Equal(t, n, o.Line)
 		if n != 201 {
 			require.Equal(t, message.Invalid, o.Outcome)
@@ -138,7 +97,7 @@ func TestABatchOfJunkEnds(t *testing.T) {
 	require.Equal(t, message.Outcome{
 		Outcome: message.Errored, Code: fault.CodeInvalidField, Field: "body", Line: 302,
 		Detail: "100 lines in a row are no JSON objects: send one message a line, as NDJSON: go on with line 302",
-	}, b.hears())
+	}, b.hear())
 	_, err := b.answers.ReadByte()
 	require.ErrorIs(t, err, io.EOF)
 }
@@ -149,7 +108,7 @@ func TestJunkKeepsNoBatchOpen(t *testing.T) {
 	const idle = time.Second
 	r := newRig(t, func(o *api.Options) { o.Limits.Idle = idle })
 	b := r.opens("", "{}\n")
-	require.Equal(t, message.Invalid, b.hears().Outcome)
+	require.Equal(t, message.Invalid, b.hear().Outcome)
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -163,7 +122,7 @@ func TestJunkKeepsNoBatchOpen(t *testing.T) {
 		}
 	}()
 	var last message.Outcome
-	for last = b.hears(); last.Outcome == message.Invalid; last = b.hears() {
+	for last = b.hear(); last.Outcome == message.Invalid; last = b.hear() {
 		require.Less(t, last.Line, 50)
 	}
 	close(stop)
@@ -184,14 +143,14 @@ func TestLinesPerMinute(t *testing.T) {
 	key := r.submitter("slow", accounts.Tier{LinesPerMinute: 60})
 	first, second := r.opens(key, strings.Repeat(line, 59)), r.opens(key, line)
 	for range 59 {
-		require.Equal(t, message.Invalid, first.hears().Outcome)
+		require.Equal(t, message.Invalid, first.hear().Outcome)
 	}
-	require.Equal(t, message.Invalid, second.hears().Outcome)
+	require.Equal(t, message.Invalid, second.hear().Outcome)
 
 	// The bucket is empty. This line waits until the store's clock has gone on.
 	heard := make(chan message.Outcome, 1)
-	first.says(line)
-	go func() { heard <- first.hears() }()
+	first.say(line)
+	go func() { heard <- first.hear() }()
 	select {
 	case o := <-heard:
 		require.Fail(t, "the line did not wait", "%+v", o)
@@ -202,12 +161,12 @@ func TestLinesPerMinute(t *testing.T) {
 
 	// Another account does not wait.
 	other := r.opens(r.submitter("other", accounts.Tier{LinesPerMinute: 60}), line)
-	require.Equal(t, message.Invalid, other.hears().Outcome)
+	require.Equal(t, message.Invalid, other.hear().Outcome)
 
 	// Without a limit nobody does. A batch follows a change within a second.
 	require.NoError(t, r.accounts.SetTier(t.Context(), accounts.Tier{Name: "slow"}))
-	first.says(line)
-	require.Equal(t, message.Invalid, first.hears().Outcome)
+	first.say(line)
+	require.Equal(t, message.Invalid, first.hear().Outcome)
 }
 
 // A batch that would wait for long leaves its place, and says when to come back.
@@ -216,18 +175,18 @@ func TestABatchDoesNotWaitForEver(t *testing.T) {
 	r := newRig(t)
 	key := r.submitter("slow", accounts.Tier{LinesPerMinute: 2})
 	b := r.opens(key, "{}\n{}\n{}\n{}\n")
-	require.Equal(t, message.Invalid, b.hears().Outcome)
-	require.Equal(t, message.Invalid, b.hears().Outcome)
+	require.Equal(t, message.Invalid, b.hear().Outcome)
+	require.Equal(t, message.Invalid, b.hear().Outcome)
 	require.Equal(t, message.Outcome{
 		Outcome: message.Errored, Code: fault.CodeRateLimited, Line: 3, RetryAfterSeconds: 30,
 		Detail: "the account's 2 lines per minute are used up: send the rest in 30 seconds: go on with line 3",
-	}, b.hears())
+	}, b.hear())
 	_, err := b.answers.ReadByte()
 	require.ErrorIs(t, err, io.EOF)
 
 	none := r.opens(key, "{}\n")
-	require.Equal(t, http.StatusTooManyRequests, none.status)
-	require.Equal(t, "30", none.header.Get("Retry-After"))
+	require.Equal(t, http.StatusTooManyRequests, none.reply.status)
+	require.Equal(t, "30", none.reply.header.Get("Retry-After"))
 }
 
 // Lines that were taken in advance and did not come are given back.
@@ -236,7 +195,7 @@ func TestLinesThatDidNotComeAreGivenBack(t *testing.T) {
 	r := newRig(t)
 	key := r.submitter("fast", accounts.Tier{LinesPerMinute: 60_000})
 	b := r.opens(key, "{}\n")
-	require.Equal(t, message.Invalid, b.hears().Outcome)
+	require.Equal(t, message.Invalid, b.hear().Outcome)
 	require.NoError(t, b.lines.Close())
 	require.Eventually(t, func() bool {
 		g, err := r.options.Charges.TakeLines(t.Context(), "fast", 60_000, 59_999)
@@ -250,12 +209,12 @@ func TestABatchOfADisabledAccountEnds(t *testing.T) {
 	var c clock
 	r := newRig(t, func(o *api.Options) { o.Now = c.now })
 	b := r.opens(r.submitter("bad", accounts.Tier{}), "{}\n")
-	require.Equal(t, message.Invalid, b.hears().Outcome)
+	require.Equal(t, message.Invalid, b.hear().Outcome)
 	_, err := r.accounts.Set(t.Context(), "bad", accounts.Change{Disabled: new(true)})
 	require.NoError(t, err)
 	c.passes(time.Second)
-	b.says("{}\n")
+	b.say("{}\n")
 	require.Equal(t, message.Outcome{
 		Outcome: message.Errored, Code: fault.CodeUnauthorized, Line: 2, Detail: "the account is disabled: go on with line 2",
-	}, b.hears())
+	}, b.hear())
 }

@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,18 +18,39 @@ func TestNoticesAreAsDocumented(t *testing.T) {
 	sendlimittest.LongUnderRace(t)
 	t.Parallel()
 	c := readContract(newRig(t))
-	schema, err := c.compiler.Compile(contractURL + "#/webhooks/notice/post/requestBody/content/application~1json/schema")
-	require.NoError(t, err)
 	posted := notifiertest.Notices()
 	for _, kind := range notifier.NoticeKinds() {
 		posted[string(kind)], _ = email.Sample(kind, "")
 	}
 	for name, n := range posted {
-		text, err := json.Marshal(n)
-		require.NoError(t, err)
-		var body any
-		require.NoError(t, json.Unmarshal(text, &body))
-		require.NoError(t, schema.Validate(body), name)
+		require.NoError(t, c.posts(t, "notice", n), name)
 	}
-	require.Error(t, schema.Validate(map[string]any{"id": "x", "kind": "y", "subject": "z", "stranger": "is not documented"}))
+	require.Error(t, c.posts(t, "notice", map[string]any{"id": "x", "kind": "y", "subject": "z", "stranger": "is not documented"}))
+}
+
+// posts returns what is wrong with what is posted, by the schema of a webhook.
+func (c *contract) posts(t *testing.T, webhook string, posted any) error {
+	t.Helper()
+	schema, err := c.compiler.Compile(contractURL + "#/webhooks/" + webhook + "/post/requestBody/content/application~1json/schema")
+	require.NoError(t, err)
+	text, err := json.Marshal(posted)
+	require.NoError(t, err)
+	return c.valid(t, schema, string(text))
+}
+
+// What is posted to push_url is as the document says.
+func TestDeliveriesAreAsDocumented(t *testing.T) {
+	t.Parallel()
+	c := readContract(newRig(t))
+	at := time.Date(2026, time.November, 22, 11, 11, 11, 0, time.UTC)
+	for _, n := range []notifier.Notification{
+		{ID: "1", User: "alice", SendAt: at, Attempt: 1},
+		{
+			ID: "2", User: "bob", Category: "orders", Title: "t", Body: "b", Data: map[string]string{"a": "b"}, Campaign: "spring",
+			Metadata: map[string]string{"c": "d"}, SendAt: at, RequestedAt: at.Add(-time.Hour), Attempt: 25,
+		},
+	} {
+		require.NoError(t, c.posts(t, "delivery", notifier.NewPayload(n)))
+	}
+	require.Error(t, c.posts(t, "delivery", map[string]any{"id": "1", "user": "alice"}))
 }

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,42 +95,6 @@ func TestTheKeyDoesNotFollowARedirect(t *testing.T) {
 	require.Zero(t, others.Load())
 }
 
-func TestAnyNameSurvivesThePath(t *testing.T) {
-	t.Parallel()
-	c := serve(t, once(), func(w http.ResponseWriter, r *http.Request) {
-		segments := strings.Split(r.URL.EscapedPath(), "/") // "", v1, users, the user, messages, the id
-		user, err := url.PathUnescape(segments[3])
-		if err != nil || len(segments) != 6 {
-			t.Errorf("%q: %v", segments, err)
-		}
-		id, err := url.PathUnescape(segments[5])
-		if err != nil {
-			t.Error(err)
-		}
-		body, err := json.Marshal(map[string]string{"user": user, "id": id, "status": "scheduled"})
-		if err != nil {
-			t.Error(err)
-		}
-		reply(w, plainJSON, http.StatusOK, string(body))
-	})
-	for _, user := range []string{
-		"alice", "a/b", "/", "//", "100%", "%2F", "a?b", "a#b", "a b", "a+b", "ünïcode", "日本", ".", "..", "...", "../..", "a:b@c",
-		"a&b=c;d", `a\b`, "~", "mailto:x@example.com", "https://example.com/?q=1#f", "\x00\x1f", strings.Repeat("ü/", 100),
-	} {
-		for _, id := range []string{"a", ".", "..", "a:b", "-"} {
-			status, err := c.Status(t.Context(), user, id)
-			require.NoError(t, err, "%q %q", user, id)
-			require.Equal(t, client.Status{User: user, ID: id, Status: client.StatusScheduled}, status)
-		}
-	}
-	for _, row := range [][3]string{{"", "a", "user is missing"}, {"alice", "", "id is missing"}} {
-		_, err := c.Status(t.Context(), row[0], row[1])
-		require.EqualError(t, err, "asking for a message: "+row[2])
-		_, ok := errors.AsType[*client.InvalidError](err)
-		require.True(t, ok)
-	}
-}
-
 func TestAMessageIsSpelledAsTheAPIReadsIt(t *testing.T) {
 	t.Parallel()
 	var paths, bodies []string
@@ -175,10 +140,14 @@ func TestWhatIsNotUTF8IsRefused(t *testing.T) {
 	}
 }
 
-func TestMoveAndCancel(t *testing.T) {
+func TestMoveCancelAndRetry(t *testing.T) {
 	t.Parallel()
 	var bodies []string
 	c := serve(t, once(), func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			reply(w, plainJSON, http.StatusOK, `{"outcome":"retried","id":"a","user":"alice","send_at":"2026-11-22T12:00:00.000Z","requested_at":"2026-11-22T11:11:11.000Z"}`)
+			return
+		}
 		if r.Method == http.MethodDelete {
 			reply(w, plainJSON, http.StatusOK, `{"outcome":"cancelled","id":"a","user":"alice","replayed":true}`)
 			return
@@ -198,6 +167,9 @@ func TestMoveAndCancel(t *testing.T) {
 	cancelled, err := c.Cancel(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.Equal(t, client.Cancelled{ID: "a", User: "alice", Replayed: true}, cancelled)
+	retried, err := c.RetryDeadLetter(t.Context(), "alice", "a")
+	require.NoError(t, err)
+	require.Equal(t, client.Retried{ID: "a", User: "alice", SendAt: at("2026-11-22T12:00:00Z"), RequestedAt: at("2026-11-22T11:11:11Z")}, retried)
 }
 
 func TestAnAnswerIsReadUpToABound(t *testing.T) {
@@ -242,5 +214,73 @@ func TestConnectionsThatBreak(t *testing.T) {
 		require.NoError(t, err, "%q", written)
 		require.Equal(t, "a", accepted.ID)
 		require.EqualValues(t, 3, requests.Load())
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// An empty name would be another address, so nothing is sent.
+func TestNamesThatAreMissing(t *testing.T) {
+	t.Parallel()
+	c, ctx := serve(t, once(), func(http.ResponseWriter, *http.Request) { t.Error("a request") }), t.Context()
+	for field, errs := range map[string][]any{
+		"user": slices.Concat(
+			all(c.List(ctx, client.ListRequest{})), all(c.ExportUser(ctx, "")), all(c.EraseUser(ctx, "", 0)),
+			[]any{
+				second(c.Status(ctx, "", "a")), second(c.Move(ctx, "", "a", time.Time{})), second(c.Cancel(ctx, "", "a")),
+				second(c.NextFree(ctx, client.NextFreeRequest{})), second(c.Usage(ctx, client.UsageRequest{})), c.PurgeDeadLetter(ctx, "", "a"),
+				second(c.Devices(ctx, "")), second(c.UserSettings(ctx, "")),
+			}),
+		"id":       append(all(c.FindMessage(ctx, "", client.PageRequest{})), second(c.Status(ctx, "alice", "")), second(c.DeadLetter(ctx, "alice", "", true))),
+		"name":     slices.Concat(all(c.PreviewPolicy(ctx, client.Policy{})), all(c.RefitPolicy(ctx, "", "shift")), told(c.ApplyPolicy(ctx, client.Policy{}))),
+		"account":  {second(c.Account(ctx, "")), second(c.RemoveAPIKey(ctx, "acme", ""))},
+		"alert":    {second(c.DeadAlert(ctx, "")), c.PurgeDeadAlert(ctx, "")},
+		"campaign": {second(c.Campaign(ctx, client.CampaignName{}))},
+		"device":   {second(c.RemoveDevice(ctx, "alice", ""))},
+		"event":    {second(c.EventLimits(ctx, ""))},
+		"tier":     {second(c.RemoveTier(ctx, ""))},
+	} {
+		for _, said := range errs {
+			if err, is := said.(error); is {
+				var wrong *client.InvalidError
+				require.ErrorAs(t, err, &wrong, field)
+				require.Equal(t, field, wrong.Field)
+			}
+		}
+	}
+}
+
+// What is not given stays as it is, or the API has a default for it, so it is not sent.
+func TestWhatIsNotGivenIsNotSent(t *testing.T) {
+	t.Parallel()
+	none, yes := "", true
+	for want, call := range map[string]func(context.Context, *client.Client) error{
+		`{"disabled":true}`: func(ctx context.Context, c *client.Client) error {
+			return second(c.ChangeAccount(ctx, "acme", client.AccountChange{Disabled: &yes}))
+		},
+		`{"contact":"","limits":[]}`: func(ctx context.Context, c *client.Client) error {
+			return second(c.ChangeUserSettings(ctx, "alice", client.SettingsChange{Contact: &none, Limits: []string{}}))
+		},
+		`{"scopes":["read"]}`: func(ctx context.Context, c *client.Client) error {
+			_, _, err := c.AddAPIKey(ctx, "acme", time.Time{}, client.ScopeRead)
+			return err
+		},
+		`{"overlap":"1h30m0s"}`: func(ctx context.Context, c *client.Client) error {
+			_, _, err := c.RotateAPIKey(ctx, "acme", "k", 90*time.Minute)
+			return err
+		},
+		`{"name":"vip","rules":["1/day"]}`: func(ctx context.Context, c *client.Client) error {
+			return second(c.ApplyPolicy(ctx, client.Policy{Name: "vip", Rules: []string{"1/day"}}))
+		},
+	} {
+		e := &exchange{mediaType: plainJSON, status: http.StatusOK, body: "{}"}
+		e.said(t, func(ctx context.Context, c *client.Client) []any {
+			require.NoError(t, call(ctx, c))
+			return nil
+		})
+		body, err := io.ReadAll(e.requests[0].Body)
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(body))
+		require.Empty(t, e.requests[0].URL.RawQuery)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/client"
@@ -31,6 +32,8 @@ type contract struct {
 	Components struct {
 		Schemas map[string]*schema `json:"schemas"`
 	} `json:"components"`
+
+	compiler *jsonschema.Compiler
 }
 
 type operation struct {
@@ -46,6 +49,7 @@ type operation struct {
 		Content map[string]content `json:"content"`
 	} `json:"responses"`
 
+	at      string         // where the document has it, as a JSON pointer
 	address *regexp.Regexp // of its requests, behind the method
 }
 
@@ -73,17 +77,45 @@ func readContract(t *testing.T) (*contract, map[string]*operation) {
 	require.NoError(t, err)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	defer response.Body.Close()
-	c := new(contract)
-	require.NoError(t, json.NewDecoder(response.Body).Decode(c))
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+	c := &contract{compiler: jsonschema.NewCompiler()}
+	c.compiler.AssertFormat()
+	require.NoError(t, c.compiler.AddResource(documentURL, document))
+	require.NoError(t, json.Unmarshal(text, c))
 	operations := make(map[string]*operation)
 	for path, methods := range c.Paths {
 		segments := regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(path), `[^/]+`)
 		for method, o := range methods {
+			o.at = "/paths/" + pointer(path) + "/" + method
 			o.address = regexp.MustCompile("^" + strings.ToUpper(method) + " " + segments + "$")
 			operations[o.ID] = o
 		}
 	}
 	return c, operations
+}
+
+const documentURL = "https://api.test/openapi.json"
+
+// pointer escapes a name for a JSON pointer in an address.
+func pointer(name string) string {
+	return strings.NewReplacer("/", "~1", "{", "%7B", "}", "%7D").Replace(name)
+}
+
+// requireValid requires that a text fits a schema of the document. Of a parameter the text is
+// a number or a truth value only if the schema says so.
+func (c *contract) requireValid(t *testing.T, at, text string, parameter bool) {
+	t.Helper()
+	schema, err := c.compiler.Compile(documentURL + "#" + at + "/schema")
+	require.NoError(t, err)
+	var value any = text
+	if !parameter || schema.Types.ToStrings()[0] != "string" {
+		value, err = jsonschema.UnmarshalJSON(strings.NewReader(text))
+		require.NoError(t, err)
+	}
+	require.NoError(t, schema.Validate(value), "%s: %s", at, text)
 }
 
 // sampler makes answers that have every member there is.
@@ -247,7 +279,7 @@ func unheard() map[string]string {
 	}
 }
 
-// What an operation takes can be sent.
+// What an operation takes can be sent, and is sent as the operation takes it.
 func TestWhatTheAPITakesCanBeSent(t *testing.T) {
 	t.Parallel()
 	c, operations := readContract(t)
@@ -269,9 +301,17 @@ func TestWhatTheAPITakesCanBeSent(t *testing.T) {
 			for name := range r.Header {
 				sent["header "+name] = true
 			}
+			for i, p := range o.Parameters {
+				for _, text := range append(r.URL.Query()[p.Name], r.Header[http.CanonicalHeaderKey(p.Name)]...) {
+					c.requireValid(t, o.at+"/parameters/"+strconv.Itoa(i), text, true)
+				}
+			}
 			for lines := json.NewDecoder(r.Body); lines.More(); {
+				var line json.RawMessage
+				require.NoError(t, lines.Decode(&line))
+				c.requireValid(t, o.at+"/requestBody/content/"+pointer(r.Header.Get("Content-Type")), string(line), false)
 				var members map[string]any
-				require.NoError(t, lines.Decode(&members))
+				require.NoError(t, json.Unmarshal(line, &members))
 				for name := range members {
 					sent["body "+name] = true
 				}

@@ -19,7 +19,7 @@ import (
 // the caller is told.
 func calls() map[string]func(context.Context, *client.Client) []any {
 	day := at("2026-11-22T00:00:00Z")
-	text, yes := "a", true
+	text, yes, to, zone, clock := "a", true, "a@example.org", "UTC", "08:00"
 	m := client.Message{
 		ID: "a", User: "alice", SendAt: day, Category: "c", Title: "t", Body: "b", Data: map[string]string{"k": "v"}, Campaign: "c", Metadata: map[string]string{"k": "v"},
 		Image: "https://example.com/a.png", ClickURL: "myapp://a", Badge: new(1), Sound: "s", Priority: client.PriorityHigh, CollapseKey: "k",
@@ -34,11 +34,11 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		Categories: map[string]client.PolicyCategory{"c": {Rules: []string{"1/day"}, Exempt: true, Counts: &yes}}, UnknownCategories: "allow", Version: 1,
 	}
 	s := client.Settings{
-		Contact: "a", Policy: "vip", Limits: []string{"1/day"}, TimeZone: "UTC", Blocked: true,
+		Contact: to, Policy: "vip", Limits: []string{"1/day"}, TimeZone: "UTC", Blocked: true,
 		Categories: map[string][]string{"ads": {"1/day"}}, OptOut: []string{"ads"}, QuietHours: []string{"12:00-13:00"},
 	}
 	change := client.SettingsChange{
-		Contact: &text, Policy: &text, Limits: []string{}, TimeZone: &text, Blocked: &yes,
+		Contact: &to, Policy: &text, Limits: []string{}, TimeZone: &zone, Blocked: &yes,
 		Categories: map[string][]string{}, OptOut: []string{}, QuietHours: []string{},
 	}
 	campaign := client.CampaignName{Name: "c", Account: "acme"}
@@ -65,12 +65,12 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		},
 		"getMessage": func(ctx ctx, c c) []any { return told(c.Status(ctx, "alice", "a")) },
 		"moveMessage": func(ctx ctx, c c) []any {
-			at, text := day, "text"
+			at, text, image, priority := day, "text", "https://example.com/a.png", client.PriorityHigh
 			entries := map[string]*string{"kept": &text, "removed": nil}
 			return told(c.Change(ctx, "alice", "a", client.MessageChange{
 				SendAt: &at, OnConflict: client.OnConflictShift, ShiftUntil: day, Title: &text, Body: &text,
 				Data: entries, Metadata: entries, ExpiresAt: &at,
-				Image: &text, ClickURL: &text, Badge: new(1), Sound: &text, Priority: &text, CollapseKey: &text,
+				Image: &image, ClickURL: &image, Badge: new(1), Sound: &text, Priority: &priority, CollapseKey: &text,
 				Channels: map[string]json.RawMessage{"fcm": nil}, To: &client.Target{},
 			}))
 		},
@@ -102,11 +102,11 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"listAccounts": func(ctx ctx, c c) []any { return all(c.Accounts(ctx, client.PageRequest{PageSize: 1})) },
 		"getAccount":   func(ctx ctx, c c) []any { return told(c.Account(ctx, "acme")) },
 		"createAccount": func(ctx ctx, c c) []any {
-			return told(c.CreateAccount(ctx, client.NewAccount{Name: "acme", Tier: "t", Contact: "c", TimeZone: "UTC", ReportAt: "08:00"}))
+			return told(c.CreateAccount(ctx, client.NewAccount{Name: "acme", Tier: "t", Contact: to, TimeZone: zone, ReportAt: "08:00"}))
 		},
 		"changeAccount": func(ctx ctx, c c) []any {
 			return told(c.ChangeAccount(ctx, "acme", client.AccountChange{
-				Tier: &text, Contact: &text, TimeZone: &text, ReportAt: &text, Disabled: &yes,
+				Tier: &text, Contact: &to, TimeZone: &zone, ReportAt: &clock, Disabled: &yes,
 			}))
 		},
 		"addAccountKey": func(ctx ctx, c c) []any {
@@ -161,7 +161,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"getEventLimits":  func(ctx ctx, c c) []any { return told(c.EventLimits(ctx, "read")) },
 		"setEventLimits": func(ctx ctx, c c) []any {
 			return told(c.SetEventLimits(ctx, "read", client.NewEventLimits{
-				PerMinute: 1, PerHour: 1, PerDay: 1, TimeZone: "UTC", AlertAt: []int{80}, AlertTo: "a", Custom: true,
+				PerMinute: 1, PerHour: 1, PerDay: 1, TimeZone: "UTC", AlertAt: []int{80}, AlertTo: to, Custom: true,
 			}))
 		},
 		"removeEventLimits": func(ctx ctx, c c) []any { return told(c.RemoveEventLimits(ctx, "read")) },
@@ -173,7 +173,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		},
 		"getCallback": func(ctx ctx, c c) []any { return told(c.Callback(ctx, "acme")) },
 		"setCallback": func(ctx ctx, c c) []any {
-			return told(c.SetCallback(ctx, "acme", client.NewCallback{URL: "https://example.org", Secret: "s"}))
+			return told(c.SetCallback(ctx, "acme", client.NewCallback{URL: "https://example.org", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}))
 		},
 		"removeCallback":       func(ctx ctx, c c) []any { return told(c.RemoveCallback(ctx, "acme")) },
 		"rotateCallbackSecret": func(ctx ctx, c c) []any { return told(c.RotateCallbackSecret(ctx, "acme", time.Hour)) },
@@ -217,6 +217,7 @@ func words(operation string, status int) map[string]any {
 			"resumeCampaign": "error", "cancelCampaign": "error", "moveCampaign": "error",
 		}[operation],
 		"AlertDone.outcome": map[string]string{"retryDeadAlert": "retried", "purgeDeadAlert": "purged"}[operation],
+		"Events.next":       "2-0", // which is asked for
 		"Outcome.code":      client.CodeRefitRunning, "Problem.code": client.CodeSendLimit, "Problem.outcome": "refused",
 	}
 	if words["Outcome.outcome"] == "" {

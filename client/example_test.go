@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/client"
 )
 
@@ -16,7 +15,7 @@ import (
 // 2026-11-22. Call end at the end.
 func exampleAPI() (c *client.Client, end func()) {
 	var closing []func()
-	r, err := startRealAPI(context.Background(), func(f func()) { closing = append(closing, f) }, func(*api.Options) {})
+	r, err := startRealAPI(context.Background(), func(f func()) { closing = append(closing, f) })
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -76,16 +75,15 @@ func TestAListThatFails(t *testing.T) {
 		got = append(got, fmt.Sprint(m.ID, err))
 	}
 	require.Equal(t, []string{"a<nil>", "listing messages: no Redis"}, got)
-	for _, err := range c.List(t.Context(), client.ListRequest{}) {
-		require.EqualError(t, err, "listing messages: user is missing")
-	}
-	_, err := c.NextFree(t.Context(), client.NextFreeRequest{})
-	require.EqualError(t, err, "asking for free times: user is missing")
-	_, err = c.Usage(t.Context(), client.UsageRequest{})
-	require.EqualError(t, err, "asking for a user's usage: user is missing")
-	_, err = c.DeadLetter(t.Context(), "alice", "", true)
-	require.EqualError(t, err, "asking for a dead letter: id is missing")
-	require.EqualError(t, c.PurgeDeadLetter(t.Context(), "", "a"), "purging a dead letter: user is missing")
-	_, err = c.Move(t.Context(), "", "a", time.Time{})
-	require.EqualError(t, err, "moving a message: user is missing")
+}
+
+// A policy that only a newer API can read stands among the others by its name.
+func TestAPageOfPolicies(t *testing.T) {
+	t.Parallel()
+	c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, plainJSON, http.StatusOK, `{"policies":[{"name":"default"},{"name":"vip"}],"unreadable":["new"]}`)
+	})
+	require.Equal(t, []client.ListedPolicy{
+		{Policy: client.Policy{Name: "default"}}, {Policy: client.Policy{Name: "new"}, Unreadable: true}, {Policy: client.Policy{Name: "vip"}},
+	}, listed(t, c.Policies(t.Context(), client.PageRequest{})))
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/client"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 const (
@@ -20,73 +19,6 @@ const (
 	misfitLine   = `{"outcome":"misfit","id":"a","user":"alice","send_at":"2026-11-22T11:11:11.000Z","breaks":"1/day","detail":"d"}` + "\n"
 	summaryLine  = `{"outcome":"previewed","policy":"vip","users":2,"reservations":3,"misfit_users":1,"misfits":1,"misfits_by_rule":{"1/day":1},"next_partition":1024}` + "\n"
 )
-
-// A preview changes nothing, and a refit does what the preview has said.
-func TestPreviewAndRefitOfTheRealAPI(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
-	t.Parallel()
-	a := realAPIOf(t)
-	ctx := t.Context()
-	for id, when := range map[string]time.Time{"a": at("2026-11-22T11:11:11Z"), "b": at("2026-11-22T12:11:11Z")} {
-		_, err := a.Submit(ctx, client.Message{ID: id, User: "alice", SendAt: when, Title: "t"})
-		require.NoError(t, err)
-	}
-	told := func(events func(func(client.RefitEvent, error) bool)) (misfits []client.Misfit, summary client.RefitSummary) {
-		t.Helper()
-		progress, ended := 0, false
-		for event, err := range events {
-			require.NoError(t, err)
-			require.False(t, ended, "the summary is the last")
-			switch {
-			case event.Progress != nil:
-				require.Equal(t, 1024, event.Progress.Partitions)
-				progress++
-			case event.Misfit != nil:
-				misfits = append(misfits, *event.Misfit)
-			case event.Summary != nil:
-				summary, ended = *event.Summary, true
-			}
-		}
-		require.Positive(t, progress)
-		require.True(t, ended)
-		return misfits, summary
-	}
-	strict := client.Policy{Name: "default", Rules: []string{"1/calendar_day"}, QuietHours: []string{"11:00-11:30"}}
-	const broken = "message a to alice at 2026-11-22T11:11:11.000Z does not fit quiet hours 11:00-11:30 (UTC)"
-	misfits, summary := told(a.PreviewPolicy(ctx, strict))
-	require.Contains(t, misfits[0].Detail, "message a to alice")
-	misfits[0].Detail = broken
-	quiet := &client.QuietHours{Hours: "11:00-11:30", TimeZone: "UTC", From: wire(at("2026-11-22T11:00:00Z")), Until: wire(at("2026-11-22T11:30:00Z"))}
-	require.Equal(t, []client.Misfit{{
-		Outcome: client.MisfitFound, ID: "a", User: "alice", SendAt: wire(at("2026-11-22T11:11:11Z")), Breaks: "quiet_hours", QuietHours: quiet, Detail: broken,
-	}}, misfits)
-	require.Equal(t, client.RefitSummary{
-		Outcome: "previewed", Policy: "default", Users: 1, Reservations: 2, MisfitUsers: 1, Misfits: 1,
-		MisfitsByRule: map[string]int{"quiet_hours": 1}, Next: 1024,
-		Baseline: &client.RefitBaseline{Version: 1, MisfitsByRule: map[string]int{}},
-	}, summary)
-
-	_, err := a.ApplyPolicy(ctx, strict)
-	require.NoError(t, err)
-	misfits, summary = told(a.RefitPolicy(ctx, "default", client.RefitShift))
-	require.Len(t, misfits, 1)
-	require.Equal(t, []any{client.MisfitMoved, "a", at("2026-11-22T11:11:11Z"), at("2026-11-23T00:00:00Z")}, []any{
-		misfits[0].Outcome, misfits[0].ID, misfits[0].MovedFrom.Time, misfits[0].SendAt.Time,
-	})
-	require.Equal(t, client.RefitSummary{
-		Outcome: "refitted", Policy: "default", Version: 2, Action: client.RefitShift, Users: 1, Reservations: 2, MisfitUsers: 1, Misfits: 1,
-		MisfitsByRule: map[string]int{"quiet_hours": 1}, Moved: 1, Next: 1024,
-	}, summary)
-
-	for field, events := range map[string]func(func(client.RefitEvent, error) bool){
-		"rules": a.PreviewPolicy(ctx, client.Policy{Name: "default"}), "name": a.PreviewPolicy(ctx, client.Policy{}),
-		"then": a.RefitPolicy(ctx, "default", "keep"),
-	} {
-		isInvalid(t, onlyError(t, events), field)
-	}
-	isInvalid(t, onlyError(t, a.RefitPolicy(ctx, "", client.RefitShift)), "name")
-	require.ErrorIs(t, onlyError(t, a.RefitPolicy(ctx, "gold", client.RefitCancel)), client.ErrNotFound)
-}
 
 // onlyError is the error that is all there is.
 func onlyError(t *testing.T, events func(func(client.RefitEvent, error) bool)) error {
@@ -198,8 +130,6 @@ func TestARefitThatTheAPIDoesNotAnswer(t *testing.T) {
 		want              any
 	}{
 		{http.StatusConflict, problemJSON, `{"outcome":"refused","code":"refit_running","detail":"d"}`, new(*client.Refusal)},
-		{http.StatusPreconditionFailed, problemJSON, `{"outcome":"refused","code":"version_mismatch","detail":"d"}`, new(*client.Refusal)},
-		{http.StatusTooManyRequests, problemJSON, `{"outcome":"refused","code":"rate_limited","detail":"d"}`, new(*client.Refusal)},
 		{http.StatusForbidden, problemJSON, `{"outcome":"error","code":"forbidden"}`, new(*client.ResponseError)},
 		{http.StatusOK, "text/html", "<h1>It works!</h1>", new(*client.ResponseError)},
 		{http.StatusOK, plainJSON, summaryLine, new(*client.ResponseError)},

@@ -223,3 +223,23 @@ func TestTheContextEndsEverything(t *testing.T) {
 		})
 	})
 }
+
+// What would be done twice is sent once, and a quota is not waited for.
+func TestWhatIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	var asked counted
+	answer := func(status int, body string) *client.Client {
+		return serve(t, client.Options{Attempts: 3}, func(w http.ResponseWriter, _ *http.Request) {
+			asked.next()
+			reply(w, problemJSON, status, body)
+		})
+	}
+	_, _, err := answer(http.StatusServiceUnavailable, `{"outcome":"error","code":"unavailable"}`).AddAPIKey(t.Context(), "acme", time.Time{})
+	require.Error(t, err)
+	require.EqualValues(t, 1, asked.Load())
+	_, err = answer(http.StatusTooManyRequests, `{"outcome":"refused","code":"quota_exceeded","user":"alice"}`).Submit(t.Context(), table())
+	var refused *client.Refusal
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, client.CodeQuotaExceeded, refused.Code)
+	require.EqualValues(t, 2, asked.Load())
+}

@@ -78,10 +78,6 @@ func TestEveryStatusIsOneKindOfError(t *testing.T) {
 			&client.InvalidError{Code: client.CodeInvalidField, Field: "body", Detail: "d", RequestID: "r-1"}, "d",
 		},
 		{
-			"too large", problemJSON, http.StatusRequestEntityTooLarge, `{"outcome":"invalid","code":"invalid_field","field":"body","detail":"d"}`,
-			&client.InvalidError{Code: client.CodeInvalidField, Field: "body", Detail: "d", RequestID: "r-1"}, "d",
-		},
-		{
 			"id reused", problemJSON, http.StatusConflict, `{"outcome":"refused","code":"id_reused","user":"alice","id":"a"}`,
 			&client.Refusal{Code: client.CodeIDReused, User: "alice", ID: "a", RequestID: "r-1"}, "refused: id_reused",
 		},
@@ -121,11 +117,6 @@ func TestEveryStatusIsOneKindOfError(t *testing.T) {
 			"unauthorized", problemJSON, http.StatusUnauthorized, `{"outcome":"error","code":"unauthorized","detail":"d"}`,
 			&client.ResponseError{Status: http.StatusUnauthorized, Code: client.CodeUnauthorized, Detail: "d", RequestID: "r-1"},
 			"HTTP status 401: d",
-		},
-		{
-			"internal", problemJSON, http.StatusInternalServerError, `{"outcome":"error","code":"internal","detail":"d"}`,
-			&client.ResponseError{Status: http.StatusInternalServerError, Code: client.CodeInternal, Detail: "d", RequestID: "r-1"},
-			"HTTP status 500: d",
 		},
 		{
 			"no such address: nothing about a message", problemJSON, http.StatusNotFound, `{"outcome":"refused","code":"not_found","detail":"d"}`,
@@ -205,6 +196,10 @@ func TestNothingIsKnownOfAMessage(t *testing.T) {
 	require.EqualError(t, err, "asking for a message: nothing is known")
 	_, err = c.Cancel(t.Context(), "alice", "a")
 	require.ErrorIs(t, err, client.ErrNotFound)
+	c = serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, problemJSON, http.StatusNotFound, `{"outcome":"refused","code":"not_found","field":"tier"}`)
+	})
+	require.ErrorIs(t, second(c.Tier(t.Context(), "gold")), client.ErrNotFound)
 }
 
 // What says that all is well and is not the API's must not count as accepted.

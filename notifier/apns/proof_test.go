@@ -15,7 +15,6 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/apns"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // badDay returns answers of a server on a bad day, the same for each seed.
@@ -48,22 +47,11 @@ func badDay(seed uint64) func() notifiertest.APNsAnswer {
 	}
 }
 
+// Many pushes go over few connections that break in all ways: none is lost,
+// and a device gets a second copy only where the answer to the first was lost.
 func TestNoPushIsLost(t *testing.T) {
 	t.Parallel()
-	requireNoneLost(t, 1_000)
-}
-
-func TestNoPushOfManyIsLost(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	requireNoneLost(t, 10_000)
-}
-
-// requireNoneLost sends so many pushes over few connections that break in all ways: none is lost,
-// and a device gets a second copy only where the answer to the first was lost.
-func requireNoneLost(t *testing.T, count int) {
-	t.Helper()
-	const workers, perConnection, mostAttempts = 256, 50, 100
+	const count, workers, perConnection, mostAttempts = 1000, 256, 50, 100
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	s := apple(t, time.Now, perConnection)

@@ -13,25 +13,13 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/fcm"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // A server refuses some of many pushes over few connections, fails at others, says GOAWAY and
 // resets streams: none is lost, and only those arrive twice whose answer was lost.
 func TestAnUnreliableServer(t *testing.T) {
 	t.Parallel()
-	pushUnreliably(t, 1_000)
-}
-
-func TestAnUnreliableServerTenThousandTimes(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	pushUnreliably(t, 10_000)
-}
-
-func pushUnreliably(t *testing.T, pushes int) {
-	t.Helper()
-	const senders = 64
+	const pushes, senders = 1000, 64
 	s := server(t, time.Now)
 	var (
 		mu       sync.Mutex

@@ -34,29 +34,6 @@ func TestRecorderConformance(t *testing.T) {
 	})
 }
 
-func TestRecorder(t *testing.T) {
-	t.Parallel()
-	at := time.Date(2026, time.November, 22, 11, 11, 11, 0, time.UTC)
-	recorder := notifiertest.NewRecorder(func() time.Time { return at })
-	busy := notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonRateLimited}
-	gone := notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone}
-	recorder.Script(busy)
-	recorder.Script(gone)
-	recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result { return busy })
-
-	ids := []string{"1", "2", "3"}
-	for i, want := range []notifier.Result{busy, gone, busy} {
-		require.Equal(t, want, recorder.Notify(t.Context(), notifier.Notification{ID: ids[i]}))
-	}
-	recorder.AnswerWith(nil)
-	require.Equal(t, notifier.Delivered, recorder.Notify(t.Context(), notifier.Notification{ID: "4"}).Status)
-
-	deliveries := recorder.Deliveries()
-	require.Len(t, deliveries, 4)
-	require.Equal(t, notifiertest.Delivery{Notification: notifier.Notification{ID: "1"}, At: at}, deliveries[0])
-	require.Equal(t, "4", deliveries[3].Notification.ID)
-}
-
 func TestRecorderWait(t *testing.T) {
 	t.Parallel()
 	recorder := notifiertest.NewRecorder(time.Now)

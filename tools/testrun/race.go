@@ -8,7 +8,7 @@ func raced() map[string]string {
 	const streams = "Stream|Follow|AtOnce|Turn|Stops|Attacks|InFlight|WithoutAGap|Flood|HalfClosed|KeepsNoBatchOpen"
 	return map[string]string{
 		"api":       streams,
-		"client":    "ABatchStreams|ABatchEnds|IsBusy|TheContextEnds",
+		"client":    "ABatchStreams|ABatchEnds|TheContextEnds",
 		"dashboard": "Follow",
 
 		"notifier/apns":    "Stream|Connections|ProviderToken|NobodyListens|GoAway",

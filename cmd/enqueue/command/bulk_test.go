@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // fileOf writes a file of the lines, and returns its path.
@@ -68,6 +70,8 @@ func TestBulk(t *testing.T) {
     1/minute  2
   invalid     0
 `, f.prints(t, "bulk", path))
+	_, summary = f.bulk(t, path, "--from-line", "4")
+	require.Contains(t, summary, `{"lines":2,"accepted":0,"replayed":1,`)
 }
 
 func TestBulkCSVWithFillIns(t *testing.T) {
@@ -211,4 +215,18 @@ func TestBulkIntoAStoreWithoutRules(t *testing.T) {
 	f := emptyStore(t)
 	got := f.run(t, "bulk", fileOf(t, messageLine("alice", "11:11:11")))
 	require.Equal(t, result{5, "", "error: the store has no rules yet: start a worker on it, or apply a policy\n"}, got)
+}
+
+// Free times cost the store much. Without results nobody reads them.
+func TestOnlyResultsNeedFreeTimes(t *testing.T) {
+	t.Parallel()
+	for results, without := range map[string]bool{"": true, "-": false, "outcomes.ndjson": false} {
+		asked := bulkFlags{results: results}.asking(func(_ context.Context, m message.Message) (message.Outcome, error) {
+			require.Equal(t, message.Message{ID: "a", WithoutFreeTimes: without}, m, results)
+			return message.Outcome{ID: m.ID}, nil
+		})
+		o, err := asked(t.Context(), message.Message{ID: "a"})
+		require.NoError(t, err)
+		require.Equal(t, "a", o.ID)
+	}
 }

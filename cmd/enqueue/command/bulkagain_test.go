@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,11 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // trafficLines is the traffic as a file has it, without ids, in a year that
@@ -36,98 +30,6 @@ func trafficLines(t *testing.T, lines int) []string {
 	return all
 }
 
-// reservations is every timeline in the store.
-func (f *fixture) reservations(t *testing.T) map[string]map[string]float64 {
-	t.Helper()
-	all := make(map[string]map[string]float64)
-	for _, key := range f.server.Keys() {
-		if strings.Contains(key, "}:u:") {
-			members, err := f.server.SortedSet(key)
-			require.NoError(t, err)
-			all[key] = members
-		}
-	}
-	return all
-}
-
-// The real traffic comes out as the model says, line by line.
-func TestBulkAgreesWithTheModel(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	trace, err := traffic.Load(2000)
-	require.NoError(t, err)
-	want, err := sendlimittest.Judge(trace, policy.Default(), now(), policy.DefaultReach)
-	require.NoError(t, err)
-	lines := make([]string, len(want))
-	for i := range lines {
-		r := trace.Request(i, now())
-		lines[i] = fmt.Sprintf(`{"id":%q,"user":%q,"send_at":%q,"title":"Hi"}`, r.ID, r.User, r.At.Format(time.RFC3339))
-	}
-	outcomes, _ := newFixture(t).bulk(t, fileOf(t, lines...))
-	require.Len(t, outcomes, len(want))
-	for i, text := range outcomes {
-		var got message.Outcome
-		require.NoError(t, json.Unmarshal([]byte(text), &got))
-		require.Equal(t, i+1, got.Line)
-		require.Equal(t, trace.Request(i, now()).ID, got.ID)
-		requireDecision(t, want[i], got)
-	}
-}
-
-func requireDecision(t *testing.T, want sendlimit.Decision, got message.Outcome) {
-	t.Helper()
-	require.Equal(t, want.Allowed, got.Outcome == message.Accepted, "line %d", got.Line)
-	require.Equal(t, want.Code, got.Code)
-	require.True(t, want.At.Equal(got.SendAt.Time))
-	require.True(t, want.NextFree.Equal(got.NextFreeAt.Time))
-	require.True(t, want.PreviousFree.Equal(got.PreviousFreeAt.Time))
-	require.Len(t, got.Violations, len(want.Violations))
-	for i, v := range want.Violations {
-		require.Equal(t, v.Rule.String(), got.Violations[i].Rule)
-		require.Equal(t, v.ConflictsTotal, got.Violations[i].ConflictsTotal)
-		for j, c := range v.Conflicts {
-			require.Equal(t, c.ID, got.Violations[i].Conflicts[j].ID)
-			require.True(t, c.At.Equal(got.Violations[i].Conflicts[j].SendAt.Time))
-		}
-	}
-}
-
-func TestBulkAgainChangesNothing(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	f := newFixture(t)
-	lines := trafficLines(t, 500)
-	first, _ := f.bulk(t, fileOf(t, lines...))
-	state := f.reservations(t)
-
-	again, summary := f.bulk(t, fileOf(t, lines...))
-	require.Contains(t, summary, `"accepted":0,`)
-	for i := range first {
-		if strings.HasPrefix(first[i], `{"outcome":"accepted"`) {
-			require.Equal(t, strings.TrimSuffix(first[i], "}")+`,"replayed":true}`, again[i])
-		} else { // what is in the way may be more by now
-			require.True(t, strings.HasPrefix(again[i], `{"outcome":"refused"`), again[i])
-		}
-	}
-	require.Equal(t, state, f.reservations(t))
-
-	// With other users' lines in between, at random.
-	random := rand.New(rand.NewPCG(1, 1))
-	var mixed []string
-	for i, line := range lines {
-		for random.IntN(2) == 0 {
-			mixed = append(mixed, messageLine(fmt.Sprintf("other-%d-%d", i, len(mixed)), "11:11:11"))
-		}
-		mixed = append(mixed, line)
-	}
-	accepted := strings.Count(strings.Join(first, "\n"), `"outcome":"accepted"`)
-	_, summary = f.bulk(t, fileOf(t, mixed...))
-	require.Contains(t, summary, fmt.Sprintf(`"accepted":%d,"replayed":%d,`, len(mixed)-len(lines), accepted))
-	for key, members := range state {
-		require.Equal(t, members, f.reservations(t)[key])
-	}
-}
-
 // onLine reads a text and calls do before it gives the line.
 func onLine(lines []string, line int, do func()) io.Reader {
 	whole := strings.Join(lines[:line-1], "\n") + "\n"
@@ -140,33 +42,6 @@ func onLine(lines []string, line int, do func()) io.Reader {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
-
-func TestAStoreThatFailsInTheMiddle(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	lines := trafficLines(t, 1000)
-	whole := newFixture(t)
-	whole.bulk(t, fileOf(t, lines...))
-
-	f := newFixture(t)
-	f.stdin = onLine(lines, 700, func() { f.server.SetError("READONLY You can't write against a read only replica.") })
-	got := f.run(t, "bulk", "-", "--json")
-	require.Equal(t, 5, got.status)
-	require.Empty(t, got.stderr)
-	summary, stopped := twoLines(t, got.stdout)
-	require.Equal(t, "unavailable", stopped["code"])
-	line := int(number(t, stopped, "line"))
-	require.InDelta(t, line-1, number(t, summary, "lines"), 0)
-	require.Positive(t, number(t, summary, "errors"))
-	require.Equal(t, fmt.Sprintf("stopped at line %d: Redis is a read-only replica: give the address of its master;"+
-		" go on with --from-line %d, or run it all again: what was accepted is not accepted twice", line, line), stopped["detail"])
-
-	f.server.SetError("")
-	f.bulk(t, fileOf(t, lines...), "--from-line", strconv.Itoa(line))
-	require.Equal(t, whole.reservations(t), f.reservations(t))
-	f.bulk(t, fileOf(t, lines...))
-	require.Equal(t, whole.reservations(t), f.reservations(t))
-}
 
 func TestAnInterruptSaysWhereToGoOn(t *testing.T) {
 	t.Parallel()

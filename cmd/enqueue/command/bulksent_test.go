@@ -99,10 +99,3 @@ func TestBulkRecordSentOfCSV(t *testing.T) {
 	require.Contains(t, f.everything(), `k: "news"`)
 	require.NotContains(t, f.everything(), "Sale")
 }
-
-func TestBulkRecordSentIsNoDryRun(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	got := f.run(t, "bulk", "--record-sent", "--dry-run", fileOf(t, sent("alice", "09:00:00")))
-	require.Equal(t, result{2, "", "error: --dry-run and --record-sent can't be given together: there is nothing to judge\n"}, got)
-}

@@ -97,18 +97,6 @@ func TestAStoreThatCannotBeUsed(t *testing.T) {
 			func(f *fixture) { f.server.FlushAll() },
 			"the store has no rules yet: start a worker on it, or apply a policy",
 		},
-		"password": {
-			func(f *fixture) { f.server.RequireAuth("secret") },
-			"Redis wants a password: put it in the URL, redis://:PASSWORD@HOST:PORT",
-		},
-		"newer": {
-			func(f *fixture) { f.server.HSet("sl:meta", "layout", "99") },
-			`the store has layout "99", this program knows up to 2: use the newer program, or another prefix`,
-		},
-		"older": {
-			func(f *fixture) { f.server.HSet("sl:meta", "layout", "1") },
-			"the store has layout 1, this program needs 2: start a worker of this version, which raises it",
-		},
 		"full": {
 			func(f *fixture) { f.server.SetError("OOM command not allowed when used memory > 'maxmemory'.") },
 			"Redis is full: raise its maxmemory, or wait until messages are delivered and their records expire",

@@ -49,14 +49,9 @@ func TestPushContentOfFlagsThatIsNotAllowed(t *testing.T) {
 	f.prints(t, append(push, "--badge", "1")...)
 	before := f.everything()
 	for sentence, args := range map[string][]string{
-		`badge "many" is not allowed: it takes a whole number from 0 to 2147483647`:              {"--badge", "many"},
-		`channels "[]" is not allowed: it takes a JSON object`:                                   {"--channels", "[]"},
-		`invalid JSON at byte 2: the text ends too early`:                                        {"--channels", "{"},
-		`priority "urgent" is not allowed: it takes high or normal`:                              {"--priority", "urgent"},
-		`channels.webpush.urgency "soon" is not allowed: it takes very-low, low, normal or high`: {"--channels", `{"webpush":{"urgency":"soon"}}`},
-		`to.channel "sms" is not allowed: it takes fcm, apns, webpush, webhook, log, service`:    {"--to-channel", "sms"},
-		`unknown field "channels.sms": there are fcm, apns, webpush`:                             {"--channels", `{"sms":{}}`},
-		`image "http://a" is not allowed: it takes an https URL of at most 2048 bytes`:           {"--image", "http://a"},
+		`badge "many" is not allowed: it takes a whole number from 0 to 2147483647`: {"--badge", "many"},
+		`channels "[]" is not allowed: it takes a JSON object`:                      {"--channels", "[]"},
+		`invalid JSON at byte 2: the text ends too early`:                           {"--channels", "{"},
 	} {
 		for _, command := range [][]string{push, append(push, "--dry-run"), {"change", "--user", "alice", "a"}} {
 			got := f.run(t, append(command, args...)...)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // No path is rewritten, which could make it another user's, and whatever is not a success
@@ -47,6 +48,13 @@ func TestNoAddressEscapesTheAPI(t *testing.T) {
 		require.NotEmpty(t, header.Get("X-Request-Id"), path)
 		answered, _, _ = asked(t, address, "HEAD "+path+" HTTP/1.1\r\nHost: a\r\n\r\n")
 		require.Equal(t, http.StatusOK, answered, path)
+	}
+	for path, user := range map[string]string{"%2E%2E": "..", "%2E": ".", "a%2F%2Fb": "a//b", "..%2F..%2Fhealthz": "../../healthz"} {
+		answered, _, body := asked(t, address, "GET /v1/users/"+path+"/usage HTTP/1.1\r\nHost: a\r\n\r\n")
+		require.Equal(t, http.StatusOK, answered, path)
+		var usage message.Usage
+		require.NoError(t, json.NewDecoder(body).Decode(&usage))
+		require.Equal(t, user, usage.User)
 	}
 	require.NoError(t, worker.end(t))
 }

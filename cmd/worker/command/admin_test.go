@@ -29,15 +29,21 @@ func TestAdminListen(t *testing.T) {
 		require.Equal(t, http.StatusMethodNotAllowed, request(t, http.MethodPost, admin+path).status)
 		require.Equal(t, http.StatusNotFound, get(t, public+path).status, path)
 	}
-	require.Equal(t, http.StatusNotFound, get(t, admin+"/v1/stats").status)
+	require.Equal(t, "application/json", get(t, admin+"/healthz").header.Get("Content-Type"))
+	for _, path := range []string{"/v1/stats", "/health", "/healthz/deeper"} {
+		require.Equal(t, http.StatusNotFound, get(t, admin+path).status, path)
+	}
 	require.Equal(t, http.StatusUnauthorized, get(t, public+"/v1/stats").status)
 
 	// Operators see why it is not ready, although the API asks for keys.
 	m.SetError("LOADING Redis is loading the dataset in memory")
 	require.Equal(t, http.StatusOK, get(t, admin+"/livez").status, "a new process would not mend the store")
 	require.Eventually(t, func() bool { return strings.Contains(get(t, admin+"/readyz").body, "still loading") }, time.Minute, 20*time.Millisecond)
-	require.Equal(t, http.StatusServiceUnavailable, get(t, admin+"/healthz").status)
+	ill := get(t, admin+"/healthz")
+	require.Equal(t, http.StatusServiceUnavailable, ill.status)
+	require.JSONEq(t, `{"status":"unavailable"}`, ill.body)
 	m.SetError("")
+	require.Equal(t, http.StatusOK, get(t, admin+"/healthz").status, "it recovers")
 	require.NoError(t, worker.end(t))
 }
 
@@ -57,14 +63,13 @@ func TestHealthCommand(t *testing.T) {
 	admin := strings.TrimSuffix(worker.attribute(t, "health endpoint", "url"), "/healthz")
 	address := strings.TrimPrefix(admin, "http://")
 
-	said, err := command(t, nil, "", "health", "--admin-listen", address)
-	require.NoError(t, err)
+	said := prints(t, nil, "", "health", "--admin-listen", address)
 	require.Equal(t, "ready\n", said)
-	said, err = command(t, nil, "", "health", "--url", admin+"/livez", "--json")
-	require.NoError(t, err)
+	said = prints(t, nil, "", "health", "--url", admin+"/livez", "--json")
 	require.JSONEq(t, `{"status":"alive"}`, said)
 
 	m.SetError("LOADING Redis is loading the dataset in memory")
+	var err error
 	require.Eventually(t, func() bool { // an answer is kept for a second
 		said, err = command(t, nil, "", "health", "--admin-listen", address)
 		return err != nil

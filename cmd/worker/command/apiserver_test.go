@@ -81,6 +81,11 @@ func TestTheAPIAlone(t *testing.T) {
 	require.Zero(t, *told.Overdue)
 	require.NotEmpty(t, told.Version)
 
+	m.SetError("LOADING Redis is loading the dataset in memory")
+	require.Eventually(t, func() bool { // an answer is kept for a while
+		return get(t, url+"stats").status == http.StatusServiceUnavailable
+	}, time.Minute, 50*time.Millisecond)
+	m.SetError("")
 	worker.notLogged(t, "delivering")
 	require.NoError(t, worker.end(t))
 	require.EqualValues(t, 1, client.LLen(t.Context(), pending).Val(), "nobody took it")
@@ -116,17 +121,6 @@ func TestSettingsThatLeaveNothingToDo(t *testing.T) {
 		require.Equal(t, cli.StatusInvalid, status)
 		require.Contains(t, said, want)
 	}
-}
-
-func TestTheStatsOfAStoreThatIsAway(t *testing.T) {
-	t.Parallel()
-	m, _, _ := elsewhere(t)
-	worker := start(t, []string{"REDIS_URL=redis://" + m.Addr()}, "--deliver=false")
-	url := worker.attribute(t, "API endpoint", "url")
-	m.SetError("LOADING Redis is loading the dataset in memory")
-	require.Equal(t, http.StatusServiceUnavailable, get(t, url+"stats").status)
-	m.SetError("")
-	require.Eventually(t, func() bool { return get(t, url+"stats").status == http.StatusOK }, time.Minute, 100*time.Millisecond)
 }
 
 func TestHeadersThatAreTooLong(t *testing.T) {

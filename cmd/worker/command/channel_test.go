@@ -17,16 +17,14 @@ import (
 
 func TestChannelKeys(t *testing.T) {
 	t.Parallel()
-	out, err := command(t, nil, "", "channel", "keys", "--json")
-	require.NoError(t, err)
+	out := prints(t, nil, "", "channel", "keys", "--json")
 	var pair map[string]string
 	require.NoError(t, json.Unmarshal([]byte(out), &pair))
 	require.Len(t, pair["public_key"], 87)
 	require.Len(t, pair["private_key"], 43)
 
 	file := filepath.Join(t.TempDir(), "vapid.key")
-	out, err = command(t, nil, "", "channel", "keys", "--out", file)
-	require.NoError(t, err)
+	out = prints(t, nil, "", "channel", "keys", "--out", file)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	private := strings.TrimSpace(string(text))
@@ -44,8 +42,7 @@ func TestChannelKeys(t *testing.T) {
 	require.Equal(t, text, again)
 
 	// Workers use what it wrote.
-	out, err = command(t, nil, "", "channel", "check", "--webpush-private-key-file", file, "--webpush-subject", "ops@example.com")
-	require.NoError(t, err)
+	out = prints(t, nil, "", "channel", "check", "--webpush-private-key-file", file, "--webpush-subject", "ops@example.com")
 	require.Regexp(t, `^webpush: accepted \(\d+ ms\)\n$`, out)
 }
 
@@ -73,8 +70,7 @@ func TestChannelListAndResume(t *testing.T) {
 	kept, err := channels.New(client, "")
 	require.NoError(t, err)
 
-	out, err := command(t, environ, "", "channel", "list")
-	require.NoError(t, err)
+	out := prints(t, environ, "", "channel", "list")
 	require.Equal(t, "log      running, has not delivered yet\n", out)
 
 	_, err = kept.Stop(t.Context(), notifier.ChannelAPNs, channels.Stop{Reason: channels.Brake, Detail: "30 of 50 devices gone"})
@@ -82,8 +78,7 @@ func TestChannelListAndResume(t *testing.T) {
 	_, err = kept.Stop(t.Context(), notifier.ChannelFCM, channels.Stop{Reason: channels.Unauthorized, Detail: "HTTP status 403"})
 	require.NoError(t, err)
 	require.NoError(t, kept.Prove(t.Context(), notifier.ChannelLog, ""))
-	out, err = command(t, environ, "", "channel", "list")
-	require.NoError(t, err)
+	out = prints(t, environ, "", "channel", "list")
 	require.Regexp(t, `^apns     stopped since .* UTC: brake, 30 of 50 devices gone
  +its provider calls too many devices gone: check project, key and environment, then worker channel resume apns
  +not in the settings of this command
@@ -93,14 +88,12 @@ fcm      stopped since .* UTC: unauthorized, HTTP status 403
 log      running
 $`, out)
 
-	out, err = command(t, environ, "", "channel", "resume", "apns", "--json")
-	require.NoError(t, err)
+	out = prints(t, environ, "", "channel", "resume", "apns", "--json")
 	require.JSONEq(t, `{"channel":"apns","state":"running"}`, out)
 	_, err = command(t, environ, "", "channel", "resume", "apns")
 	require.EqualError(t, err, `"apns" is not stopped: see worker channel list`)
 
-	out, err = command(t, environ, "", "channel", "list", "--json")
-	require.NoError(t, err)
+	out = prints(t, environ, "", "channel", "list", "--json")
 	require.Len(t, strings.Split(strings.TrimSpace(out), "\n"), 2)
 	require.Contains(t, out, `"channel":"fcm","set_up":false,"state":"stopped","reason":"unauthorized"`)
 }
@@ -109,8 +102,7 @@ func TestSendTestNeedsADevice(t *testing.T) {
 	t.Parallel()
 	m, _ := redistest.Embedded(t)
 	file := filepath.Join(t.TempDir(), "vapid.key")
-	_, err := command(t, nil, "", "channel", "keys", "--out", file)
-	require.NoError(t, err)
+	prints(t, nil, "", "channel", "keys", "--out", file)
 	environ := []string{
 		"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_WEBPUSH_PRIVATE_KEY_FILE=" + file, "SENDLIMIT_WEBPUSH_SUBJECT=ops@example.com",
 	}

@@ -58,8 +58,7 @@ func TestCheck(t *testing.T) {
 	require.Empty(t, push.Requests())
 	require.Empty(t, mails.Mails())
 
-	out, err := command(t, environ, "", "check")
-	require.NoError(t, err)
+	out := prints(t, environ, "", "check")
 	require.Regexp(t, `^ok    store redis://.*takes writes.*\(\d+ ms\)\nok    email smtp://.*\nok    push  http://.*\n$`, out)
 
 	mails.Close()
@@ -78,8 +77,7 @@ func TestCheckOfWhatIsNotSetUp(t *testing.T) {
 	found := looked(t, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}, cli.StatusDone)
 	require.Contains(t, found["email"].Detail, "notices to e-mail addresses wait")
 	require.Contains(t, found["push"].Detail, "standard output")
-	out, err := command(t, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}, "", "check")
-	require.NoError(t, err)
+	out := prints(t, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}, "", "check")
 	require.Contains(t, out, "\nok    push  log: a line each on standard output (", "with one colon")
 }
 

@@ -14,38 +14,31 @@ import (
 func TestEmailPreview(t *testing.T) {
 	t.Parallel()
 	for _, kind := range notifier.NoticeKinds() {
-		out, err := command(t, nil, "", "email-preview", string(kind), "--account", "globex")
-		require.NoError(t, err)
+		out := prints(t, nil, "", "email-preview", string(kind), "--account", "globex")
 		require.Regexp(t, "^Subject: [^\n]*globex[^\n]*\n\n", out, kind)
 	}
-	out, err := command(t, nil, "", "email-preview", "account_quota", "--html")
-	require.NoError(t, err)
+	out := prints(t, nil, "", "email-preview", "account_quota", "--html")
 	require.Contains(t, out, "<!DOCTYPE html>")
-	out, err = command(t, nil, "", "email-preview", "account_quota", "--text")
-	require.NoError(t, err)
+	out = prints(t, nil, "", "email-preview", "account_quota", "--text")
 	require.Contains(t, out, "The account acme has 8,000 messages")
-	out, err = command(t, nil, "", "email-preview", "account_quota", "--headers", "--email-from", "Alerts <a@b.example>")
-	require.NoError(t, err)
+	out = prints(t, nil, "", "email-preview", "account_quota", "--headers", "--email-from", "Alerts <a@b.example>")
 	require.Contains(t, out, "From: \"Alerts\" <a@b.example>\n")
 
 	// The name of a user is not that of an account.
 	for _, user := range []string{"Alice Smith", "alice@example.com", "=?utf-8?q?alice?="} {
-		out, err = command(t, nil, "", "email-preview", "user_quota", "--account", user)
-		require.NoError(t, err)
+		out = prints(t, nil, "", "email-preview", "user_quota", "--account", user)
 		require.Contains(t, out, "The user "+user+" has 10 messages")
 	}
 
 	// So is the key of an event.
 	for _, key := range []string{"a/b", "Alice Smith"} {
-		out, err = command(t, nil, "", "email-preview", "event_limit", "--account", key)
-		require.NoError(t, err)
+		out = prints(t, nil, "", "email-preview", "event_limit", "--account", key)
 		require.Contains(t, out, "Subject: "+key+" has used 80 % of the limit of submit (400 of 500 per day)")
 	}
 
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "account_quota.txt.tmpl"), []byte("Dear {{.Name}}"), 0o600))
-	out, err = command(t, []string{"SENDLIMIT_EMAIL_TEMPLATES=" + dir}, "", "email-preview", "account_quota", "--text")
-	require.NoError(t, err)
+	out = prints(t, []string{"SENDLIMIT_EMAIL_TEMPLATES=" + dir}, "", "email-preview", "account_quota", "--text")
 	require.Equal(t, "Dear acme", out)
 }
 

@@ -50,8 +50,7 @@ func TestCheckNamesAnOlderLayout(t *testing.T) {
 	t.Parallel()
 	m, _, environ := elsewhere(t)
 	m.HSet("sl:meta", "layout", "1")
-	said, err := command(t, environ, "", "check")
-	require.NoError(t, err)
+	said := prints(t, environ, "", "check")
 	require.Contains(t, said, "layout 1, which a worker raises to 2 when it starts")
 	require.Equal(t, "1", m.HGet("sl:meta", "layout"))
 }

@@ -144,3 +144,22 @@ func command(t *testing.T, environ []string, stdin string, args ...string) (stdo
 	require.Empty(t, log.String())
 	return out.String(), err
 }
+
+// prints runs a subcommand that has to succeed, and returns what it prints.
+func prints(t *testing.T, environ []string, stdin string, args ...string) string {
+	t.Helper()
+	out, err := command(t, environ, stdin, args...)
+	require.NoError(t, err)
+	return out
+}
+
+// fails runs a subcommand that has to end with an exit status and a sentence, and returns all
+// that a person would read.
+func fails(t *testing.T, status int, says string, environ []string, stdin string, args ...string) (said string) {
+	t.Helper()
+	_, err := command(t, environ, stdin, args...)
+	got, said := failure(err)
+	require.Equal(t, status, got, args)
+	require.Contains(t, said, says, args)
+	return said
+}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -84,30 +83,4 @@ func TestMetrics(t *testing.T) {
 		require.NotContains(t, name, "canary")
 	}
 	require.NoError(t, worker.end(t))
-}
-
-// What can't be gathered is left out and counted, and the rest is told, in
-// time.
-func TestMetricsOfAStoreThatHangs(t *testing.T) {
-	t.Parallel()
-	m, _, environ := elsewhere(t)
-	worker := start(t, environ).started(t)
-	hang := make(chan struct{})
-	defer close(hang)
-	m.Server().SetPreHook(func(_ *server.Peer, command string, _ ...string) bool {
-		if command == "INFO" || command == "SMEMBERS" { // of the memory, and of the queue
-			<-hang
-		}
-		return false
-	})
-	begun := time.Now()
-	for range 3 { // it is not asked again at once
-		got := series(t, worker.page(t, "metrics"))
-		require.Equal(t, "1", got[`sendlimit_collect_failures_total{source="memory"}`])
-		require.Equal(t, "1", got[`sendlimit_collect_failures_total{source="queue"}`])
-		require.NotContains(t, got, `sendlimit_queue_tasks{state="scheduled"}`)
-		require.Equal(t, "0", got["sendlimit_dead_letters"])
-		require.Contains(t, got, "go_goroutines")
-	}
-	require.Less(t, time.Since(begun), 2*time.Second)
 }

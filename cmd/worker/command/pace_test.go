@@ -18,8 +18,7 @@ func TestPaceShowSetAndClear(t *testing.T) {
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	says := func(want string, args ...string) {
 		t.Helper()
-		out, err := command(t, environ, "", append([]string{"pace"}, args...)...)
-		require.NoError(t, err)
+		out := prints(t, environ, "", append([]string{"pace"}, args...)...)
 		require.Equal(t, want, out)
 	}
 	says("no pace: deliveries go as fast as they can\n", "show")
@@ -32,8 +31,7 @@ func TestPaceShowSetAndClear(t *testing.T) {
 	require.NoError(t, err)
 	_, err = paces.Pause(t.Context(), time.Hour)
 	require.NoError(t, err)
-	out, err := command(t, environ, "", "pace", "show")
-	require.NoError(t, err)
+	out := prints(t, environ, "", "pace", "show")
 	require.Regexp(t, `^6000/minute over all workers\npaused until \S+ \S+ UTC, as the target has asked\n$`, out)
 	says(`{"target":"push","rate":"","burst":0}`+"\n", "clear", "--json")
 	require.Empty(t, m.Keys())
@@ -44,16 +42,14 @@ func TestPaceOfAChannel(t *testing.T) {
 	t.Parallel()
 	m, client := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
-	out, err := command(t, environ, "", "pace", "set", "--channel", "fcm", "--rate", "5/second", "--json")
-	require.NoError(t, err)
+	out := prints(t, environ, "", "pace", "set", "--channel", "fcm", "--rate", "5/second", "--json")
 	require.JSONEq(t, `{"target":"push-fcm","rate":"5/second","burst":0}`, out)
 	paces, err := rate.NewPaces(client, "", deliver.ChannelPace("fcm"))
 	require.NoError(t, err)
 	state, err := paces.Load(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(5), state.Rate.Count)
-	out, err = command(t, environ, "", "pace", "show")
-	require.NoError(t, err)
+	out = prints(t, environ, "", "pace", "show")
 	require.Equal(t, "no pace: deliveries go as fast as they can\n", out)
 
 	_, err = command(t, environ, "", "pace", "show", "--channel", "sms")
@@ -80,10 +76,7 @@ func TestPaceThatIsRefused(t *testing.T) {
 		require.Equal(t, cli.StatusInvalid, status)
 		require.Equal(t, want, said)
 	}
-	_, err := command(t, environ, "", "pace", "set", "--burst", "5")
-	status, said := failure(err)
-	require.Equal(t, cli.StatusInvalid, status)
-	require.Contains(t, said, "pace set needs --rate")
+	fails(t, cli.StatusInvalid, "pace set needs --rate", environ, "", "pace", "set", "--burst", "5")
 	require.Empty(t, m.Keys())
 }
 
@@ -93,7 +86,6 @@ func TestPaceOfASettings(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil, "--pace-rate", "50/second", "--pace-burst", "5").started(t)
 	environ := []string{"REDIS_URL=" + worker.storeURL(t)}
-	out, err := command(t, environ, "", "pace", "show")
-	require.NoError(t, err)
+	out := prints(t, environ, "", "pace", "show")
 	require.Equal(t, "50/second over all workers, at most 5 at once\n", out)
 }

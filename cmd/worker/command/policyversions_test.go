@@ -29,8 +29,7 @@ func TestPolicyApplyOfAVersion(t *testing.T) {
 	require.Contains(t, said, "there is no policy default, so no version 1 of it: leave the version out to create it")
 	_, err = apply("rules: [1/hour]")
 	require.NoError(t, err)
-	read, err := command(t, environ, "", "policy", "show")
-	require.NoError(t, err)
+	read := prints(t, environ, "", "policy", "show")
 	require.Contains(t, read, "\nversion: 1\n")
 	_, err = apply(strings.Replace(read, "1/hour", "2/hour", 1))
 	require.NoError(t, err)
@@ -61,9 +60,7 @@ func TestPolicyVersionsAndRollback(t *testing.T) {
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	run := func(stdin string, args ...string) string {
 		t.Helper()
-		out, err := command(t, environ, stdin, append([]string{"policy"}, args...)...)
-		require.NoError(t, err)
-		return out
+		return prints(t, environ, stdin, append([]string{"policy"}, args...)...)
 	}
 	run("rules: [1/hour]", "apply", "-", "--name", "vip")
 	run("rules: [2/hour]", "apply", "-", "--name", "vip", "--by", "ada")
@@ -103,10 +100,7 @@ func TestPolicyVersionsAndRollback(t *testing.T) {
 		"delete NOBODY":           {cli.StatusNotFound, `there is no policy "NOBODY"`},
 		"rollback vip --to third": {cli.StatusInvalid, "third"},
 	} {
-		_, err := command(t, environ, "", append([]string{"policy"}, strings.Fields(line)...)...)
-		status, said := failure(err)
-		require.Equal(t, want.status, status, line)
-		require.Contains(t, said, want.says, line)
+		fails(t, want.status, want.says, environ, "", append([]string{"policy"}, strings.Fields(line)...)...)
 	}
 }
 
@@ -117,9 +111,7 @@ func TestUserList(t *testing.T) {
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	run := func(args ...string) string {
 		t.Helper()
-		out, err := command(t, environ, "rules: [1/hour]", args...)
-		require.NoError(t, err)
-		return out
+		return prints(t, environ, "rules: [1/hour]", args...)
 	}
 	require.Equal(t, "There are no users with settings.\n", run("user", "list"))
 	require.Empty(t, run("user", "list", "--json"))

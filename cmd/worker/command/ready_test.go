@@ -145,22 +145,37 @@ func TestReady(t *testing.T) {
 	require.Regexp(t, `\nsendlimit_store_clock_step_seconds 89\d\d\d`, get(t, strings.TrimSuffix(url, "readyz")+"metrics").body)
 }
 
-// A probe gets its answer in time, also of a store that gives none.
-func TestReadyOfAStoreThatHangs(t *testing.T) {
+// A probe gets its answer in time, also of a store that gives none. What can't be gathered is
+// left out of the metrics and counted, and the rest is told.
+func TestAStoreThatHangs(t *testing.T) {
 	t.Parallel()
 	m, _, environ := elsewhere(t)
-	url := start(t, environ).started(t).page(t, "readyz")
+	worker := start(t, environ).started(t)
 	hang := make(chan struct{})
 	defer close(hang)
 	m.Server().SetPreHook(func(_ *server.Peer, command string, _ ...string) bool {
-		if command == "INFO" {
+		if command == "PING" || command == "INFO" || command == "SMEMBERS" { // of health, of the memory, and of the queue
 			<-hang
 		}
 		return false
 	})
+	for _, page := range []string{"healthz", "readyz"} {
+		begun := time.Now()
+		got := get(t, worker.page(t, page))
+		require.Equal(t, http.StatusServiceUnavailable, got.status)
+		require.Less(t, time.Since(begun), 2900*time.Millisecond, "before the client's own timeout")
+		if page == "readyz" {
+			require.Contains(t, got.body, `"detail":"Redis did not answer in time"`, "nothing was asked for that could be asked for again")
+		}
+	}
 	begun := time.Now()
-	got := get(t, url)
-	require.Equal(t, http.StatusServiceUnavailable, got.status)
-	require.Contains(t, got.body, `"detail":"Redis did not answer in time"`, "nothing was asked for that could be asked for again")
-	require.Less(t, time.Since(begun), 2900*time.Millisecond)
+	for range 3 { // it is not asked again at once
+		got := series(t, worker.page(t, "metrics"))
+		require.Equal(t, "1", got[`sendlimit_collect_failures_total{source="memory"}`])
+		require.Equal(t, "1", got[`sendlimit_collect_failures_total{source="queue"}`])
+		require.NotContains(t, got, `sendlimit_queue_tasks{state="scheduled"}`)
+		require.Equal(t, "0", got["sendlimit_dead_letters"])
+		require.Contains(t, got, "go_goroutines")
+	}
+	require.Less(t, time.Since(begun), 2*time.Second)
 }

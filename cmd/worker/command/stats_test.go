@@ -21,8 +21,7 @@ func TestStats(t *testing.T) {
 	t.Parallel()
 	m, client := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
-	out, err := command(t, environ, "", "stats")
-	require.NoError(t, err)
+	out := prints(t, environ, "", "stats")
 	require.Equal(t, "0 messages to come\nqueue: empty\ngiven up: 0 messages, 0 alerts\nthe schedule is not behind\n", out)
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
 
@@ -39,11 +38,9 @@ func TestStats(t *testing.T) {
 		require.Equal(t, message.Accepted, o.Outcome)
 	}
 	require.NoError(t, submitter.Close())
-	out, err = command(t, environ, "", "stats")
-	require.NoError(t, err)
+	out = prints(t, environ, "", "stats")
 	require.Contains(t, out, "2 messages to come\n")
-	out, err = command(t, environ, "", "stats", "--json")
-	require.NoError(t, err)
+	out = prints(t, environ, "", "stats", "--json")
 	var stats message.Stats
 	require.NoError(t, json.Unmarshal([]byte(out), &stats))
 	require.Equal(t, 2, stats.Pending)

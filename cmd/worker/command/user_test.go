@@ -46,8 +46,7 @@ func storeOfAlice(t *testing.T) (client *redis.Client, environ []string) {
 func TestUserExport(t *testing.T) {
 	t.Parallel()
 	_, environ := storeOfAlice(t)
-	text, err := command(t, environ, "", "user", "export", "alice")
-	require.NoError(t, err)
+	text := prints(t, environ, "", "user", "export", "alice")
 	require.Contains(t, text, `      "title": "Hi <there>"`+"\n", "for a person to read, too")
 	var document userdata.Document
 	require.NoError(t, json.Unmarshal([]byte(text), &document))
@@ -71,8 +70,7 @@ func TestUserExportOfNobody(t *testing.T) {
 func TestUserErase(t *testing.T) {
 	t.Parallel()
 	client, environ := storeOfAlice(t)
-	text, err := command(t, environ, "", "user", "erase", "alice", "--yes")
-	require.NoError(t, err)
+	text := prints(t, environ, "", "user", "erase", "alice", "--yes")
 	require.Equal(t, "erased alice: 2 messages, 1 of them still to come, 3 keys and 2 entries of the store,"+
 		" 1 task of the queue\n", text)
 	left, err := client.Keys(t.Context(), "*alice*").Result()
@@ -135,8 +133,5 @@ func TestUserEraseSaysWhatStays(t *testing.T) {
 
 func TestUserWithoutAStore(t *testing.T) {
 	t.Parallel()
-	_, err := command(t, []string{"REDIS_URL=redis://127.0.0.1:1"}, "", "user", "export", "alice")
-	status, said := failure(err)
-	require.Equal(t, cli.StatusUnavailable, status)
-	require.Contains(t, said, "no Redis at 127.0.0.1:1")
+	fails(t, cli.StatusUnavailable, "no Redis at 127.0.0.1:1", []string{"REDIS_URL=redis://127.0.0.1:1"}, "", "user", "export", "alice")
 }

