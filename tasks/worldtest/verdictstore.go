@@ -39,6 +39,9 @@ func (v *verdict) judgeCharges(tb testing.TB) {
 			if !s.Promised.IsZero() { // a late message stays charged where it was accepted
 				s.SendAt = s.Promised
 			}
+			if place, ok := k.beforeRevival(); ok { // and so does a dead letter
+				s.SendAt = place
+			}
 			model.Update(s)
 		}
 	}
@@ -63,6 +66,20 @@ func (v *verdict) judgeCharges(tb testing.TB) {
 			}
 		}
 	}
+}
+
+// beforeRevival returns the place at which a dead letter was accepted that somebody sent after all;
+// false for any other message.
+func (k *known) beforeRevival() (place time.Time, ok bool) {
+	for _, p := range k.placements {
+		switch {
+		case p.By == "message/revive":
+			return place, true
+		case !p.To.IsZero() && p.By != "message/claim":
+			place = p.To
+		}
+	}
+	return time.Time{}, false
 }
 
 // mostOffers returns the highest limit that the throttle ever had; 0 for none.
