@@ -32,9 +32,7 @@ local function end_notice(how, kind, nonce, reason, kept)
   if how == FAILED then
     redis.call('HSET', notice, 'z', how, 'e', now, 'o', nonce, 'w', reason)
     redis.call('HDEL', notice, 'v', 'a', 'f', 'y')
-    redis.call('ZADD', dead, now, id)
-    redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - kept)
-    if redis.call('PEXPIREAT', dead, now + kept, 'GT') == 0 then redis.call('PEXPIREAT', dead, now + kept, 'NX') end
+    note_dead(dead, id, kept)
   else
     local revived = redis.call('HGET', notice, 'g')
     redis.call('DEL', notice)

@@ -98,6 +98,7 @@ local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, REACHED, LOOK_ON = 0, 1
 --@include record
 --@include progress
 --@include ended
+--@include dead
 --@include content
 --@include metadata
 --@include paused
@@ -220,7 +221,7 @@ end
 local function in_doubt(m, reason)
   finish(m, UNCERTAIN, reason)
   call('PEXPIRE', m.record, math.max(tonumber(ARGV[15]), m.at + ARGV[2] - now)) -- while its place counts
-  call('ZADD', KEYS[4], now, m.id .. '/' .. user)
+  note_dead(KEYS[4], m.id .. '/' .. user, ARGV[15])
   return reason
 end
 

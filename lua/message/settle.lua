@@ -57,6 +57,7 @@ local keeps_content = outcome ~= ARGV[3]
 --@include record
 --@include progress
 --@include ended
+--@include dead
 --@include content
 --@include metadata
 --@include category
@@ -128,9 +129,7 @@ elseif outcome == DELIVERED or outcome == DROPPED then
 else
   -- A dead letter keeps its content, since it can be sent after all.
   redis.call('HDEL', record, 'a', 'u', 'v', 'l', 'q')
-  redis.call('ZADD', dead, now, table.concat({ARGV[5], '/', string.match(timeline, '^[^}]*}:u:(.*)$')}))
-  redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - kept)
-  if redis.call('PEXPIREAT', dead, now + kept, 'GT') == 0 then redis.call('PEXPIREAT', dead, now + kept, 'NX') end
+  note_dead(dead, table.concat({ARGV[5], '/', string.match(timeline, '^[^}]*}:u:(.*)$')}), kept)
 end
 if outcome == FAILED or outcome == DROPPED then
   remove_place(ARGV[5], r[6], r[7])

@@ -34,6 +34,7 @@ local notice, outbox, dead = KEYS[1], KEYS[2], KEYS[3]
 local id, nonce, kept = ARGV[2], ARGV[3], tonumber(ARGV[6])
 local SEND, STALE, BUSY, EARLY, DROP = 0, 1, 2, 3, 4
 --@include clock
+--@include dead
 --@include outbox
 --@include fair
 

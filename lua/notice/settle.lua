@@ -29,6 +29,7 @@ end
 local notice, outbox, dead = KEYS[1], KEYS[2], KEYS[3]
 local id, nonce, outcome, reason = ARGV[2], ARGV[3], ARGV[4], ARGV[6]
 --@include clock
+--@include dead
 --@include outbox
 
 local r = redis.call('HMGET', notice, 'k', 'z', 'o')
