@@ -31,7 +31,7 @@ func measureBookedSolid(ctx context.Context, size sizes) (rows []row, err error)
 		}
 	}
 	busiest := userName(size.booked)
-	minutes := everyMinute(time.Now().Truncate(time.Minute))
+	minutes := everyMinute(time.Now().Truncate(time.Minute), size.busiest)
 	if err := book(ctx, s.client, busiest, minutes); err != nil {
 		return nil, err
 	}
@@ -80,9 +80,9 @@ func everyDay(today time.Time) []time.Time {
 	return times
 }
 
-// everyMinute returns a time every minute, for about 80 days.
-func everyMinute(from time.Time) []time.Time {
-	times := make([]time.Time, 120_000)
+// everyMinute returns n times, one every minute.
+func everyMinute(from time.Time, n int) []time.Time {
+	times := make([]time.Time, n)
 	for i := range times {
 		times[i] = from.Add(time.Duration(i) * time.Minute)
 	}

@@ -81,8 +81,7 @@ type bulkRun struct {
 
 func newBulkRun(folder string, trace traffic.Trace) bulkRun {
 	return bulkRun{
-		program: filepath.Join(folder, "enqueue"), file: filepath.Join(folder, "messages.ndjson"),
-		trace: trace, start: time.Now().UTC().Truncate(day).Add(day),
+		file: filepath.Join(folder, "messages.ndjson"), trace: trace, start: time.Now().UTC().Truncate(day).Add(day),
 	}
 }
 
@@ -94,10 +93,9 @@ type bulkSummary struct {
 }
 
 // prepare builds the program and writes the file.
-func (b bulkRun) prepare(ctx context.Context) error {
-	build := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", b.program, "./cmd/enqueue")
-	if output, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build cmd/enqueue, in the folder above: %w\n%s", err, output)
+func (b *bulkRun) prepare(ctx context.Context) (err error) {
+	if b.program, err = buildProgram(ctx, "enqueue"); err != nil {
+		return err
 	}
 	file, err := os.Create(b.file)
 	if err != nil {
@@ -133,7 +131,7 @@ func (b bulkRun) submit(ctx context.Context, s *store, summary *bulkSummary) (ti
 // run runs the program on a store with policies.
 func (b bulkRun) run(ctx context.Context, s *store, summary *bulkSummary) (time.Duration, error) {
 	bulk := exec.CommandContext(ctx, b.program, "bulk", b.file, "--json")
-	bulk.Dir = filepath.Dir(b.program)
+	bulk.Dir = filepath.Dir(b.file)
 	bulk.Env = []string{"REDIS_URL=" + s.server.URL()} // without the caller's settings
 	bulk.Stderr = os.Stderr
 	began := time.Now()

@@ -17,7 +17,6 @@ const (
 	common = "receipts"  // has none
 
 	dailyOfCommon = 9
-	manyInAWindow = 26_500
 )
 
 // measureCategories measures users with few messages of the category that has rules,
@@ -44,7 +43,7 @@ func measureCategories(ctx context.Context, size sizes) (rows []row, err error) 
 	if err := errors.Join(
 		weekly.fill(ctx, s, common, evenly(start.Add(time.Hour), day/dailyOfCommon, 364*dailyOfCommon)),
 		weekly.fill(ctx, s, rare, evenly(start, 7*day, 53)),
-		yearly.fill(ctx, s, common, evenly(start, 364*day/manyInAWindow, manyInAWindow)),
+		yearly.fill(ctx, s, common, evenly(start, 364*day/time.Duration(size.category), size.category)),
 		yearly.fill(ctx, s, rare, evenly(start.Add(time.Hour), 70*day, 4)),
 	); err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func measureCategories(ctx context.Context, size sizes) (rows []row, err error) 
 			fmt.Sprintf("%.2f ms", week[2].micros()/1000), "refusal "+week[2].timing(),
 			"Check of another category "+week[1].timing(), "Reserve of another category "+week[0].timing()),
 		state("category-window",
-			fmt.Sprintf("the same for a category with 5 a year, which is full, beside %d others in that year", manyInAWindow),
+			fmt.Sprintf("the same for a category with 5 a year, which is full, beside %d others in that year", size.category),
 			fmt.Sprintf("%.2f ms", full.micros()/1000), "refusal "+full.timing(), "Check with room for one "+window[2].timing(),
 			"Check of another category "+window[1].timing(), "Reserve of another category "+window[0].timing()),
 	}, nil

@@ -10,27 +10,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// deviceUsers is how many users with devices are stored to measure what a device takes.
-const deviceUsers = 10_000
-
 // measureDevices measures how many bytes of Redis a device takes, for users with one device
 // and with three: with an FCM token of 163 characters, a locale, an account and a last success.
 // What Redis says of a key counts. The growth of its memory is told, too: it has the slots of
 // the table of keys, and what Redis allocates ahead.
-func measureDevices(ctx context.Context, _ sizes) ([]row, error) {
+func measureDevices(ctx context.Context, size sizes) ([]row, error) {
 	var most float64
 	var measured, figures []string
 	for _, each := range []int{1, 3} {
 		var key float64
 		grown, err := memoryOf(ctx,
-			func(s *store) error { _, err := s.fillDevices(ctx, 1_000, each); return err },
-			func(s *store) (err error) { key, err = s.fillDevices(ctx, deviceUsers, each); return err })
+			func(s *store) error { _, err := s.fillDevices(ctx, size.warmUp/10, each); return err },
+			func(s *store) (err error) { key, err = s.fillDevices(ctx, size.deviceUsers, each); return err })
 		if err != nil {
 			return nil, err
 		}
 		most = max(most, key)
 		measured = append(measured, fmt.Sprintf("%d a user: %.1f bytes", each, key))
-		figures = append(figures, fmt.Sprintf("%d a user: MEMORY USAGE %.1f bytes, growth of used_memory %.1f bytes", each, key, grown/float64(each*deviceUsers)))
+		figures = append(figures, fmt.Sprintf("%d a user: MEMORY USAGE %.1f bytes, growth of used_memory %.1f bytes", each, key, grown/float64(each*size.deviceUsers)))
 	}
 	return []row{{
 		Name: "memory-device", What: "Redis memory per device with an FCM token of 163 characters", Goal: "≤ 300 bytes",
@@ -66,7 +63,7 @@ func (s *store) fillDevices(ctx context.Context, users, each int) (float64, erro
 	if err != nil {
 		return 0, fmt.Errorf("keys: %w", err)
 	}
-	const sampled = 1_000
+	sampled := min(1_000, users)
 	var total int64
 	for i := range sampled {
 		bytes, err := s.client.MemoryUsage(ctx, keys.Devices(userName(i))).Result()

@@ -21,7 +21,7 @@ func measureIndex(ctx context.Context, size sizes) ([]row, error) {
 	for _, users := range size.indexUsers {
 		var bytes [4]float64
 		for i, kept := range []indexing{unindexed, byID, labelled, byIDAndCampaign} {
-			each, err := pendingEach(ctx, users, kept.fill)
+			each, err := pendingEach(ctx, size.warmUp, users, kept.fill)
 			if err != nil {
 				return nil, err
 			}

@@ -56,11 +56,10 @@ func measureLarge(ctx context.Context, pending int, size sizes) (found large, er
 		return found, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	program, remove, err := buildWorker(ctx)
+	program, err := buildProgram(ctx, "worker")
 	if err != nil {
 		return found, err
 	}
-	defer func() { err = errors.Join(err, remove()) }()
 	if err := s.seedPolicy(ctx, recordsPrefix); err != nil {
 		return found, err
 	}

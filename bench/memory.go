@@ -21,7 +21,7 @@ func measureMemory(ctx context.Context, size sizes) ([]row, error) {
 	var figures [3][]string
 	for _, users := range size.memoryUsers {
 		for i, kept := range []kept{places, records, delivered} {
-			bytes, err := memoryEach(ctx, users, kept)
+			bytes, err := memoryEach(ctx, size.warmUp, users, kept)
 			if err != nil {
 				return nil, err
 			}
@@ -57,15 +57,15 @@ func memoryRow(name, what string, bytes, limit float64, figures []string) row {
 // memoryEach fills an empty Redis, and returns how many bytes a reservation took, without
 // the index of messages, which has rows of its own. It fills and empties Redis once before,
 // so that what scripts and connections allocate once does not count.
-func memoryEach(ctx context.Context, users int, kept kept) (float64, error) {
-	const each, warmUp = 10, 1_000
+func memoryEach(ctx context.Context, warmUp, users int, kept kept) (float64, error) {
+	const each = 10
 	fill := func(s *store, users int) error {
 		if kept >= records {
 			return s.fillUnindexed(ctx, newSchedule(users, each), users*each)
 		}
 		return s.fill(ctx, newSchedule(users, each), users*each, false)
 	}
-	bytes, err := memoryOf(ctx, func(s *store) error { return fill(s, warmUp) }, func(s *store) error {
+	bytes, err := memoryOf(ctx, func(s *store) error { return fill(s, warmUp/each) }, func(s *store) error {
 		err := fill(s, users)
 		if err == nil && kept == delivered {
 			err = s.deliverAll(ctx)

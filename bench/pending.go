@@ -21,11 +21,11 @@ func measurePending(ctx context.Context, size sizes) ([]row, error) {
 	var worst float64
 	var figures []string
 	for _, users := range size.pendingUsers {
-		ours, err := pendingEach(ctx, users, (*store).fillPending)
+		ours, err := pendingEach(ctx, size.warmUp, users, (*store).fillPending)
 		if err != nil {
 			return nil, err
 		}
-		bare, err := pendingEach(ctx, users, (*store).fillBare)
+		bare, err := pendingEach(ctx, size.warmUp, users, (*store).fillBare)
 		if err != nil {
 			return nil, err
 		}
@@ -38,9 +38,9 @@ func measurePending(ctx context.Context, size sizes) ([]row, error) {
 	}, nil
 }
 
-// pendingEach returns how many bytes of an empty Redis one of so many messages takes.
-func pendingEach(ctx context.Context, users int, fill func(*store, context.Context, *schedule, int) error) (float64, error) {
-	const warmUp = 10_000
+// pendingEach returns how many bytes of an empty Redis one of so many messages takes, after a
+// warm-up with others.
+func pendingEach(ctx context.Context, warmUp, users int, fill func(*store, context.Context, *schedule, int) error) (float64, error) {
 	bytes, err := memoryOf(ctx,
 		func(s *store) error { return fill(s, ctx, newSchedule(warmUp, 1), warmUp) },
 		func(s *store) error { return fill(s, ctx, newSchedule(users, 1), users) })

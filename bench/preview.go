@@ -61,11 +61,10 @@ func measurePreview(ctx context.Context, users int) (_ preview, err error) {
 		return p, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	program, remove, err := buildWorker(ctx)
+	program, err := buildProgram(ctx, "worker")
 	if err != nil {
 		return p, err
 	}
-	defer func() { err = errors.Join(err, remove()) }()
 	if err := s.fill(ctx, newSchedule(users, previewEach), users*previewEach, true); err != nil {
 		return p, err
 	}
@@ -82,19 +81,19 @@ func measurePreview(ctx context.Context, users int) (_ preview, err error) {
 	return p, nil
 }
 
-// buildWorker builds the worker's program. The function that it returns removes it.
-func buildWorker(ctx context.Context) (program string, remove func() error, err error) {
-	folder, err := os.MkdirTemp("", "sendlimit-bench-")
+// buildProgram builds a program into the folder bin of the project, as make build does: Go
+// links none again that is there and up to date.
+func buildProgram(ctx context.Context, name string) (program string, err error) {
+	program, err = filepath.Abs(filepath.Join("..", "bin", name))
 	if err != nil {
-		return "", nil, fmt.Errorf("folder for the program: %w", err)
+		return "", fmt.Errorf("folder for the program: %w", err)
 	}
-	remove = func() error { return os.RemoveAll(folder) }
-	program = filepath.Join(folder, "worker")
-	build := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", program, "./cmd/worker")
+	build := exec.CommandContext(ctx, "go", "build", "-C", "..", "-trimpath", "-o", program, "./cmd/"+name)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
-		return "", nil, errors.Join(fmt.Errorf("build cmd/worker, in the folder above: %w\n%s", err, output), remove())
+		return "", fmt.Errorf("build cmd/%s, in the folder above: %w\n%s", name, err, output)
 	}
-	return program, remove, nil
+	return program, nil
 }
 
 // run runs the program, and reads its cost from the server and the system.

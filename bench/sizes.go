@@ -13,11 +13,15 @@ type sizes struct {
 	submits   int // a slice of Submit or Enqueue
 	histories int // users with a long history
 	booked    int // users booked solid for a year
+	busiest   int // places of a user, one a minute: 120,000 are 80 days
+	category  int // places of a user in a window of a category
 	crowd     int // places of a user in one day
 	// heavyTries is how often the row heavy measures each operation. The fastest counts, since
 	// the machine may be busy.
 	heavyTries int
 
+	warmUp       int   // reservations, before memory is measured
+	deviceUsers  int   // with one device, and with three
 	memoryUsers  []int // each with 10 reservations
 	pendingUsers []int // each with one message that is far ahead
 	indexUsers   []int // the same, for the rows about the index of messages
@@ -48,8 +52,8 @@ type sizes struct {
 func fullSizes() sizes {
 	return sizes{
 		name:  "full",
-		users: 100_000, slices: 20, reserves: 10_000, submits: 4_000, histories: 50, booked: 20, crowd: 100_000, heavyTries: 5,
-		memoryUsers: []int{1_000, 100_000}, pendingUsers: []int{100_000, 1_000_000},
+		users: 100_000, slices: 20, reserves: 10_000, submits: 4_000, histories: 50, booked: 20, busiest: 120_000, category: 26_500, crowd: 100_000, heavyTries: 5,
+		warmUp: 10_000, deviceUsers: 10_000, memoryUsers: []int{1_000, 100_000}, pendingUsers: []int{100_000, 1_000_000},
 		indexUsers: []int{10_000, 100_000, 1_000_000},
 		bulkRounds: 2, policies: 3_000,
 		deliveries: 10_000, deliveryRounds: 3, backlogUsers: 500,
@@ -62,8 +66,8 @@ func fullSizes() sizes {
 func quickSizes() sizes {
 	return sizes{
 		name:  "quick",
-		users: 10_000, slices: 10, reserves: 1_000, submits: 500, histories: 5, booked: 4, crowd: 20_000, heavyTries: 5,
-		memoryUsers: []int{1_000, 10_000}, pendingUsers: []int{10_000, 200_000},
+		users: 10_000, slices: 10, reserves: 1_000, submits: 500, histories: 5, booked: 4, busiest: 120_000, category: 26_500, crowd: 20_000, heavyTries: 5,
+		warmUp: 10_000, deviceUsers: 10_000, memoryUsers: []int{1_000, 10_000}, pendingUsers: []int{10_000, 200_000},
 		indexUsers: []int{10_000, 50_000},
 		bulkLines:  10_000, bulkRounds: 1, policies: 3_000,
 		deliveries: 2_000, deliveryRounds: 1, backlogUsers: 100,

@@ -28,12 +28,11 @@ const (
 // measureWorkers measures how the deliveries a second grow with the number of worker
 // processes, if the provider is slow, and how late messages are while workers are restarted
 // one after the other.
-func measureWorkers(ctx context.Context, size sizes) (rows []row, err error) {
-	program, remove, err := buildWorker(ctx)
+func measureWorkers(ctx context.Context, size sizes) ([]row, error) {
+	program, err := buildProgram(ctx, "worker")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, remove()) }()
 	var figures []string
 	var one, worst float64
 	for _, workers := range size.workers {

@@ -59,7 +59,7 @@ const dashboardLines = 600
 func TestTheDashboardInABrowser(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	plan := dashboardPlan{Chromium: needProgram(t, "chromium", "chromium-browser", "google-chrome"), Keys: map[string]string{}, Operator: "ops"}
+	plan := dashboardPlan{Chromium: needProgram(t, "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"), Keys: map[string]string{}, Operator: "ops"}
 	installTools(t, dashboardFolder)
 	server := redistest.Shared(t)
 	environ := []string{"REDIS_URL=" + server.URL()}

@@ -26,17 +26,24 @@ import (
 func TestEnqueueProcess(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	for name, test := range map[string]func(*testing.T, programs){
-		"judges traffic as the model does":   enqueueJudgesTheTraffic,
+	whole := enqueueJudgesTheTraffic(t, p)
+	for name, test := range map[string]func(*testing.T, programs, wholeRun){
 		"goes on after the store was killed": enqueueSurvivesTheStore,
 		"goes on after an interrupt":         enqueueIsInterrupted,
 		"refuses a store that it can't use":  enqueueRefusesAStore,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, p)
+			test(t, p, whole)
 		})
 	}
+}
+
+// wholeRun is a file of traffic, and what a run that nothing disturbed made of it.
+type wholeRun struct {
+	path            string
+	lines, accepted int
+	reservations    map[string][]redis.Z
 }
 
 // storeWithRules starts a Redis with the default rules, and returns the environment
@@ -56,11 +63,11 @@ func databaseWithRules(t *testing.T) (*redistest.Database, []string) {
 	return database, []string{"REDIS_URL=" + database.URL()}
 }
 
-// trafficFile writes traffic of the year from the next midnight to a file, and returns the
-// number of lines that the model accepts.
-func trafficFile(t *testing.T, lines int) (path string, trace traffic.Trace, accepted int) {
+// trafficFile writes traffic of the year from the next midnight to a file. It returns the
+// file with the numbers of lines, and of those that the model accepts.
+func trafficFile(t *testing.T) wholeRun {
 	t.Helper()
-	trace, err := traffic.Load(lines)
+	trace, err := traffic.Load(trafficLines)
 	require.NoError(t, err)
 	t.Log(trace.Source)
 	start := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
@@ -69,17 +76,17 @@ func trafficFile(t *testing.T, lines int) (path string, trace traffic.Trace, acc
 		r := trace.Request(i, start)
 		fmt.Fprintf(&text, `{"id":%q,"user":%q,"send_at":%q,"title":"Hi"}`+"\n", r.ID, r.User, r.At.Format(time.RFC3339))
 	}
-	path = filepath.Join(t.TempDir(), "traffic.ndjson")
-	require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
+	w := wholeRun{path: filepath.Join(t.TempDir(), "traffic.ndjson"), lines: len(trace.Sends)}
+	require.NoError(t, os.WriteFile(w.path, text.Bytes(), 0o600))
 
 	decisions, err := sendlimittest.Judge(trace, policy.Default(), start, policy.DefaultReach)
 	require.NoError(t, err)
 	for _, d := range decisions {
 		if d.Allowed {
-			accepted++
+			w.accepted++
 		}
 	}
-	return path, trace, accepted
+	return w
 }
 
 // summary is what a run of bulk --json prints first.
@@ -112,20 +119,22 @@ func (p programs) bulk(t *testing.T, environ []string, path string, args ...stri
 	return summaryOf(t, done.stdout)
 }
 
-func enqueueJudgesTheTraffic(t *testing.T, p programs) {
+// enqueueJudgesTheTraffic requires that enqueue judges the traffic as the model does.
+func enqueueJudgesTheTraffic(t *testing.T, p programs) wholeRun {
 	t.Helper()
-	_, environ := databaseWithRules(t)
-	path, trace, accepted := trafficFile(t, trafficLines)
-	lines := len(trace.Sends)
-	first := p.bulk(t, environ, path)
-	t.Logf("%d lines in %.1f s", lines, first.Seconds)
+	database, environ := databaseWithRules(t)
+	w := trafficFile(t)
+	first := p.bulk(t, environ, w.path)
+	t.Logf("%d lines in %.1f s", w.lines, first.Seconds)
 	byRule := first.RefusedByRule
 	first.RefusedByRule, first.Seconds = nil, 0
-	require.Equal(t, summary{Lines: lines, Accepted: accepted, Refused: lines - accepted}, first)
-	require.Equal(t, lines-accepted, byRule["1/minute"]+byRule["5/hour"]+byRule["10/calendar_day"])
+	require.Equal(t, summary{Lines: w.lines, Accepted: w.accepted, Refused: w.lines - w.accepted}, first)
+	require.Equal(t, w.lines-w.accepted, byRule["1/minute"]+byRule["5/hour"]+byRule["10/calendar_day"])
 
-	again := p.bulk(t, environ, path)
-	require.Equal(t, []int{0, accepted, lines - accepted}, []int{again.Accepted, again.Replayed, again.Refused})
+	again := p.bulk(t, environ, w.path)
+	require.Equal(t, []int{0, w.accepted, w.lines - w.accepted}, []int{again.Accepted, again.Replayed, again.Refused})
+	w.reservations = reservations(t, database.Client())
+	return w
 }
 
 // reservations returns every timeline in a store.
@@ -182,48 +191,40 @@ func (r *running) stopped(t *testing.T, status int) int {
 	return outcome.Line
 }
 
-func enqueueSurvivesTheStore(t *testing.T, p programs) {
+func enqueueSurvivesTheStore(t *testing.T, p programs, whole wholeRun) {
 	t.Helper()
-	path, trace, accepted := trafficFile(t, 10_000)
-	clean, environ := databaseWithRules(t)
-	p.bulk(t, environ, path)
-
 	killed, environ := storeWithRules(t, "--appendonly", "yes")
-	run := p.startBulk(t, environ, path, 500)
+	run := p.startBulk(t, environ, whole.path, 500)
 	killed.Kill()
 	line := run.stopped(t, 5)
-	require.Less(t, line, len(trace.Sends))
+	require.Less(t, line, whole.lines)
 	require.Contains(t, run.stdout.String(), `"code":"unavailable"`)
 	require.NoError(t, killed.Restart(t.Context()))
 
 	// What the store itself lost when it was killed is submitted again, too.
-	again := p.bulk(t, environ, path)
-	require.Equal(t, accepted, again.Accepted+again.Replayed)
+	again := p.bulk(t, environ, whole.path)
+	require.Equal(t, whole.accepted, again.Accepted+again.Replayed)
 	require.Positive(t, again.Replayed)
-	require.Equal(t, reservations(t, clean.Client()), reservations(t, killed.Client()))
+	require.Equal(t, whole.reservations, reservations(t, killed.Client()))
 }
 
-func enqueueIsInterrupted(t *testing.T, p programs) {
+func enqueueIsInterrupted(t *testing.T, p programs, whole wholeRun) {
 	t.Helper()
-	path, trace, accepted := trafficFile(t, 10_000)
-	clean, environ := databaseWithRules(t)
-	p.bulk(t, environ, path)
-
 	server, environ := databaseWithRules(t)
-	run := p.startBulk(t, environ, path, 500)
+	run := p.startBulk(t, environ, whole.path, 500)
 	require.NoError(t, run.command.Process.Signal(syscall.SIGINT))
 	line := run.stopped(t, 130)
-	require.Less(t, line, len(trace.Sends))
+	require.Less(t, line, whole.lines)
 
-	rest := p.bulk(t, environ, path, "--from-line", strconv.Itoa(line))
-	require.Equal(t, len(trace.Sends)-line+1, rest.Lines)
+	rest := p.bulk(t, environ, whole.path, "--from-line", strconv.Itoa(line))
+	require.Equal(t, whole.lines-line+1, rest.Lines)
 	before := summaryOf(t, run.stdout.String())
 	require.Zero(t, before.Errors)
-	require.Equal(t, accepted, before.Accepted+rest.Accepted+rest.Replayed, "none is missing, none is twice")
-	require.Equal(t, reservations(t, clean.Client()), reservations(t, server.Client()))
+	require.Equal(t, whole.accepted, before.Accepted+rest.Accepted+rest.Replayed, "none is missing, none is twice")
+	require.Equal(t, whole.reservations, reservations(t, server.Client()))
 }
 
-func enqueueRefusesAStore(t *testing.T, p programs) {
+func enqueueRefusesAStore(t *testing.T, p programs, _ wholeRun) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "messages.ndjson")
 	require.NoError(t, os.WriteFile(file, []byte(`{"user":"alice","send_at":"now","title":"Hi"}`), 0o600))

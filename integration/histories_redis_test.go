@@ -36,8 +36,8 @@ func historyKinds() map[string]struct {
 		check history
 		round int64
 	}{
-		"places": {sendlimittest.CheckHistory, 100}, "forbidden": {forbidden, 100}, "crowds": {sendlimittest.CheckCrowd, 25},
-		"messages": {sendlimittest.CheckMessages, 30}, "backlogs": {sendlimittest.CheckBacklog, 15},
+		"places": {sendlimittest.CheckHistory, 100}, "forbidden": {forbidden, 100}, "crowds": {sendlimittest.CheckCrowd, 8},
+		"messages": {sendlimittest.CheckMessages, 10}, "backlogs": {sendlimittest.CheckBacklog, 5},
 		"alerts": {sendlimittest.CheckAlerts, 100}, "notices": {sendlimittest.CheckNotices, 50},
 		"counters": {plain(sendlimittest.CheckCounters), 50},
 		"permits":  {plain(sendlimittest.CheckPermits), 100}, "tokens": {plain(sendlimittest.CheckTokenBucket), 100},

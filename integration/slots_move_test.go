@@ -140,6 +140,14 @@ func (s *movingStory) losePlaces() {
 	}, time.Minute, 100*time.Millisecond)
 }
 
+// Times of programs that soon look after what was not finished, so that the tests are short.
+const (
+	loadHorizon      = 3 * time.Second
+	loadLookAfter    = time.Second
+	loadOverdueAfter = 2 * time.Second
+	loadIOTimeout    = 400 * time.Millisecond
+)
+
 // relay runs a worker that soon looks after what was not finished.
 func (s *clusterStory) relay(client redis.UniversalClient) {
 	s.Helper()

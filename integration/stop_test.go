@@ -2,7 +2,6 @@ package integration_test
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strconv"
 	"sync/atomic"
@@ -13,10 +12,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/submit"
-	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // TestWorkerProcessIsStopped tests what the built worker promises to operators about a
@@ -44,27 +39,28 @@ func (w *workerProcess) stoppedWithin(t *testing.T, bound time.Duration) {
 	require.Less(t, time.Since(began), bound)
 }
 
-// Workers are replaced while messages are submitted, moved, cancelled and sent. Some
-// stop before the next has begun, some after. Everything arrives once.
+// Workers are replaced while messages come due. Some stop before the next has begun, some
+// after. Everything arrives once. Worlds also change messages while workers stop.
 func workersStoppedUnderLoad(t *testing.T, p programs) {
 	t.Helper()
-	const shutdown = 4 * time.Second
-	server := redistest.Real(t)
-	l := newLoad(t, server, "3/1s", "8/5s")
-	l.receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
+	const shutdown, crowd, replaced = 4 * time.Second, 360, 6
+	server := redistest.Shared(t)
+	d := newDelivery(t, server.Options())
+	d.receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
 		return notifiertest.Answer{Delay: 100 * time.Millisecond}
 	})
 	start := func() *workerProcess {
 		t.Helper()
-		w := p.worker(t, []string{"REDIS_URL=" + server.URL(), "SENDLIMIT_PUSH_URL=" + l.receiver.URL()},
+		w := p.worker(t, []string{"REDIS_URL=" + server.URL(), "SENDLIMIT_PUSH_URL=" + d.receiver.URL()},
 			"--push-timeout", "3s", "--shutdown-timeout", shutdown.String(), "--deliveries", "24")
 		w.delivers(t)
 		return w
 	}
 	worker := start()
-	stop := l.call(server.Addr, 4)
-	for i := range 6 {
-		l.awaitRequests(20 * (i + 1))
+	d.crowd(crowd, 2*time.Second, 6*time.Second)
+	for i := range replaced {
+		_, err := d.receiver.Wait(t.Context(), (i+1)*crowd/(replaced+2))
+		require.NoError(t, err)
 		if i%2 == 0 {
 			next := start()
 			worker.stoppedWithin(t, shutdown)
@@ -74,10 +70,10 @@ func workersStoppedUnderLoad(t *testing.T, p programs) {
 		worker.stoppedWithin(t, shutdown)
 		worker = start()
 	}
-	l.awaitRequests(140)
-	stop()
-	l.settle(40 * time.Second)
+	d.arrived()
+	d.settled(server.Client())
 	worker.stoppedWithin(t, shutdown)
+	require.Len(t, d.receiver.Requests(), crowd)
 }
 
 // The provider does not answer: running deliveries are given up by their own timeout,
@@ -86,11 +82,11 @@ func workersStoppedUnderLoad(t *testing.T, p programs) {
 func workerStoppedWhileItsProviderHangs(t *testing.T, p programs) {
 	t.Helper()
 	const messages, shutdown = 30, 3 * time.Second
-	server := redistest.Real(t)
-	l := newLoad(t, server, "1/minute")
+	server := redistest.Shared(t)
+	d := newDelivery(t, server.Options())
 	var hangs atomic.Bool
 	hangs.Store(true)
-	l.receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
+	d.receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
 		if hangs.Load() {
 			return notifiertest.Answer{Delay: time.Minute}
 		}
@@ -98,48 +94,32 @@ func workerStoppedWhileItsProviderHangs(t *testing.T, p programs) {
 	})
 	start := func() *workerProcess {
 		t.Helper()
-		w := p.worker(t, []string{"REDIS_URL=" + server.URL(), "SENDLIMIT_PUSH_URL=" + l.receiver.URL()},
+		w := p.worker(t, []string{"REDIS_URL=" + server.URL(), "SENDLIMIT_PUSH_URL=" + d.receiver.URL()},
 			"--push-timeout", "2s", "--shutdown-timeout", shutdown.String(),
 			"--retry-min", "200ms", "--retry-max", "500ms", "--max-attempts", "50")
 		w.delivers(t)
 		return w
 	}
 	worker := start()
-	submitter, err := submit.New(taskstest.Open(t, l.client(server.Addr), backend.Options{}), submit.Options{})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, submitter.Close()) }()
-	for i := range messages {
-		m := message.Message{ID: "m", User: fmt.Sprintf("user-%d", i), SendAt: time.Now().Add(time.Second), Title: "m"}
-		o, err := submitter.Submit(t.Context(), m)
-		require.NoError(t, err)
-		require.Equal(t, message.Accepted, o.Outcome)
-	}
+	d.crowd(messages, time.Second, time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	_, err = l.receiver.Wait(ctx, messages)
+	_, err := d.receiver.Wait(ctx, messages)
 	require.NoError(t, err)
 	worker.stoppedWithin(t, shutdown)
 
-	state := func(user string) userState {
-		return newCrashStore(t, server.Client(), "").state(t, user, []string{"m"})
+	record := func(user string) map[string]string {
+		return newCrashStore(t, server.Client(), "").state(t, user, []string{"m"}).records["m"]
 	}
-	for i := range messages {
-		record := state(fmt.Sprintf("user-%d", i)).records["m"]
-		require.Equal(t, statePending, record["s"], "nothing is left in the middle: %q", record)
+	for user := range d.due {
+		require.Equal(t, statePending, record(user)["s"], "nothing is left in the middle: %q", record(user))
 	}
 	hangs.Store(false)
 	last := start()
-	require.Eventually(t, func() bool {
-		for i := range messages {
-			if state(fmt.Sprintf("user-%d", i)).records["m"]["s"] != stateDelivered {
-				return false
-			}
-		}
-		return true
-	}, 60*time.Second, 50*time.Millisecond)
+	d.settled(server.Client())
 	last.stoppedWithin(t, shutdown)
 	attempts := make(map[string]int)
-	for _, r := range l.receiver.Requests() {
+	for _, r := range d.receiver.Requests() {
 		payload, err := r.Payload()
 		require.NoError(t, err)
 		attempts[payload.User]++
@@ -147,7 +127,7 @@ func workerStoppedWhileItsProviderHangs(t *testing.T, p programs) {
 	}
 	require.Len(t, attempts, messages)
 	for user, made := range attempts {
-		require.Equal(t, strconv.Itoa(made), state(user).records["m"]["n"])
+		require.Equal(t, strconv.Itoa(made), record(user)["n"])
 	}
 }
 

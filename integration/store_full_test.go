@@ -83,12 +83,12 @@ func TestAFullStoreDelivers(t *testing.T) {
 	t.Parallel()
 	t.Run("large messages in the queue", func(t *testing.T) {
 		t.Parallel()
-		deliverFromAFullStore(t, "32mb", strings.Repeat("x", 4000), backend.Options{}, 0)
+		deliverFromAFullStore(t, "20mb", strings.Repeat("x", 4000), backend.Options{}, 0)
 	})
 	// Their tasks need more memory than is left, so they go to the queue little by little.
 	t.Run("small messages in the schedule", func(t *testing.T) {
 		t.Parallel()
-		deliverFromAFullStore(t, "32mb", strings.Repeat("x", 1000), backend.Options{Horizon: 5 * time.Second}, 500*time.Millisecond)
+		deliverFromAFullStore(t, "20mb", strings.Repeat("x", 1000), backend.Options{Horizon: 5 * time.Second}, 500*time.Millisecond)
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -20,24 +19,19 @@ import (
 
 // account is a store with some messages in every state, and all queries about it.
 type account struct {
-	client redis.UniversalClient
-	prefix string // of the keys
+	client *redis.Client
 	now    time.Time
 	users  int
-}
-
-func (a *account) options() sendlimit.Options {
-	return sendlimit.Options{Records: true, Prefix: a.prefix}
 }
 
 // fill makes messages of more users, in every state.
 func (a *account) fill(t *testing.T, users int) {
 	t.Helper()
 	ctx := t.Context()
-	timeline := newTimeline(t, a.client, a.options())
-	gate, err := messages.NewGate(a.client, a.options())
+	timeline := newTimeline(t, a.client, sendlimit.Options{Records: true})
+	gate, err := messages.NewGate(a.client, sendlimit.Options{Records: true})
 	require.NoError(t, err)
-	watch, err := messages.NewWatchList(a.client, sendlimit.Options{Prefix: a.prefix})
+	watch, err := messages.NewWatchList(a.client, sendlimit.Options{})
 	require.NoError(t, err)
 	var queued []messages.Queued
 	for range users {
@@ -79,12 +73,11 @@ func (a *account) fill(t *testing.T, users int) {
 
 // answers returns what a store answers about all users: what it holds, how full it is,
 // what it would decide, who is watched, and when which key expires.
-func (a *account) answers(t *testing.T, client redis.UniversalClient) string {
+func (a *account) answers(t *testing.T, client *redis.Client) string {
 	t.Helper()
 	ctx := t.Context()
-	keys, err := keyspace.NewKeys(a.prefix)
-	require.NoError(t, err)
-	timeline := newTimeline(t, client, a.options())
+	keys := defaultKeys(t)
+	timeline := newTimeline(t, client, sendlimit.Options{Records: true})
 	var all strings.Builder
 	for n := range a.users {
 		user := fmt.Sprintf("user:%d", n)
@@ -157,7 +150,7 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 	before := a.answers(t, server.Client())
 	require.Equal(t, before, a.answers(t, replica.Client()))
 
-	timeline := newTimeline(t, replica.Client(), a.options())
+	timeline := newTimeline(t, replica.Client(), sendlimit.Options{Records: true})
 	_, err = timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: "user:0", ID: "pending", Now: a.now})
 	var unavailable *fault.UnavailableError
 	require.ErrorAs(t, err, &unavailable)
@@ -167,35 +160,4 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 	require.Equal(t, before, a.answers(t, replica.Client()))
 	a.client = replica.Client()
 	a.fill(t, 5)
-}
-
-// Every operation runs on a cluster: all keys of a call are in one slot, and the users
-// are spread over all masters.
-func TestEveryOperationOnACluster(t *testing.T) {
-	sendlimittest.Long(t)
-	cluster := redistest.SharedCluster(t)
-	a := &account{client: cluster.Client(), prefix: redistest.Prefix(t), now: noon()}
-	a.fill(t, 60)
-	answers := a.answers(t, cluster.Client())
-	require.NotEmpty(t, answers)
-	for _, node := range cluster.Nodes {
-		keys, err := node.Client().Keys(t.Context(), a.prefix+":*").Result()
-		require.NoError(t, err)
-		require.NotEmpty(t, keys, "users on %s", node.Addr)
-	}
-	// A single server answers the same, except when records expire, which depends on
-	// its own clock.
-	single := redistest.Shared(t)
-	b := &account{client: single.Client(), now: a.now}
-	b.fill(t, 60)
-	require.Equal(t, withoutExpiry(answers), withoutExpiry(b.answers(t, single.Client())))
-}
-
-func withoutExpiry(answers string) []string {
-	var lines []string
-	for line := range strings.Lines(answers) {
-		before, _, _ := strings.Cut(line, " until ")
-		lines = append(lines, before)
-	}
-	return lines
 }

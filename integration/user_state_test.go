@@ -220,17 +220,6 @@ func (u userState) faults(t *testing.T) []string {
 	return found
 }
 
-// pending counts the messages that have not ended.
-func (u userState) pending() int {
-	n := 0
-	for _, record := range u.records {
-		if record["s"] == statePending || record["s"] == stateSending {
-			n++
-		}
-	}
-	return n
-}
-
 // match lists all keys that match a pattern.
 func (s crashStore) match(t *testing.T, pattern string) (keys []string) {
 	t.Helper()
@@ -254,20 +243,6 @@ func (s crashStore) eachServer(t *testing.T, do func(context.Context, redis.Cmda
 		return
 	}
 	require.NoError(t, cluster.ForEachMaster(t.Context(), func(ctx context.Context, master *redis.Client) error { return do(ctx, master) }))
-}
-
-// unended describes what has not ended, and what is in the queue.
-func (u userState) unended() string {
-	var text strings.Builder
-	for id, record := range u.records {
-		if record["s"] == statePending || record["s"] == stateSending {
-			fmt.Fprintf(&text, "%s/%s: %q, place %d\n", u.user, id, record, u.places[id])
-		}
-	}
-	for member, at := range u.watched {
-		fmt.Fprintf(&text, "%s: watched %s at %d\n", u.user, member, at)
-	}
-	return text.String()
 }
 
 // notices reads all notices, by id.
@@ -309,6 +284,3 @@ func (u userState) perDay() map[time.Time]int64 {
 	}
 	return days
 }
-
-// messageName identifies a message.
-type messageName struct{ user, id string }

@@ -64,7 +64,7 @@ func (q *Queue) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 // master that is away.
 func (s *Server) start(name string) (*asynq.Server, error) {
 	q := s.queue
-	started := asynq.NewServerFromRedisClient(q.redis, asynq.Config{
+	started := asynq.NewServerFromRedisClient(patient{q.redis, q.polling.Fetch}, asynq.Config{
 		Concurrency:              handlers,
 		Queues:                   map[string]int{name: 1},
 		DelayedTaskCheckInterval: q.polling.Forward,

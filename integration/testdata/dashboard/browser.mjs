@@ -46,12 +46,46 @@ export const quiet = (page, ...statuses) => {
   assert.deepEqual(heard, [], "the console of " + page.url());
 };
 
+const allRules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
+
 // accessible requires that axe finds nothing, and that the page is not wider than the window.
 export const accessible = async (page, what) => {
-  await page.evaluate(axe + ";0");
-  await withoutViolations(page, ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], what);
+  await withoutViolations(page, { runOnly: allRules }, what);
   await fitting(page, what);
 };
+
+// structured is accessible without the colours, which take most of the time on a long page.
+export const structured = (page, what) => withoutViolations(page, { runOnly: allRules, rules: { "color-contrast": { enabled: false } } }, what);
+
+// legible requires what another colour scheme or another width can change on a page that is
+// accessible while the same is visible: the colours, what is scrolled, and the width.
+export const legible = async (page, what) => {
+  await page.evaluate(() => Promise.all(document.getAnimations().map((fading) => fading.finished)));
+  await withoutViolations(page, { runOnly: ["color-contrast", "link-in-text-block", "scrollable-region-focusable"] }, what);
+  await fitting(page, what);
+};
+
+// looks returns which elements of a page are visible, and in which colours.
+export const looks = (page) => page.evaluate(() => [...document.querySelectorAll("body *")].map((e) => {
+  if (!e.checkVisibility({ visibilityProperty: true }) || e.getBoundingClientRect().right <= 0) return "";
+  const style = getComputedStyle(e);
+  return [style.color, style.backgroundColor, style.opacity].join();
+}).join(";"));
+
+// oneOfEachKind removes elements whose parts all look like those of others, by their names and
+// classes.
+export const oneOfEachKind = (page, selector) => page.evaluate((selector) => {
+  const seen = new Set();
+  for (const element of document.querySelectorAll(selector)) {
+    const kinds = [element, ...element.querySelectorAll("*")].map((part) => {
+      let kind = "";
+      for (; part !== element.parentElement; part = part.parentElement) kind += " " + part.localName + "." + part.className;
+      return kind;
+    });
+    if (kinds.every((kind) => seen.has(kind))) element.remove();
+    for (const kind of kinds) seen.add(kind);
+  }
+}, selector);
 
 // fitting requires that the page is not wider than the window.
 export const fitting = async (page, what) => {
@@ -59,19 +93,13 @@ export const fitting = async (page, what) => {
   assert.ok(wider <= 0, what + " is " + wider + " pixels wider than its window");
 };
 
-// contrasting requires that axe finds no text that is hard to read, all that another colour
-// scheme changes. Call accessible before.
-export const contrasting = async (page, what) => {
-  await page.evaluate(() => Promise.all(document.getAnimations().map((fading) => fading.finished)));
-  await withoutViolations(page, ["color-contrast", "link-in-text-block"], what);
-};
-
-// withoutViolations requires that axe finds nothing wrong by rules, or by all with a tag.
-const withoutViolations = async (page, runOnly, what) => {
-  const violations = await page.evaluate(async (runOnly) => {
-    const found = await globalThis.axe.run(document, { runOnly, resultTypes: ["violations"], preload: false });
+// withoutViolations requires that axe finds nothing wrong.
+const withoutViolations = async (page, options, what) => {
+  if (!await page.evaluate(() => "axe" in globalThis)) await page.evaluate(axe + ";0");
+  const violations = await page.evaluate(async (options) => {
+    const found = await globalThis.axe.run(document, { ...options, resultTypes: ["violations"], preload: false });
     return found.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | "));
-  }, runOnly);
+  }, options);
   assert.deepEqual(violations, [], what);
 };
 
