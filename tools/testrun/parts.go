@@ -32,10 +32,10 @@ type part struct {
 // parts returns all parts in the order in which they are built.
 func parts() []part {
 	return []part{
-		{name: "integration", folder: "integration", packages: []string{"./..."}, parallel: 5, waits: true},
+		{name: "integration", folder: "integration", packages: []string{"./..."}, parallel: 6, waits: true},
+		{name: "bench", folder: "bench", packages: []string{"./..."}, parallel: 6, waits: true},
 		{name: "packages", folder: ".", packages: []string{"./..."}},
 		{name: "race", folder: ".", packages: []string{"./..."}, race: raced()},
-		{name: "bench", folder: "bench", packages: []string{"./..."}, parallel: 6, waits: true},
 		{name: "tools", folder: "tools", packages: []string{"./testrun"}},
 	}
 }
