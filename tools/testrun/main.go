@@ -51,7 +51,7 @@ func runAll(ctx context.Context, r *report, chosen []part, seed uint64) {
 		r.fail("test2json", err.Error())
 		return
 	}
-	programs := make(chan program)
+	programs := make(chan program, 1000) // built ahead of those that run
 	var all sync.WaitGroup
 	run := func(p program) {
 		if ctx.Err() == nil {
