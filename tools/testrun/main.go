@@ -42,8 +42,8 @@ func main() {
 	}
 }
 
-// runAll builds one part after the other, while the tests of former ones run: as many
-// programs at a time as there are processors, and those that mostly wait beside them.
+// runAll builds one part after the other, while the tests of former ones run: one program more
+// at a time than there are processors, and those that mostly wait beside them.
 func runAll(ctx context.Context, r *report, chosen []part, seed uint64) {
 	r.print("seed %d: make test SEED=%d tries the same again", seed, seed)
 	test2json, err := goTool(ctx, "tool", "-n", "test2json")
@@ -58,7 +58,7 @@ func runAll(ctx context.Context, r *report, chosen []part, seed uint64) {
 			r.ended(p, p.run(ctx, strings.TrimSpace(test2json), seed, r))
 		}
 	}
-	for range runtime.NumCPU() {
+	for range runtime.NumCPU() + 1 { // some wait now and then
 		all.Go(func() {
 			for p := range programs {
 				run(p)
