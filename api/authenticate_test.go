@@ -220,7 +220,7 @@ func TestRotationWithoutAGap(t *testing.T) {
 // An account's requests are counted in its tier: those that submit, those that read, and
 // all others, each kind together and apart from the others.
 func TestRequestsOfATierAreLimited(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	kinds := map[string][]operation{}
 	for _, o := range operations() {

@@ -57,6 +57,7 @@ func TestAClientThatDoesNotReadItsAnswers(t *testing.T) {
 // Told to stop, the server does not wait for as long as such a client may take
 // otherwise.
 func TestAServerThatStopsDoesNotWaitForAReader(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	b := newBatches(t, oneBatch(time.Hour))
 	sent := b.flood()

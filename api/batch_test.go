@@ -17,6 +17,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -206,6 +207,7 @@ func TestAServerThatStopsEndsItsBatches(t *testing.T) {
 // of each line grows from each third of the batch to the next; what else the process takes
 // once does not.
 func TestTheMemoryOfABatchDoesNotGrow(t *testing.T) {
+	sendlimittest.Long(t)
 	const lines, looks = 600_000, 12
 	b := newBatches(t, api.Limits{})
 	body, send := io.Pipe()

@@ -174,7 +174,7 @@ func TestADryRunConcealsOtherAccountsMessages(t *testing.T) {
 
 // The copies that a dry run makes are bounded by its lines.
 func TestADryRunHasABoundedNumberOfLines(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t)
 	const most = 10_000

@@ -78,7 +78,7 @@ func (r *rig) worked(got reply) (refused []string, summary message.CampaignSumma
 
 // An account counts, pauses, moves and cancels its campaign. Another one sees nothing of it.
 func TestCampaigns(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t, locked)
 	own := r.key("own", accounts.ScopeSubmit, accounts.ScopeRead)
@@ -136,7 +136,7 @@ func TestCampaigns(t *testing.T) {
 // A campaign of very many messages is counted in several answers. Each has what was counted so
 // far.
 func TestACountOfManyMessages(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t, func(o *api.Options) { o.Limits.Count = 1 })
 	const many = find.MaxPage + 7

@@ -188,7 +188,7 @@ func pointer(name string) string {
 
 // The document is one that tools take.
 func TestTheDocumentIsOpenAPI(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t)
 	text, err := os.ReadFile("testdata/openapi-3.1.json")

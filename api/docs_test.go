@@ -206,7 +206,7 @@ func inOrder(tb testing.TB, entries map[string]string) []string {
 // A server that asks for no key leaves the header out if there is none. A shell takes the
 // header from its variable.
 func TestTheKeyOfTheExamples(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	for required, header := range map[bool]string{
 		true: `-H "Authorization: Bearer $SENDLIMIT_KEY"`, false: `-H "${SENDLIMIT_KEY:+Authorization: Bearer $SENDLIMIT_KEY}"`,

@@ -52,7 +52,7 @@ func TestMessagesAreFoundByAnyID(t *testing.T) {
 }
 
 func TestMessagesAreFoundWithoutTheirUsers(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t)
 	acme, other := r.key("acme", accounts.ScopeSubmit, accounts.ScopeRead), r.key("other", accounts.ScopeSubmit, accounts.ScopeRead)

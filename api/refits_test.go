@@ -59,7 +59,7 @@ func (r *rig) lines(got reply) []refitLine {
 
 // A preview changes nothing, and a refit does what the preview has said.
 func TestPreviewAndRefit(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t)
 	booked(r)

@@ -108,7 +108,7 @@ func TestAProblemIsExplained(t *testing.T) {
 // The pages are large. They are sent compressed where that is accepted, and not again to
 // who has them.
 func TestTheDocumentationIsCompressed(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t)
 	for _, target := range []string{"/docs", docsStyle, docsScript, "/openapi.json", "/openapi.yaml"} {
@@ -222,7 +222,7 @@ func TestAnUnexpectedErrorStaysHere(t *testing.T) {
 
 // What the program puts before the operations is not before the documentation.
 func TestBeforeTheOperations(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t, func(o *api.Options) {
 		o.Before = func(next http.Handler) http.Handler {

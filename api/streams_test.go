@@ -136,7 +136,7 @@ func TestJunkKeepsNoBatchOpen(t *testing.T) {
 // A batch waits for the lines of its account, whatever they are, and all batches of the
 // account share them.
 func TestLinesPerMinute(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t)
 	const line = "{}\n"

@@ -28,7 +28,7 @@ func (b *unreadBody) Close() error { return nil }
 
 // A caller who may not do something can't make the server read a body.
 func TestNoBodyIsReadBeforeTheCallerIsKnown(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t, locked)
 	// ask reports whether the body of a request was read.

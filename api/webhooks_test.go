@@ -15,7 +15,7 @@ import (
 
 // What is posted to contacts is as the document says, and nothing else is in it.
 func TestNoticesAreAsDocumented(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	c := readContract(newRig(t))
 	posted := notifiertest.Notices()

@@ -233,7 +233,7 @@ func (e *exchange) said(t *testing.T, call func(context.Context, *client.Client)
 
 // Every operation has a call, which tells its caller all that the API answers.
 func TestWhatTheAPISaysReachesTheCaller(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	c, operations := readContract(t)
 	calls := calls()
@@ -337,7 +337,7 @@ func TestWhatTheAPITakesCanBeSent(t *testing.T) {
 
 // Every code that the API documents has a name here.
 func TestEveryCodeHasAName(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	named := map[string]bool{
 		"method_not_allowed": true, // the client knows the methods

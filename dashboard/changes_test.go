@@ -241,7 +241,7 @@ func TestErasing(t *testing.T) {
 }
 
 func TestCampaigns(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	b := locked(t).operator()
 	b.key("own", accounts.ScopeSubmit)

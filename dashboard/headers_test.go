@@ -38,7 +38,7 @@ func pages() []string {
 }
 
 func TestHeadersOfEveryAnswer(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	b := populated(t)
 	answers := make(map[string]answer)

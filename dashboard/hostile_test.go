@@ -43,7 +43,7 @@ func (p page) withoutScripts(name string) page {
 
 // Whatever a user is called, the links of every list lead back to that user and message.
 func TestUsersWithHostileNames(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	b := keyless(t).browser()
 	for _, user := range hostileNames() {
@@ -94,7 +94,7 @@ func TestUsersWithHostileNames(t *testing.T) {
 }
 
 func TestIDsWithHostileNames(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	b := keyless(t).browser()
 	for i, id := range hostileIDs() {
@@ -163,7 +163,7 @@ func TestHostileReasons(t *testing.T) {
 
 // Everything in an address may be anything.
 func TestHostileAddresses(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	b := populated(t)
 	values := append(hostileNames(), "", "\x00", "\xff", strings.Repeat("x", 20_000), "\r\nX-Evil: 1", "2026-13-45", "9999999999999999999")

@@ -16,7 +16,7 @@ import (
 
 // Filters are in the address. They stay while one pages, and in the download.
 func TestFiltersSurvivePaging(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	b := keyless(t).browser()
 	for i := range 120 {
@@ -116,7 +116,7 @@ func TestAddressesOfATimeline(t *testing.T) {
 
 // What a download says while it goes on can't be taken back: it breaks off.
 func TestADownloadOfManyPages(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	b := keyless(t).browser()
 	for i := range 60 {

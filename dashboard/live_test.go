@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/dashboard"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // liveRig is a rig whose clock runs.
@@ -120,6 +121,7 @@ func (l *looks) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 func TestFollowingTheOverview(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := liveRig(t, false)
 	var looked looks
@@ -171,6 +173,7 @@ func (f *follower) leaves(others int) {
 
 // What happens is in the next event.
 func TestEventsSayWhatHappens(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := liveRig(t, false)
 	f := r.browser().follows()
@@ -231,6 +234,7 @@ func TestTooManyFollow(t *testing.T) {
 
 // A store that is away sends nothing, and what comes after is sent.
 func TestFollowingOverAnOutage(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := liveRig(t, false)
 	var away outage

@@ -145,7 +145,7 @@ func TestRollingBackAndDeleting(t *testing.T) {
 
 // Messages that would not fit a policy are counted before, and moved after it.
 func TestWhatWouldNotFit(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	b := locked(t).operator()
 	for i := range 3 {

@@ -240,7 +240,7 @@ func TestOtherRoutes(t *testing.T) {
 
 // The menu has no page that refuses the caller.
 func TestTheMenuHasWhatTheCallerMayUse(t *testing.T) {
-	sendlimittest.LongUnderRace(t)
+	sendlimittest.Long(t)
 	t.Parallel()
 	sizes := make(map[string]int)
 	for name, caller := range callers() {

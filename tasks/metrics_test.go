@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -129,6 +130,7 @@ func TestMetricsOfScripts(t *testing.T) {
 
 // In a cluster, connections of a node count too.
 func TestMetricsOfScriptsInACluster(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	cluster := redistest.RealCluster(t)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs()})

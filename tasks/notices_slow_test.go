@@ -202,6 +202,7 @@ func (q *quietQuit) close() {
 // A worker is killed after the mail server accepted the message, while the server has not
 // answered QUIT: the notice is settled by then, and no other worker sends it again.
 func TestAKillBeforeQuitIsAnswered(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

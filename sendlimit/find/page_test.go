@@ -16,11 +16,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 func TestMessagesAreFoundByWhatTheyHaveInCommon(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	clients := map[string]redis.UniversalClient{"real": redistest.Real(t).Client(), "cluster": redistest.RealCluster(t).Client()}
 	_, clients["embedded"] = redistest.Embedded(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -30,6 +31,7 @@ func newForecasts(t *testing.T, client redis.UniversalClient, o sendlimit.Option
 }
 
 func TestForecastsAreTheTruth(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for seed, users := range []int{1, 5, 30} {
 		server, client := redistest.Embedded(t)
@@ -45,6 +47,7 @@ func TestForecastsOfARealRedis(t *testing.T) {
 }
 
 func TestForecastsOfACluster(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	client := redistest.RealCluster(t).Client()

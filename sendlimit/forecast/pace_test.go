@@ -13,6 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -122,6 +123,7 @@ func pacedCallers(t *testing.T, near, later time.Duration) (c *costs, first, sec
 // However long the parts take, each one rests as long as it should and no longer than until
 // the next call, and both together take less than 0.5 % of the time.
 func TestEachPartHasItsPace(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for _, cost := range [][2]time.Duration{
 		{160 * time.Microsecond, 160 * time.Microsecond},

@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/audit"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
@@ -87,6 +88,7 @@ func TestEventsOfAUser(t *testing.T) {
 // Export has the changes about a user. Erase removes the user from them, and leaves those about
 // others as they are.
 func TestChangesAboutAUser(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	_, embedded := redistest.Embedded(t)
 	for name, client := range map[string]redis.UniversalClient{"embedded": embedded, "cluster": redistest.RealCluster(t).Client()} {

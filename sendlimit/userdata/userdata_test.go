@@ -311,6 +311,7 @@ func TestEraseLeavesOthersAloneOnRealRedis(t *testing.T) {
 }
 
 func TestEraseLeavesOthersAloneOnACluster(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	requireOthersUntouched(t, redistest.RealCluster(t).Client(), "a", "alice", "*", "{p0001}", "[a-z]*")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 func TestUsageErrors(t *testing.T) {
@@ -62,6 +63,7 @@ func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 }
 
 func TestNothingListening(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	f := emptyStore(t)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -249,6 +249,7 @@ func TestWhatIfKeepsWhatUsersHave(t *testing.T) {
 
 // Whatever ends a dry run: the store is as it was, and no file is left.
 func TestADryRunThatIsStoppedLeavesNothing(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	lines := trafficLines(t, 1000)
 	f := newFixture(t)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
@@ -139,6 +140,7 @@ func TestHeadersThatAreTooLong(t *testing.T) {
 // While a delivery is finished, batches are ended and nothing new begins; the
 // health endpoint answers to the end.
 func TestTheAPIWhileTheWorkerStops(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	_, _, environ := elsewhere(t)
 	receiver := notifiertest.NewReceiver(time.Now)

@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // series reads what a scrape gives: the number of each series.
@@ -38,6 +40,7 @@ func cutLast(s, separator string) (before, after string, found bool) {
 }
 
 func TestMetrics(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	m, client, environ := elsewhere(t)
 	informs(m, "redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:noeviction\r\nused_memory:1000\r\nmaxmemory:4000\r\n")

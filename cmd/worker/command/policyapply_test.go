@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
@@ -91,6 +92,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 // A preview applies nothing, and --then follows a policy that is applied, or that
 // was before.
 func TestPolicyPreviewAndThen(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	m, _ := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}

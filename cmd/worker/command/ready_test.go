@@ -10,6 +10,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // page is the address of another page beside the health endpoint.
@@ -62,6 +64,7 @@ func looksReady(t *testing.T, url string, wanted int) readiness {
 }
 
 func TestReady(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	m, _, environ := elsewhere(t)
 	url := start(t, environ).started(t).page(t, "readyz")
@@ -148,6 +151,7 @@ func TestReady(t *testing.T) {
 // A probe gets its answer in time, also of a store that gives none. What can't be gathered is
 // left out of the metrics and counted, and the rest is told.
 func TestAStoreThatHangs(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	m, _, environ := elsewhere(t)
 	worker := start(t, environ).started(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/rawtest"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // asked sends the text of a request and returns its answer, whose body may still come.
@@ -39,6 +40,7 @@ const openBatch = "POST /v1/messages/batch HTTP/1.1\r\nContent-Type: application
 
 // A stream that is refused learns it while its body is open.
 func TestARefusedStreamIsAnsweredAtOnce(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	worker := start(t, nil).started(t)
 	address := worker.host(t)
@@ -67,6 +69,7 @@ func TestARefusedStreamIsAnsweredAtOnce(t *testing.T) {
 // A request that is refused whatever its body says does not wait for the body. Requests
 // whose bodies come slowly take no place among those that are being answered.
 func TestAHalfSentRequestIsRefusedAtOnce(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	worker := start(t, nil).started(t)
 	address := worker.host(t)

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -192,6 +193,7 @@ func TestClocksApartAreSaid(t *testing.T) {
 
 // Deliveries that run when the worker is told to stop are seen through.
 func TestStoppingFinishesWhatRuns(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	_, _, environ := elsewhere(t)
 	receiver := notifiertest.NewReceiver(time.Now)

@@ -1,5 +1,0 @@
-//go:build race
-
-package sendlimittest
-
-const raceDetector = true
