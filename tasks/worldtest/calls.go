@@ -16,7 +16,7 @@ type countdown struct {
 
 // admits decides what becomes of a call.
 func (w *world) admits(c Call) fate {
-	if what := w.fate("", c.Process); what != answered {
+	if what := w.fate(c.Process); what != answered {
 		return what
 	}
 	if w.storeAway.Load() {
@@ -37,7 +37,7 @@ func (w *world) admits(c Call) fate {
 }
 
 // fate decides whether a process is stopped at a call.
-func (w *world) fate(_, process string) fate {
+func (w *world) fate(process string) fate {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.stops[process]

@@ -140,7 +140,7 @@ func (w *world) operate(e Event) {
 				action = message.RefitShift
 			}
 			_, err = r.Run(ctx, p, action, refit.Watcher{})
-			if err != nil && isReplaced(err) {
+			if _, replaced := errors.AsType[*refit.PolicyReplacedError](err); replaced {
 				return nil // another policy came
 			}
 			return err
@@ -179,9 +179,4 @@ func (w *world) operate(e Event) {
 		})
 		require.False(w, w.isOver())
 	}
-}
-
-func isReplaced(err error) bool {
-	replaced := &refit.PolicyReplacedError{}
-	return errors.As(err, &replaced)
 }

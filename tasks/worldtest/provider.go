@@ -92,12 +92,12 @@ type channel struct {
 	name     string
 	process  *process
 	provider *provider
-	admits   func(name, process string) fate // decides whether the worker is stopped here
+	admits   func(process string) fate // decides whether the worker is stopped here
 }
 
 // Notify takes a notification to the provider.
 func (c *channel) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
-	what := c.admits("notify "+c.name, c.process.name)
+	what := c.admits(c.process.name)
 	if what == stopped {
 		c.process.stop()
 	}
@@ -184,12 +184,12 @@ type Mail struct {
 type announcer struct {
 	process *process
 	mail    *mail
-	admits  func(name, process string) fate
+	admits  func(process string) fate
 }
 
 // Announce takes a notice to its contact.
 func (a *announcer) Announce(_ context.Context, to string, n notifier.Notice) notifier.Result {
-	what := a.admits("announce", a.process.name)
+	what := a.admits(a.process.name)
 	if what == stopped {
 		a.process.stop()
 	}

@@ -43,7 +43,7 @@ func (s *Story) NoteHalted(process string) { s.halted(process) }
 // a process that was killed, or that never learned that it has them. It only looks for them each
 // minute.
 func (v *verdict) leavesActive() bool {
-	return v.Real != nil && (len(v.dead) > 0 || slices.ContainsFunc(v.spans, func(a Away) bool {
+	return v.Real != nil && (len(v.Halted) > 0 || slices.ContainsFunc(v.spans, func(a Away) bool {
 		return a.What == StoreAway || a.What == StoreSlow
 	}))
 }

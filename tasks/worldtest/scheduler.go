@@ -121,11 +121,11 @@ func errLost() error { return &net.OpError{Op: "read", Net: "tcp", Err: syscall.
 var errStopped = errors.New("the process was stopped")
 
 // do lets a process make a call in its turn.
-func (s *scheduler) do(ctx context.Context, p *process, cmds []redis.Cmder, make func() error) error {
+func (s *scheduler) do(ctx context.Context, p *process, cmds []redis.Cmder, call func() error) error {
 	if p.isStopped() {
 		return p.stay(cmds)
 	}
-	w := &waitingCall{process: p.name, names: s.namesOf(cmds), turn: newTurn(), done: newTurn()}
+	w := &waitingCall{process: p.name, names: s.namesOf(cmds), turn: make(chan struct{}), done: make(chan struct{})}
 	s.mu.Lock()
 	s.waiting = append(s.waiting, w)
 	s.mu.Unlock()
@@ -152,12 +152,12 @@ func (s *scheduler) do(ctx context.Context, p *process, cmds []redis.Cmder, make
 	case stopped:
 		p.stop()
 	case repeated:
-		_ = make()
+		_ = call()
 		s.observe(c)
-		err = make()
+		err = call()
 		s.observe(c)
 	case answered, lost, lastly:
-		err = make()
+		err = call()
 		s.observe(c)
 	}
 	switch what {
@@ -169,8 +169,6 @@ func (s *scheduler) do(ctx context.Context, p *process, cmds []redis.Cmder, make
 	}
 	return err
 }
-
-func newTurn() chan struct{} { return make(chan struct{}) }
 
 // withdraw takes a call back that was not admitted, and reports whether it still could.
 func (s *scheduler) withdraw(w *waitingCall) bool {

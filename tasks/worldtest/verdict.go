@@ -41,7 +41,6 @@ type verdict struct {
 
 	keys   keyspace.Keys
 	known  map[name]*known
-	dead   map[string]bool      // processes that were stopped
 	erased map[string]time.Time // users, and when
 	faults []string
 	open   bool // some messages are due after the end
@@ -119,7 +118,6 @@ func (v *verdict) gather(tb testing.TB) {
 		require.NoError(tb, err)
 		k.standing = found[0]
 	}
-	v.dead = v.Halted
 }
 
 func (v *verdict) sorted() []*known {
@@ -135,7 +133,7 @@ func (v *verdict) judgeEnd(k *known) {
 	for _, a := range k.arrivals {
 		if a.Taken {
 			taken++
-			if a.Told && !v.dead[a.Process] {
+			if a.Told && !v.Halted[a.Process] {
 				told++
 			}
 		}
@@ -240,7 +238,7 @@ func (v *verdict) judgeArrivals(k *known) {
 	for _, a := range k.arrivals {
 		if a.Taken {
 			taken[a.Recipient()]++
-			if !a.Told || v.dead[a.Process] {
+			if !a.Told || v.Halted[a.Process] {
 				unknown[a.Recipient()]++
 			}
 		}

@@ -101,7 +101,7 @@ func (v *verdict) judgeMails(tb testing.TB) {
 	of := make(map[string]int64) // the highest percent by contact
 	for _, m := range v.Mails {
 		told[m.ID]++
-		if !m.Told || v.dead[m.Process] {
+		if !m.Told || v.Halted[m.Process] {
 			unknown++
 		}
 		of[m.To] = max(of[m.To], int64(m.Percent))

@@ -244,10 +244,8 @@ func (w *world) noteCharges() {
 // open reports whether some message has not ended, or some charge is not settled.
 func (w *world) open() bool {
 	for _, u := range w.plan.Users {
-		for _, key := range []string{w.keys.Near(u.Name)} {
-			if w.server.Exists(key) {
-				return true
-			}
+		if w.server.Exists(w.keys.Near(u.Name)) {
+			return true
 		}
 	}
 	for _, key := range w.server.Keys() {
