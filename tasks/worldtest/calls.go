@@ -80,9 +80,12 @@ func (w *world) users(cmds []redis.Cmder) (users []string) {
 func (w *world) compare(c Call, key, user string) {
 	stored, _ := w.server.SortedSet(key) // an error says that there is none
 	now := maps.Clone(stored)
-	before := w.places[user]
+	before, by := w.places[user], c.Names[0]
+	if slices.Contains(c.Names, "message/revive") { // it may share a pipeline
+		by = "message/revive"
+	}
 	note := func(id string, from, to time.Time) {
-		w.story.placed(Placement{Call: w.calls, At: c.At, Process: c.Process, By: c.Names[0], User: user, ID: id, From: from, To: to})
+		w.story.placed(Placement{Call: w.calls, At: c.At, Process: c.Process, By: by, User: user, ID: id, From: from, To: to})
 	}
 	for id, at := range before {
 		if _, ok := now[id]; !ok {
