@@ -49,7 +49,8 @@ type Decision struct {
 	Replayed bool // the same request was answered before
 
 	// Violations lists every rule that would break, with CodeSendLimit and
-	// CodeQuietHours: the policy's in order, then the category's.
+	// CodeQuietHours: the policy's in order, then the category's. With a Hold there is none if
+	// the time has become free meanwhile: hold its own period, and ask again.
 	Violations []Violation
 	// Quiet is the stretch of quiet hours that At is in, with CodeQuietHours.
 	Quiet *policy.QuietPeriod

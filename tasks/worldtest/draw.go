@@ -4,75 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
-
-// Feature is a part of the product, or a kind of fault, that a world may have. Each world has
-// some of them: what all worlds had would hide what only few do.
-type Feature string
-
-// The features.
-const (
-	Devices        Feature = "devices"
-	Accounts       Feature = "accounts"
-	Categories     Feature = "categories"
-	QuietHours     Feature = "quiet hours"
-	DatedChanges   Feature = "dated changes"
-	PolicyChanges  Feature = "policy changes"
-	Campaigns      Feature = "campaigns"
-	Moves          Feature = "moves"
-	Operators      Feature = "operators" // refits, erasures, dead letters
-	Flood          Feature = "flood"
-	StoreFaults    Feature = "store"
-	LostReplies    Feature = "lost replies"
-	Clock          Feature = "clock"
-	Stops          Feature = "stops"
-	QueueLoss      Feature = "queue loss"
-	ProviderFaults Feature = "provider"
-	Edits          Feature = "edits"
-	UserSettings   Feature = "settings of users"
-	Bulk           Feature = "bulk"
-	Paces          Feature = "paces"
-	WrongClocks    Feature = "wrong clocks" // of single processes
-
-	// Those that follow are rare: they make worlds longer, or much of them an outage.
-	LongRetries    Feature = "a long wait for a retry beside an expiry"
-	ThrottledDates Feature = "full throttles with dated changes and shifts"
-
-	// Those that follow need servers: see Config.With.
-	PowerCuts Feature = "power cuts"
-
-	// Those that follow find faults that are known, and not mended yet: see Held.
-	OneChannelAway  Feature = "one channel away while others work"
-	ShorterWindows  Feature = "shorter windows for a moment"
-	FullDays        Feature = "full days with shifts"
-	HourlyQuotas    Feature = "hourly quotas with shifts"
-	LateAcrossDates Feature = "late messages before a dated change ends"
-	ShiftsIntoDates Feature = "shifts into or out of a dated change"
-	LongPauses      Feature = "a long pause of a channel beside an expiry"
-	TornTwice       Feature = "power cuts, and another restart"
-)
-
-// Held lists the features that are held out of worlds which nobody asked for by name, as each of
-// them finds a fault that is known.
-func Held() []Feature {
-	return []Feature{OneChannelAway, ShorterWindows, FullDays, HourlyQuotas, LateAcrossDates, ShiftsIntoDates, LongPauses, TornTwice}
-}
-
-func allFeatures() []Feature {
-	return []Feature{
-		Devices, Accounts, Categories, QuietHours, DatedChanges, PolicyChanges, Campaigns, Moves, Operators, Flood,
-		StoreFaults, LostReplies, Clock, Stops, QueueLoss, ProviderFaults, Edits, UserSettings, Bulk, Paces, WrongClocks,
-	}
-}
-
-func rareFeatures() []Feature { return []Feature{LongRetries, ThrottledDates} }
 
 // Config says what to draw. Its zero value draws a world for virtual time.
 type Config struct {
@@ -82,19 +19,6 @@ type Config struct {
 	Without  []Feature     // that a stage can't play
 	With     []Feature     // that only this stage can play
 	Length   time.Duration // as in Plan; zero draws it
-}
-
-// featuresEnv names the features of all worlds, between commas, instead of drawn ones.
-const featuresEnv = "SENDLIMIT_TEST_WORLD"
-
-// Asked returns the features that the environment asks for, for Config.Features; nil for none.
-func Asked() (features []Feature) {
-	if text := os.Getenv(featuresEnv); text != "" {
-		for f := range strings.SplitSeq(text, ",") {
-			features = append(features, Feature(f))
-		}
-	}
-	return features
 }
 
 // drawer draws a plan.
