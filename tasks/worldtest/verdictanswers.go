@@ -13,19 +13,19 @@ import (
 )
 
 // judgeTitles requires that what arrives has the title of the last edit that was confirmed before,
-// or of one that nobody has an answer to yet.
+// or of one that nobody has an answer to yet, or whose answer was lost before it was repeated in vain.
 func (v *verdict) judgeTitles(k *known) {
-	edits := slices.DeleteFunc(slices.Clone(k.asked), func(a Answer) bool { return a.Title == "" || a.Err == nil && !made(a) })
+	edits := slices.DeleteFunc(slices.Clone(k.asked), func(a Answer) bool { return a.Title == "" || a.Err == nil && !a.Unclear && !made(a) })
 	for _, arrival := range k.arrivals {
 		last := Answer{}
 		for _, e := range edits {
-			if e.Err == nil && !e.Ended.After(arrival.At) && e.Ended.After(last.Ended) {
+			if e.Err == nil && made(e) && !e.Ended.After(arrival.At) && e.Ended.After(last.Ended) {
 				last = e
 			}
 		}
 		may := []string{cmp.Or(last.Title, FirstTitle)}
 		for _, e := range edits {
-			inFlight := e.Err != nil || e.Ended.After(arrival.At) || !last.Ended.IsZero() && e.Ended.After(last.Began)
+			inFlight := e.Err != nil || !made(e) || e.Ended.After(arrival.At) || !last.Ended.IsZero() && e.Ended.After(last.Began)
 			if inFlight && !e.Began.After(arrival.At) {
 				may = append(may, e.Title)
 			}
