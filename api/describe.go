@@ -310,7 +310,7 @@ func messageDescriptions() map[string]string {
 		"attempts":     "The number of delivery attempts.",
 		"uncertain":    "Whether an earlier attempt may have arrived.",
 		"history":      "The last changes of the message, its accept and its end among them, at most 16, oldest first; absent in lists. A delivery that is running is no change yet.",
-		"reason":       "Why the message was dropped, given up or postponed, or why it is tried again. One was dropped as expired, no_free_time, opted_out or no_device.",
+		"reason":       "Why the message was dropped, given up or postponed, or why it is tried again. One was dropped as expired, no_free_time, opted_out or no_device. One that was delivered was given up on other devices for that reason.",
 
 		"HistoryEntry.at":      "When it changed. A delivered message was delivered when its delivery began.",
 		"HistoryEntry.change":  "What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed when it waited no longer for its campaign.",

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -165,10 +166,15 @@ func (p programs) startBulk(t *testing.T, environ []string, path string, lines i
 	r.command = exec.CommandContext(t.Context(), filepath.Join(p.folder, "enqueue"), "bulk", path, "--json", "--results", results)
 	r.command.Env, r.command.Stdout, r.command.Stderr = environ, &r.stdout, &r.stderr
 	require.NoError(t, r.command.Start())
-	require.Eventually(t, func() bool {
+	judged := func() bool {
 		text, err := os.ReadFile(results)
 		return err == nil && bytes.Count(text, []byte("\n")) >= lines
-	}, 60*time.Second, 5*time.Millisecond)
+	}
+	if !assert.Eventually(t, judged, 60*time.Second, 5*time.Millisecond) {
+		_ = r.command.Process.Kill()
+		_ = r.command.Wait()
+		require.FailNow(t, "the run does not get on", "%s%s", r.stdout.String(), r.stderr.String())
+	}
 	return r
 }
 

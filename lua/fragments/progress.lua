@@ -5,6 +5,6 @@
 -- The delivered ones come first.
 
 -- has_reached reports whether a message with the field D reached a device. Then its place
--- counts, whatever becomes of the other devices: it is not judged again, is neither moved nor
--- cancelled, and ends as delivered.
+-- counts, whatever becomes of the other devices: it is neither moved nor cancelled, and ends
+-- as delivered.
 local function has_reached(progress) return progress and string.byte(progress) == 100 end -- "d"

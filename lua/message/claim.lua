@@ -19,9 +19,11 @@
 -- once. One of a paused campaign waits at its place, which counts, until it expires or the
 -- campaign is resumed, see message/resume.lua. It holds nothing up.
 --
--- A message that reached a device before is tried again on the others. It is not judged, and
--- goes out at its place, however late. It holds nothing up. Where another one is dropped or
--- ends uncertain, it ends as delivered.
+-- A message that reached a device before is tried again on the others. It holds nothing up.
+-- Late, it goes out if its place still counts, nothing has one between that and now, and the
+-- rules leave the present time free. Its place moves there: whatever else reaches a device is counted with
+-- it. Else it is given up on the others. Where another one is dropped or ends uncertain, it
+-- ends as delivered.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -146,7 +148,7 @@ if r[2] == generation then
     -- The common case: it does not depend on the user's other messages.
     local due = tonumber(r[7] or at)
     if now < due then return {EARLY, now, due} end
-    if (now <= at + ARGV[17] or reached) and not unwanted and not paused
+    if now <= at + ARGV[17] and not unwanted and not paused
         and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
         and at >= (tonumber(ARGV[19]) or at) then
       overdue = promised and tries == 0 and not reached and overdue_before()
@@ -163,7 +165,7 @@ if r[2] == generation then
   elseif (state == DROPPED or state == UNCERTAIN) and r[5] == nonce then
     return {DROP, now, at, r[13], account_of(r[16]), notices}
   elseif state == DELIVERED and r[5] == nonce and reached
-      and string.find(' expired opted_out restored uncertain ', table.concat({' ', r[13] or '', ' '}), 1, true) then
+      and string.find(' expired no_free_time opted_out restored uncertain ', table.concat({' ', r[13] or '', ' '}), 1, true) then
     -- This delivery ended it; if it was settled, the reason is another one.
     return {REACHED, now, at, r[13], account_of(r[16])}
   else
@@ -281,7 +283,7 @@ if paused then -- it waits as for a retry, at most for an hour: a program may di
   call('ZADD', watch, math.max(now + ARGV[20], until_at - ARGV[23]), new .. suffix_of(id))
   return {PAUSED, now, until_at}
 end
-if (now <= at + ARGV[17] or reached) and not overdue then
+if now <= at + ARGV[17] and not overdue then
   hold()
   return send(tries + 1)
 end
@@ -319,7 +321,12 @@ if overdue then -- on time, unless an older one of its class is not
     return send(tries + 1)
   end
 end
-if rules.exempt then
+if reached and not rules.exempt then
+  excluded[id] = true
+  local passed = at < now - keep or call('ZRANGE', timeline, '(' .. at, now, 'BYSCORE', 'LIMIT', 0, 1)[1]
+  if passed or not new_search(rules, 1, now, excluded)(now) then return end_reached('no_free_time') end
+end
+if rules.exempt or reached then
   sent_late()
   put_place(record, id, now, this.beside, rules.uncounted, this.category)
   outlive(now, this.expires, rules.uncounted and beside or timeline, not rules.uncounted and this.category)

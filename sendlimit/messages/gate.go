@@ -78,7 +78,7 @@ func (v Verdict) String() string {
 // instead, and is not tried on the others for the same reasons.
 const (
 	ReasonExpired    = "expired"      // past its expiry when its time came
-	ReasonNoFreeTime = "no_free_time" // late, and no time is free before its expiry
+	ReasonNoFreeTime = "no_free_time" // late, and no time is free before its expiry; for the other devices, not at once
 	ReasonOptedOut   = "opted_out"    // the user does not want the category any more
 	ReasonNoDevice   = "no_device"    // the user has no device that it is for, or no longer
 	ReasonRestored   = "restored"     // due before Options.DropDueBefore: it may have been sent, and keeps its place
@@ -173,9 +173,11 @@ type Drop struct {
 // and its place counts for all others. It holds nothing up. The watch list brings it back in
 // an hour, at its expiry if that is earlier, or with campaigns.Pauses.ResumeMessage.
 //
-// A message that reached a device before is Send at its place however late it is, since its
-// place counts; it is not judged again, holds nothing up, and keeps Promised and SendAt. It is
-// Reached where another one would be Dropped.
+// A message that reached a device before holds nothing up. Late, it is Send if no other one of
+// its user has a place between its own and now, and the present time is free. Its place moves
+// there. So no device ever gets more than the rules allow: an interval that has the former place
+// and a later send has the new place too. Otherwise it is Reached, and so it is where another
+// one would be Dropped.
 //
 // For a late message of a user whose settings name a policy that Options.Rules does
 // not have, the error is an *UnavailableError, see sendlimit.ErrUnknownPolicy.

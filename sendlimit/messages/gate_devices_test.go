@@ -80,31 +80,45 @@ func TestProgressStays(t *testing.T) {
 	require.Equal(t, messages.StateDelivered, s.Look("a").State)
 }
 
-// What reached a device goes out to the others at its place, however late, and although the
-// rules have no room. It is not judged together with others that are late.
-func TestAMessageThatReachedADeviceIsNotJudgedAgain(t *testing.T) {
+// What reached a device goes out to the others late if the rules leave the present time free,
+// and its place moves there.
+func TestTheRestOfAMessageTakesAFreeTime(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/hour")
 	s.Submit("a", "11:00", "g1", "text")
-	s.Submit("b", "12:00", "g2", "text")
+	s.Submit("b", "13:00", "g2", "text")
 	s.Until("11:00")
 	tryAgain(s, "a", "11:30", "dphone")
-	s.Until("12:30")
+	s.Until("12:00")
 	claim := s.Claim("a", "g1x", "n2")
 	require.Equal(t, messages.Claim{
-		Verdict: messages.Send, SendAt: story.At("11:00"), Attempt: 2, Content: []byte("text"),
+		Verdict: messages.Send, SendAt: story.At("12:00"), Promised: story.At("11:00"), Attempt: 2, Content: []byte("text"),
 		Progress: messages.ParseProgress("dphone"), Now: s.Now, ExpiresAt: story.At("11:00").Add(24 * time.Hour),
 	}, claim)
-	s.Holds("a 11:00:00", "b 12:00:00")
-	require.Equal(t, messages.Send, s.Claim("b", "g2", "n3").Verdict, "it is late, and does not wait for a that is being sent")
-	s.Holds("a 11:00:00", "b 12:30:00")
-	s.Wait(story.Lease)
-	require.Equal(t, messages.Send, s.Claim("a", "g1x", "n4").Verdict, "taken over")
-	require.True(t, s.Settle("a", "g1x", "n4", messages.Settlement{
+	s.Holds("a 12:00:00", "b 13:00:00")
+	require.True(t, s.Settle("a", "g1x", "n2", messages.Settlement{
 		Outcome: messages.Delivered, ProviderID: "p-1", Began: s.Now, Progress: messages.ParseProgress("dphone dtablet"),
 	}))
-	require.Equal(t, story.At("11:00"), s.Look("a").SendAt)
 	require.Equal(t, []string{"p-1", "dphone dtablet"}, []string{s.Field("a", "i"), s.Field("a", "D")})
+}
+
+// What reached a device is given up on the others once the next message of its user is due, or
+// when the rules do not leave the present time free.
+func TestTheRestOfAMessageIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, others := range [][2]string{{"11:40", "13:00"}, {"12:20", "12:30"}} {
+		s := story.NewMessages(t, "2/hour")
+		s.Submit("a", "11:00", "g1", "text")
+		s.Submit("b", others[0], "g2", "text")
+		s.Submit("c", others[1], "g3", "text")
+		s.Until("11:00")
+		tryAgain(s, "a", "11:10", "dphone")
+		s.Until("11:50")
+		want := messages.Claim{Verdict: messages.Reached, SendAt: story.At("11:00"), Reason: messages.ReasonNoFreeTime, Now: s.Now}
+		require.Equal(t, want, s.Claim("a", "g1x", "n2"))
+		require.Equal(t, want, s.Claim("a", "g1x", "n2"), "the same call again")
+		s.Holds("a 11:00:00", "b "+others[0]+":00", "c "+others[1]+":00")
+	}
 }
 
 // A message that reached no device is judged anew when it is late, and keeps what it is done
@@ -133,12 +147,13 @@ func TestWhatReachedADeviceCountsForLateMessages(t *testing.T) {
 		progress, now string
 		sends         bool
 		wanted        messages.Verdict
+		holds         []string
 	}{
-		"not due":               {"dphone", "11:40", false, messages.Postponed},
-		"due":                   {"dphone", "11:55", false, messages.Postponed},
-		"being sent":            {"dphone", "11:55", true, messages.Postponed},
-		"expired":               {"dphone", "11:59", false, messages.Postponed},
-		"expired, of no device": {"gphone", "11:59", false, messages.Send},
+		"not due":               {"dphone", "11:40", false, messages.Postponed, []string{"first 11:30:00", "late 12:00:00"}},
+		"due":                   {"dphone", "11:55", false, messages.Postponed, []string{"first 11:30:00", "late 12:00:00"}},
+		"being sent":            {"dphone", "11:55", true, messages.Postponed, []string{"first 11:55:00", "late 12:25:00"}},
+		"expired":               {"dphone", "11:59", false, messages.Postponed, []string{"first 11:30:00", "late 12:00:00"}},
+		"expired, of no device": {"gphone", "11:59", false, messages.Send, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -155,7 +170,7 @@ func TestWhatReachedADeviceCountsForLateMessages(t *testing.T) {
 			}
 			require.Equal(t, row.wanted, s.Claim("late", "g2", "n3").Verdict)
 			if row.wanted == messages.Postponed {
-				s.Holds("first 11:30:00", "late 12:00:00")
+				s.Holds(row.holds...)
 			}
 		})
 	}
@@ -187,15 +202,17 @@ func TestAMessageThatReachedADeviceEndsAsDelivered(t *testing.T) {
 				row.change(&o)
 				s.useGate(o)
 			}
+			at := "11:00"
 			if row.sends {
-				s.Until("11:10")
+				at = "11:10"
+				s.Until(at)
 				require.Equal(t, messages.Send, s.Claim("a", "g1x", "n2").Verdict)
 			}
 			s.Until(row.now)
 			if reason == messages.ReasonOptedOut {
 				s.set(policy.UserSettings{OptOut: []string{"news"}})
 			}
-			want := messages.Claim{Verdict: messages.Reached, SendAt: story.At("11:00"), Reason: reason, Now: s.Now}
+			want := messages.Claim{Verdict: messages.Reached, SendAt: story.At(at), Reason: reason, Now: s.Now}
 			require.Equal(t, want, s.Claim("a", "g1x", "n3"))
 			require.Equal(t, want, s.Claim("a", "g1x", "n3"), "the same call again")
 			require.Equal(t, messages.Stale, s.Claim("a", "g1x", "n4").Verdict)
@@ -207,7 +224,7 @@ func TestAMessageThatReachedADeviceEndsAsDelivered(t *testing.T) {
 			require.Equal(t, messages.ParseProgress("dphone ftablet"), stands.Progress)
 			require.Equal(t, keeps, s.Field("a", "c") != "")
 			require.Equal(t, sendlimit.DefaultKeepRecords, s.KeptFor("a"))
-			s.Holds("a 11:00:00")
+			s.Holds("a " + at + ":00")
 			s.Watched()
 			require.Equal(t, int64(0), s.Client.ZCard(t.Context(), story.KeysOf(o).DeadLettersOf("alice")).Val())
 		}
@@ -223,11 +240,11 @@ func (s *settingsStory) useGate(o sendlimit.Options) {
 	require.NoError(s, err)
 }
 
-// A message of a paused campaign waits, whatever it reached. It goes out at its place once the
+// A message of a paused campaign waits, whatever it reached. It goes out late once the
 // campaign is resumed.
 func TestAMessageThatReachedADeviceWaitsForItsCampaign(t *testing.T) {
 	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
+	s := story.NewMessages(t, "1/hour")
 	pauses, err := campaigns.New(s.Client, "")
 	require.NoError(t, err)
 	r := sendlimit.Request{ID: "a", At: story.At("11:00"), Record: story.RecordOf("g1", "text")}
@@ -251,5 +268,5 @@ func TestAMessageThatReachedADeviceWaitsForItsCampaign(t *testing.T) {
 	claim = s.Claim("a", "g3", "n3")
 	require.Equal(t, messages.Send, claim.Verdict)
 	require.Equal(t, messages.ParseProgress("dphone"), claim.Progress)
-	s.Holds("a 11:00:00")
+	s.Holds("a 11:30:00")
 }

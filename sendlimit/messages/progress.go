@@ -51,8 +51,7 @@ type DeviceDone struct {
 // tried again goes to the others only.
 type Progress []DeviceDone
 
-// Delivered reports whether the message reached a device. Then its place counts, and it is not
-// judged again, however it ends.
+// Delivered reports whether the message reached a device. Then its place counts, however it ends.
 func (p Progress) Delivered() bool {
 	return slices.ContainsFunc(p, func(d DeviceDone) bool { return d.State == DeviceDelivered })
 }

@@ -129,7 +129,7 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 }
 
 // expectOtherDevices expects that a message which reached a device goes out to the others, at
-// its place, or ends.
+// its place, or late at a free time before which nothing else has a place, or ends.
 func (m *mailbox) expectOtherDevices(known *message, d messages.Delivery, c messages.Claim) messages.Claim {
 	switch {
 	case known.at.Before(m.options.DropDueBefore):
@@ -140,10 +140,25 @@ func (m *mailbox) expectOtherDevices(known *message, d messages.Delivery, c mess
 		return m.stop(known, d.Nonce, reasonOptedOut, c)
 	case m.isHeld(known):
 		return m.hold(known, d, c)
+	case m.now.After(known.at.Add(m.options.Tolerance)):
+		if m.regime().exempt[known.category] || m.freeForRest(known) {
+			return m.sendLate(known, d.Nonce, cut(m.now), c)
+		}
+		return m.stop(known, d.Nonce, reasonNoFreeTime, c)
 	}
 	c.TakenOver = known.state == sending
 	m.claimMessage(known, d.Nonce)
 	return m.send(known, c)
+}
+
+// freeForRest reports whether a message that reached a device may go to the others now.
+func (m *mailbox) freeForRest(known *message) bool {
+	others, at, now := m.remembered().counted().remove(known.id), cut(known.at), cut(m.now)
+	if at < now-m.model.remembered || slices.ContainsFunc(others, func(e entry) bool { return at < e.at && e.at <= now }) {
+		return false
+	}
+	_, free := m.regime().termsOf(known.category).nextFree(others, now, now)
+	return free
 }
 
 // drop ends the message of a claim.

@@ -131,7 +131,7 @@ func (a *attempt) ask(ctx context.Context, to *answer) (end func()) {
 	}
 	if waiting {
 		waited := h.Clock.Local().Sub(a.began)
-		if to.late = isLate(a.claim, a.late+waited, h.Tolerance); to.late || waited > h.Margin/2 {
+		if to.late = a.late+waited > h.Tolerance; to.late || waited > h.Margin/2 {
 			l.Pacer.giveBack(ctx, permit)
 			to.wait, to.reason = backSoonest, reasonPaced
 			return nil

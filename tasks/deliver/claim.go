@@ -19,9 +19,3 @@ func (h *Handler) claim(ctx context.Context, d messages.Delivery) (messages.Clai
 	h.Clock.Learn(sent, received, claim.Now)
 	return claim, received.Sub(sent), nil
 }
-
-// isLate reports whether a claimed message that is late by so much is too late to be sent. One
-// that reached a device is never too late for the others.
-func isLate(claim messages.Claim, late, tolerance time.Duration) bool {
-	return late > tolerance && !claim.Progress.Delivered()
-}

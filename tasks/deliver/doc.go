@@ -17,7 +17,8 @@
 //	else a provider refused it        failed
 //	else there is no device           dropped
 //
-// Once it has reached somebody the message keeps its place, and is not judged again.
+// A message that has reached somebody counts. It goes to the others until the user's next
+// message is due, and when it is late only at a time that the rules leave free.
 //
 // # Channels beside each other
 //

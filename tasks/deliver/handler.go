@@ -289,7 +289,7 @@ func (h *Handler) deliver(
 		defer span.End()
 		permit, err = h.Pacer.renew(ctx, h.Stopping, permit)
 		took += h.Clock.Local().Sub(answered)
-		if err != nil || isLate(claim, claim.Now.Sub(claim.SendAt)+took, h.Tolerance) {
+		if err != nil || claim.Now.Sub(claim.SendAt)+took > h.Tolerance {
 			span.Result(givenBack, "", false)
 			return claim, h.giveBack(traced, d, leave)
 		}

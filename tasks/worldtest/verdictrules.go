@@ -172,10 +172,8 @@ func (v *verdict) judgeRealTimes(tb testing.TB) {
 			if !a.Taken || had[a.Recipient()] { // a second copy of what nobody could know of
 				continue
 			}
-			if first, _ := k.first(); a.At.Sub(first.At) > sendlimit.DefaultTolerance && !v.Plan.Has(OneChannelAway) {
-				continue // the rest of a message that others have got is not judged again
-			}
 			had[a.Recipient()] = true
+			v.judgeRest(k, a)
 			if got[k.user] == nil {
 				got[k.user] = make(map[string][]sendlimittest.Arrival)
 			}
@@ -198,6 +196,26 @@ func (v *verdict) judgeRealTimes(tb testing.TB) {
 			slices.SortFunc(arrivals, func(a, b sendlimittest.Arrival) int { return a.At.Compare(b.At) })
 			for _, f := range loosest.ArrivalFaults(user, slack, arrivals) {
 				v.fault("real times: %s: %s", recipient, f)
+			}
+		}
+	}
+}
+
+// judgeRest requires that what comes to a recipient later than to others does not come after a
+// message that was sent meanwhile.
+func (v *verdict) judgeRest(k *known, a Arrival) {
+	first, _ := k.first()
+	if a.At.Sub(first.At) <= sendlimit.DefaultTolerance || a.Category == CategoryCodes || v.Plan.Has(Clock) {
+		return
+	}
+	for _, other := range v.known {
+		later, ok := other.first()
+		if !ok || other.user != k.user || later.Category == CategoryCodes || later.At.Sub(first.At) <= 2*sendlimit.DefaultTolerance {
+			continue
+		}
+		for _, b := range other.arrivals {
+			if b.Taken && b.Recipient() == a.Recipient() && b.At.Before(a.At) {
+				v.fault("order: %s arrived at %s at %s, after %s, which was sent later, at %s", k, a.Recipient(), a.At, other, b.At)
 			}
 		}
 	}
