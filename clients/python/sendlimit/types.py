@@ -867,7 +867,8 @@ class Listed(TypedDict):
     """Its metadata."""
     reason: NotRequired[str]
     """Why the message was dropped, given up or postponed, or why it is tried again. One was
-    dropped as expired, no_free_time, opted_out or no_device.
+    dropped as expired, no_free_time, opted_out or no_device. One that was delivered was
+    given up on other devices for that reason.
     """
     send_at: str
     """The send time."""
@@ -1646,7 +1647,8 @@ class Status(TypedDict):
     """The provider's id of the message."""
     reason: NotRequired[str]
     """Why the message was dropped, given up or postponed, or why it is tried again. One was
-    dropped as expired, no_free_time, opted_out or no_device.
+    dropped as expired, no_free_time, opted_out or no_device. One that was delivered was
+    given up on other devices for that reason.
     """
     requested_at: NotRequired[str]
     """The send time that was requested, if it differs from send_at."""

@@ -1020,7 +1020,7 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
-            /** @description Why the message was dropped, given up or postponed, or why it is tried again. One was dropped as expired, no_free_time, opted_out or no_device. */
+            /** @description Why the message was dropped, given up or postponed, or why it is tried again. One was dropped as expired, no_free_time, opted_out or no_device. One that was delivered was given up on other devices for that reason. */
             reason?: string;
             /**
              * Format: date-time
@@ -2012,7 +2012,7 @@ export interface components {
             promised_at?: string;
             /** @description The provider's id of the message. */
             provider_id?: string;
-            /** @description Why the message was dropped, given up or postponed, or why it is tried again. One was dropped as expired, no_free_time, opted_out or no_device. */
+            /** @description Why the message was dropped, given up or postponed, or why it is tried again. One was dropped as expired, no_free_time, opted_out or no_device. One that was delivered was given up on other devices for that reason. */
             reason?: string;
             /**
              * Format: date-time
