@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -67,7 +68,7 @@ func tellOfPhones(t *testing.T, told func(*phones), options ...func(*tasks.Worke
 		p := newPhones(s)
 		s.work(append(options, retrying(3), p.use)...)
 		told(p)
-	}, "1000/minute")
+	}, "1000/hour")
 }
 
 func newPhones(s *story) *phones {
@@ -321,7 +322,8 @@ func TestATargetThatRefusesAllIsProbedWithMessages(t *testing.T) {
 	}, "100/minute")
 }
 
-// A provider that asks to leave its channel alone holds up no other.
+// A provider that asks to leave its channel alone holds up no other. Once it takes messages again,
+// it gets the one that was due last, and not all of them.
 func TestAPausedChannelHoldsUpNoOther(t *testing.T) {
 	tellOfPhones(t, func(p *phones) {
 		p.has("alice", "f1")
@@ -335,12 +337,13 @@ func TestAPausedChannelHoldsUpNoOther(t *testing.T) {
 		require.Equal(p, []string{"m f1 +5s"}, p.got(p.fcm))
 		require.Equal(p, "da1", p.record("alice", "n")["D"])
 		p.until(20 * time.Minute)
-		require.Len(p, p.fcm.Deliveries(), 4)
+		require.Len(p, p.fcm.Deliveries(), 2)
 		require.Len(p, p.apns.Deliveries(), 3)
-		for _, id := range []string{"m", "n", "o"} {
+		for id, done := range map[string]string{"m": "da1", "n": "da1", "o": "da1 df1"} {
 			p.ended("alice", id, "d")
-			require.Equal(p, "da1 df1", p.record("alice", id)["D"])
+			require.Equal(p, done, p.record("alice", id)["D"])
 		}
+		require.Equal(p, messages.ReasonNoFreeTime, p.record("alice", "n")["w"])
 	})
 }
 
