@@ -125,7 +125,7 @@ func (s *server) policyChange(r *http.Request, change settings.PolicyChange, err
 	if change.Changed {
 		s.follow(r)
 	}
-	done := message.PolicyChange{New: message.PolicyOf(change.New), Changed: change.Changed}
+	done := message.PolicyChange{New: message.PolicyOf(change.New), Changed: change.Changed, ExactFrom: message.Time{Time: change.ExactFrom}}
 	if change.Old != nil {
 		old := message.PolicyOf(*change.Old)
 		done.Old = &old

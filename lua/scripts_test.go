@@ -245,7 +245,6 @@ func TestNoScriptRunsInASlotThatMoves(t *testing.T) {
 		"rate/tokens_look":        "it has only one key",
 		"rate/tokens_take":        "it has only one key, and removes it last",
 		"rate/tokens_give_back":   "it has only one key, and removes it last",
-		"setting/policy_changing": "it has only one key, and writes before it removes",
 		"refit/refit_turn":        "it has only one key, and removes it last",
 		"message/look_turn":       "it has only one key, and writes once",
 		"event/listen":            "it has only one key, and writes before it removes",

@@ -40,8 +40,9 @@
 // together: package quota charges it, and a Timeline with records takes no place in the
 // category without that charge. Late and recorded messages do not need it.
 //
-// Reservations keep their places when rules change. What was forgotten under a
-// shorter window stays forgotten under a longer one.
+// Reservations keep their places when rules change. They count as long as the longest window of
+// any policy needs, see Rules.Remember for those that there were before. What was forgotten under
+// shorter windows stays forgotten under a longer one.
 //
 // # Records
 //

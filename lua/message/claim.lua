@@ -323,7 +323,7 @@ if overdue then -- on time, unless an older one of its class is not
 end
 if reached and not rules.exempt then
   excluded[id] = true
-  local passed = at < now - keep or call('ZRANGE', timeline, '(' .. at, now, 'BYSCORE', 'LIMIT', 0, 1)[1]
+  local passed = at < now - keep or call('ZRANGE', timeline, '(' .. whole(at), now, 'BYSCORE', 'LIMIT', 0, 1)[1]
   if passed or not new_search(rules, 1, now, excluded)(now) then return end_reached('no_free_time') end
 end
 if rules.exempt or reached then

@@ -83,6 +83,7 @@ const DefaultPrefix = "sl"
 //	sl:policies                SET  the names of the policies
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
 //	sl:{policies}:changing     ZSET  changes of policies under way: name/token -> since when, Unix ms
+//	sl:{policies}:windows      ZSET  windows that policies had, see lua/fragments/former_window.lua; expires
 //	sl:{activity}:m:<start>    HASH  what became of the messages of all in a minute from start, Unix ms, on, see package
 //	                           activity; h:<start> of an hour. Beside them calls, STRING, as above
 //	sl:forecast                STRING  how many messages are due when, JSON, see package forecast; expires

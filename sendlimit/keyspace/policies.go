@@ -22,6 +22,10 @@ func (k Keys) PolicyChanges() string { return k.prefix + ":{policies}:changes" }
 // hash tag with PolicyChanges.
 func (k Keys) PolicyChanging() string { return k.prefix + ":{policies}:changing" }
 
+// PolicyWindows returns the key of the windows that policies had before they were changed. It
+// shares a hash tag with PolicyChanges.
+func (k Keys) PolicyWindows() string { return k.prefix + ":{policies}:windows" }
+
 // PolicyClaims returns the key of the changes that are about to give users of a
 // partition a policy.
 func (k Keys) PolicyClaims(partition int, policy string) string {

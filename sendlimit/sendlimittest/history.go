@@ -82,6 +82,7 @@ func newHistory(t *rapid.T, client redis.UniversalClient, prefix string) *histor
 	}
 	h.now = h.drawn.start
 	h.policies = []policy.Policy{h.drawn.draw(t, "drawn")}
+	h.drawn.begun = true
 	if users {
 		h.policies = append(h.policies, h.drawn.draw(t, "other"))
 	}
@@ -114,6 +115,7 @@ func newHistory(t *rapid.T, client redis.UniversalClient, prefix string) *histor
 func (h *history) follow(t *rapid.T) {
 	require.NoError(t, h.model.Follow(h.policies...))
 	for _, rules := range h.rules {
+		rules.Remember(time.Duration(h.model.remembered) * time.Millisecond)
 		require.NoError(t, rules.Replace(h.policies...))
 	}
 }

@@ -51,7 +51,8 @@ func NewModel(p policy.Policy, reach time.Duration) (*Model, error) {
 }
 
 // Follow changes the policies. The first one applies to users without a policy of
-// their own. Reservations stay. Errors are those of NewModel.
+// their own. Reservations stay, and count as long as any of these policies or of those before
+// needs. Errors are those of NewModel.
 func (m *Model) Follow(policies ...policy.Policy) error {
 	var longest time.Duration
 	for _, p := range policies {
@@ -60,7 +61,7 @@ func (m *Model) Follow(policies ...policy.Policy) error {
 		}
 		longest = max(longest, p.LargestWindow())
 	}
-	m.policies, m.remembered = policies, (longest + policy.Grace).Milliseconds()
+	m.policies, m.remembered = policies, max(m.remembered, (longest + policy.Grace).Milliseconds())
 	var err error
 	if m.common, err = newRegime(policies[0], policy.UserSettings{}, m.reach, m.places); err != nil {
 		return err

@@ -14,11 +14,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// drawnPolicies draws the policies of one history. All have a rule with the same
-// longest window. So all forget reservations after the same time, and none counts
-// what another has forgotten.
+// drawnPolicies draws the policies of one history. The first one has a rule with the longest
+// window of all. So none counts what was forgotten before it came.
 type drawnPolicies struct {
-	longest    int // index in windows
+	longest    int  // index in windows
+	begun      bool // the first one is drawn
 	categories bool
 	start      time.Time // of the history: quiet hours may be near it
 	zone       string    // with a change at that time
@@ -52,9 +52,13 @@ func drawPolicies(t *rapid.T, categories bool) drawnPolicies {
 func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 	t.Helper()
 	others := rapid.SliceOfNDistinct(rapid.IntRange(0, d.longest), 0, 3, rapid.ID[int]).Draw(t, "windows")
-	rules := []string{drawLimit(t) + "/" + windows[d.longest]}
+	first := d.longest
+	if d.begun {
+		first = rapid.IntRange(0, d.longest).Draw(t, "window")
+	}
+	rules := []string{drawLimit(t) + "/" + windows[first]}
 	for _, i := range others {
-		if i != d.longest || rapid.Bool().Draw(t, "a window twice") {
+		if i != first || rapid.Bool().Draw(t, "a window twice") {
 			if text := drawLimit(t) + "/" + windows[i]; text != rules[0] {
 				rules = append(rules, text)
 			}
@@ -291,7 +295,7 @@ func drawOwnCategories(t *rapid.T, s *policy.UserSettings, policies []policy.Pol
 	for _, name := range historyCategories[1:] {
 		switch rapid.IntRange(0, 7).Draw(t, "own "+name) {
 		case 0:
-			r := policies[0].Rules[0] // the longest window
+			r := rapid.SampledFrom(policies[0].Rules).Draw(t, "window")
 			r.Limit = rapid.IntRange(1, mostLimit).Draw(t, "limit")
 			if s.Categories == nil {
 				s.Categories = make(map[string][]policy.Rule)

@@ -38,7 +38,8 @@ func drawOptions(t *rapid.T, prefix string) mailboxOptions {
 	p, err := policy.Parse("messages", rapid.SampledFrom([]string{"", "Asia/Kolkata", "Europe/Berlin", "America/Santiago"}).Draw(t, "zone"), rules...)
 	require.NoError(t, err)
 	users, other := rapid.Bool().Draw(t, "settings of users"), p
-	other.Name = "other" // with the same longest window
+	other.Name = "other"
+	other.Rules = other.Rules[:rapid.IntRange(1, len(rules)).Draw(t, "rules of the other")]
 	return mailboxOptions{policies: []policy.Policy{p, other}, users: users, Options: sendlimit.Options{
 		Prefix: prefix, Records: true, Audience: events.NewAudience(events.Options{}),
 		WithoutIndex: rapid.IntRange(0, 3).Draw(t, "without index") == 3,
@@ -66,6 +67,7 @@ func (m *mailbox) follow(t *rapid.T) {
 	require.NoError(t, m.model.Follow(slices.Clone(m.options.policies)...))
 	for i := range m.workers {
 		w, o := &m.workers[i], m.options.Options
+		w.rules.Remember(time.Duration(m.model.remembered) * time.Millisecond)
 		require.NoError(t, w.rules.Replace(m.options.policies...))
 		o.Rules = w.rules
 		var err error

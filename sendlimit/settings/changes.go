@@ -2,6 +2,7 @@ package settings
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,18 +20,26 @@ import (
 const changeLasts = time.Hour
 
 // changing announces a change of a policy, makes it, and tells the programs that follow
-// the policies. What it changes may be in another slot than the announcement.
-func (s *Policies) changing(ctx context.Context, name, doing string, change func() error) error {
+// the policies. What it changes may be in another slot than the announcement. The change returns
+// the text of the policy before it. For how long places counted for that is noted before and
+// after: the program may die in between, and another one may have changed the policy meanwhile.
+func (s *Policies) changing(ctx context.Context, name, doing string, change func() (before string, err error)) error {
+	present, err := s.client.Get(ctx, s.keys.Policy(name)).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return store.Explain(err, doing)
+	}
 	token := keyspace.NewToken()
-	args := []any{name, token, changeLasts.Milliseconds()}
-	if _, err := script.Run(ctx, s.client, lua.PolicyChanging, doing, []string{s.keys.PolicyChanging()}, args); err != nil {
+	keys := []string{s.keys.PolicyChanging(), s.keys.PolicyWindows()}
+	args := []any{name, token, changeLasts.Milliseconds(), keepsMs(present)}
+	if _, err := script.Run(ctx, s.client, lua.PolicyChanging, doing, keys, args); err != nil {
 		return err
 	}
-	if err := change(); err != nil {
+	before, err := change()
+	if err != nil {
 		return err // it may have been made, and stays announced
 	}
-	keys := []string{s.keys.PolicyChanges(), s.keys.PolicyChanging()}
-	_, err := script.Run(ctx, s.client, lua.PolicyChanged, doing, keys, []any{name, token})
+	keys = []string{s.keys.PolicyChanges(), s.keys.PolicyChanging(), s.keys.PolicyWindows()}
+	_, err = script.Run(ctx, s.client, lua.PolicyChanged, doing, keys, []any{name, token, keepsMs(before)})
 	return err
 }
 
@@ -41,6 +50,9 @@ type Changes struct {
 	// Lost is set if the store has fewer changes than since: it lost some, or was
 	// replaced. Then any policy may have changed.
 	Lost bool
+	// Windows are those of former policies that places are still kept for, see Former. Some may
+	// be over.
+	Windows []FormerWindow
 }
 
 // Changed returns the policies that were stored or deleted since a number of changes, which
@@ -48,7 +60,7 @@ type Changes struct {
 // takes one round trip, and reads no policies.
 func (s *Policies) Changed(ctx context.Context, since int64) (Changes, error) {
 	var underWay *redis.StringSliceCmd
-	var last, changed *redis.ZSliceCmd
+	var last, changed, windows *redis.ZSliceCmd
 	// In this order: a change that ends in between is among the changes made.
 	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		underWay = pipe.ZRange(ctx, s.keys.PolicyChanging(), 0, -1)
@@ -56,12 +68,13 @@ func (s *Policies) Changed(ctx context.Context, since int64) (Changes, error) {
 		changed = pipe.ZRangeByScoreWithScores(ctx, s.keys.PolicyChanges(), &redis.ZRangeBy{
 			Min: "(" + strconv.FormatInt(since, 10), Max: "+inf",
 		})
+		windows = pipe.ZRangeWithScores(ctx, s.keys.PolicyWindows(), 0, -1)
 		return nil
 	})
 	if err != nil {
 		return Changes{}, store.Explain(err, "looking for changes of the policies")
 	}
-	var c Changes
+	c := Changes{Windows: readWindows(windows.Val())}
 	for _, member := range underWay.Val() {
 		name, _, _ := strings.Cut(member, "/")
 		c.Names = append(c.Names, name)

@@ -111,17 +111,17 @@ func (s *Policies) deleteMarked(ctx context.Context, name, token string) error {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	deleted := false
-	err = s.changing(ctx, name, doing, func() error {
+	err = s.changing(ctx, name, doing, func() (string, error) {
 		keys := []string{s.keys.Policy(name), s.keys.PolicyVersions(name), s.keys.PolicyDeletion(name)}
 		args := []any{token, by, MaxVersions, versionsAfterDeletion.Milliseconds()}
 		answer, err := script.Run(ctx, s.client, lua.PolicyDelete, doing, keys, args)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if deleted, err = script.Yes(script.Read(answer, doing)); err != nil || !deleted {
-			return err
+			return "", err
 		}
-		return s.unlist(ctx, name)
+		return "", s.unlist(ctx, name) // nobody changes a policy that is marked
 	})
 	if err == nil && !deleted {
 		return &fault.UnavailableError{

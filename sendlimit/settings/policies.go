@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -36,6 +37,9 @@ type PolicyChange struct {
 	Old     *policy.Policy // what was stored; nil for nothing, or nothing that can be read
 	New     policy.Policy  // what is stored now, with its version
 	Changed bool           // whether it was stored in other words before
+	// ExactFrom is from which send time on the policy is exact, if it has a longer window than
+	// there was before: places that nobody was to look back at are forgotten. Else it is zero.
+	ExactFrom time.Time
 }
 
 // VersionError is returned when a policy is not at the version that was to be
@@ -154,7 +158,8 @@ func (s *Policies) Named(ctx context.Context, names []string) (policies []policy
 
 // Apply stores a policy in place of the one of its name, whatever that is. Programs
 // follow it within 2 seconds, see sendlimit.Rules. What is reserved keeps its
-// places, and what was forgotten under a shorter window stays forgotten.
+// places. A window that is longer than every one before, of any policy, looks back at places that
+// are forgotten: see PolicyChange.ExactFrom. One that was in force within its own length is exact.
 func (s *Policies) Apply(ctx context.Context, p policy.Policy) error {
 	_, err := s.Replace(ctx, p, AnyVersion)
 	return err
@@ -176,6 +181,10 @@ func (s *Policies) Replace(ctx context.Context, p policy.Policy, expected int64)
 			Field: "version", Value: strconv.FormatInt(expected, 10), Want: "a version from 1 on, 0 for none, or -1 for any",
 		}
 	}
+	kept, now, err := s.keptFor(ctx)
+	if err != nil {
+		return PolicyChange{}, err
+	}
 	status, version, before, err := s.store(ctx, p.Name, text, expected)
 	if err != nil {
 		return PolicyChange{}, err
@@ -187,6 +196,10 @@ func (s *Policies) Replace(ctx context.Context, p policy.Policy, expected int64)
 	change.New.Version = version
 	if old, err := readPolicy(before); err == nil {
 		change.Old = &old
+	}
+	// Without any policy nothing was accepted before.
+	if keeps := p.LargestWindow() + policy.Grace; change.Changed && kept > 0 && keeps > kept {
+		change.ExactFrom = now.Add(keeps - kept)
 	}
 	return change, nil
 }
@@ -204,18 +217,18 @@ func (s *Policies) store(ctx context.Context, name, text string, expected int64)
 	if err := s.list(ctx, name); err != nil {
 		return 0, 0, "", err
 	}
-	err = s.changing(ctx, name, doing, func() error {
+	err = s.changing(ctx, name, doing, func() (string, error) {
 		keys := []string{s.keys.Policy(name), s.keys.PolicyVersions(name), s.keys.PolicyDeletion(name)}
 		answer, err := script.Run(ctx, s.client, lua.PolicyApply, doing, keys, []any{text, expected, by, MaxVersions})
 		if err != nil {
-			return err
+			return "", err
 		}
 		r := script.Read(answer, doing)
 		status, version, before = r.Int(0), r.Int(1), r.String(2)
 		if r.Err != nil {
-			return r.Err
+			return "", r.Err
 		}
-		return s.list(ctx, name) // a deletion may have removed the name meanwhile
+		return before, s.list(ctx, name) // a deletion may have removed the name meanwhile
 	})
 	return status, version, before, err
 }

@@ -198,7 +198,7 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 	if err := p.learn(ctx, asked, now); err != nil {
 		return nil, err
 	}
-	next, err := p.read(ctx, p.current.Load(), asked)
+	next, err := p.read(ctx, p.current.Load(), asked, now)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 //
 // In a cluster, policies lie on several nodes. A policy that has not changed stays as it is
 // known while its node is away.
-func (p *Policies) read(ctx context.Context, known *snapshot, asked time.Time) (*snapshot, error) {
+func (p *Policies) read(ctx context.Context, known *snapshot, asked, now time.Time) (*snapshot, error) {
 	usable, since := known != nil && known.set.missing == nil, int64(0)
 	if usable {
 		since = known.last
@@ -220,10 +220,13 @@ func (p *Policies) read(ctx context.Context, known *snapshot, asked time.Time) (
 	if err != nil {
 		return nil, err
 	}
+	remembers := settings.Former(changes.Windows, now)
 	if !usable || changes.Lost || asked.Sub(known.whole) >= policiesWhole {
 		policies, unreadable, err := p.store.All(ctx)
 		if err == nil {
-			return &snapshot{set: p.setOf(policies, unreadable), asked: asked, whole: asked, last: changes.Last}, nil
+			set := p.setOf(policies, unreadable)
+			set.remembers = remembers
+			return &snapshot{set: set, asked: asked, whole: asked, last: changes.Last}, nil
 		}
 		if !usable || changes.Lost || !persist.Unavailable(err) {
 			return nil, err
@@ -242,7 +245,13 @@ func (p *Policies) read(ctx context.Context, known *snapshot, asked time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	return &snapshot{set: p.changed(known.set, names, policies, unreadable), asked: asked, whole: known.whole, last: changes.Last}, nil
+	set := p.changed(known.set, names, policies, unreadable)
+	if set.remembers != remembers {
+		other := *set
+		set = &other
+		set.remembers = remembers
+	}
+	return &snapshot{set: set, asked: asked, whole: known.whole, last: changes.Last}, nil
 }
 
 // take stores what the store answered and logs what changed. It ignores an answer if one
@@ -275,6 +284,7 @@ func (p *Policies) use(set *policySet) {
 	if set.missing != nil {
 		return
 	}
+	p.rules.Remember(set.remembers)
 	if set.unusable = p.rules.Replace(set.all()...); set.unusable == nil {
 		p.usable.Store(true)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -19,6 +20,7 @@ type policySet struct {
 	unreadable []string        // names of those that a newer program wrote
 	missing    error           // why there is no own policy; nil if there is one
 	unusable   error           // why Rules refused the set; nil if it did not
+	remembers  time.Duration   // the longest former window that still matters, see settings.Former
 
 	byName map[string]policy.Policy
 	labels func() map[string]bool // the rules by Violation.Name
@@ -153,7 +155,7 @@ func (s *policySet) find(name string) (policy.Policy, bool) {
 }
 
 func (s *policySet) equal(other *policySet) bool {
-	return s == other || same(s.own, other.own) && slices.EqualFunc(s.others, other.others, same) && slices.Equal(s.unreadable, other.unreadable)
+	return s == other || s.remembers == other.remembers && same(s.own, other.own) && slices.EqualFunc(s.others, other.others, same) && slices.Equal(s.unreadable, other.unreadable)
 }
 
 // same reports whether two policies are equal and have the same version: a policy that was

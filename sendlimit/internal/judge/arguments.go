@@ -20,21 +20,24 @@ type Case struct {
 	// CopiesStay is how long what a dry run writes stays; zero for no dry run. A dry run
 	// raises no alerts.
 	CopiesStay time.Duration
-	// Late is for a late message at the gate: the policy's reach does not bound it,
-	// and places are remembered as long as any policy and the user's limits need.
+	// Late is for a late message at the gate: the policy's reach does not bound it.
 	Late bool
 }
+
+// Keep returns for how long places count, see Rulebook.Keep; longer if limits of the user's own
+// need it.
+func (u UserRules) Keep() time.Duration { return max(u.Rules.Keep, u.Book.Keep) }
 
 // Arguments returns ARGV[1] to ARGV[9] of a script that judges, see
 // lua/fragments/judging.lua, with room for the script's own.
 func (u UserRules) Arguments(c Case, own int) []any {
 	set := u.Rules
-	keep, reach := set.keep, set.Reach(c.Reach)
+	keep, reach := u.Book.keep, set.Reach(c.Reach)
+	if set.Keep > u.Book.Keep {
+		keep = set.keep
+	}
 	if c.Late {
 		reach = c.Reach
-		if u.Book.Keep > set.Keep {
-			keep = u.Book.keep
-		}
 	}
 	words, whose := set.words, set.categories
 	if c.Scope != nil {

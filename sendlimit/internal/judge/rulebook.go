@@ -21,7 +21,9 @@ type Rulebook struct {
 	policies []policy.Policy
 	Base     *Ruleset // for users without settings
 	byName   map[string]*Ruleset
-	Keep     time.Duration // the longest of all: older places do not count
+	// Keep is the longest of all, and of Rules.Remember: older places do not count. A user's policy
+	// may be another one soon, whose windows are longer.
+	Keep     time.Duration
 	keep     any           // Keep, ms
 	until    atomic.Int64  // Unix ms; see Rules.UseUntil
 	// untilWord and ahead have the last arguments of scripts.
@@ -51,7 +53,10 @@ type UserRules struct {
 // those that have not changed from the rulebook before, which may be nil. The error is
 // an *InvalidError.
 func newRulebook(owner *Rules, policies []policy.Policy, before *Rulebook) (*Rulebook, error) {
-	b := &Rulebook{owner: owner, policies: policies, byName: make(map[string]*Ruleset, len(policies))}
+	b := &Rulebook{
+		owner: owner, policies: policies, byName: make(map[string]*Ruleset, len(policies)),
+		Keep: time.Duration(owner.remembers.Load()),
+	}
 	for _, p := range policies {
 		if b.byName[p.Name] != nil {
 			continue // the first of a name counts

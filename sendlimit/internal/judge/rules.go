@@ -23,6 +23,8 @@ type Rules struct {
 	settings *settingsCache
 	current  atomic.Pointer[Rulebook]
 	reload   func(ctx context.Context) error
+
+	remembers atomic.Int64 // a time.Duration, see Remember
 }
 
 // NewRules returns rules with these policies. The first applies to every user whose
@@ -70,6 +72,10 @@ func (r *Rules) Replace(policies ...policy.Policy) error {
 	r.current.Store(book)
 	return nil
 }
+
+// Remember lets places count for at least a time, policy.Grace included, whatever the policies
+// need: their windows may have been longer, and come back. It takes effect with the next Replace.
+func (r *Rules) Remember(keep time.Duration) { r.remembers.Store(int64(keep)) }
 
 // Policies returns the policies. The first is for users whose settings name none.
 func (r *Rules) Policies() []policy.Policy { return slices.Clone(r.Book().policies) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -134,13 +135,15 @@ type applied struct {
 	Old     *policy.Document `json:"old"`
 	New     policy.Document  `json:"new"`
 	Changed bool             `json:"changed"`
+
+	ExactFrom message.Time `json:"exact_from,omitzero"`
 }
 
 func (c *commands) printApplied(change settings.PolicyChange, then message.RefitAction) error {
 	if !c.asJSON {
 		return c.Print(describeChange(change, then, c.Palette()))
 	}
-	answer := applied{New: change.New.Document().Spelled(), Changed: change.Changed}
+	answer := applied{New: change.New.Document().Spelled(), Changed: change.Changed, ExactFrom: message.Time{Time: change.ExactFrom}}
 	if change.Old != nil {
 		old := change.Old.Document().Spelled()
 		answer.Old = &old
@@ -178,5 +181,8 @@ func describeChange(change settings.PolicyChange, then message.RefitAction, pale
 		s.WriteString("; scheduled messages keep their places")
 	}
 	s.WriteString(".\n")
+	if !change.ExactFrom.IsZero() {
+		fmt.Fprintf(&s, "No policy looked back as far before: it counts everything for sends from %s on.\n", change.ExactFrom.UTC().Format(time.RFC3339))
+	}
 	return s.String()
 }

@@ -1,0 +1,79 @@
+package settings
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// FormerWindow is for how long places counted for a policy that was replaced or deleted. Its rules
+// may come back. So places are kept for that long until such a place matters no more.
+type FormerWindow struct {
+	Keeps time.Duration // the longest window of the policy, and policy.Grace
+	Until time.Time     // Keeps after the policy was replaced
+}
+
+// Former returns the longest of some windows that still matter at a time; 0 if none does.
+func Former(windows []FormerWindow, now time.Time) (longest time.Duration) {
+	for _, w := range windows {
+		if w.Until.After(now) {
+			longest = max(longest, w.Keeps)
+		}
+	}
+	return longest
+}
+
+// keepsMs returns for how long places count for the policy in a text, ms; 0 for no text. It is the
+// longest there is for one that only a newer program can read.
+func keepsMs(text string) int64 {
+	if text == "" {
+		return 0
+	}
+	p, err := readPolicy(text)
+	if err != nil {
+		return (calendar.MaxWindow + policy.Grace).Milliseconds()
+	}
+	return (p.LargestWindow() + policy.Grace).Milliseconds()
+}
+
+// readWindows reads the set of lua/fragments/former_window.lua.
+func readWindows(list []redis.Z) []FormerWindow {
+	windows := make([]FormerWindow, 0, len(list))
+	for _, z := range list {
+		member, _ := z.Member.(string) // the client gives nothing else
+		if keeps, err := strconv.ParseInt(member, 10, 64); err == nil {
+			windows = append(windows, FormerWindow{
+				Keeps: time.Duration(keeps) * time.Millisecond, Until: time.UnixMilli(int64(z.Score)),
+			})
+		}
+	}
+	return windows
+}
+
+// keptFor returns for how long places count that a policy is to look back at: as the other policies
+// and former ones need. It is 0 without any.
+func (s *Policies) keptFor(ctx context.Context) (kept time.Duration, now time.Time, err error) {
+	const doing = "looking for the windows of policies"
+	policies, _, err := s.All(ctx)
+	if err != nil {
+		return 0, now, err
+	}
+	if now, err = s.client.Time(ctx).Result(); err != nil {
+		return 0, now, store.Explain(err, doing)
+	}
+	list, err := s.client.ZRangeWithScores(ctx, s.keys.PolicyWindows(), 0, -1).Result()
+	if err != nil {
+		return 0, now, store.Explain(err, doing)
+	}
+	kept = Former(readWindows(list), now)
+	for _, p := range policies {
+		kept = max(kept, p.LargestWindow()+policy.Grace)
+	}
+	return kept, now, nil
+}
