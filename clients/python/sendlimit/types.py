@@ -1199,6 +1199,10 @@ class Policy(TypedDict):
 class PolicyChange(TypedDict):
     changed: bool
     """Whether the policy changed. Then its version changed too."""
+    exact_from: NotRequired[str]
+    """From which send time on the rules count everything. It is there if a window is longer
+    than that of every policy before: sends that nobody was to look back at are forgotten.
+    """
     new: Policy
     """What is stored now."""
     old: NotRequired[Policy]

@@ -1366,6 +1366,11 @@ export interface components {
         PolicyChange: {
             /** @description Whether the policy changed. Then its version changed too. */
             changed: boolean;
+            /**
+             * Format: date-time
+             * @description From which send time on the rules count everything. It is there if a window is longer than that of every policy before: sends that nobody was to look back at are forgotten.
+             */
+            exact_from?: string;
             /** @description What is stored now. */
             new: components["schemas"]["Policy"];
             /** @description What was stored before; absent if there was nothing. */
