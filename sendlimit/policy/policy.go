@@ -155,6 +155,12 @@ func (p Policy) LargestWindow() time.Duration {
 	return longest
 }
 
+// Keeps returns for how long after its time a reservation counts.
+func (p Policy) Keeps() time.Duration { return p.LargestWindow() + Grace }
+
+// MostKept is the longest that a reservation counts, whatever the policy.
+const MostKept = calendar.MaxWindow + Grace
+
 // unknownCategories returns UnknownCategories, or what "" means.
 func (p Policy) unknownCategories() UnknownCategories {
 	switch {

@@ -198,7 +198,7 @@ func (s *Policies) Replace(ctx context.Context, p policy.Policy, expected int64)
 		change.Old = &old
 	}
 	// Without any policy nothing was accepted before.
-	if keeps := p.LargestWindow() + policy.Grace; change.Changed && kept > 0 && keeps > kept {
+	if keeps := p.Keeps(); change.Changed && kept > 0 && keeps > kept {
 		change.ExactFrom = now.Add(keeps - kept)
 	}
 	return change, nil

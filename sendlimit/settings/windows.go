@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -15,7 +14,7 @@ import (
 // FormerWindow is for how long places counted for a policy that was replaced or deleted. Its rules
 // may come back. So places are kept for that long until such a place matters no more.
 type FormerWindow struct {
-	Keeps time.Duration // the longest window of the policy, and policy.Grace
+	Keeps time.Duration // see policy.Policy.Keeps
 	Until time.Time     // Keeps after the policy was replaced
 }
 
@@ -37,9 +36,9 @@ func keepsMs(text string) int64 {
 	}
 	p, err := readPolicy(text)
 	if err != nil {
-		return (calendar.MaxWindow + policy.Grace).Milliseconds()
+		return policy.MostKept.Milliseconds()
 	}
-	return (p.LargestWindow() + policy.Grace).Milliseconds()
+	return p.Keeps().Milliseconds()
 }
 
 // readWindows reads the set of lua/fragments/former_window.lua.
@@ -73,7 +72,7 @@ func (s *Policies) keptFor(ctx context.Context) (kept time.Duration, now time.Ti
 	}
 	kept = Former(readWindows(list), now)
 	for _, p := range policies {
-		kept = max(kept, p.LargestWindow()+policy.Grace)
+		kept = max(kept, p.Keeps())
 	}
 	return kept, now, nil
 }

@@ -61,7 +61,7 @@ func newUndated(part, whole policy.Policy, own policy.UserSettings, zones *calen
 		return nil, err
 	}
 	p := part.Naming(whole).For(own)
-	s := &Ruleset{Policy: p, zones: zones, Keep: p.LargestWindow() + policy.Grace}
+	s := &Ruleset{Policy: p, zones: zones, Keep: p.Keeps()}
 	var err error
 	if s.zone, err = zones.Location(p.TimeZone); err != nil {
 		return nil, err
