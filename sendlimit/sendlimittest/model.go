@@ -61,7 +61,7 @@ func (m *Model) Follow(policies ...policy.Policy) error {
 		}
 		longest = max(longest, p.LargestWindow())
 	}
-	m.policies, m.remembered = policies, max(m.remembered, (longest + policy.Grace).Milliseconds())
+	m.policies, m.remembered = policies, max(m.remembered, (longest+policy.Grace).Milliseconds())
 	var err error
 	if m.common, err = newRegime(policies[0], policy.UserSettings{}, m.reach, m.places); err != nil {
 		return err

@@ -23,9 +23,9 @@ type Rulebook struct {
 	byName   map[string]*Ruleset
 	// Keep is the longest of all, and of Rules.Remember: older places do not count. A user's policy
 	// may be another one soon, whose windows are longer.
-	Keep     time.Duration
-	keep     any           // Keep, ms
-	until    atomic.Int64  // Unix ms; see Rules.UseUntil
+	Keep  time.Duration
+	keep  any          // Keep, ms
+	until atomic.Int64 // Unix ms; see Rules.UseUntil
 	// untilWord and ahead have the last arguments of scripts.
 	untilWord spelled[int64]
 	ahead     spelled[ahead]
