@@ -62,17 +62,18 @@ func (v *verdict) judgeTimes(k *known) {
 	if s := k.standing; !s.ExpiresAt.IsZero() && a.At.After(s.ExpiresAt.Add(sendlimit.DefaultTolerance)) {
 		v.fault("expiry: %s expired at %s, and arrived at %s", k, s.ExpiresAt, a.At)
 	}
-	promised, since := k.promisedPlace()
+	promised, since := k.promisedPlace(a.At)
 	calm := v.Plan.Pace == "" && !v.away(promised.Add(-v.Plan.Horizon-time.Minute), a.At) && !v.away(since, since.Add(time.Second)) && !v.pausedFor(k)
 	if calm && promised.Sub(since) > v.prompt() && (!a.At.Truncate(time.Second).Equal(promised.Truncate(time.Second)) && a.At.Sub(promised) > sendlimit.DefaultTolerance || a.Attempt > 1) {
 		v.fault("late: nothing was away, and %s, promised for %s since %s, arrived at %s at attempt %d", k, promised, since, a.At, a.Attempt)
 	}
 }
 
-// promisedPlace returns the last place that a caller or an operator gave a message, and when.
-func (k *known) promisedPlace() (place, since time.Time) {
+// promisedPlace returns the last place that a caller or an operator gave a message before a time,
+// and when. A dead letter that is sent after all gets another one.
+func (k *known) promisedPlace(before time.Time) (place, since time.Time) {
 	for _, p := range k.placements {
-		if !p.To.IsZero() && p.By != "message/claim" {
+		if !p.To.IsZero() && !p.At.After(before) && p.By != "message/claim" {
 			place, since = p.To, p.At
 		}
 	}
@@ -113,7 +114,7 @@ func (v *verdict) judgeOrder() {
 		if !ok || len(k.arrivals) == 0 || k.arrivals[0].Attempt > 1 || a.Attempt > 1 || k.standing.Attempts > 1 {
 			continue
 		}
-		promised, _ := k.promisedPlace()
+		promised, _ := k.promisedPlace(a.At)
 		place, _ := k.placeAt(a.At)
 		if place.IsZero() || place.Equal(promised) || a.Category == CategoryCodes {
 			continue
