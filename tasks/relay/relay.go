@@ -36,6 +36,7 @@ type Relay struct {
 	Clock   *storeclock.Clock
 	Learn   func(context.Context) // learns the store's clock
 	Memory  func(context.Context) ([]store.Memory, error)
+	Rewrite func(context.Context) (int, error) // see store.RewriteLogs
 	Metrics *metrics.Metrics
 	Tracer  tracing.Tracer
 	Logger  *slog.Logger
@@ -43,10 +44,12 @@ type Relay struct {
 	farLeft    bool // whether the last look at the far lists failed
 	unreadable int  // entries of the watch list, at the last pass
 	behind     bool // whether hand-over was behind at the last pass
+
+	mayNotRewrite bool // whether Redis refuses to rewrite its log
 }
 
-// Start looks at the watch list, the charges, and the places with the index of messages at
-// these intervals, until the returned function is called. That function waits for running
+// Start looks at the watch list, at the charges and the log of Redis, and at the places with the
+// index of messages at these intervals, until the returned function is called. That function waits for running
 // passes to end.
 func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery, placesEvery time.Duration) func() {
 	return jobs.Start(ctx, r.Logger, jobs.Job{
@@ -71,6 +74,9 @@ func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery, placesEvery
 			}
 			return r.settleCharges(ctx)
 		},
+	}, jobs.Job{
+		Every: chargesEvery, Soon: true, Failed: "could not have the append-only file of Redis rewritten: what a power cut has torn stays in it",
+		Run: r.rewriteLog,
 	}, jobs.Job{
 		Every: placesEvery, Failed: "could not look for the places of lost messages: a later pass does",
 		Run: func(ctx context.Context) error {
