@@ -55,6 +55,7 @@ local charge, bounds = '', '' -- no account is charged for a past send
 --@include user_alert
 --@include found
 --@include replace
+--@include former_place
 
 local changed = settings_changed(KEYS[2])
 if changed then return changed end
@@ -87,6 +88,7 @@ if record then
   if ARGV[18] ~= '' then add_found(KEYS[4], KEYS[5], ARGV[18], ARGV[17], there) end
   if ARGV[19] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[19], ARGV[17], there) end
 end
+if record then keep_former_place(former[2]) end
 redis.call('ZADD', timeline, at, id)
 if category then redis.call('ZADD', places_of(category), at, id) end
 outlive(at, nil, timeline, category)

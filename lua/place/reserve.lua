@@ -190,6 +190,7 @@ local search_from = tonumber(string.match(bounds, '%S+$') or '')
 --@include hold
 --@include replace
 --@include rewatch
+--@include former_place
 
 local at, requested, shifted = asked, nil, false
 if not taken then
@@ -197,7 +198,7 @@ if not taken then
     or known(asked, until_at, ARGV[27], ARGV[29], attempt_in(charge))
     or out_of_reach(asked) or expires_late(record and tonumber(string.match(ARGV[22], '^%d+$') or ''), asked)
   if answer then
-    if record and answer[1] == ALLOWED and string.byte(ARGV[1]) ~= 126 then -- a repeated submit, no dry run
+    if record and answer[1] == ALLOWED and not string.find(record, '^[^:]*%-dry%-') then -- a repeated submit
       rewatch(record, KEYS[4], KEYS[5], string.sub(ARGV[21], #ARGV[27] + 1), ARGV[20])
     end
     return answer
@@ -236,6 +237,7 @@ if not taken then
     if ARGV[24] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[24], member, there) end
     if ARGV[25] ~= '' then add_found(KEYS[8], KEYS[9], ARGV[25], member, there) end
   end
+  if record and not lost then keep_former_place(former[2]) end
   redis.call('ZADD', timeline, at, id)
   if places then redis.call('ZADD', places, at, id) end
 --@include outlive
