@@ -20,9 +20,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
@@ -49,6 +51,58 @@ func TestATornScriptHeals(t *testing.T) {
 			}
 		})
 	})
+}
+
+// The same of a charge and of its settlement: an account is charged for a change that was made,
+// once, and for no other.
+func TestATornChargeHeals(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	server := redistest.Real(t, worldDurable()...)
+	c, log := newCutter(t, redistest.Real(t), ""), &aof{server: server}
+	charges, err := quota.New(server.Client(), quota.Options{})
+	require.NoError(t, err)
+	torn, err := quota.New(c.torn, quota.Options{})
+	require.NoError(t, err)
+	keys := newCrashStore(t, c.torn, "").keys
+	at := time.Now().UTC().Truncate(24 * time.Hour).Add(36 * time.Hour)
+	charged := 0
+	// step cuts what scripts wrote behind each write, and requires the charges once open holds are settled.
+	step := func(want int) {
+		for _, writes := range log.read(t) {
+			for n := 1; n < len(writes); n++ {
+				c.tear(writes[:n])
+				due, err := torn.Due(t.Context(), time.Now().Add(time.Hour), 10)
+				require.NoError(t, err)
+				for _, hold := range due {
+					_, _, err := torn.Resolve(t.Context(), hold, time.Now().Add(time.Hour))
+					require.NoError(t, err)
+				}
+				for _, key := range []string{keys.Charged("acme", "h", at), keys.Charged("acme", "d", at.Truncate(24*time.Hour))} {
+					got, _ := c.torn.Get(t.Context(), key).Int() // 0 without
+					require.Equal(t, want, got, "after %d of %q: %s", n, writes, key)
+				}
+				require.Zero(t, c.torn.Exists(t.Context(), keys.Holds("acme")).Val())
+			}
+			apply(t, c.whole, writes)
+		}
+	}
+	for _, made := range []bool{true, false, true} {
+		id := fmt.Sprintf("m%d%t", charged, made)
+		charge, err := charges.Hold(t.Context(), quota.Request{
+			Account: accounts.Account{Name: "acme"}, Tier: accounts.Tier{Name: "small", MessagesPerHour: 5, MessagesPerDay: 9}, User: "alice", ID: id, At: at,
+		})
+		require.NoError(t, err)
+		require.True(t, charge.Allowed)
+		step(charged)
+		if made {
+			charged++
+			require.NoError(t, server.Client().HSet(t.Context(), keys.Record("alice", id), "g", "g", "y", "acme "+charge.Hold.Attempt).Err())
+		}
+		_, err = charges.Settle(t.Context(), time.Time{}, quota.Settlement{Account: "acme", Attempt: charge.Hold.Attempt, Made: made})
+		require.NoError(t, err)
+		step(charged)
+	}
 }
 
 // aof is the log of a server.
@@ -123,16 +177,21 @@ func newCutter(t *testing.T, server *redistest.Server, prefix string) *cutter {
 	return &cutter{T: t, prefix: prefix, whole: server.Client(), torn: torn}
 }
 
+// tear lets the torn database have what was written so far, and the first writes of a script.
+func (c *cutter) tear(writes [][]any) {
+	c.Helper()
+	require.NoError(c, c.torn.FlushDB(c.Context()).Err())
+	require.NoError(c, c.whole.Eval(c.Context(),
+		"for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', 1) end return 1", nil).Err())
+	apply(c.T, c.torn, writes)
+}
+
 // cut cuts the writes of a script behind one of them, and requires that workers mend the rest.
 func (c *cutter) cut(rt *rapid.T, p sendlimittest.Played, writes [][]any) {
 	before, torn := c.records(c.whole, p), map[string]map[string]string(nil)
 	var faults []string
 	if len(writes) > 1 {
-		n := rapid.IntRange(1, len(writes)-1).Draw(rt, "writes")
-		require.NoError(c, c.torn.FlushDB(c.Context()).Err())
-		require.NoError(c, c.whole.Eval(c.Context(),
-			"for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', 1) end return 1", nil).Err())
-		apply(c.T, c.torn, writes[:n])
+		c.tear(writes[:rapid.IntRange(1, len(writes)-1).Draw(rt, "writes")])
 		c.heal(p)
 		faults, torn = c.state(p).faults(c.T), c.records(c.torn, p)
 	}

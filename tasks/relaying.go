@@ -74,7 +74,7 @@ func newRelaying(b *backend.Backend, q *queue.Queue, timers *queue.Timers, o Rel
 			Watch: b.Watch, Charges: charges, Places: places, Index: index, Queue: q, Timers: timers,
 			Clock: b.Policies.Clock, Learn: func(ctx context.Context) { learnClock(ctx, b) },
 			Memory:  func(ctx context.Context) ([]store.Memory, error) { return store.ReadMemory(ctx, b.Client) },
-			Rewrite: func(ctx context.Context) (int, error) { return store.RewriteLogs(ctx, b.Client) },
+			Rewrite: func(ctx context.Context) (int, error) { return store.RewriteLogs(ctx, b.Client, b.Timeline.Prefix) },
 			Metrics: b.Metrics, Tracer: b.Tracer, Logger: b.Logger,
 		},
 		gathering: &listen.Gathering{Gatherer: gatherer, Audience: b.Timeline.Audience, Metrics: b.Metrics, Logger: b.Logger},
