@@ -87,7 +87,7 @@ func TestReady(t *testing.T) {
 		statuses    string
 	}{
 		{
-			"paused", func() { m.Set("asynq:{sl:push}:paused", "1") }, 200,
+			"paused", func() { require.NoError(t, m.Set("asynq:{sl:push}:paused", "1")) }, 200,
 			"queue", "paused from outside, so its messages wait and will be late: resume sl:push", "ok ok ok ok ok warning",
 		},
 		{
