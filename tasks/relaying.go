@@ -20,7 +20,7 @@ import (
 // RelayOptions say how often a relay looks. They are as in WorkerOptions.
 type RelayOptions struct {
 	Every       time.Duration // zero means 5 s
-	SweepEvery  time.Duration // of charges; zero means six times Every
+	SweepEvery  time.Duration // whether Redis has to rewrite its log; zero means six times Every
 	PlacesEvery time.Duration // zero means 1 hour
 }
 

@@ -92,6 +92,7 @@ const DefaultPrefix = "sl"
 //	sl:forecastturn            STRING  that somebody counts them, or did; expires when it is time again
 //	sl:forecastlaterturn       STRING  the same of the hours of the forecast that are more than a day ahead
 //	sl:looked                  STRING  when the next look at the watch lists may be; expires soon after
+//	sl:chargeslooked           STRING  the same of the charges that are not settled
 //	sl:brought                 STRING  when somebody may look at the far lists again; expires soon after
 //	sl:swept                   STRING  that somebody looked for lost messages; expires when it is time again
 //	sl:indexswept              STRING  that somebody looked for stale entries of the index; expires when it is time again
