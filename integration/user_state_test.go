@@ -59,7 +59,7 @@ const (
 // state reads a user's part, with the records of the named ids, at one moment.
 func (s crashStore) state(t *testing.T, user string, names []string) userState {
 	t.Helper()
-	var places, dead *redis.ZSliceCmd
+	var places, uncounted, dead *redis.ZSliceCmd
 	var lists, ids, campaigns []*redis.ZSliceCmd
 	records := make([]*redis.MapStringStringCmd, len(names))
 	// Before the rest: by then nothing more may be overdue. All nodes have the same clock.
@@ -67,6 +67,7 @@ func (s crashStore) state(t *testing.T, user string, names []string) userState {
 	require.NoError(t, err)
 	_, err = s.client.TxPipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		places = pipe.ZRangeWithScores(t.Context(), s.keys.Timeline(user), 0, -1)
+		uncounted = pipe.ZRangeWithScores(t.Context(), s.keys.Uncounted(user), 0, -1)
 		for _, list := range s.keys.WatchLists(keyspace.Partition(user)) {
 			lists = append(lists, pipe.ZRangeWithScores(t.Context(), list, 0, -1))
 		}
@@ -92,6 +93,13 @@ func (s crashStore) state(t *testing.T, user string, names []string) userState {
 	for i, id := range names {
 		if record := records[i].Val(); len(record) > 0 {
 			u.records[id] = record
+		}
+	}
+	for id, at := range scoresOf(uncounted.Val()) {
+		if u.records[id]["z"] != "" {
+			u.places[id] = at
+		} else {
+			u.places[id+" beside"] = at // which has no record
 		}
 	}
 	return u

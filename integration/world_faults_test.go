@@ -16,7 +16,7 @@ func (w *realWorld) fail(e worldtest.Event) {
 	case worldtest.StoreAway, worldtest.StoreSlow:
 		w.store.Lock()
 		span.From = time.Now()
-		hangs := e.Do == worldtest.StoreSlow || w.plan.Has(worldtest.PowerCuts) // see worldtest.TornTwice
+		hangs := e.Do == worldtest.StoreSlow
 		switch {
 		case w.sentinels == nil:
 			w.storeAway(hangs, e.Lasts)
@@ -27,7 +27,11 @@ func (w *realWorld) fail(e worldtest.Event) {
 		w.store.Unlock()
 	case worldtest.PowerCut:
 		w.store.Lock()
-		span.From = w.powerCut(w.plan.Has(worldtest.TornTwice))
+		span.From = w.powerCut()
+		if w.plan.Has(worldtest.TornTwice) {
+			time.Sleep(time.Duration(w.upTo(800)) * time.Millisecond) // what is torn has writes behind it
+			w.restart(w.servers[0])
+		}
 		w.store.Unlock()
 	case worldtest.StopWorker, worldtest.StopCaller:
 		if span.From = w.dieSomewhere(e); span.From.IsZero() {

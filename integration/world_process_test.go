@@ -130,7 +130,7 @@ func worldWorker(ctx context.Context, t *testing.T, c worldConfig, b *backend.Ba
 		Channels:    []channels.Setup{{Name: notifier.ChannelWebhook, Notifier: channel}},
 		Announcer:   worldAnnouncer(c.Provider + "/mail/" + c.Name),
 		PushTimeout: worldPushTimeout, SettleMargin: worldSettleMargin, ShutdownTimeout: worldPushTimeout + time.Second,
-		Tolerance: worldTolerance, RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second,
+		Tolerance: worldTolerance, RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second, PlacesEvery: 2 * time.Second,
 		Retries:      retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 1000},
 		AlertRetries: retry.Span{Min: 200 * time.Millisecond, Max: time.Second, For: time.Minute},
 		OnUncertain:  deliver.ResendUncertain,

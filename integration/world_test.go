@@ -127,7 +127,7 @@ func (w *realWorld) play(seed uint64, deaths int) {
 		worldtest.Bulk, worldtest.UserSettings, worldtest.Paces, worldtest.LongRetries, worldtest.OneChannelAway, worldtest.ShorterWindows, worldtest.ThrottledDates,
 	}}
 	if w.sentinels == nil && len(w.servers) == 1 && deaths == 0 {
-		config.With = []worldtest.Feature{worldtest.PowerCuts}
+		config.With = []worldtest.Feature{worldtest.PowerCuts, worldtest.TornTwice}
 	}
 	if config.Features = worldtest.Asked(); config.Features == nil && deaths > 0 {
 		config.Features = []worldtest.Feature{worldtest.Accounts, worldtest.Categories, worldtest.Moves, worldtest.Edits, worldtest.Stops, worldtest.ProviderFaults}

@@ -43,7 +43,7 @@ var Times = script("place/times")
 // Rehearse copies a user's timeline and a record for a dry run.
 var Rehearse = script("place/rehearse")
 
-// FreeLost frees places whose messages have no record.
+// FreeLost frees places whose messages have no record, and mends others.
 var FreeLost = script("place/free_lost")
 
 // Claim is the gate a message passes just before its delivery.
@@ -66,6 +66,9 @@ var HandOver = script("message/hand_over")
 
 // Renew looks after a message whose entry in the watch list is due.
 var Renew = script("message/renew")
+
+// Mend finishes what a torn log left of a message.
+var Mend = script("message/mend")
 
 // Revive makes a dead letter pending again, or says why not.
 var Revive = script("message/revive")
@@ -253,7 +256,7 @@ var DeadRetry = script("event/dead_retry")
 func All() []*redis.Script {
 	return []*redis.Script{
 		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Times, Rehearse, FreeLost,
-		Claim, Settle, LookTurn, BringNear, HandOver, Renew, Revive, Edit, Purge, Resume, Forget,
+		Claim, Settle, LookTurn, BringNear, HandOver, Renew, Mend, Revive, Edit, Purge, Resume, Forget,
 		Hold, SettleHold, HoldLook, Requote,
 		AccountFind, AccountChange, AccountRemoveTier,
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,

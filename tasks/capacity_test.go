@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,8 +32,8 @@ type filling struct {
 func (s *story) filling() *filling {
 	f := &filling{}
 	f.percent(0)
-	s.server.Server().SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
-		if command != "INFO" {
+	s.server.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
+		if command != "INFO" || slices.Contains(args, "persistence") {
 			return false
 		}
 		f.asked.Add(1)

@@ -20,7 +20,7 @@ import (
 // RelayOptions say how often a relay looks. They are as in WorkerOptions.
 type RelayOptions struct {
 	Every       time.Duration // zero means 5 s
-	SweepEvery  time.Duration // of charges; zero means six times Every
+	SweepEvery  time.Duration // whether Redis has to rewrite its log; zero means six times Every
 	PlacesEvery time.Duration // zero means 1 hour
 }
 
@@ -74,6 +74,7 @@ func newRelaying(b *backend.Backend, q *queue.Queue, timers *queue.Timers, o Rel
 			Watch: b.Watch, Charges: charges, Places: places, Index: index, Queue: q, Timers: timers,
 			Clock: b.Policies.Clock, Learn: func(ctx context.Context) { learnClock(ctx, b) },
 			Memory:  func(ctx context.Context) ([]store.Memory, error) { return store.ReadMemory(ctx, b.Client) },
+			Rewrite: func(ctx context.Context) (int, error) { return store.RewriteLogs(ctx, b.Client, b.Timeline.Prefix) },
 			Metrics: b.Metrics, Tracer: b.Tracer, Logger: b.Logger,
 		},
 		gathering: &listen.Gathering{Gatherer: gatherer, Audience: b.Timeline.Audience, Metrics: b.Metrics, Logger: b.Logger},

@@ -47,9 +47,9 @@ type WorkerOptions struct {
 	// is due within the horizon when it is submitted is delivered.
 	WithoutRelay bool
 	// RelayEvery is about how often the worker looks for messages that the queue may
-	// not have, and for events that other programs wrote; zero means 5 s.
+	// not have, for charges that were left open, and for events that other programs wrote; zero means 5 s.
 	RelayEvery time.Duration
-	// SweepEvery is the same for notices and charges, which only a crash or an outage
+	// SweepEvery is the same for notices and for the log of Redis, which only a crash or an outage
 	// of the store leaves behind; zero means six times RelayEvery.
 	SweepEvery time.Duration
 	// PlacesEvery is about how often one of the workers looks for places whose messages

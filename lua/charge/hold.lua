@@ -108,7 +108,6 @@ for n = 1, #asked do
 end
 if not made[1] then return answers end
 
-used.write()
-redis.call('MSET', unpack(made))
-redis.call('ZADD', holds, unpack(looks))
+redis.call('ZADD', holds, unpack(looks)) -- first: a worker looks at what is charged
+used.write(made)
 return answers

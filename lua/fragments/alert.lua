@@ -41,10 +41,11 @@ local function raise(prefix, kind, letter, subject, day_from, day_until, used, l
     suffix = '@' .. whole(limit)
   end
   if tonumber(level) >= crossed then return end
-  redis.call('SET', flag, whole(crossed) .. suffix, 'PXAT', day_until + FLAG_KEPT)
-  if not kind then return nil, crossed end
-  local id = kind .. '/' .. whole(day_from) .. '/' .. whole(crossed) .. suffix .. '/' .. subject
-  put_notice(prefix, id,
-    'k', kind, 's', subject, 'd', day_from, 'h', crossed, 'u', used, 'l', limit, 'x', extra)
+  local id = kind and kind .. '/' .. whole(day_from) .. '/' .. whole(crossed) .. suffix .. '/' .. subject
+  if id then
+    put_notice(prefix, id,
+      'k', kind, 's', subject, 'd', day_from, 'h', crossed, 'u', used, 'l', limit, 'x', extra)
+  end
+  redis.call('SET', flag, whole(crossed) .. suffix, 'PXAT', day_until + FLAG_KEPT) -- last: the alert is raised
   return id, crossed
 end

@@ -28,7 +28,8 @@ local function not_after_of(hold) return tonumber(string.match(hold, '^%d+')) en
 
 -- new_counts reads and writes the counters of many holds, each counter once. add returns a
 -- counter for read to read; write writes the count that it has by then. A counter with an
--- end of its period expires by that, and another one keeps its TTL.
+-- end of its period expires by that, and another one keeps its TTL. write gets holds to write, too:
+-- one command writes them with the counters, so that a log that is torn has neither or both.
 local function new_counts()
   local counts, list, keys, by_key = {}, {}, {}, {}
   function counts.add(key, ends)
@@ -47,17 +48,23 @@ local function new_counts()
       list[i].count, list[i].before = count, count
     end
   end
-  function counts.write()
+  function counts.write(values)
+    local changed = {}
     for i = 1, #list do
       local c = list[i]
       if c.count ~= c.before then
-        if c.count == 0 then
-          redis.call('DEL', c.key)
-        elseif c.till then
-          redis.call('SET', c.key, c.count, 'PXAT', c.till)
-        else
-          redis.call('INCRBY', c.key, c.count - c.before)
-        end
+        c.till = c.till or c.count > 0 and redis.call('PEXPIRETIME', c.key)
+        changed[#changed + 1] = c
+        values[#values + 1], values[#values + 2] = c.key, c.count
+      end
+    end
+    if #values > 0 then redis.call('MSET', unpack(values)) end
+    for i = 1, #changed do
+      local c = changed[i]
+      if c.count == 0 then
+        redis.call('DEL', c.key)
+      elseif c.till > 0 then
+        redis.call('PEXPIREAT', c.key, c.till)
       end
     end
   end
@@ -69,9 +76,9 @@ local function give_back(counter)
   if counter and counter.count > 0 then counter.count = counter.count - 1 end
 end
 
--- Of a hold: account, limit, percents and details; the start of its hour; and its words from
--- the charged counters to the day to give back.
-local HOLD = '^%d+ (%S+ %S+ %S+ %S+) %d (%S+) %S+ (%S+ %S+ %S+ %S+ %S+) '
+-- Of a hold: account, limit, percents and details; the start and the end of its hour; and its
+-- words from the charged counters to the day to give back.
+local HOLD = '^%d+ (%S+ %S+ %S+ %S+) %d (%S+) (%S+) (%S+ %S+ %S+ %S+ %S+) '
 
 -- terms_of returns what ending a hold changes, but for its own hour. Many holds of a call
 -- have the same terms.
@@ -84,7 +91,7 @@ local function terms_of(counts, common, charges, change_made)
   local charges_day = charged == 'hd' or charged == 'd'
   if not change_made then
     return {hours = (charged == 'hd' or charged == 'h') and prefix .. 'q:' .. account .. ':h:',
-      day = charges_day and counter('d', day)}
+      day = charges_day and counter('d', day, tonumber(day_ends))}
   end
   local t = {account = account, hour = counter('h', back_hour), day = counter('d', back_day),
     settled_back = counter('s', back_day), starts = day, ends = tonumber(day_ends), details = details}
@@ -101,8 +108,7 @@ end
 -- settle_holds ends holds, unless they were settled before. The charge of a change that
 -- was made stays, and what it gives back is given back; so is the charge of a change that
 -- was not made. It takes the attempts of both, separated by spaces. It returns the ids of
--- the notices that this raises, and how many of the holds were open. It removes before it
--- writes: that works in a full store, too.
+-- the notices that this raises, and how many of the holds were open. It works in a full store, too.
 local function settle_holds(holds, made, unmade)
   local attempts, keys, counts = {}, {}, new_counts()
   for attempt in string.gmatch(made, '%S+') do attempts[#attempts + 1] = attempt end
@@ -120,24 +126,24 @@ local function settle_holds(holds, made, unmade)
     local hold, key = found[i], keys[i]
     if hold and hold ~= SETTLED and not seen[key] then
       seen[key] = true
-      local common, hour, charges = string.match(hold, HOLD)
+      local common, hour, hour_ends, charges = string.match(hold, HOLD)
       local alike = known[common] or {}
       known[common] = alike
       local t = alike[charges] or terms_of(counts, common, charges, i <= count_made)
       alike[charges] = t
       open[i] = t
-      hours[i] = t.hours and counts.add(t.hours .. hour) or t.hour
+      hours[i] = t.hours and counts.add(t.hours .. hour, tonumber(hour_ends)) or t.hour
     end
   end
   counts.read()
 
-  local notices, settled = {}, 0
-  redis.call('ZREM', holds, unpack(attempts))
+  local notices, settled, values = {}, 0, {}
+  redis.call('ZREM', holds, '') -- a script that removes first may write in a full store
   for i = 1, #keys do
     local t = open[i]
     if t then
       settled = settled + 1
-      redis.call('SET', keys[i], SETTLED, 'PX', ATTEMPT_KEPT)
+      values[#values + 1], values[#values + 2] = keys[i], SETTLED
       give_back(hours[i])
       give_back(t.day)
       give_back(t.settled_back)
@@ -150,6 +156,11 @@ local function settle_holds(holds, made, unmade)
       end
     end
   end
-  counts.write()
+  -- The alerts first, and the holds leave the list last: until then a worker looks at them again.
+  counts.write(values)
+  for i = 1, #keys do
+    if open[i] or found[i] == SETTLED then redis.call('PEXPIRE', keys[i], ATTEMPT_KEPT) end
+  end
+  redis.call('ZREM', holds, unpack(attempts))
   return notices, settled
 end

@@ -3,6 +3,7 @@
 -- A content of up to 512 bytes is in the fields c, 1, 2 and so on up to 7, each of 64
 -- bytes but the last: a longer value would take the record out of the compact encoding
 -- of Redis. A longer content is in c alone, see sendlimit/keyspace/content.go.
+--@include replace
 
 -- join_content joins the value of c with those of 1 to 7, which begin at values[from].
 local function join_content(c, values, from)
@@ -22,7 +23,5 @@ end
 -- write_anew writes a record anew that has no long value any more: a hash that had one
 -- keeps its larger encoding. The record must not have an expiry.
 local function write_anew(record)
-  local fields = redis.call('HGETALL', record)
-  redis.call('DEL', record)
-  redis.call('HSET', record, unpack(fields))
+  replace_record(record, redis.call('HGETALL', record))
 end

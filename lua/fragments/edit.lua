@@ -31,12 +31,26 @@ end
 local function make_edit(record)
   if not edit or edit.what == '' then return end
   local long = edits('content') and redis.call('HSTRLEN', record, 'c') > 64
-  if edits('content') then erase_content(record) end
-  if edits('metadata') then erase_metadata(record) end
-  if edits('expires_at') then
-    if edit.expiry then redis.call('HSET', record, 'x', edit.expiry) else redis.call('HDEL', record, 'x') end
+  -- All at once, with what is left of the former content as empty: a log that is torn here must
+  -- not have a part of both.
+  local fields, kept, gone = {unpack(given, 5)}, {}, {}
+  local function leave_out(names)
+    for name in string.gmatch(names, '.') do
+      if not kept[name] and redis.call('HEXISTS', record, name) == 1 then
+        fields[#fields + 1], fields[#fields + 2], gone[#gone + 1] = name, '', name
+      end
+    end
   end
-  if #given > 4 then redis.call('HSET', record, unpack(given, 5)) end
+  for k = 1, #fields, 2 do kept[fields[k]] = true end
+  if edits('content') then leave_out('c1234567') end
+  if edits('metadata') then leave_out('MNOPQRST') end
+  if edits('expires_at') and edit.expiry then
+    fields[#fields + 1], fields[#fields + 2] = 'x', edit.expiry
+  elseif edits('expires_at') then
+    gone[#gone + 1] = 'x'
+  end
+  if #fields > 0 then redis.call('HSET', record, unpack(fields)) end
+  if #gone > 0 then redis.call('HDEL', record, unpack(gone)) end
   note_history(record, 'c', {reason = edit.what})
   if long and redis.call('HSTRLEN', record, 'c') <= 64 then write_anew(record) end
 end

@@ -5,6 +5,6 @@
 local function put_notice(prefix, id, ...)
   local notice = prefix .. 'n:' .. id
   if redis.call('EXISTS', notice) == 1 then return end
+  redis.call('ZADD', prefix .. 'notices', now, id) -- first: nobody looks for a notice without it
   redis.call('HSET', notice, ...)
-  redis.call('ZADD', prefix .. 'notices', now, id)
 end

@@ -23,21 +23,30 @@
 --   y  the last of these looks, Unix ms
 --
 -- A notice does not expire before it ends: until then the outbox has an entry for it.
+--@include replace
 local SENDING, DELIVERED, FAILED, DROPPED = 's', 'd', 'f', 'x'
 
 -- end_notice ends a notice. A failed one keeps its content, since it can be sent
 -- after all. Of any other only the id, the kind and the outcome stay.
 local function end_notice(how, kind, nonce, reason, kept)
-  redis.call('ZREM', outbox, id)
+  redis.call('HDEL', notice, 'f', 'y') -- a script that removes first may write in a full store
   if how == FAILED then
     redis.call('HSET', notice, 'z', how, 'e', now, 'o', nonce, 'w', reason)
-    redis.call('HDEL', notice, 'v', 'a', 'f', 'y')
+    redis.call('HDEL', notice, 'v', 'a')
     note_dead(dead, id, kept)
+    redis.call('PEXPIRE', notice, kept)
   else
+    local fields = {'k', kind, 'z', how, 'e', now, 'o', nonce, how == DELIVERED and 'i' or 'w', reason}
     local revived = redis.call('HGET', notice, 'g')
-    redis.call('DEL', notice)
-    redis.call('HSET', notice, 'k', kind, 'z', how, 'e', now, 'o', nonce, how == DELIVERED and 'i' or 'w', reason)
-    if revived then redis.call('HSET', notice, 'g', revived) end -- that call may be repeated
+    if revived then fields[11], fields[12] = 'g', revived end -- that call may be repeated
+    replace_record(notice, fields, kept)
   end
-  redis.call('PEXPIRE', notice, kept)
+  redis.call('ZREM', outbox, id) -- last: until then a worker looks at it again
+end
+
+-- finish_end finishes the end of a notice that the outbox still has: a log was torn in it.
+local function finish_end(ended, kept)
+  if redis.call('HGET', notice, 'z') == FAILED then note_dead(dead, id, kept, ended) end
+  if redis.call('PTTL', notice) == -1 then redis.call('PEXPIRE', notice, kept) end
+  redis.call('ZREM', outbox, id)
 end

@@ -11,16 +11,16 @@ local function remove_place(message, was_beside, category)
   if category and not was_beside then redis.call('ZREM', places_of(category), message) end
 end
 
--- put_place gives a message its place at `at`, in the timeline or beside it. It
--- removes the former place and updates the field z of the record under key.
+-- put_place gives a message its place at `at`, in the timeline or beside it. Then it
+-- updates the field z of the record under key, and removes the former place.
 local function put_place(key, message, at, was_beside, is_beside, category)
-  if is_beside and not was_beside then
-    remove_place(message, false, category)
-    redis.call('HSET', key, 'z', 1)
-  elseif was_beside and not is_beside then
-    remove_place(message, true)
-    redis.call('HDEL', key, 'z')
-  end
   redis.call('ZADD', is_beside and beside or timeline, at, message)
   if category and not is_beside then redis.call('ZADD', places_of(category), at, message) end
+  if is_beside and not was_beside then
+    redis.call('HSET', key, 'z', 1)
+    remove_place(message, false, category)
+  elseif was_beside and not is_beside then
+    redis.call('HDEL', key, 'z')
+    remove_place(message, true)
+  end
 end

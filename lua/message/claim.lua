@@ -126,10 +126,11 @@ end
 -- hold gives the message to this delivery, at its place.
 local function hold()
   local lease_end = now + ARGV[12]
-  call('HSET', record, 's', SENDING, 'o', nonce, 'u', lease_end, 'n', tries + 1)
   if state == SENDING then
-    call('HSET', record, 'q', 1)
+    call('HSET', record, 'q', 1, 's', SENDING, 'o', nonce, 'u', lease_end, 'n', tries + 1)
     note_history(record, 'o', {attempt = tries})
+  else
+    call('HSET', record, 's', SENDING, 'o', nonce, 'u', lease_end, 'n', tries + 1)
   end
   if state == PENDING and r[13] == 'paused' then
     call('HDEL', record, 'w')
@@ -198,13 +199,19 @@ if rules_until and now > rules_until then return {RULES_OLD, now} end
 --@include event
 local changes = {}
 
--- finish ends a message without delivery.
-local function finish(m, how, reason)
-  call('HSET', m.record, 's', how, 'e', now, 'w', reason)
-  note_event(ARGV[24], m.record, nil, user, m.id, how == DROPPED and 'dropped' or 'uncertain', m.at, nil, reason)
-  if m.id == id then call('HSET', m.record, 'o', nonce) end
+-- begin_end ends a message without delivery, up to what ends_so does.
+local function begin_end(m, how, reason)
+  if m.id == id then
+    call('HSET', m.record, 's', how, 'e', now, 'w', reason, 'o', nonce)
+  else
+    call('HSET', m.record, 's', how, 'e', now, 'w', reason)
+  end
   call('HDEL', m.record, 'a', 'u', 'v', 'l')
-  if how == DROPPED then erase_content(m.record) end
+end
+
+-- ends_so tells of the end, and then removes the watch entry: see message/mend.lua.
+local function ends_so(m, kind, reason)
+  note_event(ARGV[24], m.record, nil, user, m.id, kind, m.at, nil, reason)
   remove_entry(m.id, m.member)
 end
 
@@ -221,19 +228,22 @@ end
 
 -- in_doubt ends a message that may have arrived: it keeps its place and its id.
 local function in_doubt(m, reason)
-  finish(m, UNCERTAIN, reason)
+  begin_end(m, UNCERTAIN, reason)
   call('PEXPIRE', m.record, math.max(tonumber(ARGV[15]), m.at + ARGV[2] - now)) -- while its place counts
   note_dead(KEYS[4], m.id .. '/' .. user, ARGV[15])
+  ends_so(m, 'uncertain', reason)
   return reason
 end
 
 -- drop ends a message that can't be sent any more, and returns why.
 local function drop(m, reason)
   if m.doubt then return in_doubt(m, 'uncertain') end
-  finish(m, DROPPED, reason)
+  begin_end(m, DROPPED, reason)
+  erase_content(m.record)
   call('PEXPIRE', m.record, ARGV[15])
   remove_place(m.id, m.beside, m.category)
   note_ended(KEYS[6], m.record, m.id, m.at, ARGV[15])
+  ends_so(m, 'dropped', reason)
   return reason
 end
 
@@ -244,17 +254,17 @@ local this = {id = id, record = record, member = member, generation = generation
 
 -- end_reached ends the message as delivered.
 local function end_reached(reason)
-  call('HSET', record, 's', DELIVERED, 'e', now, 'w', reason, 'o', nonce)
   if state == SENDING then call('HSET', record, 'q', 1) end
-  note_event(ARGV[24], record, {r[16], r[4], r[26], r[27]}, user, id, 'delivered', at)
+  call('HSET', record, 's', DELIVERED, 'e', now, 'w', reason, 'o', nonce)
   if ARGV[26] == '1' then
     call('HDEL', record, 'a', 'u', 'v', 'l')
   else
     erase_content(record, {'a', 'u', 'v', 'l'})
     if r[11] and #r[11] > 64 then write_anew(record) end
   end
-  remove_entry(id, member)
   call('PEXPIRE', record, math.max(tonumber(ARGV[15]), at + ARGV[2] - now)) -- while its place counts
+  note_event(ARGV[24], record, {r[16], r[4], r[26], r[27]}, user, id, 'delivered', at)
+  remove_entry(id, member)
   return {REACHED, now, at, reason, account_of(r[16])}
 end
 
@@ -274,13 +284,13 @@ if now >= this.expires then return {DROP, now, at, drop(this, 'expired'), accoun
 if unwanted then return {DROP, now, at, drop(this, 'opted_out'), account_of(r[16]), notices} end
 if paused then -- it waits as for a retry, at most for an hour: a program may die that resumes it
   local until_at, new = math.min(now + 3600000, this.expires), following(generation)
-  call('HSET', record, 'g', new, 'a', until_at, 'w', 'paused')
+  call('ZADD', watch, math.max(now + ARGV[20], until_at - ARGV[23]), new .. suffix_of(id))
   if this.doubt then call('HSET', record, 'q', 1) end
+  call('HSET', record, 'g', new, 'a', until_at, 'w', 'paused')
   if state == SENDING then note_history(record, 'o', {attempt = tries}) end
   if not this.held then note_history(record, 'w', {to = this.expires}) end
   call('HDEL', record, 's', 'u', 'b', 'v', 'l', 'o') -- no former delivery settles it
   remove_entry(id, member)
-  call('ZADD', watch, math.max(now + ARGV[20], until_at - ARGV[23]), new .. suffix_of(id))
   return {PAUSED, now, until_at}
 end
 if now <= at + ARGV[17] and not overdue then
@@ -327,8 +337,8 @@ if reached and not rules.exempt then
   if passed or not new_search(rules, 1, now, excluded)(now) then return end_reached('no_free_time') end
 end
 if rules.exempt or reached then
-  sent_late()
   put_place(record, id, now, this.beside, rules.uncounted, this.category)
+  sent_late()
   outlive(now, this.expires, rules.uncounted and beside or timeline, not rules.uncounted and this.category)
   if not rules.uncounted then notices[1] = alert_user(now) end
   promised, at = promised or at, now
@@ -374,24 +384,24 @@ for k = 1, judged do
     if m ~= this then changed(m, m.reason, 0) end
   else
     latest, expires = math.max(latest, m.to), math.max(expires, m.expires)
+    put_place(m.record, m.id, m.to, m.beside, false, m.category)
     if m == this and m.to == now then
       sent = true
       sent_late()
     else
       local new, why = following(m.generation), in_the_way(m)
+      call('ZADD', watch, math.max(now + ARGV[20], m.to - ARGV[23]), new .. suffix_of(m.id))
+      if m.doubt then call('HSET', m.record, 'q', 1) end
       call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', why)
       if m.held then note_history(m.record, 'g', {}) end
       note_history(m.record, 'p', {to = m.to, from = m.at, reason = why})
       call('HDEL', m.record, 's', 'a', 'u', 'm', 'b', 'v', 'l')
       call('ZADD', KEYS[7], m.promised or m.at, m.id)
-      if m.doubt then call('HSET', m.record, 'q', 1) end
       if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
       remove_entry(m.id, m.member)
-      call('ZADD', watch, math.max(now + ARGV[20], m.to - ARGV[23]), new .. suffix_of(m.id))
       changed(m, new, m.to)
       note_event(ARGV[24], m.record, nil, user, m.id, 'postponed', m.to, m.at, why)
     end
-    put_place(m.record, m.id, m.to, m.beside, false, m.category)
     if m.category then categories[m.category] = true end
   end
 end

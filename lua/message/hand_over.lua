@@ -14,8 +14,9 @@
 -- Returns  {now, result, due, result, due, ...}, in the order of the records:
 --          HANDED      put a task of this generation into the queue, for the time due
 --          GONE        the message ended or has another generation
+--          UNFINISHED  the message ended, but not the script that ended it: see message/mend.lua
 --          LOOK_AFTER  the queue had it already, or a worker has: see message/renew.lua
---          NOT_DUE     the entry is not due yet; due is 0 with these three
+--          NOT_DUE     the entry is not due yet; due is 0 with all but HANDED
 -- Cost     O(k log n) for k messages, with n entries in the partition's watch list.
 
 if #KEYS < 2 or #ARGV ~= #KEYS + 2 then
@@ -24,7 +25,7 @@ end
 --@include moving
 
 local watch, horizon = KEYS[1], tonumber(ARGV[3])
-local HANDED, GONE, LOOK_AFTER, NOT_DUE = 0, 1, 2, 3
+local HANDED, GONE, LOOK_AFTER, NOT_DUE, UNFINISHED = 0, 1, 2, 3, 4
 --@include clock
 --@include record
 
@@ -32,10 +33,11 @@ local HANDED, GONE, LOOK_AFTER, NOT_DUE = 0, 1, 2, 3
 local function hand_over(record, member)
   local r = redis.call('HMGET', record, 's', 'g', 't', 'a')
   local state = state_of(r[1], r[2])
-  if state ~= PENDING and state ~= SENDING or r[2] ~= string.match(member, '^[^/]*') then
+  if r[2] ~= string.match(member, '^[^/]*') then
     redis.call('ZREM', watch, member)
     return GONE, 0
   end
+  if state ~= PENDING and state ~= SENDING then return UNFINISHED, 0 end
   local look = tonumber(redis.call('ZSCORE', watch, member) or now)
   if look > now then return NOT_DUE, 0 end
   local due = tonumber(r[4] or r[3])

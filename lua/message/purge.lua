@@ -5,8 +5,8 @@
 --
 -- An uncertain message keeps its place: it may have been sent. The field k stays in the
 -- record until the record would have expired: it tells a refit, and a new message with
--- the same id, in which category's set the place is. Scripts do not take such a record
--- for a message.
+-- the same id, in which category's set the place is, see fragments/former_place.lua. Scripts do
+-- not take such a record for a message.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
@@ -36,14 +36,17 @@ local died = tonumber(redis.call('ZSCORE', dead, ARGV[1]) or -1)
 local is_dead = (state == FAILED or state == UNCERTAIN) and tonumber(r[3]) == died
 local forgotten = is_dead and died < (tonumber(ARGV[2]) or math.huge)
 if forgotten then
-  local expires = redis.call('PEXPIRETIME', record)
-  redis.call('DEL', record)
+  if state == UNCERTAIN and r[4] then
+    local gone = {}
+    for _, field in ipairs(redis.call('HKEYS', record)) do
+      if field ~= 'k' then gone[#gone + 1] = field end
+    end
+    redis.call('HDEL', record, unpack(gone))
+  else
+    redis.call('DEL', record)
+  end
   remove_found(KEYS[3], KEYS[4], ARGV[3])
   remove_found(KEYS[5], KEYS[6], ARGV[3])
-  if state == UNCERTAIN and r[4] and expires > 0 then
-    redis.call('HSET', record, 'k', r[4])
-    redis.call('PEXPIREAT', record, expires)
-  end
 end
 if forgotten or not is_dead then redis.call('ZREM', dead, ARGV[1]) end
 return {forgotten and 1 or 0}

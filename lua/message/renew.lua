@@ -53,7 +53,7 @@ if state == PENDING and ARGV[5] == '1' then
   return {DEFERRED, now}
 end
 
+redis.call('ZADD', watch, now + ARGV[6], new .. ARGV[3])
 redis.call('HSET', record, 'g', new)
 redis.call('ZREM', watch, member)
-redis.call('ZADD', watch, now + ARGV[6], new .. ARGV[3])
 return {RENEWED, now, due}

@@ -28,9 +28,9 @@ local record, generation = KEYS[1], ARGV[2]
 local r = redis.call('HMGET', record, 's', 'g', 'w')
 if r[2] == generation then return {1, now} end
 if state_of(r[1], r[2]) ~= PENDING or r[3] ~= 'paused' then return {0, now} end
+redis.call('ZADD', KEYS[2], now, generation .. ARGV[3])
 redis.call('HSET', record, 'g', generation)
 redis.call('HDEL', record, 'a', 'w')
 note_history(record, 'g', {})
 remove_entry(KEYS[2], KEYS[3], r[2] .. ARGV[3])
-redis.call('ZADD', KEYS[2], now, generation .. ARGV[3])
 return {1, now}

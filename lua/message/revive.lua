@@ -78,13 +78,15 @@ if resume then return {SEARCH_ON, now, resume} end
 if not free then return {NO_FREE_TIME, now, 0, 0, expiry or 0} end
 
 local requested = tonumber(r[5] or r[4] or r[3])
+add_entry(KEYS[3], KEYS[5], free - ARGV[17], ARGV[14], generation .. ARGV[13])
 put_place(record, id, free, r[9], rules.uncounted, r[8])
 outlive(free, expiry or free + ARGV[15], rules.uncounted and beside or timeline, not rules.uncounted and r[8])
 redis.call('HSET', record, 'g', generation, 't', free, 'r', requested)
+redis.call('PERSIST', record) -- after that: the entry finds what ended and does not expire
 note_history(record, state, {at = died, attempt = tonumber(r[10]), reason = r[11]})
 note_history(record, 'v', {to = free, from = tonumber(r[3])})
-redis.call('HDEL', record, 's', 'p', 'm', 'n', 'a', 'o', 'u', 'e', 'w', 'i', 'b', 'q')
-if state == UNCERTAIN then redis.call('HSET', record, 'q', 1) end
+if state == UNCERTAIN then redis.call('HSET', record, 'q', 1) else redis.call('HDEL', record, 'q') end
+redis.call('HDEL', record, 's', 'p', 'm', 'n', 'a', 'o', 'u', 'e', 'w', 'i', 'b')
 if r[12] then
   local done = {}
   for device in string.gmatch(r[12], '%S+') do
@@ -93,9 +95,7 @@ if r[12] then
   redis.call('HDEL', record, 'D')
   if done[1] then redis.call('HSET', record, 'D', table.concat(done, ' ')) end
 end
-redis.call('PERSIST', record)
 redis.call('ZREM', dead, ARGV[11])
-add_entry(KEYS[3], KEYS[5], free - ARGV[17], ARGV[14], generation .. ARGV[13])
 local user = string.match(timeline, '^[^}]*}:u:(.*)$')
 note_event(ARGV[18], record, nil, user, id, 'moved', free, r[3], 'retried')
 return {ALLOWED, now, free, requested, 0, 0, not rules.uncounted and alert_user(free) or nil}

@@ -79,10 +79,19 @@ local reached = has_reached(progress)
 
 if ARGV[11] ~= '' then redis.call('HSET', record, 'D', progress) end
 if outcome == PENDING then
+  -- The new watch entry first, the former one last: if the log is torn in between, the record has
+  -- one of them.
+  local again = ARGV[15] ~= '-1' and math.min(ARGV[13], r[10] or (r[9] or r[4]) + ARGV[16])
   local look = now + ARGV[14]
-  redis.call('HSET', record, 'g', ARGV[12], 'w', reason)
+  if again then look = math.max(look, again - ARGV[17]) end
+  redis.call('ZADD', watch, look, ARGV[12] .. suffix)
+  if ARGV[15] == '1' then
+    redis.call('HSET', record, 'g', ARGV[12], 'w', reason, 'q', 1)
+  else
+    redis.call('HSET', record, 'g', ARGV[12], 'w', reason)
+  end
+  if again then redis.call('HSET', record, 'a', again) end
   redis.call('HDEL', record, 's', 'u', 'v', 'l')
-  if ARGV[15] == '1' then redis.call('HSET', record, 'q', 1) end
   if tonumber(ARGV[15]) < 0 then redis.call('HINCRBY', record, 'n', -1) end
   if ARGV[15] == '-1' then
     if r[9] and not r[8] and not reached then -- it was late before: younger ones wait for it again
@@ -91,13 +100,9 @@ if outcome == PENDING then
       if redis.call('PEXPIRETIME', KEYS[6]) < expires then redis.call('PEXPIREAT', KEYS[6], expires) end
     end
   else
-    local again = math.min(ARGV[13], r[10] or (r[9] or r[4]) + ARGV[16])
-    redis.call('HSET', record, 'a', again)
     note_history(record, 'r', {to = again, attempt = tonumber(r[11]), reason = reason})
-    look = math.max(look, again - ARGV[17])
   end
   redis.call('ZREM', watch, r[2] .. suffix)
-  redis.call('ZADD', watch, look, ARGV[12] .. suffix)
   return {1, now}
 end
 
@@ -113,12 +118,6 @@ if reason == '' then
 else
   redis.call('HSET', record, 's', outcome, 'e', ended, named and 'i' or 'w', reason)
 end
-if ARGV[10] ~= '' then
-  local types = {[DELIVERED] = 'delivered', [DROPPED] = 'dropped', [FAILED] = 'failed', [UNCERTAIN] = 'uncertain'}
-  note_event(ARGV[10], record, {r[14], r[11], r[15], r[16]}, string.match(timeline, '^[^}]*}:u:(.*)$'), ARGV[5],
-    types[outcome], r[4], nil, (named or outcome ~= DELIVERED) and reason or '')
-end
-redis.call('ZREM', watch, r[2] .. suffix)
 local kept = tonumber(ARGV[6])
 if outcome == DELIVERED and keeps_content then
   redis.call('HDEL', record, 'a', 'u', 'v', 'l')
@@ -139,4 +138,10 @@ else
   kept = math.max(kept, r[4] + ARGV[7] - now)
 end
 redis.call('PEXPIRE', record, kept)
+if ARGV[10] ~= '' then
+  local types = {[DELIVERED] = 'delivered', [DROPPED] = 'dropped', [FAILED] = 'failed', [UNCERTAIN] = 'uncertain'}
+  note_event(ARGV[10], record, {r[14], r[11], r[15], r[16]}, string.match(timeline, '^[^}]*}:u:(.*)$'), ARGV[5],
+    types[outcome], r[4], nil, (named or outcome ~= DELIVERED) and reason or '')
+end
+redis.call('ZREM', watch, r[2] .. suffix) -- last, see message/mend.lua
 return {1, now}

@@ -53,7 +53,7 @@ local function superseded()
   return redis.call('HGET', prefix .. 'n:' .. table.concat({kind, start, flag, subject}, '/'), 'z') == DELIVERED
 end
 
-local r = redis.call('HMGET', notice, 'k', 'z', 'n', 'o', 'v', 'a', 'w', 'u', 'l', 'x', 'b', 't', 'c', 'f', 'y')
+local r = redis.call('HMGET', notice, 'k', 'z', 'n', 'o', 'v', 'a', 'w', 'u', 'l', 'x', 'b', 't', 'c', 'f', 'y', 'e')
 local kind, state, tries = r[1], r[2], tonumber(r[3] or 0)
 if not kind then
   redis.call('ZREM', outbox, id)
@@ -94,4 +94,5 @@ elseif state == SENDING then
 elseif (state == FAILED or state == DROPPED) and r[4] == nonce and r[7] then
   return {DROP, now, r[7], state == FAILED and 1 or 0} -- a repeated call that gave it up
 end
+if redis.call('ZSCORE', outbox, id) then finish_end(r[16], kept) end
 return {STALE, now}

@@ -22,9 +22,9 @@ local id, token = ARGV[2], ARGV[3]
 local r = redis.call('HMGET', notice, 'z', 'e', 'g')
 if r[3] == token then return {1, now} end
 if r[1] ~= 'f' or tonumber(r[2]) ~= tonumber(redis.call('ZSCORE', dead, id) or -1) then return {0, now} end
-redis.call('HDEL', notice, 'z', 'n', 'a', 'o', 'b', 'e', 'w', 't', 'c')
+redis.call('ZADD', outbox, now, id) -- first: a worker looks at it, whatever it finds
 redis.call('HSET', notice, 'g', token)
 redis.call('PERSIST', notice)
+redis.call('HDEL', notice, 'z', 'n', 'a', 'o', 'b', 'e', 'w', 't', 'c')
 redis.call('ZREM', dead, id)
-redis.call('ZADD', outbox, now, id)
 return {1, now}

@@ -1,8 +1,12 @@
--- place/free_lost.lua: frees places whose messages have no record.
+-- place/free_lost.lua: frees places whose messages have no record, and mends others.
 --
 -- The record of a message does not expire before its send time. If it is missing, it was
 -- lost, and nothing will ever give the place back. A place within a minute from now or in the
 -- past stays: its message may have been sent.
+--
+-- A log that is torn within a script may leave a place whose message ended without one, or has
+-- one in another set: it is freed. One at another time than its message gets that time. A set
+-- without an expiry gets one.
 --
 -- KEYS[1]  places of a user (ZSET: message id -> send time, Unix ms): the timeline, what is
 --          beside it, or the set of a category, see fragments/places.lua
@@ -19,14 +23,33 @@ end
 --@include moving
 
 local PAGE = 500
-local MARGIN = 60000
+local MARGIN, BACK = 60000, 7200000 -- ms; somebody looks about once an hour
+local LONGEST = 400 * 86400000 -- ms that no place counts for
 local places = KEYS[1]
 --@include clock
+--@include record
 
-local page = redis.call('ZRANGE', places, now + MARGIN, '+inf', 'BYSCORE', 'LIMIT', ARGV[3], PAGE)
-local lost = {}
-for k = 1, #page do
-  if redis.call('EXISTS', ARGV[2] .. string.gsub(page[k], ':', '/')) == 0 then lost[#lost + 1] = page[k] end
+local kind, of = string.match(places, '^[^}]*}:(%l):([^:]*)')
+local function is_elsewhere(category, beside)
+  if kind == 'x' then return not beside end
+  return beside or kind == 'c' and category ~= of
+end
+
+local page = redis.call('ZRANGE', places, now - BACK, '+inf', 'BYSCORE', 'LIMIT', ARGV[3], PAGE, 'WITHSCORES')
+local lost, moved = {}, {}
+for k = 1, #page, 2 do
+  local r = redis.call('HMGET', ARGV[2] .. string.gsub(page[k], ':', '/'), 's', 'g', 't', 'k', 'z')
+  if not r[2] then
+    if page[k + 1] - now >= MARGIN then lost[#lost + 1] = page[k] end
+  elseif id_is_free(state_of(r[1], r[2])) or is_elsewhere(r[4], r[5]) then
+    lost[#lost + 1] = page[k]
+  elseif r[3] and tonumber(r[3]) ~= tonumber(page[k + 1]) then
+    moved[#moved + 1], moved[#moved + 2] = r[3], page[k]
+  end
 end
 if #lost > 0 then redis.call('ZREM', places, unpack(lost)) end
-return {#lost, #page - #lost, #page < PAGE and 1 or 0}
+if #moved > 0 then redis.call('ZADD', places, unpack(moved)) end
+if #page > 0 and redis.call('PEXPIRETIME', places) == -1 then
+  redis.call('PEXPIREAT', places, page[#page] + LONGEST)
+end
+return {#lost, #page / 2 - #lost, #page < 2 * PAGE and 1 or 0}

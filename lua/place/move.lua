@@ -140,19 +140,21 @@ local answer = outside(at)
 if answer then return answer end
 if only_judge then return {ALLOWED, now, at, requested or 0, 0, stands} end
 
+-- The new watch entry first, the former one last: if the log is torn in between, the record has
+-- one of them.
+if record then add_entry(near_list, far_list, at - ARGV[23], ARGV[14], generation .. ARGV[13]) end
 put_place(record, id, at, was_beside, rules.uncounted, category)
 local lasts, counted_in = record and (expiry or at + ARGV[15]), not rules.uncounted and category
 outlive(at, lasts, rules.uncounted and beside or timeline, counted_in)
 if record then
-  redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested,
-    'd', moves_since, 'j', moves + 1)
+  local fields = {'g', generation, 't', at, 'm', stands, 'r', first_requested, 'd', moves_since, 'j', moves + 1}
+  if charge ~= '' then fields[13], fields[14] = 'y', charged_on(charged) end
+  redis.call('HSET', record, unpack(fields))
   redis.call('HDEL', record, 'a', 'p', 'w', 'b')
   note_history(record, 'm', {to = at, from = stands})
   make_edit(record)
-  if charge ~= '' then redis.call('HSET', record, 'y', charged_on(charged)) end
-  remove_entry(near_list, far_list, former_generation .. ARGV[13])
-  add_entry(near_list, far_list, at - ARGV[23], ARGV[14], generation .. ARGV[13])
   note_event(ARGV[24], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'moved', at, stands)
+  remove_entry(near_list, far_list, former_generation .. ARGV[13])
 end
 local notice
 if not rules.uncounted then notice = alert_user(at) end

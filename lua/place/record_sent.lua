@@ -54,6 +54,8 @@ local charge, bounds = '', '' -- no account is charged for a past send
 --@include hold
 --@include user_alert
 --@include found
+--@include replace
+--@include former_place
 
 local changed = settings_changed(KEYS[2])
 if changed then return changed end
@@ -80,25 +82,27 @@ if most_places and redis.call('ZCOUNT', timeline, math.max(day, bounded_since), 
 end
 
 local category = record and ARGV[14] ~= '' and ARGV[16] == '' and ARGV[14] or nil
+local former = record and redis.call('HMGET', record, 'y', 'k', 'C')
+if record then
+  local there = redis.call('EXISTS', record) == 1 -- of a message that gave its id back
+  if ARGV[18] ~= '' then add_found(KEYS[4], KEYS[5], ARGV[18], ARGV[17], there) end
+  if ARGV[19] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[19], ARGV[17], there) end
+end
+if record then keep_former_place(former[2]) end
 redis.call('ZADD', timeline, at, id)
 if category then redis.call('ZADD', places_of(category), at, id) end
 outlive(at, nil, timeline, category)
 if record then
-  local former = redis.call('HMGET', record, 'y', 'k', 'C')
-  local there = redis.call('DEL', record) == 1 -- of a message that gave its id back
   if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
-  redis.call('HSET', record, 'g', ARGV[12], 's', DELIVERED, 't', at, 'f', ARGV[13], 'e', at)
-  if former[1] then redis.call('HSET', record, 'y', charged_anew(former[1])) end
-  if ARGV[14] ~= '' then redis.call('HSET', record, 'k', ARGV[14]) end
-  if ARGV[16] ~= '' then redis.call('HSET', record, 'z', ARGV[16]) end
-  if #ARGV > 19 then redis.call('HSET', record, unpack(ARGV, 20)) end
-  if ARGV[18] ~= '' then add_found(KEYS[4], KEYS[5], ARGV[18], ARGV[17], there) end
-  if ARGV[19] ~= '' then
-    add_found(KEYS[6], KEYS[7], ARGV[19], ARGV[17], there)
-  elseif former[3] then
-    remove_found(KEYS[6], KEYS[7], ARGV[17])
+  local fields = {'g', ARGV[12], 's', DELIVERED, 't', at, 'f', ARGV[13], 'e', at, unpack(ARGV, 20)}
+  local function set(field, value)
+    if value ~= '' then fields[#fields + 1], fields[#fields + 2] = field, value end
   end
+  if former[1] then set('y', charged_anew(former[1])) end
+  set('k', ARGV[14])
+  set('z', ARGV[16])
   -- An id must be remembered while its place still counts.
-  redis.call('PEXPIRE', record, math.max(tonumber(ARGV[15]), at + keep - now))
+  replace_record(record, fields, math.max(tonumber(ARGV[15]), at + keep - now))
+  if former[3] and ARGV[19] == '' then remove_found(KEYS[6], KEYS[7], ARGV[17]) end
 end
 return {ALLOWED, now, at, 0, alert_user(at)}

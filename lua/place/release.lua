@@ -73,13 +73,16 @@ if not is_as(r[4], stood, ARGV[8], ARGV[9]) then return {CHANGED, now, stood, 0}
 local answer = outside(stood)
 if answer then return answer end
 
+redis.call('HDEL', record, 'b') -- a script that removes first may write in a full store
+if charge == '' then
+  redis.call('HSET', record, 's', CANCELLED, 'e', now)
+else
+  redis.call('HSET', record, 's', CANCELLED, 'e', now, 'y', charged_on(r[4]))
+end
+erase_content(record, {'a'})
+redis.call('PEXPIRE', record, ARGV[5])
 remove_place(id, r[5], r[6])
 note_ended(KEYS[4], record, id, stood, ARGV[5])
-remove_entry(KEYS[3], KEYS[5], r[2] .. ARGV[4])
-redis.call('HSET', record, 's', CANCELLED, 'e', now)
 note_event(ARGV[10], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'cancelled', stood)
-redis.call('HDEL', record, 'a')
-erase_content(record)
-if charge ~= '' then redis.call('HSET', record, 'y', charged_on(r[4])) end
-redis.call('PEXPIRE', record, ARGV[5])
+remove_entry(KEYS[3], KEYS[5], r[2] .. ARGV[4]) -- last, see message/mend.lua
 return {ALLOWED, now, stood, 0, SUPERSEDED, 0, r[2], tonumber(r[7]) or stood}

@@ -142,7 +142,6 @@ if as_before then
       call('PEXPIREAT', timeline, ARGV[14], 'NX')
     end
     if record then
-      call('HSET', record, 'A', now, unpack(ARGV, 26))
       add_entry(KEYS[4], KEYS[5], asked - ARGV[20], ARGV[19], ARGV[21])
       local member = string.sub(ARGV[21], #ARGV[27] + 1) -- without the generation
       if ARGV[24] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[24], member) end
@@ -152,6 +151,7 @@ if as_before then
       call('ZADD', places, ARGV[11], id)
       if call('PEXPIREAT', places, ARGV[14], 'GT') == 0 then call('PEXPIREAT', places, ARGV[14], 'NX') end
     end
+    if record then call('HSET', record, 'A', now, unpack(ARGV, 26)) end -- last: see below
     if string.byte(ARGV[1]) == 126 then -- "~": a dry run writes copies
       for k = 1, #KEYS do
         if k ~= 2 then call('PEXPIRE', KEYS[k], string.sub(ARGV[1], 2)) end
@@ -188,13 +188,21 @@ local search_from = tonumber(string.match(bounds, '%S+$') or '')
 --@include decision
 --@include known
 --@include hold
+--@include replace
+--@include rewatch
+--@include former_place
 
 local at, requested, shifted = asked, nil, false
 if not taken then
   local answer = settings_changed(KEYS[2], resume_at or math.max(search_from or 0, asked, now))
     or known(asked, until_at, ARGV[27], ARGV[29], attempt_in(charge))
     or out_of_reach(asked) or expires_late(record and tonumber(string.match(ARGV[22], '^%d+$') or ''), asked)
-  if answer then return answer end
+  if answer then
+    if record and answer[1] == ALLOWED and not string.find(record, '^[^:]*%-dry%-') then -- a repeated submit
+      rewatch(record, KEYS[4], KEYS[5], string.sub(ARGV[21], #ARGV[27] + 1), ARGV[20])
+    end
+    return answer
+  end
 
   if asked < now then at, requested = now, asked end
   if blocked then return {BLOCKED, now, at, requested or 0} end
@@ -219,28 +227,32 @@ if not taken then
   answer = outside(at)
   if answer then return answer end
 
+  -- The watch entry first, the record last: if the log is torn in between, a later look finds
+  -- what has no record.
+  local former, there = record and redis.call('HMGET', record, 'y', 'k', 'C'), false
+  if record then
+    there = redis.call('EXISTS', record) == 1 -- of a message that gave its id back
+    add_entry(KEYS[4], KEYS[5], at - ARGV[20], ARGV[19], ARGV[21])
+    local member = string.sub(ARGV[21], #ARGV[27] + 1) -- without the generation
+    if ARGV[24] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[24], member, there) end
+    if ARGV[25] ~= '' then add_found(KEYS[8], KEYS[9], ARGV[25], member, there) end
+  end
+  if record and not lost then keep_former_place(former[2]) end
   redis.call('ZADD', timeline, at, id)
   if places then redis.call('ZADD', places, at, id) end
 --@include outlive
   local after = record and tonumber(string.match(ARGV[22], '^%+(.+)$') or '')
   outlive(at, record and (after and at + after or tonumber(ARGV[22])), nil, category)
   if record then
-    local former = redis.call('HMGET', record, 'y', 'k', 'C')
-    local there = redis.call('DEL', record) == 1 -- of a message that gave its id back
-    redis.call('HSET', record, 'A', now, unpack(ARGV, 26))
-    if former[1] then redis.call('HSET', record, 'y', charged_anew(former[1])) end
     if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
-    redis.call('HSET', record, 't', at)
-    if requested then redis.call('HSET', record, 'r', requested) end
-    if shifted then redis.call('HSET', record, 'h', 1) end
-    add_entry(KEYS[4], KEYS[5], at - ARGV[20], ARGV[19], ARGV[21])
-    local member = string.sub(ARGV[21], #ARGV[27] + 1) -- without the generation
-    if ARGV[24] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[24], member, there) end
-    if ARGV[25] ~= '' then
-      add_found(KEYS[8], KEYS[9], ARGV[25], member, there)
-    elseif former[3] then
-      remove_found(KEYS[8], KEYS[9], member)
-    end
+    local fields = {'A', now, unpack(ARGV, 26)}
+    local function set(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
+    set('t', at)
+    if former[1] then set('y', charged_anew(former[1])) end
+    if requested then set('r', requested) end
+    if shifted then set('h', 1) end
+    if there then replace_record(record, fields) else redis.call('HSET', record, unpack(fields)) end
+    if former[3] and ARGV[25] == '' then remove_found(KEYS[8], KEYS[9], string.sub(ARGV[21], #ARGV[27] + 1)) end
   end
   local copies_stay = string.match(ARGV[1], '^~(%d+)$')
   for k = 1, copies_stay and #KEYS or 0 do

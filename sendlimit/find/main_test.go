@@ -25,6 +25,7 @@ type stock struct {
 	keys     keyspace.Keys
 	timeline *sendlimit.Timeline
 	index    *find.Index
+	watch    *messages.WatchList
 	now      time.Time
 }
 
@@ -36,6 +37,8 @@ func newStock(t *testing.T, client redis.UniversalClient, o sendlimit.Options) *
 	s.timeline, err = sendlimit.NewTimeline(client, o)
 	require.NoError(t, err)
 	s.index, err = find.NewIndex(client, o)
+	require.NoError(t, err)
+	s.watch, err = messages.NewWatchList(client, o)
 	require.NoError(t, err)
 	return s
 }

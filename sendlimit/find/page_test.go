@@ -123,7 +123,7 @@ func TestPagesStayRightWhileMessagesChange(t *testing.T) {
 			s.submit(what{user: lost[0].user, id: fmt.Sprint("again", added), campaign: "c", after: time.Duration(4000+added) * time.Minute})
 			lost = lost[1:]
 			if len(lost)%25 == 0 {
-				_, err := s.index.Sweep(t.Context(), atOnce)
+				_, err := s.index.Sweep(t.Context(), s.watch, atOnce)
 				require.NoError(t, err)
 			}
 		}
@@ -171,9 +171,9 @@ func TestPagesOfManyMessagesWithTheSameID(t *testing.T) {
 	require.NoError(t, err)
 	last := page.Messages[999]
 	s.lose(last.User, id)
-	removed, err := s.index.Sweep(t.Context(), atOnce)
+	swept, err := s.index.Sweep(t.Context(), s.watch, atOnce)
 	require.NoError(t, err)
-	require.Equal(t, 1, removed)
+	require.Equal(t, 1, swept.Removed)
 	found := make([]string, 0, many)
 	for _, m := range page.Messages {
 		found = append(found, nameOf(m))
@@ -267,7 +267,7 @@ func TestWithoutTheIndex(t *testing.T) {
 		require.ErrorIs(t, err, find.ErrIndexOff)
 	}
 	s.lose("alice", "b")
-	removed, err := s.index.Sweep(t.Context(), atOnce)
+	swept, err := s.index.Sweep(t.Context(), s.watch, atOnce)
 	require.NoError(t, err)
-	require.Equal(t, 1, removed, "what is left is removed all the same")
+	require.Equal(t, 1, swept.Removed, "what is left is swept.Removed all the same")
 }

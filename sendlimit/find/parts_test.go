@@ -90,7 +90,7 @@ func TestTheHeadIsFilledBeforeTheShards(t *testing.T) {
 
 			// What leaves the head makes room there.
 			s.lose("alice", "m0")
-			_, err := s.index.Sweep(t.Context(), atOnce)
+			_, err := s.index.Sweep(t.Context(), s.watch, atOnce)
 			require.NoError(t, err)
 			s.submit(what{user: "alice", id: "late", after: minutes(many)})
 			head, shards, _ = s.lengths(s.keys.IDs, "alice")
@@ -161,12 +161,12 @@ func TestAMessageWithTwoEntriesIsListedOnce(t *testing.T) {
 			if row.campaign != "spring" {
 				require.Empty(t, s.all(find.Filter{User: "alice", Campaign: "spring"}, 10, nil))
 			}
-			_, err := s.index.Sweep(t.Context(), atOnce)
+			_, err := s.index.Sweep(t.Context(), s.watch, atOnce)
 			require.NoError(t, err)
 			require.Equal(t, row.remain, s.entries("alice", "a"))
 			require.Equal(t, []string{"alice a"}, s.all(find.Filter{User: "alice", Campaign: row.campaign}, 10, nil))
 			s.lose("alice", "a")
-			_, err = s.index.Sweep(t.Context(), atOnce)
+			_, err = s.index.Sweep(t.Context(), s.watch, atOnce)
 			require.NoError(t, err)
 			require.Zero(t, s.entries("alice", "a"))
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -29,10 +30,19 @@ func (x *Index) GiveBack(ctx context.Context) error {
 	return nil
 }
 
+// Swept is what a Sweep did.
+type Swept struct {
+	Removed int // stale entries
+	Watched int // messages that got an entry in the watch list
+}
+
 // Sweep removes all stale entries, those of messages whose records have expired or that have
-// another entry, and returns how many. It looks at all entries, also while the index is off. It makes its calls in
-// throttle, which may rest.
-func (x *Index) Sweep(ctx context.Context, throttle func(ctx context.Context, batch func() error) error) (removed int, failed error) {
+// another entry. Messages that have not ended get an entry in the watch list if they have none, see
+// messages.WatchList.Mend. It looks at all entries, also while the index is off. It makes its calls
+// in throttle, which may rest.
+func (x *Index) Sweep(
+	ctx context.Context, watch *messages.WatchList, throttle func(ctx context.Context, batch func() error) error,
+) (swept Swept, failed error) {
 	for _, byCampaign := range []bool{false, true} {
 		for w := newWalk(x.client, listsOf(x.keys, byCampaign), place{}); !w.ended(); {
 			err := throttle(ctx, func() error {
@@ -45,15 +55,30 @@ func (x *Index) Sweep(ctx context.Context, throttle func(ctx context.Context, ba
 					return err
 				}
 				n, err := x.forget(ctx, w.of, gone)
-				removed += n
+				swept.Removed += n
+				if err != nil || byCampaign { // the ids have the same messages
+					return err
+				}
+				n, err = watch.Mend(ctx, named(entries))
+				swept.Watched += n
 				return err
 			})
 			if err != nil {
-				return removed, err
+				return swept, err
 			}
 		}
 	}
-	return removed, nil
+	return swept, nil
+}
+
+// named returns the messages of entries.
+func named(entries []entry) (all []messages.Message) {
+	for _, e := range entries {
+		if e.user != "" {
+			all = append(all, messages.Message{User: e.user, ID: e.id})
+		}
+	}
+	return all
 }
 
 // stale returns the entries whose messages are gone or have another in the head.

@@ -34,17 +34,25 @@ func TestASweepRemovesWhatIsStale(t *testing.T) {
 	require.Equal(t, 2, s.entries(userOf(0), "m"))
 	newer := s.keys.IDs(0, 0) // of a program that this one does not know
 	require.NoError(t, client.ZAdd(t.Context(), newer, redis.Z{Score: 1, Member: "?"}).Err())
-	removed, err := s.index.Sweep(t.Context(), atOnce)
+	user := userOf(30) // nobody looks after its message
+	entriesOf := func(user string) []redis.Z {
+		return client.ZRangeWithScores(t.Context(), s.keys.Far(user, "m"), 0, -1).Val()
+	}
+	watched := entriesOf(user)
+	require.Len(t, watched, 1)
+	require.NoError(t, client.Del(t.Context(), s.keys.Far(user, "m")).Err())
+	swept, err := s.index.Sweep(t.Context(), s.watch, atOnce)
 	require.NoError(t, err)
-	require.Equal(t, 1+19*2, removed)
+	require.Equal(t, find.Swept{Removed: 1 + 19*2, Watched: 1}, swept)
+	require.Equal(t, watched, entriesOf(user))
 	require.Equal(t, 1, s.entries(userOf(0), "m"))
 	for n := 1; n < 40; n++ {
 		require.Equal(t, map[bool]int{true: 0, false: 2}[n < 20], s.entries(userOf(n), "m"), userOf(n))
 	}
 	require.Equal(t, int64(1), client.ZCard(t.Context(), newer).Val(), "it stays")
-	removed, err = s.index.Sweep(t.Context(), atOnce)
+	swept, err = s.index.Sweep(t.Context(), s.watch, atOnce)
 	require.NoError(t, err)
-	require.Zero(t, removed)
+	require.Zero(t, swept)
 }
 
 func TestReadersRemoveStaleEntriesThatTheyMeet(t *testing.T) {

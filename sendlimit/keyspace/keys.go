@@ -48,6 +48,8 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:e:<user>        ZSET  what ended and gave its place back: message id -> send time, Unix ms
 //	sl:{p0042}:stats:<account>:<day start>  HASH  what the account's messages came to on a day of its own
 //	sl:{p0042}:stats:<account>:calls  STRING  the tokens of the last calls that added to these, see lua/count/add_once.lua
+//	sl:{p0042}:probe           STRING  nothing: it is written and removed at once, see store.RewriteLogs
+//	sl:{p0042}:draft           HASH  a record that replaces another one, for as long as a script runs
 //	sl:{p0042}:holds           ZSET  charges that are not settled: attempt -> when to look, Unix ms
 //	sl:{p0042}:h:<attempt>     STRING  such a charge, see lua/fragments/charge.lua. Of a throttle, "+in" or "+out" follows
 //	sl:{p0042}:q:<account>:<unit>:<start>  STRING  what an account is charged in an hour (h) or day (d), and of
@@ -90,6 +92,7 @@ const DefaultPrefix = "sl"
 //	sl:forecastturn            STRING  that somebody counts them, or did; expires when it is time again
 //	sl:forecastlaterturn       STRING  the same of the hours of the forecast that are more than a day ahead
 //	sl:looked                  STRING  when the next look at the watch lists may be; expires soon after
+//	sl:chargeslooked           STRING  the same of the charges that are not settled
 //	sl:brought                 STRING  when somebody may look at the far lists again; expires soon after
 //	sl:swept                   STRING  that somebody looked for lost messages; expires when it is time again
 //	sl:indexswept              STRING  that somebody looked for stale entries of the index; expires when it is time again
@@ -164,6 +167,9 @@ func Partition(user string) int {
 	_, _ = h.Write([]byte(user)) // a hash never fails
 	return int(h.Sum32() % Partitions)
 }
+
+// Probe returns a key of a partition that is written to see whether that works.
+func (k Keys) Probe(partition int) string { return k.Partitions[partition] + "probe" }
 
 // Prefix returns what begins every key.
 func (k Keys) Prefix() string { return k.prefix }

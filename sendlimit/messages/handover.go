@@ -40,8 +40,8 @@ type HandedOver struct {
 	NotDue []Watched
 }
 
-// HandOver takes due entries of one partition, at most MostHandedOver. A zero now means
-// the server's clock.
+// HandOver takes due entries of one partition, at most MostHandedOver. It finishes the ends that a
+// torn log cut off, see Mend. A zero now means the server's clock.
 func (w *WatchList) HandOver(ctx context.Context, entries []Watched, now time.Time) (found HandedOver, failed error) {
 	const doing = "handing over messages that are due soon"
 	if len(entries) == 0 {
@@ -59,7 +59,8 @@ func (w *WatchList) HandOver(ctx context.Context, entries []Watched, now time.Ti
 	}
 	in := script.Read(answer, doing)
 	_ = in.Time(0)
-	const isHanded, isGone, isToLookAfter, isNotDue = 0, 1, 2, 3
+	const isHanded, isGone, isToLookAfter, isNotDue, isUnfinished = 0, 1, 2, 3, 4
+	var unfinished []Message
 	for i, entry := range entries {
 		due := in.Time(2 + 2*i)
 		switch result := in.Int(1 + 2*i); {
@@ -71,8 +72,15 @@ func (w *WatchList) HandOver(ctx context.Context, entries []Watched, now time.Ti
 			found.LookAfter = append(found.LookAfter, entry)
 		case result == isNotDue:
 			found.NotDue = append(found.NotDue, entry)
+		case result == isUnfinished:
+			unfinished = append(unfinished, Message{User: entry.User, ID: entry.ID, suffix: entry.suffix})
 		case result != isGone:
 			return HandedOver{}, script.ReplyError(doing, fmt.Sprintf("result %d", result))
+		}
+	}
+	for _, message := range unfinished {
+		if _, err := w.mend(ctx, message, now); err != nil {
+			return HandedOver{}, err
 		}
 	}
 	return found, nil

@@ -26,6 +26,7 @@ import (
 type WatchList struct {
 	client  redis.Cmdable
 	keys    keyspace.Keys
+	fixed   sendlimit.Options // complete
 	horizon time.Duration
 	look    time.Duration
 	overdue time.Duration
@@ -38,7 +39,7 @@ func NewWatchList(client redis.Cmdable, o sendlimit.Options) (*WatchList, error)
 	if err != nil {
 		return nil, err
 	}
-	return &WatchList{client: client, keys: keys, horizon: o.Horizon, look: o.LookAfter, overdue: o.OverdueAfter}, nil
+	return &WatchList{client: client, keys: keys, fixed: o, horizon: o.Horizon, look: o.LookAfter, overdue: o.OverdueAfter}, nil
 }
 
 // Horizon returns how long before its time a message is handed over to the queue.

@@ -165,6 +165,17 @@ type DueHold struct {
 	partition int
 }
 
+// Turn reports whether it is time to look for due holds: no caller did within lasts. One of
+// several callers gets the turn.
+func (c *Charges) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
+	const doing = "taking the turn to look at the charges that are not settled"
+	answer, err := script.Run(ctx, c.client, lua.LookTurn, doing, []string{c.keys.ChargesLooked()}, []any{"", lasts.Milliseconds()})
+	if err != nil {
+		return false, err
+	}
+	return script.Yes(script.Read(answer, doing))
+}
+
 // Due lists the holds that are due at now, oldest first, at most perPartition of
 // each partition, in a few round trips. Beside an error it returns what it could
 // read.

@@ -1,6 +1,8 @@
 package sendlimittest
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +22,31 @@ import (
 // about places. The policy and the user's settings change meanwhile. Keys begin
 // with prefix, as in CheckHistory.
 func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
-	m := newMailbox(t, client, drawOptions(t, prefix))
+	newMailbox(t, client, drawOptions(t, prefix)).play(t, func(m *mailbox) { m.inspect(t) })
+}
+
+// Played is what a history of messages has come to.
+type Played struct {
+	User    string
+	IDs     []string
+	Now     time.Time
+	Options sendlimit.Options
+}
+
+// PlayMessages runs a history as CheckMessages does, and calls after after each step instead of
+// comparing the store with the model. All messages are in the index.
+func PlayMessages(t *rapid.T, client redis.UniversalClient, prefix string, after func(Played)) {
+	o := drawOptions(t, prefix)
+	o.WithoutIndex = false
+	newMailbox(t, client, o).play(t, func(m *mailbox) {
+		o := m.options.Options
+		o.Rules = m.rules
+		after(Played{User: mailboxUser, IDs: slices.Sorted(maps.Keys(m.messages)), Now: m.now, Options: o})
+	})
+}
+
+// play runs a random history, and calls after after each step.
+func (m *mailbox) play(t *rapid.T, after func(*mailbox)) {
 	if rapid.Bool().Draw(t, "regulated") {
 		m.regulate(t, &m.options.policies[0])
 		m.follow(t)
@@ -50,7 +76,7 @@ func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 		"listen":       m.listen,
 		"time goes":    m.passTime,
 		"workers down": m.stopWorkers,
-		"":             m.inspect,
+		"":             func(*rapid.T) { after(m) },
 	})
 }
 

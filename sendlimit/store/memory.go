@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,7 +64,7 @@ func ReadMemory(ctx context.Context, client redis.UniversalClient) ([]Memory, er
 // readMemory asks one server; ok is false if it does not say.
 func readMemory(ctx context.Context, client redis.Cmdable, address string) (m Memory, ok bool, err error) {
 	text, err := client.Info(ctx, "memory").Result()
-	if _, replied := errors.AsType[redis.Error](err); replied && describeReply(err) == "" {
+	if isRefusal(err) {
 		return Memory{}, false, nil // INFO is forbidden, or has no such section
 	}
 	if err != nil {

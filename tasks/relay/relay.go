@@ -36,6 +36,7 @@ type Relay struct {
 	Clock   *storeclock.Clock
 	Learn   func(context.Context) // learns the store's clock
 	Memory  func(context.Context) ([]store.Memory, error)
+	Rewrite func(context.Context) (int, error) // see store.RewriteLogs
 	Metrics *metrics.Metrics
 	Tracer  tracing.Tracer
 	Logger  *slog.Logger
@@ -43,12 +44,15 @@ type Relay struct {
 	farLeft    bool // whether the last look at the far lists failed
 	unreadable int  // entries of the watch list, at the last pass
 	behind     bool // whether hand-over was behind at the last pass
+
+	mayNotRewrite bool // whether Redis refuses to rewrite its log
 }
 
-// Start looks at the watch list, the charges, and the places with the index of messages at
-// these intervals, until the returned function is called. That function waits for running
+// Start looks at the watch list and the charges, at the log of Redis, and at the places with the
+// index of messages at these intervals, until the returned function is called. That function waits for running
 // passes to end.
-func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery, placesEvery time.Duration) func() {
+func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery time.Duration) func() {
+	turn := max(watchEvery*2/5, time.Millisecond)
 	return jobs.Start(ctx, r.Logger, jobs.Job{
 		Every: watchEvery, Soon: true, Failed: "could not look after every message: the next pass does",
 		Run: func(ctx context.Context) error {
@@ -58,19 +62,25 @@ func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery, placesEvery
 			}
 			// A turn is shorter than the least time between two runs. Where the turns are
 			// kept may be away, while others answer.
-			if mine, err := r.Watch.Turn(ctx, max(watchEvery*2/5, time.Millisecond)); err == nil && !mine {
+			if mine, err := r.Watch.Turn(ctx, turn); err == nil && !mine {
 				return nil
 			}
 			return r.pass(ctx)
 		},
 	}, jobs.Job{
-		Every: chargesEvery, Failed: "could not look after every charge: the next pass does",
+		Every: watchEvery, Failed: "could not look after every charge: the next pass does",
 		Run: func(ctx context.Context) error {
 			if r.Clock.Stepped() != (storeclock.Step{}) {
 				return nil
 			}
+			if mine, err := r.Charges.Turn(ctx, turn); err == nil && !mine {
+				return nil
+			}
 			return r.settleCharges(ctx)
 		},
+	}, jobs.Job{
+		Every: logEvery, Soon: true, Failed: "could not have the append-only file of Redis rewritten: what a power cut has torn stays in it",
+		Run: r.rewriteLog,
 	}, jobs.Job{
 		Every: placesEvery, Failed: "could not look for the places of lost messages: a later pass does",
 		Run: func(ctx context.Context) error {

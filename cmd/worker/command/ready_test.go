@@ -67,7 +67,11 @@ func TestReady(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	m, _, environ := elsewhere(t)
-	url := start(t, environ).started(t).page(t, "readyz")
+	m.SetError("LOADING Redis is loading the dataset in memory")
+	worker := start(t, environ)
+	worker.logged(t, "Redis is still loading its data: waiting")
+	m.SetError("")
+	url := worker.started(t).page(t, "readyz")
 
 	well := get(t, url)
 	require.Equal(t, http.StatusOK, well.status)
@@ -83,7 +87,14 @@ func TestReady(t *testing.T) {
 		statuses    string
 	}{
 		{
-			"not reachable", func() { m.SetError("LOADING Redis is loading the dataset in memory") }, 503,
+			"paused", func() { require.NoError(t, m.Set("asynq:{sl:push}:paused", "1")) }, 200,
+			"queue", "paused from outside, so its messages wait and will be late: resume sl:push", "ok ok ok ok ok warning",
+		},
+		{
+			"not reachable", func() {
+				m.Del("asynq:{sl:push}:paused")
+				m.SetError("LOADING Redis is loading the dataset in memory")
+			}, 503,
 			"reachable", "Redis is still loading its data: try again in a moment", "failed unknown unknown unknown unknown",
 		},
 		{

@@ -53,7 +53,10 @@ func rows() []row {
 			{title: "Hand-over", about: "Messages that went to the queue since they are due soon, and those that it had lost and got again.", unit: "ops", queries: []query{
 				{perSecond("sendlimit_handed_over_total"), "handed over"}, {perSecond("sendlimit_relayed_total"), "put back"},
 			}},
-			{title: "Queue", about: "Tasks of the queue by state: a message that is due soon is scheduled, one that is due is pending or active.", unit: "short", queries: []query{{"max by (state) (sendlimit_queue_tasks{" + job + "})", "{{state}}"}}},
+			{title: "Queue", about: "Tasks of the queue by state: a message that is due soon is scheduled, one that is due is pending or active.", unit: "short", queries: []query{
+				{"max by (state) (sendlimit_queue_tasks{" + job + "})", "{{state}}"},
+				{"max by (queue) (sendlimit_queue_paused{" + job + "})", "{{queue}} is paused"},
+			}},
 		}},
 		{"Provider", []panel{
 			{title: "Provider's time", about: "How long the provider took to accept or refuse a message.", unit: "s", queries: quantiles("sendlimit_delivery_duration_seconds")},

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/stats"
 )
 
@@ -55,11 +56,12 @@ const (
 	checkEviction  = "eviction"
 	checkLayout    = "layout"
 	checkStepped   = "clock"
-	// checkDurability, checkReplicas, checkHandOver and checkChannel are only there as warnings: a worker can
-	// deliver without them.
+	// checkDurability, checkReplicas, checkHandOver, checkQueue and checkChannel are only there as warnings: a
+	// worker can deliver or accept without them.
 	checkDurability = "durability"
 	checkReplicas   = "replicas"
 	checkHandOver   = "hand_over"
+	checkQueue      = "queue"
 	checkChannel    = "channel_" // and the name of a channel that is stopped
 )
 
@@ -106,6 +108,11 @@ func readinessOf(b *backend.Backend, prefix string) func(context.Context) readin
 			r.Checks = append(r.Checks, check{Check: checkHandOver, Status: checkWarning, Detail: fmt.Sprintf(
 				"messages go to the queue %s later than they should, and may be sent late: start more workers,"+
 					" or find out what slows the store down", time.Duration(behind*float64(time.Second)).Round(time.Second))})
+		}
+		if paused, err := queue.Paused(ctx, b.Client, prefix); err == nil && len(paused) > 0 {
+			r.Checks = append(r.Checks, check{Check: checkQueue, Status: checkWarning, Detail: fmt.Sprintf(
+				"paused from outside, so its messages wait and will be late: resume %s in asynqmon, or with asynq queue resume NAME",
+				strings.Join(paused, ", "))})
 		}
 		r.Checks = append(r.Checks, stoppedChannels(ctx, b.Client, prefix)...)
 		return r

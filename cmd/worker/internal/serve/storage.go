@@ -136,10 +136,10 @@ func countPending(ctx context.Context, client redis.UniversalClient, prefix stri
 	return watch.Pending(ctx)
 }
 
-// prepare checks that the store is fit for deliveries, and gives it the policies and the
-// pace that it lacks.
+// prepare waits until the store has loaded its data, checks that it is fit for deliveries, and
+// gives it the policies and the pace that it lacks.
 func prepare(ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger) error {
-	report, err := store.Inspect(ctx, client)
+	report, err := inspect(ctx, client, logger)
 	if err != nil {
 		return err
 	}

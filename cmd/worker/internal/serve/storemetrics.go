@@ -48,6 +48,15 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 		}
 		return found, err
 	})
+	paused := c.describe("sendlimit_queue_paused", "1 for each queue that was paused from outside, as in asynqmon, and whose messages wait; there is no series for the others.", "queue")
+	c.add("queue_paused", func(ctx context.Context) ([]prometheus.Metric, error) {
+		names, err := queue.Paused(ctx, client, prefix)
+		var found []prometheus.Metric
+		for _, name := range names {
+			found = append(found, gauge(paused, 1, name))
+		}
+		return found, err
+	})
 	watch, err := messages.NewWatchList(client, sendlimit.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
