@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
@@ -81,9 +80,6 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 	}
 	if charge.Code != "" {
 		charge.Hold = sendlimit.Hold{}
-		if charge.Code == fault.CodeQuotaExceeded && charge.UsedUp.Counter.Period != calendar.Day {
-			charge.Day = counters.Usage{}
-		}
 		return charge, nil
 	}
 	for _, key := range keys {

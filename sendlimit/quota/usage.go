@@ -24,6 +24,7 @@ func (c *Charges) Check(ctx context.Context, r Request) (Charge, error) {
 		}
 	}
 	slices.Reverse(usage) // of both that refuse, the day
+	charge.Day = usage[0]
 	for _, u := range usage {
 		if u.Counter.Limit > 0 && u.Remaining() == 0 && charge.Allowed {
 			charge.Allowed = false
@@ -31,7 +32,6 @@ func (c *Charges) Check(ctx context.Context, r Request) (Charge, error) {
 		}
 	}
 	if charge.Allowed {
-		charge.Day = usage[0]
 		charge.Day.Used++
 	}
 	return charge, nil
