@@ -66,7 +66,8 @@ func TestHowLongAQuotaIsUsedUp(t *testing.T) {
 			}
 			require.Equal(t, http.StatusCreated, r.direct(secret, draft("alice", "a", row.used)).status)
 			require.Equal(t, http.StatusCreated, r.direct(secret, draft("bob", "b", `"`+on22("20:00:00")+`"`)).status)
-			over, dry := draft("carol", "c", row.over), draft("carol", "c", row.over)
+			over := draft("carol", "c", row.over+`,"on_conflict":"refuse"`)
+			dry := over
 			dry.target += "/dry-run"
 			move := request{method: http.MethodPatch, target: "/v1/users/bob/messages/b", body: `{"send_at":` + row.over + `}`}
 			for _, q := range []request{over, dry, move} {

@@ -219,12 +219,12 @@ func firstFree(ctx context.Context, book *judge.Rulebook, s judge.Search) (time.
 	return times[0], nil
 }
 
-// search returns the search of a request for later times.
+// search returns the search of a request.
 func (t *Timeline) search(r NextFreeRequest) judge.Search {
 	return judge.Search{
 		Client: t.client, User: r.User, Timeline: t.keys.Timeline(r.User), Settings: t.settings(r.User),
 		Reach: t.options.Reach, Places: t.options.PlacesPerDay,
-		Category: r.Category, From: r.From, Now: r.Now, Count: r.Count, Later: true, Self: r.ID,
+		Category: r.Category, From: r.From, Now: r.Now, Count: r.Count, Later: !r.Earlier, Self: r.ID,
 	}
 }
 

@@ -77,7 +77,7 @@ type Request struct {
 	Now      time.Time // as in Request
 }
 
-// Charge answers Hold, HoldRelease and Check. A refusal is a Charge with Allowed
+// Charge answers Hold and HoldRelease. A refusal is a Charge with Allowed
 // false, not an error, and charges nothing.
 type Charge struct {
 	Allowed bool

@@ -9,7 +9,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Rehearsal is a dry run of many charges. It begins with what accounts and throttles are
@@ -95,8 +94,8 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 
 // NextOpen answers what Charges.NextOpen would answer if all that this rehearsal held had
 // been charged.
-func (r *Rehearsal) NextOpen(ctx context.Context, t policy.NamedThrottle, from, until time.Time) (time.Time, error) {
-	return r.charges.nextOpen(ctx, t, from, until, func(key string, used int64) int64 {
+func (r *Rehearsal) NextOpen(ctx context.Context, request Request, until time.Time) (time.Time, error) {
+	return r.charges.nextOpen(ctx, request, until, func(key string, used int64) int64 {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if known, ok := r.used[key]; ok {
