@@ -74,8 +74,8 @@ func (s *server) batchRoute() route {
 func withoutFreeTimesParameter() *huma.Param {
 	return &huma.Param{
 		Name: withoutFreeTimes, In: "query",
-		Description: "true leaves `next_free_at` and `previous_free_at` out of refusals with send_limit, quiet_hours and " +
-			"too_many_places, which makes a batch with many of them faster. A message that shifts has them all the same.",
+		Description: "true leaves `next_free_at` and `previous_free_at` out of refusals, which makes " +
+			"a batch with many of them faster. A message that shifts has them all the same.",
 		Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
 	}
 }

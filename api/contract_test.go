@@ -308,6 +308,8 @@ func TestEverythingIsDescribed(t *testing.T) {
 			Schemas map[string]struct {
 				Properties map[string]struct {
 					Description string `json:"description"`
+					Ref         string `json:"$ref"`
+					Examples    []any  `json:"examples"`
 				} `json:"properties"`
 			} `json:"schemas"`
 		} `json:"components"`
@@ -323,6 +325,7 @@ func TestEverythingIsDescribed(t *testing.T) {
 	for name, schema := range document.Components.Schemas {
 		for member, property := range schema.Properties {
 			require.NotEmpty(t, property.Description, "%s.%s", name, member)
+			require.False(t, property.Ref != "" && property.Examples != nil, "words as examples of the object %s.%s", name, member)
 		}
 	}
 	for path, operations := range document.Paths {

@@ -96,7 +96,7 @@ func copied(schema *huma.Schema) *huma.Schema {
 func addWords(property *huma.Schema, schema, member string, request bool) {
 	words := wordsOf(schema, member)
 	switch {
-	case len(words) == 0 || request && property.Enum != nil:
+	case len(words) == 0 || property.Ref != "" || request && property.Enum != nil:
 	case property.Type == huma.TypeArray:
 		property.Examples = []any{words}
 	case !request && closed(schema, member):

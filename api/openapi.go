@@ -203,10 +203,10 @@ func meaning(status int) string {
 	case http.StatusRequestTimeout:
 		return "The request did not arrive in time. Send it again after Retry-After."
 	case http.StatusConflict:
-		return "Refused, and nothing was changed. code says why. With send_limit and quiet_hours, violations and next_free_at say more. " +
+		return "Refused, and nothing was changed. code says why. With send_limit and quiet_hours, violations say more; whatever refused the time, next_free_at is free for all limits. " +
 			"With throttled, all users together have as many messages of the category in that minute or hour as the policy allows. " +
 			"With quota_exceeded the account has no messages left for the hour or day of send_at, which ends at resets_at: only another " +
-			"send_at or the cancelling of another message helps."
+			"send_at, such as next_free_at, or the cancelling of another message helps."
 	case http.StatusPreconditionFailed:
 		return "It has another version than If-Match or If-None-Match says, and nothing was changed: " + string(fault.CodeVersionMismatch) + "."
 	case http.StatusRequestEntityTooLarge:

@@ -38,7 +38,7 @@ func (r *rig) direct(key string, q request) reply {
 // quota gives own a tier of so many messages an hour, and returns a key.
 func (r *rig) quota(perHour int64) string {
 	r.Helper()
-	tier := accounts.Tier{Name: "small", RequestsPerMinute: 60, MessagesPerHour: perHour}
+	tier := accounts.Tier{Name: "small", RequestsPerMinute: 60, MessagesPerHour: perHour, MessagesPerDay: 10}
 	require.NoError(r, r.accounts.SetTier(r.Context(), tier))
 	_, err := r.accounts.Create(r.Context(), accounts.Account{Name: "own", Tier: "small"})
 	require.NoError(r, err)
@@ -66,7 +66,8 @@ func TestHowLongAQuotaIsUsedUp(t *testing.T) {
 			}
 			require.Equal(t, http.StatusCreated, r.direct(secret, draft("alice", "a", row.used)).status)
 			require.Equal(t, http.StatusCreated, r.direct(secret, draft("bob", "b", `"`+on22("20:00:00")+`"`)).status)
-			over, dry := draft("carol", "c", row.over), draft("carol", "c", row.over)
+			over := draft("carol", "c", row.over+`,"on_conflict":"refuse"`)
+			dry := over
 			dry.target += "/dry-run"
 			move := request{method: http.MethodPatch, target: "/v1/users/bob/messages/b", body: `{"send_at":` + row.over + `}`}
 			for _, q := range []request{over, dry, move} {
@@ -75,6 +76,7 @@ func TestHowLongAQuotaIsUsedUp(t *testing.T) {
 				require.Equal(t, fault.CodeQuotaExceeded, p.Code, q.target)
 				require.Equal(t, row.resets, p.ResetsAt.Format(message.TimeLayout))
 				require.Equal(t, row.retryAfter, got.header.Get("Retry-After"), q.target)
+				require.Equal(t, q.method == http.MethodPost, strings.Contains(strings.Join(got.header.Values("RateLimit"), ","), `"messages_per_day";r=`), "what the day has left")
 			}
 			require.Equal(t, http.StatusNotFound, r.direct(secret, request{method: http.MethodGet, target: "/v1/users/carol/messages/c"}).status)
 		})

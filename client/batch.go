@@ -22,9 +22,8 @@ type Result struct {
 // BatchOption changes how SubmitBatch works.
 type BatchOption func(*batch)
 
-// WithoutFreeTimes leaves NextFreeAt and PreviousFreeAt zero in refusals with
-// CodeSendLimit, CodeQuietHours and CodeTooManyPlaces. It makes a batch with many of them
-// faster. A message that shifts has them all the same.
+// WithoutFreeTimes leaves NextFreeAt and PreviousFreeAt zero in refusals. It makes a batch with
+// many of them faster. A message that shifts has them all the same.
 func WithoutFreeTimes() BatchOption {
 	return func(b *batch) { b.query.Set("without_free_times", "true") }
 }

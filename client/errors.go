@@ -60,8 +60,8 @@ type Refusal struct {
 
 	// Violations has every rule that would break, in the policy's order (with
 	// CodeSendLimit). QuietHours is set with CodeQuietHours. The free times are set
-	// with both, and NextFreeAt with CodeThrottled; zero means that there is none,
-	// or that WithoutFreeTimes left it out.
+	// with all codes that are Shiftable; zero means that there is none, or that
+	// WithoutFreeTimes left it out.
 	Violations                 []Violation
 	QuietHours                 *QuietHours
 	NextFreeAt, PreviousFreeAt time.Time

@@ -23,7 +23,7 @@ const (
 	flagSuperseded = 4
 )
 
-// explainTries is how often a refusal is looked into whose reason is gone by then.
+// explainTries is how often a request is judged anew whose refusal has become wrong meanwhile.
 const explainTries = 8
 
 // decide calls a script that decides about a request, and repeats the call until
@@ -45,6 +45,10 @@ func (t *Timeline) decide(
 		return cmp.Or(cursor.At(by), r.SearchFrom, r.At, r.Now)
 	}}
 	arguments, explained, explaining, tries := decides, r, false, 0
+	anew := func() {
+		r, explaining, cursor, tries = explained, false, judge.SearchCursor{Begin: ""}, tries+1
+		call.Script, arguments = what, decides
+	}
 	for {
 		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 			return arguments(r, by, cursor.Under(by))
@@ -64,11 +68,9 @@ func (t *Timeline) decide(
 			// The caller looks again at what the hold does not cover.
 			return Decision{Code: fault.CodeSendLimit, Now: in.Time(1), At: in.Time(2)}, in.Err
 		case explaining && status == judge.StatusAllowed: // what was in the way is gone
-			if tries++; tries > explainTries {
+			if anew(); tries > explainTries {
 				return Decision{}, &fault.UnavailableError{Detail: "others keep changing the same times: try again in a moment"}
 			}
-			r, explaining, cursor = explained, false, judge.SearchCursor{Begin: ""}
-			call.Script, arguments = what, decides
 			continue
 		case refused && !explaining && by.Rules != by.Book.Of(r.User).At(in.Time(2)).Rules:
 			// Of a time that is just past, the rules are those of now: meanwhile it may have others.
@@ -80,7 +82,12 @@ func (t *Timeline) decide(
 			continue
 		}
 		if status != judge.StatusSearchOn {
-			return t.decision(ctx, in, r, by, "")
+			d, err := t.decision(ctx, in, r, by, "")
+			if err != nil || tries >= explainTries || !explained.missed(d, by.Rules) {
+				return d, err
+			}
+			anew()
+			continue
 		}
 		next := in.Int(2)
 		if in.Err != nil {
@@ -219,12 +226,12 @@ func firstFree(ctx context.Context, book *judge.Rulebook, s judge.Search) (time.
 	return times[0], nil
 }
 
-// search returns the search of a request for later times.
+// search returns the search of a request.
 func (t *Timeline) search(r NextFreeRequest) judge.Search {
 	return judge.Search{
 		Client: t.client, User: r.User, Timeline: t.keys.Timeline(r.User), Settings: t.settings(r.User),
 		Reach: t.options.Reach, Places: t.options.PlacesPerDay,
-		Category: r.Category, From: r.From, Now: r.Now, Count: r.Count, Later: true, Self: r.ID,
+		Category: r.Category, From: r.From, Now: r.Now, Count: r.Count, Later: !r.Earlier, Self: r.ID,
 	}
 }
 

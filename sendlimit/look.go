@@ -15,10 +15,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// NextFree returns the next free times from a time on, ascending. Each counts
-// those before it as taken. It returns fewer than requested if the reach has no
-// more, and none for a blocked user, or for a category that the user does not want. It
-// does not know what throttles have left.
+// NextFree returns the next free times from a time on, ascending, or with Earlier the
+// last ones before it, descending. Each counts those before it as taken. It returns fewer than
+// requested if the reach has no more, and none for a blocked user, or for a category that the
+// user does not want. It does not know what throttles and quotas have left.
 func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, error) {
 	if err := keyspace.CheckUser(r.User); err != nil {
 		return nil, err

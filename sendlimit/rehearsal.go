@@ -51,7 +51,15 @@ func (r *Rehearsal) Check(ctx context.Context, request Request) (Decision, error
 	return r.on(ctx, request, "rehearsing a check", r.copied.Check)
 }
 
-// on judges a request on the copies. It first makes those that are missing.
+// NextFree returns what Timeline.NextFree would answer. It takes no place.
+func (r *Rehearsal) NextFree(ctx context.Context, request NextFreeRequest) ([]time.Time, error) {
+	if err := r.copy(ctx, Request{User: request.User, ID: request.ID, Category: request.Category}, "rehearsing a search"); err != nil {
+		return nil, err
+	}
+	return r.copied.NextFree(ctx, request)
+}
+
+// on judges a request on the copies.
 func (r *Rehearsal) on(
 	ctx context.Context, request Request, doing string, judge func(context.Context, Request) (Decision, error),
 ) (Decision, error) {
@@ -59,6 +67,14 @@ func (r *Rehearsal) on(
 	if err != nil {
 		return Decision{}, err
 	}
+	if err := r.copy(ctx, request, doing); err != nil {
+		return Decision{}, err
+	}
+	return judge(ctx, request)
+}
+
+// copy makes the copies that a request needs, unless there are.
+func (r *Rehearsal) copy(ctx context.Context, request Request, doing string) error {
 	r.touch(keyspace.Partition(request.User))
 	from, to := r.copied.copyOf, r.copied.keys
 	keys := []string{
@@ -73,14 +89,14 @@ func (r *Rehearsal) on(
 	for whole := false; !whole; {
 		answer, err := script.Run(ctx, r.client, lua.Rehearse, doing, keys, []any{copiesStay.Milliseconds()})
 		if err != nil {
-			return Decision{}, err
+			return err
 		}
 		in := script.Read(answer, doing)
 		if whole = in.Int(0) == 1; in.Err != nil {
-			return Decision{}, in.Err
+			return in.Err
 		}
 	}
-	return judge(ctx, request)
+	return nil
 }
 
 func (r *Rehearsal) touch(partition int) {

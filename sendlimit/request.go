@@ -78,7 +78,7 @@ type ReleaseRequest struct {
 	Now  time.Time // as in Request
 }
 
-// NextFreeRequest asks for the next Count free times from From on. Each counts
+// NextFreeRequest asks for the Count free times nearest to From, from it on. Each counts
 // those before it as taken.
 type NextFreeRequest struct {
 	User     string
@@ -88,7 +88,9 @@ type NextFreeRequest struct {
 	ID    string
 	From  time.Time // zero or a past time means now
 	Count int       // 1 to MaxNextFree
-	Now   time.Time // as in Request
+	// Earlier searches from From back to now instead.
+	Earlier bool
+	Now     time.Time // as in Request
 }
 
 // MaxNextFree is the most free times that one call returns.

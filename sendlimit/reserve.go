@@ -267,6 +267,14 @@ func (r Request) shift(set *judge.Ruleset) (until any, from time.Time) {
 	}
 }
 
+// missed reports whether a shift was refused though it may have a time that the refusal names: one
+// that has become free behind its search, which took several calls. With a hold, the caller goes
+// on there.
+func (r Request) missed(d Decision, set *judge.Ruleset) bool {
+	return !d.Allowed && r.Hold == nil && r.shifts(set) && !d.NextFree.IsZero() &&
+		(r.ShiftUntil.IsZero() || !d.NextFree.After(r.ShiftUntil))
+}
+
 // shifts reports whether a request takes the next free time if its own is refused.
 func (r Request) shifts(set *judge.Ruleset) bool {
 	return r.Shift || r.ByPolicy && set.Policy.OnConflict == policy.Shift

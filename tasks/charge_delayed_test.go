@@ -165,15 +165,15 @@ func TestAShiftByPolicyIsCharged(t *testing.T) {
 		require.Equal(s, s.at(32*time.Hour), o.SendAt.Time)
 		require.True(s, s.submit(first).Replayed)
 		require.Equal(s, s.at(32*time.Hour), s.submit(s.charged("u2", "b", night)).SendAt.Time)
-		o = s.submit(s.charged("u3", "c", night))
-		require.Equal(s, fault.CodeQuotaExceeded, o.Code, "%+v", o)
-		require.Equal(s, s.at(33*time.Hour), o.ResetsAt.Time)
+		require.Equal(s, s.at(33*time.Hour), s.submit(s.charged("u3", "c", night)).SendAt.Time, "an hour later, since the first one is used up")
+		o = s.submit(s.charged("u5", "e", night))
+		require.Equal(s, []any{fault.CodeQuietHours, s.at(56 * time.Hour)}, []any{o.Code, o.NextFreeAt.Time}, "the day is used up, and the next one is too late")
 
 		refused := s.charged("u4", "d", night)
 		refused.OnConflict = message.OnConflictRefuse
 		require.Equal(s, fault.CodeQuietHours, s.submit(refused).Code, "it holds nothing")
 		s.requireCharges(map[string]*time.Location{"acme": time.UTC},
-			map[string][]string{"u1": {"a"}, "u2": {"b"}, "u3": {"c"}, "u4": {"d"}})
+			map[string][]string{"u1": {"a"}, "u2": {"b"}, "u3": {"c"}, "u4": {"d"}, "u5": {"e"}})
 	})
 }
 

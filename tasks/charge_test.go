@@ -194,11 +194,17 @@ func TestAShiftIsChargedWhereItGoes(t *testing.T) {
 		full.Account, full.OnConflict = "acme", message.OnConflictShift
 		other := s.paid("other", 5*time.Hour)
 		s.accepted(other, s.paid("another", 5*time.Hour))
-		o := s.submit(full)
-		require.Equal(t, fault.CodeQuotaExceeded, o.Code, "where it would go")
-		require.Equal(t, s.at(2*time.Hour), o.RequestedAt.Time)
-		require.Equal(t, s.at(6*time.Hour), o.ResetsAt.Time)
 		messages["user-other"], messages["user-another"] = []string{"other"}, []string{"another"}
+		fixed := full
+		fixed.OnConflict = message.OnConflictRefuse
+		o := s.submit(fixed)
+		require.Equal(t, []any{fault.CodeSendLimit, s.at(6 * time.Hour)}, []any{o.Code, o.NextFreeAt.Time}, "alice has 5:00 free, and acme has not")
+		checked, err := s.Check(s.Context(), full)
+		require.NoError(t, err)
+		o = s.submit(full)
+		require.Equal(t, []any{message.Accepted, s.at(6 * time.Hour)}, []any{o.Outcome, o.SendAt.Time}, "%+v", o)
+		require.Equal(t, checked, o)
+		messages["alice"] = append(messages["alice"], full.ID)
 		s.requireCharges(nil, messages)
 	}, "1/hour")
 }
@@ -210,7 +216,7 @@ func TestNowIsChargedInThePresentHour(t *testing.T) {
 		m := s.paid("1", 0)
 		m.Now, m.SendAt = true, time.Time{}
 		require.Equal(t, message.Accepted, s.submit(m).Outcome)
-		m.ID, m.User = "2", "user-2"
+		m.ID, m.User, m.OnConflict = "2", "user-2", message.OnConflictRefuse
 		o := s.submit(m)
 		require.Contains(t, []string{message.Accepted, message.Refused}, o.Outcome)
 		s.until(time.Hour + time.Second)

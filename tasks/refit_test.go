@@ -120,6 +120,17 @@ func TestRefitShifts(t *testing.T) {
 	})
 }
 
+func TestRefitPassesOverAFullDay(t *testing.T) {
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 10*time.Hour))
+		s.shared.PlacesPerDay = 2
+		s.apply("1/2h")
+		_, found := s.run(message.RefitShift)
+		require.Equal(s, noted{"b 1/2h moved"}, found)
+		require.Equal(s, s.at(24*time.Hour), s.status("b").SendAt.Time)
+	})
+}
+
 func TestRefitCancels(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour))
@@ -136,7 +147,7 @@ func TestRefitCancels(t *testing.T) {
 }
 
 // What an account was charged for a day goes with its message, and where its quota
-// of the other day is used up the message stays.
+// of the next day is used up the message goes to the day after.
 func TestRefitOfChargedMessages(t *testing.T) {
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 5, MessagesPerDay: 4}, "")
@@ -158,11 +169,17 @@ func TestRefitOfChargedMessages(t *testing.T) {
 		s.apply("1/calendar_day")
 		summary, found := s.run(message.RefitShift)
 		require.Len(s, found, 2)
-		require.Equal(s, []int{1, 1}, []int{summary.Moved, summary.Kept})
+		require.Equal(s, []int{2, 0}, []int{summary.Moved, summary.Kept})
+		var moved []time.Time
+		for _, user := range []string{"ann", "bob"} {
+			status, _, err := s.Status(s.Context(), user, user+"-1")
+			require.NoError(s, err)
+			moved = append(moved, status.SendAt.Time)
+		}
+		require.ElementsMatch(s, []time.Time{s.at(24 * time.Hour), s.at(48 * time.Hour)}, moved)
 		s.requireCharges(nil, users)
-		summary, _ = s.run(message.RefitCancel)
-		require.Equal(s, 1, summary.Cancelled)
-		s.requireCharges(nil, users)
+		_, found = s.run(message.RefitCancel)
+		require.Empty(s, found)
 	})
 }
 

@@ -79,7 +79,7 @@ func TestAThrottleRefusesInASentence(t *testing.T) {
 		s.accepted(s.ad("1", noon), s.ad("2", noon+30*time.Second))
 		requireJSON(s.T, `{"outcome":"refused","code":"throttled","id":"3","user":"user-3","send_at":"2000-01-01T12:00:59.999Z",`+
 			`"detail":"marketing messages are limited to 2 a minute over all users, and 2 are scheduled for 12:00; the next free time is 12:01:00",`+
-			`"next_free_at":"2000-01-01T12:01:00.000Z"}`,
+			`"next_free_at":"2000-01-01T12:01:00.000Z","previous_free_at":"2000-01-01T11:59:59.999Z"}`,
 			s.submit(s.ad("3", noon+time.Minute-time.Millisecond)))
 		checked, err := s.Check(s.Context(), s.ad("3", noon+time.Minute-time.Millisecond))
 		require.NoError(s, err)
@@ -195,7 +195,7 @@ func TestARefusalNamesTimesThatAThrottleHas(t *testing.T) {
 		o := s.submit(m)
 		require.Equal(s, fault.CodeSendLimit, o.Code)
 		require.Equal(s, s.at(noon+3*time.Minute), o.NextFreeAt.Time)
-		require.Zero(s, o.PreviousFreeAt, "11:59 is full")
+		require.Equal(s, s.at(noon-time.Minute-time.Millisecond), o.PreviousFreeAt.Time, "11:59 is full")
 		checked, err := s.Check(s.Context(), m)
 		require.NoError(s, err)
 		require.Equal(s, o, checked)

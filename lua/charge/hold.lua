@@ -30,8 +30,8 @@
 -- Returns  {now, {ids of notices raised}, and for each hold four ...}. They are
 --          HELD, until when the change may be made, what the day is charged with this, 0;
 --          the third is -1 if the day is not charged or the call is repeated
---          EXCEEDED, its count, its limit, 1 if it is the hour or 2 if it is the day that
---          is full; of both, the one that ends last
+--          EXCEEDED, its count, what the day is charged or -1 as above, 1 if it is the hour
+--          or 2 if it is the day that is full; of both, the one that ends last
 --          OUTSIDE, 0, 0, 0  the hour is over, or is not the present one
 --          OVER, 0, 0, 0     the attempt was settled before
 -- Cost     O(log n) in the partition's holds, for each attempt.
@@ -95,9 +95,9 @@ for n = 1, #asked do
   local hour, day, words = hours[i], days[i], ARGV[10 + 2 * i]
   local hour_full, day_full = hour and hour.count >= hour_limit, day and day.count >= day_limit
   if day_full and not (hour_full and hour.till >= day.till) then
-    answer(i, EXCEEDED, day.count, day_limit, 2)
+    answer(i, EXCEEDED, day.count, day.count, 2)
   elseif hour_full then
-    answer(i, EXCEEDED, hour.count, hour_limit, 1)
+    answer(i, EXCEEDED, hour.count, day and day.count or -1, 1)
   else
     if hour then hour.count = hour.count + 1 end
     if day then day.count = day.count + 1 end

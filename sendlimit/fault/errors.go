@@ -51,6 +51,18 @@ const (
 	CodeEdited      Code = "edited"       // the message is not as Edit.Of says
 )
 
+// Shiftable reports whether only the time was refused: the same message may be accepted at
+// another one. It lists all limits on send times: the rules, the quiet hours and the full days
+// of a user, the throttle of a category, and the quota of an account.
+func (c Code) Shiftable() bool {
+	switch c {
+	case CodeSendLimit, CodeQuietHours, CodeTooManyPlaces, CodeThrottled, CodeQuotaExceeded:
+		return true
+	default:
+		return false
+	}
+}
+
 // CodeInvalidField is the code of every InvalidError.
 const CodeInvalidField Code = "invalid_field"
 

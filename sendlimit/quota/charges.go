@@ -77,7 +77,7 @@ type Request struct {
 	Now      time.Time // as in Request
 }
 
-// Charge answers Hold, HoldRelease and Check. A refusal is a Charge with Allowed
+// Charge answers Hold and HoldRelease. A refusal is a Charge with Allowed
 // false, not an error, and charges nothing.
 type Charge struct {
 	Allowed bool
@@ -96,7 +96,7 @@ type Charge struct {
 	// period has not begun: waiting makes no room in it.
 	RetryAfter time.Duration
 	// Day is what the day of At is charged, with this message if it is Allowed. It is
-	// the zero Usage if the day was not charged.
+	// the zero Usage if the message is not charged to the day, or was charged to it before.
 	Day counters.Usage
 
 	// Hold is what the change has to be made with. An Allowed charge has to be

@@ -149,12 +149,12 @@ func TestQuotaOfHourAndDay(t *testing.T) {
 	s.requireUsed(1, 1, story.At("00:00").AddDate(0, 0, 1))
 }
 
-func TestRefusalsChargeNothingAndCheckAgrees(t *testing.T) {
+func TestRefusalsChargeNothingAndADryRunAgrees(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
-	request := quota.Request{Account: s.account, Tier: s.tier, At: story.At("10:00")}
+	request := quota.Request{Account: s.account, Tier: s.tier, User: "u", ID: "i", At: story.At("10:00")}
 	for i := range 4 {
-		d, err := s.charges.Check(t.Context(), request)
+		d, err := s.charges.Rehearse().Hold(t.Context(), request)
 		require.NoError(t, err)
 		charge := s.hold(strconv.Itoa(i), story.At("10:00"))
 		require.Equal(t, charge.Allowed, d.Allowed)

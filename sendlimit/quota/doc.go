@@ -42,9 +42,8 @@
 // TakeLines counts the lines of an account's batches as they come, in a bucket that fills
 // evenly with its tier's LinesPerMinute.
 //
-// Check and CheckThrottle say what Hold would answer, Usage how much is charged, NextOpen
-// when a throttle has messages left, NextOpenFor when it has for a move, and Rehearsal answers
-// for a dry run of many messages.
+// Usage says how much is charged, NextOpen when account and throttle have messages left, and
+// Rehearsal answers for a dry run of one or many messages.
 //
 // The package does not know queues, deliveries or HTTP. A refusal is a Charge,
 // not an error. Errors: *fault.InvalidError, *fault.UnavailableError,

@@ -46,7 +46,7 @@ func TestHoldsOfACallAreJudgedInTheirOrder(t *testing.T) {
 		require.Equal(t, units[i] == "", a.Charge.Allowed, i)
 		require.Equal(t, units[i], a.Charge.UsedUp.Counter.Name, i)
 	}
-	require.Equal(t, []int64{1, 2, 0, 3, 3}, []int64{
+	require.Equal(t, []int64{1, 2, 2, 3, 3}, []int64{
 		answers[0].Charge.Day.Used, answers[1].Charge.Day.Used, answers[2].Charge.Day.Used,
 		answers[3].Charge.Day.Used, answers[4].Charge.Day.Used,
 	})

@@ -92,10 +92,9 @@ func (h holding) charge(in *script.ReplyReader, i int, now time.Time) Charge {
 	case holdHeld:
 		charge.Allowed = true
 		charge.Hold = sendlimit.Hold{NotAfter: in.Time(i + 1), From: h.hour.From, Until: h.hour.Until}
-		if used := in.Int(i + 2); used >= 0 {
-			charge.Day = h.usage(calendar.Day, h.day, used, h.Tier.MessagesPerDay)
-		}
+		charge.Day = h.dayUsage(in.Int(i + 2))
 	case holdExceeded:
+		charge.Day = h.dayUsage(in.Int(i + 2))
 		charge.refuse(h.exceeded(in, i))
 	case holdOutside:
 		charge.Code = fault.CodeOutsideHold
@@ -109,11 +108,19 @@ func (h holding) charge(in *script.ReplyReader, i int, now time.Time) Charge {
 
 // exceeded reads which of the two periods is used up.
 func (h holding) exceeded(in *script.ReplyReader, i int) counters.Usage {
-	period, stretch := calendar.Hour, h.hour
+	used := in.Int(i + 1)
 	if in.Int(i+3) == exceededDay {
-		period, stretch = calendar.Day, h.day
+		return h.usage(calendar.Day, h.day, used, h.Tier.MessagesPerDay)
 	}
-	return h.usage(period, stretch, in.Int(i+1), in.Int(i+2))
+	return h.usage(calendar.Hour, h.hour, used, h.Tier.MessagesPerHour)
+}
+
+// dayUsage returns what is charged in the day; the zero Usage for -1.
+func (h holding) dayUsage(used int64) counters.Usage {
+	if used < 0 {
+		return counters.Usage{}
+	}
+	return h.usage(calendar.Day, h.day, used, h.Tier.MessagesPerDay)
 }
 
 func (h holding) usage(period calendar.Period, stretch calendar.Stretch, used, limit int64) counters.Usage {

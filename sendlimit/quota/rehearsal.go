@@ -6,11 +6,9 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Rehearsal is a dry run of many charges. It begins with what accounts and throttles are
@@ -81,9 +79,6 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 	}
 	if charge.Code != "" {
 		charge.Hold = sendlimit.Hold{}
-		if charge.Code == fault.CodeQuotaExceeded && charge.UsedUp.Counter.Period != calendar.Day {
-			charge.Day = counters.Usage{}
-		}
 		return charge, nil
 	}
 	for _, key := range keys {
@@ -99,8 +94,8 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 
 // NextOpen answers what Charges.NextOpen would answer if all that this rehearsal held had
 // been charged.
-func (r *Rehearsal) NextOpen(ctx context.Context, t policy.NamedThrottle, from, until time.Time) (time.Time, error) {
-	return r.charges.nextOpen(ctx, t, from, until, func(key string, used int64) int64 {
+func (r *Rehearsal) NextOpen(ctx context.Context, request Request, until time.Time) (time.Time, error) {
+	return r.charges.nextOpen(ctx, request, until, func(key string, used int64) int64 {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if known, ok := r.used[key]; ok {

@@ -216,7 +216,7 @@ func TestNextOpenPeriodOfAThrottle(t *testing.T) {
 	from, until := story.At("12:00:30"), story.At("23:00")
 	next := func() time.Time {
 		t.Helper()
-		open, err := s.charges.NextOpen(t.Context(), s.throttle, from, until)
+		open, err := s.charges.NextOpen(t.Context(), quota.Request{Throttle: s.throttle, At: from}, until)
 		require.NoError(t, err)
 		return open
 	}
@@ -246,7 +246,8 @@ func TestNextOpenPeriodForAMove(t *testing.T) {
 		s.end(charge.Hold, true)
 	}
 	for id, want := range map[string]time.Time{"a": from, "b": story.At("12:01"), "other": story.At("12:02")} {
-		open, err := s.charges.NextOpenFor(t.Context(), s.standing(id), s.throttle, from, story.At("13:00"))
+		standing := s.standing(id)
+		open, err := s.charges.NextOpen(t.Context(), quota.Request{Throttle: s.throttle, At: from, Standing: &standing}, story.At("13:00"))
 		require.NoError(t, err)
 		require.Equal(t, want, open, id)
 	}
@@ -254,7 +255,7 @@ func TestNextOpenPeriodForAMove(t *testing.T) {
 	s.throttled(policy.Throttle{Limit: 1, Period: calendar.Hour})
 	charge := s.ask("hourly", from, false)
 	require.True(t, charge.Allowed)
-	open, err := s.charges.NextOpenFor(t.Context(), a, s.throttle, from, story.At("15:00"))
+	open, err := s.charges.NextOpen(t.Context(), quota.Request{Throttle: s.throttle, At: from, Standing: &a}, story.At("15:00"))
 	require.NoError(t, err)
 	require.Equal(t, story.At("13:00"), open, "it is charged for another throttle")
 }

@@ -2,7 +2,6 @@ package quota
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
@@ -10,32 +9,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
-
-// Check says what Hold would answer. It charges and holds nothing.
-func (c *Charges) Check(ctx context.Context, r Request) (Charge, error) {
-	usage, err := c.Usage(ctx, r.Account, r.Tier, r.At)
-	if err != nil {
-		return Charge{}, err
-	}
-	charge := Charge{At: r.At, Now: r.Now, Allowed: true}
-	if charge.Now.IsZero() {
-		if charge.Now, err = c.now(ctx); err != nil {
-			return Charge{}, err
-		}
-	}
-	slices.Reverse(usage) // of both that refuse, the day
-	for _, u := range usage {
-		if u.Counter.Limit > 0 && u.Remaining() == 0 && charge.Allowed {
-			charge.Allowed = false
-			charge.refuse(u)
-		}
-	}
-	if charge.Allowed {
-		charge.Day = usage[0]
-		charge.Day.Used++
-	}
-	return charge, nil
-}
 
 // Usage returns how much of an account's hour and day around a time is charged,
 // holds included. A Limit of 0 means no limit.

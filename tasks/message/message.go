@@ -57,7 +57,7 @@ type Message struct {
 	// DefaultShift after SendAt. It is not allowed with OnConflictRefuse, and has no
 	// effect if the user's policy refuses.
 	ShiftUntil time.Time
-	// WithoutFreeTimes leaves the free times out of a refusal by quiet hours or rules, which
+	// WithoutFreeTimes leaves the free times out of a refusal of the send time, which
 	// then costs the store less. It has no effect on a message that shifts. It is not part of
 	// the message: it is no field of a Draft, and a repeated submit may have another one.
 	WithoutFreeTimes bool

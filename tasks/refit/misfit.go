@@ -3,7 +3,6 @@ package refit
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/refit"
@@ -36,17 +35,13 @@ const refitTries = 5
 // shift moves a misfit to its next free time, if there is one before its expiry.
 func (r *refitRun) shift(ctx context.Context, m refit.Misfit) (message.Misfit, error) {
 	done := misfitOf(m)
+	free, err := r.refit.NextFree(ctx, m)
 	var refused message.Outcome
-	var open time.Time // in the throttle of the message's category
-	for tries := 0; tries < refitTries; {
-		free, err := r.refit.NextFree(ctx, m)
-		if !free.IsZero() && free.Before(open) {
-			free = open
-		}
+	for range refitTries {
 		if err != nil {
 			return done, err
 		}
-		if free.IsZero() {
+		if free.IsZero() || !m.ExpiresAt.IsZero() && !free.Before(m.ExpiresAt) {
 			done.Outcome, done.Code = message.MisfitKept, fault.CodeSendLimit
 			done.Detail += ", and no other time is free"
 			if !m.ExpiresAt.IsZero() {
@@ -54,26 +49,16 @@ func (r *refitRun) shift(ctx context.Context, m refit.Misfit) (message.Misfit, e
 			}
 			return done, nil
 		}
-		o, err := r.submitter.MoveFrom(ctx, m.User, m.ID, m.At, free)
-		if err != nil {
+		if refused, err = r.submitter.MoveFrom(ctx, m.User, m.ID, m.At, free); err != nil {
 			return done, err
 		}
-		switch o.Code {
-		case fault.CodeSendLimit, fault.CodeQuietHours, fault.CodeInPast:
-			refused = o // somebody else was quicker, or the time has passed
-			if open.IsZero() || !o.NextFreeAt.After(open) {
-				tries++
-			} else {
-				open = o.NextFreeAt.Time
-			}
-		case fault.CodeThrottled:
-			refused = o
-			if !o.NextFreeAt.After(free) {
-				return afterChange(done, refused), nil
-			}
-			open = o.NextFreeAt.Time
+		switch {
+		case refused.Code.Shiftable(): // somebody else was quicker, or the time is free for this policy's rules only
+			free = refused.NextFreeAt.Time
+		case refused.Code == fault.CodeInPast:
+			free, err = r.refit.NextFree(ctx, m)
 		default:
-			return afterChange(done, o), nil
+			return afterChange(done, refused), nil
 		}
 	}
 	return afterChange(done, refused), nil

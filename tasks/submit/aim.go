@@ -32,9 +32,9 @@ func (a aim) triesAfter(before aim) int {
 	return 1
 }
 
-// next returns the next place to try for a message that got none under a hold that ends at
-// until. It returns again false if the decision is final.
-func (a aim) next(r sendlimit.Request, d sendlimit.Decision, until time.Time) (next aim, again bool) {
+// again returns the place to try for a message that got none under a hold that did not cover
+// it, or whose time has become free. It returns again false if the time was refused.
+func (a aim) again(r sendlimit.Request, d sendlimit.Decision) (next aim, again bool) {
 	switch {
 	case d.Code == fault.CodeHoldOver:
 		return a, true
@@ -42,22 +42,6 @@ func (a aim) next(r sendlimit.Request, d sendlimit.Decision, until time.Time) (n
 		return aim{at: d.At, present: !d.At.After(d.Now), from: a.from}, true
 	case d.Code == fault.CodeSendLimit && len(d.Violations) == 0: // what was in the way is gone
 		return aimAt(r.At, d.Now), true
-	case goesOn(r, d, a.from, until):
-		return aim{at: d.NextFree, from: d.NextFree}, true
 	}
 	return aim{}, false
-}
-
-// goesOn reports whether a shift tries the next free time with another hold. It found none
-// between from and until, which its hold covers. The next one is later, or earlier if it
-// has become free meanwhile.
-func goesOn(r sendlimit.Request, d sendlimit.Decision, from, until time.Time) bool {
-	return takenOrQuiet(d) && r.Shift && !d.NextFree.IsZero() &&
-		(d.NextFree.Before(from) || !d.NextFree.Before(until)) &&
-		(r.ShiftUntil.IsZero() || !d.NextFree.After(r.ShiftUntil))
-}
-
-// takenOrQuiet reports whether a time was refused, but another one may be free.
-func takenOrQuiet(d sendlimit.Decision) bool {
-	return d.Code == fault.CodeSendLimit || d.Code == fault.CodeQuietHours
 }

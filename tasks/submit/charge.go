@@ -11,7 +11,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/stats"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
@@ -62,7 +61,7 @@ func (c *charger) close() {
 // holder makes and ends holds, in the store or in a dry run.
 type holder interface {
 	Hold(ctx context.Context, r quota.Request) (quota.Charge, error)
-	NextOpen(ctx context.Context, t policy.NamedThrottle, from, until time.Time) (time.Time, error)
+	opener
 	// settleLater ends the hold of a change that was made, giveBack the hold of one that
 	// will not be made. leave lets the relay find out which it is.
 	settleLater(h sendlimit.Hold)
@@ -79,9 +78,9 @@ func (c *charger) Hold(ctx context.Context, r quota.Request) (quota.Charge, erro
 	return charge, err
 }
 
-// NextOpen asks the store for the next time at which a throttle has messages left.
-func (c *charger) NextOpen(ctx context.Context, t policy.NamedThrottle, from, until time.Time) (time.Time, error) {
-	return c.charges.NextOpen(ctx, t, from, until)
+// NextOpen asks the store when the quota and the throttle of a message have messages left.
+func (c *charger) NextOpen(ctx context.Context, r quota.Request, until time.Time) (time.Time, error) {
+	return c.charges.NextOpen(ctx, r, until)
 }
 
 func (c *charger) settleLater(h sendlimit.Hold) { c.settler.add(h) }

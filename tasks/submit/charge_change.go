@@ -24,10 +24,10 @@ type chargedChange struct {
 	timeline *sendlimit.Timeline
 	account  string // the account that the message must have; "" for any
 	user, id string
-	moves    bool              // it is a move
-	edit     *sendlimit.Edit   // made together with the move; nil for none
-	standing messages.Standing // of a move: the message, when it was charged last
-	payer    payers.Payer      // of a move: who is charged
+	moves    bool            // it is a move
+	edit     *sendlimit.Edit // made together with the move; nil for none
+	payer    payers.Payer    // of a move: who is charged
+	charge   quota.Request   // of a move: who is charged for the message, as it stands
 	// open is the hold of a change that got no answer. The same change uses it when it
 	// is called again.
 	open *openChange
@@ -128,36 +128,24 @@ func (c *chargedChange) holdRelease(ctx context.Context, s messages.Standing) (q
 // holdMove returns the hold for a move to a time; zero means now.
 func (c *chargedChange) holdMove(to time.Time) hold {
 	return func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
-		var p payers.Payer
-		if s.Account != "" {
-			var err error
-			if p, err = c.payers.Charged(ctx, s.Account); err != nil {
-				return quota.Charge{}, nil, err
-			}
+		if err := c.stands(ctx, s); err != nil {
+			return quota.Charge{}, nil, err
 		}
-		c.payer, c.standing = p, s
 		place := aimAt(to, c.clock.Now())
 		for range chargeTries {
-			throttle := c.rules.Throttle(s.User, s.Category)
-			charge, err := c.charges.Hold(ctx, quota.Request{
-				Account: p.Account, Tier: p.Tier, Throttle: throttle,
-				User: s.User, ID: s.ID, At: place.at, Present: place.present, Standing: &s,
-			})
+			request, free := c.charge, c.free()
+			request.Throttle, request.At, request.Present = free.throttle(), place.at, place.present
+			charge, err := c.charges.Hold(ctx, request)
 			switch {
 			case err != nil || charge.Allowed:
 				return charge, nil, err
-			case charge.Code == fault.CodeQuotaExceeded:
-				c.refused = charge
-				d := quotaDecision(charge)
-				return charge, &d, nil
-			case charge.Code == fault.CodeThrottled:
-				c.refused = charge
-				d, err := c.throttled(ctx, s, charge)
-				if err != nil || c.rules.Throttle(s.User, s.Category) == throttle {
+			case charge.Code.Shiftable():
+				d, err := c.completed(ctx, chargeDecision(time.Time{}, charge))
+				if err != nil || free.throttle() == request.Throttle {
+					c.refused = charge
 					return charge, &d, err
 				}
 				// The search has found that another policy is the user's.
-				c.refused = quota.Charge{}
 			case charge.Code == fault.CodeHoldOver:
 			case to.IsZero() || charge.Now.Sub(to) <= policy.Grace:
 				place = aimAt(to, charge.Now) // the store's clock is in another hour
@@ -205,57 +193,41 @@ func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply chang
 	})
 }
 
-// throttled returns the decision about a move whose throttle is used up. What the message has
-// already, its place and its charge, does not count against the next free time.
-func (c *chargedChange) throttled(ctx context.Context, s messages.Standing, refused quota.Charge) (sendlimit.Decision, error) {
-	free, err := c.search().next(ctx, c.request(), refused.At, refused.Now)
-	expires := s.ExpiresAt
+// stands notes the message that is to be moved, and who is charged for it.
+func (c *chargedChange) stands(ctx context.Context, s messages.Standing) error {
+	c.payer = payers.Payer{}
+	if s.Account != "" {
+		var err error
+		if c.payer, err = c.payers.Charged(ctx, s.Account); err != nil {
+			return err
+		}
+	}
+	c.charge = quota.Request{Account: c.payer.Account, Tier: c.payer.Tier, User: c.user, ID: c.id, Standing: &s}
+	return nil
+}
+
+// free returns the search for free times of the message. What it has already, its place and its
+// charge, does not count against them.
+func (c *chargedChange) free() freeTimes {
+	category := ""
+	if c.charge.Standing != nil {
+		category = c.charge.Standing.Category
+	}
+	return freeTimes{c.charger, c.timeline, c.rules, category, c.charge}
+}
+
+// completed returns a refused move with its free times: those before the message expires.
+func (c *chargedChange) completed(ctx context.Context, d sendlimit.Decision) (sendlimit.Decision, error) {
+	if c.charge.Standing == nil { // nobody is charged, and the rules have said all
+		return d, nil
+	}
+	d, err := c.free().complete(ctx, d)
+	expires := c.charge.Standing.ExpiresAt
 	if c.edit != nil && slices.Contains(c.edit.What, sendlimit.EditExpiresAt) {
 		expires = c.edit.ExpiresAt
 	}
-	if !expires.IsZero() && !free.Before(expires) {
-		free = time.Time{}
+	if !expires.IsZero() && !d.NextFree.Before(expires) {
+		d.NextFree = time.Time{}
 	}
-	return throttledDecision(c.request(), refused, free), err
-}
-
-// free completes a refused move as chargedReserve.free does.
-func (c *chargedChange) free(ctx context.Context, d sendlimit.Decision) (sendlimit.Decision, error) {
-	if c.rules.Throttle(c.user, c.standing.Category).IsZero() {
-		return d, nil
-	}
-	return c.search().correct(ctx, c.request(), d)
-}
-
-func (c *chargedChange) search() throttleSearch {
-	return throttleSearch{moveOpener{c.charges, c.standing}, moveChecker{c.timeline, c.id}, c.rules}
-}
-
-func (c *chargedChange) request() sendlimit.Request {
-	return sendlimit.Request{User: c.user, Category: c.standing.Category}
-}
-
-// moveOpener knows when a throttle has room for a message that may be charged already.
-type moveOpener struct {
-	charges  *quota.Charges
-	standing messages.Standing
-}
-
-func (m moveOpener) NextOpen(ctx context.Context, t policy.NamedThrottle, from, until time.Time) (time.Time, error) {
-	return m.charges.NextOpenFor(ctx, m.standing, t, from, until)
-}
-
-// moveChecker finds free times for a message that has its place already.
-type moveChecker struct {
-	timeline *sendlimit.Timeline
-	id       string
-}
-
-// Check returns the next free time from r.At on as an allowed decision.
-func (m moveChecker) Check(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
-	free, err := m.timeline.NextFree(ctx, sendlimit.NextFreeRequest{User: r.User, Category: r.Category, ID: m.id, From: r.At, Count: 1})
-	if err != nil || len(free) == 0 {
-		return sendlimit.Decision{}, err
-	}
-	return sendlimit.Decision{Allowed: true, At: free[0]}, nil
+	return d, err
 }

@@ -1,55 +1,58 @@
 package submit
 
 import (
+	"cmp"
 	"context"
-	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 )
 
-// check returns what reserve would answer, and charges nothing. It also returns the charge
-// that reserve would make, or that the quota or the throttle would refuse.
-func (s *Submitter) check(
-	ctx context.Context, p payers.Payer, r sendlimit.Request, t *sendlimit.Timeline,
-) (sendlimit.Decision, quota.Charge, error) {
-	d, err := t.Check(ctx, r)
-	if err != nil || d.Replayed {
-		return d, quota.Charge{}, err
-	}
-	asked := r.At
-	if asked.Before(d.Now) {
-		asked = d.Now
-	}
-	// What comes before the quota comes before the throttle too.
-	charge, full, err := s.charger.checkQuota(ctx, p, d, asked)
-	if err != nil || full {
-		return quotaDecision(charge), charge, err
-	}
-	d, refused, err := s.checkThrottle(ctx, r, t, d)
-	if err != nil || refused.Code != "" || !d.Allowed || !d.Shifted {
-		if refused.Code == "" {
-			refused = charge
-		}
-		return d, refused, err
-	}
-	charge, full, err = s.charger.checkQuota(ctx, p, d, d.At)
-	if err != nil || full {
-		return quotaDecision(charge), charge, err
-	}
-	return d, charge, nil
+// checked returns the reserve of a dry run: it decides as that of charged would, and charges and
+// writes nothing.
+func (s *Submitter) checked(p payers.Payer, t *sendlimit.Timeline) *chargedReserve {
+	c := s.charged(p)
+	c.holder, c.judge = heldInRehearsal{s.charger.charges.Rehearse()}, onlyChecks{t, c.rules}
+	return c
 }
 
-// checkQuota returns what an account would be charged at a time for a message with this
-// decision, and whether its quota refuses that.
-func (c *charger) checkQuota(
-	ctx context.Context, p payers.Payer, d sendlimit.Decision, at time.Time,
-) (charge quota.Charge, full bool, err error) {
-	if p.Account.Name == "" || !d.Allowed && d.Code != fault.CodeSendLimit {
-		return quota.Charge{}, false, nil
+// onlyChecks answers a Reserve as the timeline would, and takes no place.
+type onlyChecks struct {
+	*sendlimit.Timeline
+
+	rules *sendlimit.Rules
+}
+
+// Reserve checks a request, and what its hold covers, which a check does not ask.
+func (j onlyChecks) Reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
+	search := r
+	if !r.SearchFrom.IsZero() {
+		search.At = r.SearchFrom
 	}
-	charge, err = c.charges.Check(ctx, quota.Request{Account: p.Account, Tier: p.Tier, At: at, Now: d.Now})
-	return charge, err == nil && !charge.Allowed, err
+	d, err := j.Check(ctx, search)
+	if err == nil && !r.SearchFrom.IsZero() && d.Allowed && !d.Replayed {
+		d.RequestedAt, d.Shifted = cmp.Or(r.At, d.Now), true
+	}
+	var held policy.NamedThrottle
+	covers := true
+	if h := r.Hold; h != nil {
+		held = h.Throttle
+		covers = !d.At.Before(h.From) && d.At.Before(h.Until)
+	}
+	switch {
+	case err != nil || d.Replayed:
+		return d, err
+	case d.Allowed && j.rules.Throttle(r.User, r.Category) != held: // it is learned that another policy is the user's
+		return sendlimit.Decision{Code: fault.CodeHoldOver, At: d.At, Now: d.Now}, nil
+	case d.Allowed && covers:
+		return d, nil
+	case d.Allowed && !d.Shifted:
+		return sendlimit.Decision{Code: fault.CodeOutsideHold, At: d.At, Now: d.Now}, nil
+	case d.Allowed || !r.SearchFrom.IsZero(): // the refusal is that of the time asked for
+		r.Shift, r.ByPolicy, r.WithoutFreeTimes = false, false, false
+		return j.Check(ctx, r)
+	}
+	return d, nil
 }

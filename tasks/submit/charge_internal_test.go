@@ -52,9 +52,14 @@ func (h *heldReserve) reserving(clock *storeclock.Clock) *chargedReserve {
 	}
 }
 
-func (h *heldReserve) NextOpen(context.Context, policy.NamedThrottle, time.Time, time.Time) (time.Time, error) {
-	require.FailNow(h, "there is no throttle")
-	return time.Time{}, nil
+// NextOpen says that the quota has messages left at any time.
+func (h *heldReserve) NextOpen(_ context.Context, r quota.Request, _ time.Time) (time.Time, error) {
+	return r.At, nil
+}
+
+func (h *heldReserve) NextFree(context.Context, sendlimit.NextFreeRequest) ([]time.Time, error) {
+	require.FailNow(h, "the timeline has said what is free")
+	return nil, nil
 }
 
 func (h *heldReserve) settleLater(hold sendlimit.Hold) {

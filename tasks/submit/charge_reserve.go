@@ -38,6 +38,7 @@ func mayArrive(d sendlimit.Decision, took time.Duration) bool {
 
 // judges decides about a charged message: the timeline, or a copy of it.
 type judges interface {
+	finder
 	Reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error)
 	Check(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error)
 }
@@ -98,17 +99,14 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 			tries++
 			continue
 		}
-		if refused.Code == fault.CodeThrottled {
-			next, d, err := c.throttled(ctx, r, to, refused)
+		if refused.Code != "" {
+			next, d, err := c.chargeRefused(ctx, r, to, refused)
 			if err != nil || next.at.IsZero() {
 				return d, err
 			}
 			tries += next.triesAfter(to)
 			to = next
 			continue
-		}
-		if refused.Code != "" {
-			return c.unlessKnown(ctx, r, refused)
 		}
 		request := r
 		request.SearchFrom = to.from
@@ -133,15 +131,16 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 		if request.Hold == nil && d.Code != fault.CodeHoldOver {
 			return d, nil
 		}
-		request.Shift = c.shifts(r)
-		next, again := to.next(request, d, hold.Until)
+		next, again := to.again(r, d)
 		if !again && mayArrive(d, c.clock.Local().Sub(sent)) {
 			c.leave(hold)
-			return c.free(ctx, r, d)
+		} else {
+			c.giveBack(ctx, hold)
 		}
-		c.giveBack(ctx, hold)
 		if !again {
-			return c.free(ctx, r, d)
+			if next, d, err = c.goOn(ctx, r, d); err != nil || next.at.IsZero() {
+				return d, err
+			}
 		}
 		tries += next.triesAfter(to)
 		to = next
@@ -173,31 +172,56 @@ func (c *chargedReserve) hold(
 	return charge.Hold, refused, err
 }
 
-// unlessKnown answers for a message whose charge was refused. Some answers come before
-// the quota: the earlier answer for its id, a time that is past or in quiet hours, or a
-// blocked user.
-func (c *chargedReserve) unlessKnown(
-	ctx context.Context, r sendlimit.Request, refused quota.Charge,
-) (sendlimit.Decision, error) {
-	d, err := c.judge.Check(ctx, r)
+// chargeRefused answers for a message whose quota or throttle has no messages left at a place:
+// with the next place of a shift, or with the decision. Some answers come before: the earlier
+// answer for its id, a time that is past or in quiet hours, or a blocked user. A rule that the
+// message would break, and a full day, come after.
+func (c *chargedReserve) chargeRefused(
+	ctx context.Context, r sendlimit.Request, to aim, refused quota.Charge,
+) (next aim, d sendlimit.Decision, err error) {
+	d, err = c.judge.Check(ctx, r)
+	first := d.Replayed || !d.Allowed && (!d.Code.Shiftable() || d.Code == fault.CodeQuietHours)
 	switch {
 	case err != nil:
-		return d, err
-	case d.Allowed && !d.Replayed, d.Code == fault.CodeSendLimit:
-		if refused.Code != fault.CodeQuotaExceeded {
-			return sendlimit.Decision{}, errContended("charging an account") // the store's clocks do not agree
-		}
-		c.refused = refused
-		d = quotaDecision(refused)
-		if !d.At.Equal(r.At) {
-			d.RequestedAt = r.At
-		}
-		return d, nil
+		return aim{}, d, err
+	case first:
+		d, err = c.free(r).complete(ctx, d)
+		return aim{}, d, err
+	case !refused.Code.Shiftable(): // the store's clocks do not agree
+		return aim{}, sendlimit.Decision{}, errContended("charging an account")
+	case c.rules.Throttle(r.User, r.Category) != c.asked:
+		return to, d, nil // the check has found that another policy is the user's
 	}
-	return d, nil
+	d = chargeDecision(r.At, refused)
+	d.WithoutFreeTimes = r.WithoutFreeTimes && !c.shifts(r)
+	if next, d, err = c.goOn(ctx, r, d); next.at.IsZero() {
+		c.refused = refused
+	}
+	return next, d, err
 }
 
-// quotaDecision returns the decision about a message whose quota is used up.
-func quotaDecision(refused quota.Charge) sendlimit.Decision {
-	return sendlimit.Decision{Code: refused.Code, At: refused.At, Now: refused.Now}
+// goOn returns the place to which a shift goes on after a refusal, or completes the refusal.
+func (c *chargedReserve) goOn(ctx context.Context, r sendlimit.Request, d sendlimit.Decision) (aim, sendlimit.Decision, error) {
+	var err error
+	free := c.free(r)
+	if d.NextFree, err = free.next(ctx, d); err != nil {
+		return aim{}, d, err
+	}
+	if !d.NextFree.IsZero() && c.shifts(r) && (r.ShiftUntil.IsZero() || !d.NextFree.After(r.ShiftUntil)) {
+		return aim{at: d.NextFree, from: d.NextFree}, d, nil
+	}
+	d.PreviousFree, err = free.previous(ctx, d)
+	return aim{}, d, err
+}
+
+// shifts reports whether a request takes another time than the one that it asks for.
+func (c *chargedReserve) shifts(r sendlimit.Request) bool {
+	return r.Shift || r.ByPolicy && c.rules.Of(r.User).OnConflict == policy.Shift
+}
+
+// free returns the search for free times of a message.
+func (c *chargedReserve) free(r sendlimit.Request) freeTimes {
+	return freeTimes{c.holder, c.judge, c.rules, r.Category, quota.Request{
+		Account: c.payer.Account, Tier: c.payer.Tier, User: r.User, ID: r.ID, Now: r.Now,
+	}}
 }

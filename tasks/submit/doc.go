@@ -15,11 +15,15 @@
 //
 // The quota comes before the throttle, and both come before the user's own rules: a charge
 // is held before the timeline judges. What needs no charge to be answered comes first: a
-// replay, a time that is past or quiet, a blocked user, an unknown category. A shift takes
-// the throttle's next period with messages left, then the user's next free time from there
-// on, and so on until one time is both. Free times in refusals are both, too. Usage and
-// NextFree do not ask throttles. Nor do late messages, retries of dead letters and
-// RecordSent: what was accepted stays charged where it was accepted.
+// replay, a time that is past or quiet, a blocked user, an unknown category.
+//
+// One search finds free times, see freeTimes: it goes from the next period of the quota and the
+// throttle with messages left to the user's next free time from there on, and so on until one
+// time is free for all limits. Refusals name such times, and a shift takes them. A submit at a
+// time that a refusal named is accepted if nothing happened in between. A dry run is a submit
+// that charges and writes nothing. Usage and NextFree do not ask quotas and throttles. Nor do
+// late messages, retries of dead letters and RecordSent: what was accepted stays charged where
+// it was accepted.
 //
 // What a message says for one channel alone, and its size for that channel, is checked for the
 // channels that it names; a large message is checked for those of its user's devices, too, which

@@ -85,15 +85,7 @@ const expiryDays = int(sendlimit.ExpiryBeyondReach / calendar.DayLong)
 // judgedByRules reports whether the rules of its user judged a request: its fields, id and
 // time were valid.
 func judgedByRules(d sendlimit.Decision) bool {
-	switch d.Code {
-	case "":
-		return d.Allowed && !d.Replayed
-	case fault.CodeBlocked, fault.CodeOptedOut, fault.CodeQuietHours, fault.CodeSendLimit, fault.CodeTooManyPlaces,
-		fault.CodeThrottled:
-		return true
-	default:
-		return false
-	}
+	return d.Allowed && !d.Replayed || d.Code.Shiftable() || d.Code == fault.CodeBlocked || d.Code == fault.CodeOptedOut
 }
 
 // request returns the timeline's request for a message. The error is a

@@ -56,8 +56,8 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 	}
 	s.timers.Unset(ctx, user, d.Superseded, d.Now)
 	s.Announce(ctx, d.Notices)
-	if err == nil && takenOrQuiet(d) {
-		d, err = changed.free(ctx, d)
+	if err == nil && changed.refused.Code == "" && d.Code.Shiftable() {
+		d, err = changed.completed(ctx, d)
 	}
 	if err != nil {
 		return message.InvalidOr(err, user, id)
@@ -66,22 +66,25 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 		return message.InvalidOr(expiresLate(r.Edit.ExpiresAt, d.Latest), user, id)
 	}
 	o := outcomeOf(d, message.Moved, user, id)
-	explainThrottle(&o, changed.standing.Category, changed.refused, changed.payer)
+	explainCharge(&o, d, changed.free().category, changed.refused, changed.payer)
 	return o, s.explainEnded(ctx, &o)
 }
 
 // moveInFull answers a move while the store is too full for another task. A move or an edit
 // that would be made gets the error full. Others get the answer that they get otherwise.
 func (s *Submitter) moveInFull(ctx context.Context, t *sendlimit.Timeline, r sendlimit.MoveRequest, full error) (message.Outcome, error) {
-	var d sendlimit.Decision
-	owned, err := s.ownsMessage(ctx, r.User, r.ID)
-	switch {
-	case err != nil:
-	case owned:
+	d := notFound()
+	found, err := s.records.Look(ctx, r.User, r.ID)
+	if err == nil && s.owns(found[0].Account) {
 		r.Check, r.Generation = true, keyspace.NewToken()
 		d, err = t.Move(ctx, r)
-	default:
-		d = notFound()
+	}
+	if err == nil && d.Code.Shiftable() {
+		changed := s.change(r.User, r.ID)
+		changed.edit = r.Edit
+		if err = changed.stands(ctx, found[0]); err == nil {
+			d, err = changed.completed(ctx, d)
+		}
 	}
 	if err != nil {
 		return message.InvalidOr(err, r.User, r.ID)
@@ -95,8 +98,7 @@ func (s *Submitter) moveInFull(ctx context.Context, t *sendlimit.Timeline, r sen
 }
 
 // shiftTries bounds how often somebody else may take a free time between finding and taking
-// it. A time that is free in the throttle and not by the user's rules, or the other way
-// round, is no such case.
+// it.
 const shiftTries = 5
 
 // MoveTo is Move with what to do on a conflict. A shift goes to the next free time after the
@@ -119,15 +121,15 @@ func (s *Submitter) moveTo(ctx context.Context, user, id string, m message.Move,
 		wanted = time.Time{}
 	}
 	refused, err := move(wanted)
-	if m.OnConflict != message.OnConflictShift || err != nil || !placeRefused(refused) {
+	if m.OnConflict != message.OnConflictShift || err != nil || !refused.Code.Shiftable() {
 		return refused, err
 	}
 	until := m.ShiftUntil
 	if until.IsZero() {
 		until = refused.SendAt.Add(message.DefaultShift)
 	}
-	next, why := refused.NextFreeAt.Time, refused.Code
-	for tries := 0; tries < shiftTries; {
+	next := refused.NextFreeAt.Time
+	for range shiftTries {
 		if refused.NextFreeAt.IsZero() || next.After(until) {
 			return refused, nil
 		}
@@ -138,14 +140,10 @@ func (s *Submitter) moveTo(ctx context.Context, user, id string, m message.Move,
 		case o.Outcome == message.Moved:
 			o.RequestedAt, o.Shifted = refused.SendAt, true
 			return o, nil
-		case placeRefused(o):
-			if o.Code == why || !o.NextFreeAt.After(next) {
-				tries++
-			}
-			refused.NextFreeAt, next, why = o.NextFreeAt, o.NextFreeAt.Time, o.Code
+		case o.Code.Shiftable():
+			refused.NextFreeAt, next = o.NextFreeAt, o.NextFreeAt.Time
 		case o.Code == fault.CodeInPast: // the free time has passed meanwhile
 			next = time.Time{}
-			tries++
 		case o.Code == fault.CodePastExpiry: // no time is free before the message expires
 			return refused, nil
 		default:
@@ -153,12 +151,6 @@ func (s *Submitter) moveTo(ctx context.Context, user, id string, m message.Move,
 		}
 	}
 	return refused, nil
-}
-
-// placeRefused reports whether a move was refused for its time only, so that another time may
-// be free.
-func placeRefused(o message.Outcome) bool {
-	return o.Code == fault.CodeSendLimit || o.Code == fault.CodeQuietHours || o.Code == fault.CodeThrottled
 }
 
 // explainEnded tells what became of the message of a change that found none to change.

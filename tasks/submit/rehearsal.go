@@ -74,7 +74,7 @@ func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outc
 	if o.Outcome == message.Accepted && !o.Replayed {
 		r.submitter.capacity.take(request.content) // its copies take room too
 	}
-	explainThrottle(&o, m.Category, charged.refused, charged.payer)
+	explainCharge(&o, request.decision, m.Category, charged.refused, charged.payer)
 	if m.Account != "" {
 		o.Day = dayOf(charged.charged, charged.kept)
 	}

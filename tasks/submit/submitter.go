@@ -14,7 +14,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
@@ -239,7 +238,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		return o.Outcome == message.Accepted, judged.err
 	})
 	if charged != nil && judged.err == nil {
-		explainThrottle(&o, m.Category, charged.refused, charged.payer)
+		explainCharge(&o, judged.decision, m.Category, charged.refused, charged.payer)
 		if m.Account != "" {
 			o.Day = dayOf(charged.charged, charged.kept)
 			s.charger.count(charged.payer, o, s.Policies.Label(o), s.clock.Now())
@@ -297,18 +296,15 @@ func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outco
 		return message.Outcome{}, err
 	}
 	var p payers.Payer
-	var charge quota.Charge
 	if m.Account != "" {
 		if p, err = s.charger.payers.Active(ctx, m.Account); err != nil {
 			return badAccount(err, m)
 		}
 	}
-	o, judged := s.judge(ctx, m, timeline, func(ctx context.Context, r sendlimit.Request) (d sendlimit.Decision, err error) {
-		d, charge, err = s.check(ctx, p, r, timeline)
-		return d, err
-	})
-	explainThrottle(&o, m.Category, charge, p)
-	o.Day = dayOf(charge, o.Outcome == message.Accepted)
+	charged := s.checked(p, timeline)
+	o, judged := s.judge(ctx, m, timeline, charged.reserve)
+	explainCharge(&o, judged.decision, m.Category, charged.refused, p)
+	o.Day = dayOf(charged.charged, charged.kept)
 	return o, judged.err
 }
 

@@ -104,9 +104,7 @@ func (v *verdict) judgeAnswers() {
 		if a.Dry != nil && a.Alone && (a.Dry.Outcome != a.Got.Outcome || a.Dry.Code != a.Got.Code || !a.Dry.SendAt.Equal(a.Got.SendAt.Time)) {
 			v.fault("dry run: %s/%s: it said %+v, and the submit was answered %+v", a.User, a.Event.ID, *a.Dry, a.Got)
 		}
-		charged := a.Got.Code == fault.CodeQuotaExceeded || a.Got.Code == fault.CodeThrottled
-		knowsQuota := !charged || v.Plan.Has(HourlyQuotas) // see Held
-		if a.Free && a.Alone && a.Got.Outcome != message.Accepted && knowsQuota {
+		if a.Free && a.Alone && a.Got.Outcome != message.Accepted {
 			v.fault("free time: %s/%s at %s, which a refusal had named, is answered %s: %s; the refusal was %s", a.User, a.Event.ID, a.Message.SendAt,
 				a.Got.Code, a.Got.Detail, v.known[name{a.User, strings.TrimSuffix(a.ID, "f")}].submitted.Got.Detail)
 		}
@@ -117,8 +115,7 @@ func (v *verdict) judgeAnswers() {
 		if expires := v.known[name{a.User, a.ID}].submitted.Message.ExpiresAt; !expires.IsZero() && expires.Before(last) {
 			last = expires.Add(-time.Millisecond)
 		}
-		dated := !v.Plan.Has(ShiftsIntoDates) && v.crossesDates(Placement{At: a.Message.SendAt, To: a.Got.NextFreeAt.Time}) // see Held
-		if a.Shift && a.Got.Outcome == message.Refused && !a.Got.NextFreeAt.IsZero() && !a.Got.NextFreeAt.After(last) && !dated {
+		if a.Shift && a.Got.Outcome == message.Refused && !a.Got.NextFreeAt.IsZero() && !a.Got.NextFreeAt.After(last) {
 			v.fault("shift: %s %s/%s was refused, though %s is free: %+v", a.Do, a.User, a.Event.ID, a.Got.NextFreeAt, a.Got)
 		}
 		expired := !a.Message.ExpiresAt.IsZero() && a.Ended.After(a.Message.ExpiresAt)

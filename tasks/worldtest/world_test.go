@@ -68,7 +68,7 @@ func TestPlansAreThoseOfTheirSeeds(t *testing.T) {
 			seen[f] = true
 		}
 	}
-	require.Len(t, seen, 25, "every feature is drawn")
+	require.Len(t, seen, 27, "every feature is drawn")
 }
 
 // A story in which something is wrong is found out.

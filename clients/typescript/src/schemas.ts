@@ -313,7 +313,7 @@ export interface components {
             what_if?: string;
             /** @description true judges by the policy in the first line of the body, in the form of applyPolicy. It replaces the stored policy of its name (default if it has none), which must exist. */
             what_if_policy?: boolean;
-            /** @description true leaves `next_free_at` and `previous_free_at` out of refusals with send_limit, quiet_hours and too_many_places, which makes a batch with many of them faster. A message that shifts has them all the same. */
+            /** @description true leaves `next_free_at` and `previous_free_at` out of refusals, which makes a batch with many of them faster. A message that shifts has them all the same. */
             without_free_times?: boolean;
         };
         /** @description What is wrong. More may be added. */
@@ -2072,7 +2072,7 @@ export interface components {
         };
         /** @description The query of submitBatch. */
         SubmitBatchQuery: {
-            /** @description true leaves `next_free_at` and `previous_free_at` out of refusals with send_limit, quiet_hours and too_many_places, which makes a batch with many of them faster. A message that shifts has them all the same. */
+            /** @description true leaves `next_free_at` and `previous_free_at` out of refusals, which makes a batch with many of them faster. A message that shifts has them all the same. */
             without_free_times?: boolean;
         };
         Target: {

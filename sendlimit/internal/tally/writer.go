@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"sync"
 
 	"github.com/redis/go-redis/v9"
 
@@ -33,7 +32,7 @@ type Writer struct {
 	doing    string
 	remember int
 
-	mu      sync.Mutex // over pending, during a Write
+	turn    chan struct{} // of one Write at a time, with pending; a mutex would not end a wait with its context
 	pending []pending
 }
 
@@ -48,7 +47,7 @@ type pending struct {
 // NewWriter returns a Writer. doing says what it does, for errors. The store remembers the
 // tokens of about remember / 14 calls, which have to include a repeated one.
 func NewWriter(client redis.Cmdable, doing string, remember int) *Writer {
-	return &Writer{client: client, doing: doing, remember: remember}
+	return &Writer{client: client, doing: doing, remember: remember, turn: make(chan struct{}, 1)}
 }
 
 // Write writes batches, after those that former calls could not write. What it could not
@@ -56,8 +55,12 @@ func NewWriter(client redis.Cmdable, doing string, remember int) *Writer {
 // written twice, even if the reply got lost. take returns the batches: while it runs, no
 // other Write of this Writer does.
 func (w *Writer) Write(ctx context.Context, take func() []Batch) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	select {
+	case w.turn <- struct{}{}:
+		defer func() { <-w.turn }()
+	case <-ctx.Done():
+		return store.Explain(ctx.Err(), w.doing)
+	}
 	w.add(take())
 	var failed error
 	var left []pending

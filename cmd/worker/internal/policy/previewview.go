@@ -109,17 +109,13 @@ func (v *refitView) line(m message.Misfit) string {
 }
 
 func keptBecause(code fault.Code) string {
-	switch code {
-	case fault.CodeSendLimit:
+	switch {
+	case code.Shiftable():
 		return "no other time is free before it expires"
-	case fault.CodeBlocked:
+	case code == fault.CodeBlocked:
 		return "the user is blocked"
-	case fault.CodeOptedOut:
+	case code == fault.CodeOptedOut:
 		return "the user does not want its category"
-	case fault.CodeThrottled:
-		return "no other time is free in the throttle of its category before it expires"
-	case fault.CodeQuotaExceeded:
-		return "the quota of its account is used up on other days"
 	default:
 		return string(code)
 	}

@@ -1,0 +1,126 @@
+package quota
+
+import (
+	"context"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+)
+
+// NextOpen returns the time nearest to r.At, from it to until, at which Hold would find that
+// the account's hour and day and the throttle of a request have messages left; zero for none.
+// It searches backwards if until is before r.At. What r.Standing is charged does not count, as
+// Hold does not charge it twice.
+func (c *Charges) NextOpen(ctx context.Context, r Request, until time.Time) (time.Time, error) {
+	return c.nextOpen(ctx, r, until, func(_ string, used int64) int64 { return used })
+}
+
+// limit bounds the messages of each natural period of a kind.
+type limit struct {
+	most   int64
+	around func(at time.Time) (period, error)
+	own    string // key of the counter that the message is charged in already; "" for none
+}
+
+// period is a stretch of send times that one counter counts.
+type period struct {
+	key string
+	calendar.Stretch
+}
+
+// limits returns what bounds the messages of a request.
+func (c *Charges) limits(r Request) []limit {
+	var own charged
+	if r.Standing != nil {
+		own = chargedBy(r.Standing.Hold)
+	}
+	var limits []limit
+	if r.Account.Name != "" && r.Tier.MessagesPerDay > 0 {
+		limits = append(limits, c.accountLimit(r, "d", r.Tier.MessagesPerDay, own.day.From))
+	}
+	if r.Account.Name != "" && r.Tier.MessagesPerHour > 0 {
+		limits = append(limits, c.accountLimit(r, "h", r.Tier.MessagesPerHour, own.hour.From))
+	}
+	if t := r.Throttle; !t.IsZero() {
+		of := limit{most: int64(t.Limit), around: func(at time.Time) (period, error) {
+			return period{c.throttleKey(t, at), t.Around(at)}, nil
+		}}
+		if own.throttle == t.Name {
+			of.own = c.throttleKey(t, own.period)
+		}
+		limits = append(limits, of)
+	}
+	return limits
+}
+
+// accountLimit returns the limit of an account's hours, "h", or days, "d". own is where the one
+// begins that the message is charged in already; zero for none.
+func (c *Charges) accountLimit(r Request, kind string, most int64, own time.Time) limit {
+	l := limit{most: most, around: func(at time.Time) (period, error) {
+		around, day, err := r.Account.Periods(at)
+		if kind == "d" {
+			around = day
+		}
+		p := period{c.keys.Charged(r.Account.Name, kind, around.From), around}
+		if zone := r.Account.ZoneFrom; p.From.Before(zone) && !at.Before(zone) {
+			p.From = zone // what is before counts in the former zone
+		}
+		return p, err
+	}}
+	if !own.IsZero() && r.Standing.Account == r.Account.Name {
+		l.own = c.keys.Charged(r.Account.Name, kind, own)
+	}
+	return l
+}
+
+// nextOpen is NextOpen; really corrects what the store says that is used. It goes on from one
+// limit's time to the next one's until they agree.
+func (c *Charges) nextOpen(
+	ctx context.Context, r Request, until time.Time, really func(key string, used int64) int64,
+) (time.Time, error) {
+	limits, at := c.limits(r), r.At
+	for i, agreed := 0, 0; agreed < len(limits); i = (i + 1) % len(limits) {
+		open, err := c.openIn(ctx, limits[i], at, until, really)
+		if err != nil || open.IsZero() {
+			return time.Time{}, err
+		}
+		if agreed++; !open.Equal(at) {
+			at, agreed = open, 1
+		}
+	}
+	return at, nil
+}
+
+// openIn returns the time nearest to a time, from it to until, in a period of a limit that has
+// messages left; zero for none. It reads a few periods, then more at a time.
+func (c *Charges) openIn(
+	ctx context.Context, l limit, at, until time.Time, really func(key string, used int64) int64,
+) (time.Time, error) {
+	const first, most = 8, 1024 // periods at a time
+	backwards := until.Before(at)
+	beyond := func() bool { return backwards && at.Before(until) || !backwards && at.After(until) }
+	for n := first; !beyond(); n = min(4*n, most) {
+		var times []time.Time
+		var keys []string
+		for len(keys) < n && !beyond() {
+			p, err := l.around(at)
+			if err != nil {
+				return time.Time{}, err
+			}
+			times, keys = append(times, at), append(keys, p.key)
+			if at = p.Until; backwards {
+				at = p.From.Add(-time.Millisecond)
+			}
+		}
+		used, err := c.used(ctx, keys)
+		if err != nil {
+			return time.Time{}, err
+		}
+		for i, key := range keys {
+			if key == l.own || really(key, used[i]) < l.most {
+				return times[i], nil
+			}
+		}
+	}
+	return time.Time{}, nil
+}

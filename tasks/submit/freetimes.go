@@ -1,0 +1,101 @@
+package submit
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+)
+
+// freeTimes finds times at which every limit has room for a message: the rules, the quiet hours
+// and the full days of its user, the quota of its account, and the throttle of its category. It
+// goes from the one's nearest time to the other's until both agree, and changes nothing.
+type freeTimes struct {
+	opens    opener
+	places   finder
+	rules    *sendlimit.Rules
+	category string
+	charged  quota.Request // who is charged, without the throttle and the time
+}
+
+// opener knows when a quota and a throttle have messages left.
+type opener interface {
+	NextOpen(ctx context.Context, r quota.Request, until time.Time) (time.Time, error)
+}
+
+// finder knows what the rules of a user leave free.
+type finder interface {
+	NextFree(ctx context.Context, r sendlimit.NextFreeRequest) ([]time.Time, error)
+}
+
+// next returns the next free time of a refusal, zero for none. That of the decision is free by
+// what its user's rules say.
+func (f freeTimes) next(ctx context.Context, d sendlimit.Decision) (time.Time, error) {
+	reach := cmp.Or(f.rules.Of(f.charged.User).Reach, policy.DefaultReach)
+	return f.nearest(ctx, d, d.NextFree, d.Now.Add(reach), false)
+}
+
+// previous is next for the last free time before the refused one.
+func (f freeTimes) previous(ctx context.Context, d sendlimit.Decision) (time.Time, error) {
+	return f.nearest(ctx, d, d.PreviousFree, d.Now, true)
+}
+
+// complete sets both free times of a refusal.
+func (f freeTimes) complete(ctx context.Context, d sendlimit.Decision) (sendlimit.Decision, error) {
+	var err error
+	if d.NextFree, err = f.next(ctx, d); err == nil {
+		d.PreviousFree, err = f.previous(ctx, d)
+	}
+	return d, err
+}
+
+// nearest searches from a time that the rules leave free up to a last one.
+func (f freeTimes) nearest(
+	ctx context.Context, d sendlimit.Decision, at, last time.Time, earlier bool,
+) (time.Time, error) {
+	free := true
+	if d.Code == fault.CodeThrottled || d.Code == fault.CodeQuotaExceeded { // the rules have not been asked
+		at, free = d.At, false
+	}
+	unlimited := f.charged.Account.Name == "" && f.throttle().IsZero()
+	if !d.Code.Shiftable() || d.WithoutFreeTimes || unlimited || at.IsZero() {
+		return at, nil
+	}
+	for ; ; free = true {
+		r := f.charged
+		r.Throttle, r.At = f.throttle(), at
+		open, err := f.opens.NextOpen(ctx, r, last)
+		if err != nil || open.IsZero() || free && open.Equal(at) {
+			return open, err
+		}
+		found, err := f.places.NextFree(ctx, sendlimit.NextFreeRequest{
+			User: r.User, Category: f.category, ID: r.ID, From: open, Count: 1, Earlier: earlier, Now: r.Now,
+		})
+		if err != nil || len(found) == 0 {
+			return time.Time{}, err
+		}
+		at = found[0]
+		if at.Equal(open) {
+			return at, nil
+		}
+	}
+}
+
+// throttle returns the throttle of the message; the search may find that another policy is its
+// user's.
+func (f freeTimes) throttle() policy.NamedThrottle {
+	return f.rules.Throttle(f.charged.User, f.category)
+}
+
+// chargeDecision returns the decision about a message whose quota or throttle is used up.
+func chargeDecision(asked time.Time, refused quota.Charge) sendlimit.Decision {
+	d := sendlimit.Decision{Code: refused.Code, At: refused.At, Now: refused.Now}
+	if !asked.IsZero() && !d.At.Equal(asked) {
+		d.RequestedAt = asked
+	}
+	return d
+}
