@@ -96,6 +96,7 @@ local call = redis.call
 local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]
 local id, generation, nonce, member = ARGV[14], ARGV[10], ARGV[11], ARGV[13]
 local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, REACHED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6, 7, 8
+local GIVEN_UP = ' expired no_free_time opted_out restored uncertain ' -- why, of one that reached a device
 --@include clock
 --@include record
 --@include progress
@@ -166,7 +167,7 @@ if r[2] == generation then
   elseif (state == DROPPED or state == UNCERTAIN) and r[5] == nonce then
     return {DROP, now, at, r[13], account_of(r[16]), notices}
   elseif state == DELIVERED and r[5] == nonce and reached
-      and string.find(' expired no_free_time opted_out restored uncertain ', table.concat({' ', r[13] or '', ' '}), 1, true) then
+      and string.find(GIVEN_UP, table.concat({' ', r[13] or '', ' '}), 1, true) then
     -- This delivery ended it; if it was settled, the reason is another one.
     return {REACHED, now, at, r[13], account_of(r[16])}
   else
