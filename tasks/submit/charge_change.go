@@ -136,7 +136,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 			}
 		}
 		c.payer, c.standing = p, s
-		place := aimAt(to, c.clock.Now())
+		place := aimAt(to, c.clock.OfUser(s.User).Now())
 		for range chargeTries {
 			throttle := c.rules.Throttle(s.User, s.Category)
 			charge, err := c.charges.Hold(ctx, quota.Request{
