@@ -35,7 +35,8 @@ var floors = [][]string{ //nolint:globals // a constant table
 	},
 	{
 		"notifier/email", "notifier/internal/exchange", "notifier/logline", "notifier/notifiertest",
-		"notifier/reload", "notifier/service", "sendlimit/policy", "sendlimit/store", "tasks/internal/pipeline",
+		"notifier/reload", "notifier/service", "sendlimit/policy", "sendlimit/store", "tasks/internal/masterclock",
+		"tasks/internal/pipeline",
 	},
 	{
 		"cmd/worker/internal/policyview", "notifier/apns", "notifier/fcm", "notifier/webhook", "notifier/webpush",

@@ -23,8 +23,8 @@ type Hold struct {
 	Throttle policy.NamedThrottle
 	// Attempt is the token of the hold, for this change only, see package quota.
 	Attempt string
-	// NotAfter is the last time, by the server's clock, at which the change may be
-	// made. Later it is refused with CodeHoldOver. So is a place in a category with a
+	// NotAfter is the last time, by the clock of the server that has the user, at which the
+	// change may be made. Later it is refused with CodeHoldOver. So is a place in a category with a
 	// throttle other than Throttle.
 	NotAfter time.Time
 	// From and Until are the charged period. A place before From, or at or after Until, is

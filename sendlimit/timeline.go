@@ -110,6 +110,9 @@ type Options struct {
 	// that the queue has not confirmed. One that the queue has confirmed is looked after
 	// OverdueAfter after its time. Zero means the defaults.
 	Horizon, LookAfter, OverdueAfter time.Duration
+	// Ahead is for a cluster, whose masters have clocks of their own. The common clock is that of
+	// the times which WatchList.Due gets and returns.
+	Ahead keyspace.Ahead
 	// Audience is who listens to changes of messages; nil means nobody. Everything that
 	// changes messages in a program shares one.
 	Audience *events.Audience

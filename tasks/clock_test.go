@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/hibiken/asynq"
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -25,16 +25,7 @@ import (
 // storeAhead sets the store's clock ahead of that of everybody else: of
 // submitters, workers, and the queue within them. Scripts see it too.
 func (s *story) storeAhead(by time.Duration) {
-	s.server.Server().SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
-		if command != "TIME" {
-			return false
-		}
-		now := time.Now().Add(by)
-		peer.WriteLen(2)
-		peer.WriteBulk(strconv.FormatInt(now.Unix(), 10))
-		peer.WriteBulk(strconv.Itoa(now.Nanosecond() / 1000))
-		return true
-	})
+	s.server.Server().SetPreHook(redistest.Ahead(func() time.Duration { return by }))
 }
 
 // The machines' clocks are up to an hour off the store's, whichever way.

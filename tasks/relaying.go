@@ -53,7 +53,7 @@ type relaying struct {
 // newRelaying returns the relay of a process, with the queue and the timers that the process
 // has.
 func newRelaying(b *backend.Backend, q *queue.Queue, timers *queue.Timers, o RelayOptions) (*relaying, error) {
-	charges, err := quota.New(b.Client, quota.Options{Prefix: b.Timeline.Prefix, LookAfter: b.Timeline.LookAfter})
+	charges, err := quota.New(b.Client, quota.Options{Prefix: b.Timeline.Prefix, LookAfter: b.Timeline.LookAfter, Ahead: b.Timeline.Ahead})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func NewRelay(b *backend.Backend, o RelayOptions) (*Relay, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	q := b.Queue.ByClock(b.Policies.Clock)
+	q := b.Queue.ByClock(b.Policies.Clock.Clock)
 	timers := q.Timers(b.Watch, b.Logger)
 	r, err := newRelaying(b, q, timers, o)
 	if err != nil {

@@ -58,7 +58,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	w.queue = b.Queue.ByClock(clock)
+	w.queue = b.Queue.ByClock(clock.Clock)
 	w.timers = w.queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
 		Policies: b.Policies, Gate: gate, Queue: w.queue, Timers: w.timers, Clock: clock, Channels: set, Lines: lines, Devices: known, Pacer: pacer,
@@ -81,7 +81,7 @@ func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	b, clock := w.backend, w.handler.Clock
 	notices, err := notices.New(b.Client, notices.Options{
 		Prefix: b.Timeline.Prefix, Keep: b.Timeline.KeepRecords, OverdueAfter: b.Timeline.OverdueAfter,
-		SettleWithin: o.settleWithin(),
+		SettleWithin: o.settleWithin(), Ahead: b.Timeline.Ahead,
 	})
 	if err != nil {
 		return err

@@ -270,12 +270,7 @@ const stopMargin = 2 * time.Second
 // learnClock learns the store's clock before there is work. A failure is harmless: each
 // claim returns the store's time.
 func learnClock(ctx context.Context, b *backend.Backend) {
-	clock := b.Policies.Clock
-	sent := clock.Local()
-	now, err := b.Client.Time(ctx).Result()
-	if err != nil {
+	if _, err := b.Policies.Clock.Ask(ctx); err != nil {
 		b.Logger.DebugContext(ctx, "the store does not tell its clock yet", "error", err)
-		return
 	}
-	clock.Learn(sent, clock.Local(), now)
 }

@@ -17,7 +17,8 @@
 -- ARGV[8]  how long a change may take, ms
 -- ARGV[9]  how long after that a worker checks what became of it, ms
 -- ARGV[10] attempts of holds whose changes were made, separated by spaces
--- ARGV[11..] for each hold its attempt, with which of its holds it is, and its words, "." for
+-- ARGV[11] how far the clock of the server that has the users is ahead of this one's, ms
+-- ARGV[12..] for each hold its attempt, with which of its holds it is, and its words, "." for
 --            none. No two attempts are the same. The words are:
 --            1 if the send time is now: its hour must be the present one; else 0
 --            start and end of the send time's hour, Unix ms; none for a release
@@ -27,7 +28,8 @@
 --            message id
 --            user, which may have spaces
 --
--- Returns  {now, {ids of notices raised}, and for each hold four ...}. They are
+-- Returns  {now, {ids of notices raised}, and for each hold four ...}. This now and the times
+--          are by the clock of the users' server. The four are
 --          HELD, until when the change may be made, what the day is charged with this, 0;
 --          the third is -1 if the day is not charged or the call is repeated
 --          EXCEEDED, its count, what the day is charged or -1 as above, 1 if it is the hour
@@ -36,7 +38,7 @@
 --          OVER, 0, 0, 0     the attempt was settled before
 -- Cost     O(log n) in the partition's holds, for each attempt.
 
-if #KEYS ~= 1 or not ARGV[11] or #ARGV % 2 ~= 0 then
+if #KEYS ~= 1 or not ARGV[12] or #ARGV % 2 == 0 then
   return redis.error_reply('ERR charge/hold.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -50,12 +52,14 @@ local HELD, EXCEEDED, OUTSIDE, OVER = 0, 1, 2, 3
 local hour_limit, day_limit = tonumber(ARGV[4]) or math.huge, tonumber(ARGV[5]) or math.huge
 local WORDS = '^(%d) (%S+) (%S+) (%S+) (%S+) (%S+) '
 local attempts, keys = {}, {}
-for k = 11, #ARGV, 2 do
+for k = 12, #ARGV, 2 do
   local attempt = ARGV[k]
   attempts[#attempts + 1], keys[#keys + 1] = attempt, prefix .. 'h:' .. attempt
 end
 
-local answers = {now, {}}
+-- The change is made on the users' server: its clock judges, and says until when.
+local there = now + ARGV[11]
+local answers = {there, {}}
 local function answer(i, status, a, b, c)
   local at = 4 * i
   answers[at - 1], answers[at], answers[at + 1], answers[at + 2] = status, a or 0, b or 0, c or 0
@@ -66,14 +70,14 @@ local asked, hours, days, used = {}, {}, {}, new_counts()
 local hours_key, days_key = prefix .. 'q:' .. account .. ':h:', prefix .. 'q:' .. account .. ':d:'
 local before = redis.call('MGET', unpack(keys))
 for i = 1, #keys do
-  local present, hour, hour_ends, charged, day, day_ends = string.match(ARGV[10 + 2 * i], WORDS)
+  local present, hour, hour_ends, charged, day, day_ends = string.match(ARGV[11 + 2 * i], WORDS)
   if not present then return redis.error_reply('ERR charge/hold.lua: a hold does not have its words') end
   local ends = tonumber(hour_ends)
   if before[i] == SETTLED then
     answer(i, OVER)
   elseif before[i] then
     answer(i, HELD, not_after_of(before[i]), -1)
-  elseif ends and (now >= ends or present == '1' and now < tonumber(hour)) then
+  elseif ends and (there >= ends or present == '1' and there < tonumber(hour)) then
     answer(i, OUTSIDE)
   else
     answer(i, HELD)
@@ -86,13 +90,13 @@ if not asked[1] then return answers end
 if ARGV[10] ~= '' then answers[2] = settle_holds(holds, ARGV[10], '') end
 used.read()
 
-local not_after = now + ARGV[8]
-local look = whole(not_after + ARGV[9])
+local not_after = there + ARGV[8]
+local look = whole(now + ARGV[8] + ARGV[9])
 local beginning = table.concat({whole(not_after), account, ARGV[5] ~= '' and ARGV[5] or '.', ARGV[6], ARGV[7], ''}, ' ')
 local made, looks = {}, {}
 for n = 1, #asked do
   local i = asked[n]
-  local hour, day, words = hours[i], days[i], ARGV[10 + 2 * i]
+  local hour, day, words = hours[i], days[i], ARGV[11 + 2 * i]
   local hour_full, day_full = hour and hour.count >= hour_limit, day and day.count >= day_limit
   if day_full and not (hour_full and hour.till >= day.till) then
     answer(i, EXCEEDED, day.count, day.count, 2)

@@ -3,7 +3,7 @@
 -- The charge is a hold until it is known whether the change was made. A hold is a STRING
 -- with these words, "." for none:
 --
---   until when the change may be made, Unix ms
+--   until when the change may be made, Unix ms, by the clock of the server that has the user
 --   account, or "~" and the name of a throttle, whose period is the hour below
 --   limit of the day
 --   percents of that limit that raise an alert, "80,100"

@@ -30,6 +30,7 @@ type WatchList struct {
 	horizon time.Duration
 	look    time.Duration
 	overdue time.Duration
+	ahead   keyspace.Ahead
 }
 
 // NewWatchList returns the watch list of a Timeline that has the same Options.
@@ -39,7 +40,9 @@ func NewWatchList(client redis.Cmdable, o sendlimit.Options) (*WatchList, error)
 	if err != nil {
 		return nil, err
 	}
-	return &WatchList{client: client, keys: keys, fixed: o, horizon: o.Horizon, look: o.LookAfter, overdue: o.OverdueAfter}, nil
+	return &WatchList{
+		client: client, keys: keys, fixed: o, horizon: o.Horizon, look: o.LookAfter, overdue: o.OverdueAfter, ahead: o.Ahead,
+	}, nil
 }
 
 // Horizon returns how long before its time a message is handed over to the queue.
@@ -107,7 +110,7 @@ const ReadingWatchList = "reading the watch list"
 // program perhaps, stays and is passed over; Due returns how many it saw. With an error it
 // still returns what could be read, such as the entries of a cluster's other masters.
 func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) (due []Watched, unreadable int, failed error) {
-	unreadable, failed = script.EachDue(ctx, w.client, ReadingWatchList, w.keys.NearOf, now, perPartition,
+	unreadable, failed = script.EachDue(ctx, w.client, ReadingWatchList, w.keys.NearOf, now, w.ahead, perPartition,
 		func(_ int, member string, since time.Time) bool {
 			user, id, generation, ok := keyspace.ParseWatchMember(member)
 			if ok {

@@ -24,7 +24,7 @@ type Due struct {
 // what it could read, such as what the other masters of a cluster have.
 func (n *Outbox) Due(ctx context.Context, now time.Time, perPartition int) (due []Due, unreadable int, failed error) {
 	const doing = "reading the outbox of notices"
-	unreadable, failed = script.EachDue(ctx, n.client, doing, n.keys.Notices, now, perPartition,
+	unreadable, failed = script.EachDue(ctx, n.client, doing, n.keys.Notices, now, n.options.Ahead, perPartition,
 		func(_ int, id string, since time.Time) bool {
 			_, ok := ParseID(id)
 			if ok {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // Defaults of Options.
@@ -36,6 +37,9 @@ type Options struct {
 	// SettleWithin is for how long a delivery may still settle after its lease, while the
 	// store answers. Then another delivery takes the notice over. Zero means at once.
 	SettleWithin time.Duration
+	// Ahead is for a cluster, whose masters have clocks of their own. The common clock is that of
+	// the times which Due gets and returns.
+	Ahead keyspace.Ahead
 }
 
 func (o Options) withDefaults() Options {

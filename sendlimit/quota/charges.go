@@ -36,6 +36,7 @@ type Charges struct {
 	prefix string
 	within time.Duration // how long a change may take
 	look   time.Duration // how long after that its hold is due
+	ahead  keyspace.Ahead
 }
 
 // Options configures Charges. The zero value means the defaults.
@@ -44,6 +45,9 @@ type Options struct {
 	// LookAfter is how long after a change had to be made its hold is due. A change
 	// may take half of it. Zero means sendlimit.DefaultLookAfter.
 	LookAfter time.Duration
+	// Ahead is for a cluster, whose masters have clocks of their own. The common clock is that of
+	// the times which Due gets and returns.
+	Ahead keyspace.Ahead
 }
 
 // New returns the charges in the store behind client. The error is an
@@ -57,7 +61,7 @@ func New(client redis.UniversalClient, o Options) (*Charges, error) {
 	if o.LookAfter < time.Millisecond {
 		return nil, &fault.InvalidError{Field: "look_after", Value: o.LookAfter.String(), Want: "at least 1 ms"}
 	}
-	return &Charges{client: client, keys: keys, prefix: o.Prefix, within: o.LookAfter / 2, look: o.LookAfter}, nil
+	return &Charges{client: client, ahead: o.Ahead, keys: keys, prefix: o.Prefix, within: o.LookAfter / 2, look: o.LookAfter}, nil
 }
 
 // Request asks to charge an account, a throttle or both for a message at a send time.
@@ -69,7 +73,7 @@ type Request struct {
 	ID       string
 	At       time.Time // the send time
 	// Present says that the message is to be sent now: At is the present time by
-	// the caller's clock, and the store's clock must be in the same periods.
+	// the caller's clock, and the user's server must be in the same periods by its own.
 	Present bool
 	// Standing is the message's present state, for a move. What it was charged is
 	// given back if the move is made, and nothing is charged twice.
@@ -84,7 +88,7 @@ type Charge struct {
 	// Code says why not; it is empty when Allowed. CodeQuotaExceeded: the hour or
 	// the day is used up. CodeThrottled: the throttle's period is. CodeOutsideHold: one
 	// of the periods of At is over, or is not the present one of a Present request, by
-	// the store's clock. CodeHoldOver: this attempt was settled before.
+	// the clock of the server that has the user. CodeHoldOver: this attempt was settled before.
 	Code fault.Code
 
 	At time.Time // the send time that was judged
@@ -104,7 +108,8 @@ type Charge struct {
 	Hold sendlimit.Hold
 	// Notices has the ids of the notices that the charge put into the outbox.
 	Notices []string
-	// Now is the time that was judged: the store's clock, or the request's Now.
+	// Now is the time that was judged: the clock of the server that has the user, or the
+	// request's Now.
 	Now time.Time
 }
 

@@ -3,7 +3,12 @@ package quota
 import (
 	"context"
 	"slices"
+	"time"
 )
+
+// sameClock is how far the clocks of the servers of two users may be apart whose holds share a
+// call.
+const sameClock = 100 * time.Millisecond
 
 // holdTogether is how many holds a script makes in one call, which others wait for.
 const holdTogether = 64
@@ -26,7 +31,7 @@ func (c *Charges) HoldEach(ctx context.Context, requests ...Request) []Answer {
 		after := first + 1
 		if answers[first].Err == nil && asked[first].mayShare() {
 			for after < len(requests) && after-first < holdTogether &&
-				answers[after].Err == nil && asked[first].shares(asked[after]) {
+				answers[after].Err == nil && c.share(asked[first], asked[after]) {
 				after++
 			}
 			c.holdShared(ctx, asked[first:after], answers[first:after])
@@ -43,11 +48,12 @@ func (a asking) mayShare() bool {
 	return len(a.parts) == 1 && a.request.Account.Name != "" && a.request.Standing == nil
 }
 
-// shares reports whether two requests that may share a call have what all holds of one have
+// share reports whether two requests that may share a call have what all holds of one have
 // in common: the account with its limits, its alerts, and the time.
-func (a asking) shares(b asking) bool {
+func (c *Charges) share(a, b asking) bool {
 	r, other := a.request, b.request
 	return b.mayShare() && r.Now.Equal(other.Now) &&
+		(c.aheadOf(r, r.Account.Name)-c.aheadOf(other, r.Account.Name)).Abs() < sameClock &&
 		r.Account.Name == other.Account.Name && r.Account.Contact == other.Account.Contact &&
 		r.Tier.MessagesPerHour == other.Tier.MessagesPerHour && r.Tier.MessagesPerDay == other.Tier.MessagesPerDay &&
 		(r.Tier.AlertAt == nil) == (other.Tier.AlertAt == nil) && slices.Equal(r.Tier.AlertAt, other.Tier.AlertAt) &&

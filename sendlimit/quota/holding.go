@@ -62,7 +62,8 @@ const (
 const exceededDay = 2
 
 // hold makes the holds of one account, or of one throttle, in one call. They are judged in
-// their order. All are of the same Now, Tier and alert; see sharesCall. Only a single one
+// their order. All are of the same Now, Tier and alert, and of users whose servers have about the
+// same clock; see share. Only a single one
 // may take over holds that were made.
 func (c *Charges) hold(ctx context.Context, holdings []holding) ([]Charge, error) {
 	const doing = "charging an account"
@@ -145,15 +146,25 @@ func (c *Charge) refuse(usedUp counters.Usage) {
 func (c *Charges) holdArguments(holdings []holding) []any {
 	first := holdings[0]
 	percents, details := first.alert()
-	args := make([]any, 0, 10+2*len(holdings))
+	args := make([]any, 0, 11+2*len(holdings))
 	args = append(args,
 		script.Milliseconds(first.Now), c.keys.Partitions[keyspace.Partition(first.Account.Name)], first.Account.Name,
 		limitArgument(first.Tier.MessagesPerHour), limitArgument(first.Tier.MessagesPerDay), percents, details,
-		c.within.Milliseconds(), c.look.Milliseconds(), strings.Join(first.made, " "))
+		c.within.Milliseconds(), c.look.Milliseconds(), strings.Join(first.made, " "),
+		c.aheadOf(first.Request, first.Account.Name).Milliseconds())
 	for i := range holdings {
 		args = append(args, holdings[i].attempt, holdings[i].words())
 	}
 	return args
+}
+
+// aheadOf returns how far the clock of the server that has the user of a request is ahead of that
+// of the one that has the charged subject.
+func (c *Charges) aheadOf(r Request, subject string) time.Duration {
+	if !r.Now.IsZero() {
+		return 0 // that is the time everywhere
+	}
+	return c.ahead.Between(r.User, subject)
 }
 
 // words spells a hold as an argument of the script, which keeps it. See readHold.

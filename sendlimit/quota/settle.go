@@ -182,7 +182,7 @@ func (c *Charges) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
 func (c *Charges) Due(ctx context.Context, now time.Time, perPartition int) ([]DueHold, error) {
 	const doing = "reading the charges that are not settled"
 	var due []DueHold
-	_, failed := script.EachDue(ctx, c.client, doing, c.keys.HoldsOf, now, perPartition,
+	_, failed := script.EachDue(ctx, c.client, doing, c.keys.HoldsOf, now, c.ahead, perPartition,
 		func(partition int, attempt string, since time.Time) bool { // every name is an attempt's
 			due = append(due, DueHold{Attempt: attempt, Since: since, partition: partition})
 			return true

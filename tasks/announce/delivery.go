@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -32,7 +33,7 @@ type Announcements struct {
 	Contacts  *Contacts
 	Announcer notifier.Announcer // nil: notices wait
 	Queue     *queue.Queue
-	Clock     *storeclock.Clock
+	Clock     *masterclock.Clocks
 	Retries   retry.Span
 	Kept      time.Duration // how long a notice waits if nothing is set up for it
 	Timeout   time.Duration // of one try; channels have shorter timeouts of their own

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
+	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/report"
@@ -20,7 +21,7 @@ type NoticeJobs struct {
 	Notices    *notices.Outbox
 	Reports    *report.Reports
 	Queue      *queue.Queue
-	Clock      *storeclock.Clock
+	Clock      *masterclock.Clocks
 	Deliver    bool // the worker has an announcer
 	warned     bool // it has logged that it has none
 	unreadable int  // notices, at the last pass

@@ -87,6 +87,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	q = q.WithAhead(policies.Clock.Ahead)
 	logs := o.Events.WithDefaults()
 	logs.Prefix = o.Prefix
 	follower, err := listen.NewFollower(client, logs, logger)
@@ -102,7 +103,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 			Reach: o.Reach, PlacesPerDay: o.PlacesPerDay, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
 			MovesPerMinute: o.MovesPerMinute, WithoutIndex: o.WithoutIndex, KeepContent: o.KeepContent,
 			Horizon: o.Horizon, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
-			Audience: follower.Audience,
+			Audience: follower.Audience, Ahead: policies.Clock.Ahead,
 		},
 	}
 	if b.Watch, err = messages.NewWatchList(client, b.Timeline); err != nil {

@@ -1,5 +1,5 @@
 package callbacks_test
 
-import "github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+import "github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 
-func newClock() *storeclock.Clock { return storeclock.New() }
+func newClock() *masterclock.Clocks { return masterclock.New(nil, "") }

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -30,7 +31,7 @@ type Sender struct {
 	Log       *events.Log
 	Callbacks *events.Callbacks
 	Poster    Poster
-	Clock     *storeclock.Clock
+	Clock     *masterclock.Clocks
 	// GiveUp is how long an event is tried before it is dead.
 	GiveUp time.Duration
 	// Rate is the most requests a second for one account.

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -29,7 +30,7 @@ type Set struct {
 	channels []*Channel
 	store    *stored.Store
 	devices  *devices.Store
-	clock    *storeclock.Clock
+	clock    *masterclock.Clocks
 	timeout  time.Duration // of a probe
 	metrics  *metrics.Metrics
 	logger   *slog.Logger
@@ -38,7 +39,7 @@ type Set struct {
 // NewSet returns the channels of setups in the store under a prefix. A probe takes at most
 // timeout. The error is an *InvalidError.
 func NewSet(
-	client redis.UniversalClient, prefix string, setups []Setup, timeout time.Duration, c *storeclock.Clock, m *metrics.Metrics,
+	client redis.UniversalClient, prefix string, setups []Setup, timeout time.Duration, c *masterclock.Clocks, m *metrics.Metrics,
 	logger *slog.Logger,
 ) (*Set, error) {
 	if err := Validate(setups); err != nil {

@@ -41,8 +41,7 @@ func (a *awayPartitions) has(user string, now time.Time) bool {
 
 // awayAgain sends a task back to the queue. There it holds up nobody, however many wait for
 // the same node.
-func (h *Handler) awayAgain(due time.Time) error {
-	late := h.Clock.Now().Sub(due)
+func (h *Handler) awayAgain(late time.Duration) error {
 	after := min(max(late/2, soonestBack), latestBack)
 	after += rand.N(after / 2)
 	return &queue.AgainError{After: after, Cause: errAway}

@@ -16,6 +16,6 @@ func (h *Handler) claim(ctx context.Context, d messages.Delivery) (messages.Clai
 	if err != nil {
 		return claim, 0, err
 	}
-	h.Clock.Learn(sent, received, claim.Now)
+	h.Clock.OfUser(d.User).Learn(sent, received, claim.Now)
 	return claim, received.Sub(sent), nil
 }

@@ -126,7 +126,7 @@ func (a *attempt) reasonOf(state messages.DeviceState) string {
 // tryAgain completes the settlement of a delivery that is tried again after wait, at the latest when
 // the message expires and is to be dropped. It returns what to enqueue.
 func (a *attempt) tryAgain(s messages.Settlement, wait time.Duration, again messages.Retry) (messages.Settlement, *messages.Queued) {
-	due := a.h.Clock.Now().Add(wait).Truncate(time.Millisecond)
+	due := a.h.Clock.OfUser(a.d.User).Now().Add(wait).Truncate(time.Millisecond)
 	if due.After(a.claim.ExpiresAt) {
 		due = a.claim.ExpiresAt
 	}

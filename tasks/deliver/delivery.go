@@ -43,7 +43,7 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 	}
 	a.tally(ctx, settlement, retry == nil, took)
 	if retry != nil {
-		h.Timers.Set(ctx, *retry, h.Clock.Now())
+		h.Timers.Set(ctx, *retry, h.Clock.OfUser(d.User).Now())
 	}
 	return nil
 }

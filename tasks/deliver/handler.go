@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
+	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -35,7 +36,7 @@ type Handler struct {
 	Timers      *queue.Timers
 	Pacer       *Pacer
 	Pauses      *Pauses
-	Clock       *storeclock.Clock
+	Clock       *masterclock.Clocks
 	Channels    *channels.Set
 	Lines       []*Line // of the channels
 	Devices     *devices.Store
@@ -87,18 +88,19 @@ func (h *Handler) Handle(ctx context.Context, m messages.Queued, claimed func())
 	var nonceFrom time.Time
 	due := m.Due
 	var wake <-chan struct{}
-	for wait := due.Sub(h.Clock.Now()); ; {
+	clock := h.Clock.OfUser(d.User)
+	for wait := due.Sub(clock.Now()); ; {
 		if lead := h.Queue.Lead(); d.Nonce == "" && wait > lead+heldEarly {
 			return &queue.AgainError{After: wait - lead, Cause: errEarly}
 		}
 		if !storeclock.SleepOrWake(ctx, h.Stopping, wake, wait) {
-			return h.stopped(ctx, due)
+			return h.stopped(ctx, due.Sub(clock.Now()))
 		}
 		if d.Nonce == "" && h.away.has(d.User, h.Clock.Local()) && h.Queue.Answers(ctx) {
-			return h.awayAgain(due)
+			return h.awayAgain(clock.Now().Sub(due))
 		}
 		if !h.takeSlot(ctx) {
-			return h.stopped(ctx, due)
+			return h.stopped(ctx, due.Sub(clock.Now()))
 		}
 		wake = nil
 		// A claim whose reply got lost is repeated with its nonce, and gets the same
@@ -125,7 +127,7 @@ func (h *Handler) Handle(ctx context.Context, m messages.Queued, claimed func())
 			continue
 		}
 		if errors.Is(err, queue.ErrStopping) {
-			return h.stopped(ctx, due)
+			return h.stopped(ctx, due.Sub(clock.Now()))
 		}
 		var claim messages.Claim
 		if err == nil {
@@ -205,7 +207,7 @@ func (h *Handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given b
 // not sent.
 func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlement) {
 	again := messages.Queued{
-		User: d.User, ID: d.ID, Generation: keyspace.NewToken(), Due: h.Clock.Now().Truncate(time.Millisecond),
+		User: d.User, ID: d.ID, Generation: keyspace.NewToken(), Due: h.Clock.OfUser(d.User).Now().Truncate(time.Millisecond),
 	}
 	return again, messages.Settlement{
 		Outcome: messages.Retried,
@@ -240,12 +242,12 @@ func (h *Handler) takeSlot(ctx context.Context) bool {
 	return false
 }
 
-func (h *Handler) stopped(ctx context.Context, due time.Time) error {
+func (h *Handler) stopped(ctx context.Context, wait time.Duration) error {
 	cause := queue.ErrStopping
 	if err := context.Cause(ctx); err != nil {
 		cause = err
 	}
-	return &queue.AgainError{After: max(0, due.Sub(h.Clock.Now())), Cause: cause}
+	return &queue.AgainError{After: max(0, wait), Cause: cause}
 }
 
 // deliver claims a message, sends it if the gate allows, and settles the result. It gives

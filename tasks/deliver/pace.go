@@ -13,6 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -59,7 +60,8 @@ type Pacer struct {
 	permits *rate.Permits
 	client  redis.UniversalClient
 	prefix  string
-	clock   *storeclock.Clock
+	clock   *masterclock.Clocks
+	key     string // on the server by whose clock permits are given
 	metrics *metrics.Metrics
 	logger  *slog.Logger
 
@@ -69,7 +71,7 @@ type Pacer struct {
 	mu     sync.Mutex
 	pace   rate.Pace
 	bucket *rate.TokenBucket // nil if the pace has no bursts of its own
-	paused time.Time         // until when, by the store's clock
+	paused time.Time         // until when, by the main clock
 	pauses int               // changes with each pause, which an earlier look does not know
 	next   time.Time         // when there may be a permit again, by the local clock
 	wake   chan struct{}     // closed when calls may come sooner than a wait was told
@@ -79,8 +81,8 @@ type Pacer struct {
 // permit allows one call. The zero permit is for a target without a pace.
 type permit struct {
 	token  string
-	taken  time.Time // by the store's clock
-	useBy  time.Time // until when the call may begin, by the store's clock
+	taken  time.Time // by the main clock
+	useBy  time.Time // until when the call may begin, by the main clock
 	bucket *rate.TokenBucket
 }
 
@@ -115,7 +117,7 @@ type PacerOptions struct {
 // NewPacer returns a Pacer that follows the pace of a target in the store. The error is a
 // *fault.InvalidError.
 func NewPacer(
-	client redis.UniversalClient, o PacerOptions, c *storeclock.Clock, m *metrics.Metrics, logger *slog.Logger,
+	client redis.UniversalClient, o PacerOptions, c *masterclock.Clocks, m *metrics.Metrics, logger *slog.Logger,
 ) (*Pacer, error) {
 	prefix := o.Prefix
 	store, err := rate.NewPaces(client, prefix, o.Target)
@@ -126,8 +128,12 @@ func NewPacer(
 	if err != nil {
 		return nil, err
 	}
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
 	return &Pacer{
-		target: o.Target, store: store, permits: permits, client: client, prefix: prefix, clock: c, metrics: m, logger: logger,
+		key: keys.Permits(o.Target), target: o.Target, store: store, permits: permits, client: client, prefix: prefix, clock: c, metrics: m, logger: logger,
 		turn: make(chan struct{}, 1), wake: make(chan struct{}), ramp: ramp{over: o.Ramp},
 	}, nil
 }
@@ -259,11 +265,17 @@ func (p *Pacer) ask(ctx context.Context, delay time.Duration) (permit, *rate.Gra
 		p.giveBack(ctx, asked)
 		return permit{}, p.refused(d), err
 	}
-	asked.token, asked.taken, asked.useBy = token, d.Now, d.UseBy
+	ahead := p.ahead(ctx)
+	asked.token, asked.taken, asked.useBy = token, d.Now.Add(-ahead), d.UseBy.Add(-ahead)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ramp.passed(p.clock.Local())
 	return asked, nil, nil
+}
+
+// ahead returns how far the clock by which permits are given is ahead of the main one.
+func (p *Pacer) ahead(ctx context.Context) time.Duration {
+	return p.clock.Of(ctx, p.key).Ahead(p.clock.Clock)
 }
 
 // renew returns the permit for a call that begins now: the held one, or another if the

@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 )
@@ -58,11 +59,9 @@ func newPacers(t *testing.T, pace rate.Rate, hooks ...*permitAnswers) []*Pacer {
 		own := redis.NewClient(&redis.Options{Addr: server.Addr()})
 		t.Cleanup(func() { _ = own.Close() })
 		own.AddHook(hook)
-		clock := storeclock.New()
-		sent := clock.Local()
-		now, err := own.Time(t.Context()).Result()
+		clock := masterclock.New(own, "")
+		_, err := clock.Ask(t.Context())
 		require.NoError(t, err)
-		clock.Learn(sent, clock.Local(), now)
 		figures, err := metrics.New(prometheus.NewRegistry())
 		require.NoError(t, err)
 		pacers[i], err = NewPacer(own, PacerOptions{Target: PaceTarget}, clock, figures, slog.New(slog.DiscardHandler))

@@ -59,6 +59,9 @@ func (p *Pacer) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !state.PausedUntil.IsZero() {
+		state.PausedUntil = state.PausedUntil.Add(-p.ahead(ctx))
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	sooner := false

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
+	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -25,7 +26,7 @@ const (
 // Pauses follows which campaigns are paused.
 type Pauses struct {
 	store  *campaigns.Pauses
-	clock  *storeclock.Clock
+	clock  *masterclock.Clocks
 	logger *slog.Logger
 
 	turn chan struct{} // held by the goroutine that asks the store
@@ -37,7 +38,7 @@ type Pauses struct {
 
 // NewPauses returns the pauses in the store under a prefix. The error is a
 // *fault.InvalidError.
-func NewPauses(client redis.UniversalClient, prefix string, c *storeclock.Clock, logger *slog.Logger) (*Pauses, error) {
+func NewPauses(client redis.UniversalClient, prefix string, c *masterclock.Clocks, logger *slog.Logger) (*Pauses, error) {
 	store, err := campaigns.New(client, prefix)
 	if err != nil {
 		return nil, err

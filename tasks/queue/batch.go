@@ -20,14 +20,14 @@ const (
 )
 
 // together sorts messages by their time and splits them into batches.
-func together(queued []messages.Queued) iter.Seq[[]messages.Queued] {
+func (q *Queue) together(queued []messages.Queued) iter.Seq[[]messages.Queued] {
 	queued = slices.SortedStableFunc(slices.Values(queued), func(a, b messages.Queued) int {
-		return cmp.Compare(a.Due.UnixMilli(), b.Due.UnixMilli())
+		return cmp.Compare(q.due(a).UnixMilli(), q.due(b).UnixMilli())
 	})
 	return func(yield func([]messages.Queued) bool) {
 		for len(queued) > 0 {
 			n := 1
-			for n < min(len(queued), mostTogether) && queued[n].Due.Sub(queued[0].Due) <= batchSpan {
+			for n < min(len(queued), mostTogether) && q.due(queued[n]).Sub(q.due(queued[0])) <= batchSpan {
 				n++
 			}
 			if !yield(queued[:n:n]) {

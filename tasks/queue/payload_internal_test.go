@@ -108,14 +108,14 @@ func TestTogether(t *testing.T) {
 		}
 		return queued
 	}
-	require.Empty(t, slices.Collect(together(nil)))
-	require.Equal(t, [][]messages.Queued{at(0, 50, 100), at(101, 201), at(302)}, slices.Collect(together(at(302, 100, 50, 0, 101, 201))))
+	require.Empty(t, slices.Collect(new(Queue).together(nil)))
+	require.Equal(t, [][]messages.Queued{at(0, 50, 100), at(101, 201), at(302)}, slices.Collect(new(Queue).together(at(302, 100, 50, 0, 101, 201))))
 	sizes := []int{}
-	for batch := range together(at(make([]int, 70)...)) {
+	for batch := range new(Queue).together(at(make([]int, 70)...)) {
 		sizes = append(sizes, len(batch))
 	}
 	require.Equal(t, []int{32, 32, 6}, sizes)
-	for range together(at(0, 1000)) {
+	for range new(Queue).together(at(0, 1000)) {
 		break // as any iterator, it can be left
 	}
 }

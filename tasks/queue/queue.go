@@ -10,6 +10,7 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/internal/queueclock"
@@ -23,6 +24,7 @@ type Queue struct {
 	client    *asynq.Client
 	inspector *asynq.Inspector
 	clock     *storeclock.Clock // nil for that of the machine
+	ahead     keyspace.Ahead
 	spread    *spread
 	polling   Polling
 	answering *answering
@@ -47,7 +49,7 @@ func New(client redis.UniversalClient, prefix string, n int, p Polling) (*Queue,
 func (q *Queue) Through(client redis.UniversalClient) *Queue {
 	return &Queue{
 		redis: client, client: asynq.NewClientFromRedisClient(client), inspector: asynq.NewInspectorFromRedisClient(client),
-		clock: q.clock, spread: q.spread, polling: q.polling, answering: newAnswering(),
+		clock: q.clock, ahead: q.ahead, spread: q.spread, polling: q.polling, answering: newAnswering(),
 	}
 }
 
@@ -57,6 +59,14 @@ func (q *Queue) ByClock(clock *storeclock.Clock) *Queue {
 	byClock := q.Through(queueclock.New(q.redis, clock))
 	byClock.clock = clock
 	return byClock
+}
+
+// WithAhead returns the same queue. Its clock is the common one of ahead: the times of messages
+// are of the clocks of their servers.
+func (q *Queue) WithAhead(ahead keyspace.Ahead) *Queue {
+	other := q.Through(q.redis)
+	other.ahead = ahead
+	return other
 }
 
 // skew returns how far the clock of the queue is ahead of the machine's.

@@ -179,7 +179,7 @@ func (t *Timers) TrySetAll(ctx context.Context, queued []messages.Queued) (set i
 func (t *Timers) setAll(ctx context.Context, name string, queued []messages.Queued, done *atomic.Int64) error {
 	setters, running := errgroup.WithContext(ctx)
 	setters.SetLimit(setAtOnce)
-	for together := range together(queued) {
+	for together := range t.queue.together(queued) {
 		if running.Err() != nil {
 			break
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
+	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -33,7 +34,7 @@ type Relay struct {
 	Index   *find.Index
 	Queue   *queue.Queue
 	Timers  *queue.Timers
-	Clock   *storeclock.Clock
+	Clock   *masterclock.Clocks
 	Learn   func(context.Context) // learns the store's clock
 	Memory  func(context.Context) ([]store.Memory, error)
 	Rewrite func(context.Context) (int, error) // see store.RewriteLogs
@@ -227,7 +228,7 @@ func (r *Relay) lookAfter(ctx context.Context, entry messages.Watched, work queu
 	if err != nil || result != messages.Renewed {
 		return result, err
 	}
-	if now := r.Clock.Now(); due.Before(now) {
+	if now := r.Clock.OfUser(entry.User).Now(); due.Before(now) {
 		due = now
 	}
 	q := messages.Queued{User: entry.User, ID: entry.ID, Generation: generation, Due: due}

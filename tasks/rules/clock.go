@@ -9,18 +9,10 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// learn learns the store's clock from its time, which it was asked for at a local time. The
-// error is ClockError's. With it no younger rules come, and no script judges by older ones
-// than PoliciesWithin by the store's clock: so nothing is accepted, sent early, dropped as
-// expired or forgotten.
-func (p *Policies) learn(ctx context.Context, asked, now time.Time) error {
-	p.Clock.Learn(asked, p.Clock.Local(), now)
-	p.tellStep(ctx, p.Clock.Stepped())
-	return p.ClockError()
-}
-
 // ClockError returns a *fault.UnavailableError with the cause fault.ErrClockStepped while a
-// step of the store's clock is waited out, else nil.
+// step of a clock of the store is waited out, else nil. With it no younger rules come, and no
+// script judges by older ones than PoliciesWithin by the store's clock: so nothing is accepted,
+// sent early, dropped as expired or forgotten.
 func (p *Policies) ClockError() error {
 	step := p.Clock.Stepped()
 	if step == (storeclock.Step{}) {

@@ -16,11 +16,12 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -44,9 +45,9 @@ const (
 type Policies struct {
 	client redis.UniversalClient
 	store  *settings.Policies
-	name   string            // of the policy for users whose settings name none
-	rules  *sendlimit.Rules  // the last usable ones; the default policy before the first load
-	Clock  *storeclock.Clock // learns the store's clock with every load
+	name   string              // of the policy for users whose settings name none
+	rules  *sendlimit.Rules    // the last usable ones; the default policy before the first load
+	Clock  *masterclock.Clocks // learns the store's clocks with every load
 	logger *slog.Logger
 
 	following atomic.Bool
@@ -77,11 +78,16 @@ func NewPolicies(client redis.UniversalClient, prefix, own string, logger *slog.
 	if err != nil {
 		return nil, err
 	}
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
 	p := &Policies{
 		client: client, store: policies, name: cmp.Or(own, policy.DefaultName), rules: rules,
-		Clock: storeclock.New(), logger: logger, loading: make(chan struct{}, 1),
+		Clock: masterclock.New(client, keys.PolicyChanges()), logger: logger, loading: make(chan struct{}, 1),
 	}
 	rules.ReloadBy(p.Reload)
+	rules.UseClocks(p.Clock.Ahead)
 	return p, nil
 }
 
@@ -191,11 +197,12 @@ func (p *Policies) Reload(ctx context.Context) error {
 // load loads the policies from the store.
 func (p *Policies) load(ctx context.Context) (*policySet, error) {
 	asked := p.Clock.Local()
-	now, err := p.client.Time(ctx).Result()
+	now, err := p.Clock.Ask(ctx)
 	if err != nil {
 		return nil, store.Explain(err, "asking the store for the time")
 	}
-	if err := p.learn(ctx, asked, now); err != nil {
+	p.tellStep(ctx, p.Clock.Stepped())
+	if err := p.ClockError(); err != nil {
 		return nil, err
 	}
 	next, err := p.read(ctx, p.current.Load(), asked, now)
@@ -255,7 +262,7 @@ func (p *Policies) read(ctx context.Context, known *snapshot, asked, now time.Ti
 }
 
 // take stores what the store answered and logs what changed. It ignores an answer if one
-// to a later question came first. The store was asked at now by its own clock, or a little
+// to a later question came first. The store was asked at now by its main clock, or a little
 // later.
 func (p *Policies) take(ctx context.Context, next *snapshot, now time.Time) *policySet {
 	p.taking.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/stats"
+	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -26,15 +26,15 @@ type charger struct {
 	payers  *payers.Payers
 	settler *settler
 	stats   *stats.Stats
-	clock   *storeclock.Clock
+	clock   *masterclock.Clocks
 	logger  *slog.Logger
 }
 
 // newCharger returns a charger; raised receives the notices that charges raise. Close it.
 func newCharger(
-	client redis.UniversalClient, o sendlimit.Options, clock *storeclock.Clock, raised func(context.Context, []string), logger *slog.Logger,
+	client redis.UniversalClient, o sendlimit.Options, clock *masterclock.Clocks, raised func(context.Context, []string), logger *slog.Logger,
 ) (*charger, error) {
-	charges, err := quota.New(client, quota.Options{Prefix: o.Prefix, LookAfter: o.LookAfter})
+	charges, err := quota.New(client, quota.Options{Prefix: o.Prefix, LookAfter: o.LookAfter, Ahead: o.Ahead})
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 		if err := c.stands(ctx, s); err != nil {
 			return quota.Charge{}, nil, err
 		}
-		place := aimAt(to, c.clock.Now())
+		place := aimAt(to, c.clock.OfUser(s.User).Now())
 		for range chargeTries {
 			request, free := c.charge, c.free()
 			request.Throttle, request.At, request.Present = free.throttle(), place.at, place.present

@@ -12,8 +12,8 @@ import (
 
 // checked returns the reserve of a dry run: it decides as that of charged would, and charges and
 // writes nothing.
-func (s *Submitter) checked(p payers.Payer, t *sendlimit.Timeline) *chargedReserve {
-	c := s.charged(p)
+func (s *Submitter) checked(user string, p payers.Payer, t *sendlimit.Timeline) *chargedReserve {
+	c := s.charged(user, p)
 	c.holder, c.judge = heldInRehearsal{s.charger.charges.Rehearse()}, onlyChecks{t, c.rules}
 	return c
 }

@@ -45,17 +45,18 @@ func (s *Submitter) judgeRequest(
 	if err != nil {
 		return message.Outcome{}, judged{err: err}
 	}
-	expired := !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(s.Policies.Now())
+	expired := !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(s.clock.OfUser(m.User).Now())
 	full := s.capacity.refusal(ctx)
 	if unfit != nil || expired || full != nil {
 		reserve = t.Check
 	}
-	sent := s.clock.Local()
+	clock := s.clock.OfUser(m.User)
+	sent := clock.Local()
 	d, err := reserve(ctx, request)
 	if err != nil {
 		return message.Outcome{}, judged{err: err}
 	}
-	s.clock.Learn(sent, s.clock.Local(), d.Now)
+	clock.Learn(sent, clock.Local(), d.Now)
 	if unfit != nil && judgedByRules(d) {
 		return message.InvalidOutcome(unfit, m), judged{}
 	}
@@ -136,7 +137,7 @@ func (s *Submitter) shiftUntil(m message.Message) time.Time {
 	if until.IsZero() {
 		from := m.SendAt
 		if m.Now {
-			from = s.Policies.Now()
+			from = s.clock.OfUser(m.User).Now()
 		}
 		until = from.Add(message.DefaultShift)
 	}

@@ -62,7 +62,7 @@ func (r *Rehearsal) Policy() policy.Policy { return r.policy }
 // accepted before. Nothing is sent.
 func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = r.submitter.message(m)
-	charged := &chargedReserve{holder: r.charges, clock: r.submitter.clock, judge: r.rehearsal, rules: r.rules}
+	charged := &chargedReserve{holder: r.charges, clock: r.submitter.clock.OfUser(m.User), judge: r.rehearsal, rules: r.rules}
 	if m.Account != "" {
 		p, err := r.submitter.charger.payers.Active(ctx, m.Account)
 		if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -69,7 +69,7 @@ type Submitter struct {
 	timers   *queue.Timers
 	// lookAfter is how long after an accept the relay checks whether the queue has the message.
 	lookAfter time.Duration
-	clock     *storeclock.Clock
+	clock     *masterclock.Clocks
 	logger    *slog.Logger
 	metrics   *metrics.Metrics
 	activity  *activity.Log
@@ -114,7 +114,7 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 	s := &Submitter{
 		keys:     keys,
 		Policies: b.Policies, options: b.Timeline, commands: commands, capacity: room, replicas: copies,
-		queue: q, timers: q.Timers(b.Watch, b.Logger), lookAfter: b.Watch.LookAfter(), clock: storeclock.New(), logger: b.Logger, metrics: b.Metrics, client: b.Client,
+		queue: q, timers: q.Timers(b.Watch, b.Logger), lookAfter: b.Watch.LookAfter(), clock: b.Policies.Clock, logger: b.Logger, metrics: b.Metrics, client: b.Client,
 		activity: b.Activity, flush: b.FlushActivity, tracer: b.Tracer,
 	}
 	if s.timeline, err = sendlimit.NewTimeline(commands, b.Timeline); err != nil {
@@ -217,9 +217,9 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		if err != nil {
 			return badAccount(err, m)
 		}
-		charged = s.charged(p)
+		charged = s.charged(m.User, p)
 	case !s.Policies.Rules().Throttle(m.User, m.Category).IsZero():
-		charged = s.charged(payers.Payer{})
+		charged = s.charged(m.User, payers.Payer{})
 	}
 	var o message.Outcome
 	var judged judged
@@ -230,7 +230,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		}
 		o, judged = s.judgeRequest(ctx, m, request, t, reserve)
 		if charged == nil && judged.decision.Code == fault.CodeHoldOver { // the category has a throttle after all
-			charged = s.charged(payers.Payer{})
+			charged = s.charged(m.User, payers.Payer{})
 			charged.judge = t
 			o, judged = s.judgeRequest(ctx, m, request, t, charged.reserve)
 		}
@@ -282,10 +282,10 @@ func (s *Submitter) enqueueAgain(ctx context.Context, user, id string, dueIn tim
 	}
 }
 
-// charged returns the reserve of a message that is charged to an account, to a throttle or
+// charged returns the reserve of a message to a user that is charged to an account, to a throttle or
 // to both; a payer without a name is no account.
-func (s *Submitter) charged(p payers.Payer) *chargedReserve {
-	return &chargedReserve{holder: s.charger, payer: p, clock: s.clock, rules: s.Policies.Rules()}
+func (s *Submitter) charged(user string, p payers.Payer) *chargedReserve {
+	return &chargedReserve{holder: s.charger, payer: p, clock: s.clock.OfUser(user), rules: s.Policies.Rules()}
 }
 
 // Check returns what Submit would answer, and writes nothing.
@@ -301,7 +301,7 @@ func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outco
 			return badAccount(err, m)
 		}
 	}
-	charged := s.checked(p, timeline)
+	charged := s.checked(m.User, p, timeline)
 	o, judged := s.judge(ctx, m, timeline, charged.reserve)
 	explainCharge(&o, judged.decision, m.Category, charged.refused, p)
 	o.Day = dayOf(charged.charged, charged.kept)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
@@ -123,21 +122,8 @@ func newWorld(t *testing.T, p Plan) *world {
 		w.places[u.Name] = make(map[string]float64)
 	}
 	require.NoError(t, w.story.Client.Ping(t.Context()).Err()) // the server begins with its first connection
-	redistest.AnswerIdlePolls(w.server, w.tellTime)
+	redistest.AnswerIdlePolls(w.server, redistest.Ahead(func() time.Duration { return time.Duration(w.ahead.Load()) }))
 	return w
-}
-
-// tellTime answers TIME where the clock of the store is ahead.
-func (w *world) tellTime(peer *server.Peer, command string, _ ...string) bool {
-	by := time.Duration(w.ahead.Load())
-	if command != "TIME" || by == 0 {
-		return false
-	}
-	now := time.Now().Add(by)
-	peer.WriteLen(2)
-	peer.WriteBulk(strconv.FormatInt(now.Unix(), 10))
-	peer.WriteBulk(strconv.Itoa(now.Nanosecond() / 1000))
-	return true
 }
 
 // connect returns a client, whose calls wait for their turn if it has a process.

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -62,17 +61,27 @@ func (u UserRules) Arguments(c Case, own int) []any {
 // clock tells the script the time, how long the rules may judge, or how long copies stay, see
 // lua/fragments/judging.lua.
 func (u UserRules) clock(c Case) any {
-	until := cmp.Or(u.until, u.Book.until.Load())
 	switch {
 	case !c.Now.IsZero():
 		return c.Now.UnixMilli()
 	case c.CopiesStay > 0:
 		return "~" + strconv.FormatInt(c.CopiesStay.Milliseconds(), 10)
-	case until > 0:
-		return u.Book.untilWord.of(until, spellUntil)
 	default:
-		return ""
+		return u.untilWord()
 	}
+}
+
+// untilWord says until when the rules may judge, by the clock of the server that has the user; ""
+// for any time.
+func (u UserRules) untilWord() any {
+	until := u.until
+	if until == 0 {
+		if until = u.Book.until.Load(); until == 0 {
+			return ""
+		}
+		until += u.Book.owner.ahead.OfUser(u.user).Milliseconds()
+	}
+	return u.Book.untilWord.of(until, spellUntil)
 }
 
 // Alerts reports whether places of the case may raise alerts.

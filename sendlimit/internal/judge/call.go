@@ -43,7 +43,7 @@ func (b *Rulebook) Run(
 	var until, when int64
 	for range MostCalls {
 		by := b.Of(c.User)
-		by.until, by.when = until, when
+		by.user, by.until, by.when = c.User, until, when
 		at := time.Time{}
 		if c.At != nil {
 			at = c.At(by)

@@ -40,6 +40,8 @@ type UserRules struct {
 	Blocked bool
 
 	Book *Rulebook // of these rules
+	// user is whose rules they are; "" if the call is not Rulebook.Run.
+	user string
 	// whole is what Rules is a part of, see At; nil if At was not called.
 	whole *Ruleset
 	// until replaces that of the book, if it is not 0.

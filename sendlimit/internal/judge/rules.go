@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
@@ -23,6 +24,7 @@ type Rules struct {
 	settings *settingsCache
 	current  atomic.Pointer[Rulebook]
 	reload   func(ctx context.Context) error
+	ahead    keyspace.Ahead // see UseClocks
 
 	remembers atomic.Int64 // a time.Duration, see Remember
 }
@@ -101,6 +103,10 @@ func (r *Rules) With(p policy.Policy) (*Rules, error) {
 // unknown policy: the store may have newer policies. If reload replaced the policies,
 // the call judges again. Call ReloadBy before the rules are used.
 func (r *Rules) ReloadBy(reload func(ctx context.Context) error) { r.reload = reload }
+
+// UseClocks says how far the servers' clocks are ahead of the one that the time of UseUntil is of.
+// Call it before the rules are used.
+func (r *Rules) UseClocks(ahead keyspace.Ahead) { r.ahead = ahead }
 
 // UseUntil sets until when scripts may judge by the present policies, by the store's clock.
 // A process that stood still may not know that they changed: a call after that time

@@ -20,14 +20,15 @@ const (
 )
 
 // EachDue reads the entries of each partition's sorted set that are due at now, oldest
-// first, and calls take for each. take reports whether it can read the entry. An entry
+// first, and calls take for each. Scores are by the clock of the partition's server; now and the
+// times that take gets are of the common clock of ahead. take reports whether it can read the entry. An entry
 // that it can't read may be of a newer program: it stays, and does not hide what is behind
 // it. At most perPartition readable entries of each partition are read. EachDue returns the
 // number of unreadable ones that it saw. Where some partitions can't be read it goes on,
 // and returns the first error.
 func EachDue(
 	ctx context.Context, client redis.Cmdable, doing string, key func(partition int) string,
-	now time.Time, perPartition int, take func(partition int, member string, since time.Time) bool,
+	now time.Time, ahead keyspace.Ahead, perPartition int, take func(partition int, member string, since time.Time) bool,
 ) (unreadable int, failed error) {
 	if perPartition < 1 {
 		return 0, &fault.InvalidError{Field: "per_partition", Value: strconv.Itoa(perPartition), Want: "at least 1"}
@@ -39,16 +40,21 @@ func EachDue(
 			return
 		}
 		member, _ := entry.Member.(string) // no other type comes back
-		if take(partition, member, time.UnixMilli(int64(entry.Score)).UTC()) {
+		if take(partition, member, time.UnixMilli(int64(entry.Score)).Add(-ahead.Of(partition)).UTC()) {
 			readable[partition]++
 		} else {
 			unreadable++
 		}
 	}
-	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
-	failed = EachPartition(ctx, client, doing, key, span, see)
+	spanOf := func(partition int) redis.ZRangeArgs {
+		return redis.ZRangeArgs{
+			Key: key(partition), Start: "-inf", Stop: now.Add(ahead.Of(partition)).UnixMilli(), ByScore: true, Count: int64(perPartition),
+		}
+	}
+	failed = eachSpan(ctx, client, doing, everyPartition(), spanOf, see)
 	for partition := range keyspace.Partitions {
-		span.Key, span.Count = key(partition), readOn
+		span := spanOf(partition)
+		span.Count = readOn
 		for upTo := perPartition; seen[partition] == upTo && readable[partition] < perPartition && upTo < mostRead; upTo += readOn {
 			span.Offset = int64(upTo)
 			entries, err := client.ZRangeArgsWithScores(ctx, span).Result()

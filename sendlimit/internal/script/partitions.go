@@ -62,13 +62,23 @@ func EachOf(
 	ctx context.Context, client redis.Cmdable, doing string, partitions []int,
 	key func(partition int) string, span redis.ZRangeArgs, do func(partition int, entry redis.Z),
 ) error {
+	return eachSpan(ctx, client, doing, partitions, func(partition int) redis.ZRangeArgs {
+		span.Key = key(partition)
+		return span
+	}, do)
+}
+
+// eachSpan is EachOf with a span for each partition.
+func eachSpan(
+	ctx context.Context, client redis.Cmdable, doing string, partitions []int,
+	spanOf func(partition int) redis.ZRangeArgs, do func(partition int, entry redis.Z),
+) error {
 	var failed error
 	for some := range slices.Chunk(partitions, partitionsAtOnce) {
 		lists := make([]*redis.ZSliceCmd, len(some))
 		_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for i, partition := range some {
-				span.Key = key(partition)
-				lists[i] = pipe.ZRangeArgsWithScores(ctx, span)
+				lists[i] = pipe.ZRangeArgsWithScores(ctx, spanOf(partition))
 			}
 			return nil
 		})

@@ -49,6 +49,41 @@ func New() *Clock {
 	}
 }
 
+// Another returns the Clock of another server of the same store. It goes as c until it learns.
+func (c *Clock) Another() *Clock {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	other := &Clock{
+		Local: func() time.Time { return c.Local() }, Wall: func() time.Time { return c.Wall() },
+		offset: c.offset, accuracy: c.accuracy, learned: c.learned,
+	}
+	other.Moved()
+	return other
+}
+
+// Moved says that another server is asked from now on: its first reply says more than all that
+// was learned before.
+func (c *Clock) Moved() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.learned.IsZero() {
+		c.learned = c.learned.Add(-trusted)
+	}
+}
+
+// Ahead returns how far c is ahead of the Clock of another server.
+func (c *Clock) Ahead(other *Clock) time.Duration {
+	if c == other {
+		return 0
+	}
+	c.mu.Lock()
+	offset := c.offset
+	c.mu.Unlock()
+	other.mu.Lock()
+	defer other.mu.Unlock()
+	return offset - other.offset
+}
+
 // Now returns the store's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()

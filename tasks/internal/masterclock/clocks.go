@@ -1,0 +1,180 @@
+package masterclock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+)
+
+// askWithin is how long a master may take to tell its time, unless it is the main one.
+const askWithin = 500 * time.Millisecond
+
+// Clocks are the clocks of a store's masters. It is safe for concurrent use.
+type Clocks struct {
+	// Clock is that of the main master: the one that has the key main, or the only one.
+	*storeclock.Clock
+
+	client  redis.UniversalClient
+	cluster *redis.ClusterClient // nil for one server
+	main    string
+	tags    [keyspace.Partitions]string
+	of      [keyspace.Partitions]atomic.Pointer[storeclock.Clock]
+
+	mu        sync.Mutex
+	byAddress map[string]*storeclock.Clock
+	mainAt    string
+}
+
+// New returns the clocks of the store behind client. Ask learns them.
+func New(client redis.UniversalClient, main string) *Clocks {
+	c := &Clocks{Clock: storeclock.New(), client: client, main: main, byAddress: make(map[string]*storeclock.Clock)}
+	c.cluster, _ = client.(*redis.ClusterClient)
+	for p := range c.tags {
+		c.tags[p] = "{" + keyspace.Tag(p) + "}"
+	}
+	return c
+}
+
+// OfUser returns the clock of the master that has a user, an account or another name that a
+// partition is found by.
+func (c *Clocks) OfUser(name string) *storeclock.Clock {
+	return c.OfPartition(keyspace.Partition(name))
+}
+
+// OfPartition returns the clock of the master that has a partition.
+func (c *Clocks) OfPartition(partition int) *storeclock.Clock {
+	if known := c.of[partition].Load(); known != nil {
+		return known
+	}
+	return c.Clock
+}
+
+// Of returns the clock of the master that has a key.
+func (c *Clocks) Of(ctx context.Context, key string) *storeclock.Clock {
+	if c.cluster == nil {
+		return c.Clock
+	}
+	master, err := c.cluster.MasterForKey(ctx, key)
+	if err != nil {
+		return c.Clock
+	}
+	return c.at(master.Options().Addr)
+}
+
+// Ahead is a keyspace.Ahead, whose common clock is the main one.
+func (c *Clocks) Ahead(partition int) time.Duration { return c.OfPartition(partition).Ahead(c.Clock) }
+
+// Stepped returns the step of a master's clock that is waited out, the main one's first; the
+// zero Step if there is none.
+func (c *Clocks) Stepped() storeclock.Step {
+	if step := c.Clock.Stepped(); step != (storeclock.Step{}) {
+		return step
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, clock := range c.byAddress {
+		if step := clock.Stepped(); step != (storeclock.Step{}) {
+			return step
+		}
+	}
+	return storeclock.Step{}
+}
+
+// Ask asks all masters for their times, learns their clocks, and which master has which
+// partition. It returns the time of the main one, or its error. What is known of another one that
+// does not answer at once stays.
+func (c *Clocks) Ask(ctx context.Context) (time.Time, error) {
+	if c.cluster == nil {
+		return ask(ctx, c.client, c.Clock)
+	}
+	main, err := c.cluster.MasterForKey(ctx, c.main)
+	if err != nil {
+		return time.Time{}, err //nolint:wrapcheck // the caller says what was being done
+	}
+	c.moveMain(main.Options().Addr)
+	now, err := ask(ctx, main, c.Clock)
+	if err != nil {
+		return time.Time{}, err
+	}
+	c.askOthers(ctx, main)
+	return now, nil
+}
+
+// moveMain notes which master is the main one.
+func (c *Clocks) moveMain(address string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mainAt != address {
+		c.mainAt = address
+		c.Moved()
+	}
+	c.byAddress[address] = c.Clock
+}
+
+// askOthers learns the clocks of all masters but the main one.
+func (c *Clocks) askOthers(ctx context.Context, main *redis.Client) {
+	ctx, done := context.WithTimeout(ctx, askWithin)
+	defer done()
+	masters := map[*redis.Client]*storeclock.Clock{main: c.Clock}
+	var partitions [keyspace.Partitions]*storeclock.Clock
+	for p, tag := range c.tags {
+		master, err := c.cluster.MasterForKey(ctx, tag)
+		if err != nil {
+			return
+		}
+		if masters[master] == nil {
+			masters[master] = c.at(master.Options().Addr)
+		}
+		partitions[p] = masters[master]
+	}
+	var asking sync.WaitGroup
+	for master, clock := range masters {
+		if clock != c.Clock {
+			asking.Go(func() { _, _ = ask(ctx, master, clock) }) // its callers find out that it is away
+		}
+	}
+	asking.Wait()
+	c.keep(masters)
+	for p, clock := range partitions {
+		c.of[p].Store(clock)
+	}
+}
+
+// at returns the clock of the master at an address. One that is not known yet goes as the main
+// one until it is asked.
+func (c *Clocks) at(address string) *storeclock.Clock {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byAddress[address] == nil {
+		c.byAddress[address] = c.Another()
+	}
+	return c.byAddress[address]
+}
+
+// keep forgets the clocks of servers that are no masters any more.
+func (c *Clocks) keep(masters map[*redis.Client]*storeclock.Clock) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.byAddress)
+	for master, clock := range masters {
+		c.byAddress[master.Options().Addr] = clock
+	}
+}
+
+// ask learns the clock of a server.
+func ask(ctx context.Context, server redis.Cmdable, clock *storeclock.Clock) (time.Time, error) {
+	sent := clock.Local()
+	now, err := server.Time(ctx).Result()
+	if err != nil {
+		return time.Time{}, fmt.Errorf("asking for the time: %w", err)
+	}
+	clock.Learn(sent, clock.Local(), now)
+	return now, nil
+}
