@@ -1488,11 +1488,7 @@ class RequestUsage(_RequestUsage):
 
 class RequestsUsage(TypedDict):
     change: RequestUsage
-    """All others.
-
-    accepted, moved, changed, postponed, retry, taken_over, revived, paused, resumed,
-    delivered, cancelled, dropped, failed, uncertain.
-    """
+    """All others."""
     read: RequestUsage
     """Those that read."""
     submit: RequestUsage

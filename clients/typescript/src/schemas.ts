@@ -1803,7 +1803,7 @@ export interface components {
         };
         RequestsUsage: {
             /** @description All others. */
-            change: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
+            change: components["schemas"]["RequestUsage"];
             /** @description Those that read. */
             read: components["schemas"]["RequestUsage"];
             /** @description Those that submit. */
