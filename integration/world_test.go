@@ -125,6 +125,7 @@ func (w *realWorld) play(seed uint64, deaths int) {
 		worldtest.DatedChanges, worldtest.QuietHours,
 		worldtest.Devices, worldtest.PolicyChanges, worldtest.Campaigns, worldtest.Operators, worldtest.LostReplies, worldtest.Clock,
 		worldtest.Bulk, worldtest.UserSettings, worldtest.Paces, worldtest.LongRetries, worldtest.OneChannelAway, worldtest.ShorterWindows, worldtest.ThrottledDates,
+		worldtest.FullDays, worldtest.HourlyQuotas,
 	}}
 	if w.sentinels == nil && len(w.servers) == 1 && deaths == 0 {
 		config.With = []worldtest.Feature{worldtest.PowerCuts, worldtest.TornTwice}
