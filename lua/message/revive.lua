@@ -1,7 +1,7 @@
 -- message/revive.lua: makes a dead letter pending again, or says why not.
 --
 -- The message gets a new generation, all its attempts, and the next time from now on
--- that the rules and quiet hours allow before it expires; in an exempt category that
+-- that rules, quiet hours and full days allow before it expires; in an exempt category that
 -- is now. A place that it has kept does not count, and is given up. It goes to the devices that
 -- it failed on, or may have reached, once more; not to those that have it or are gone.
 --

@@ -67,6 +67,15 @@ func TestOneProviderTokenForAll(t *testing.T) {
 	t.Parallel()
 	s := apple(t, time.Now, 2)
 	a := open(t, s, apns.Config{})
+	var asked atomic.Int32
+	full := make(chan struct{}) // nothing is answered before all connections are used
+	s.AnswerWith(func() notifiertest.APNsAnswer {
+		if asked.Add(1) == apns.DefaultConnections {
+			close(full)
+		}
+		<-full
+		return notifiertest.APNsAnswer{}
+	})
 	var all sync.WaitGroup
 	for range 64 {
 		all.Go(func() { delivered(t, a, order(device())) })

@@ -122,7 +122,7 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 	}}
 	for {
 		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
-			return keys, append(by.Arguments(judge.Case{Now: r.Now, Reach: d.fixed.Reach}, 9),
+			return keys, append(by.Arguments(judge.Case{Now: r.Now, Reach: d.fixed.Reach, Places: d.fixed.PlacesPerDay}, 9),
 				r.ID, keyspace.DeadLetterMember(r.User, r.ID), r.Generation, keyspace.WatchSuffix(r.User, r.ID),
 				d.fixed.LookAfter.Milliseconds(), d.fixed.ExpireAfter.Milliseconds(), cursor.Under(by),
 				d.fixed.Horizon.Milliseconds(), d.fixed.Audience.Argument())
