@@ -51,7 +51,8 @@ func TestALogIsRewrittenAfterAStart(t *testing.T) {
 		require.Equal(t, 1, ask())
 		if !killed {
 			require.Eventually(t, func() bool {
-				return strings.Contains(client.Info(t.Context(), "persistence").Val(), "aof_last_rewrite_time_sec:0")
+				told := client.Info(t.Context(), "persistence").Val()
+				return strings.Contains(told, "aof_rewrite_in_progress:0") && !strings.Contains(told, "aof_last_rewrite_time_sec:-1")
 			}, 30*time.Second, 10*time.Millisecond)
 		}
 		require.Zero(t, ask())
