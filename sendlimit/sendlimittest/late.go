@@ -99,7 +99,8 @@ func (m *mailbox) planWithout(end map[*message]bool, candidates []*message, clai
 	}
 	for id, known := range m.messages {
 		gone := g.exempt[known.category] && !m.now.Before(known.expiry(m.options.ExpireAfter)) || slices.Contains(g.optOut, known.category)
-		if m.isLate(known) && !keeps(known) && (!known.doubt && gone || !g.exempt[known.category] && m.heldUp(known, claiming)) {
+		late := m.isLate(known) || m.isOverdue(known) && slices.Contains(g.optOut, known.category) // also of a paused campaign
+		if late && !keeps(known) && (!known.doubt && gone || !g.exempt[known.category] && m.heldUp(known, claiming)) {
 			others = others.remove(id) // its claim will drop it, or give it another place
 		}
 	}
@@ -229,9 +230,12 @@ func (m *mailbox) candidates(claiming *message) []*message {
 }
 
 // isLate reports whether a message is late and waits for nothing else.
-func (m *mailbox) isLate(known *message) bool {
+func (m *mailbox) isLate(known *message) bool { return m.isOverdue(known) && !m.isHeld(known) }
+
+// isOverdue reports whether the message is late, also if its campaign is paused.
+func (m *mailbox) isOverdue(known *message) bool {
 	waits := known.waitsForRules() && !m.now.Before(known.due()) && !known.at.Before(m.options.DropDueBefore)
-	return waits && !m.isHeld(known) && known.at.Add(m.options.Tolerance).Before(m.now)
+	return waits && known.at.Add(m.options.Tolerance).Before(m.now)
 }
 
 // carryOut gives late messages their planned places. It reports whether the
