@@ -62,7 +62,8 @@ if id_is_free(state) then
 end
 if state == FAILED or state == UNCERTAIN then note_dead(dead, id .. '/' .. user, kept, r[4]) end
 local types = {
-  [CANCELLED] = 'cancelled', [DELIVERED] = 'delivered', [DROPPED] = 'dropped', [FAILED] = 'failed', [UNCERTAIN] = 'uncertain',
+  [CANCELLED] = 'cancelled', [DELIVERED] = 'delivered', [DROPPED] = 'dropped', [FAILED] = 'failed',
+  [UNCERTAIN] = 'uncertain',
 }
 note_event(ARGV[8], record, nil, user, id, types[state], r[3], nil, r[6] or r[5] or '')
 remove_entry(near, far, member)
