@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -67,24 +66,14 @@ func (c *Cluster) Close() error {
 }
 
 func (c *Cluster) start(ctx context.Context, masters int, args []string) error {
-	busPorts := make([]int, masters)
-	for i := range busPorts {
-		// By default the bus port is 10,000 above the other, which may be
-		// above 65,535.
-		port, err := freePort(ctx)
+	for range masters {
+		node, err := Start(ctx, Options{Args: args, ofCluster: true})
 		if err != nil {
 			return err
 		}
-		node, err := Start(ctx, Options{Args: append([]string{
-			"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(port),
-		}, args...)})
-		if err != nil {
-			return err
-		}
-		busPorts[i] = port
 		c.Nodes = append(c.Nodes, node)
 	}
-	if err := c.join(ctx, busPorts); err != nil {
+	if err := c.join(ctx); err != nil {
 		return err
 	}
 	if err := c.awaitComplete(ctx); err != nil {
@@ -95,7 +84,7 @@ func (c *Cluster) start(ctx context.Context, masters int, args []string) error {
 }
 
 // join gives each node its slots and makes the nodes known to each other.
-func (c *Cluster) join(ctx context.Context, busPorts []int) error {
+func (c *Cluster) join(ctx context.Context) error {
 	for i, node := range c.Nodes {
 		first, next := i*clusterSlots/len(c.Nodes), (i+1)*clusterSlots/len(c.Nodes)
 		if err := node.Client().ClusterAddSlotsRange(ctx, first, next-1).Err(); err != nil {
@@ -106,12 +95,12 @@ func (c *Cluster) join(ctx context.Context, busPorts []int) error {
 			return fmt.Errorf("set the epoch of %s: %w", node.Addr, err)
 		}
 	}
-	for i, node := range c.Nodes[1:] {
+	for _, node := range c.Nodes[1:] {
 		host, port, err := net.SplitHostPort(node.Addr)
 		if err != nil {
 			return fmt.Errorf("address of a node: %w", err)
 		}
-		if err := c.Nodes[0].Client().Do(ctx, "cluster", "meet", host, port, busPorts[i+1]).Err(); err != nil {
+		if err := c.Nodes[0].Client().Do(ctx, "cluster", "meet", host, port, node.busPort).Err(); err != nil {
 			return fmt.Errorf("introduce %s: %w", node.Addr, err)
 		}
 	}

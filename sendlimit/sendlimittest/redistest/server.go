@@ -44,6 +44,8 @@ type Options struct {
 	// Sentinel makes the server a Sentinel. It has the lines of its file of settings,
 	// such as "sentinel monitor NAME HOST PORT QUORUM". Args and Password have no effect.
 	Sentinel []string
+
+	ofCluster bool // a node of a cluster, which has a port for the others, too
 }
 
 // Server is a redis-server process with its own folder. Its methods are not
@@ -56,6 +58,7 @@ type Server struct {
 	client  *redis.Client
 	process *process
 	tlsPort int // zero without TLS
+	busPort int // of a cluster; zero without
 }
 
 // Start starts the redis-server in PATH, or that of ProgramEnv, and waits until it answers. The caller
@@ -128,7 +131,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// chooseAddress sets the address to listen at.
+// chooseAddress sets the address to listen at, and the port for other nodes.
 func (s *Server) chooseAddress(ctx context.Context) error {
 	if s.options.UnixSocket {
 		s.Addr = filepath.Join(s.folder, "redis.sock")
@@ -136,6 +139,10 @@ func (s *Server) chooseAddress(ctx context.Context) error {
 	}
 	port, err := freePort(ctx)
 	s.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	if err == nil && s.options.ofCluster {
+		// By default it is 10,000 above the other, which may be above 65,535.
+		s.busPort, err = freePort(ctx)
+	}
 	return err
 }
 
@@ -164,6 +171,9 @@ func (s *Server) arguments() []string {
 	} else {
 		_, port, _ := strings.Cut(s.Addr, ":")
 		args = append(args, "--bind", "127.0.0.1", "--port", port)
+	}
+	if s.options.ofCluster {
+		args = append(args, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(s.busPort))
 	}
 	if s.options.Password != "" {
 		args = append(args, "--requirepass", s.options.Password)
