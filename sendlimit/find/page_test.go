@@ -269,5 +269,5 @@ func TestWithoutTheIndex(t *testing.T) {
 	s.lose("alice", "b")
 	swept, err := s.index.Sweep(t.Context(), s.watch, atOnce)
 	require.NoError(t, err)
-	require.Equal(t, 1, swept.Removed, "what is left is swept.Removed all the same")
+	require.Equal(t, 1, swept.Removed, "what is left is removed all the same")
 }
