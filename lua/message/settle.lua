@@ -7,7 +7,7 @@
 -- asked for later, the attempt does not count. One that was not sent after all is pending
 -- at its place, as before its claim. A permanent failure frees the place, and so does a user
 -- without a device: only what was delivered counts. What has reached a device counts as
--- delivered, whatever became of the others.
+-- delivered, whatever became of the others. What may have reached one may have arrived.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -76,6 +76,7 @@ if r[3] ~= ARGV[2] then return {0, now} end
 if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
 local progress = ARGV[11] ~= '' and ARGV[11] or r[13]
 local reached = has_reached(progress)
+local in_doubt = r[5] or not reached and string.find(' ' .. (progress or ''), ' u', 1, true) -- it may have arrived
 
 if ARGV[11] ~= '' then redis.call('HSET', record, 'D', progress) end
 if outcome == PENDING then
@@ -85,7 +86,7 @@ if outcome == PENDING then
   local look = now + ARGV[14]
   if again then look = math.max(look, again - ARGV[17]) end
   redis.call('ZADD', watch, look, ARGV[12] .. suffix)
-  if ARGV[15] == '1' then
+  if ARGV[15] == '1' or in_doubt then
     redis.call('HSET', record, 'g', ARGV[12], 'w', reason, 'q', 1)
   else
     redis.call('HSET', record, 'g', ARGV[12], 'w', reason)
@@ -109,8 +110,8 @@ end
 local named = outcome == DELIVERED -- by the provider; else `reason` says why it was not delivered
 if reached then
   outcome = DELIVERED
-elseif (outcome == FAILED or outcome == DROPPED) and r[5] then
-  outcome = UNCERTAIN -- a message that may have arrived before still counts
+elseif (outcome == FAILED or outcome == DROPPED) and in_doubt then
+  outcome = UNCERTAIN -- a message that may have arrived still counts
 end
 local ended = outcome == DELIVERED and tonumber(ARGV[9]) or now
 if reason == '' then

@@ -80,6 +80,19 @@ func TestProgressStays(t *testing.T) {
 	require.Equal(t, messages.StateDelivered, s.Look("a").State)
 }
 
+// What may have reached a device keeps its place, whatever becomes of the others.
+func TestWhatMayHaveReachedADeviceIsUncertain(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/hour")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Until("11:00")
+	tryAgain(s, "a", "12:00", "uphone")
+	s.Until("12:00")
+	settle(s, "a", messages.Settlement{Outcome: messages.NoDevice})
+	require.Equal(t, messages.StateUncertain, s.Look("a").State)
+	s.Holds("a 12:00:00")
+}
+
 // What reached a device goes out to the others late if the rules leave the present time free,
 // and its place moves there.
 func TestTheRestOfAMessageTakesAFreeTime(t *testing.T) {

@@ -243,6 +243,7 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 		return true
 	}
 	known.proceed(s.Progress)
+	doubt := known.doubt || !known.reached() && len(inStates(known.progress, messages.DeviceUncertain)) > 0
 	reason := s.Reason
 	if s.Outcome == messages.NoDevice {
 		reason = reasonNoDevice
@@ -254,10 +255,10 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 	case s.Outcome != messages.Retried && known.reached():
 		known.end(delivered, reason, m.now)
 		m.noteEnd(known, "")
-	case s.Outcome == messages.NoDevice && !known.doubt:
+	case s.Outcome == messages.NoDevice && !doubt:
 		known.end(dropped, reason, m.now)
 		m.noteEnd(known, "")
-	case s.Outcome == messages.Failed && !known.doubt:
+	case s.Outcome == messages.Failed && !doubt:
 		known.end(failed, s.Reason, m.now)
 		m.noteEnd(known, "")
 	case s.Outcome != messages.Retried:
@@ -278,7 +279,7 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 				known.attempts--
 			}
 		}
-		known.doubt = known.doubt || s.Retry.Uncertain
+		known.doubt = doubt || s.Retry.Uncertain
 		known.renew(s.Retry.Generation, m.firstLook(due))
 	}
 	return true
