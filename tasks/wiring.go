@@ -33,6 +33,10 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
+	records, err := messages.NewRecords(w.batches, b.Timeline.Prefix)
+	if err != nil {
+		return err
+	}
 	clock := b.Policies.Clock // asked every second
 	pacer, err := deliver.NewPacer(b.Client, deliver.PacerOptions{Prefix: b.Timeline.Prefix, Target: deliver.PaceTarget}, clock, b.Metrics, b.Logger)
 	if err != nil {
@@ -61,11 +65,11 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	w.queue = b.Queue.ByClock(clock.Clock)
 	w.timers = w.queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
-		Policies: b.Policies, Gate: gate, Queue: w.queue, Timers: w.timers, Clock: clock, Channels: set, Lines: lines, Devices: known, Pacer: pacer,
+		Policies: b.Policies, Gate: gate, Records: records, Queue: w.queue, Timers: w.timers, Clock: clock, Channels: set, Lines: lines, Devices: known, Pacer: pacer,
 		Pauses:  pauses,
 		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
-		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
-		Slots:     make(chan struct{}, o.Deliveries), Stopping: w.stopping, Ended: w.ended,
+		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance), ExpireAfter: cmp.Or(options.ExpireAfter, sendlimit.DefaultExpireAfter),
+		Slots: make(chan struct{}, o.Deliveries), Stopping: w.stopping, Ended: w.ended,
 		Activity: b.Activity, Metrics: b.Metrics, Tracer: b.Tracer, Logger: b.Logger,
 	}
 	if o.WithoutRelay {

@@ -13,7 +13,8 @@
 -- the place that becomes free then. The same holds for one that the user does not want.
 -- One of a paused campaign is not judged, keeps its place, and holds nothing up. Nor is one
 -- that reached a device judged: its place counts as if it had been sent, and it holds nothing
--- up.
+-- up. They are judged by the rules of now, so none gets a time at which others apply: one that
+-- finds none before, and does not expire before, waits until then as for a retry.
 --
 -- Needs the locals of message/claim.lua, such as the message `this`, and fragments/overdue.lua.
 
@@ -252,7 +253,7 @@ do -- the embedded store bounds the locals of a script
       begin(class)
       class.rules.lists = nil -- with the counts of natural periods
     end
-    for k = 1, #late do late[k].to = nil end
+    for k = 1, #late do late[k].to, late[k].wakes = nil, nil end
   end
 
   -- judge sorts late messages and finds times for as many of them as one call can, and returns how many
@@ -274,13 +275,17 @@ do -- the embedded store bounds the locals of a script
         -- What an earlier call found in its way came first. If nothing was in its own way,
         -- the reason is that of the one before it.
         if not class.goes_on then class.in_the_way = first or class.in_the_way end
+        if resume == during_till then
+          m.wakes = resume
+          resume = nil
+        end
         if resume and k > 2 then return k - 2 end
         class.in_the_way = class.in_the_way or first
         if resume then return 0, resume, (class.in_the_way or '-') .. ' ' .. class.name end
         class.goes_on, m.rule = false, class.in_the_way
         if free then
           give(m, free)
-        elseif m.doubt then
+        elseif m.doubt and not m.wakes then
           keep_place(m, late)
           k = 1
         end

@@ -67,7 +67,8 @@
 --                                      older one goes first: ask again
 --          {EARLY, now, due}           not yet due
 --          {DROP, now, send time, reason, account, notices, changes ...}
---          {POSTPONED, now, notices, changes ...}
+--          {POSTPONED, now, notices, changes ...}: this one is among the changes, or waits under
+--                                      a new generation until other rules apply
 --          {PAUSED, now, until}        it waits under a new generation: the watch list has it
 --          {REACHED, now, send time, reason, account}  it ended as delivered, and is not tried on
 --                                      the devices that are left
@@ -184,6 +185,7 @@ end
 if r[2] ~= generation then
   if state == PENDING and r[2] == following(generation) then
     if r[13] == 'paused' then return {PAUSED, now, tonumber(r[7] or at)} end
+    if r[7] then return {POSTPONED, now, notices} end
     return {POSTPONED, now, notices, id, r[2], at, promised or at, account_of(r[16])}
   end
   return {STALE, now}
@@ -304,7 +306,6 @@ do
   local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)), now)
   if others then return others end
 end
-during_from, during_till = -math.huge, math.huge -- late messages are judged by the rules of now
 
 --@include policy
 --@include search
@@ -375,44 +376,49 @@ if this.to == now and this.class.sent_until then
 end
 
 local sent, latest, expires, categories = false, now, 0, {}
-for k = 1, judged do
+for k = 1, #late do
   local m = late[k]
   m.stays = m.waits and m.to == m.at
   if m.stays then
     expires = math.max(expires, m.expires)
-  elseif not m.to then
+  elseif k > judged or m.wakes and m ~= this then
+    if m.waits then -- its place did not count: it is late from now on
+      call('HSET', m.record, 't', m.promised)
+      put_place(m.record, m.id, m.promised, m.beside, false, m.category)
+    end
+  elseif not m.to and not m.wakes then
     m.reason = drop(m, now < m.expires and 'no_free_time' or 'expired')
     if m ~= this then changed(m, m.reason, 0) end
+  elseif m.to == now and m == this then
+    put_place(record, id, now, m.beside, false, m.category)
+    latest, expires, sent = math.max(latest, now), math.max(expires, m.expires), true
+    sent_late()
   else
-    latest, expires = math.max(latest, m.to), math.max(expires, m.expires)
-    put_place(m.record, m.id, m.to, m.beside, false, m.category)
-    if m == this and m.to == now then
-      sent = true
-      sent_late()
+    local new, why, till = following(m.generation), in_the_way(m), m.to or m.wakes
+    call('ZADD', watch, math.max(now + ARGV[20], till - ARGV[23]), new .. suffix_of(m.id))
+    if m.doubt then call('HSET', m.record, 'q', 1) end
+    if m.wakes then
+      call('HSET', record, 'g', new, 'a', till, 'w', why)
     else
-      local new, why = following(m.generation), in_the_way(m)
-      call('ZADD', watch, math.max(now + ARGV[20], m.to - ARGV[23]), new .. suffix_of(m.id))
-      if m.doubt then call('HSET', m.record, 'q', 1) end
+      latest, expires = math.max(latest, m.to), math.max(expires, m.expires)
+      put_place(m.record, m.id, m.to, m.beside, false, m.category)
       call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', why)
-      if m.held then note_history(m.record, 'g', {}) end
-      note_history(m.record, 'p', {to = m.to, from = m.at, reason = why})
-      call('HDEL', m.record, 's', 'a', 'u', 'm', 'b', 'v', 'l')
+    end
+    if m.held then note_history(m.record, 'g', {}) end
+    note_history(m.record, 'p', {to = till, from = m.at, reason = why})
+    call('HDEL', m.record, 's', 'u', 'b', 'v', 'l')
+    if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
+    if m.to then
+      call('HDEL', m.record, 'a', 'm')
       call('ZADD', KEYS[7], m.promised or m.at, m.id)
-      if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
-      remove_entry(m.id, m.member)
+    end
+    remove_entry(m.id, m.member)
+    if m.to then
       changed(m, new, m.to)
       note_event(ARGV[24], m.record, nil, user, m.id, 'postponed', m.to, m.at, why)
     end
-    if m.category then categories[m.category] = true end
   end
-end
--- The places of what is not judged in this call did not count. So it is late from now on.
-for k = judged + 1, #late do
-  local m = late[k]
-  if m.waits then
-    call('HSET', m.record, 't', m.promised)
-    put_place(m.record, m.id, m.promised, m.beside, false, m.category)
-  end
+  if m.to and not m.stays and m.category then categories[m.category] = true end
 end
 for k = 1, #ended_since do call('ZREM', KEYS[7], ended_since[k]) end
 if call('PEXPIRETIME', KEYS[7]) < expires then call('PEXPIREAT', KEYS[7], expires) end
@@ -427,6 +433,8 @@ if sent then
   at = now
   return with_changes(send(tries + 1))
 end
-if behind or judged < #late and not this.to then return with_changes({LOOK_ON, now, 0, '', notices}) end
-if this.to then return with_changes({POSTPONED, now, notices}) end
+if not this.wakes and (behind or judged < #late and not this.to) then
+  return with_changes({LOOK_ON, now, 0, '', notices})
+end
+if this.to or this.wakes then return with_changes({POSTPONED, now, notices}) end
 return with_changes({DROP, now, at, this.reason, account_of(r[16]), notices})

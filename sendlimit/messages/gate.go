@@ -57,7 +57,7 @@ const (
 	Busy                     // another delivery goes first: ask again at Claim.Until
 	Early                    // it is not due before Claim.Until
 	Dropped                  // it ended without delivery, see Claim.Reason
-	Postponed                // late, and the rules have no room now: it is among Claim.Placed
+	Postponed                // late, and the rules have no room now: it is among Claim.Placed, or waits until other rules apply
 	Paused                   // its campaign is paused: it is asked for again at Claim.Until
 	Reached                  // it reached a device before, and ended as delivered: it is not tried on the others, see Claim.Reason
 
@@ -167,7 +167,9 @@ type Drop struct {
 // one is late again. It waits for at most 30 s, and not in the last 5 s before its own expiry:
 // then the older one gets a new generation, in case its task was lost, and what is still
 // being sent is overtaken. One that failed holds nothing up until its retry. A message of an
-// exempt category goes out at once. The reach of a policy does not bound late messages.
+// exempt category goes out at once. The reach of a policy does not bound late messages. One
+// that no time is free for before a dated change of its policy begins or ends waits until then,
+// as for a retry.
 //
 // A message of a campaign in Delivery.Paused waits, unless it has expired: no attempt counts,
 // and its place counts for all others. It holds nothing up. The watch list brings it back in

@@ -1,7 +1,9 @@
 package messages
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -55,6 +57,22 @@ func (r *Records) Queued(ctx context.Context, user, id string) (Queued, bool, er
 		q.Due = record.Time(keyspace.RecordSendAt)
 	}
 	return q, stateOf(record) == StatePending, record.Err(doing)
+}
+
+// Expiry returns when a message is no longer sent: its own expiry, or else expireAfter its
+// promised time; zero if it has no record. Its errors are those of Look.
+func (r *Records) Expiry(ctx context.Context, user, id string, expireAfter time.Duration) (time.Time, error) {
+	const doing = "looking at the expiry of a message"
+	fields := []string{keyspace.RecordExpiresAt, keyspace.RecordPromised, keyspace.RecordSendAt}
+	records, err := r.read(ctx, doing, fields, user, []string{id})
+	if err != nil {
+		return time.Time{}, err
+	}
+	expires, promised := records[0].Time(fields[0]), cmp.Or(records[0].Time(fields[1]), records[0].Time(fields[2]))
+	if expires.IsZero() && !promised.IsZero() {
+		expires = promised.Add(expireAfter)
+	}
+	return expires, records[0].Err(doing)
 }
 
 // tracedOf reads the StandingFields and historyFields of a record.

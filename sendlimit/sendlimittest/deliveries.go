@@ -76,6 +76,9 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 	case known.postponedBy(d) && known.reason == messages.ReasonPaused:
 		c.Verdict, c.Until = messages.Paused, known.notBefore
 		return c
+	case known.postponedBy(d) && !known.notBefore.IsZero():
+		c.Verdict = messages.Postponed
+		return c
 	case known.postponedBy(d):
 		c.Verdict, c.Placed = messages.Postponed, []messages.Placement{known.placement()}
 		return c

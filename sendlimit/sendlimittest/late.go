@@ -62,6 +62,7 @@ type planned struct {
 	*message
 
 	to      int64    // Unix ms, unless it is dropped
+	wakes   int64    // Unix ms: it waits until other rules apply; or 0
 	dropped string   // why, or ""
 	reasons []string // one of them is recorded
 }
@@ -105,6 +106,7 @@ func (m *mailbox) planWithout(end map[*message]bool, candidates []*message, clai
 		}
 	}
 	from, reasons := make(map[string]int64), make(map[string][]string)
+	change := m.model.regime(mailboxUser).stretch(cut(m.now)).until
 	for _, known := range placed {
 		class, terms := g.class(known.category), g.termsOf(known.category)
 		if from[class] == 0 {
@@ -118,7 +120,14 @@ func (m *mailbox) planWithout(end map[*message]bool, candidates []*message, clai
 		}
 		free, ok := int64(0), false
 		if !end[known] {
-			free, ok = terms.nextFree(others, from[class], cut(expiry)-1)
+			free, ok = terms.nextFree(others, from[class], min(cut(expiry), change)-1)
+		}
+		if !ok && !end[known] && change < cut(expiry) {
+			if from[class] < change {
+				reasons[class] = terms.inTheWay(others, span{from[class], change})
+			}
+			plan, from[class] = append(plan, planned{message: known, wakes: change, reasons: reasons[class]}), change
+			continue
 		}
 		if !ok && !end[known] && (known.doubt || known.state == sending) {
 			return nil, known
@@ -247,6 +256,12 @@ func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *m
 		found = found || known == claiming
 		switch {
 		case known != claiming && p.dropped == "" && p.to == cut(known.at): // it keeps its place
+		case p.wakes != 0 && known == claiming:
+			m.waitUntil(known, nonce, p)
+			c.Verdict = messages.Postponed
+		case p.wakes != 0 && m.isOverdue(known): // it waits when it is claimed
+		case p.wakes != 0:
+			known.at = known.firstPromised()
 		case p.dropped != "":
 			m.dropLate(known, claiming, nonce, p.dropped, c)
 		case known == claiming && p.to == cut(m.now):
@@ -282,6 +297,18 @@ func (m *mailbox) postpone(known *message, nonce string, p planned) {
 	known.state, known.reason, known.reasons = pending, "", p.reasons
 	known.renew(postponed(known.generation(), nonce), m.firstLook(moment(p.to)))
 	m.note(known, events.Postponed, known.stood, "")
+}
+
+// waitUntil lets a late message wait at its place until other rules apply.
+func (m *mailbox) waitUntil(known *message, nonce string, p planned) {
+	known.goOn(m.now)
+	known.note(change{letter: "p", at: m.now, to: moment(p.wakes), from: known.at, reasons: p.reasons})
+	known.doubt = known.doubt || known.state == sending
+	known.state, known.reason, known.reasons = pending, "", p.reasons
+	known.notBefore, known.waits = moment(p.wakes), time.Time{}
+	known.renew(postponed(known.generation(), nonce), m.firstLook(known.notBefore))
+	known.addClaim(nonce)
+	known.holder = "" // no delivery holds it
 }
 
 // dropLate drops a late message.

@@ -32,6 +32,7 @@ import (
 type Handler struct {
 	Policies    *rules.Policies
 	Gate        *messages.Gate // judges by the Rules of Policies
+	Records     *messages.Records
 	Queue       *queue.Queue
 	Timers      *queue.Timers
 	Pacer       *Pacer
@@ -43,6 +44,7 @@ type Handler struct {
 	Retries     retry.Policy
 	OnUncertain OnUncertain
 	PushTimeout time.Duration
+	ExpireAfter time.Duration // of a message that has no expiry of its own
 	Tolerance   time.Duration // how late a message may be sent without being judged anew
 	Margin      time.Duration // how much longer than PushTimeout a lease lasts
 	Slots       chan struct{} // one per running delivery
@@ -117,11 +119,12 @@ func (h *Handler) Handle(ctx context.Context, m messages.Queued, claimed func())
 			d.Nonce = ""
 		}
 		permit, err := h.pass(ctx)
+		if paced, ok := errors.AsType[*pacedError](err); ok && d.Nonce == "" && paced.after > heldFor {
+			permit, err = h.passExpired(ctx, d, min(paced.after, paced.most))
+		}
 		if paced, ok := errors.AsType[*pacedError](err); ok {
 			if wait = paced.after; d.Nonce != "" {
 				wait = min(wait, h.Margin/4) // the message may be claimed
-			} else if wait > heldFor {
-				return &queue.AgainError{After: min(wait, paced.most), Cause: ErrPaced}
 			}
 			wake = paced.wake
 			continue
@@ -230,6 +233,23 @@ func (h *Handler) pass(ctx context.Context) (permit, error) {
 	return passed, err
 }
 
+// passExpired lets a message pass that expired while it waits for its pace, so that its claim
+// drops it. The error of another one is a *queue.AgainError for after, or until it expires.
+func (h *Handler) passExpired(ctx context.Context, d messages.Delivery, after time.Duration) (permit, error) {
+	expires, err := h.Records.Expiry(ctx, d.User, d.ID, h.ExpireAfter)
+	left := expires.Sub(h.Clock.OfUser(d.User).Now())
+	if err != nil {
+		left = after
+	}
+	if left > 0 {
+		return permit{}, &queue.AgainError{After: min(after, left), Cause: ErrPaced}
+	}
+	if !h.takeSlot(ctx) {
+		return permit{}, queue.ErrStopping
+	}
+	return permit{onlyExpired: true}, nil
+}
+
 // takeSlot waits for a delivery slot, which deliver gives back. It reports false when ctx
 // ends or no new work may begin.
 func (h *Handler) takeSlot(ctx context.Context) bool {
@@ -291,7 +311,7 @@ func (h *Handler) deliver(
 		defer span.End()
 		permit, err = h.Pacer.renew(ctx, h.Stopping, permit)
 		took += h.Clock.Local().Sub(answered)
-		if err != nil || claim.Now.Sub(claim.SendAt)+took > h.Tolerance {
+		if err != nil || permit.onlyExpired || claim.Now.Sub(claim.SendAt)+took > h.Tolerance {
 			span.Result(givenBack, "", false)
 			return claim, h.giveBack(traced, d, leave)
 		}

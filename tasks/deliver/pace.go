@@ -84,6 +84,8 @@ type permit struct {
 	taken  time.Time // by the main clock
 	useBy  time.Time // until when the call may begin, by the main clock
 	bucket *rate.TokenBucket
+	// onlyExpired says that it allows no call: only a message that has expired may be claimed.
+	onlyExpired bool
 }
 
 // pacedError says that a message has to wait without a delivery slot: for a time, or until
@@ -315,7 +317,7 @@ func (p *Pacer) refused(g rate.Grant) *rate.Grant {
 // giveBack gives back a permit whose call was not made. If the store does not take it, it
 // comes back by itself.
 func (p *Pacer) giveBack(ctx context.Context, unused permit) {
-	if unused == (permit{}) {
+	if unused.token == "" && unused.bucket == nil {
 		return
 	}
 	ctx, done := context.WithTimeout(ctx, persist.TryWithin)

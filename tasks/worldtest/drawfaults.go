@@ -136,13 +136,13 @@ func (d *drawer) faults() {
 			d.add(e)
 		}
 	}
-	long := func(behaviour Behaviour) func() Event {
+	long := func(behaviour Behaviour, least, most time.Duration) func() Event {
 		return func() Event {
-			return Event{Do: Channel, Channel: notifier.ChannelWebhook, Behaviour: behaviour, Lasts: 5 * d.Unit, By: 40*d.Unit + d.upTo(100*d.Unit)}
+			return Event{Do: Channel, Channel: notifier.ChannelWebhook, Behaviour: behaviour, Lasts: 5 * d.Unit, By: least + d.upTo(most-least)}
 		}
 	}
-	some(LongRetries, 2, long(Limits))
-	some(LongPauses, 2, long(SlowsDown))
+	some(LongRetries, 2, long(Limits, 40*d.Unit, 140*d.Unit))
+	some(LongPauses, 1, long(SlowsDown, 15*d.Unit, 30*d.Unit))
 	if d.Has(Devices) && d.Has(ProviderFaults) {
 		for _, u := range d.Users {
 			if len(u.Devices) > 1 && d.oneIn(4) {
