@@ -460,7 +460,7 @@ func TestABatchThatStalls(t *testing.T) {
 	t.Parallel()
 	var requests counted
 	over := make(chan struct{})
-	c := serve(t, client.Options{Timeout: 200 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
+	c := serve(t, client.Options{Timeout: 3 * time.Second}, func(w http.ResponseWriter, r *http.Request) {
 		first := requests.next() == 1
 		streaming(t, w, r, func(n int, l line) string {
 			if first && n == 3 {

@@ -413,10 +413,8 @@ for k = 1, #late do
       call('ZADD', KEYS[7], m.promised or m.at, m.id)
     end
     remove_entry(m.id, m.member)
-    if m.to then
-      changed(m, new, m.to)
-      note_event(ARGV[24], m.record, nil, user, m.id, 'postponed', m.to, m.at, why)
-    end
+    if m.to then changed(m, new, m.to) end
+    note_event(ARGV[24], m.record, nil, user, m.id, 'postponed', till, m.at, why)
   end
   if m.to and not m.stays and m.category then categories[m.category] = true end
 end

@@ -158,7 +158,11 @@ func TestAMalformedToken(t *testing.T) {
 			}
 			return notifiertest.Answer{Status: 400, Body: row.first}
 		})
-		r := push(t, open(t, s, fcm.Config{Timeout: time.Second}), order(phone))
+		timeout := time.Minute
+		if row.checked.Delay > 0 {
+			timeout = 3 * time.Second // the first answer comes within it
+		}
+		r := push(t, open(t, s, fcm.Config{Timeout: timeout}), order(phone))
 		require.Equal(t, row.want, r.Status, "%s: %v", row.name, r.Err)
 		require.Equal(t, row.reason, r.Reason, row.name)
 		sent := s.Messages()[before:]

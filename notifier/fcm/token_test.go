@@ -134,7 +134,11 @@ func TestWithoutATokenNothingIsSent(t *testing.T) {
 		{"no answer", notifiertest.Answer{Delay: time.Hour}, notifier.Retry, notifier.ReasonUnreachable, "no answer of the token endpoint"},
 	} {
 		s.AnswerTokensWith(func() notifiertest.Answer { return row.answer })
-		f := open(t, s, fcm.Config{Timeout: time.Second})
+		timeout := time.Minute
+		if row.answer.Delay > 0 {
+			timeout = 100 * time.Millisecond
+		}
+		f := open(t, s, fcm.Config{Timeout: timeout})
 		r := push(t, f, order(phone))
 		require.Equal(t, row.want, r.Status, "%s: %v", row.name, r.Err)
 		require.Equal(t, row.reason, r.Reason, row.name)

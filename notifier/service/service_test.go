@@ -129,7 +129,7 @@ func TestSendsAreBounded(t *testing.T) {
 	r := receiver(t, http.StatusOK)
 	r.AnswerWith(func(notifiertest.Request) notifiertest.Answer { return notifiertest.Answer{Delay: time.Hour} })
 	channel, err := service.New(service.Config{
-		URL: strings.Replace(services()["generic"], "HOST", strings.TrimPrefix(r.URL(), "http://"), 1), Timeout: 50 * time.Millisecond,
+		URL: strings.Replace(services()["generic"], "HOST", strings.TrimPrefix(r.URL(), "http://"), 1), Timeout: 250 * time.Millisecond,
 	})
 	require.NoError(t, err)
 	for range 16 {

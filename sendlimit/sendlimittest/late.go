@@ -309,6 +309,9 @@ func (m *mailbox) waitUntil(known *message, nonce string, p planned) {
 	known.renew(postponed(known.generation(), nonce), m.firstLook(known.notBefore))
 	known.addClaim(nonce)
 	known.holder = "" // no delivery holds it
+	told := *known
+	told.at = known.notBefore
+	m.note(&told, events.Postponed, known.at, "")
 }
 
 // dropLate drops a late message.

@@ -28,9 +28,6 @@
 //
 // The design follows the simulators of FoundationDB and TigerBeetle.
 //
-// Held lists features that find faults which are known and not mended yet. They are drawn if they
-// are named, as in SENDLIMIT_TEST_WORLD="late messages before a dated change ends".
-//
 // Limits: a bubble of virtual time has one clock. A process whose clock is wrong has the clock that
 // the product reads shifted; the queue's library reads that of the machine. A wait for a mutex keeps virtual time from passing: a program that holds one during
 // a call of the store would stop its world. What the store is to forget lives up to two seconds less

@@ -42,11 +42,6 @@ func Draw(seed uint64, c Config) Plan {
 			d.Features = append(d.Features, f)
 		}
 	}
-	for _, f := range Held() {
-		if slices.Contains(c.Features, f) {
-			d.Features = append(d.Features, f)
-		}
-	}
 	if d.Has(Clock) { // who starts meanwhile takes the clock as it is
 		d.Features = slices.DeleteFunc(d.Features, func(f Feature) bool { return f == Stops })
 	}

@@ -35,6 +35,7 @@ const (
 
 	// Those that follow are rare: they make worlds longer, or much of them an outage.
 	LongRetries    Feature = "a long wait for a retry beside an expiry"
+	LongPauses     Feature = "a long pause of a channel beside an expiry"
 	ShorterWindows Feature = "shorter windows for a moment"
 	OneChannelAway Feature = "one channel away while others work"
 	ThrottledDates Feature = "full throttles with dated changes and shifts"
@@ -44,17 +45,7 @@ const (
 	// Those that follow need servers: see Config.With.
 	PowerCuts Feature = "power cuts"
 	TornTwice Feature = "power cuts before another restart"
-
-	// Those that follow find faults that are known, and not mended yet: see Held.
-	LateAcrossDates Feature = "late messages before a dated change ends"
-	LongPauses      Feature = "a long pause of a channel beside an expiry"
 )
-
-// Held lists the features that are held out of worlds which nobody asked for by name, as each of
-// them finds a fault that is known.
-func Held() []Feature {
-	return []Feature{LateAcrossDates, LongPauses}
-}
 
 func allFeatures() []Feature {
 	return []Feature{
@@ -64,7 +55,7 @@ func allFeatures() []Feature {
 }
 
 func rareFeatures() []Feature {
-	return []Feature{LongRetries, ShorterWindows, OneChannelAway, ThrottledDates, FullDays, HourlyQuotas}
+	return []Feature{LongRetries, LongPauses, ShorterWindows, OneChannelAway, ThrottledDates, FullDays, HourlyQuotas}
 }
 
 // featuresEnv names the features of all worlds, between commas, instead of drawn ones.

@@ -106,7 +106,7 @@ func (v *verdict) judgePlaces(tb testing.TB) {
 
 // judgePlace judges a new place among others.
 func (v *verdict) judgePlace(p Placement, places map[string]time.Time, models []*sendlimittest.Model) {
-	if p.By == "place/record_sent" || p.By == "message/claim" && !v.Plan.Has(LateAcrossDates) && v.crossesDates(p) {
+	if p.By == "place/record_sent" {
 		return
 	}
 	var others []sendlimittest.Placed
@@ -129,16 +129,6 @@ func (v *verdict) judgePlace(p Placement, places map[string]time.Time, models []
 		why = d.Violations
 	}
 	v.fault("rules: %s got %s at %s by %s, which was not free: %+v", k, p.To, p.At, p.By, why)
-}
-
-// crossesDates reports whether a dated change begins or ends between a judgement and the place that
-// it found.
-func (v *verdict) crossesDates(p Placement) bool {
-	return slices.ContainsFunc(v.changes, func(c RuleChange) bool {
-		return slices.ContainsFunc(c.Policies, func(of policy.Policy) bool {
-			return slices.ContainsFunc(of.Changes, func(d policy.DatedChange) bool { return d.Covers(p.At) != d.Covers(p.To) })
-		})
-	})
 }
 
 func (v *verdict) categoryOf(k *known) string {

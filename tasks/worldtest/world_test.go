@@ -64,11 +64,10 @@ func TestPlansAreThoseOfTheirSeeds(t *testing.T) {
 		require.Equal(t, p.String(), worldtest.Draw(seed, worldtest.Config{}).String())
 		require.NotEqual(t, p.String(), worldtest.Draw(seed+1, worldtest.Config{}).String())
 		for _, f := range p.Features {
-			require.NotContains(t, worldtest.Held(), f)
 			seen[f] = true
 		}
 	}
-	require.Len(t, seen, 27, "every feature is drawn")
+	require.Len(t, seen, 28, "every feature is drawn")
 }
 
 // A story in which something is wrong is found out.
