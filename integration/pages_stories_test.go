@@ -80,7 +80,10 @@ func pageStories(t *testing.T) map[string]commandsOf {
 			says: []string{"free", "acme", "accepted", "operator", "support", "read", "submit", "whsec_", "0 dead alerts", "acme has used 80 %"},
 		},
 		"docs/operations.md": {
-			serves: map[string]serving{"sendlimit-worker run --drop-due-before -2h --push-url log:": {prints: delivering}},
+			serves: map[string]serving{
+				"sendlimit-worker run --drop-due-before -2h --push-url log:": {prints: delivering},
+				"sendlimit-worker run --store-moved --push-url log:":         {prints: delivering},
+			},
 			says: []string{
 				"layout 2", "ok", "ready", "sendlimit_pending_messages", "to come", "100/second over all workers, at most 20 at once", "no pace",
 				"There are no dead letters.", "accepted", "Dinner?", "dora",

@@ -96,7 +96,7 @@ const DefaultPrefix = "sl"
 //	sl:brought                 STRING  when somebody may look at the far lists again; expires soon after
 //	sl:swept                   STRING  that somebody looked for lost messages; expires when it is time again
 //	sl:indexswept              STRING  that somebody looked for stale entries of the index; expires when it is time again
-//	sl:meta                    HASH  the version of this layout
+//	sl:meta                    HASH  the version of this layout, and the address under which the store was last delivered
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
 //	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period.
 //	                           Beside them ~<token>, STRING, that a call was given back, for a minute
@@ -262,7 +262,7 @@ func (k Keys) Marked(user string) string { return k.Partitions[Partition(user)] 
 // Copies returns the key of the copies that a dry run made in a partition.
 func (k Keys) Copies(partition int) string { return k.Partitions[partition] + "copies" }
 
-// Meta returns the key of the layout's version.
+// Meta returns the key of the layout's version and the store's address.
 func (k Keys) Meta() string { return k.prefix + ":meta" }
 
 // Accounts returns the key of the accounts. It shares a hash tag with AccountKeys

@@ -3,5 +3,6 @@
 //
 // Open only reads the URL; nothing is sent before the first command. Inspect is that first
 // command: it turns common problems (nothing listening, a missing password, a replica, an
-// old server, one that evicts keys) into a sentence that says what to do.
+// old server, one that evicts keys) into a sentence that says what to do. AddressOf tells
+// which URLs lead to one store.
 package store

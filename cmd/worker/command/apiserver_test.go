@@ -117,6 +117,7 @@ func TestSettingsThatLeaveNothingToDo(t *testing.T) {
 			"--deliver=false", "--listen", "off",
 		},
 		`--drop-due-before needs a worker that delivers: deliver is false`: {"--deliver=false", "--drop-due-before", "-2h"},
+		`--store-moved needs a worker that delivers: deliver is false`:     {"--deliver=false", "--store-moved"},
 	} {
 		status, said := refuses(t, nil, args...)
 		require.Equal(t, cli.StatusInvalid, status)

@@ -56,6 +56,7 @@ func rows() []row {
 			{title: "Queue", about: "Tasks of the queue by state: a message that is due soon is scheduled, one that is due is pending or active.", unit: "short", queries: []query{
 				{"max by (state) (sendlimit_queue_tasks{" + job + "})", "{{state}}"},
 				{"max by (queue) (sendlimit_queue_paused{" + job + "})", "{{queue}} is paused"},
+				{"sum(sendlimit_held_back{" + job + "})", "workers held back"},
 			}},
 		}},
 		{"Provider", []panel{

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
@@ -73,10 +75,32 @@ func lookAtStore(ctx context.Context, c config.Config) (string, error) {
 	default:
 		found = append(found, fmt.Sprintf("layout %d, which a worker raises to %d when it starts", layout, redisstore.LayoutVersion))
 	}
-	for _, sentence := range slices.Concat(report.LosesAll(), report.Lagging()) {
+	elsewhere, err := deliveredElsewhere(ctx, client, c)
+	if err != nil {
+		return "", err
+	}
+	for _, sentence := range slices.Concat(report.LosesAll(), report.Lagging(), elsewhere) {
 		found = append(found, "warning: "+sentence)
 	}
 	return strings.Join(append(found, report.Warnings...), "; "), nil
+}
+
+// deliveredElsewhere returns a sentence if a worker with these settings would not deliver, since
+// the store was last delivered under another address.
+func deliveredElsewhere(ctx context.Context, client redis.Cmdable, c config.Config) ([]string, error) {
+	if !c.Deliver || c.RedisURL == "" {
+		return nil, nil
+	}
+	address, err := store.AddressOf(c.RedisURL)
+	if err != nil {
+		return nil, err
+	}
+	last, err := redisstore.ReadAddress(ctx, client, c.Prefix)
+	if err != nil || len(last) == 0 || last.SameStore(address) {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("the store was last delivered as %s, so a worker does not deliver it as %s without --store-moved"+
+		" or --drop-due-before: see worker run --help", last, address)}, nil
 }
 
 // checkEmail connects and logs in to the mail server, and sends nothing.

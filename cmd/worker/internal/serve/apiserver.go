@@ -33,7 +33,7 @@ type apiServer struct {
 
 // newAPIServer returns the API on a store. Close it.
 func newAPIServer(
-	b *backend.Backend, c config.Config, accounts *accounts.Accounts, m *serviceMetrics, logger *slog.Logger,
+	b *backend.Backend, c config.Config, accounts *accounts.Accounts, m *serviceMetrics, held *heldBack, logger *slog.Logger,
 ) (_ *apiServer, err error) {
 	s := &apiServer{stopping: make(chan struct{})}
 	defer func() {
@@ -60,7 +60,7 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
-	checks, measured := probes(b, c, s.stopping, logger), m.handler(logger)
+	checks, measured := probes(b, c, held, s.stopping, logger), m.handler(logger)
 	s.admin = adminHandler(checks, measured)
 	if c.AdminListen != "" {
 		checks, measured = nil, nil

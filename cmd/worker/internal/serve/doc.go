@@ -7,7 +7,8 @@
 //  3. Open the store, or start the embedded one.
 //  4. Check the store, give it the policies, pace, tiers and accounts that it lacks,
 //     and compare its clock with this machine's.
-//  5. Open the channels, then deliver and answer requests until the context ends.
+//  5. Take the store's address. Open the channels, then deliver and answer requests until
+//     the context ends; or only answer, if the store was last delivered under another one.
 //
 // service ends a worker in order: the API accepts no more operations, deliveries
 // finish, then the last requests are answered.

@@ -16,10 +16,12 @@ import (
 const pingTimeout = time.Second
 
 // probes returns what the API answers without a key, for the system that starts and stops
-// workers. Once stopping is closed it is not ready.
-func probes(b *backend.Backend, c config.Config, stopping <-chan struct{}, logger *slog.Logger) map[string]http.Handler {
+// workers. Once stopping is closed it is not ready, nor if the worker is held back.
+func probes(
+	b *backend.Backend, c config.Config, held *heldBack, stopping <-chan struct{}, logger *slog.Logger,
+) map[string]http.Handler {
 	open := !asksForKeys(c) || c.AdminListen != ""
-	ready := readyHandler(readinessOf(b, c.Prefix), open, logger)
+	ready := readyHandler(readinessOf(b, c.Prefix, held), open, logger)
 	return map[string]http.Handler{
 		livePath:   http.HandlerFunc(answerAlive),
 		healthPath: healthHandler(b.Client, logger),

@@ -77,6 +77,21 @@ func (m *serviceMetrics) watchClock(b *backend.Backend) error {
 	return nil
 }
 
+// tellHeldBack measures whether something keeps the worker from delivering.
+func (m *serviceMetrics) tellHeldBack(held bool) error {
+	tells := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "sendlimit_held_back",
+		Help: "1 while this process delivers nothing, since its store was last delivered under another address; else 0.",
+	})
+	if held {
+		tells.Set(1)
+	}
+	if err := m.registry.Register(tells); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	return nil
+}
+
 // handler answers with all metrics, in the format of Prometheus.
 func (m *serviceMetrics) handler(logger *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{

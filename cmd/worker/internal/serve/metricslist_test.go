@@ -35,6 +35,7 @@ func TestEveryMetricIsListed(t *testing.T) {
 	m, err := newMetrics(client, "")
 	require.NoError(t, err)
 	require.NoError(t, m.watchClock(taskstest.Open(t, client, backend.Options{})))
+	require.NoError(t, m.tellHeldBack(false))
 	described := make(chan *prometheus.Desc, 1000)
 	m.registry.Describe(described)
 	close(described)

@@ -56,6 +56,8 @@ const (
 	checkEviction  = "eviction"
 	checkLayout    = "layout"
 	checkStepped   = "clock"
+	// checkAddress is only there if it failed: the worker is held back.
+	checkAddress = "address"
 	// checkDurability, checkReplicas, checkHandOver, checkQueue and checkChannel are only there as warnings: a
 	// worker can deliver or accept without them.
 	checkDurability = "durability"
@@ -100,10 +102,15 @@ func unreadyAfter(stopped <-chan struct{}, answers http.Handler) http.Handler {
 	})
 }
 
-// readinessOf returns what looks whether a backend is fit for deliveries.
-func readinessOf(b *backend.Backend, prefix string) func(context.Context) readiness {
+// readinessOf returns what looks whether a backend is fit for deliveries. A worker that is held
+// back is not ready: it does not do what its settings say, and a rolling start ends with it, while
+// workers that deliver are left.
+func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context.Context) readiness {
 	return func(ctx context.Context) readiness {
 		r := lookReady(ctx, b.Client, prefix, b.Policies.ClockError)
+		if held != nil {
+			r.check(checkAddress, held.unready())
+		}
 		if behind, err := stats.OldestOverdue(ctx, b.Client, b.Watch); err == nil && behind > b.Watch.Horizon().Seconds()/2 {
 			r.Checks = append(r.Checks, check{Check: checkHandOver, Status: checkWarning, Detail: fmt.Sprintf(
 				"messages go to the queue %s later than they should, and may be sent late: start more workers,"+

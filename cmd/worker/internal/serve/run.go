@@ -14,8 +14,35 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// dropFlag is not a setting, since it belongs to one start after a restore.
-const dropFlag = "drop-due-before"
+// dropFlag and movedFlag are not settings, since they belong to one start after a restore or a
+// move.
+const (
+	dropFlag  = "drop-due-before"
+	movedFlag = "store-moved"
+)
+
+// startOptions are what a worker is told for one start.
+type startOptions struct {
+	dropDueBefore time.Time // drops messages that were due before; zero drops none
+	storeMoved    bool
+}
+
+// takesOver reports whether the worker delivers also if the store was last delivered under
+// another address.
+func (o startOptions) takesOver() bool { return o.storeMoved || !o.dropDueBefore.IsZero() }
+
+// given returns the name of a flag that only a worker that delivers has a use for; "" if none
+// is given.
+func (o startOptions) given() string {
+	switch {
+	case !o.dropDueBefore.IsZero():
+		return dropFlag
+	case o.storeMoved:
+		return movedFlag
+	default:
+		return ""
+	}
+}
 
 // Command returns "worker run", which does the same as worker without a command.
 func Command(p cli.Program) *cobra.Command {
@@ -28,10 +55,16 @@ func Command(p cli.Program) *cobra.Command {
 			"went out after the backup. --drop-due-before drops what was due before a time\n" +
 			"instead of sending it twice. A dropped message keeps its place and its id, since\n" +
 			"it may have been sent, and becomes a dead letter with the reason restored. Give\n" +
-			"the flag to every worker until the next ordinary start.",
+			"the flag to every worker until the next ordinary start.\n\n" +
+			"The store remembers the address under which it was last delivered. A worker that\n" +
+			"reaches it under another one does not deliver: the store may be a copy, whose\n" +
+			"original is delivered too. If it has moved, or its address has another name now,\n" +
+			"start one worker with --store-moved, then the others as usual. --drop-due-before\n" +
+			"takes the store over too.",
 		Example: "  worker run --drop-due-before 2026-11-22T11:11:11Z\n" +
 			"  worker run --drop-due-before now      # drops all that was due while it was down\n" +
-			"  worker run --drop-due-before -2h",
+			"  worker run --drop-due-before -2h\n" +
+			"  worker run --redis-url redis://new.example.com:6379 --store-moved",
 	}
 	Setup(p, cmd)
 	cmd.Args = cli.NoArguments
@@ -42,19 +75,22 @@ func Command(p cli.Program) *cobra.Command {
 // names the nearest command.
 func Setup(p cli.Program, cmd *cobra.Command) {
 	var before string
+	var o startOptions
 	config.RegisterFlags(cmd.Flags(), config.Worker)
 	cmd.Flags().StringVar(&before, dropFlag, "", "drop messages due before this `time` instead of sending them,"+
 		" after a restore from a backup: RFC 3339, now, or -2h")
+	cmd.Flags().BoolVar(&o.storeMoved, movedFlag, false, "deliver although the store was last delivered under another address:"+
+		" it has moved, and no worker delivers the former one")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if before == "" && cmd.Flags().Changed(dropFlag) {
 			return &fault.InvalidError{Field: dropFlag, Value: before, Want: timeOfDrop}
 		}
-		at, err := pastTime(before, time.Now())
-		if err != nil {
+		var err error
+		if o.dropDueBefore, err = pastTime(before, time.Now()); err != nil {
 			return err
 		}
 		ctx := cmd.Context()
-		if err := serve(ctx, p, cmd.Flags(), at); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		if err := serve(ctx, p, cmd.Flags(), o); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 			return err
 		}
 		return nil // a stop before the first delivery is no failure

@@ -3,10 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
-	"io"
-	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -14,21 +11,15 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/callbacks"
-	delivering "github.com/sendlimit/sendlimiter/tasks/channels"
-	"github.com/sendlimit/sendlimiter/tasks/deliver"
-	"github.com/sendlimit/sendlimiter/tasks/retry"
 	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
-// serve delivers and serves the API until ctx ends. It drops messages that were due before
-// dropDueBefore, if that is not zero. It checks the settings before it touches the store,
-// and the store before it delivers.
-func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefore time.Time) (err error) {
+// serve delivers and serves the API until ctx ends. It checks the settings before it touches
+// the store, and the store before it delivers.
+func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOptions) (err error) {
 	settings, err := p.Load(flags, slices.Concat([]config.Check{
 		config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis, config.BurstHasRate, config.BothOfTLS, config.SharesOfAccounts, store.ValidURL, channels.ValidPush,
 		channels.ContactsMayBeSet,
@@ -36,12 +27,12 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	if err != nil {
 		return err
 	}
-	if !settings.Deliver && !dropDueBefore.IsZero() {
-		return fault.Wrong(dropFlag, "--drop-due-before needs a worker that delivers: deliver is false")
+	if flag := o.given(); flag != "" && !settings.Deliver {
+		return fault.Wrong(flag, "--%s needs a worker that delivers: deliver is false", flag)
 	}
 	logger := newLogger(p.Stderr, cli.NewPalette(p.Stderr, p.Getenv), p.Names, settings)
 	logStart(ctx, settings, logger)
-	warnOfDropping(ctx, dropDueBefore, logger)
+	warnOfDropping(ctx, o.dropDueBefore, logger)
 	endpoints, err := listen(ctx, settings, logger)
 	if err != nil {
 		return err
@@ -95,12 +86,15 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 		return err
 	}
 	logger = b.Logger
-	work, release, err := openWork(ctx, p.Stdout, b, settings, dropDueBefore, logger)
+	w, err := openWork(ctx, p.Stdout, b, settings, o, logger)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, release()) }()
-	served, err := newAPIServer(b, settings, accounts, measured, logger)
+	defer func() { err = errors.Join(err, w.release()) }()
+	if err := measured.tellHeldBack(w.held != nil); err != nil {
+		return err
+	}
+	served, err := newAPIServer(b, settings, accounts, measured, w.held, logger)
 	if err != nil {
 		return err
 	}
@@ -110,90 +104,14 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 			return err
 		}
 	}
+	if w.held != nil {
+		if err := w.held.tell(ctx, p, settings, logger); err != nil {
+			return err
+		}
+	}
 	defer storage.watchSize(ctx, settings.Prefix, logger)()
 	defer b.KeepForecast(ctx)()
 	defer summarize(ctx, b.Activity, logger)()
-	s := service{work: work, endpoints: endpoints, api: served, timeout: settings.ShutdownTimeout, logger: logger}
+	s := service{work: w.run, endpoints: endpoints, api: served, timeout: settings.ShutdownTimeout, logger: logger}
 	return s.run(ctx)
-}
-
-// openWork returns the worker's work beside the API until its context ends, and a function
-// to call after that.
-func openWork(
-	ctx context.Context, log io.Writer, b *backend.Backend, c config.Config, dropDueBefore time.Time, logger *slog.Logger,
-) (work func(context.Context) error, release func() error, err error) {
-	if !c.Deliver && c.Relays() {
-		relay, err := tasks.NewRelay(b, tasks.RelayOptions{})
-		if err != nil {
-			return nil, nil, err
-		}
-		return relay.Run, func() error { return nil }, nil
-	}
-	if !c.Deliver {
-		wait := func(ctx context.Context) error {
-			defer b.Follow(ctx)()
-			waitForStop(ctx, c, logger)
-			return nil
-		}
-		return wait, func() error { return nil }, nil
-	}
-	opened, err := channels.OpenAll(ctx, c, log, logger)
-	if err != nil {
-		return nil, nil, err
-	}
-	announcer, err := channels.OpenNotices(ctx, c, log, logger)
-	if err != nil {
-		return nil, nil, errors.Join(err, channels.CloseAll(opened))
-	}
-	posts, err := channels.OpenCallbacks(c)
-	if err != nil {
-		return nil, nil, errors.Join(err, channels.CloseAll(opened), announcer.Close())
-	}
-	release = func() error { return errors.Join(channels.CloseAll(opened), announcer.Close(), posts.Close()) }
-	worker, err := newWorker(b, c, opened, announcer, posts, dropDueBefore)
-	if err != nil {
-		return nil, nil, errors.Join(err, release())
-	}
-	return worker.Run, release, nil
-}
-
-// waitForStop is the work of a worker that does not deliver.
-func waitForStop(ctx context.Context, c config.Config, logger *slog.Logger) {
-	logger.InfoContext(ctx, "serving the API alone: what is accepted is delivered by other workers on the store")
-	if c.RedisURL == "" {
-		logger.WarnContext(ctx, "the embedded store begins empty, and nothing is delivered from it before a worker"+
-			" that delivers has its address as redis_url")
-	}
-	<-ctx.Done()
-	logger.InfoContext(ctx, "stopping: finishing what runs", "within", c.ShutdownTimeout)
-}
-
-func newWorker(
-	b *backend.Backend, c config.Config, opened []channels.Opened, announcer notifier.Announcer, posts callbacks.Poster,
-	dropDueBefore time.Time,
-) (*tasks.Worker, error) {
-	ramp := c.Ramp
-	if ramp == 0 {
-		ramp = -1 // none
-	}
-	setups := make([]delivering.Setup, len(opened))
-	for i, o := range opened {
-		setups[i] = delivering.Setup{Name: o.Name, Notifier: o.Notifier, HasDevices: o.HasDevices, Ramp: ramp}
-	}
-	return tasks.NewWorker(b, tasks.WorkerOptions{
-		Channels:        setups,
-		Announcer:       announcer,
-		Callbacks:       posts,
-		EventsGiveUp:    c.EventsGiveUp,
-		EventsRate:      c.EventsRate,
-		PushTimeout:     c.PushTimeout,
-		Deliveries:      c.Deliveries,
-		Retries:         retry.Policy{Min: c.RetryMin, Max: c.RetryMax, Attempts: c.MaxAttempts},
-		AlertRetries:    retry.Span{Min: c.AlertRetryMin, Max: c.AlertRetryMax, For: c.AlertRetryFor},
-		ShutdownTimeout: c.ShutdownTimeout,
-		OnUncertain:     deliver.OnUncertain(c.OnUncertain),
-		Tolerance:       c.Tolerance,
-		DropDueBefore:   dropDueBefore,
-		WithoutRelay:    !c.Relays(),
-	})
 }

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// addressField is the field of the meta key that holds the Address under which the store was
+// last delivered. A copy of the store has it too.
+const addressField = "address"
+
+// Address is how a store is reached, as it is configured: a server, or each of the nodes or
+// Sentinels that are named, in order. It has no credentials, and nothing that was resolved or
+// found out: a failover or a restart changes nothing. No part has a space.
+type Address []string
+
+// String returns the parts of an address with spaces between them.
+func (a Address) String() string { return strings.Join(a, " ") }
+
+// SameStore reports whether two addresses lead to one store: they share a part. So the nodes
+// that are named may change in part.
+func (a Address) SameStore(b Address) bool {
+	return slices.ContainsFunc(a, func(part string) bool { return slices.Contains(b, part) })
+}
+
+// ReadAddress returns the address under which a store was last delivered; nil if it never was.
+func ReadAddress(ctx context.Context, client redis.Cmdable, prefix string) (Address, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	text, err := client.HGet(ctx, keys.Meta(), addressField).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, Explain(err, "reading the address of the store")
+	}
+	return strings.Fields(text), nil
+}
+
+// TakeAddress makes an address the one under which a store is delivered, if it has none, if the
+// former one leads to the same store, or if moved is set. It returns the former one, and whether
+// the store may be delivered under the new one. Of programs that give a new store different
+// addresses at the same time, those with one of them may deliver.
+func TakeAddress(
+	ctx context.Context, client redis.Cmdable, prefix string, address Address, moved bool,
+) (former Address, taken bool, err error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, false, err
+	}
+	const doing = "marking the store with its address"
+	if err := client.HSetNX(ctx, keys.Meta(), addressField, address.String()).Err(); err != nil {
+		return nil, false, Explain(err, doing)
+	}
+	if former, err = ReadAddress(ctx, client, prefix); err != nil {
+		return nil, false, err
+	}
+	switch {
+	case slices.Equal(former, address):
+		return former, true, nil
+	case !moved && !former.SameStore(address):
+		return former, false, nil
+	}
+	if err := client.HSet(ctx, keys.Meta(), addressField, address.String()).Err(); err != nil {
+		return nil, false, Explain(err, doing)
+	}
+	return former, true, nil
+}
