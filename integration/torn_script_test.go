@@ -105,6 +105,30 @@ func TestATornChargeHeals(t *testing.T) {
 	}
 }
 
+// An alert is raised before the record of its message is written: if the log is torn in between, the
+// message is submitted again, and a place that is taken raises no alert.
+func TestAlertsComeBeforeTheirMessages(t *testing.T) {
+	t.Parallel()
+	server := redistest.Real(t, worldDurable()...)
+	log, histories, alerts := &aof{server: server}, 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		histories++
+		sendlimittest.CheckAlerts(rt, server.Client(), fmt.Sprintf("alerts%d", histories))
+		for _, writes := range log.read(t) {
+			written := false
+			for _, command := range writes {
+				key := fmt.Sprint(command[1])
+				written = written || strings.Contains(key, "}:m:") && strings.EqualFold(fmt.Sprint(command[0]), "HSET") && slices.Contains(command, "t")
+				if strings.Contains(key, "}:alert:") {
+					alerts++
+					require.False(rt, written, "%q", writes)
+				}
+			}
+		}
+	})
+	require.Positive(t, alerts)
+}
+
 // aof is the log of a server.
 type aof struct {
 	server *redistest.Server

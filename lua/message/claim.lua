@@ -340,9 +340,9 @@ if reached and not rules.exempt then
 end
 if rules.exempt or reached then
   put_place(record, id, now, this.beside, rules.uncounted, this.category)
-  sent_late()
   outlive(now, this.expires, rules.uncounted and beside or timeline, not rules.uncounted and this.category)
   if not rules.uncounted then notices[1] = alert_user(now) end
+  sent_late()
   promised, at = promised or at, now
   return send(tries + 1)
 end
@@ -375,33 +375,41 @@ if this.to == now and this.class.sent_until then
   if wait then return wait end
 end
 
+-- All places first, then the alerts, then the records: see place/reserve.lua.
 local sent, latest, expires, categories = false, now, 0, {}
-for k = 1, #late do
+for k = 1, judged do
   local m = late[k]
   m.stays = m.waits and m.to == m.at
-  if m.stays then
-    expires = math.max(expires, m.expires)
-  elseif k > judged or m.wakes and m ~= this then
+  if m.to then expires = math.max(expires, m.expires) end
+  if m.to and not m.stays then
+    latest = math.max(latest, m.to)
+    put_place(m.record, m.id, m.to, m.beside, false, m.category)
+    if m.category then categories[m.category] = true end
+  elseif not m.to and not m.wakes then
+    m.reason = drop(m, now < m.expires and 'no_free_time' or 'expired')
+    if m ~= this then changed(m, m.reason, 0) end
+  end
+end
+for k = 1, judged do
+  if late[k].to and not late[k].stays then notices[#notices + 1] = alert_user(late[k].to) end
+end
+for k = 1, #late do
+  local m = late[k]
+  if k > judged or m.wakes and m ~= this then
     if m.waits then -- its place did not count: it is late from now on
       call('HSET', m.record, 't', m.promised)
       put_place(m.record, m.id, m.promised, m.beside, false, m.category)
     end
-  elseif not m.to and not m.wakes then
-    m.reason = drop(m, now < m.expires and 'no_free_time' or 'expired')
-    if m ~= this then changed(m, m.reason, 0) end
-  elseif m.to == now and m == this then
-    put_place(record, id, now, m.beside, false, m.category)
-    latest, expires, sent = math.max(latest, now), math.max(expires, m.expires), true
+  elseif m == this and m.to == now then
+    sent = true
     sent_late()
-  else
+  elseif m.wakes or m.to and not m.stays then
     local new, why, till = following(m.generation), in_the_way(m), m.to or m.wakes
     call('ZADD', watch, math.max(now + ARGV[20], till - ARGV[23]), new .. suffix_of(m.id))
     if m.doubt then call('HSET', m.record, 'q', 1) end
     if m.wakes then
       call('HSET', record, 'g', new, 'a', till, 'w', why)
     else
-      latest, expires = math.max(latest, m.to), math.max(expires, m.expires)
-      put_place(m.record, m.id, m.to, m.beside, false, m.category)
       call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', why)
     end
     if m.held then note_history(m.record, 'g', {}) end
@@ -411,20 +419,16 @@ for k = 1, #late do
     if m.to then
       call('HDEL', m.record, 'a', 'm')
       call('ZADD', KEYS[7], m.promised or m.at, m.id)
+      changed(m, new, m.to)
     end
     remove_entry(m.id, m.member)
-    if m.to then changed(m, new, m.to) end
     note_event(ARGV[24], m.record, nil, user, m.id, 'postponed', till, m.at, why)
   end
-  if m.to and not m.stays and m.category then categories[m.category] = true end
 end
 for k = 1, #ended_since do call('ZREM', KEYS[7], ended_since[k]) end
 if call('PEXPIRETIME', KEYS[7]) < expires then call('PEXPIREAT', KEYS[7], expires) end
 outlive(latest, expires, timeline)
 for category in pairs(categories) do outlive(latest, expires, places_of(category)) end
-for k = 1, judged do
-  if late[k].to and not late[k].stays then notices[#notices + 1] = alert_user(late[k].to) end
-end
 
 if sent then
   promised = promised or at

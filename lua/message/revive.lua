@@ -81,6 +81,8 @@ local requested = tonumber(r[5] or r[4] or r[3])
 add_entry(KEYS[3], KEYS[5], free - ARGV[17], ARGV[14], generation .. ARGV[13])
 put_place(record, id, free, r[9], rules.uncounted, r[8])
 outlive(free, expiry or free + ARGV[15], rules.uncounted and beside or timeline, not rules.uncounted and r[8])
+local notice
+if not rules.uncounted then notice = alert_user(free) end
 redis.call('HSET', record, 'g', generation, 't', free, 'r', requested)
 redis.call('PERSIST', record) -- after that: the entry finds what ended and does not expire
 note_history(record, state, {at = died, attempt = tonumber(r[10]), reason = r[11]})
@@ -98,4 +100,4 @@ end
 redis.call('ZREM', dead, ARGV[11])
 local user = string.match(timeline, '^[^}]*}:u:(.*)$')
 note_event(ARGV[18], record, nil, user, id, 'moved', free, r[3], 'retried')
-return {ALLOWED, now, free, requested, 0, 0, not rules.uncounted and alert_user(free) or nil}
+return {ALLOWED, now, free, requested, 0, 0, notice}

@@ -76,7 +76,7 @@ if r[3] ~= ARGV[2] then return {0, now} end
 if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
 local progress = ARGV[11] ~= '' and ARGV[11] or r[13]
 local reached = has_reached(progress)
-local in_doubt = r[5] or not reached and string.find(' ' .. (progress or ''), ' u', 1, true) -- it may have arrived
+local in_doubt = r[5] or not reached and string.find(table.concat({' ', progress or ''}), ' u', 1, true)
 
 if ARGV[11] ~= '' then redis.call('HSET', record, 'D', progress) end
 if outcome == PENDING then

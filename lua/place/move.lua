@@ -146,6 +146,8 @@ if record then add_entry(near_list, far_list, at - ARGV[23], ARGV[14], generatio
 put_place(record, id, at, was_beside, rules.uncounted, category)
 local lasts, counted_in = record and (expiry or at + ARGV[15]), not rules.uncounted and category
 outlive(at, lasts, rules.uncounted and beside or timeline, counted_in)
+local notice
+if not rules.uncounted then notice = alert_user(at) end
 if record then
   local fields = {'g', generation, 't', at, 'm', stands, 'r', first_requested, 'd', moves_since, 'j', moves + 1}
   if charge ~= '' then fields[13], fields[14] = 'y', charged_on(charged) end
@@ -156,7 +158,5 @@ if record then
   note_event(ARGV[24], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'moved', at, stands)
   remove_entry(near_list, far_list, former_generation .. ARGV[13])
 end
-local notice
-if not rules.uncounted then notice = alert_user(at) end
 if not record then return {ALLOWED, now, at, requested or 0, 0, stands, notice} end
 return {ALLOWED, now, at, requested or 0, SUPERSEDED, stands, former_generation, former_due, notice}

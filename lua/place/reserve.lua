@@ -59,7 +59,7 @@ local asked = tonumber(ARGV[11]) or now
 -- The common case first, before other code is even defined: a new message whose
 -- neighbours are too few to forbid its time. Each call and each element read costs
 -- here: it reads a few neighbours, and only counts more.
-local FEW, taken, neighbours, covered = 4, false, 0, ARGV[18] == ''
+local FEW, taken, alerting, neighbours, covered = 4, false, false, 0, ARGV[18] == ''
 local category = record and ARGV[23] ~= '' and ARGV[23]
 -- The key of the category's places, see fragments/category.lua.
 local places = category and (string.gsub(timeline, ':u:', ':c:' .. ARGV[23] .. ':', 1))
@@ -151,7 +151,9 @@ if as_before then
       call('ZADD', places, ARGV[11], id)
       if call('PEXPIREAT', places, ARGV[14], 'GT') == 0 then call('PEXPIREAT', places, ARGV[14], 'NX') end
     end
-    if record then call('HSET', record, 'A', now, unpack(ARGV, 26)) end -- last: see below
+    neighbours = neighbours + 1
+    alerting = ARGV[17] ~= '' and neighbours - ARGV[17] >= 0
+    if record and not alerting then call('HSET', record, 'A', now, unpack(ARGV, 26)) end -- last: see below
     if string.byte(ARGV[1]) == 126 then -- "~": a dry run writes copies
       for k = 1, #KEYS do
         if k ~= 2 then call('PEXPIRE', KEYS[k], string.sub(ARGV[1], 2)) end
@@ -159,11 +161,9 @@ if as_before then
       if places then call('PEXPIRE', places, string.sub(ARGV[1], 2)) end
     end
     taken = true
-    neighbours = neighbours + 1
   end
 end
 
-local alerting = ARGV[17] ~= '' and taken and neighbours - ARGV[17] >= 0
 if taken and not alerting and now % 16 > 0 then return now end
 
 --@include trim
@@ -191,8 +191,9 @@ local search_from = tonumber(string.match(bounds, '%S+$') or '')
 --@include replace
 --@include rewatch
 --@include former_place
+--@include user_alert
 
-local at, requested, shifted = asked, nil, false
+local at, requested, shifted, notice = asked, nil, false
 if not taken then
   local answer = settings_changed(KEYS[2], resume_at or math.max(search_from or 0, asked, now))
     or known(asked, until_at, ARGV[27], ARGV[29], attempt_in(charge))
@@ -227,7 +228,7 @@ if not taken then
   answer = outside(at)
   if answer then return answer end
 
-  -- The watch entry first, the record last: if the log is torn in between, a later look finds
+  -- The watch entry first, the record last, behind an alert too: if the log is torn in between, a later look finds
   -- what has no record.
   local former, there = record and redis.call('HMGET', record, 'y', 'k', 'C'), false
   if record then
@@ -243,6 +244,7 @@ if not taken then
 --@include outlive
   local after = record and tonumber(string.match(ARGV[22], '^%+(.+)$') or '')
   outlive(at, record and (after and at + after or tonumber(ARGV[22])), nil, category)
+  notice = alert_user(at)
   if record then
     if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
     local fields = {'A', now, unpack(ARGV, 26)}
@@ -259,9 +261,9 @@ if not taken then
     if k ~= 2 then redis.call('PEXPIRE', KEYS[k], copies_stay) end
   end
   if copies_stay and places then redis.call('PEXPIRE', places, copies_stay) end
+else
+  notice = alert_user(at)
+  if record then redis.call('HSET', record, 'A', now, unpack(ARGV, 26)) end
+  if not notice then return now end
 end
-
---@include user_alert
-local notice = alert_user(at)
-if taken and not notice then return now end
 return {ALLOWED, now, at, requested or 0, shifted and SHIFTED or 0, 0, notice}

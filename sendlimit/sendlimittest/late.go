@@ -247,11 +247,13 @@ func (m *mailbox) isOverdue(known *message) bool {
 	return waits && known.at.Add(m.options.Tolerance).Before(m.now)
 }
 
-// carryOut gives late messages their planned places. It reports whether the
-// claimed message is among them.
+// carryOut gives late messages their planned places, after it drops those that get none. It
+// reports whether the claimed message is among them.
 func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *messages.Claim) bool {
 	found := false
-	for _, p := range plan {
+	drops := slices.DeleteFunc(slices.Clone(plan), func(p planned) bool { return p.dropped == "" })
+	places := slices.DeleteFunc(plan, func(p planned) bool { return p.dropped != "" })
+	for _, p := range slices.Concat(drops, places) {
 		known := p.message
 		found = found || known == claiming
 		switch {
