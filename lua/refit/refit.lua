@@ -5,6 +5,10 @@
 -- stay. It stays if it breaks no rule among these. Otherwise it does not fit, and does
 -- not count against later ones.
 --
+-- A calendar rule needs the number of those in its period. A sliding rule needs the
+-- nearest ones on each side, as many as its limit. So a call reads and hands over few,
+-- however many there are.
+--
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  the user's own settings (HASH, see fragments/settings.lua)
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
@@ -17,10 +21,10 @@
 --          of the first rule that it breaks, overall ones first, then its category's;
 --          0 for quiet hours. category is "" for none, expiry 0 for none of its own.
 --          Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
--- Cost     O(log n + c) in the user's n reservations and the c that ARGV[11] names,
---          and WORK steps, or as many as the reservations of one millisecond need.
---          All calls together look at each reservation at most twice: those of a
---          largest window before the first judged one, and all later ones.
+-- Cost     O(log n + c) in the user's n reservations and the numbers that ARGV[11] has: of
+--          each list that rules count, at most the largest limit, and two a rule. And WORK
+--          steps, or as many as the reservations of one millisecond need. All calls together
+--          look once at each reservation that is not due, and at no other record.
 
 if #KEYS ~= 2 or #ARGV ~= 11 then
   return redis.error_reply('ERR refit/refit.lua: wrong number of keys or arguments')
@@ -29,7 +33,8 @@ end
 
 local WORK = 2000 -- steps of judging in one call; a look at a record is LOOK of them
 local LOOK = 4
-local NEIGHBOUR = 1 / 8 -- of a step: comparing two times
+local RULE = 1 / 2 -- of a step: a look at a rule
+local NEIGHBOUR = 1 / 8 -- and comparing two times
 local PAGE = 128 -- reservations read at once
 
 local timeline = KEYS[1]
@@ -41,37 +46,47 @@ local timeline = KEYS[1]
 --@include settings
 --@include record
 --@include progress
+--@include category
 
 local changed = settings_changed(KEYS[2])
 if changed then return changed end
 
 local work = 0
 
-local function numbers_in(text)
-  local numbers = {}
-  for n in string.gmatch(text, '%S+') do numbers[#numbers + 1] = tonumber(n) end
-  return numbers
-end
-
--- What earlier calls left: a part for each result of counted_under, in that order,
--- then one for ahead, see there.
+-- What earlier calls left: the time of began, then a part for each result of
+-- counted_under, in that order.
 local left, read_parts = {}, 0
 for part in string.gmatch(ARGV[11], '([^;]*);') do left[#left + 1] = part end
 
 local function next_part()
   read_parts = read_parts + 1
-  return numbers_in(left[read_parts] or '')
+  local numbers = {}
+  for n in string.gmatch(left[read_parts] or '', '%S+') do numbers[#numbers + 1] = tonumber(n) end
+  return numbers
 end
 
--- counted_under returns what rules count: the send times that stay, ascending, as far
--- back as a sliding rule may count them, and for each calendar rule the end of its
--- last period, with the number in it. within uses first, ahead_within uses beyond.
-local function counted_under(words)
+-- All up to this time stay: they are due, or other rules judge them.
+local began = next_part()[1] or math.max(now, during_from - 1)
+-- The time up to which all are judged, or stay.
+local come = tonumber(ARGV[10]) or began
+
+-- counted_under returns what rules count of the places under a key: the send times that
+-- stay, ascending, as many as matter to a sliding rule, and for each calendar rule the end
+-- of its last period, with the number in it. most and longest are the largest limit and
+-- window of the sliding rules; calendar has the numbers of the others. slides uses first and
+-- beyond.
+local function counted_under(words, key)
   local rules, known = rules_of(words, ''), next_part()
-  local counted = {rules = rules, longest = 0, kept = {}, count = 0, till = {}, used = {}, first = {}, beyond = {}}
+  local counted = {key = key, rules = rules, begun = #known > 0, most = 0, longest = 0,
+    calendar = {}, kept = {}, count = 0, till = {}, used = {}, first = {}, beyond = {}}
   for r = 1, rules.count do
     counted.till[r], counted.used[r] = known[2 * r - 1] or 0, known[2 * r] or 0
-    counted.longest = math.max(counted.longest, rules.windows[r])
+    if rules.windows[r] > 0 then
+      counted.most = math.max(counted.most, rules.limits[r])
+      counted.longest = math.max(counted.longest, rules.windows[r])
+    else
+      counted.calendar[#counted.calendar + 1] = r
+    end
   end
   for k = 2 * rules.count + 1, #known do
     counted.count = counted.count + 1
@@ -80,20 +95,33 @@ local function counted_under(words)
   return counted
 end
 
+-- begin reads which of those that began comes after matter.
+local function begin(counted)
+  counted.begun = true
+  if counted.most == 0 then return end
+  local last = redis.call('ZRANGE', counted.key, began, began - counted.longest + 1, 'BYSCORE', 'REV',
+    'LIMIT', 0, counted.most, 'WITHSCORES')
+  for k = #last, 2, -2 do
+    counted.count = counted.count + 1
+    counted.kept[counted.count] = tonumber(last[k])
+  end
+end
+
 -- What judges a category beside the overall rules, by its name. counted is what its
 -- own rules count.
-local overall = counted_under(rule_words)
+local overall = counted_under(rule_words, timeline)
 local counting = {overall}
-local classes, plain = {}, {}
-local some_exempt = false
+local classes, plain, exempt = {}, {}, {}
 for name, entry in string.gmatch(category_words, '([^=,]+)=([^,]*)') do
   if string.sub(entry, 1, 1) == '!' then
-    classes[name], some_exempt = {exempt = true}, true
+    classes[name] = {exempt = true}
+    exempt[#exempt + 1] = {key = places_of(name), next = 1}
   else
-    classes[name] = {name = name, counted = counted_under(entry)}
+    classes[name] = {name = name, counted = counted_under(entry, places_of(name))}
     counting[#counting + 1] = classes[name].counted
   end
 end
+if not overall.begun then begin(overall) end
 
 local records_prefix = string.gsub(timeline, '^([^}]*}:)[^:]+:', '%1m:', 1)
 records_prefix = records_prefix .. ':'
@@ -102,17 +130,19 @@ local function class_of(id)
   if category_words == '' then return plain end
   work = work + LOOK
   local category = redis.call('HGET', records_prefix .. string.gsub(id, ':', '/'), 'k')
-  return classes[category] or plain
+  local class = classes[category] or plain
+  if class.counted and not class.counted.begun then begin(class.counted) end
+  return class
 end
 
 -- reservations_after returns a function that returns id and send time of the i-th
--- reservation after a time; nil after the last.
-local function reservations_after(time)
-  local rank = redis.call('ZCOUNT', timeline, '-inf', time)
+-- reservation under a key after a time; nil after the last.
+local function reservations_after(key, time)
+  local rank = redis.call('ZCOUNT', key, '-inf', time)
   local ids, times, read, all_read = {}, {}, 0, false
   return function(i)
     while i > read and not all_read do
-      local page = redis.call('ZRANGE', timeline, rank + read, rank + read + PAGE - 1, 'WITHSCORES')
+      local page = redis.call('ZRANGE', key, rank + read, rank + read + PAGE - 1, 'WITHSCORES')
       for k = 1, #page, 2 do
         read = read + 1
         ids[read], times[read] = page[k], tonumber(page[k + 1])
@@ -123,129 +153,105 @@ local function reservations_after(time)
   end
 end
 
--- The time up to which all are judged or, if due, counted. At first, no rule counts
--- earlier ones together with one that is not due.
-local come = tonumber(ARGV[10])
-if not come then
-  come = now
-  for k = 1, #counting do
-    local rules = counting[k].rules
-    for r = 1, rules.count do
-      local window = rules.windows[r]
-      come = math.min(come, window > 0 and now - window or period(-window, now) - 1)
+-- Exempt ones stay, also those later than the judged one. ahead has their times; from
+-- next_ahead on they are not before the judged one. It has all that a sliding rule may
+-- count with that one, or as many as the largest limit.
+local ahead, last_ahead, next_ahead = {}, 0, 1
+
+local function look_ahead(t)
+  while next_ahead <= last_ahead and ahead[next_ahead] < t do next_ahead = next_ahead + 1 end
+  while last_ahead - next_ahead + 1 < overall.most do
+    local nearest, time = nil, t + overall.longest
+    for k = 1, #exempt do
+      local of = exempt[k]
+      of.reservation = of.reservation or reservations_after(of.key, come)
+      local _, at = of.reservation(of.next)
+      if at and at < time then nearest, time = of, at end
+      work = work + NEIGHBOUR
+    end
+    if not nearest then return end
+    nearest.next = nearest.next + 1
+    if time >= t then
+      last_ahead = last_ahead + 1
+      ahead[last_ahead] = time
     end
   end
 end
 
--- Exempt ones stay, also those later than the judged one. ahead has their times, of all
--- reservations up to looked_till; from next_ahead on they are not before the judged
--- one. A later call gets them, and does not look them up again.
-local ahead, next_ahead = next_part(), 1
-local looked_till = table.remove(ahead, 1) or 0
-
--- within returns how many that stay are in a window that ends with t.
-local function within(counted, r, window, t)
-  local k = counted.first[r] or 1
-  while k <= counted.count and counted.kept[k] <= t - window do k = k + 1 end
-  counted.first[r] = k
-  return counted.count - k + 1
-end
-
--- ahead_within returns how many are ahead before till. For a rule, till never falls.
-local function ahead_within(r, till)
-  local k = math.max(overall.beyond[r] or 1, next_ahead)
-  while ahead[k] and ahead[k] < till do k = k + 1 end
-  overall.beyond[r] = k
-  return k - next_ahead
+-- first_from returns the first index from k to last of ascending times whose time is not
+-- before t; last + 1 for none.
+local function first_from(times, k, last, t)
+  local beyond = last + 1
+  while k < beyond do
+    local middle = math.floor((k + beyond) / 2)
+    if times[middle] < t then k = middle + 1 else beyond = middle end
+  end
+  return k
 end
 
 -- slides reports whether t breaks a sliding rule: `limit` neighbours lie in a window
--- that contains it. Those ahead come last.
+-- that contains it. Those ahead come last. For a rule, t never falls.
 local function slides(counted, r, limit, window, t)
-  local behind = within(counted, r, window, t) -- how many of the neighbours are not ahead
-  if behind >= limit then return true end
-  if counted ~= overall then return false end -- its category has no exempt ones
-  local least = math.max(limit - ahead_within(r, t + window), 0)
-  while behind >= least do
-    local last = ahead[next_ahead + limit - behind - 1]
-    local first = behind > 0 and counted.kept[counted.count - behind + 1] or ahead[next_ahead]
-    if last - first < window then return true end
-    behind = behind - 1
+  local kept, count = counted.kept, counted.count
+  local full = count - limit + 1 -- from there on, as many as the limit stay
+  if full > 0 and kept[full] > t - window then return true end
+  -- A category with rules has no exempt ones.
+  if counted ~= overall or next_ahead > last_ahead or ahead[next_ahead] >= t + window then return false end
+  local first = first_from(kept, math.max(counted.first[r] or 1, full + 1), count, t - window + 1)
+  local beyond = first_from(ahead, math.max(counted.beyond[r] or 1, next_ahead), last_ahead, t + window)
+  counted.first[r], counted.beyond[r] = first, beyond
+  local behind = count - first + 1 -- how many of the neighbours are not ahead
+  work = work + 1
+  for others = behind, math.max(limit - (beyond - next_ahead), 0), -1 do
+    local start = others > 0 and kept[count - others + 1] or ahead[next_ahead]
+    if ahead[next_ahead + limit - others - 1] - start < window then return true end
     work = work + NEIGHBOUR
   end
   return false
 end
 
--- enter makes the period of a calendar rule the one that t is in.
+-- enter makes the period of a calendar rule the one that t is in. All its exempt ones
+-- count from then on.
 local function enter(counted, r, t)
   if t < counted.till[r] then return end
-  local _, till = period(-counted.rules.windows[r], t)
-  counted.till[r], counted.used[r] = till, 0
+  local from, till = period(-counted.rules.windows[r], t)
+  local used = from <= began and redis.call('ZCOUNT', counted.key, from, began) or 0
+  for k = 1, counted == overall and #exempt or 0 do
+    used = used + redis.call('ZCOUNT', exempt[k].key, math.max(from, began + 1), till - 1)
+    work = work + LOOK
+  end
+  counted.till[r], counted.used[r] = till, used
 end
 
 -- fills reports whether t is in a natural period that is full.
 local function fills(counted, r, limit, t)
   enter(counted, r, t)
-  if counted ~= overall then return counted.used[r] >= limit end
-  return counted.used[r] + ahead_within(r, counted.till[r]) >= limit
-end
-
--- last_with returns the latest time that an overall rule may count with t.
-local function last_with(t)
-  local last = t + overall.longest - 1
-  for r = 1, overall.rules.count do
-    if overall.rules.windows[r] < 0 then
-      enter(overall, r, t)
-      last = math.max(last, overall.till[r] - 1)
-    end
-  end
-  return last
-end
-
-local later, next_later = nil, 1 -- reservations after looked_till
-
--- look_ahead puts into ahead all that an overall rule may count with t. It returns
--- false if that is too much for one call.
-local function look_ahead(t)
-  if not some_exempt then return true end
-  while ahead[next_ahead] and ahead[next_ahead] < t do next_ahead = next_ahead + 1 end
-  looked_till = math.max(looked_till, t - 1)
-  local last = last_with(t)
-  if last <= looked_till then return true end
-  later = later or reservations_after(looked_till)
-  local id, at = later(next_later)
-  while at and at <= last do
-    if work > WORK and at > looked_till then return false end
-    if class_of(id).exempt then ahead[#ahead + 1] = at end
-    looked_till, next_later = at, next_later + 1
-    id, at = later(next_later)
-  end
-  looked_till = last
-  return true
+  return counted.used[r] >= limit
 end
 
 local function broken(counted, t) -- the number of the first rule that t breaks
   local rules = counted.rules
   for r = 1, rules.count do
+    work = work + RULE
     local limit, window = rules.limits[r], rules.windows[r]
     if window > 0 and slides(counted, r, limit, window, t) then return r end
     if window < 0 and fills(counted, r, limit, t) then return r end
   end
 end
 
-local function stay(counted, t)
+local function stay(counted, t, is_exempt)
   counted.count = counted.count + 1
   counted.kept[counted.count] = t
-  for r = 1, counted.rules.count do
-    if counted.rules.windows[r] < 0 then
-      enter(counted, r, t)
-      counted.used[r] = counted.used[r] + 1
-    end
+  if is_exempt then return end
+  for k = 1, #counted.calendar do
+    local r = counted.calendar[k]
+    enter(counted, r, t)
+    counted.used[r] = counted.used[r] + 1
   end
 end
 
 local function stays(t, class)
-  stay(overall, t)
+  stay(overall, t, class.exempt)
   if class.counted then stay(class.counted, t) end
   if class.exempt and ahead[next_ahead] == t then next_ahead = next_ahead + 1 end
 end
@@ -254,19 +260,18 @@ end
 local function left_over()
   local parts = {}
   local function add(n) parts[#parts + 1] = string.format('%.0f', n) end
+  add(began)
   for k = 1, #counting do
+    parts[#parts + 1] = ';'
     local counted = counting[k]
-    for r = 1, counted.rules.count do
+    for r = 1, counted.begun and counted.rules.count or 0 do
       add(counted.till[r])
       add(counted.used[r])
     end
-    for i = 1, counted.count do
+    for i = math.max(counted.count - counted.most, 0) + 1, counted.count do
       if counted.kept[i] > come - counted.longest then add(counted.kept[i]) end
     end
-    parts[#parts + 1] = ';'
   end
-  add(looked_till)
-  for k = next_ahead, #ahead do add(ahead[k]) end
   parts[#parts + 1] = ';'
   return table.concat(parts, ' ')
 end
@@ -292,21 +297,22 @@ local function judge(id, t, class)
 end
 
 local reply, judged = {ALLOWED, now, 0, 0, ''}, 0
-local reservation = reservations_after(come)
+local reservation = reservations_after(timeline, come)
 local i, at = 1, come -- at: the present millisecond of the loop
 local id, t = reservation(i)
-while t do
+while t and t < during_till do
   if t > at then
     come = at
-    if work > WORK or t > now and not look_ahead(t) then
+    if work > WORK and i > 1 then
       reply[4], reply[5] = come, left_over()
       break
     end
     at = t
+    look_ahead(t)
   end
   work = work + 1
   local class, found = class_of(id), nil
-  if t > now and t >= during_from and t < during_till then
+  if t > now then
     judged = judged + 1
     found = judge(id, t, class)
   end

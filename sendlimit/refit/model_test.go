@@ -130,10 +130,11 @@ func (m refitModel) period(p calendar.Period, at time.Time) string {
 // randomRefit returns a random policy and a user's messages around now. Some of
 // them break the policy.
 func randomRefit(random *rand.Rand, now time.Time, n int) (policy.Policy, []scheduled) {
+	limits := []int{4, 12}[random.IntN(2)]
 	some := func(texts []string, most int) []policy.Rule {
 		var rules []policy.Rule
 		for _, k := range random.Perm(len(texts))[:1+random.IntN(most)] {
-			rule, err := policy.ParseRule(strconv.Itoa(1+random.IntN(4)) + "/" + texts[k])
+			rule, err := policy.ParseRule(strconv.Itoa(1+random.IntN(limits)) + "/" + texts[k])
 			if err != nil {
 				panic(err) // the test is wrong
 			}
@@ -144,10 +145,10 @@ func randomRefit(random *rand.Rand, now time.Time, n int) (policy.Policy, []sche
 	windows := []string{"minute", "90s", "hour", "6h", "day", "calendar_minute", "calendar_hour", "calendar_day", "calendar_week", "calendar_month"}
 	p := policy.Policy{Name: "test", Rules: some(windows, 3)}
 	p.TimeZone = []string{"", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe"}[random.IntN(4)]
-	categories := []string{"", "marketing", "otp", "codes"}
+	categories := []string{"", "marketing", "otp", "codes", "pins"}
 	if random.IntN(3) > 0 {
 		p.Categories = map[string]policy.CategoryRules{
-			"marketing": {Rules: some(windows, 2)}, "otp": {Exempt: true}, "codes": {Exempt: true, Uncounted: true},
+			"marketing": {Rules: some(windows, 2)}, "otp": {Exempt: true}, "codes": {Exempt: true, Uncounted: true}, "pins": {Exempt: true},
 		}
 	}
 	if random.IntN(3) == 0 {

@@ -41,6 +41,7 @@ func schedule(t *testing.T, client redis.UniversalClient, now time.Time, user st
 			record := []any{"g", generation, "t", m.at.UnixMilli()}
 			if m.category != "" {
 				record = append(record, "k", m.category)
+				pipe.ZAdd(t.Context(), keys.Category(user, m.category), redis.Z{Score: float64(m.at.UnixMilli()), Member: m.id})
 			}
 			if !m.at.After(now) {
 				record = append(record, "s", "d")
