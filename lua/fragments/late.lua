@@ -18,10 +18,6 @@
 --
 -- Needs the locals of message/claim.lua, such as the message `this`, and fragments/overdue.lua.
 
--- How a message waits for an older one, ms: SOON to LATER between two looks, at most
--- PATIENCE in all, and not in the last RESERVE before its own expiry.
-local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
-
 local excluded = {} -- messages whose places do not count
 local class_of, late_ones, judge, in_the_way
 do -- the embedded store bounds the locals of a script
@@ -35,6 +31,7 @@ do -- the embedded store bounds the locals of a script
   -- begin lets a class begin with its first message, or where an earlier call ended.
   local function begin(class)
     class.from, class.in_the_way, class.goes_on, class.next_free = now, nil, false, nil
+    class.glimpsed, class.last_waiting = nil, nil -- see last_waiting
     if resume_class == class.name then
       class.from, class.in_the_way, class.goes_on = tonumber(resume_at), tonumber(resume_rule), true
     end
@@ -144,6 +141,28 @@ do -- the embedded store bounds the locals of a script
     return a.id ~= b.id and id_at_or_before(a.id, b.id)
   end
 
+  -- glimpse calls see(id, category, promise, member) for the members of KEYS[7] with a time in
+  -- from to till, downwards if till is before from, until it returns true: at most LOOKED.
+  local function glimpse(from, till, see)
+    local GLIMPSE = 2 -- steps of one of them
+    local looked, some = 0, 20
+    repeat
+      local page
+      if till == '+inf' then
+        page = call('ZRANGE', KEYS[7], from, till, 'BYSCORE', 'LIMIT', looked, some, 'WITHSCORES')
+      else
+        page = call('ZRANGE', KEYS[7], from, till, 'BYSCORE', 'REV', 'LIMIT', looked, some, 'WITHSCORES')
+      end
+      spent = spent + GLIMPSE * #page / 2
+      for k = 1, #page, 2 do
+        local other, category = waiting_in(page[k])
+        if see(other, category, tonumber(page[k + 1]), page[k]) then return end
+      end
+      local all = #page < 2 * some
+      looked, some = looked + some, math.min(2 * some, LOOKED - looked - some)
+    until all or some <= 0
+  end
+
   -- add_waiting adds to late messages those of their classes that were promised later, were
   -- late before and wait for their times, or are on time at them: the older ones go first. A
   -- message that was tried displaces none.
@@ -158,68 +177,53 @@ do -- the embedded store bounds the locals of a script
       end
     end
     if not first or #late >= MOST then return end
-    local seen = call('ZRANGE', KEYS[7], first, '+inf', 'BYSCORE', 'LIMIT', 0, 2 * MOST, 'WITHSCORES')
-    for k = 1, #seen, 2 do
-      local other, promise = seen[k], tonumber(seen[k + 1])
-      if #late < MOST and not excluded[other] then
-        spent = spent + LOOK
-        local key = records .. string.gsub(other, ':', '/')
-        local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 't', 'C')
-        local class, stands = class_of(f[8]), tonumber(f[10])
-        local expires = tonumber(f[4]) or promise + ARGV[16]
-        if state_of(f[1], f[2]) == PENDING and f[5] and not f[3] and stands >= now - ARGV[17]
-            and stands >= (tonumber(ARGV[19]) or stands) and promise > (class.oldest or promise)
-            and (f[6] or not opted_out(timeline, ARGV[9], f[8]))
-            and not (now < expires and is_paused(f[11], f[7])) then
-          excluded[other] = true
-          late[#late + 1] = {id = other, record = key, member = f[2] .. suffix_of(other),
-            generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
-            expires = expires, category = f[8], class = class, beside = f[9],
-            waits = true}
-        end
+    local read = 0
+    glimpse(first, '+inf', function(other, category, promise)
+      local class = class_of(category)
+      if promise <= (class.oldest or promise) or excluded[other] then return false end
+      read, spent = read + 1, spent + LOOK
+      local key = records .. string.gsub(other, ':', '/')
+      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 't', 'C')
+      local stands, expires = tonumber(f[10]), tonumber(f[4]) or promise + ARGV[16]
+      if state_of(f[1], f[2]) == PENDING and f[5] and f[8] == category and not f[3] and stands >= now - ARGV[17]
+          and stands >= (tonumber(ARGV[19]) or stands) and (f[6] or not opted_out(timeline, ARGV[9], category))
+          and not (now < expires and is_paused(f[11], f[7])) then
+        excluded[other] = true
+        late[#late + 1] = {id = other, record = key, member = f[2] .. suffix_of(other),
+          generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
+          expires = expires, category = category, class = class, beside = f[9],
+          waits = true}
       end
-    end
+      return #late >= MOST or read >= 2 * MOST
+    end)
   end
 
-  local last_waiting
-  do
-    local some_wait -- 1 if any waits, 0 if none
-    local looked_at = {} -- what is known of those in the set, also of those that have ended
+  local some_wait -- 1 if any waits, 0 if none
 
-    -- last_waiting returns the time of the message of the class of m that was promised last
-    -- before m, was late before and waits for its time, or nil. One that failed and waits for
-    -- its retry holds nothing up.
-    function last_waiting(m)
-      some_wait = some_wait or call('EXISTS', KEYS[7])
-      if some_wait == 0 then return nil end
-      local promise, from, some = m.promised or m.at, 0, 20
-      while from < LOOKED do
-        local seen = call('ZRANGE', KEYS[7], promise, '-inf', 'BYSCORE', 'REV', 'LIMIT', from, some, 'WITHSCORES')
-        for k = 1, #seen, 2 do
-          local other = seen[k]
-          if not excluded[other] and (tonumber(seen[k + 1]) < promise or id_at_or_before(other, m.id)) then
-            local f = looked_at[other]
-            if f then
-              spent = spent + 1
-            else
-              spent = spent + LOOK
-              f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 't', 'a', 'k', 'C', 'y')
-              looked_at[other] = f
-              f.is = state_of(f[1], f[2])
-              if not f[3] or f.is ~= PENDING and f.is ~= SENDING then
-                f.is = nil
-                ended_since[#ended_since + 1] = other
-              end
-            end
-            if f.is == PENDING and not f[5] and tonumber(f[4]) > now and class_of(f[6]) == m.class then
-              if not is_paused(f[7], f[8]) then return tonumber(f[4]) end
-            end
-          end
-        end
-        if #seen < 2 * some then return nil end
-        from = from + some
+  -- last_waiting returns the time of the message of the class of m that was promised last
+  -- before m, was late before and waits for its time, or nil. One that failed and waits for
+  -- its retry holds nothing up. A class asks in the order of its late messages: what waits for
+  -- one of them waits for the next, if nothing between them does.
+  local function last_waiting(m)
+    some_wait = some_wait or call('EXISTS', KEYS[7])
+    if some_wait == 0 then return nil end
+    local class, before = m.class, m.promised or m.at
+    glimpse(before, class.glimpsed or '-inf', function(other, category, promise, member)
+      if class_of(category) ~= class or excluded[other]
+          or promise == before and not id_at_or_before(other, m.id) then return false end
+      spent = spent + LOOK
+      local f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 't', 'a', 'k', 'C', 'y')
+      local is = state_of(f[1], f[2])
+      if not f[3] or f[6] ~= category or is ~= PENDING and is ~= SENDING then
+        ended_since[#ended_since + 1] = member
+      elseif is == PENDING and not f[5] and tonumber(f[4]) > now and not is_paused(f[7], f[8]) then
+        class.last_waiting = tonumber(f[4])
+        return true
       end
-    end
+      return false
+    end)
+    class.glimpsed = before
+    return class.last_waiting
   end
 
   local given = {of = {}} -- times that late messages got, in that order, and their categories

@@ -6,32 +6,38 @@
 --
 -- Needs the locals of message/claim.lua.
 --@include id_order
-local ended_since = {} -- ids in KEYS[7] of messages that do not wait any more
+--@include waiting
+local ended_since = {} -- members of KEYS[7] whose messages do not wait any more
 
 -- overdue_before returns the categories of messages that were promised earlier, were late
 -- before and are late again, false for no category; nil if there are none. One that was
 -- tried, or is paused, holds nothing up. Nor does one that its claim will drop.
 local function overdue_before()
   local seen = call('ZRANGE', KEYS[7], '-inf', promised, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
-  local ids, found = {}, nil
+  local members, ids, categories, found = {}, {}, {}, nil
   for k = 1, #seen, 2 do
-    local other = seen[k]
-    if other ~= id and (tonumber(seen[k + 1]) < promised or id_at_or_before(other, id)) then ids[#ids + 1] = other end
+    local other, category = waiting_in(seen[k])
+    local time = tonumber(seen[k + 1])
+    if other ~= id and (time < promised or id_at_or_before(other, id)) then
+      local n = #ids + 1
+      members[n], ids[n], categories[n] = seen[k], other, category
+    end
   end
   if #ids == 0 then return nil end
-  local places = call('ZMSCORE', timeline, unpack(ids))
+  local places, is_found = call('ZMSCORE', timeline, unpack(ids)), {}
   for k = 1, #ids do
-    local other, stands = ids[k], tonumber(places[k])
-    if not stands or stands < now - ARGV[17] then
-      local f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 'a', 'n', 'x', 'k', 'q', 'C', 'y')
+    local stands, category = tonumber(places[k]), categories[k]
+    if not is_found[category] and (not stands or stands < now - ARGV[17]) then
+      local key = records .. string.gsub(ids[k], ':', '/')
+      local f = call('HMGET', key, 's', 'g', 'p', 'a', 'n', 'x', 'k', 'q', 'C', 'y')
       local is = state_of(f[1], f[2])
-      if not f[3] or is ~= PENDING and is ~= SENDING then
-        ended_since[#ended_since + 1] = other
+      if not f[3] or f[7] ~= category or is ~= PENDING and is ~= SENDING then
+        ended_since[#ended_since + 1] = members[k]
       elseif is == PENDING and stands and stands >= (tonumber(ARGV[19]) or stands) and not f[4]
           and tonumber(f[5] or 0) == 0 and now < (tonumber(f[6]) or f[3] + ARGV[16])
-          and (f[8] or not opted_out(timeline, ARGV[9], f[7])) and not is_paused(f[9], f[10]) then
-        found = found or {}
-        found[#found + 1] = f[7]
+          and (f[8] or not opted_out(timeline, ARGV[9], category)) and not is_paused(f[9], f[10]) then
+        found, is_found[category] = found or {}, true
+        found[#found + 1] = category
       end
     end
   end

@@ -31,8 +31,8 @@
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- KEYS[5]  late mark of the user (STRING: all messages before it ended, Unix ms)
 -- KEYS[6]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
--- KEYS[7]  messages of the user that were late and wait (ZSET: message id -> when it was
---          promised, Unix ms); some may have ended since
+-- KEYS[7]  messages of the user that were late and wait (ZSET: see fragments/waiting.lua -> when
+--          it was promised, Unix ms); some may have ended since
 -- KEYS[8]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3])
 -- KEYS[9]  devices of the user (STRING, see package devices); optional
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
@@ -139,7 +139,7 @@ local function hold()
     note_history(record, 'g', {})
   end
   if r[14] or r[17] then call('HDEL', record, 'b', 'v', 'l') end
-  if promised then call('ZREM', KEYS[7], id, unpack(ended_since)) end
+  if promised then call('ZREM', KEYS[7], waiting_member(id, r[10]), unpack(ended_since)) end
   if call('ZADD', watch, lease_end, member) == 1 then call('ZREM', KEYS[8], member) end
 end
 
@@ -317,7 +317,7 @@ end
 -- sent_late sends the message now.
 local function sent_late()
   hold()
-  call('ZREM', KEYS[7], id)
+  call('ZREM', KEYS[7], waiting_member(id, r[10]))
   call('HSET', record, 't', now, 'p', promised or at)
   note_history(record, 'p', {to = now, from = at, reason = 'late'})
   call('HDEL', record, 'm', 'a')
@@ -355,6 +355,9 @@ if resume then return {LOOK_ON, now, resume, resume_in, notices} end
 -- wait_for returns the reply that the message waits for an older one, or nil if it has
 -- waited for too long. Its patience does not start before `from`.
 local function wait_for(from)
+  -- SOON to LATER ms between two looks, at most PATIENCE in all, and not in the last RESERVE
+  -- before its own expiry.
+  local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
   local since = tonumber(r[14]) or now
   if now - math.max(since, from) >= PATIENCE or this.expires - now <= RESERVE then return nil end
   if since == now then call('HSET', record, 'b', now) end
@@ -418,7 +421,7 @@ for k = 1, #late do
     if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
     if m.to then
       call('HDEL', m.record, 'a', 'm')
-      call('ZADD', KEYS[7], m.promised or m.at, m.id)
+      call('ZADD', KEYS[7], m.promised or m.at, waiting_member(m.id, m.category))
       changed(m, new, m.to)
     end
     remove_entry(m.id, m.member)

@@ -5,8 +5,8 @@
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
--- KEYS[3]  messages of the user that were late and wait (ZSET: message id -> when it was
---          promised, Unix ms)
+-- KEYS[3]  messages of the user that were late and wait (ZSET: see fragments/waiting.lua -> when
+--          it was promised, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  last expiry that a message may have, ms after now
 -- ARGV[3]  when a message without an expiry of its own expires, ms after its promised time

@@ -14,8 +14,8 @@
 -- KEYS[3]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- KEYS[5]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
--- KEYS[6]  messages of the user that were late and wait (ZSET: message id -> when it was
---          promised, Unix ms)
+-- KEYS[6]  messages of the user that were late and wait (ZSET: see fragments/waiting.lua -> when
+--          it was promised, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  nonce of this delivery
 -- ARGV[3]  d delivered, f failed for good, u uncertain, n dropped, as the user has no device
@@ -64,6 +64,7 @@ local keeps_content = outcome ~= ARGV[3]
 --@include places
 --@include event
 --@include history
+--@include waiting
 if outcome == 'n' then outcome = DROPPED end
 
 local r
@@ -97,7 +98,7 @@ if outcome == PENDING then
   if ARGV[15] == '-1' then
     if r[9] and not r[8] and not reached then -- it was late before: younger ones wait for it again
       local expires = tonumber(r[10]) or r[9] + ARGV[16]
-      redis.call('ZADD', KEYS[6], r[9], ARGV[5])
+      redis.call('ZADD', KEYS[6], r[9], waiting_member(ARGV[5], r[7]))
       if redis.call('PEXPIRETIME', KEYS[6]) < expires then redis.call('PEXPIREAT', KEYS[6], expires) end
     end
   else
