@@ -58,10 +58,10 @@ var floors = [][]string{ //nolint:globals // a constant table
 	},
 	{
 		"cmd/internal/picture", "cmd/worker/internal/channels", "sendlimit/find", "sendlimit/quota",
-		"sendlimit/refit", "sendlimit/sendlimittest/cmd/traffic", "sendlimit/sendlimittest/heavy",
-		"sendlimit/sendlimittest/story", "sendlimit/userdata",
+		"sendlimit/refit", "sendlimit/sendlimittest/cmd/traffic", "sendlimit/sendlimittest/story",
+		"sendlimit/userdata",
 	},
-	{"sendlimit/sendlimittest", "tasks/internal/payers", "tasks/metrics"},
+	{"sendlimit/sendlimittest", "sendlimit/sendlimittest/heavy", "tasks/internal/payers", "tasks/metrics"},
 	{
 		"tasks/callbacks", "tasks/channels", "tasks/internal/ledger", "tasks/listen", "tasks/queue",
 		"tasks/rules",

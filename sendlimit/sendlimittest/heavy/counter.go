@@ -62,6 +62,7 @@ return reply
 // NewCounter returns a counter for a client of a server.
 func NewCounter(server *redis.Client) (*Counter, error) {
 	c := &Counter{server: server, texts: make(map[string]string)}
+	c.look = c.count
 	loop := regexp.MustCompile(`\bdo\b`)
 	for hash, name := range lua.NamesByHash() {
 		text, err := lua.Text(name)
@@ -80,23 +81,21 @@ func (c *Counter) MostOf(do func() error) (Work, error) {
 	return c.most, err
 }
 
-// ProcessHook runs the script that counts, and notes what it counted.
-func (c *Counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() != "evalsha" {
-			return next(ctx, cmd)
-		}
-		args := cmd.Args()
-		hash, _ := args[1].(string)
-		if c.texts[hash] == "" {
-			return fmt.Errorf("counting work: no script has the hash %q", hash)
-		}
-		args[0], args[1] = "eval", c.texts[hash]
-		if err := next(ctx, cmd); err != nil {
-			return err
-		}
-		return c.note(ctx)
+// count runs the script that counts, and notes what it counted.
+func (c *Counter) count(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if cmd.Name() != "evalsha" {
+		return next(ctx, cmd)
 	}
+	args := cmd.Args()
+	hash, _ := args[1].(string)
+	if c.texts[hash] == "" {
+		return fmt.Errorf("counting work: no script has the hash %q", hash)
+	}
+	args[0], args[1] = "eval", c.texts[hash]
+	if err := next(ctx, cmd); err != nil {
+		return err
+	}
+	return c.note(ctx)
 }
 
 func (c *Counter) note(ctx context.Context) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/refit"
 )
 
 // Operation is something that a caller does.
@@ -22,8 +23,11 @@ type Operation struct {
 	Do func(ctx context.Context, n int) error
 }
 
-// lateOnes are the late messages of a user.
-const lateOnes = 150
+const (
+	lateOnes    = 150  // late messages of a user
+	waitingOnes = 1000 // that were late, and wait for their later places
+	judgedOnes  = 200  // of a day, which a refit judges in part
+)
 
 func asked(day time.Time) time.Time { return day.Add(11 * time.Hour) }
 
@@ -51,11 +55,21 @@ func (c Case) Operations(client, store *redis.Client, user string, day time.Time
 		}
 	}
 	next := day.Add(24 * time.Hour)
+	claimLate := func(ctx context.Context, n int) error {
+		id := lateID(n)
+		d := messages.Delivery{User: user, ID: id, Generation: "g" + id, Nonce: keyspace.NewToken()}
+		_, err := gate.Claim(ctx, d, time.Minute, next)
+		return err
+	}
 	return []Operation{
-		{Name: "reserve", Do: func(ctx context.Context, n int) error {
-			_, err := timeline.Reserve(ctx, request(n, c.Category, false))
-			return err
-		}},
+		{
+			Name:    "reserve",
+			Prepare: func(ctx context.Context, _ int) error { return removePending(ctx, store, user) },
+			Do: func(ctx context.Context, n int) error {
+				_, err := timeline.Reserve(ctx, request(n, c.Category, false))
+				return err
+			},
+		},
 		{Name: "exempt", Do: func(ctx context.Context, n int) error {
 			_, err := timeline.Reserve(ctx, request(n, exempt, false))
 			return err
@@ -110,40 +124,29 @@ func (c Case) Operations(client, store *redis.Client, user string, day time.Time
 		{
 			Name:    "late claim",
 			Prepare: func(ctx context.Context, _ int) error { return writeLate(ctx, store, user, c.Category, next) },
-			Do: func(ctx context.Context, n int) error {
-				id := lateID(n)
-				d := messages.Delivery{User: user, ID: id, Generation: "g" + id, Nonce: keyspace.NewToken()}
-				_, err := gate.Claim(ctx, d, time.Minute, next)
+			Do:      claimLate,
+		},
+		{
+			Name: "late claim beside those that wait",
+			Prepare: func(ctx context.Context, _ int) error {
+				return errors.Join(writeLate(ctx, store, user, c.Category, next), writeWaiting(ctx, store, user, next))
+			},
+			Do: claimLate,
+		},
+		{
+			Name:    "refit",
+			Prepare: func(ctx context.Context, _ int) error { return writeJudged(ctx, store, user, c.Category, day) },
+			Do: func(ctx context.Context, _ int) error {
+				look, err := refit.New(client, o, refit.Options{Policy: c.Policy, Now: asked(day)})
+				if err != nil {
+					return err
+				}
+				totals, err := look.Partition(ctx, keyspace.Partition(user), func(context.Context, []refit.Misfit) error { return nil })
+				if err == nil && totals.Reservations < judgedOnes/2 {
+					err = fmt.Errorf("a refit judges %d reservations", totals.Reservations)
+				}
 				return err
 			},
 		},
 	}, nil
-}
-
-func lateID(n int) string { return fmt.Sprintf("late-%d", n) }
-
-// writeLate writes messages that are late, with many places before and after.
-func writeLate(ctx context.Context, client redis.Cmdable, user, category string, now time.Time) error {
-	keys := keyspace.KeysUnder(keyspace.DefaultPrefix)
-	_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		pipe.Del(ctx, keys.LateMark(user), keys.Waiting(user))
-		for n := range lateOnes {
-			id := lateID(n)
-			at := now.Add(time.Duration(n)*time.Second - 20*time.Hour).UnixMilli()
-			pipe.Del(ctx, keys.Record(user, id))
-			fields := []any{"g", "g" + id, "t", at, "f", id, "x", now.Add(300 * 24 * time.Hour).UnixMilli()}
-			place := redis.Z{Score: float64(at), Member: id}
-			if category := []string{"", counted, category}[n%3]; category != "" {
-				fields = append(fields, "k", category)
-				pipe.ZAdd(ctx, keys.Category(user, category), place)
-			}
-			pipe.HSet(ctx, keys.Record(user, id), fields...)
-			pipe.ZAdd(ctx, keys.Timeline(user), place)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("late messages: %w", err)
-	}
-	return nil
 }

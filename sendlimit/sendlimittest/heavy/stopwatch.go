@@ -20,7 +20,11 @@ type Stopwatch struct {
 }
 
 // NewStopwatch returns a stopwatch for a client of a server that nobody else uses.
-func NewStopwatch(server *redis.Client) *Stopwatch { return &Stopwatch{server: server} }
+func NewStopwatch(server *redis.Client) *Stopwatch {
+	w := &Stopwatch{server: server}
+	w.look = w.measure
+	return w
+}
 
 // SlowestOf returns how long the slowest script call of an operation ran.
 func (w *Stopwatch) SlowestOf(do func() error) (time.Duration, error) {
@@ -29,21 +33,18 @@ func (w *Stopwatch) SlowestOf(do func() error) (time.Duration, error) {
 	return w.slowest, err
 }
 
-// ProcessHook measures a script call.
-func (w *Stopwatch) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() != "evalsha" && cmd.Name() != "eval" {
-			return next(ctx, cmd)
-		}
-		before, err := w.used(ctx)
-		if err != nil {
-			return err
-		}
-		failed := next(ctx, cmd)
-		after, err := w.used(ctx)
-		w.slowest = max(w.slowest, after-before)
-		return errors.Join(failed, err)
+func (w *Stopwatch) measure(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if cmd.Name() != "evalsha" && cmd.Name() != "eval" {
+		return next(ctx, cmd)
 	}
+	before, err := w.used(ctx)
+	if err != nil {
+		return err
+	}
+	failed := next(ctx, cmd)
+	after, err := w.used(ctx)
+	w.slowest = max(w.slowest, after-before)
+	return errors.Join(failed, err)
 }
 
 // used returns the processor time that the server has used.
