@@ -196,6 +196,9 @@ func (s *scheduler) namesOf(cmds []redis.Cmder) []string {
 		switch args := cmd.Args(); {
 		case strings.HasPrefix(name, "eval") && len(args) > 1:
 			hash, _ := args[1].(string)
+			if !strings.HasPrefix(name, "evalsha") { // the first call of a script has its text
+				hash = redis.NewScript(hash).Hash()
+			}
 			name = cmp.Or(s.names[hash], "script")
 		case len(args) > 1 && name != "ping" && name != "script":
 			if key, ok := args[1].(string); ok {
