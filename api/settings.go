@@ -106,7 +106,7 @@ func (s *server) clearSettingsRoute() route {
 			return s.setSettings(r, false, func(message.SettingsDraft) (message.SettingsDraft, error) { return message.SettingsDraft{}, nil })
 		}
 		// This also removes settings that only a newer program can read.
-		if _, err := s.users.Clear(r.Context(), r.PathValue("user")); err != nil {
+		if err := s.users.Clear(r.Context(), r.PathValue("user")); err != nil {
 			return web.Answer{}, err
 		}
 		policies, err := s.policiesByName(r.Context())

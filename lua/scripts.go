@@ -194,9 +194,6 @@ var PolicyChanged = script("setting/policy_changed")
 // since they were read.
 var SettingsChange = script("setting/settings_change")
 
-// SettingsClear removes all that is set for a user.
-var SettingsClear = script("setting/settings_clear")
-
 // DeviceAdd registers a device of a user, or registers it again.
 var DeviceAdd = script("device/add")
 
@@ -262,7 +259,7 @@ func All() []*redis.Script {
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,
 		Count, GiveBack, CountLook, AddOnce,
 		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
-		PolicyApply, PolicyMark, PolicyDelete, PolicyChanging, PolicyChanged, SettingsChange, SettingsClear,
+		PolicyApply, PolicyMark, PolicyDelete, PolicyChanging, PolicyChanged, SettingsChange,
 		CampaignPause, Refit, RefitTurn, ForecastFar,
 		DeviceAdd, DeviceRemove, DeviceRemoveGone, DeviceNoteSuccess, DeviceSuspect,
 		ChannelStop, ChannelResume, ChannelTakeProbe,

@@ -261,7 +261,7 @@ func (s *forbiddenSearch) forbidden(by judge.UserRules) Forbidden {
 		for number := 1; number <= p.scope.Count(); number++ {
 			rule, category := p.scope.Rule(number)
 			why := ForbiddenStretch{Code: fault.CodeSendLimit, Rule: rule, Category: category}
-			times := since(s.reads[s.counted(category)].times, s.now.Add(-by.Keep()))
+			times := since(s.reads[s.counted(category)].times, s.now.Add(-by.Keep(s.now)))
 			if rule.Calendar() {
 				found.addFull(p, why, times, rule.Limit, func(at int64) (int64, int64) { return p.zone.PeriodAt(rule.Period, at) })
 			} else {

@@ -158,9 +158,7 @@ func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
 		require.Equal(u, fault.CodeBlocked, d.Code)
 		require.Equal(u, 2, calls)
 
-		cleared, err := u.stored.Clear(u.Context(), "alice")
-		require.NoError(u, err)
-		require.True(u, cleared)
+		require.NoError(u, u.stored.Clear(u.Context(), "alice"))
 		d, calls = reserve("e", "10:00:30")
 		require.Equal(u, []string{"1/minute"}, story.Broken(d))
 		require.Equal(u, 2, calls)
@@ -289,5 +287,33 @@ func TestTheReachOfAPolicy(t *testing.T) {
 		require.True(u, u.submit("a", "01:00", "").Allowed)
 		require.Equal(u, fault.CodeTooFarAhead, u.submit("b", "01:00:00.001", "").Code)
 		require.Zero(u, u.submit("b", "01:00", "").NextFree)
+	})
+}
+
+// What counted for rules of the user's own still counts when they come back, although no policy
+// looks back as far.
+func TestOwnRulesThatComeBack(t *testing.T) {
+	t.Parallel()
+	p := story.PolicyOf(t, "9/minute")
+	p.UnknownCategories = policy.AllowUnknown
+	runOnEachStore(t, sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}, func(u *user) {
+		own := policy.UserSettings{Categories: map[string][]policy.Rule{"offers": story.LimitsOf(u.T, "2/day")}}
+		begin := time.Now().Truncate(16 * time.Millisecond) // at such times a submit forgets places
+		submit := func(id, category string, after time.Duration) sendlimit.Decision {
+			r := u.request(id, "00:00", category)
+			r.Now, r.At = begin.Add(after), begin.Add(after)
+			return u.ask(r)
+		}
+		u.setSettings(own)
+		require.True(u, submit("a", "offers", 0).Allowed)
+		require.True(u, submit("b", "offers", time.Minute).Allowed)
+		require.NoError(u, u.stored.Clear(u.Context(), "alice"))
+		require.True(u, submit("c", "", 3*time.Hour).Allowed)
+		u.setSettings(own)
+		require.Equal(u, []string{"offers 2/day"}, brokenOf(submit("d", "offers", 4*time.Hour)))
+		u.setSettings(policy.UserSettings{})
+		kept, err := u.client.PTTL(u.Context(), story.KeysOf(sendlimit.Options{}).Settings("alice")).Result()
+		require.NoError(u, err)
+		require.Positive(u, kept, "it is forgotten once that matters no more")
 	})
 }

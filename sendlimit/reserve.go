@@ -155,7 +155,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 		if resume == any("") && by.Accepts(scope) && !scope.QuietAt(at) {
 			first, last = scope.Span(at)
 		}
-		args = append(args, sendAt, first, last, max(at+by.Keep().Milliseconds(), t.expiry(r, at)))
+		args = append(args, sendAt, first, last, max(at+by.Keep(r.Now).Milliseconds(), t.expiry(r, at)))
 	}
 	alertFrom := any("")
 	if about.Alerts() {

@@ -4,7 +4,7 @@
 -- KEYS[1]  settings of the user (HASH)
 -- KEYS[2]  index of the settings of the partition (ZSET), see lua/fragments/index.lua
 -- KEYS[3]  claims of the policy in the partition (SET of tokens)
--- ARGV[1]  version that was read; "" for none, * for any
+-- ARGV[1]  version that was read; "" for none, * for any; - for any, and to remove all fields
 -- ARGV[2]  new version
 -- ARGV[3]  the user
 -- ARGV[4]  token of the claim of the policy; "" if the user has the policy at the
@@ -17,26 +17,34 @@
 -- ARGV[10] quiet hours
 -- ARGV[11] rules of categories
 -- ARGV[12] categories that the user does not want, separated by spaces
+-- ARGV[13] for how long places count by these rules of the user's own, ms; 0 without any
 --
 -- Returns  {1, version} stored; {0, version} the store has this other version; {-1,
 --          version} the claim is gone: claim the policy again. A repeated call returns
---          {1, version}. Fields that only a newer program knows stay. If there are none
---          and nothing is set, the settings are removed, and the version is "".
+--          {1, version}. Else fields that only a newer program knows stay. If there are none
+--          and nothing is set, the settings are removed, and the version is "". Where former
+--          rules of the user's own still matter, they are removed later.
 -- Cost     O(log n) in the users of the partition with settings.
 
-if #KEYS ~= 3 or #ARGV ~= 12 then
+if #KEYS ~= 3 or #ARGV ~= 13 then
   return redis.error_reply('ERR setting/settings_change.lua: wrong number of keys or arguments')
 end
 --@include moving
 --@include index
+--@include own_window
 
 local settings = KEYS[1]
 local version = redis.call('HGET', settings, 'v') or ''
 if version == ARGV[2] then return {1, version} end
-if ARGV[1] ~= '*' and ARGV[1] ~= version then return {0, version} end
+if ARGV[1] ~= '*' and ARGV[1] ~= '-' and ARGV[1] ~= version then return {0, version} end
 if ARGV[4] ~= '' and redis.call('SREM', KEYS[3], ARGV[4]) == 0 then return {-1, version} end
 
 unlist(KEYS[2], settings, ARGV[3])
+if ARGV[1] == '-' then
+  for _, field in ipairs(redis.call('HKEYS', settings)) do
+    if field ~= 'own' and field ~= 'kept' then redis.call('HDEL', settings, field) end
+  end
+end
 redis.call('HSET', settings, 'v', ARGV[2])
 local values = {ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12]}
 for k, field in ipairs({'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet', 'categories', 'out'}) do
@@ -46,10 +54,16 @@ for k, field in ipairs({'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet
     redis.call('HSET', settings, field, values[k])
   end
 end
-if redis.call('HLEN', settings) > 1 then
+local kept_until = note_own(settings, tonumber(ARGV[13]))
+if redis.call('HLEN', settings) > (kept_until and 2 or 1) then
+  redis.call('PERSIST', settings)
   redis.call('ZADD', KEYS[2], 0, table.concat({'a:', ARGV[3]}))
   if ARGV[6] ~= '' then redis.call('ZADD', KEYS[2], 0, table.concat({'p:', ARGV[6], ':', ARGV[3]})) end
   if ARGV[9] ~= '' then redis.call('ZADD', KEYS[2], 0, table.concat({'b:', ARGV[3]})) end
+  return {1, ARGV[2]}
+end
+if kept_until then
+  redis.call('PEXPIREAT', settings, kept_until)
   return {1, ARGV[2]}
 end
 redis.call('DEL', settings)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -40,6 +41,9 @@ type UserSettings struct {
 	// Blocked refuses every submit and move for the user. Messages accepted before
 	// are still sent.
 	Blocked bool
+	// Former is for how long places counted by rules of the user's own that were replaced. It is
+	// ignored when settings are stored.
+	Former FormerWindow
 	// Version is a token that the store replaces with each change; "" if nothing is
 	// set. It is ignored when settings are stored.
 	Version string
@@ -239,9 +243,11 @@ const (
 	fieldOwn     = "categories" // "marketing=1/calendar_week 5/calendar_month;news=1/day"
 	fieldOptOut  = "out"        // " marketing news ", which lua/message/claim.lua reads
 	fieldVersion = "v"
+	fieldKept    = "kept" // see lua/fragments/own_window.lua
 )
 
-// Stored returns the values of the fields in the store, without the version.
+// Stored returns the values of the fields in the store, without the version, and at the end for how
+// long places count by the user's own rules, ms.
 func (s UserSettings) Stored() []any {
 	blocked := ""
 	if s.Blocked {
@@ -257,8 +263,20 @@ func (s UserSettings) Stored() []any {
 	}
 	return []any{
 		s.Contact, s.Policy, JoinRules(s.Limits, " "), s.TimeZone, blocked,
-		strings.Join(s.QuietHours.Lines(), ";"), strings.Join(own, ";"), out,
+		strings.Join(s.QuietHours.Lines(), ";"), strings.Join(own, ";"), out, s.keeps().Milliseconds(),
 	}
+}
+
+// keeps returns for how long places count by the user's own rules; 0 without any.
+func (s UserSettings) keeps() time.Duration {
+	alone := Policy{Rules: s.Limits, Categories: make(map[string]CategoryRules, len(s.Categories))}
+	for name, rules := range s.Categories {
+		alone.Categories[name] = CategoryRules{Rules: rules}
+	}
+	if longest := alone.LargestWindow(); longest > 0 {
+		return longest + Grace
+	}
+	return 0
 }
 
 // ChangesRules reports whether the settings change the rules of the user's policy.
@@ -299,6 +317,11 @@ func ReadSettings(values map[string]string) (UserSettings, error) {
 	}
 	if out := strings.Fields(values[fieldOptOut]); len(out) > 0 {
 		s.OptOut = out
+	}
+	if keeps, until, ok := strings.Cut(values[fieldKept], " "); ok {
+		if s.Former, err = parseFormer(keeps, until); err != nil {
+			return UserSettings{}, err
+		}
 	}
 	return s, s.Validate()
 }

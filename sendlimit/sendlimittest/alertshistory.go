@@ -111,7 +111,7 @@ func (a *alerting) changeRules(t *rapid.T) {
 func (a *alerting) setContact(t *rapid.T) {
 	a.contact = rapid.Bool().Draw(t, "contact")
 	if !a.contact {
-		_, err := a.settings.Clear(t.Context(), alertingUser)
+		err := a.settings.Clear(t.Context(), alertingUser)
 		require.NoError(t, err)
 		return
 	}

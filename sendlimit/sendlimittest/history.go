@@ -191,7 +191,7 @@ func (h *history) changeSettings(t *rapid.T) {
 	}
 	user := h.drawUser(t)
 	if rapid.IntRange(0, 3).Draw(t, "clear") == 0 {
-		_, err := h.settings.Clear(t.Context(), user)
+		err := h.settings.Clear(t.Context(), user)
 		require.NoError(t, err)
 		require.NoError(t, h.model.Set(user, policy.UserSettings{}))
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -52,7 +53,7 @@ type Changes struct {
 	Lost bool
 	// Windows are those of former policies that places are still kept for, see Former. Some may
 	// be over.
-	Windows []FormerWindow
+	Windows []policy.FormerWindow
 }
 
 // Changed returns the policies that were stored or deleted since a number of changes, which

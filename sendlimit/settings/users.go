@@ -93,7 +93,7 @@ func (s *Users) Update(
 	return policy.UserSettings{}, busySettings()
 }
 
-// change stores settings in place of those of a version, * for any, and reports
+// change stores settings in place of those of a version, * for any, - to clear all, and reports
 // whether it was that. given says that the user is given a policy that the user may not
 // have yet: then it must not be in deletion.
 func (s *Users) change(
@@ -168,16 +168,11 @@ func busySettings() error {
 	}
 }
 
-// Clear removes all that is set for a user, and reports whether anything was.
-func (s *Users) Clear(ctx context.Context, user string) (bool, error) {
-	const doing = "removing the settings of a user"
+// Clear removes all that is set for a user, also what only a newer program knows.
+func (s *Users) Clear(ctx context.Context, user string) error {
 	if err := keyspace.CheckUser(user); err != nil {
-		return false, err
+		return err
 	}
-	keys := []string{s.keys.Settings(user), s.keys.UsersWithSettings(keyspace.Partition(user))}
-	answer, err := script.Run(ctx, s.client, lua.SettingsClear, doing, keys, []any{user})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	_, _, err := s.change(ctx, user, "-", policy.UserSettings{}, false)
+	return err
 }

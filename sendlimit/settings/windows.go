@@ -11,19 +11,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// FormerWindow is for how long places counted for a policy that was replaced or deleted. Its rules
-// may come back. So places are kept for that long until such a place matters no more.
-type FormerWindow struct {
-	Keeps time.Duration // see policy.Policy.Keeps
-	Until time.Time     // Keeps after the policy was replaced
-}
-
 // Former returns the longest of some windows that still matter at a time; 0 if none does.
-func Former(windows []FormerWindow, now time.Time) (longest time.Duration) {
+func Former(windows []policy.FormerWindow, now time.Time) (longest time.Duration) {
 	for _, w := range windows {
-		if w.Until.After(now) {
-			longest = max(longest, w.Keeps)
-		}
+		longest = max(longest, w.At(now))
 	}
 	return longest
 }
@@ -42,12 +33,12 @@ func keepsMs(text string) int64 {
 }
 
 // readWindows reads the set of lua/fragments/former_window.lua.
-func readWindows(list []redis.Z) []FormerWindow {
-	windows := make([]FormerWindow, 0, len(list))
+func readWindows(list []redis.Z) []policy.FormerWindow {
+	windows := make([]policy.FormerWindow, 0, len(list))
 	for _, z := range list {
 		member, _ := z.Member.(string) // the client gives nothing else
 		if keeps, err := strconv.ParseInt(member, 10, 64); err == nil {
-			windows = append(windows, FormerWindow{
+			windows = append(windows, policy.FormerWindow{
 				Keeps: time.Duration(keeps) * time.Millisecond, Until: time.UnixMilli(int64(z.Score)),
 			})
 		}

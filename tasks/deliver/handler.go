@@ -234,14 +234,14 @@ func (h *Handler) pass(ctx context.Context) (permit, error) {
 }
 
 // passExpired lets a message pass that expired while it waits for its pace, so that its claim
-// drops it. The error of another one is a *queue.AgainError for after, or until it expires.
+// drops it. The error of another one is a *queue.AgainError for after, or until it expires; or that of
+// the store.
 func (h *Handler) passExpired(ctx context.Context, d messages.Delivery, after time.Duration) (permit, error) {
 	expires, err := h.Records.Expiry(ctx, d.User, d.ID, h.ExpireAfter)
-	left := expires.Sub(h.Clock.OfUser(d.User).Now())
 	if err != nil {
-		left = after
+		return permit{}, err
 	}
-	if left > 0 {
+	if left := expires.Sub(h.Clock.OfUser(d.User).Now()); left > 0 {
 		return permit{}, &queue.AgainError{After: min(after, left), Cause: ErrPaced}
 	}
 	if !h.takeSlot(ctx) {

@@ -156,7 +156,7 @@ func (d *drawer) faults() {
 // good what is tried again: that may have arrived.
 func (d *drawer) refusedUnanswered() {
 	for _, e := range d.Events {
-		if e.Do == Submit && e.SendAt > d.Unit && d.oneIn(20) {
+		if e.Do == Submit && e.SendAt > d.Unit && e.SendAt < 2*d.Length && d.oneIn(20) {
 			at, channel := e.SendAt-d.Unit/60, d.channel()
 			d.add(Event{At: at, Do: Channel, Channel: channel, Behaviour: AnswerLost, Lasts: d.Unit / 20})
 			d.add(Event{At: at + d.Unit/20 + time.Millisecond, Do: Channel, Channel: channel, Behaviour: Rejects, Lasts: d.Unit / 3})
@@ -167,7 +167,7 @@ func (d *drawer) refusedUnanswered() {
 // settledInVain has the store away when the results of pushes are to be recorded.
 func (d *drawer) settledInVain() {
 	for _, e := range d.Events {
-		if e.Do == Submit && e.SendAt > d.Unit && d.oneIn(20) {
+		if e.Do == Submit && e.SendAt > d.Unit && e.SendAt < 2*d.Length && d.oneIn(20) {
 			slow := time.Second
 			d.add(Event{At: e.SendAt - d.Unit/60, Do: Channel, Channel: d.channel(), Behaviour: TakesTime, By: slow, Lasts: d.Unit / 15})
 			d.add(Event{At: e.SendAt + slow/2, Do: StoreAway, Lasts: slow + d.upTo(d.Unit/15)})

@@ -154,7 +154,7 @@ func changes(name string) bool {
 	switch name {
 	case "place/reserve", "place/move", "place/release", "place/record_sent", "place/free_lost", "charge/hold",
 		"message/claim", "message/settle", "message/revive", "message/purge", "refit/refit",
-		"setting/policy_apply", "setting/policy_delete", "setting/settings_change", "setting/settings_clear":
+		"setting/policy_apply", "setting/policy_delete", "setting/settings_change":
 		return true
 	default:
 		return false

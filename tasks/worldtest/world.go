@@ -172,12 +172,16 @@ func (w *world) tell() {
 		happening.Wait()
 		close(done)
 	}()
+	most := 4 * time.Hour
+	if w.plan.Has(FullDays) { // some messages are due tomorrow
+		most = 90 * time.Minute
+	}
 	for ended := false; !ended; {
 		w.until(time.Since(w.story.Began) + time.Minute)
 		select {
 		case <-done:
 			w.noteCharges()
-			ended = !w.open() || time.Since(w.story.Began) > w.plan.Length+4*time.Hour
+			ended = !w.open() || time.Since(w.story.Began) > w.plan.Length+most
 		default:
 			require.Less(w, time.Since(w.story.Began), 3*24*time.Hour, "a request has no end")
 		}

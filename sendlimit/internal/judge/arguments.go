@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
 // Case has what the judging arguments depend on, beside a user's rules.
@@ -23,17 +25,27 @@ type Case struct {
 	Late bool
 }
 
-// Keep returns for how long places count, see Rulebook.Keep; longer if limits of the user's own
-// need it.
-func (u UserRules) Keep() time.Duration { return max(u.Rules.Keep, u.Book.Keep) }
+// Keep returns for how long places count at a time, see Rulebook.Keep; longer if rules of the user's
+// own need it, or former ones. A zero now means the local clock.
+func (u UserRules) Keep(now time.Time) time.Duration {
+	keep := max(u.Rules.Keep, u.Book.Keep)
+	if u.former.Keeps > keep {
+		keep = max(keep, u.former.At(calendar.OrLocalClock(now)))
+	}
+	return keep
+}
 
 // Arguments returns ARGV[1] to ARGV[9] of a script that judges, see
 // lua/fragments/judging.lua, with room for the script's own.
 func (u UserRules) Arguments(c Case, own int) []any {
 	set := u.Rules
 	keep, reach := u.Book.keep, set.Reach(c.Reach)
-	if set.Keep > u.Book.Keep {
+	switch kept := u.Keep(c.Now); kept {
+	case u.Book.Keep:
+	case set.Keep:
 		keep = set.keep
+	default:
+		keep = kept.Milliseconds()
 	}
 	if c.Late {
 		reach = c.Reach

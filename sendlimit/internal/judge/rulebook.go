@@ -39,7 +39,8 @@ type UserRules struct {
 	Version string // of the settings that were used; "" for none
 	Blocked bool
 
-	Book *Rulebook // of these rules
+	Book   *Rulebook           // of these rules
+	former policy.FormerWindow // of the user's own rules
 	// user is whose rules they are; "" if the call is not Rulebook.Run.
 	user string
 	// whole is what Rules is a part of, see At; nil if At was not called.
@@ -120,7 +121,7 @@ func (b *Rulebook) Of(user string) UserRules {
 	if !b.owner.fixed {
 		if cached, ok := b.owner.settings.users.Get(user); ok {
 			if rules, err := b.rulesOf(cached); err == nil {
-				return UserRules{Rules: rules, Version: cached.settings.Version, Blocked: cached.settings.Blocked, Book: b}
+				return UserRules{Rules: rules, Version: cached.settings.Version, Blocked: cached.settings.Blocked, former: cached.settings.Former, Book: b}
 			}
 			// The settings were learned under other policies. The scripts will find that
 			// no settings were used, and Learn returns the error.

@@ -52,7 +52,7 @@ func settingsCommands(p cli.Program) []*cobra.Command {
 		Args:    cli.Argument("USER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return u.withSettings(cmd, func(ctx context.Context) error {
-				if _, err := u.Clear(ctx, args[0]); err != nil {
+				if err := u.Clear(ctx, args[0]); err != nil {
 					return fmt.Errorf("clearing a user's settings: %w", err)
 				}
 				return u.show(ctx, args[0])
