@@ -206,7 +206,10 @@ func (v *verdict) judgeExpiry(k *known) {
 	if v.Real != nil {
 		within = v.Real.Told
 	}
-	knownOf := !v.Plan.Has(LongRetries) && !v.Plan.Has(LongPauses) && v.away(expires, s.EndedAt)
+	waits := v.Plan.Has(LongRetries) || v.Plan.Has(LongPauses) // for a channel: that is no excuse
+	knownOf := slices.ContainsFunc(v.spans, func(a Away) bool {
+		return !(waits && a.What == Channel) && v.isFelt(a, expires, s.EndedAt)
+	})
 	if s.EndedAt.After(expires.Add(within)) && !knownOf {
 		v.fault("expiry: %s expired at %s, and was only dropped at %s: %+v", k, expires, s.EndedAt, s)
 	}
@@ -214,9 +217,12 @@ func (v *verdict) judgeExpiry(k *known) {
 
 // away reports whether something was away at some time of a stretch, or shortly before.
 func (v *verdict) away(from, until time.Time) bool {
-	return slices.ContainsFunc(v.spans, func(a Away) bool {
-		return a.What != PauseCampaign && a.From.Before(until) && a.Until.Add(v.aftermath(a)).After(from)
-	})
+	return slices.ContainsFunc(v.spans, func(a Away) bool { return v.isFelt(a, from, until) })
+}
+
+// isFelt reports whether something away is felt at some time of a stretch.
+func (v *verdict) isFelt(a Away, from, until time.Time) bool {
+	return a.What != PauseCampaign && a.From.Before(until) && a.Until.Add(v.aftermath(a)).After(from)
 }
 
 // aftermath is for how long an outage is felt: leases end, retries come, the relay finds what was
