@@ -24,6 +24,6 @@ local function note_own(settings, own)
     redis.call('HDEL', settings, 'kept')
     return nil
   end
-  redis.call('HSET', settings, 'kept', string.format('%.0f %.0f', kept, till))
+  redis.call('HSET', settings, 'kept', table.concat({string.format('%.0f', kept), ' ', string.format('%.0f', till)}))
   return till
 end
