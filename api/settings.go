@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -160,10 +159,18 @@ func (s *server) setSettings(r *http.Request, checked bool, change func(message.
 	return settingsAnswer(r, settings, policies), nil
 }
 
+// versionOf returns the version of settings; that of none if nothing is set.
+func versionOf(s policy.UserSettings) string {
+	if s.Equal(policy.UserSettings{}) {
+		return web.NoVersion
+	}
+	return s.Version
+}
+
 // checkVersion returns an error unless settings are at the version that a request
 // wants to find.
 func checkVersion(p web.Precondition, s policy.UserSettings) error {
-	present := cmp.Or(s.Version, web.NoVersion)
+	present := versionOf(s)
 	switch {
 	case p.Accepts(present):
 		return nil
@@ -192,7 +199,7 @@ func (s *server) policiesByName(ctx context.Context) (map[string]policy.Policy, 
 
 func settingsAnswer(r *http.Request, settings policy.UserSettings, policies map[string]policy.Policy) web.Answer {
 	return web.Answer{
-		Status: http.StatusOK, Header: web.ETag(cmp.Or(settings.Version, web.NoVersion)),
+		Status: http.StatusOK, Header: web.ETag(versionOf(settings)),
 		Body: message.UserSettingsOf(r.PathValue("user"), settings, policies),
 	}
 }

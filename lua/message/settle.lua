@@ -31,8 +31,8 @@
 -- ARGV[11] devices that the message is done with, see fragments/progress.lua; "" for no others
 --          than before
 -- ARGV[12] of a retry: new generation
--- ARGV[13] of a retry: not before, Unix ms, or before its expiry; not used if the message was
---          not sent
+-- ARGV[13] of a retry: not before, Unix ms, or before its expiry; if the message was not sent, now
+--          by the caller's clock, or ""
 -- ARGV[14] of a retry: delay of the watch entry, ms
 -- ARGV[15] of a retry: 1 if the message may have arrived, -1 if it was not sent, -2 if the
 --          target asked for later, else 0; a negative attempt does not count
@@ -84,7 +84,7 @@ if outcome == PENDING then
   -- The new watch entry first, the former one last: if the log is torn in between, the record has
   -- one of them.
   local again = ARGV[15] ~= '-1' and math.min(ARGV[13], r[10] or (r[9] or r[4]) + ARGV[16])
-  local look = now + ARGV[14]
+  local look = math.min(now, tonumber(ARGV[13]) or now) + ARGV[14] -- the clock may be ahead for a moment
   if again then look = math.max(look, again - ARGV[17]) end
   redis.call('ZADD', watch, look, ARGV[12] .. suffix)
   if ARGV[15] == '1' or in_doubt then

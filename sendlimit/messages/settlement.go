@@ -49,7 +49,7 @@ type Settlement struct {
 // Retry makes a message pending again under a new generation.
 type Retry struct {
 	Generation string
-	At         time.Time // not before, but no later than the expiry; not used with Unsent
+	At         time.Time // not before, but no later than the expiry; with Unsent now, or zero
 	// Uncertain reports that the message may have arrived. It then keeps its place and
 	// its id, however it ends.
 	Uncertain bool

@@ -104,8 +104,9 @@ func TestOwnCategoriesAndQuietHours(t *testing.T) {
 	}
 	fields := []string{"contact", "policy", "limits", "zone", "blocked", "quiet", "categories", "out"}
 	values := make(map[string]string)
-	for i, value := range s.Stored() {
-		values[fields[i]], _ = value.(string)
+	stored := s.Stored()
+	for i, field := range fields {
+		values[field], _ = stored[i].(string)
 	}
 	again, err := policy.ReadSettings(values)
 	require.NoError(t, err)

@@ -283,7 +283,7 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 			}
 		}
 		known.doubt = doubt || s.Retry.Uncertain
-		known.renew(s.Retry.Generation, m.firstLook(due))
+		known.renew(s.Retry.Generation, m.lookAfter(s.Retry.At, due))
 	}
 	return true
 }

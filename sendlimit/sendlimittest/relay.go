@@ -15,8 +15,15 @@ import (
 
 // firstLook returns when the entry of a message's new generation is due: the horizon before
 // the message, if that is later than the time that the queue has to confirm it.
-func (m *mailbox) firstLook(due time.Time) time.Time {
-	soon, far := m.now.Add(m.options.LookAfter), due.Add(-m.options.Horizon)
+func (m *mailbox) firstLook(due time.Time) time.Time { return m.lookAfter(m.now, due) }
+
+// lookAfter is firstLook for a caller by whose clock it was no later than a time; zero for any.
+func (m *mailbox) lookAfter(latest, due time.Time) time.Time {
+	from := m.now
+	if !latest.IsZero() && latest.Before(from) {
+		from = latest
+	}
+	soon, far := from.Add(m.options.LookAfter), due.Add(-m.options.Horizon)
 	if far.After(soon) {
 		return far
 	}

@@ -214,7 +214,7 @@ func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlem
 	}
 	return again, messages.Settlement{
 		Outcome: messages.Retried,
-		Retry:   messages.Retry{Generation: again.Generation, Unsent: true},
+		Retry:   messages.Retry{Generation: again.Generation, Unsent: true, At: again.Due},
 		Reason:  messages.ReasonLate,
 	}
 }
