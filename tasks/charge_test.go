@@ -42,18 +42,9 @@ func (s *story) paid(id string, after time.Duration) message.Message {
 // requireCharges requires that charges are what the messages of these users are.
 func (s *story) requireCharges(zones map[string]*time.Location, sent map[string][]string) {
 	s.Helper()
-	s.requireChargesBy(zones, sent, func(*sendlimittest.ChargeModel) {})
-}
-
-// requireChargesBy is requireCharges with a change to the model.
-func (s *story) requireChargesBy(
-	zones map[string]*time.Location, sent map[string][]string, change func(*sendlimittest.ChargeModel),
-) {
-	s.Helper()
 	time.Sleep(10 * time.Millisecond) // what is settled in the background
 	synctest.Wait()
 	model := sendlimittest.NewChargeModel(zones)
-	change(model)
 	records, err := messages.NewRecords(s.client, "")
 	require.NoError(s, err)
 	for user, ids := range sent {

@@ -13,23 +13,20 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // ChargeModel is a plain model of the charges of accounts and throttles. A message that was
 // accepted and not cancelled counts once in the hour and once in the day of its send time,
-// in its account's zone, and once in the period of its category's throttle. Do not use it
-// for days on which the clocks change.
+// in its account's zone, and once in the period of the throttle that its record names. Do not use
+// it for days on which the clocks change.
 type ChargeModel struct {
-	zones     map[string]*time.Location // by account
-	throttles policy.Policy
-	named     bool
-	charged   map[string]chargedMessage // by user and id
+	zones   map[string]*time.Location // by account
+	charged map[string]chargedMessage // by user and id
 }
 
 type chargedMessage struct {
-	account, category, attempt string
-	at                         time.Time
+	account, attempt string
+	at               time.Time
 }
 
 // NewChargeModel returns a model in which no account is charged. Accounts that
@@ -38,13 +35,6 @@ func NewChargeModel(zones map[string]*time.Location) *ChargeModel {
 	return &ChargeModel{zones: zones, charged: make(map[string]chargedMessage)}
 }
 
-// Throttle has the model count in the throttles of a policy.
-func (m *ChargeModel) Throttle(p policy.Policy) { m.throttles = p }
-
-// ThrottleAsNamed has the model count in the throttles that the records name, for policies
-// that change.
-func (m *ChargeModel) ThrottleAsNamed() { m.named = true }
-
 // Update sets the state of a message: accepted, moved or cancelled.
 func (m *ChargeModel) Update(s messages.Standing) {
 	key := s.User + "\x00" + s.ID
@@ -52,23 +42,19 @@ func (m *ChargeModel) Update(s messages.Standing) {
 		delete(m.charged, key)
 		return
 	}
-	m.charged[key] = chargedMessage{s.Account, s.Category, s.Hold, s.SendAt}
+	m.charged[key] = chargedMessage{s.Account, s.Hold, s.SendAt}
 }
 
 // Charged returns the expected counters of the store by their keys.
 func (m *ChargeModel) Charged(keys keyspace.Keys) map[string]int {
 	counts := make(map[string]int)
 	for _, message := range m.charged {
-		name := m.throttles.ThrottleOf(message.category).Name
-		if words := strings.SplitN(message.attempt, "~", 3); m.named && len(words) == 3 {
-			name = words[2]
-		}
-		if name != "" {
+		if words := strings.SplitN(message.attempt, "~", 3); len(words) == 3 {
 			length := time.Minute
-			if strings.HasSuffix(name, "~h") {
+			if strings.HasSuffix(words[2], "~h") {
 				length = time.Hour
 			}
-			counts[keys.Charged("~"+name, "h", message.at.Truncate(length))]++
+			counts[keys.Charged("~"+words[2], "h", message.at.Truncate(length))]++
 		}
 		if message.account == "" {
 			continue

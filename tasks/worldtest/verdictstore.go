@@ -32,7 +32,6 @@ func (v *verdict) judgeCharges(tb testing.TB) {
 		zones[a.Name] = zone
 	}
 	model := sendlimittest.NewChargeModel(zones)
-	model.ThrottleAsNamed()
 	for _, k := range v.sorted() {
 		if _, gone := v.erased[k.user]; !gone {
 			s := k.standing
