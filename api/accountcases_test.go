@@ -188,12 +188,3 @@ func TestATierIsRemovedOnceNobodyHasIt(t *testing.T) {
 	require.Equal(t, fault.CodeNotFound, p.Code)
 	require.Equal(t, "tier", p.Field)
 }
-
-// A name that is taken is a conflict, and no mistake of the request.
-func TestAnAccountThatIsThereAlready(t *testing.T) {
-	t.Parallel()
-	again := on(acme, request{method: http.MethodPost, target: "/v1/accounts", body: `{"name":"acme"}`})(t)
-	require.Equal(t, http.StatusConflict, again.status)
-	require.Contains(t, string(again.body), `"outcome":"refused","code":"already_exists"`)
-	require.Contains(t, string(again.body), `account \"acme\" exists already`)
-}

@@ -5,13 +5,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,33 +18,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
-
-// Of a user's lines for the same minute the first takes the place, whatever
-// other users' lines are in between.
-func TestABatchIsJudgedAndAnsweredInOrder(t *testing.T) {
-	t.Parallel()
-	const users, each = 40, 10
-	b := newBatches(t, api.Limits{})
-	var body strings.Builder
-	for n := range each {
-		for user := range users {
-			body.WriteString(strings.Replace(b.line(fmt.Sprintf("user-%d", user), n), b.at.Add(time.Duration(n)*time.Minute).Format(time.RFC3339),
-				b.at.Add(time.Duration(n)*time.Second).Format(time.RFC3339), 1))
-		}
-	}
-	outcomes := b.outcomes(b.post(strings.NewReader(body.String())))
-	require.Len(t, outcomes, users*each)
-	for i, o := range outcomes {
-		require.Equal(t, i+1, o.Line)
-		require.Equal(t, fmt.Sprintf("user-%d-%d", i%users, i/users), o.ID)
-		if i < users {
-			require.Equal(t, message.Accepted, o.Outcome, o.Detail)
-			continue
-		}
-		require.Equal(t, fault.CodeSendLimit, o.Code)
-		require.Equal(t, fmt.Sprintf("user-%d-0", i%users), o.Violations[0].Conflicts[0].ID)
-	}
-}
 
 func TestLinesThatAreNoMessages(t *testing.T) {
 	t.Parallel()
@@ -132,18 +103,6 @@ func TestABatchIsAnsweredWhileItIsRead(t *testing.T) {
 	}
 	require.NoError(t, talk.lines.Close())
 	talk.ends()
-}
-
-func TestABatchSentAgainChangesNothing(t *testing.T) {
-	t.Parallel()
-	b := newBatches(t, api.Limits{})
-	body := b.line("a", 0) + b.line("b", 0) + b.line("a", 1)
-	for _, replayed := range []bool{false, true} {
-		for _, o := range b.outcomes(b.post(strings.NewReader(body))) {
-			require.Equal(t, message.Accepted, o.Outcome)
-			require.Equal(t, replayed, o.Replayed)
-		}
-	}
 }
 
 func TestNoMoreBatchesThanTheLimit(t *testing.T) {

@@ -140,8 +140,7 @@ func TestACountOfManyMessages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *api.Options) { o.Limits.Count = 1 })
 	const many = find.MaxPage + 7
-	keys, err := keyspace.NewKeys("")
-	require.NoError(t, err)
+	keys := keyspace.KeysUnder("sl")
 	story.StoreCampaign(t, r.client, keys, "spring", many, now().Add(time.Hour))
 	first := into[message.CampaignStatus](t, http.StatusOK, r.post(springPath+"/pause", ""))
 	require.Equal(t, find.MaxPage, first.Messages)

@@ -86,24 +86,6 @@ func TestMovedTooOften(t *testing.T) {
 	require.Equal(t, http.StatusOK, move(30).status)
 }
 
-// A refusal says over HTTP what it says everywhere, beside what HTTP adds.
-func TestARefusalIsTheContracts(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	booked(r)
-	got := r.post("/v1/messages", `{"user":"alice","id":"c","send_at":"`+on22("11:11:12")+`","title":"Hi"}`)
-	p := r.problem(http.StatusConflict, got)
-	require.Equal(t, fault.CodeSendLimit, p.Code)
-	require.Equal(t, "alice already has a message at 11:11:11, within 1 minute; the next free time is 11:12:11", p.Detail)
-	require.Equal(t, on22("11:12:11.000"), p.NextFreeAt.Format(message.TimeLayout))
-	require.Equal(t, on22("11:10:11.000"), p.PreviousFreeAt.Format(message.TimeLayout))
-	require.Equal(t, "1/minute", p.Violations[0].Rule)
-	require.Equal(t, "a", p.Violations[0].Conflicts[0].ID)
-	require.Equal(t, []string{"c", "alice"}, []string{p.ID, p.User})
-
-	r.accepted(`{"user":"alice","id":"c","send_at":"` + on22("11:12:11") + `","title":"Hi"}`)
-}
-
 func TestTheIdempotencyKeyStandsForTheID(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

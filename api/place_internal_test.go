@@ -74,8 +74,7 @@ func TestABodyWithoutAPlaceLeft(t *testing.T) {
 		return 0, io.EOF
 	})
 	_, err := io.ReadAll(&body{ReadCloser: io.NopCloser(source), ctx: ctx, place: p, coming: coming, most: 10})
-	var missing *fault.UnavailableError
-	require.ErrorAs(t, err, &missing)
+	require.ErrorAs(t, err, new(*fault.UnavailableError))
 	p.leave()
 	require.Error(t, p.take(places, holder{}), "the other has it")
 

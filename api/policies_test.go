@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -133,25 +132,15 @@ func TestPoliciesThatAreNotAllowed(t *testing.T) {
 	require.Equal(t, before, r.store.Dump())
 }
 
-// What a policy and a user's settings refuse is told as such.
-func TestRefusalsOfPolicies(t *testing.T) {
+// Usage and free times are of a category where one is named.
+func TestUsageAndFreeTimesOfACategory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	quiet(r)
 	draft := func(user, clock, more string) string {
 		return `{"user":"` + user + `","send_at":"` + on22(clock) + `","title":"Hi"` + more + `}`
 	}
-	night := r.problem(http.StatusConflict, r.post(messagesPath, draft("alice", "23:00:00", "")))
-	require.Equal(t, fault.CodeQuietHours, night.Code)
-	require.Equal(t, []string{"22:00-08:00", "UTC"}, []string{night.QuietHours.Hours, night.QuietHours.TimeZone})
-	require.Equal(t, "2026-11-23T08:00:00.000Z", night.QuietHours.Until.Format(message.TimeLayout))
-	require.Equal(t, night.QuietHours.Until, night.NextFreeAt)
-
 	r.accepted(draft("alice", "11:00:00", `,"category":"marketing"`))
-	second := r.problem(http.StatusConflict, r.post(messagesPath, draft("alice", "12:00:00", `,"category":"marketing"`)))
-	require.Equal(t, fault.CodeSendLimit, second.Code)
-	require.Equal(t, []string{"1/calendar_day", "marketing"}, []string{second.Violations[0].Rule, second.Violations[0].Category})
-
 	usage := into[message.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?category=marketing&at="+on22("11:00:00")))
 	require.Len(t, usage.Rules, 2)
 	require.Equal(t, []any{"marketing", 1}, []any{usage.Rules[1].Category, usage.Rules[1].Used})
@@ -169,14 +158,8 @@ func TestRefusalsOfPolicies(t *testing.T) {
 		}
 	}
 
-	r.sets("bob", policy.UserSettings{Blocked: true})
-	p := r.problem(http.StatusForbidden, r.post(messagesPath, draft("bob", "11:00:00", "")))
-	require.Equal(t, []any{fault.CodeBlocked, message.Refused}, []any{p.Code, p.Outcome.Outcome})
-	// Settings hold from the very next decision on.
-	r.sets("bob", policy.UserSettings{})
-	r.accepted(draft("bob", "11:00:00", ""))
-
 	// The process that took a policy follows it at once.
+	r.accepted(draft("bob", "11:00:00", ""))
 	require.Equal(t, http.StatusOK, r.send(conditional(http.MethodPut, defaultPath, `{"rules":["1/hour"]}`, "")).status)
 	require.Equal(t, http.StatusConflict, r.post(messagesPath+"/dry-run", draft("bob", "11:30:00", "")).status)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
@@ -67,4 +68,37 @@ func TestNoBodyIsReadBeforeTheCallerIsKnown(t *testing.T) {
 		}
 	}
 	require.Greater(t, reads, 5, "the bodies of a caller who may are read")
+}
+
+// What is refused whatever its body says does not make the server read it.
+func TestNoBodyIsReadOfWhatIsRefusedAnyway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for range api.DefaultStreams / 4 {
+		require.Equal(t, http.StatusOK, r.opens("", junkLine).reply.status)
+	}
+	const json, lines = "application/json", "application/x-ndjson"
+	for _, row := range []struct {
+		status                            int
+		target, contentType, host, origin string
+	}{
+		{http.StatusUnsupportedMediaType, messagesPath, "text/plain", "a", ""},
+		{http.StatusMethodNotAllowed, "/v1/stats", json, "a", ""},
+		{http.StatusNotFound, "/nothing", json, "a", ""},
+		{http.StatusForbidden, batchPath, lines, "api.example.org", ""},
+		{http.StatusForbidden, batchPath, lines, "a", "https://evil.example"},
+		{http.StatusTooManyRequests, batchPath, lines, "a", ""},
+	} {
+		body := &unreadBody{Reader: strings.NewReader("{}")}
+		q := httptest.NewRequestWithContext(t.Context(), http.MethodPost, row.target, body)
+		q.Host = row.host
+		q.Header.Set("Content-Type", row.contentType)
+		if row.origin != "" {
+			q.Header.Set("Origin", row.origin)
+		}
+		got := httptest.NewRecorder()
+		r.handler.ServeHTTP(got, q)
+		require.Equal(t, row.status, got.Code, "%+v: %s", row, got.Body)
+		require.False(t, body.read, "%+v", row)
+	}
 }

@@ -375,8 +375,7 @@ func TestABatchThatTheAPIDoesNotAnswer(t *testing.T) {
 			for _, err := range c.SubmitBatch(t.Context(), numbered(3)) {
 				last = err
 			}
-			_, ok := errors.AsType[*client.ResponseError](last)
-			require.True(t, ok, "%v", last)
+			require.ErrorAs(t, last, new(*client.ResponseError))
 			require.EqualValues(t, 1, requests.Load())
 		})
 	}

@@ -42,6 +42,5 @@ func TestACountThatGoesRoundEnds(t *testing.T) {
 		reply(w, plainJSON, http.StatusOK, `{"campaign":"spring","messages":1,"statuses":{},"more":"x"}`)
 	})
 	_, err := c.Campaign(t.Context(), client.CampaignName{Name: "spring"})
-	var wrong *client.ResponseError
-	require.ErrorAs(t, err, &wrong)
+	require.ErrorAs(t, err, new(*client.ResponseError))
 }

@@ -42,8 +42,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{"http://api.test", client.Options{MaxRetryAfter: -time.Second}, "max_retry_after -1s is not allowed"},
 	} {
 		_, err := client.New(row.base, row.o)
-		_, ok := errors.AsType[*client.InvalidError](err)
-		require.True(t, ok, "%+v", row)
+		require.ErrorAs(t, err, new(*client.InvalidError), "%+v", row)
 		require.ErrorContains(t, err, row.says)
 		require.NotContains(t, err.Error(), "s3cret")
 	}
@@ -114,13 +113,27 @@ func TestAMessageIsSpelledAsTheAPIReadsIt(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Submit(t.Context(), client.Message{ID: "a"})
 	require.NoError(t, err, "what is missing is for the API to say")
+	_, err = c.Move(t.Context(), "alice", "a", time.Time{})
+	require.Error(t, err, "accepted is no answer to a move")
 	require.Equal(t, []string{
 		"POST /v1/messages application/json", "POST /v1/messages/dry-run application/json", "POST /v1/messages application/json",
+		"PATCH /v1/users/alice/messages/a application/json",
 	}, paths)
 	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2026-11-22T11:11:11.0005Z","category":"news","title":"t","body":"b",
 		"data":{"k":"v"},"campaign":"spring","metadata":{"m":"n"},"expires_at":"2026-11-23T00:00:00Z","on_conflict":"shift","shift_until":"2026-11-22T23:00:00Z"}`, bodies[0])
 	require.JSONEq(t, `{"user":"alice","send_at":"now","title":"t"}`, bodies[1])
 	require.JSONEq(t, `{"id":"a","user":"","send_at":""}`, bodies[2])
+	require.JSONEq(t, `{"send_at":"now"}`, bodies[3])
+}
+
+func TestARetryOfADeadLetter(t *testing.T) {
+	t.Parallel()
+	c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, plainJSON, http.StatusOK, `{"outcome":"retried","id":"a","user":"alice","send_at":"2026-11-22T12:00:00.000Z","requested_at":"2026-11-22T11:11:11.000Z"}`)
+	})
+	retried, err := c.RetryDeadLetter(t.Context(), "alice", "a")
+	require.NoError(t, err)
+	require.Equal(t, client.Retried{ID: "a", User: "alice", SendAt: at("2026-11-22T12:00:00Z"), RequestedAt: at("2026-11-22T11:11:11Z")}, retried)
 }
 
 // JSON would replace what is not UTF-8, and something else would be sent.
@@ -140,38 +153,6 @@ func TestWhatIsNotUTF8IsRefused(t *testing.T) {
 	}
 }
 
-func TestMoveCancelAndRetry(t *testing.T) {
-	t.Parallel()
-	var bodies []string
-	c := serve(t, once(), func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			reply(w, plainJSON, http.StatusOK, `{"outcome":"retried","id":"a","user":"alice","send_at":"2026-11-22T12:00:00.000Z","requested_at":"2026-11-22T11:11:11.000Z"}`)
-			return
-		}
-		if r.Method == http.MethodDelete {
-			reply(w, plainJSON, http.StatusOK, `{"outcome":"cancelled","id":"a","user":"alice","replayed":true}`)
-			return
-		}
-		body, _ := io.ReadAll(r.Body)
-		bodies = append(bodies, r.Method+" "+r.URL.Path+" "+string(body))
-		reply(w, plainJSON, http.StatusOK, `{"outcome":"moved","id":"a","user":"alice","send_at":"2026-11-22T12:00:00.000Z","moved_from":"2026-11-22T11:11:11.000Z"}`)
-	})
-	moved, err := c.Move(t.Context(), "alice", "a", at("2026-11-22T12:00:00Z"))
-	require.NoError(t, err)
-	require.Equal(t, client.Moved{ID: "a", User: "alice", SendAt: at("2026-11-22T12:00:00Z"), MovedFrom: at("2026-11-22T11:11:11Z")}, moved)
-	_, err = c.Move(t.Context(), "alice", "a", time.Time{})
-	require.NoError(t, err)
-	require.Equal(t, []string{
-		`PATCH /v1/users/alice/messages/a {"send_at":"2026-11-22T12:00:00Z"}`, `PATCH /v1/users/alice/messages/a {"send_at":"now"}`,
-	}, bodies)
-	cancelled, err := c.Cancel(t.Context(), "alice", "a")
-	require.NoError(t, err)
-	require.Equal(t, client.Cancelled{ID: "a", User: "alice", Replayed: true}, cancelled)
-	retried, err := c.RetryDeadLetter(t.Context(), "alice", "a")
-	require.NoError(t, err)
-	require.Equal(t, client.Retried{ID: "a", User: "alice", SendAt: at("2026-11-22T12:00:00Z"), RequestedAt: at("2026-11-22T11:11:11Z")}, retried)
-}
-
 func TestAnAnswerIsReadUpToABound(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusOK, http.StatusConflict} {
@@ -189,8 +170,7 @@ func TestAnAnswerIsReadUpToABound(t *testing.T) {
 			}
 		})
 		_, err := c.Status(t.Context(), "alice", "a")
-		_, ok := errors.AsType[*client.ResponseError](err)
-		require.True(t, ok, "%v", err)
+		require.ErrorAs(t, err, new(*client.ResponseError))
 		require.ErrorContains(t, err, "bytes")
 	}
 }

@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -57,8 +56,7 @@ func TestAListThatGoesRoundEnds(t *testing.T) {
 		n++
 	}
 	require.Equal(t, 2, n)
-	_, ok := errors.AsType[*client.ResponseError](last)
-	require.True(t, ok, "%v", last)
+	require.ErrorAs(t, last, new(*client.ResponseError))
 }
 
 func TestAListThatFails(t *testing.T) {

@@ -98,6 +98,7 @@ func TestAMessagesLife(t *testing.T) {
 		Conflicts: []client.Conflict{{ID: accepted.ID, SendAt: wire(at("2026-11-22T11:11:11Z"))}},
 	}}, refusal.Violations)
 	require.NotEmpty(t, refusal.RequestID)
+	require.NotErrorIs(t, err, client.ErrNotFound)
 	m.OnConflict = client.OnConflictShift
 	shifted, err := c.Submit(t.Context(), m)
 	require.NoError(t, err)

@@ -56,9 +56,12 @@ func cutAfter(t *testing.T, w http.ResponseWriter, written string) {
 	_ = connection.Close()
 }
 
-const acceptedBody = `{"outcome":"accepted","id":"a","user":"alice","send_at":"2026-11-22T11:11:11.000Z"}`
+// acceptedBody has a member that a later API may have.
+const acceptedBody = `{"outcome":"accepted","id":"a","user":"alice","send_at":"2026-11-22T11:11:11.000Z","later":{"member":1}}`
 
-func accept(w http.ResponseWriter) { reply(w, plainJSON, http.StatusCreated, acceptedBody) }
+func accept(w http.ResponseWriter) {
+	reply(w, plainJSON+"; charset=utf-8", http.StatusCreated, acceptedBody)
+}
 
 func at(text string) time.Time {
 	parsed, err := time.Parse(time.RFC3339, text)

@@ -119,7 +119,6 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	const reach = "1s to 366d in whole seconds, such as 30d, 36h or 90m"
 	for _, row := range []struct{ field, value, want, line, text string }{
 		{"rules", "[]", "!a policy needs at least one rule, such as 5/hour", "", ""},
-		{"rules", "[]", "!a policy needs at least one rule, such as 5/hour", "", "time_zone: UTC\nrules:\n"},
 		{"rules", "[]", "!a policy needs at least one rule, such as 5/hour", ", line 2", "\nrules: []"},
 		{"rules", "5 an hour", rule, ", line 3", "rules:\n  - 1/minute\n  - 5 an hour"},
 		{"rules", "0/hour", "a limit of 1 to 1000", ", line 1", "rules: [0/hour]"}, // it could never accept
@@ -133,7 +132,6 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{"time_zone", "a list", "a plain value", ", line 2", "rules: [1/day]\ntime_zone: [UTC]"},
 		{"user_time_zone", "yes", "true or false", ", line 2", "rules: [1/day]\nuser_time_zone: yes"},
 		{"quiet_hours", "00:00-24:00", "!the quiet hours 00:00-24:00 leave no time of the week: nothing could ever be sent", ", line 2", "rules: [1/day]\nquiet_hours: [00:00-24:00]"},
-		{"quiet_hours", "08:00-22:00 and 22:00-08:00", "!the quiet hours 08:00-22:00 and 22:00-08:00 leave no time of the week: nothing could ever be sent", ", line 2", "rules: [1/day]\nquiet_hours: [08:00-22:00, 22:00-08:00]"},
 		{"quiet_hours", "22:00-22:00", "hours that end at another time than they begin: a whole day is 00:00-24:00", ", line 2", "rules: [1/day]\nquiet_hours: [22:00-22:00]"},
 		{"quiet_hours", "22:00-08:00", `a list of hours such as ["22:00-08:00"]`, ", line 2", "rules: [1/day]\nquiet_hours: 22:00-08:00"},
 		{"quiet_hours", "a mapping", `a list of hours such as ["22:00-08:00"]`, ", line 1", "{rules: [1/day], quiet_hours: [22:00-08:00]}"}, // so YAML has it between braces
@@ -170,15 +168,10 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{"alert_to", "ada", "one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts", ", line 2", "rules: [1/day]\nalert_to: ada"},
 		{"categories", "a list", "a mapping of categories to their rules", ", line 2", "rules: [1/day]\ncategories: [otp]"},
 		{"categories", "News!", "a name of 1 to 64 of a-z 0-9 _ -", ", line 3", "rules: [1/day]\ncategories:\n  News!: {exempt: true}"},
-		{"categories.otp", "1/hour", "!categories.otp has rules and exempt: true: an exempt message is judged by no rule, so give one of the two", ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, rules: [1/hour]}"},
 		{"categories.otp.counts", "false", "!categories.otp has counts: false without exempt: true: messages that are judged also count", ", line 3", "rules: [1/day]\ncategories:\n  otp: {rules: [1/hour], counts: false}"},
-		{"categories.otp", "{}", "!categories.otp needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or a throttle, or exempt: true", ", line 3", "rules: [1/day]\ncategories:\n  otp:"},
 		{"categories.otp.rules", "hourly", rule, ", line 4", "rules: [1/day]\ncategories:\n  otp:\n    rules: [hourly]"},
-		{"rules", "7/hour", "!rules has 5/hour and 7/hour, which have the same window: keep one of them", ", line 1", "rules: [5/hour, 7/60m]"},
 		{"categories.otp.rules", "2/hour", "!categories.otp.rules has 1/hour and 2/hour, which have the same window: keep one of them", ", line 3", "rules: [1/hour]\ncategories:\n  otp: {rules: [1/hour, 2/hour]}"},
-		{"categories.otp.rules", "1/hour", "!categories.otp.rules has the rule 1/hour twice", ", line 3", "rules: [1/day]\ncategories:\n  otp: {rules: [1/hour, 1/hour]}"},
 		{"categories.ads.throttle", "500/day", "1 to 1000000 a minute or an hour, such as 500/minute or 10000/hour", ", line 4", "rules: [1/day]\ncategories:\n  ads:\n    throttle: 500/day"},
-		{"categories.otp", "5/hour", "!categories.otp has a throttle and exempt: true: an exempt message is sent at any time, so give one of the two", ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, throttle: 5/hour}"},
 		{"setting", "categories.otp.reach", `!unknown setting "categories.otp.reach": there are rules, exempt, counts, quiet_hours, only, blackouts, throttle`, ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, reach: 1d}"},
 		{"setting", "prefix", `!unknown setting "prefix": there are ` + known, ", line 2", "rules: [1/day]\nprefix: sl"},
 	} {
@@ -250,8 +243,7 @@ func FuzzReadPolicy(f *testing.F) {
 			require.NoError(t, policy.Validate())
 			return
 		}
-		_, ok := errors.AsType[*config.Error](err)
-		require.True(t, ok)
+		require.ErrorAs(t, err, new(*config.Error))
 	})
 }
 

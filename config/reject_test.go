@@ -162,8 +162,7 @@ func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
 
 	// Each can be picked out, and any of them makes the whole an invalid input.
 	require.Len(t, errorsIn(t, err), 7)
-	_, ok := errors.AsType[*fault.InvalidError](err)
-	require.True(t, ok)
+	require.ErrorAs(t, err, new(*fault.InvalidError))
 }
 
 // A typo in the name of the secret would leave webhooks unsigned.
@@ -196,99 +195,69 @@ func errorsIn(t *testing.T, err error) []error {
 	return joined.Unwrap()
 }
 
-// A shutdown shorter than the provider's timeout puts a running
-// delivery back into the queue, and it goes out twice.
-func TestShutdownHasToOutlastADelivery(t *testing.T) {
+// Two settings may each be allowed, and not together.
+func TestSettingsThatDoNotGoTogether(t *testing.T) {
 	t.Parallel()
-	problem := rejected(t, []string{"SENDLIMIT_PUSH_TIMEOUT=30s"}, "")
-	require.EqualError(t, problem, "shutdown_timeout, 30s, has to be longer than push_timeout, 30s")
-
-	_, err := config.Load(nil, []string{"SENDLIMIT_PUSH_TIMEOUT=30s", "SENDLIMIT_SHUTDOWN_TIMEOUT=30001ms"}, "")
-	require.NoError(t, err)
-}
-
-func TestRetriesWaitLongerAndLonger(t *testing.T) {
-	t.Parallel()
-	problem := rejected(t, []string{"SENDLIMIT_RETRY_MIN=1h"}, "")
-	require.EqualError(t, problem, "retry_min, 1h, is longer than retry_max, 15m")
-	problem = rejected(t, []string{"SENDLIMIT_ALERT_RETRY_MIN=2h"}, "")
-	require.EqualError(t, problem, "alert_retry_min, 2h, is longer than alert_retry_max, 1h")
-	problem = rejected(t, []string{"SENDLIMIT_ALERT_RETRY_FOR=30m"}, "")
-	require.EqualError(t, problem, "alert_retry_max, 1h, is longer than alert_retry_for, 30m")
-}
-
-func TestTheEmbeddedStoreHasNoReplicas(t *testing.T) {
-	t.Parallel()
-	problem := rejected(t, []string{"SENDLIMIT_WAIT_REPLICAS=1"}, "", config.ReplicasNeedRedis)
-	require.EqualError(t, problem, "wait_replicas is 1, and the embedded store has no replicas: set redis_url, or wait_replicas to 0")
-
-	for _, fine := range [][]string{nil, {"SENDLIMIT_WAIT_REPLICAS=1", "REDIS_URL=redis://h"}} {
-		_, err := config.Load(nil, fine, "", config.ReplicasNeedRedis)
-		require.NoError(t, err)
-	}
-}
-
-func TestABoundFromARejectedSettingIsNotReported(t *testing.T) {
-	t.Parallel()
-	problem := rejected(t, []string{"SENDLIMIT_PUSH_TIMEOUT=1y", "SENDLIMIT_RETRY_MAX=1y", "SENDLIMIT_SHUTDOWN_TIMEOUT=x"}, "")
-	require.Len(t, problem.Rejected, 3)
-}
-
-func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
-	t.Parallel()
-	problem := rejected(t, []string{"REDIS_URL=redis://h"}, "", config.NeedsPushTarget)
-	require.EqualError(t, problem, "--push-url is required with --redis-url: an http or https URL, or log: to only log messages;"+
-		" or a channel to devices: see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file")
-
-	for _, fine := range [][]string{
-		{"REDIS_URL=redis://h", "SENDLIMIT_FCM_CREDENTIALS_FILE=a.json"},
-		{"REDIS_URL=redis://h", "SENDLIMIT_APNS_KEY=pem"},
-		{"REDIS_URL=redis://h", "SENDLIMIT_WEBPUSH_PRIVATE_KEY=key"},
-		nil,
-		{"REDIS_URL=redis://h", "SENDLIMIT_PUSH_URL=log:"},
-		{"REDIS_URL=redis://h", "SENDLIMIT_DELIVER=false"},
+	const noTarget = "--push-url is required with --redis-url: an http or https URL, or log: to only log messages;" +
+		" or a channel to devices: see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file"
+	const nothingToDo = "deliver is false and listen is off: this worker would do nothing"
+	for _, row := range []struct {
+		environ string
+		check   config.Check
+		want    string // "" for nothing
+	}{
+		// A shutdown shorter than the provider's timeout puts a running delivery back into the
+		// queue, and it goes out twice.
+		{"SENDLIMIT_PUSH_TIMEOUT=30s", nil, "shutdown_timeout, 30s, has to be longer than push_timeout, 30s"},
+		{"SENDLIMIT_PUSH_TIMEOUT=30s SENDLIMIT_SHUTDOWN_TIMEOUT=30001ms", nil, ""},
+		{"SENDLIMIT_RETRY_MIN=1h", nil, "retry_min, 1h, is longer than retry_max, 15m"},
+		{"SENDLIMIT_ALERT_RETRY_MIN=2h", nil, "alert_retry_min, 2h, is longer than alert_retry_max, 1h"},
+		{"SENDLIMIT_ALERT_RETRY_FOR=30m", nil, "alert_retry_max, 1h, is longer than alert_retry_for, 30m"},
+		{
+			"SENDLIMIT_WAIT_REPLICAS=1", config.ReplicasNeedRedis,
+			"wait_replicas is 1, and the embedded store has no replicas: set redis_url, or wait_replicas to 0",
+		},
+		{"", config.ReplicasNeedRedis, ""},
+		{"SENDLIMIT_WAIT_REPLICAS=1 REDIS_URL=redis://h", config.ReplicasNeedRedis, ""},
+		{"REDIS_URL=redis://h", config.NeedsPushTarget, noTarget},
+		{"REDIS_URL=redis://h SENDLIMIT_FCM_CREDENTIALS_FILE=a.json", config.NeedsPushTarget, ""},
+		{"REDIS_URL=redis://h SENDLIMIT_APNS_KEY=pem", config.NeedsPushTarget, ""},
+		{"REDIS_URL=redis://h SENDLIMIT_WEBPUSH_PRIVATE_KEY=key", config.NeedsPushTarget, ""},
+		{"", config.NeedsPushTarget, ""},
+		{"REDIS_URL=redis://h SENDLIMIT_PUSH_URL=log:", config.NeedsPushTarget, ""},
+		{"REDIS_URL=redis://h SENDLIMIT_DELIVER=false", config.NeedsPushTarget, ""},
+		{"SENDLIMIT_REQUESTS_PER_ACCOUNT=257", config.SharesOfAccounts, "requests_per_account, 257, is more than requests, 256"},
+		{"SENDLIMIT_READS_PER_ACCOUNT=257", config.SharesOfAccounts, "reads_per_account, 257, is more than requests, 256"},
+		{"SENDLIMIT_EVENT_STREAMS_PER_ACCOUNT=513", config.SharesOfAccounts, "event_streams_per_account, 513, is more than event_streams, 512"},
+		{"SENDLIMIT_STREAMS_PER_ACCOUNT=33", config.SharesOfAccounts, "streams_per_account, 33, is more than streams, 32"},
+		{"", config.SharesOfAccounts, ""},
+		{"SENDLIMIT_STREAMS_PER_ACCOUNT=32", config.SharesOfAccounts, ""},
+		{"SENDLIMIT_STREAMS=1", config.SharesOfAccounts, ""},
+		{"SENDLIMIT_DELIVER=false SENDLIMIT_LISTEN=off", config.HasSomethingToDo, nothingToDo},
+		{"", config.HasSomethingToDo, ""},
+		{"SENDLIMIT_DELIVER=false", config.HasSomethingToDo, ""},
+		{"SENDLIMIT_LISTEN=off", config.HasSomethingToDo, ""},
+		{"SENDLIMIT_DELIVER=false SENDLIMIT_LISTEN=off SENDLIMIT_RELAY=true", config.HasSomethingToDo, ""},
 	} {
-		_, err := config.Load(nil, fine, "", config.NeedsPushTarget)
-		require.NoError(t, err)
+		var checks []config.Check
+		if row.check != nil {
+			checks = append(checks, row.check)
+		}
+		_, err := config.Load(nil, strings.Fields(row.environ), "", checks...)
+		if row.want == "" {
+			require.NoError(t, err, row.environ)
+			continue
+		}
+		require.EqualError(t, rejected(t, strings.Fields(row.environ), "", checks...), row.want)
 	}
 	// One complaint about a setting is enough.
-	problem = rejected(t, []string{"REDIS_URL=redis://h", "SENDLIMIT_PUSH_URL=h"}, "", config.NeedsPushTarget)
-	require.Len(t, problem.Rejected, 1)
-}
-
-func TestAnAccountHasAShareOfTheStreams(t *testing.T) {
-	t.Parallel()
-	for share, want := range map[string]string{
-		"REQUESTS_PER_ACCOUNT=257":      "requests_per_account, 257, is more than requests, 256",
-		"READS_PER_ACCOUNT=257":         "reads_per_account, 257, is more than requests, 256",
-		"EVENT_STREAMS_PER_ACCOUNT=513": "event_streams_per_account, 513, is more than event_streams, 512",
+	for environ, complaints := range map[string]int{
+		"REDIS_URL=redis://h SENDLIMIT_PUSH_URL=h":                                      1,
+		"SENDLIMIT_STREAMS=0 SENDLIMIT_STREAMS_PER_ACCOUNT=33":                          1,
+		"SENDLIMIT_PUSH_TIMEOUT=1y SENDLIMIT_RETRY_MAX=1y SENDLIMIT_SHUTDOWN_TIMEOUT=x": 3,
 	} {
-		require.EqualError(t, rejected(t, []string{"SENDLIMIT_" + share}, "", config.SharesOfAccounts), want)
-	}
-	problem := rejected(t, []string{"SENDLIMIT_STREAMS_PER_ACCOUNT=33"}, "", config.SharesOfAccounts)
-	require.EqualError(t, problem, "streams_per_account, 33, is more than streams, 32")
-
-	for _, fine := range [][]string{nil, {"SENDLIMIT_STREAMS_PER_ACCOUNT=32"}, {"SENDLIMIT_STREAMS=1"}} {
-		_, err := config.Load(nil, fine, "", config.SharesOfAccounts)
-		require.NoError(t, err)
-	}
-	problem = rejected(t, []string{"SENDLIMIT_STREAMS=0", "SENDLIMIT_STREAMS_PER_ACCOUNT=33"}, "", config.SharesOfAccounts)
-	require.Len(t, problem.Rejected, 1)
-}
-
-func TestAWorkerHasSomethingToDo(t *testing.T) {
-	t.Parallel()
-	problem := rejected(t, []string{"SENDLIMIT_DELIVER=false", "SENDLIMIT_LISTEN=off"}, "", config.HasSomethingToDo)
-	require.EqualError(t, problem, "deliver is false and listen is off: this worker would do nothing")
-
-	for _, fine := range [][]string{
-		nil,
-		{"SENDLIMIT_DELIVER=false"},
-		{"SENDLIMIT_LISTEN=off"},
-		{"SENDLIMIT_DELIVER=false", "SENDLIMIT_LISTEN=off", "SENDLIMIT_RELAY=true"},
-	} {
-		_, err := config.Load(nil, fine, "", config.HasSomethingToDo)
-		require.NoError(t, err)
+		problem := rejected(t, strings.Fields(environ), "", config.NeedsPushTarget, config.SharesOfAccounts)
+		require.Len(t, problem.Rejected, complaints, environ)
 	}
 }
 
@@ -450,8 +419,7 @@ func FuzzFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content string) {
 		_, err := config.Load(nil, nil, file(t, content))
 		if err != nil {
-			_, ok := errors.AsType[*config.Error](err)
-			require.True(t, ok)
+			require.ErrorAs(t, err, new(*config.Error))
 		}
 	})
 }

@@ -109,26 +109,17 @@ func (b *browser) ends(what func()) {
 	require.Equal(b, http.StatusUnauthorized, b.get("/", script()).status)
 }
 
-func TestASessionEndsWithItsKey(t *testing.T) {
+// Package session has all that ends a session.
+func TestASessionEndsWithItsAccount(t *testing.T) {
 	t.Parallel()
 	r := locked(t)
-	key := r.key("ops", accounts.ScopeAdmin)
-	r.loggedIn(key).ends(func() {
-		_, err := r.accounts.RemoveKey(t.Context(), "ops", keyID(key))
-		require.NoError(t, err)
-	})
-
-	expiring, _, err := r.accounts.AddKey(t.Context(), "ops", []accounts.Scope{accounts.ScopeAdmin}, r.now().Add(time.Hour))
-	require.NoError(t, err)
-	r.loggedIn(expiring).ends(func() { r.passes(time.Hour) })
-
 	yes, no := true, false
 	b := r.operator()
 	b.ends(func() {
 		_, err := r.accounts.Set(t.Context(), "ops", accounts.Change{Disabled: &yes})
 		require.NoError(t, err)
 	})
-	_, err = r.accounts.Set(t.Context(), "ops", accounts.Change{Disabled: &no})
+	_, err := r.accounts.Set(t.Context(), "ops", accounts.Change{Disabled: &no})
 	require.NoError(t, err)
 	b.shows("/")
 

@@ -225,6 +225,5 @@ func TestAPrefixThatIsNone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	_, err := session.New(r.client, "{x}", r.accounts)
-	var wrong *fault.InvalidError
-	require.ErrorAs(t, err, &wrong)
+	require.ErrorAs(t, err, new(*fault.InvalidError))
 }

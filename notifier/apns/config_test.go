@@ -44,8 +44,7 @@ func TestSettings(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, want)
 	}
-	var invalid *notifier.InvalidError
-	require.ErrorAs(t, err, &invalid)
+	require.ErrorAs(t, err, new(*notifier.InvalidError))
 	require.NotContains(t, err.Error(), "hunter2")
 
 	for name, change := range map[string]func(*apns.Config){
@@ -60,7 +59,7 @@ func TestSettings(t *testing.T) {
 		c := sound(t)
 		change(&c)
 		_, err := apns.New(c)
-		require.ErrorAs(t, err, &invalid, name)
+		require.ErrorAs(t, err, new(*notifier.InvalidError), name)
 	}
 	a, err := apns.New(sound(t))
 	require.NoError(t, err)

@@ -147,8 +147,7 @@ func TestSettings(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"", "hunter2", "https://hunter2@example.com", "logger://", "://hunter2", "slack://hunter2", "matrix://alice:hunter2@", "telegram://hunter2@%zz"} {
 		_, err := service.New(service.Config{URL: target, Timeout: -1})
-		var invalid *notifier.InvalidError
-		require.ErrorAs(t, err, &invalid, target)
+		require.ErrorAs(t, err, new(*notifier.InvalidError), target)
 		require.ErrorContains(t, err, "push_url ", target)
 		require.ErrorContains(t, err, "push_timeout")
 		require.NotContains(t, err.Error(), "hunter2")

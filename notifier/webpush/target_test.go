@@ -1,11 +1,7 @@
 package webpush_test
 
 import (
-	"crypto/x509"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,24 +147,6 @@ func TestInternalHostsAreRefused(t *testing.T) {
 		require.NotContains(t, result.Err.Error(), "127.0.0.1")
 	}
 	require.Empty(t, service.Pushes())
-}
-
-func TestARedirectIsNotFollowed(t *testing.T) {
-	t.Parallel()
-	var elsewhere atomic.Int32
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/elsewhere" {
-			elsewhere.Add(1)
-		}
-		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
-	}))
-	t.Cleanup(server.Close)
-	roots := x509.NewCertPool()
-	roots.AddCert(server.Certificate())
-	channel := open(t, webpush.Config{Hosts: []string{"127.0.0.1"}, AllowInternal: true, RootCAs: roots})
-	result := channel.Notify(t.Context(), order(&notifier.Device{Address: subscription(t, server.URL+"/push")}))
-	require.Equal(t, notifier.ReasonRedirected, result.Reason, "%v", result.Err)
-	require.Zero(t, elsewhere.Load())
 }
 
 func TestSettings(t *testing.T) {

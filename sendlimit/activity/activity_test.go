@@ -28,13 +28,6 @@ func newLog(t *testing.T, client redis.Cmdable) *activity.Log {
 	return l
 }
 
-func keysOf(t *testing.T) keyspace.Keys {
-	t.Helper()
-	keys, err := keyspace.NewKeys("")
-	require.NoError(t, err)
-	return keys
-}
-
 // aStore is a store and a time that its clock may show.
 type aStore struct {
 	client *redis.Client
@@ -90,7 +83,7 @@ func TestWhatHappensInAMinuteAndAnHour(t *testing.T) {
 	require.Equal(t, activity.Sum(minutes[:2]...), hours[0].Counts)
 	require.Equal(t, activity.Sum(minutes[2:]...), hours[1].Counts)
 
-	keys := keysOf(t)
+	keys := keyspace.KeysUnder("sl")
 	require.Equal(t, activity.MinuteKept, server.TTL(keys.ActivityMinute(story.At("12:00"))))
 	require.Equal(t, activity.HourKept, server.TTL(keys.ActivityHour(story.At("12:00"))))
 	require.Equal(t, activity.HourKept, server.TTL(keys.ActivityCalls()))
@@ -237,7 +230,7 @@ func TestNoLogCountsNothing(t *testing.T) {
 func TestWhatIsNoNumberIsAnError(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
-	key := keysOf(t).ActivityMinute(story.At("12:00"))
+	key := keyspace.KeysUnder("sl").ActivityMinute(story.At("12:00"))
 	server.HSet(key, "a", "many", "future", "7", "h:99", "1")
 	_, err := newLog(t, client).Minutes(t.Context(), story.At("12:00"), story.At("12:01"))
 	require.ErrorContains(t, err, "reading what became of messages")

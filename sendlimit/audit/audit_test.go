@@ -417,7 +417,6 @@ func TestAStoreThatFails(t *testing.T) {
 	_, _, read := l.Page(t.Context(), audit.Filter{}, "", 1)
 	_, erased := l.EraseUser(t.Context(), "alice")
 	for _, err := range []error{begun, read, erased, l.End(t.Context(), id, audit.Done, "", "")} {
-		var unavailable *fault.UnavailableError
-		require.ErrorAs(t, err, &unavailable)
+		require.ErrorAs(t, err, new(*fault.UnavailableError))
 	}
 }

@@ -2,7 +2,6 @@ package counters_test
 
 import (
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -47,8 +46,7 @@ func TestAnAlertIsRaisedOnce(t *testing.T) {
 	}
 	require.Empty(t, c.refused(call).Notices)
 
-	keys, err := keyspace.NewKeys("")
-	require.NoError(t, err)
+	keys := keyspace.KeysUnder("sl")
 	fields, err := c.client.HGetAll(t.Context(), keys.Notice("alice", quotaNotice(call.At, 80))).Result()
 	require.NoError(t, err)
 	require.Equal(t, "quota", fields["k"])
@@ -65,39 +63,4 @@ func TestAnAlertIsRaisedOnce(t *testing.T) {
 	// The next day has its own alerts.
 	call.At, call.N = call.At.Add(24*time.Hour), 9
 	require.Equal(t, []string{quotaNotice(call.At, 80)}, c.accepted(call).Notices)
-}
-
-func TestAJumpOverThresholdsAlertsAtTheHighest(t *testing.T) {
-	t.Parallel()
-	c := newCounting(t)
-	call := alertingCall(t)
-	call.N = 10
-	require.Equal(t, []string{quotaNotice(call.At, 100)}, c.accepted(call).Notices)
-	require.NoError(t, c.counters.GiveBack(t.Context(), call))
-	call.N = 8
-	require.Empty(t, c.accepted(call).Notices, "the lower one is marked, too")
-}
-
-func TestConcurrentCallersAlertOnce(t *testing.T) {
-	t.Parallel()
-	c := newCounting(t)
-	call := alertingCall(t)
-	notices := make(chan string, 100)
-	var callers sync.WaitGroup
-	for range 100 {
-		callers.Go(func() {
-			if d, err := c.counters.Count(t.Context(), call); err == nil {
-				for _, id := range d.Notices {
-					notices <- id
-				}
-			}
-		})
-	}
-	callers.Wait()
-	close(notices)
-	var raised []string
-	for id := range notices {
-		raised = append(raised, id)
-	}
-	require.ElementsMatch(t, []string{quotaNotice(call.At, 80), quotaNotice(call.At, 100)}, raised)
 }

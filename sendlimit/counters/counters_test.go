@@ -312,8 +312,7 @@ func TestCountRequestsThatAreInvalid(t *testing.T) {
 	} {
 		_, err := c.counters.Count(t.Context(), row.request)
 		require.EqualError(t, err, row.want)
-		var invalid *fault.InvalidError
-		require.ErrorAs(t, err, &invalid)
+		require.ErrorAs(t, err, new(*fault.InvalidError))
 	}
 	_, err := counters.New(c.client, "A B")
 	require.ErrorContains(t, err, "prefix")

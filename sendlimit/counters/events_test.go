@@ -83,8 +83,7 @@ func TestPeriodsFollowTheZoneOfTheEvent(t *testing.T) {
 	// A newer program may know zones that this one does not know.
 	require.NoError(t, c.client.HSet(t.Context(), keyspace.KeysUnder("sl").Event("submit"), "z", "Mars/Olympus").Err())
 	_, err = c.counters.Count(t.Context(), call)
-	var unavailable *fault.UnavailableError
-	require.ErrorAs(t, err, &unavailable)
+	require.ErrorAs(t, err, new(*fault.UnavailableError))
 	require.ErrorContains(t, err, `the time zone "Mars/Olympus" of event "submit" is not known here`)
 }
 
@@ -153,8 +152,7 @@ func TestEventsThatAreInvalid(t *testing.T) {
 		`event "` + "e\x00" + `" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`: {Name: "e\x00", PerDay: 1},
 	} {
 		err := c.events.Set(t.Context(), e)
-		var invalid *fault.InvalidError
-		require.ErrorAs(t, err, &invalid, want)
+		require.ErrorAs(t, err, new(*fault.InvalidError), want)
 		if e.Name != "e\x00" {
 			require.EqualError(t, err, want)
 		}
@@ -174,14 +172,12 @@ func TestAnEventThatCannotBeRead(t *testing.T) {
 		fields := []any{"c", "5 -3", "a", percents, "t", "ops@example.com"}
 		require.NoError(t, c.client.HSet(t.Context(), keyspace.KeysUnder("sl").Event("e"), fields...).Err())
 		_, _, err := c.events.Get(t.Context(), "e")
-		var unavailable *fault.UnavailableError
-		require.ErrorAs(t, err, &unavailable, percents)
+		require.ErrorAs(t, err, new(*fault.UnavailableError), percents)
 	}
 	for _, limits := range []string{"x -1", "5", "5 -4", "5 90000", "0 -1", ""} {
 		require.NoError(t, c.client.HSet(t.Context(), keyspace.KeysUnder("sl").Event("e"), "c", limits).Err())
 		_, _, err := c.events.Get(t.Context(), "e")
-		var unavailable *fault.UnavailableError
-		require.ErrorAs(t, err, &unavailable, limits)
+		require.ErrorAs(t, err, new(*fault.UnavailableError), limits)
 	}
 }
 
@@ -202,8 +198,7 @@ func TestCountersWithoutAStore(t *testing.T) {
 		counting, removing, looking, listing,
 		limits.GiveBack(t.Context(), call), events.Set(t.Context(), counters.Event{Name: "e", PerDay: 1}),
 	} {
-		var unavailable *fault.UnavailableError
-		require.ErrorAs(t, err, &unavailable)
+		require.ErrorAs(t, err, new(*fault.UnavailableError))
 	}
 	_, err = counters.NewEvents(client, "A B")
 	require.Error(t, err)

@@ -110,8 +110,7 @@ func TestGuardWithExtraCounters(t *testing.T) {
 	require.True(t, d.Allowed, "with no limit at all nothing is limited")
 	tier = -1
 	_, err = guard.Admit(t.Context(), "alice")
-	var invalid *fault.InvalidError
-	require.ErrorAs(t, err, &invalid)
+	require.ErrorAs(t, err, new(*fault.InvalidError))
 }
 
 func TestAGuardFailsClosedWithoutAStore(t *testing.T) {
@@ -120,17 +119,15 @@ func TestAGuardFailsClosedWithoutAStore(t *testing.T) {
 		Counters: newUnreachable(t), Event: "submit", Key: func(_ context.Context, name string) string { return name },
 	}
 	_, err := guard.Admit(t.Context(), "alice")
-	var unavailable *fault.UnavailableError
-	require.ErrorAs(t, err, &unavailable, "it fails closed")
-	var limited *counters.LimitedError
-	require.NotErrorAs(t, err, &limited, "an outage is no limit")
+	require.ErrorAs(t, err, new(*fault.UnavailableError), "it fails closed")
+	require.NotErrorAs(t, err, new(*counters.LimitedError), "an outage is no limit")
 
 	var reason error
 	guard.OnUnavailable = func(_ context.Context, err error) { reason = err }
 	d, err := guard.Admit(t.Context(), "alice")
 	require.NoError(t, err)
 	require.True(t, d.Allowed)
-	require.ErrorAs(t, reason, &unavailable, "but not in silence")
+	require.ErrorAs(t, reason, new(*fault.UnavailableError), "but not in silence")
 
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -135,11 +135,10 @@ func TestPacesThatAreNone(t *testing.T) {
 
 	require.NoError(t, client.Set(t.Context(), "sl:{pace:push}:rate", "5 x o", 0).Err())
 	_, err = paces.Load(t.Context())
-	away := &fault.UnavailableError{}
-	require.ErrorAs(t, err, &away)
+	require.ErrorAs(t, err, new(*fault.UnavailableError))
 	require.ErrorContains(t, err, "can't be read")
 	server.Close()
 	_, err = paces.Load(t.Context())
-	require.ErrorAs(t, err, &away)
-	require.ErrorAs(t, paces.Apply(t.Context(), rate.Pace{}), &away)
+	require.ErrorAs(t, err, new(*fault.UnavailableError))
+	require.ErrorAs(t, paces.Apply(t.Context(), rate.Pace{}), new(*fault.UnavailableError))
 }

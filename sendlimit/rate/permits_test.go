@@ -155,8 +155,7 @@ func TestPermitsBeforeARate(t *testing.T) {
 	t.Parallel()
 	s := newPermits(t, "")
 	_, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
-	missing := &rate.NoRateError{}
-	require.ErrorAs(t, err, &missing)
+	require.ErrorAs(t, err, new(*rate.NoRateError))
 	require.EqualError(t, err, `the permits "push" have no rate yet: give them one with TrySetRate`)
 	_, ok, err := s.Rate(t.Context())
 	require.NoError(t, err)
@@ -294,8 +293,7 @@ func TestPermitsPeek(t *testing.T) {
 	require.Zero(t, level.Available)
 	require.Equal(t, s.now.Add(time.Second), level.MoreAt, "the first three make no room")
 	_, err = newPermits(t, "").Peek(t.Context(), s.now)
-	missing := &rate.NoRateError{}
-	require.ErrorAs(t, err, &missing)
+	require.ErrorAs(t, err, new(*rate.NoRateError))
 }
 
 // A permit of a slow caller stays taken for longer: what it permits may happen until
@@ -441,16 +439,15 @@ func TestPermitsWithoutTheStore(t *testing.T) {
 	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
 	require.NoError(t, err)
 	require.NoError(t, client.Set(t.Context(), "sl:{pace:push}:rate", "many", 0).Err())
-	away := &fault.UnavailableError{}
 	_, _, err = permits.Rate(t.Context())
-	require.ErrorAs(t, err, &away, "a newer program's, perhaps")
+	require.ErrorAs(t, err, new(*fault.UnavailableError), "a newer program's, perhaps")
 	_, err = permits.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
 	require.ErrorContains(t, err, "the rate is not one")
 	server.Close()
 	_, err = permits.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
-	require.ErrorAs(t, err, &away)
+	require.ErrorAs(t, err, new(*fault.UnavailableError))
 	_, err = permits.GiveBack(t.Context(), "t")
-	require.ErrorAs(t, err, &away)
+	require.ErrorAs(t, err, new(*fault.UnavailableError))
 }
 
 // A step of the clock that is taken back does not hold up calls for its length.

@@ -86,8 +86,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		_, err = wait(ctx, 2)
 		require.ErrorIs(t, err, context.Canceled, name)
 		_, err = wait(t.Context(), 3)
-		invalid := &fault.InvalidError{}
-		require.ErrorAs(t, err, &invalid, "no waiting changes that")
+		require.ErrorAs(t, err, new(*fault.InvalidError), "no waiting changes that")
 	}
 	s := newPermits(t, "1/second")
 	_, err := s.Wait(t.Context(), rate.PermitRequest{Token: "t", Now: s.now})
@@ -102,8 +101,7 @@ func TestResetAndDelete(t *testing.T) {
 	s.requireAcquired(2)
 	require.NoError(t, s.Delete(t.Context()))
 	_, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
-	missing := &rate.NoRateError{}
-	require.ErrorAs(t, err, &missing)
+	require.ErrorAs(t, err, new(*rate.NoRateError))
 	require.Empty(t, s.client.Keys(t.Context(), "*").Val())
 
 	b := newBucket(t, "1/second", 3)
@@ -130,8 +128,7 @@ func TestARateThatNobodyUsesExpires(t *testing.T) {
 	}
 	server.FastForward(61 * time.Second)
 	_, err = permits.Acquire(t.Context(), rate.PermitRequest{Token: keyspace.NewToken()})
-	missing := &rate.NoRateError{}
-	require.ErrorAs(t, err, &missing)
+	require.ErrorAs(t, err, new(*rate.NoRateError))
 	want.KeepAlive = -time.Second
 	require.EqualError(t, permits.SetRate(t.Context(), want),
 		`keep_alive "-1s" is not allowed: it takes whole milliseconds, up to 366 days, or 0 for ever`)
@@ -186,6 +183,5 @@ func TestGuardOverPermitsAndTokens(t *testing.T) {
 	var told error
 	guard.OnUnavailable = func(_ context.Context, err error) { told = err }
 	require.Equal(t, http.StatusNoContent, ask(guard, "alice").Code)
-	away := &fault.UnavailableError{}
-	require.ErrorAs(t, told, &away)
+	require.ErrorAs(t, told, new(*fault.UnavailableError))
 }

@@ -51,7 +51,9 @@ func TestBulk(t *testing.T) {
 		`{"id":"mine","user":"alice","send_at":"2093-11-22T11:11:12Z","title":"Hi","on_conflict":"shift"}`,
 		messageLine("alice", "11:12:12"),
 	)
+	dry, _ := f.bulk(t, path, "--dry-run")
 	outcomes, summary := f.bulk(t, path)
+	require.Equal(t, outcomes, dry, "a dry run says what the run does")
 	require.Len(t, outcomes, 5)
 	require.Regexp(t, `^{"outcome":"accepted","line":1,"id":"auto-[0-9a-f]{32}","user":"alice","send_at":"2093-11-22T11:11:11.000Z"}$`, outcomes[0])
 	require.Regexp(t, `^{"outcome":"accepted","line":2,"id":"auto-[0-9a-f]{32}","user":"bob","send_at":"2093-11-22T11:11:11.000Z"}$`, outcomes[1])
@@ -115,8 +117,10 @@ func TestBulkReportsBadLinesAndSkipsThem(t *testing.T) {
 		messageLine("alice", "11:11:12"),
 		`{"user":"alice","send_at":"2093-11-22T1`,
 	)
+	dry := f.run(t, "bulk", path, "--dry-run")
 	got := f.run(t, "bulk", path, "--results", path+".out")
 	require.Equal(t, 2, got.status)
+	require.Equal(t, got.stderr, dry.stderr, "a dry run reports them alike")
 	for i, want := range []string{
 		`line 2: send_at "tomorrow" `, "line 3: invalid JSON at byte 17: ", "line 4: 2093-11-20 00:00:00 is in the past",
 		"line 5: title, body and data are 5000 bytes together", "line 6: the line is too long: ", "line 8: invalid JSON at byte 40: ",
@@ -186,8 +190,7 @@ func TestBulkRefusesBadInputAtOnce(t *testing.T) {
 	text, err := os.ReadFile(good)
 	require.NoError(t, err)
 	require.Equal(t, messageLine("alice", "11:11:11")+"\n", string(text), "the messages are still there")
-	keys, err := keyspace.NewKeys("")
-	require.NoError(t, err)
+	keys := keyspace.KeysUnder("sl")
 	f.server.Del(keys.Meta()) // says only that a program of this version was here
 	require.Equal(t, before, f.everything())
 }
@@ -196,8 +199,7 @@ func TestBulkRefusesBadInputAtOnce(t *testing.T) {
 func TestBulkPastAUserWithoutRules(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	keys, err := keyspace.NewKeys("")
-	require.NoError(t, err)
+	keys := keyspace.KeysUnder("sl")
 	f.server.HSet(keys.Settings("bob"), "v", "1", "limits", "2/blue_moon")
 	path := fileOf(t, messageLine("alice", "11:11:11"), messageLine("bob", "11:11:11"), messageLine("carl", "11:11:11"))
 	for _, args := range [][]string{{"--dry-run"}, {}} {
@@ -208,13 +210,6 @@ func TestBulkPastAUserWithoutRules(t *testing.T) {
 		require.Regexp(t, `errors +1 .*the rules of their users are not known`, got.stdout, args)
 	}
 	require.Contains(t, f.prints(t, "list", "--user", "carl"), "11:11:11")
-}
-
-func TestBulkIntoAStoreWithoutRules(t *testing.T) {
-	t.Parallel()
-	f := emptyStore(t)
-	got := f.run(t, "bulk", fileOf(t, messageLine("alice", "11:11:11")))
-	require.Equal(t, result{5, "", "error: the store has no rules yet: start a worker on it, or apply a policy\n"}, got)
 }
 
 // Free times cost the store much. Without results nobody reads them.

@@ -118,8 +118,7 @@ func TestPushWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.prints(t, "list", "--user", "alice") // which marks the layout
-	keys, err := keyspace.NewKeys("")
-	require.NoError(t, err)
+	keys := keyspace.KeysUnder("sl")
 	require.NoError(t, f.server.Set(keys.Timeline("alice"), "not a timeline"))
 	got := f.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi", "--id", "order-17")
 	require.NotZero(t, got.status)

@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -38,95 +36,11 @@ func fullPolicy(t *testing.T) policy.Policy {
 	return p
 }
 
-// campaignLines is the traffic as lines of all categories, of which some take
-// the next free time, some say twice what they say, some stand for something
-// else under the same id, and some are no messages.
-func campaignLines(t *testing.T, lines int) []string {
-	t.Helper()
-	trace, err := traffic.Load(lines)
-	require.NoError(t, err)
-	var all []string
-	for i, send := range trace.Sends {
-		category := []string{"", "marketing", "marketing", "otp", "codes"}[i%5]
-		onConflict := []string{"", "shift", "refuse"}[i%3]
-		line := fmt.Sprintf(`{"id":"m%d","user":%q,"send_at":%q,"title":"Hi","category":%q,"on_conflict":%q}`,
-			i, send.User, now().Add(send.Offset).Format(time.RFC3339), category, onConflict)
-		all = append(all, line)
-		switch i % 17 {
-		case 3:
-			all = append(all, line)
-		case 5:
-			all = append(all, strings.Replace(line, `"Hi"`, `"Ho"`, 1))
-		case 7:
-			all = append(all, strings.Replace(line, `"id":`, `"idea":`, 1))
-		}
-	}
-	return all
-}
-
 func (f *fixture) requireNoFiles(t *testing.T) {
 	t.Helper()
 	left, err := os.ReadDir(f.temp)
 	require.NoError(t, err)
 	require.Empty(t, left)
-}
-
-// numbers are the fields of a summary, without those that only a dry run has.
-func numbers(t *testing.T, summary string) (fields, plan map[string]any) {
-	t.Helper()
-	require.NoError(t, json.Unmarshal([]byte(summary), &fields), summary)
-	plan = make(map[string]any)
-	for _, name := range []string{"shifted_by_seconds", "histogram"} {
-		plan[name] = fields[name]
-		delete(fields, name)
-	}
-	return fields, plan
-}
-
-// The outcomes are those of the run, line by line: also of users who have
-// messages already, and of lines that were accepted before.
-func TestBulkDryRunSaysExactlyWhatTheRunDoes(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	f := newFixture(t)
-	f.apply(t, fullPolicy(t))
-	lines := campaignLines(t, 700)
-	f.run(t, "bulk", fileOf(t, lines[:150]...), "--json")
-	path := fileOf(t, lines...)
-	before := f.everything()
-	dry, done := filepath.Join(t.TempDir(), "dry"), filepath.Join(t.TempDir(), "done")
-	said := f.run(t, "bulk", path, "--json", "--results", dry, "--dry-run")
-	require.Equal(t, 2, said.status, "some lines are invalid")
-	require.Equal(t, before, f.everything())
-	f.requireNoFiles(t)
-	did := f.run(t, "bulk", path, "--json", "--results", done)
-	require.Equal(t, said.stderr, did.stderr, "invalid lines are reported alike")
-	want, err := os.ReadFile(done)
-	require.NoError(t, err)
-	got, err := os.ReadFile(dry)
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got))
-	for _, some := range []string{
-		`"replayed":true`, `"shifted":true`, `"code":"quiet_hours"`, `"category":"marketing"`, `"code":"id_reused"`, `"outcome":"invalid"`,
-	} {
-		require.Contains(t, string(want), some, "or this shows little")
-	}
-	same, nothing := numbers(t, did.stdout)
-	rehearsed, plan := numbers(t, said.stdout)
-	require.Equal(t, same, rehearsed)
-	require.Nil(t, nothing["histogram"])
-	accepted, shifted := 0.0, 0.0
-	buckets, ok := plan["histogram"].([]any)
-	require.True(t, ok)
-	for _, b := range buckets {
-		bucket, ok := b.(map[string]any)
-		require.True(t, ok)
-		accepted += number(t, bucket, "accepted")
-		shifted += number(t, bucket, "shifted")
-	}
-	require.InDelta(t, number(t, same, "accepted"), accepted, 0)
-	require.InDelta(t, number(t, same, "shifted"), shifted, 0)
-	require.Positive(t, number(t, plan["shifted_by_seconds"].(map[string]any), "median")) //nolint:forcetypeassert // fails as it should
 }
 
 func TestADryRunForAPerson(t *testing.T) {

@@ -95,8 +95,7 @@ func TestListOfManyThatEnded(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	f := newFixture(t)
-	keys, err := keyspace.NewKeys("")
-	require.NoError(t, err)
+	keys := keyspace.KeysUnder("sl")
 	var want []string
 	var places, ended []redis.Z
 	for i := range 5300 {

@@ -252,8 +252,7 @@ func TestPushCarriesEveryField(t *testing.T) {
 	f := newFixture(t)
 	f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--id", "i", "--title", "T", "--body", "B",
 		"--category", "news", "--data", "k=v=w", "--data", "l=a,b", "--campaign", "spring", "--meta", "k=v=w", "--meta", "e=", "--expires-at", on22("12:00:00"))
-	keys, err := keyspace.NewKeys("")
-	require.NoError(t, err)
+	keys := keyspace.KeysUnder("sl")
 	record := func(field string) string { return f.server.HGet(keys.Record("alice", "i"), field) }
 	require.JSONEq(t, `{"title":"T","body":"B","data":{"k":"v=w","l":"a,b"}}`, record("c"))
 	require.Equal(t, "news", record("k"))

@@ -74,29 +74,6 @@ func TestUsageAndNextFreeOfACategory(t *testing.T) {
 	require.Contains(t, bad.stderr, `category "A B" is not allowed`)
 }
 
-func TestAFullThrottleIsARefusal(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	p := policy.Default()
-	throttle, err := policy.ParseThrottle("1/minute")
-	require.NoError(t, err)
-	p.Categories = map[string]policy.CategoryRules{"ads": {Throttle: throttle}}
-	f.apply(t, p)
-	args := func(command, user string) []string {
-		return []string{command, "--user", user, "--at", on22("11:11:11"), "--title", "Hi", "--category", "ads"}
-	}
-	require.Zero(t, f.run(t, args("push", "alice")...).status)
-	for _, dry := range [][]string{nil, {"--dry-run"}} {
-		got := f.run(t, append(args("push", "bob"), dry...)...)
-		require.Equal(t, 3, got.status)
-		require.Contains(t, got.stdout, "ads messages are limited to 1 a minute over all users, and 1 is scheduled for ")
-		require.Contains(t, f.run(t, append(append(args("push", "bob"), dry...), "--json")...).stdout, `"code":"throttled"`)
-	}
-	require.Zero(t, f.run(t, append(args("push", "bob"), "--on-conflict", "shift")...).status)
-	_, summary := f.bulk(t, fileOf(t, strings.Replace(messageLine("carol", "11:11:11"), "{", `{"category":"ads",`, 1)), "--dry-run")
-	require.Contains(t, summary, `"refused_by_code":{"throttled":1}`)
-}
-
 // A user may have only so many messages in a day, whatever the rules allow.
 func TestARefusalOfAFullDay(t *testing.T) {
 	t.Parallel()
@@ -110,9 +87,4 @@ func TestARefusalOfAFullDay(t *testing.T) {
 	got := f.run(t, append(push, "--at", on22("15:00:00"))...)
 	require.Equal(t, 3, got.status)
 	require.Contains(t, got.stdout, "refused: "+sentence)
-	got = f.run(t, append(push, "--at", on22("15:00:00"), "--json")...)
-	require.Equal(t, 3, got.status)
-	require.Contains(t, got.stdout, `"code":"too_many_places"`)
-	require.Contains(t, got.stdout, `"detail":"`+sentence)
-	require.Contains(t, got.stdout, `"next_free_at":"2093-11-23T00:00:00.000Z"`)
 }

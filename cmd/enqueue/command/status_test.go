@@ -14,8 +14,7 @@ import (
 // record changes fields of what the store knows of a message to alice.
 func (f *fixture) record(t *testing.T, id string, fields ...any) {
 	t.Helper()
-	keys, err := keyspace.NewKeys("")
-	require.NoError(t, err)
+	keys := keyspace.KeysUnder("sl")
 	require.NoError(t, f.client.HSet(t.Context(), keys.Record("alice", id), fields...).Err())
 }
 

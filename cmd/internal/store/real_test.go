@@ -91,14 +91,6 @@ func TestRealReplica(t *testing.T) {
 	require.Equal(t, "Redis is a read-only replica: give the address of its master", unavailable(t, err))
 }
 
-func TestRealRedisThatEvicts(t *testing.T) {
-	t.Parallel()
-	server := redistest.Real(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
-	report, err := inspect(t, server.URL())
-	require.NoError(t, err, "who only submits can work with it")
-	require.Contains(t, unavailable(t, report.RefuseEviction()), "has the maxmemory-policy allkeys-lru")
-}
-
 func TestRealRedisWithFewRights(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t, "--maxmemory-policy", "allkeys-lru")

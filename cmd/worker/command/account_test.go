@@ -29,9 +29,8 @@ func says(t *testing.T, environ []string, args ...string) (stdout, stderr string
 
 func TestAccountsOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	m, _ := redistest.Embedded(t)
+	m, _, environ := elsewhere(t)
 	m.SetTime(time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC))
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	run := func(args ...string) string {
 		t.Helper()
 		return prints(t, environ, "", args...)
@@ -80,10 +79,8 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	require.Equal(t, "08:00", shown.ReportAt)
 	require.Equal(t, "ops@acme.example", shown.Contact)
 	require.Len(t, shown.Keys, 2)
-	_, err := command(t, environ, "", "account", "rotate-key", "acme")
-	_, said = failure(err)
-	require.Equal(t, "error: acme has several keys, and KEY-ID says which: it takes the id of a key: "+
-		shown.Keys[0].ID+", "+shown.Keys[1].ID+"\n", said)
+	fails(t, cli.StatusInvalid, "error: acme has several keys, and KEY-ID says which: it takes the id of a key: "+
+		shown.Keys[0].ID+", "+shown.Keys[1].ID+"\n", environ, "", "account", "rotate-key", "acme")
 
 	run("tier", "set", "gold")
 	require.JSONEq(t, `{"outcome":"removed","tier":"gold"}`, run("tier", "remove", "gold", "--json"))
@@ -93,8 +90,7 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 
 func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
 	t.Parallel()
-	m, _ := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	m, _, environ := elsewhere(t)
 	for line, want := range map[string]struct {
 		status int
 		says   string
@@ -108,12 +104,7 @@ func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
 		"tier set free --alert-at x":             {cli.StatusInvalid, "percents such as 80,100, or never"},
 		"tier set free --messages-per-day=-1":    {cli.StatusInvalid, "0, which is no limit"},
 	} {
-		out, err := command(t, environ, "", strings.Fields(line)...)
-		require.Error(t, err, line)
-		status, sentences := failure(err)
-		require.Equal(t, want.status, status, line)
-		require.Contains(t, sentences, want.says, line)
-		require.Empty(t, out)
+		fails(t, want.status, want.says, environ, "", strings.Fields(line)...)
 	}
 	require.Empty(t, m.Keys(), "nothing is written")
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // giveUp makes n dead events of acme, of messages m1 and so on.
@@ -43,8 +42,7 @@ func giveUp(t *testing.T, client *redis.Client, n int) {
 
 func TestDeadEventsOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	m, client := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	_, client, environ := elsewhere(t)
 	run := func(args ...string) string {
 		t.Helper()
 		return prints(t, environ, "", append([]string{"account"}, args...)...)
@@ -64,11 +62,8 @@ func TestDeadEventsOnTheCommandLine(t *testing.T) {
 
 	// An empty id is that of a variable that is not set, and must not mean all.
 	for _, action := range []string{"retry", "purge"} {
-		_, err := command(t, environ, "", "account", "events", action, "acme", "")
-		require.Error(t, err)
-		status, sentence := failure(err)
-		require.Equal(t, cli.StatusInvalid, status)
-		require.Contains(t, sentence, "ID is empty: give one, or leave it out for all dead events")
+		fails(t, cli.StatusInvalid, "ID is empty: give one, or leave it out for all dead events",
+			environ, "", "account", "events", action, "acme", "")
 	}
 	id, _, _ := strings.Cut(listed[1], " ")
 	require.Equal(t, "1 dead events are removed.\n", run("events", "purge", "acme", id))

@@ -47,15 +47,6 @@ func TestAdminListen(t *testing.T) {
 	require.NoError(t, worker.end(t))
 }
 
-func TestAdminAddressInUse(t *testing.T) {
-	t.Parallel()
-	worker := start(t, nil, "--admin-listen", "127.0.0.1:0").started(t)
-	taken := strings.TrimSuffix(strings.TrimPrefix(worker.attribute(t, "health endpoint", "url"), "http://"), "/healthz")
-	status, said := refuses(t, nil, "--admin-listen", taken)
-	require.Equal(t, cli.StatusInvalid, status)
-	require.Contains(t, said, taken+" is in use: another program listens there; choose another address with --admin-listen")
-}
-
 func TestHealthCommand(t *testing.T) {
 	t.Parallel()
 	m, _, environ := elsewhere(t)

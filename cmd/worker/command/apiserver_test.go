@@ -125,19 +125,6 @@ func TestSettingsThatLeaveNothingToDo(t *testing.T) {
 	}
 }
 
-func TestHeadersThatAreTooLong(t *testing.T) {
-	t.Parallel()
-	worker := start(t, nil).started(t)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, worker.attribute(t, "API endpoint", "url")+"stats", http.NoBody)
-	require.NoError(t, err)
-	request.Header.Set("X-Long", strings.Repeat("x", 32<<10))
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Do(request)
-	require.NoError(t, err)
-	require.NoError(t, response.Body.Close())
-	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, response.StatusCode)
-}
-
 // While a delivery is finished, batches are ended and nothing new begins; the
 // health endpoint answers to the end.
 func TestTheAPIWhileTheWorkerStops(t *testing.T) {
@@ -172,4 +159,6 @@ func TestTheAPIWhileTheWorkerStops(t *testing.T) {
 	require.Equal(t, http.StatusOK, get(t, worker.attribute(t, "health endpoint", "url")).status)
 	require.NoError(t, worker.result(t))
 	require.Len(t, receiver.Requests(), 1)
+	worker.logged(t, "stopped")
+	worker.notLogged(t, "WARN")
 }

@@ -44,13 +44,21 @@ func TestHelpIs80ColumnsWide(t *testing.T) {
 func TestUnknownCommandsAndFlags(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"polcy":                 `unknown command "polcy" for "worker" (did you mean policy?); see worker --help`,
-		"usr set a --limit 1/h": `unknown command "usr" for "worker" (did you mean user?); see worker --help`,
-		"--push-ulr log:":       "unknown flag: --push-ulr (did you mean --push-url?); see worker --help",
-		"run now":               `"now" is too much: run takes flags only; see worker run --help`,
+		"polcy":                  `unknown command "polcy" for "worker" (did you mean policy?); see worker --help`,
+		"usr set a --limit 1/h":  `unknown command "usr" for "worker" (did you mean user?); see worker --help`,
+		"--push-ulr log:":        "unknown flag: --push-ulr (did you mean --push-url?); see worker --help",
+		"run now":                `"now" is too much: run takes flags only; see worker run --help`,
+		"policy":                 `a command is missing after "worker policy": one of apply, delete, list, rollback, show, versions; see worker policy --help`,
+		"policy apply":           "FILE is missing; see worker policy apply --help",
+		"policy show a b":        `"b" is too much: one NAME is expected; see worker policy show --help`,
+		"policy list it":         `"it" is too much: list takes flags only; see worker policy list --help`,
+		"serve":                  `unknown command "serve" for "worker"; see worker --help`,
+		"--push":                 "unknown flag: --push; see worker --help",
+		"policy show --push-url": "unknown flag: --push-url; see worker policy show --help",
 	} {
 		_, err := command(t, nil, "", strings.Fields(args)...)
 		require.EqualError(t, err, want)
+		require.Equal(t, cli.StatusInvalid, cli.ExitCode(err), args)
 	}
 }
 

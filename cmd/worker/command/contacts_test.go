@@ -25,18 +25,13 @@ func TestCommandsRefuseInternalContacts(t *testing.T) {
 		{"event", "set", "submit", "--per-day", "5", "--alert-at", "80", "--alert-to", internal},
 	}
 	for _, args := range commands {
-		_, err := command(t, environ, "", args...)
-		status, said := failure(err)
-		require.Equal(t, cli.StatusInvalid, status, "%s", args)
-		require.Contains(t, said, "allow_internal_webhooks", "%s", args)
+		said := fails(t, cli.StatusInvalid, "allow_internal_webhooks", environ, "", args...)
 		require.NotContains(t, said, "s3cret", "%s", args)
 	}
 	for _, args := range commands {
 		_, err := command(t, append(environ, "SENDLIMIT_ALLOW_INTERNAL_WEBHOOKS=true"), "", args...)
 		require.NoError(t, err, "%s", args)
 	}
-	_, err := command(t, environ, "", "--policy-alert-to", internal, "--push-url", "log:")
-	_, said := failure(err)
-	require.Contains(t, said, "policy.alert_to")
+	said := fails(t, cli.StatusInvalid, "policy.alert_to", environ, "", "--policy-alert-to", internal, "--push-url", "log:")
 	require.Contains(t, said, "allow_internal_webhooks")
 }

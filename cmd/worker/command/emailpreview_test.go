@@ -53,8 +53,6 @@ func TestEmailPreviewOfNothing(t *testing.T) {
 		{"email-preview", "account_quota", "--email-from", "nobody"},
 		{"email-preview", "account_quota", "--email-templates", filepath.Join(t.TempDir(), "none")},
 	} {
-		_, err := command(t, nil, "", args...)
-		status, _ := failure(err)
-		require.Equal(t, cli.StatusInvalid, status, args)
+		fails(t, cli.StatusInvalid, "", nil, "", args...)
 	}
 }

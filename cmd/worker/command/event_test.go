@@ -9,13 +9,11 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	m, client := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	m, client, environ := elsewhere(t)
 	event := func(args ...string) string {
 		t.Helper()
 		return prints(t, environ, "", append([]string{"event"}, args...)...)
@@ -65,8 +63,7 @@ func TestEvents(t *testing.T) {
 
 func TestAlertsOfEvents(t *testing.T) {
 	t.Parallel()
-	m, client := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	_, client, environ := elsewhere(t)
 	event := func(args ...string) string {
 		t.Helper()
 		return prints(t, environ, "", append([]string{"event"}, args...)...)
@@ -100,8 +97,7 @@ func TestAlertsOfEvents(t *testing.T) {
 
 func TestEventsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	m, _ := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	m, _, environ := elsewhere(t)
 	for want, args := range map[string][]string{
 		`at least one of --per-minute, --per-hour and --per-day is needed` +
 			` (worker event remove takes all limits away); see worker event set --help`: {"set", "e"},
@@ -113,9 +109,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 		`NAME is missing; see worker event set --help`:                               {"set"},
 		`"b" is too much: one NAME is expected; see worker event show --help`:        {"show", "a", "b"},
 	} {
-		_, err := command(t, environ, "", append([]string{"event"}, args...)...)
-		status, said := failure(err)
-		require.Equal(t, cli.StatusInvalid, status, want)
+		said := fails(t, cli.StatusInvalid, want, environ, "", append([]string{"event"}, args...)...)
 		require.Equal(t, "error: "+want+"\n", said)
 	}
 	out, err := command(t, environ, "", "event", "set", "e", "--json")

@@ -157,7 +157,8 @@ func prints(t *testing.T, environ []string, stdin string, args ...string) string
 // that a person would read.
 func fails(t *testing.T, status int, says string, environ []string, stdin string, args ...string) (said string) {
 	t.Helper()
-	_, err := command(t, environ, stdin, args...)
+	stdout, err := command(t, environ, stdin, args...)
+	require.Empty(t, stdout, args)
 	got, said := failure(err)
 	require.Equal(t, status, got, args)
 	require.Contains(t, said, says, args)

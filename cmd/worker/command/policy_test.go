@@ -10,7 +10,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -27,8 +26,7 @@ func policyFile(t *testing.T, content string) string {
 
 func TestPolicyShowAndApply(t *testing.T) {
 	t.Parallel()
-	m, client := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	m, client, environ := elsewhere(t)
 
 	fails(t, cli.StatusUnavailable, "the store has no rules yet: start a worker on it", environ, "", "policy", "show")
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
@@ -75,8 +73,7 @@ func TestPolicyShowAndApply(t *testing.T) {
 
 func TestPolicyAlerts(t *testing.T) {
 	t.Parallel()
-	m, _ := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	_, _, environ := elsewhere(t)
 	apply := func(content string) string {
 		t.Helper()
 		return prints(t, environ, content, "policy", "apply", "-")
@@ -125,8 +122,7 @@ unknown_categories: refuse
 // What a policy can have comes back as it was given.
 func TestPoliciesByName(t *testing.T) {
 	t.Parallel()
-	m, _ := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	m, _, environ := elsewhere(t)
 	run := func(stdin string, args ...string) string {
 		t.Helper()
 		return prints(t, environ, stdin, append([]string{"policy"}, args...)...)
@@ -156,41 +152,12 @@ func TestPoliciesByName(t *testing.T) {
 			"categories": {"codes": {"exempt": true, "counts": false}, "marketing": {"rules": ["2/calendar_day"]}}}
 	]}`, run("", "list", "--json"))
 
-	_, err := command(t, environ, "", "policy", "show", "gold")
-	status, said := failure(err)
-	require.Equal(t, cli.StatusNotFound, status)
-	require.Equal(t, "error: there is no policy \"gold\"\n", said)
-}
-
-func TestPolicyNeedsAStore(t *testing.T) {
-	t.Parallel()
-	out, err := command(t, []string{"REDIS_URL=redis://127.0.0.1:1"}, "", "policy", "show", "--json")
-	require.Equal(t, cli.StatusUnavailable, cli.ExitCode(err))
-	require.Contains(t, out, `{"outcome":"error","code":"unavailable","detail":"no Redis at 127.0.0.1:1: connection refused`)
-
-	_, err = command(t, []string{"REDIS_URL=http://h"}, "", "policy", "show")
-	require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
-}
-
-func TestCommandLinesThatMakeNoSense(t *testing.T) {
-	t.Parallel()
-	for line, want := range map[string]string{
-		"policy":                 `a command is missing after "worker policy": one of apply, delete, list, rollback, show, versions`,
-		"policy apply":           "FILE is missing",
-		"policy show a b":        `"b" is too much: one NAME is expected`,
-		"policy list it":         `"it" is too much: list takes flags only`,
-		"serve":                  `unknown command "serve" for "worker"`,
-		"--push":                 "unknown flag: --push",
-		"policy show --push-url": "unknown flag: --push-url",
-	} {
-		require.Contains(t, fails(t, cli.StatusInvalid, want, nil, "", strings.Fields(line)...), "; see worker")
-	}
+	fails(t, cli.StatusNotFound, "error: there is no policy \"gold\"\n", environ, "", "policy", "show", "gold")
 }
 
 func TestPolicyOfANewerLayout(t *testing.T) {
 	t.Parallel()
-	m, client := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	_, client, environ := elsewhere(t)
 	prints(t, environ, "rules: [1/minute]", "policy", "apply", "-")
 	require.NoError(t, client.HSet(t.Context(), "sl:meta", "layout", store.LayoutVersion+1).Err())
 	for _, line := range []string{"policy list", "policy show", "policy apply -"} {

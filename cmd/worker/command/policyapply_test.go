@@ -10,14 +10,12 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // A change is told field by field, and what is the same is not.
 func TestPolicyApplySaysWhatChanges(t *testing.T) {
 	t.Parallel()
-	m, _ := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	_, _, environ := elsewhere(t)
 	apply := func(content string) string {
 		t.Helper()
 		return prints(t, environ, content, "policy", "apply", "-")
@@ -54,12 +52,9 @@ func TestPolicyApplySaysWhatChanges(t *testing.T) {
 // Package config has the reasons for which a policy is refused. Nothing of it is applied.
 func TestPoliciesThatAreRefused(t *testing.T) {
 	t.Parallel()
-	m, _ := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
-	_, err := command(t, environ, "rules: [1/day]\nreach: 0s", "policy", "apply", "-")
-	status, said := failure(err)
-	require.Equal(t, cli.StatusInvalid, status)
-	require.Equal(t, `error: reach "0s" is not allowed: it takes 1s to 366d in whole seconds, such as 30d, 36h or 90m (standard input, line 2)`+"\n", said)
+	m, _, environ := elsewhere(t)
+	fails(t, cli.StatusInvalid, `error: reach "0s" is not allowed: it takes 1s to 366d in whole seconds, such as 30d, 36h or 90m (standard input, line 2)`+"\n",
+		environ, "rules: [1/day]\nreach: 0s", "policy", "apply", "-")
 	// Everything that is wrong is said at once, for programs too.
 	out, err := command(t, environ, "rules: [a, b]\nzone: UTC\nquiet_hours: [9-5]", "policy", "apply", "-", "--json")
 	require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
@@ -67,24 +62,19 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 
 	missing := filepath.Join(t.TempDir(), "none.yaml")
 	for name, reason := range map[string]string{missing: "no such file or directory", t.TempDir(): "is a directory"} {
-		_, err = command(t, environ, "", "policy", "apply", name)
-		_, said := failure(err)
-		require.Contains(t, said, name[:20])
-		require.Contains(t, said, reason)
+		require.Contains(t, fails(t, cli.StatusInvalid, reason, environ, "", "policy", "apply", name), name[:20])
 	}
 	for _, row := range []struct {
 		args []string
 		want string
 	}{
 		{[]string{"--name", "gold"}, `--name is "gold", and the file names the policy "vip": leave one of them out`},
-		{[]string{"--preview", "--then", "shift"}, "--preview changes nothing, and so goes without --then"},
 		{[]string{"--then", "drop"}, `then "drop" is not allowed`},
 	} {
 		fails(t, cli.StatusInvalid, row.want, environ, "name: vip\nrules: [1/day]", append([]string{"policy", "apply", "-"}, row.args...)...)
 	}
-	_, err = command(t, environ, "rules: [1/day]", "policy", "apply", "-", "--name", "VIP")
-	_, said = failure(err)
-	require.Contains(t, said, `name "VIP" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`)
+	said := fails(t, cli.StatusInvalid, `name "VIP" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`,
+		environ, "rules: [1/day]", "policy", "apply", "-", "--name", "VIP")
 	require.NotContains(t, said, "standard input", "it is the flag that is wrong, not the file")
 	require.Empty(t, m.Keys(), "a policy that is refused touches nothing")
 }
@@ -94,8 +84,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 func TestPolicyPreviewAndThen(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	m, _ := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	m, _, environ := elsewhere(t)
 	worker := start(t, append(environ, "SENDLIMIT_PUSH_URL=log:")).started(t)
 	submitMessage(t, "redis://"+m.Addr(), "alice", 49*time.Hour)
 	const quieter = "rules: [1/minute]\nreach: 1h\nquiet_hours: [mon-sat 00:00-24:00, sun 00:00-23:59]"

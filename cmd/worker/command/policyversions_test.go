@@ -10,24 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // A file with a version replaces that version only.
 func TestPolicyApplyOfAVersion(t *testing.T) {
 	t.Parallel()
-	m, _ := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	_, _, environ := elsewhere(t)
 	apply := func(content string, args ...string) (string, error) {
 		t.Helper()
 		return command(t, environ, content, append([]string{"policy", "apply", "-"}, args...)...)
 	}
-	_, err := apply("rules: [1/hour]\nversion: 1")
-	status, said := failure(err)
-	require.Equal(t, cli.StatusRefused, status)
-	require.Contains(t, said, "there is no policy default, so no version 1 of it: leave the version out to create it")
-	_, err = apply("rules: [1/hour]")
+	fails(t, cli.StatusRefused, "there is no policy default, so no version 1 of it: leave the version out to create it",
+		environ, "rules: [1/hour]\nversion: 1", "policy", "apply", "-")
+	_, err := apply("rules: [1/hour]")
 	require.NoError(t, err)
 	read := prints(t, environ, "", "policy", "show")
 	require.Contains(t, read, "\nversion: 1\n")
@@ -43,10 +39,7 @@ func TestPolicyApplyOfAVersion(t *testing.T) {
 	_, err = apply("rules: [2/hour]\nversion: 1")
 	require.NoError(t, err, "the same policy again changes nothing")
 	for _, wrong := range []string{"0", "-1", "x", "1.5", "[1]", "99999999999999999999"} {
-		_, err = apply("rules: [4/hour]\nversion: " + wrong)
-		status, said = failure(err)
-		require.Equal(t, cli.StatusInvalid, status, wrong)
-		require.Contains(t, said, "version", wrong)
+		fails(t, cli.StatusInvalid, "version", environ, "rules: [4/hour]\nversion: "+wrong, "policy", "apply", "-")
 	}
 	_, err = apply(strings.Replace(read, "\nversion: 1", "", 1))
 	require.NoError(t, err)
@@ -55,9 +48,8 @@ func TestPolicyApplyOfAVersion(t *testing.T) {
 // Versions are listed with who stored them, and stored again.
 func TestPolicyVersionsAndRollback(t *testing.T) {
 	t.Parallel()
-	m, _ := redistest.Embedded(t)
+	m, _, environ := elsewhere(t)
 	m.SetTime(time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC))
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	run := func(stdin string, args ...string) string {
 		t.Helper()
 		return prints(t, environ, stdin, append([]string{"policy"}, args...)...)
@@ -107,8 +99,7 @@ func TestPolicyVersionsAndRollback(t *testing.T) {
 // Users with settings are listed, and keep their policy from being deleted.
 func TestUserList(t *testing.T) {
 	t.Parallel()
-	m, _ := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	_, _, environ := elsewhere(t)
 	run := func(args ...string) string {
 		t.Helper()
 		return prints(t, environ, "rules: [1/hour]", args...)

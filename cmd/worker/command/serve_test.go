@@ -3,7 +3,6 @@ package command
 import (
 	"encoding/json"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +14,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -94,14 +91,6 @@ func TestItSaysWhatTheEmbeddedStoreIsAndWhatToTryNext(t *testing.T) {
 	require.Empty(t, person.stdout.String(), "deliveries only")
 }
 
-func TestTheEmbeddedAddressTaken(t *testing.T) {
-	t.Parallel()
-	m, _ := redistest.Embedded(t)
-	status, said := refuses(t, nil, "--embedded-address", m.Addr())
-	require.Equal(t, cli.StatusUnavailable, status)
-	require.Contains(t, said, "is taken by a Redis or by another worker's embedded store: share it with REDIS_URL=")
-}
-
 func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
 	t.Parallel()
 	m, _, _ := elsewhere(t)
@@ -112,28 +101,17 @@ func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
 	require.Empty(t, m.Keys(), "nothing was touched")
 }
 
-func TestEverythingRejectedIsSaidAtOnce(t *testing.T) {
-	t.Parallel()
-	status, said := refuses(t,
-		[]string{"REDIS_URL=redis://:hunter2@h:x", "SENDLIMIT_DELIVERIES=many", "SENDLIMIT_PUSH_URL=http://u:hunter2@h:0/"},
-		"--push-timeout", "1y")
-	require.Equal(t, cli.StatusInvalid, status)
-	require.Equal(t, 4, strings.Count(said, "error: "), said)
-	for _, field := range []string{"redis_url", "deliveries", "push_url", "push_timeout"} {
-		require.Contains(t, said, "error: "+field+" ")
-	}
-	require.NotContains(t, said, "hunter2")
-}
-
-func TestTheHealthAddressTaken(t *testing.T) {
+func TestAnAddressTaken(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
 	m, _, environ := elsewhere(t)
-	status, said := refuses(t, environ, "--listen", listener.Addr().String())
-	require.Equal(t, cli.StatusInvalid, status)
-	require.Equal(t, "error: "+listener.Addr().String()+" is in use: another program listens there; choose another address with --listen, or off\n", said)
+	for flag, orOff := range map[string]string{"--listen": ", or off", "--admin-listen": ""} {
+		status, said := refuses(t, environ, flag, listener.Addr().String())
+		require.Equal(t, cli.StatusInvalid, status)
+		require.Contains(t, said, "error: "+listener.Addr().String()+" is in use: another program listens there; choose another address with "+flag+orOff)
+	}
 	require.Empty(t, m.Keys(), "nothing was touched")
 }
 
@@ -189,31 +167,4 @@ func TestClocksApartAreSaid(t *testing.T) {
 		return command == "TIME"
 	})
 	start(t, environ).logged(t, "the store does not let this user see its clock")
-}
-
-// Deliveries that run when the worker is told to stop are seen through.
-func TestStoppingFinishesWhatRuns(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	_, _, environ := elsewhere(t)
-	receiver := notifiertest.NewReceiver(time.Now)
-	t.Cleanup(receiver.Close)
-	receiver.Script(notifiertest.Answer{Delay: time.Second})
-	worker := start(t, environ, "--push-url", receiver.URL()).started(t)
-	submitMessage(t, strings.TrimPrefix(environ[0], "REDIS_URL="), "alice", 0)
-	require.Eventually(t, func() bool { return len(receiver.Requests()) == 1 }, time.Minute, 5*time.Millisecond)
-	health := worker.attribute(t, "health endpoint", "url")
-	worker.stop()
-	worker.logged(t, "stopping")
-	require.Equal(t, http.StatusOK, get(t, health).status, "it answers to the end")
-	require.NoError(t, worker.result(t))
-	require.Len(t, receiver.Requests(), 1)
-	require.Equal(t, environ[0], "REDIS_URL="+worker.attribute(t, "starting", "redis"))
-	worker.logged(t, "stopped")
-	worker.notLogged(t, "WARN")
-
-	again := start(t, environ, "--push-url", receiver.URL()).started(t)
-	require.Never(t, func() bool { return len(receiver.Requests()) > 1 }, 1500*time.Millisecond, 50*time.Millisecond,
-		"it was settled")
-	require.NoError(t, again.end(t))
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -19,8 +18,7 @@ import (
 
 func TestStats(t *testing.T) {
 	t.Parallel()
-	m, client := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	m, client, environ := elsewhere(t)
 	out := prints(t, environ, "", "stats")
 	require.Equal(t, "0 messages to come\nqueue: empty\ngiven up: 0 messages, 0 alerts\nthe schedule is not behind\n", out)
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")

@@ -60,11 +60,7 @@ func TestUserExport(t *testing.T) {
 func TestUserExportOfNobody(t *testing.T) {
 	t.Parallel()
 	_, environ := storeOfAlice(t)
-	text, err := command(t, environ, "", "user", "export", "Alice")
-	require.Empty(t, text)
-	status, said := failure(err)
-	require.Equal(t, cli.StatusNotFound, status)
-	require.Equal(t, "error: there is nothing of Alice\n", said)
+	fails(t, cli.StatusNotFound, "error: there is nothing of Alice\n", environ, "", "user", "export", "Alice")
 }
 
 func TestUserErase(t *testing.T) {
@@ -88,26 +84,21 @@ func TestUserEraseHasToBeConfirmed(t *testing.T) {
 	keys, err := client.DBSize(t.Context()).Result()
 	require.NoError(t, err)
 	for _, row := range []struct {
-		args   []string
-		status int
-		said   string
+		args []string
+		said string
 	}{
-		{[]string{"alice"}, cli.StatusInvalid, "error: erasing can't be undone: look with worker user export," +
+		{[]string{"alice"}, "error: erasing can't be undone: look with worker user export," +
 			" and confirm with worker user erase \"alice\" --yes\n"},
-		{[]string{"alice", "--yes", "--wait", "-1s"}, cli.StatusInvalid, "error: wait \"-1s\" is not allowed: it takes a length of time such as 90s or 5m, 0s not to wait\n"},
-		{[]string{"alice", "--yes", "--wait", "x"}, cli.StatusInvalid, "error: wait \"x\" is not allowed: it takes a length of time such as 90s or 5m, 0s not to wait\n"},
-		{[]string{"a\nb", "--yes"}, cli.StatusInvalid, "error: user \"a\\nb\" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters\n"},
-		{[]string{"--yes"}, cli.StatusInvalid, "error: USER is missing; see worker user erase --help\n"},
-		{[]string{"a", "b"}, cli.StatusInvalid, "error: \"b\" is too much: one USER is expected; see worker user erase --help\n"},
+		{[]string{"alice", "--yes", "--wait", "-1s"}, "error: wait \"-1s\" is not allowed: it takes a length of time such as 90s or 5m, 0s not to wait\n"},
+		{[]string{"alice", "--yes", "--wait", "x"}, "error: wait \"x\" is not allowed: it takes a length of time such as 90s or 5m, 0s not to wait\n"},
+		{[]string{"a\nb", "--yes"}, "error: user \"a\\nb\" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters\n"},
+		{[]string{"--yes"}, "error: USER is missing; see worker user erase --help\n"},
+		{[]string{"a", "b"}, "error: \"b\" is too much: one USER is expected; see worker user erase --help\n"},
 	} {
-		_, err := command(t, environ, "", append([]string{"user", "erase"}, row.args...)...)
-		status, said := failure(err)
-		require.Equal(t, row.status, status, row.args)
-		require.Equal(t, row.said, said)
+		fails(t, cli.StatusInvalid, row.said, environ, "", append([]string{"user", "erase"}, row.args...)...)
 	}
 	text, err := command(t, environ, "", "user", "erase", "alice", "--json")
-	status, _ := failure(err)
-	require.Equal(t, cli.StatusInvalid, status)
+	require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
 	require.Contains(t, text, `{"outcome":"invalid","code":"invalid_field","detail":"erasing can't be undone: `)
 	left, err := client.DBSize(t.Context()).Result()
 	require.NoError(t, err)

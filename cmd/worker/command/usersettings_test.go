@@ -83,9 +83,7 @@ func TestLimitsThatReplaceNothingAnyMore(t *testing.T) {
 	require.Contains(t, run("show", "alice", "--json"), `{"rule":"20/calendar_day","from":"user"}`)
 	require.Contains(t, run("set", "alice", "--limit", "2/minute"), "set for alice: 20/calendar_day, 2/minute, time zone Europe/Berlin\n",
 		"a limit that the command does not name keeps no other from being set")
-	_, err := command(t, environ, "", "user", "set", "alice", "--policy", "")
-	_, said := failure(err)
-	require.Contains(t, said, `the limit 20/calendar_day replaces no rule`, "they all go with the policy")
+	fails(t, cli.StatusInvalid, `the limit 20/calendar_day replaces no rule`, environ, "", "user", "set", "alice", "--policy", "") // they all go with the policy
 }
 
 // A user's categories and quiet hours: what is not named stays.
@@ -134,8 +132,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 // set before the first worker starts.
 func TestUserSettingsBeforeThereArePolicies(t *testing.T) {
 	t.Parallel()
-	server, _ := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + server.Addr()}
+	_, _, environ := elsewhere(t)
 	out := prints(t, environ, "", "user", "set", "alice", "--contact", "ada@example.org")
 	require.Equal(t, "set for alice: quota alerts to ada@example.org\nthe store has no rules yet: start a worker on it\n", out)
 	out = prints(t, environ, "", "user", "show", "alice", "--json")
