@@ -16,6 +16,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/worldtest"
 )
 
 // worldStore is the store of a world.
@@ -164,7 +165,7 @@ func (w *realWorld) powerCut() time.Time {
 	if err != nil {
 		w.Error(err)
 	}
-	if script := bytes.LastIndex(written[before:], []byte("*1\r\n$5\r\nMULTI\r\n")); script >= 0 {
+	if script := bytes.LastIndex(written[before:], []byte("*1\r\n$5\r\nMULTI\r\n")); script >= 0 && !w.wasTold(life.name, written[before+script:]) {
 		begins := before + script
 		if err := os.Truncate(log, int64(begins+1+w.upTo(len(written)-begins-1))); err != nil {
 			w.Error(err)
@@ -173,6 +174,16 @@ func (w *realWorld) powerCut() time.Time {
 	}
 	w.restart(server)
 	return life.at
+}
+
+// wasTold reports whether a script's writes are the claim of a message that a worker has pushed since:
+// it was told of that, although it died at another call that wrote nothing.
+func (w *realWorld) wasTold(worker string, writes []byte) bool {
+	if !bytes.Contains(writes, []byte("$1\r\no\r\n")) { // the nonce of a delivery
+		return false
+	}
+	arrivals, _ := w.provider.got()
+	return slices.ContainsFunc(arrivals, func(a worldtest.Arrival) bool { return a.Process == worker && bytes.Contains(writes, []byte(a.ID)) })
 }
 
 // log returns the append-only file that a server writes to, and how long it is. While the log is

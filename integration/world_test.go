@@ -124,7 +124,7 @@ func (w *realWorld) play(seed uint64, deaths int) {
 	config := worldtest.Config{Unit: time.Second, Length: 16 * time.Second, Without: []worldtest.Feature{
 		worldtest.DatedChanges, worldtest.QuietHours,
 		worldtest.Devices, worldtest.PolicyChanges, worldtest.Campaigns, worldtest.Operators, worldtest.LostReplies, worldtest.Clock,
-		worldtest.Bulk, worldtest.UserSettings, worldtest.Paces, worldtest.LongRetries, worldtest.OneChannelAway, worldtest.ShorterWindows, worldtest.ThrottledDates,
+		worldtest.Bulk, worldtest.UserSettings, worldtest.Paces, worldtest.LongRetries, worldtest.LongPauses, worldtest.OneChannelAway, worldtest.ShorterWindows, worldtest.ThrottledDates,
 		worldtest.FullDays, worldtest.HourlyQuotas,
 	}}
 	if w.sentinels == nil && len(w.servers) == 1 && deaths == 0 {
