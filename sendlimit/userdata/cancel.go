@@ -36,6 +36,9 @@ func (u *Users) Cancel(ctx context.Context, user, id string) (c Cancellation, er
 			return Cancellation{}, err
 		}
 		if d.Code == fault.CodeTooLate {
+			if found[0].State == messages.StatePending && !found[0].Progress.Delivered() {
+				continue // its delivery has failed since
+			}
 			return Cancellation{Sending: found[0].State == messages.StateSending}, nil
 		}
 		c.Account = found[0].Account
