@@ -211,7 +211,7 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 		placed, dropped = append(placed, c.Placed...), append(dropped, c.Dropped...)
 		notices = append(notices, c.Notices...)
 		c.Placed, c.Dropped, c.Notices = placed, dropped, notices
-		if c.Verdict == Dropped || c.Verdict == Reached || len(c.Placed)+len(c.Dropped) > 0 {
+		if c.Verdict == Dropped || c.Verdict == Reached || c.Verdict == Postponed || len(c.Placed)+len(c.Dropped) > 0 {
 			g.fixed.Audience.Note(d.User)
 		}
 		if c.Verdict != lookOn {
