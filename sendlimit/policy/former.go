@@ -21,7 +21,7 @@ func (w FormerWindow) At(now time.Time) time.Duration {
 	return 0
 }
 
-// parseFormer parses a former window, each part as Unix ms or ms.
+// parseFormer parses a former window: how long it keeps places in ms, and its end in Unix ms.
 func parseFormer(keeps, until string) (FormerWindow, error) {
 	length, err := strconv.ParseInt(keeps, 10, 64)
 	if err != nil {

@@ -234,8 +234,8 @@ func (h *Handler) pass(ctx context.Context) (permit, error) {
 }
 
 // passExpired lets a message pass that expired while it waits for its pace, so that its claim
-// drops it. The error of another one is a *queue.AgainError for after, or until it expires; or that of
-// the store.
+// drops it. Another one gets a *queue.AgainError: it comes again after that time, or when it expires.
+// An error of the store is returned as it is.
 func (h *Handler) passExpired(ctx context.Context, d messages.Delivery, after time.Duration) (permit, error) {
 	expires, err := h.Records.Expiry(ctx, d.User, d.ID, h.ExpireAfter)
 	if err != nil {

@@ -31,7 +31,7 @@ type Status struct {
 	ProviderID  string `json:"provider_id,omitempty"`
 
 	EndedAt   Time `json:"ended_at,omitzero"`    // of a message that ended without being delivered
-	NextTryAt Time `json:"next_try_at,omitzero"` // of a message that failed and will be tried again
+	NextTryAt Time `json:"next_try_at,omitzero"` // of a message that failed, or that waits for its paused campaign or for other rules
 	Attempts  int  `json:"attempts,omitempty"`   // deliveries tried, including one that is running
 	// Reason says why the message was dropped, given up, postponed or is tried again:
 	// a word such as expired or unavailable. Of a postponed message it also says what

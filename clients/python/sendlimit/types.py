@@ -1635,7 +1635,9 @@ class Status(TypedDict):
     moved_from: NotRequired[str]
     """The send time before the last move."""
     next_try_at: NotRequired[str]
-    """When a failed delivery is tried again."""
+    """When a failed delivery is tried again, or a message that waits for its paused campaign or
+    for a dated change of its policy is looked at.
+    """
     priority: NotRequired[str]
     """Its priority; absent where title is.
 

@@ -2005,7 +2005,7 @@ export interface components {
             moved_from?: string;
             /**
              * Format: date-time
-             * @description When a failed delivery is tried again.
+             * @description When a failed delivery is tried again, or a message that waits for its paused campaign or for a dated change of its policy is looked at.
              */
             next_try_at?: string;
             /** @description Its priority; absent where title is. */
