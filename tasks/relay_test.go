@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -35,6 +36,7 @@ func relaying(o *tasks.WorkerOptions) { o.RelayEvery = 0 }
 // loseTasks takes every task out of the queue, as a hand could.
 func (s *story) loseTasks() int {
 	s.Helper()
+	synctest.Wait() // messages are confirmed in the background, and what is confirmed stays
 	inspector := asynq.NewInspectorFromRedisClient(s.client)
 	lost := 0
 	for _, remove := range []func(string) (int, error){inspector.DeleteAllScheduledTasks, inspector.DeleteAllPendingTasks, inspector.DeleteAllRetryTasks} {

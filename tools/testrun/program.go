@@ -86,34 +86,59 @@ func (p program) run(ctx context.Context, test2json string, seed uint64, r *repo
 	}
 	ended.err = command.Wait()
 	ended.state = command.ProcessState
+	for _, test := range running(ended.text("")) {
+		ended.test(p, event{Action: "fail", Test: test}, r)
+	}
 	return ended
 }
 
-// take applies an event. What a program prints when its time is up is not one test's.
+const timedOut = "panic: test timed out"
+
+// running returns the tests that ran when the time of a program was up, by what it printed then.
+func running(text string) (tests []string) {
+	_, text, _ = strings.Cut(text, timedOut)
+	_, text, _ = strings.Cut(text, "\n\trunning tests:\n")
+	for line := range strings.Lines(text) {
+		name, isOne := strings.CutPrefix(line, "\t\t")
+		if !isOne {
+			break
+		}
+		name, _, _ = strings.Cut(name, " (")
+		tests = append(tests, name)
+	}
+	return tests
+}
+
+// take applies an event. What a program prints when its time is up is not one test's, and
+// test2json then names as failed whichever test printed last.
 func (ended *result) take(p program, e event, r *report) {
 	switch e.Action {
 	case "output":
 		if strings.HasPrefix(e.Output, "=== ") {
 			return
 		}
-		if strings.HasPrefix(e.Output, "panic: test timed out") || strings.Contains(ended.text(""), "panic: test timed out") {
+		if strings.HasPrefix(e.Output, timedOut) || strings.Contains(ended.text(""), timedOut) {
 			e.Test = ""
 		}
 		if ended.texts[e.Test] == nil {
 			ended.texts[e.Test] = &strings.Builder{}
 		}
 		ended.texts[e.Test].WriteString(e.Output)
-	case "pass", "skip", "fail": // the latter also for a test that did not end
-		if e.Test == "" {
-			return
+	case "pass", "skip", "fail":
+		if e.Test != "" && !strings.Contains(ended.text(""), timedOut) {
+			ended.test(p, e, r)
 		}
-		ended.ran++
-		if e.Action == "fail" {
-			ended.failed++
-		}
-		r.test(p, e, ended.text(e.Test))
-		delete(ended.texts, e.Test)
 	}
+}
+
+// test takes the end of a test.
+func (ended *result) test(p program, e event, r *report) {
+	ended.ran++
+	if e.Action == "fail" {
+		ended.failed++
+	}
+	r.test(p, e, ended.text(e.Test))
+	delete(ended.texts, e.Test)
 }
 
 func (ended *result) text(test string) string {
