@@ -77,7 +77,7 @@ func TestVersionsOfAPolicy(t *testing.T) {
 	slices.Sort(said)
 	require.Equal(t, []string{"1  false", "2  false", "3 account ada false", "4 account bob true", "5 account carol false"}, said)
 
-	require.NoError(t, r.store.Set("sl:policy:default", `{"name":"default","rules":["1/eon"]}`))
+	r.store.HSet("sl:{policies}:stored", "default", `{"name":"default","rules":["1/eon"]}`)
 	list := into[message.Policies](t, http.StatusOK, r.get("/v1/policies"))
 	require.Equal(t, []string{"default"}, list.Unreadable)
 	require.Len(t, list.Policies, 1)

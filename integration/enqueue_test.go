@@ -245,7 +245,7 @@ func enqueueRefusesAStore(t *testing.T, p programs, _ wholeRun) {
 	master, port, _ := strings.Cut(evicting.Addr, ":")
 	require.NoError(t, replica.Client().ReplicaOf(t.Context(), master, port).Err())
 	require.Eventually(t, func() bool {
-		n, err := replica.Client().Exists(t.Context(), "sl:policy:default").Result()
+		n, err := replica.Client().Exists(t.Context(), "sl:{policies}:stored").Result()
 		return err == nil && n == 1
 	}, 60*time.Second, 20*time.Millisecond)
 

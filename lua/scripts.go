@@ -174,21 +174,15 @@ var ChannelResume = script("channel/resume")
 var ChannelTakeProbe = script("channel/take_probe")
 
 // PolicyApply stores a policy in place of the one with its name, under the next
-// version.
+// version, and tells the programs that follow the policies.
 var PolicyApply = script("setting/policy_apply")
 
 // PolicyMark marks a policy as being deleted, or removes the mark.
 var PolicyMark = script("setting/policy_mark")
 
-// PolicyDelete deletes a policy that is still marked by this deletion.
+// PolicyDelete deletes a policy that is still marked by this deletion, and tells the
+// programs that follow the policies.
 var PolicyDelete = script("setting/policy_delete")
-
-// PolicyChanging announces the change of a policy to the programs that follow the
-// policies.
-var PolicyChanging = script("setting/policy_changing")
-
-// PolicyChanged tells the programs that follow the policies that one has changed.
-var PolicyChanged = script("setting/policy_changed")
 
 // SettingsChange stores a user's settings under a new version, unless they changed
 // since they were read.
@@ -259,7 +253,7 @@ func All() []*redis.Script {
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,
 		Count, GiveBack, CountLook, AddOnce,
 		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
-		PolicyApply, PolicyMark, PolicyDelete, PolicyChanging, PolicyChanged, SettingsChange,
+		PolicyApply, PolicyMark, PolicyDelete, SettingsChange,
 		CampaignPause, Refit, RefitTurn, ForecastFar,
 		DeviceAdd, DeviceRemove, DeviceRemoveGone, DeviceNoteSuccess, DeviceSuspect,
 		ChannelStop, ChannelResume, ChannelTakeProbe,

@@ -187,7 +187,7 @@ func TestWhatCantBeReadIsNotInvalid(t *testing.T) {
 	require.NoError(t, err)
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
-	require.NoError(t, client.Set(t.Context(), keys.Policy("vip"), `{"name":"vip","rules":["1/moon"]}`, 0).Err())
+	require.NoError(t, client.HSet(t.Context(), keys.Policies(), "vip", `{"name":"vip","rules":["1/moon"]}`).Err())
 	_, _, policyErr := policies.Load(t.Context(), "vip")
 	settings, err := settings.NewUsers(client, "")
 	require.NoError(t, err)

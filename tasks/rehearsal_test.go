@@ -199,7 +199,7 @@ func TestWhatIf(t *testing.T) {
 // What replaces one of two rules with the same window replaces both.
 func TestWhatIfOverTwoRulesOfAWindow(t *testing.T) {
 	tell(t, func(s *story) {
-		require.NoError(s, s.server.Set("sl:policy:default", `{"name":"default","rules":["2/hour","1/minute","3/hour"],"version":2}`))
+		s.server.HSet("sl:{policies}:stored", "default", `{"name":"default","rules":["2/hour","1/minute","3/hour"],"version":2}`)
 		s.until(2 * time.Second)
 		for rule, want := range map[string]string{
 			"4/hour": "4/hour, 1/minute", "2/minute": "2/hour, 2/minute, 3/hour", "5/day": "2/hour, 1/minute, 3/hour, 5/day",

@@ -1,44 +1,61 @@
 -- setting/policy_apply.lua: stores a policy in place of the one with its name,
--- under the next version, and keeps the version in the list of versions.
+-- under the next version, keeps the version in the list of versions, and tells the
+-- programs that follow the policies.
 --
--- KEYS[1]  policy (STRING, JSON)
--- KEYS[2]  versions of the policy (LIST of JSON, the newest first)
--- KEYS[3]  mark of a deletion (STRING), see policy_mark.lua; a stored policy removes it
--- ARGV[1]  the policy without a version, JSON
--- ARGV[2]  version to replace; 0 if there must be none, -1 for any
--- ARGV[3]  who makes the change, JSON string
--- ARGV[4]  the most versions to keep
+-- KEYS[1]  policies (HASH: name -> JSON)
+-- KEYS[2]  for how long places count for each policy (HASH: name -> ms)
+-- KEYS[3]  versions of the policy (LIST of JSON), see lua/fragments/policy_change.lua
+-- KEYS[4]  mark of a deletion (STRING), see policy_mark.lua; a stored policy removes it
+-- KEYS[5]  changes of policies (ZSET: name -> number of its last change)
+-- KEYS[6]  former windows of policies (ZSET), see lua/fragments/policy_change.lua
+-- ARGV[1]  name of the policy
+-- ARGV[2]  the policy without a version, JSON
+-- ARGV[3]  version to replace; 0 if there must be none, -1 for any
+-- ARGV[4]  who makes the change, JSON string
+-- ARGV[5]  the most versions to keep
+-- ARGV[6]  for how long places count for the policy, ms
 --
--- Returns  {1, version, text} stored; {0, version, text} the store has this policy
---          already; {-1, version, text} the store has another version. version is the
---          present one. text is the JSON from before the call, "" for none.
--- Cost     O(1).
+-- Returns  {1, version, text, now, kept} stored; {0, …} the store has this policy
+--          already; {-1, …} the store has another version. version is the present one.
+--          text is the JSON from before the call, "" for none. now is Unix ms. kept is for
+--          how long places counted before the call, ms, for any policy, present or former.
+-- Cost     O(n) in the policies.
 
-if #KEYS ~= 3 or #ARGV ~= 4 then
+if #KEYS ~= 6 or #ARGV ~= 6 then
   return redis.error_reply('ERR setting/policy_apply.lua: wrong number of keys or arguments')
 end
 --@include moving
---@include versions
+--@include policy_change
 
-local before = redis.call('GET', KEYS[1]) or ''
+local policies, lasting, versions, mark, changes, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local name, text, expected = ARGV[1], ARGV[2], tonumber(ARGV[3])
+
+local kept = 0
+for _, window in ipairs(redis.call('HVALS', lasting)) do kept = math.max(kept, tonumber(window)) end
+for _, window in ipairs(redis.call('ZRANGE', windows, string.format('%.0f', now + 1), '+inf', 'BYSCORE')) do
+  kept = math.max(kept, tonumber(window))
+end
+
+local before = redis.call('HGET', policies, name) or ''
 local version = 0
 if before ~= '' then
   -- A text that is not JSON any more can be replaced, too: it has version 1. Quotes
   -- inside JSON strings are escaped, so this matches the field.
   version = tonumber(string.match(before, '"version":(%d+)') or 1)
-  if string.gsub(before, ',"version":%d+', '') == ARGV[1] then
-    redis.call('DEL', KEYS[3])
-    return {0, version, before}
+  if string.gsub(before, ',"version":%d+', '') == text then
+    redis.call('DEL', mark)
+    return {0, version, before, now, kept}
   end
 end
-local expected = tonumber(ARGV[2])
-if expected ~= -1 and expected ~= version then return {-1, version, before} end
+if expected ~= -1 and expected ~= version then return {-1, version, before, now, kept} end
 
-local policy = string.sub(ARGV[1], 1, -2)
-version = next_version(KEYS[2], version)
-policy = policy .. ',"version":' .. string.format('%.0f', version) .. '}'
-redis.call('SET', KEYS[1], policy)
-keep_version(KEYS[2], version, ARGV[3], 'policy', policy, ARGV[4])
-redis.call('PERSIST', KEYS[2])
-redis.call('DEL', KEYS[3])
-return {1, version, before}
+version = next_version(versions, version)
+local policy = table.concat({string.sub(text, 1, -2), ',"version":', string.format('%.0f', version), '}'})
+note_former(windows, tonumber(redis.call('HGET', lasting, name) or 0))
+redis.call('HSET', policies, name, policy)
+redis.call('HSET', lasting, name, ARGV[6])
+keep_version(versions, version, ARGV[4], 'policy', policy, ARGV[5])
+redis.call('PERSIST', versions)
+redis.call('DEL', mark)
+note_change(changes, name)
+return {1, version, before, now, kept}

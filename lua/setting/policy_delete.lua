@@ -1,32 +1,43 @@
--- setting/policy_delete.lua: deletes a policy that is still marked by this deletion.
--- Its versions stay for a while, and say who deleted it.
+-- setting/policy_delete.lua: deletes a policy that is still marked by this deletion, and
+-- tells the programs that follow the policies. Its versions stay for a while, and say who
+-- deleted it.
 --
--- KEYS[1]  policy (STRING, JSON)
--- KEYS[2]  versions of the policy (LIST of JSON, the newest first)
--- KEYS[3]  mark of a deletion (STRING), see policy_mark.lua
--- ARGV[1]  token of the deletion
--- ARGV[2]  who deletes it, JSON string
--- ARGV[3]  the most versions to keep
--- ARGV[4]  how long versions and mark stay, ms
+-- KEYS[1]  policies (HASH: name -> JSON)
+-- KEYS[2]  for how long places count for each policy (HASH: name -> ms)
+-- KEYS[3]  versions of the policy (LIST of JSON), see lua/fragments/policy_change.lua
+-- KEYS[4]  mark of a deletion (STRING), see policy_mark.lua
+-- KEYS[5]  changes of policies (ZSET: name -> number of its last change)
+-- KEYS[6]  former windows of policies (ZSET), see lua/fragments/policy_change.lua
+-- ARGV[1]  name of the policy
+-- ARGV[2]  token of the deletion
+-- ARGV[3]  who deletes it, JSON string
+-- ARGV[4]  the most versions to keep
+-- ARGV[5]  how long versions and mark stay, ms
 --
 -- Returns  1 deleted, also by an earlier call with this token; 0 another mark or none:
 --          the policy was applied meanwhile, or marking was too long ago.
--- Cost     O(1).
+-- Cost     O(log n) in the policies.
 
-if #KEYS ~= 3 or #ARGV ~= 4 then
+if #KEYS ~= 6 or #ARGV ~= 5 then
   return redis.error_reply('ERR setting/policy_delete.lua: wrong number of keys or arguments')
 end
 --@include moving
---@include versions
+--@include policy_change
 
-local mark = redis.call('GET', KEYS[3])
-local deleted = table.concat({ARGV[1], ':deleted'})
-if mark == deleted then return 1 end
-local policy = redis.call('GET', KEYS[1])
-if mark ~= ARGV[1] or not policy then return 0 end
-local version = next_version(KEYS[2], tonumber(string.match(policy, '"version":(%d+)') or 1))
-keep_version(KEYS[2], version, ARGV[2], 'deleted', 'true', ARGV[3])
-redis.call('PEXPIRE', KEYS[2], ARGV[4])
-redis.call('DEL', KEYS[1])
-redis.call('SET', KEYS[3], deleted, 'PX', ARGV[4])
+local policies, lasting, versions, mark, changes, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local name, token = ARGV[1], ARGV[2]
+
+local marked = redis.call('GET', mark)
+local deleted = table.concat({token, ':deleted'})
+if marked == deleted then return 1 end
+local policy = redis.call('HGET', policies, name)
+if marked ~= token or not policy then return 0 end
+local version = next_version(versions, tonumber(string.match(policy, '"version":(%d+)') or 1))
+keep_version(versions, version, ARGV[3], 'deleted', 'true', ARGV[4])
+redis.call('PEXPIRE', versions, ARGV[5])
+note_former(windows, tonumber(redis.call('HGET', lasting, name) or 0))
+redis.call('HDEL', policies, name)
+redis.call('HDEL', lasting, name)
+redis.call('SET', mark, deleted, 'PX', ARGV[5])
+note_change(changes, name)
 return 1

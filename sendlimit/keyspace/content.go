@@ -6,8 +6,7 @@ import "strings"
 // fields. A record of a message with 150 bytes of content takes 328 bytes then, and 544
 // otherwise. From about a kilobyte on little is saved, and reading takes longer the more
 // fields there are. So a content of up to wholeFrom bytes is spread over fields of
-// contentChunk bytes each. A longer one is in the first field alone, as builds before this
-// layout stored every content.
+// contentChunk bytes each. A longer one is in the first field alone.
 const (
 	contentChunk = 64
 	wholeFrom    = 513

@@ -72,9 +72,6 @@ const DefaultPrefix = "sl"
 //	sl:{e:<account>}:gathered  HASH  what was gathered for it: partition -> last id of the partition's stream
 //	sl:listeners               HASH  whose events somebody listens to: account or "*" -> until when, Unix ms
 //	sl:eventsturn              STRING  when the next round of gathering may begin; expires soon after
-//	sl:policy:<name>           STRING  a policy, JSON
-//	sl:{sl:policy:<name>}:versions  LIST  its versions, the newest first, see lua/fragments/versions.lua
-//	sl:{sl:policy:<name>}:deletion  STRING  that it is being deleted or was, see lua/setting/policy_mark.lua
 //	sl:refit:<name>            HASH  how far it is gone through what does not fit a policy, see lua/refit/refit_turn.lua
 //	sl:campaign:<account>/<campaign>  HASH  how far its messages are moved, see lua/refit/refit_turn.lua; expires
 //	sl:paused                  HASH  the paused campaigns: account/campaign -> since when, Unix ms
@@ -82,10 +79,12 @@ const DefaultPrefix = "sl"
 //	sl:{audit}:ids             ZSET  the entries of the log of changes, by their ids: id -> 0, see lua/audit/begin.lua
 //	sl:{audit}:entries         HASH  the entries: id -> JSON; "<id> end" -> how the change ended
 //	sl:{audit}:begun:<token>   STRING  the id that an entry got, for a call that is repeated; expires soon
-//	sl:policies                SET  the names of the policies
+//	sl:{policies}:stored       HASH  the policies: name -> JSON
+//	sl:{policies}:lasting      HASH  for how long places count for each: name -> ms
+//	sl:{policies}:versions:<name>  LIST  its versions, the newest first, see lua/fragments/policy_change.lua
+//	sl:{policies}:deletion:<name>  STRING  that it is being deleted or was, see lua/setting/policy_mark.lua
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
-//	sl:{policies}:changing     ZSET  changes of policies under way: name/token -> since when, Unix ms
-//	sl:{policies}:windows      ZSET  windows that policies had, see lua/fragments/former_window.lua; expires
+//	sl:{policies}:windows      ZSET  windows that policies had, see lua/fragments/policy_change.lua; expires
 //	sl:{activity}:m:<start>    HASH  what became of the messages of all in a minute from start, Unix ms, on, see package
 //	                           activity; h:<start> of an hour. Beside them calls, STRING, as above
 //	sl:forecast                STRING  how many messages are due when, JSON, see package forecast; expires

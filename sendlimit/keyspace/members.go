@@ -27,8 +27,7 @@ func WatchSuffix(user, id string) string {
 	return "/" + id + "/" + user
 }
 
-// ParseWatchMember takes a watch member apart, with UUIDs packed or not; ok is false if it
-// is none.
+// ParseWatchMember takes a watch member apart; ok is false if it is none.
 func ParseWatchMember(member string) (user, id, generation string, ok bool) {
 	generation, rest, _ := strings.Cut(member, "/")
 	id, rest, packed := cutPacked(rest)
@@ -45,7 +44,7 @@ func ParseWatchMember(member string) (user, id, generation string, ok bool) {
 	} else {
 		ok = rest == ""
 	}
-	if !ok || generation == "" || !ValidID(id) || !ValidUser(user) {
+	if !ok || generation == "" || !ValidID(id) || !ValidUser(user) || WatchMember(user, id, generation) != member {
 		return "", "", "", false
 	}
 	return user, id, generation, true

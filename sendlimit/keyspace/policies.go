@@ -1,29 +1,22 @@
 package keyspace
 
-// Policy returns the key of a policy.
-func (k Keys) Policy(name string) string { return k.prefix + ":policy:" + name }
+// Policies returns the key of all policies. The other keys of policies, but those of the claims
+// and of refits, share its slot: a change is one script.
+func (k Keys) Policies() string { return k.prefix + ":{policies}:stored" }
 
-// PolicyVersions returns the key of the versions of a policy. It is in the policy's slot.
-func (k Keys) PolicyVersions(name string) string { return k.ofPolicy(name) + "versions" }
+// PolicyLasting returns the key of how long places count for each policy.
+func (k Keys) PolicyLasting() string { return k.prefix + ":{policies}:lasting" }
+
+// PolicyVersions returns the key of the versions of a policy.
+func (k Keys) PolicyVersions(name string) string { return k.prefix + ":{policies}:versions:" + name }
 
 // PolicyDeletion returns the key of the mark of a policy that is being deleted, or was.
-// It is in the policy's slot.
-func (k Keys) PolicyDeletion(name string) string { return k.ofPolicy(name) + "deletion" }
-
-func (k Keys) ofPolicy(name string) string { return k.prefix + ":{" + k.Policy(name) + "}:" }
-
-// Policies returns the key of the names of the policies.
-func (k Keys) Policies() string { return k.prefix + ":policies" }
+func (k Keys) PolicyDeletion(name string) string { return k.prefix + ":{policies}:deletion:" + name }
 
 // PolicyChanges returns the key of the numbers of the last changes of policies.
 func (k Keys) PolicyChanges() string { return k.prefix + ":{policies}:changes" }
 
-// PolicyChanging returns the key of the policies that are being changed. It shares a
-// hash tag with PolicyChanges.
-func (k Keys) PolicyChanging() string { return k.prefix + ":{policies}:changing" }
-
-// PolicyWindows returns the key of the windows that policies had before they were changed. It
-// shares a hash tag with PolicyChanges.
+// PolicyWindows returns the key of the windows that policies had before they were changed.
 func (k Keys) PolicyWindows() string { return k.prefix + ":{policies}:windows" }
 
 // PolicyClaims returns the key of the changes that are about to give users of a

@@ -117,26 +117,6 @@ func TestARevivedMessageHasItsWholeContent(t *testing.T) {
 	require.Equal(t, contentOf(150), string(s.Claim("a", "g2", "n2").Content))
 }
 
-// A build before this layout stored every content in one field.
-func TestAContentInOneFieldIsReadAndErased(t *testing.T) {
-	t.Parallel()
-	for end, do := range contentEnds() {
-		t.Run(end, func(t *testing.T) {
-			t.Parallel()
-			s := story.NewMessages(t, "1/hour")
-			require.True(t, s.Submit("a", "11:00", "g1", contentOf(150)).Allowed)
-			record := story.KeysOf(s.Options).Record("alice", "a")
-			require.NoError(t, s.Client.HDel(t.Context(), record, keyspace.ContentFields()...).Err())
-			require.NoError(t, s.Client.HSet(t.Context(), record, "c", contentOf(150)).Err())
-			content, fields := keptContent(s, "a")
-			require.Equal(t, contentOf(150), content)
-			require.Equal(t, 1, fields)
-			do(s)
-			requireErased(s, "a")
-		})
-	}
-}
-
 // The record of a pending message is in the compact encoding of Redis unless its content is
 // long, and that of a delivered one always is.
 func TestRecordsAreCompact(t *testing.T) {

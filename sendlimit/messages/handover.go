@@ -7,6 +7,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // Turn reports whether it is time to look for due entries: no caller did within lasts. A
@@ -51,7 +52,7 @@ func (w *WatchList) HandOver(ctx context.Context, entries []Watched, now time.Ti
 	args := []any{script.Milliseconds(now), w.look.Milliseconds(), w.horizon.Milliseconds()}
 	for _, entry := range entries {
 		keys = append(keys, w.keys.Record(entry.User, entry.ID))
-		args = append(args, entry.Generation+entry.memberSuffix())
+		args = append(args, keyspace.WatchMember(entry.User, entry.ID, entry.Generation))
 	}
 	answer, err := script.Run(ctx, w.client, lua.HandOver, doing, keys, args)
 	if err != nil {
@@ -73,7 +74,7 @@ func (w *WatchList) HandOver(ctx context.Context, entries []Watched, now time.Ti
 		case result == isNotDue:
 			found.NotDue = append(found.NotDue, entry)
 		case result == isUnfinished:
-			unfinished = append(unfinished, Message{User: entry.User, ID: entry.ID, suffix: entry.suffix})
+			unfinished = append(unfinished, Message{User: entry.User, ID: entry.ID})
 		case result != isGone:
 			return HandedOver{}, script.ReplyError(doing, fmt.Sprintf("result %d", result))
 		}

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -18,8 +17,6 @@ import (
 type Message struct {
 	User string
 	ID   string
-
-	suffix string // as in Watched
 }
 
 const mending = "looking for messages without an entry in the watch list"
@@ -86,7 +83,7 @@ func (w *WatchList) mend(ctx context.Context, m Message, now time.Time) (bool, e
 		w.keys.Record(m.User, m.ID), w.keys.Timeline(m.User), w.keys.Near(m.User), w.keys.Far(m.User, m.ID),
 		w.keys.DeadLettersOf(m.User), w.keys.Ended(m.User),
 	}, []any{
-		script.Milliseconds(now), m.ID, cmp.Or(m.suffix, keyspace.WatchSuffix(m.User, m.ID)), w.horizon.Milliseconds(),
+		script.Milliseconds(now), m.ID, keyspace.WatchSuffix(m.User, m.ID), w.horizon.Milliseconds(),
 		w.fixed.KeepRecords.Milliseconds(), w.fixed.Rules.Book().Keep.Milliseconds(), keep, w.fixed.Audience.Argument(),
 	})
 	w.fixed.Audience.Note(m.User)

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -91,15 +90,6 @@ type Watched struct {
 	ID         string
 	Generation string
 	Since      time.Time // when it became due
-
-	// suffix is what follows the generation in a member that is spelled otherwise than
-	// keyspace.WatchSuffix spells it: an earlier build packed no UUIDs.
-	suffix string
-}
-
-// memberSuffix returns what follows the generation in the member of the watch list.
-func (w Watched) memberSuffix() string {
-	return cmp.Or(w.suffix, keyspace.WatchSuffix(w.User, w.ID))
 }
 
 // ReadingWatchList says what is being done, for errors of Due and of a user's export.
@@ -114,11 +104,7 @@ func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) (d
 		func(_ int, member string, since time.Time) bool {
 			user, id, generation, ok := keyspace.ParseWatchMember(member)
 			if ok {
-				entry := Watched{User: user, ID: id, Generation: generation, Since: since}
-				if member != keyspace.WatchMember(user, id, generation) {
-					entry.suffix = member[len(generation):]
-				}
-				due = append(due, entry)
+				due = append(due, Watched{User: user, ID: id, Generation: generation, Since: since})
 			}
 			return ok
 		})
@@ -155,7 +141,7 @@ func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string,
 	}
 	answer, err := script.Run(ctx, w.client, lua.Renew, doing,
 		[]string{w.keys.Record(entry.User, entry.ID), w.keys.Near(entry.User)}, []any{
-			script.Milliseconds(now), entry.Generation, entry.memberSuffix(), generation, has,
+			script.Milliseconds(now), entry.Generation, keyspace.WatchSuffix(entry.User, entry.ID), generation, has,
 			w.look.Milliseconds(), w.overdue.Milliseconds(),
 		})
 	if err != nil {

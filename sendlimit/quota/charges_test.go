@@ -299,21 +299,3 @@ func TestNowHasToBeThePresentHour(t *testing.T) {
 		require.Equal(t, s.now, charge.Now, reason)
 	}
 }
-
-// An earlier build left a hold, which was a hash. It is removed, and its charge stays.
-func TestAHoldThatAFormerBuildLeft(t *testing.T) {
-	t.Parallel()
-	s := newChargeStory(t)
-	s.holdOf("a", story.At("10:00"))
-	attempts, err := s.server.ZMembers(s.keys.Holds("acme"))
-	require.NoError(t, err)
-	require.Len(t, attempts, 1)
-	s.server.Del(s.keys.Hold("acme", attempts[0]))
-	s.server.HSet(s.keys.Hold("acme", attempts[0]), "a", "acme", "u", "a", "i", "a", "n", "1")
-	s.wait(time.Hour)
-	ends, _ := s.relay()
-	require.Equal(t, []quota.HoldEnd{quota.HoldGone}, ends)
-	ends, _ = s.relay()
-	require.Empty(t, ends)
-	s.requireUsed(1, 1, story.At("10:00"))
-}

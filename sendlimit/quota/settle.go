@@ -225,8 +225,7 @@ func (e HoldEnd) String() string {
 func (c *Charges) Resolve(ctx context.Context, due DueHold, now time.Time) (HoldEnd, []string, error) {
 	const doing = "looking after a charge"
 	text, err := c.client.Get(ctx, c.keys.HoldOf(due.partition, due.Attempt)).Result()
-	isFormer := redis.HasErrorPrefix(err, "WRONGTYPE") // an earlier build left it: its charge stays
-	if err != nil && !errors.Is(err, redis.Nil) && !isFormer {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return HoldOpen, nil, store.Explain(err, doing)
 	}
 	made := false

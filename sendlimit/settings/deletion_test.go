@@ -71,7 +71,7 @@ func TestAPolicyIsDeleted(t *testing.T) {
 	_, ok, err := policies.Load(t.Context(), "vip")
 	require.NoError(t, err)
 	require.False(t, ok)
-	members, err := server.SMembers("sl:policies")
+	members, err := server.HKeys("sl:{policies}:stored")
 	require.NoError(t, err)
 	require.Equal(t, []string{"default"}, members)
 	require.ErrorAs(t, policies.Delete(t.Context(), "vip", settings.AnyVersion), &none)
@@ -96,7 +96,7 @@ func TestSettingsUnderADeletion(t *testing.T) {
 	policies, users := policyStore(t, client), userStore(t, client)
 	require.NoError(t, policies.Apply(t.Context(), named(t, "vip", "1/day")))
 	require.NoError(t, users.Set(t.Context(), "alice", policy.UserSettings{Policy: "vip"}))
-	require.NoError(t, client.Set(t.Context(), "sl:{sl:policy:vip}:deletion", "somebody", time.Minute).Err())
+	require.NoError(t, client.Set(t.Context(), "sl:{policies}:deletion:vip", "somebody", time.Minute).Err())
 	set, err := users.Update(t.Context(), "alice", func(s policy.UserSettings) (policy.UserSettings, error) {
 		s.Blocked = true
 		return s, nil

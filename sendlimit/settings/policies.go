@@ -85,7 +85,7 @@ func NewPolicies(client redis.Cmdable, prefix string) (*Policies, error) {
 // Load returns a policy; ok is false if the store has none of that name. The error
 // is an *UnavailableError where only a newer program can read it.
 func (s *Policies) Load(ctx context.Context, name string) (p policy.Policy, ok bool, err error) {
-	text, err := s.client.Get(ctx, s.keys.Policy(name)).Result()
+	text, err := s.client.HGet(ctx, s.keys.Policies(), name).Result()
 	if errors.Is(err, redis.Nil) {
 		return policy.Policy{}, false, nil
 	}
@@ -113,7 +113,7 @@ func (s *Policies) All(ctx context.Context) (policies []policy.Policy, unreadabl
 // Of the other policies it reads only the names.
 func (s *Policies) Page(ctx context.Context, after string, limit int) (policies []policy.Policy, unreadable []string, next string, err error) {
 	const doing = "loading the policies"
-	names, err := s.client.SMembers(ctx, s.keys.Policies()).Result()
+	names, err := s.client.HKeys(ctx, s.keys.Policies()).Result()
 	if err != nil {
 		return nil, nil, "", store.Explain(err, doing)
 	}
@@ -129,23 +129,14 @@ func (s *Policies) Named(ctx context.Context, names []string) (policies []policy
 	if len(names) == 0 {
 		return nil, nil, nil
 	}
-	texts := make([]*redis.StringCmd, len(names))
-	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, name := range names {
-			texts[i] = pipe.Get(ctx, s.keys.Policy(name))
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, redis.Nil) {
+	texts, err := s.client.HMGet(ctx, s.keys.Policies(), names...).Result()
+	if err != nil {
 		return nil, nil, store.Explain(err, doing)
 	}
 	for i, name := range names {
-		text, err := texts[i].Result()
-		if errors.Is(err, redis.Nil) {
-			continue // it was deleted, or a program died between listing and storing it
-		}
-		if err != nil {
-			return nil, nil, store.Explain(err, doing)
+		text, exists := texts[i].(string)
+		if !exists {
+			continue
 		}
 		if p, err := readPolicy(text); err != nil {
 			unreadable = append(unreadable, name)
@@ -181,60 +172,53 @@ func (s *Policies) Replace(ctx context.Context, p policy.Policy, expected int64)
 			Field: "version", Value: strconv.FormatInt(expected, 10), Want: "a version from 1 on, 0 for none, or -1 for any",
 		}
 	}
-	kept, now, err := s.keptFor(ctx)
+	was, err := s.store(ctx, p, text, expected)
 	if err != nil {
 		return PolicyChange{}, err
 	}
-	status, version, before, err := s.store(ctx, p.Name, text, expected)
-	if err != nil {
-		return PolicyChange{}, err
+	if was.status < 0 {
+		return PolicyChange{}, &VersionError{Name: p.Name, Expected: expected, Present: was.version}
 	}
-	if status < 0 {
-		return PolicyChange{}, &VersionError{Name: p.Name, Expected: expected, Present: version}
-	}
-	change := PolicyChange{New: p, Changed: status > 0}
-	change.New.Version = version
-	if old, err := readPolicy(before); err == nil {
+	change := PolicyChange{New: p, Changed: was.status > 0}
+	change.New.Version = was.version
+	if old, err := readPolicy(was.text); err == nil {
 		change.Old = &old
 	}
 	// Without any policy nothing was accepted before.
-	if keeps := p.Keeps(); change.Changed && kept > 0 && keeps > kept {
-		change.ExactFrom = now.Add(keeps - kept)
+	if keeps := p.Keeps(); change.Changed && was.kept > 0 && keeps > was.kept {
+		change.ExactFrom = was.now.Add(keeps - was.kept)
 	}
 	return change, nil
 }
 
-// store calls the script that stores a policy, and tells the programs that follow it. It
-// returns the script's answer.
-func (s *Policies) store(ctx context.Context, name, text string, expected int64) (status, version int64, before string, err error) {
+// stored is an answer of lua/setting/policy_apply.lua.
+type stored struct {
+	status, version int64 // version is the present one
+	text            string
+	now             time.Time
+	kept            time.Duration
+}
+
+func (s *Policies) store(ctx context.Context, p policy.Policy, text string, expected int64) (stored, error) {
 	const doing = "storing the policy"
 	by, err := json.Marshal(s.by)
 	if err != nil {
-		return 0, 0, "", fmt.Errorf("%s: %w", doing, err)
+		return stored{}, fmt.Errorf("%s: %w", doing, err)
 	}
-	// All finds a policy by its name in this list, which is in another slot. A name
-	// without a policy is passed over.
-	if err := s.list(ctx, name); err != nil {
-		return 0, 0, "", err
+	args := []any{p.Name, text, expected, by, MaxVersions, p.Keeps().Milliseconds()}
+	answer, err := script.Run(ctx, s.client, lua.PolicyApply, doing, s.changeKeys(p.Name), args)
+	if err != nil {
+		return stored{}, err
 	}
-	err = s.changing(ctx, name, doing, func() (string, error) {
-		keys := []string{s.keys.Policy(name), s.keys.PolicyVersions(name), s.keys.PolicyDeletion(name)}
-		answer, err := script.Run(ctx, s.client, lua.PolicyApply, doing, keys, []any{text, expected, by, MaxVersions})
-		if err != nil {
-			return "", err
-		}
-		r := script.Read(answer, doing)
-		status, version, before = r.Int(0), r.Int(1), r.String(2)
-		if r.Err != nil {
-			return "", r.Err
-		}
-		return before, s.list(ctx, name) // a deletion may have removed the name meanwhile
-	})
-	return status, version, before, err
+	r := script.Read(answer, doing)
+	was := stored{status: r.Int(0), version: r.Int(1), text: r.String(2), now: r.Time(3), kept: time.Duration(r.Int(4)) * time.Millisecond}
+	return was, r.Err
 }
 
-func (s *Policies) list(ctx context.Context, name string) error {
-	return store.Explain(s.client.SAdd(ctx, s.keys.Policies(), name).Err(), "listing the policy")
+// changeKeys returns the keys of the scripts that change a policy.
+func (s *Policies) changeKeys(name string) []string {
+	k := s.keys
+	return []string{k.Policies(), k.PolicyLasting(), k.PolicyVersions(name), k.PolicyDeletion(name), k.PolicyChanges(), k.PolicyWindows()}
 }
 
 // Seed stores a policy if the store has none of its name, and returns the one
@@ -247,7 +231,7 @@ func (s *Policies) Seed(ctx context.Context, p policy.Policy) (policy.Policy, er
 	if stored, ok, err := s.Load(ctx, p.Name); err != nil || ok {
 		return stored, err
 	}
-	if _, _, _, err := s.store(ctx, p.Name, text, 0); err != nil {
+	if _, err := s.store(ctx, p, text, 0); err != nil {
 		return policy.Policy{}, err
 	}
 	stored, _, err := s.Load(ctx, p.Name)

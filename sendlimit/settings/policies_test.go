@@ -36,8 +36,7 @@ func TestPolicyVersions(t *testing.T) {
 	require.Nil(t, change.Old)
 	require.True(t, change.Changed)
 	require.Equal(t, int64(1), change.New.Version)
-	stored, err := server.Get("sl:policy:full")
-	require.NoError(t, err)
+	stored := server.HGet("sl:{policies}:stored", "full")
 	require.Equal(t, strings.Replace(story.FullDocument, `"version":3`, `"version":1`, 1), stored) //nolint:testifylint // the very bytes are what is compared
 
 	full.Version = 17 // what is given counts for nothing
@@ -171,7 +170,7 @@ func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
 		require.NoError(t, policies.Apply(t.Context(), fine))
 	}
 
-	require.NoError(t, server.Set("sl:policy:test", `{"name":"test","rules":["5/hour","7/hour"],"categories":{"ads":{"rules":["3/day","2/day"]}},"version":4}`))
+	server.HSet("sl:{policies}:stored", "test", `{"name":"test","rules":["5/hour","7/hour"],"categories":{"ads":{"rules":["3/day","2/day"]}},"version":4}`)
 	stored, ok, err := policies.Load(t.Context(), "test")
 	require.NoError(t, err)
 	require.True(t, ok)
@@ -209,7 +208,7 @@ func TestAllPolicies(t *testing.T) {
 	found, _ = names()
 	require.Equal(t, []string{"full", "test"}, found)
 
-	require.NoError(t, server.Set("sl:policy:test", `{"name":"test","rules":["1/blue moon"],"version":4}`))
+	server.HSet("sl:{policies}:stored", "test", `{"name":"test","rules":["1/blue moon"],"version":4}`)
 	found, unreadable = names()
 	require.Equal(t, []string{"full"}, found)
 	require.Equal(t, []string{"test"}, unreadable)
@@ -231,7 +230,7 @@ func TestSeedAPolicy(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(1), seeded.Version)
 	require.True(t, story.FullPolicy(t).Equal(seeded))
-	members, err := server.SMembers("sl:policies")
+	members, err := server.HKeys("sl:{policies}:stored")
 	require.NoError(t, err)
 	require.Equal(t, []string{"full"}, members)
 	change, err := policies.Replace(t.Context(), story.FullPolicy(t), settings.AnyVersion)

@@ -234,9 +234,7 @@ func TestPolicyAlertsAreKept(t *testing.T) {
 		policy := story.PolicyOf(t, "1/day")
 		policy.AlertAt, policy.AlertTo = row.alertAt, row.alertTo
 		require.NoError(t, policies.Apply(t.Context(), policy))
-		stored, err := server.Get("sl:policy:test")
-		require.NoError(t, err)
-		require.Equal(t, row.stored, stored)
+		require.Equal(t, row.stored, server.HGet("sl:{policies}:stored", "test"))
 		loaded, _, err := policies.Load(t.Context(), "test")
 		require.NoError(t, err)
 		require.True(t, policy.Equal(loaded))

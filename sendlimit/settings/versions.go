@@ -30,7 +30,7 @@ type PolicyVersion struct {
 	Policy *policy.Policy
 }
 
-// storedVersion is an entry of the list of versions, see lua/fragments/versions.lua.
+// storedVersion is an entry of the list of versions, see lua/fragments/policy_change.lua.
 type storedVersion struct {
 	Version int64           `json:"version"`
 	At      int64           `json:"at"`

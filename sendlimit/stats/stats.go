@@ -75,7 +75,6 @@ const (
 	statAccepted  = "accepted"
 	statRetried   = "retried"
 	statRefused   = "refused:" // followed by what refused it
-	callsField    = "_"        // tokens of calls, as builds before this one stored them
 )
 
 // remembered is how much is stored of the tokens of an account's calls, bytes: about 36
@@ -191,8 +190,6 @@ func (s *Stats) Read(ctx context.Context, account string, day time.Time) (Day, e
 		n, err := strconv.ParseInt(values[what], 10, 64)
 		by, refused := strings.CutPrefix(what, statRefused)
 		switch {
-		case what == callsField:
-			continue
 		case err != nil:
 			wrong = errors.Join(wrong, script.ReplyError(doing, fault.Clip(what)+" is no number"))
 		case fields[what] != nil:

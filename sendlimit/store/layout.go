@@ -18,7 +18,8 @@ import (
 //	1  the content of a message in one field of its record
 //	2  a content of 65 to 512 bytes in fields of 64 bytes each; far entries of the watch
 //	   list in lists of their own, and UUIDs packed in its members; a hold in a STRING
-const LayoutVersion = 2
+//	3  all policies in one HASH
+const LayoutVersion = 3
 
 // layoutField is the field of the meta key that holds the version.
 const layoutField = "layout"

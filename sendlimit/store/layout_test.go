@@ -33,12 +33,12 @@ func TestLayout(t *testing.T) {
 
 func TestLayoutOfANewerProgram(t *testing.T) {
 	t.Parallel()
-	for _, newer := range []string{"3", "1.1", "two"} {
+	for _, newer := range []string{"4", "1.1", "two"} {
 		server, client := redistest.Embedded(t)
 		server.HSet("sl:meta", "layout", newer)
 		_, err := store.ReadLayout(t.Context(), client, "")
 		for _, err := range []error{err, store.CheckLayout(t.Context(), client, "")} {
-			require.EqualError(t, err, `the store has layout "`+newer+`", this program knows up to 2: use the newer program, or another prefix`)
+			require.EqualError(t, err, `the store has layout "`+newer+`", this program knows up to 3: use the newer program, or another prefix`)
 			var unfit *fault.UnavailableError
 			require.ErrorAs(t, err, &unfit)
 			require.Equal(t, fault.CodeUnavailable, unfit.Code())
@@ -71,29 +71,29 @@ func TestLayoutOfAnOlderProgram(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, version)
 	err = store.CheckLayout(t.Context(), client, "")
-	require.EqualError(t, err, "the store has layout 1, this program needs 2: start a worker of this version, which raises it")
+	require.EqualError(t, err, "the store has layout 1, this program needs 3: start a worker of this version, which raises it")
 	require.ErrorAs(t, err, new(*fault.UnavailableError))
 	require.Equal(t, "1", server.HGet("sl:meta", "layout"))
 
 	for range 2 {
 		require.NoError(t, store.UpgradeLayout(t.Context(), client, ""))
 		require.NoError(t, store.CheckLayout(t.Context(), client, ""))
-		require.Equal(t, "2", server.HGet("sl:meta", "layout"))
+		require.Equal(t, "3", server.HGet("sl:meta", "layout"))
 	}
 }
 
 func TestALayoutIsNeverLowered(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
-	server.HSet("sl:meta", "layout", "3")
+	server.HSet("sl:meta", "layout", "4")
 	require.ErrorContains(t, store.UpgradeLayout(t.Context(), client, ""), "use the newer program")
-	require.Equal(t, "3", server.HGet("sl:meta", "layout"))
+	require.Equal(t, "4", server.HGet("sl:meta", "layout"))
 
 	// A newer program raises it while this one is about to.
 	server.HSet("sl:meta", "layout", "1")
-	client.AddHook(beforeTransaction(func() { server.HSet("sl:meta", "layout", "3") }))
+	client.AddHook(beforeTransaction(func() { server.HSet("sl:meta", "layout", "4") }))
 	require.ErrorAs(t, store.UpgradeLayout(t.Context(), client, ""), new(*fault.UnavailableError))
-	require.Equal(t, "3", server.HGet("sl:meta", "layout"))
+	require.Equal(t, "4", server.HGet("sl:meta", "layout"))
 }
 
 // beforeTransaction is called before a client sends a transaction.

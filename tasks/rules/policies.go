@@ -21,7 +21,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
-	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -215,9 +214,6 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 // read returns the policies of the store. It loads only those that have changed since
 // known, and the own one. It loads all of them where nothing is known, and after
 // policiesWhole.
-//
-// In a cluster, policies lie on several nodes. A policy that has not changed stays as it is
-// known while its node is away.
 func (p *Policies) read(ctx context.Context, known *snapshot, asked, now time.Time) (*snapshot, error) {
 	usable, since := known != nil && known.set.missing == nil, int64(0)
 	if usable {
@@ -230,14 +226,12 @@ func (p *Policies) read(ctx context.Context, known *snapshot, asked, now time.Ti
 	remembers := settings.Former(changes.Windows, now)
 	if !usable || changes.Lost || asked.Sub(known.whole) >= policiesWhole {
 		policies, unreadable, err := p.store.All(ctx)
-		if err == nil {
-			set := p.setOf(policies, unreadable)
-			set.remembers = remembers
-			return &snapshot{set: set, asked: asked, whole: asked, last: changes.Last}, nil
-		}
-		if !usable || changes.Lost || !persist.Unavailable(err) {
+		if err != nil {
 			return nil, err
 		}
+		set := p.setOf(policies, unreadable)
+		set.remembers = remembers
+		return &snapshot{set: set, asked: asked, whole: asked, last: changes.Last}, nil
 	}
 	names := changes.Names
 	if _, found := slices.BinarySearch(names, p.name); !found {
@@ -245,10 +239,6 @@ func (p *Policies) read(ctx context.Context, known *snapshot, asked, now time.Ti
 		slices.Sort(names)
 	}
 	policies, unreadable, err := p.store.Named(ctx, names)
-	if persist.Unavailable(err) && len(names) > len(changes.Names) {
-		names = changes.Names
-		policies, unreadable, err = p.store.Named(ctx, names)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func TestTheLayoutIsRaisedOnceNoFormerWorkerRuns(t *testing.T) {
 	m, client, environ := elsewhere(t)
 	former := start(t, environ).started(t)
 	m.HSet("sl:meta", "layout", "1") // as if it were one
-	m.Del("sl:policy:default")
+	m.Del("sl:{policies}:stored")
 	require.Eventually(t, func() bool {
 		workers, err := queue.Workers(client, "")
 		return err == nil && len(workers) == 1
@@ -27,11 +27,11 @@ func TestTheLayoutIsRaisedOnceNoFormerWorkerRuns(t *testing.T) {
 
 	status, said := refuses(t, environ)
 	require.Equal(t, cli.StatusUnavailable, status)
-	require.Contains(t, said, "the store has layout 1, and workers of a former version use it, which can't read layout 2: stop them first;"+
+	require.Contains(t, said, "the store has layout 1, and workers of a former version use it, which can't read layout 3: stop them first;"+
 		" if they were killed, wait 10 seconds: ")
 	require.Contains(t, said, "(process "+strconv.Itoa(os.Getpid())+")")
 	require.Equal(t, "1", m.HGet("sl:meta", "layout"))
-	require.False(t, m.Exists("sl:policy:default"), "no rules were written")
+	require.False(t, m.Exists("sl:{policies}:stored"), "no rules were written")
 	workers, err := queue.Workers(client, "other")
 	require.NoError(t, err)
 	require.Empty(t, workers, "those of another prefix do no harm")
@@ -40,8 +40,8 @@ func TestTheLayoutIsRaisedOnceNoFormerWorkerRuns(t *testing.T) {
 	worker := start(t, environ).started(t)
 	line := worker.logged(t, "raised the layout of the store: programs of former versions refuse it from now on")
 	require.EqualValues(t, 1, line["from"])
-	require.EqualValues(t, 2, line["to"])
-	require.Equal(t, "2", m.HGet("sl:meta", "layout"))
+	require.EqualValues(t, 3, line["to"])
+	require.Equal(t, "3", m.HGet("sl:meta", "layout"))
 
 	start(t, environ).started(t) // beside one of its own version
 }
@@ -51,6 +51,6 @@ func TestCheckNamesAnOlderLayout(t *testing.T) {
 	m, _, environ := elsewhere(t)
 	m.HSet("sl:meta", "layout", "1")
 	said := prints(t, environ, "", "check")
-	require.Contains(t, said, "layout 1, which a worker raises to 2 when it starts")
+	require.Contains(t, said, "layout 1, which a worker raises to 3 when it starts")
 	require.Equal(t, "1", m.HGet("sl:meta", "layout"))
 }

@@ -163,7 +163,7 @@ func TestPolicyOfANewerLayout(t *testing.T) {
 	for _, line := range []string{"policy list", "policy show", "policy apply -"} {
 		fails(t, cli.StatusUnavailable, "use the newer program", environ, "rules: [2/minute]", strings.Fields(line)...)
 	}
-	kept, err := client.Get(t.Context(), "sl:policy:default").Result()
+	kept, err := client.HGet(t.Context(), "sl:{policies}:stored", "default").Result()
 	require.NoError(t, err)
 	require.Contains(t, kept, "1/minute")
 }

@@ -1,0 +1,44 @@
+-- policy_change: a change of a policy: its version, who is told of it, and the window it ends.
+--
+-- The list of versions of a policy has the newest first. An entry is
+--
+--   {"version":7,"at":1764000000000,"by":"ada","policy":{…}}    a policy that was stored
+--   {"version":8,"at":1764000000000,"by":"ada","deleted":true}  the policy was deleted
+--
+-- at is Unix ms. Former windows are a ZSET: for how long a place counted for a policy, ms ->
+-- until when such a place still matters, Unix ms. The set expires with the last.
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
+
+-- next_version returns the version that follows the present one, 0 for none. A policy
+-- that was deleted goes on with its numbers, so that no version stands for two.
+local function next_version(versions, present)
+  local newest = redis.call('LINDEX', versions, 0) or ''
+  return math.max(present, tonumber(string.match(newest, '^{"version":(%d+)') or 0)) + 1
+end
+
+-- keep_version adds an entry, and removes the oldest beyond most.
+local function keep_version(versions, version, by, name, value, most)
+  local words = {
+    '{"version":', string.format('%.0f', version), ',"at":', string.format('%.0f', now),
+    ',"by":', by, ',"', name, '":', value, '}',
+  }
+  redis.call('LPUSH', versions, table.concat(words))
+  redis.call('LTRIM', versions, 0, tonumber(most) - 1)
+end
+
+-- note_change gives the change of a policy a number: the time in Unix microseconds, or one more
+-- than the change before. So a store that lost changes gives no number again.
+local function note_change(changes, name)
+  local last = redis.call('ZREVRANGE', changes, 0, 0, 'WITHSCORES')
+  redis.call('ZADD', changes, math.max(tonumber(last[2] or 0) + 1, time[1] * 1000000 + time[2]), name)
+end
+
+-- note_former notes that places counted for `window` until now. 0 is for no window.
+local function note_former(windows, window)
+  redis.call('ZREMRANGEBYSCORE', windows, '-inf', now)
+  if window == 0 then return end
+  redis.call('ZADD', windows, 'GT', now + window, string.format('%.0f', window))
+  redis.call('PEXPIREAT', windows, redis.call('ZRANGE', windows, -1, -1, 'WITHSCORES')[2])
+end
