@@ -18,7 +18,7 @@ const (
 	// histories is how many random histories a test compares with a model.
 	histories = 25
 	// mostTime is how long the tests of a package may take.
-	mostTime = 15 * time.Minute
+	mostTime = 30 * time.Minute
 )
 
 // A program is the built tests of a package.
