@@ -11,7 +11,8 @@ else
   echo "No redis-server: tests that need one are skipped, the rest runs on the embedded store"
 fi
 
-# What is built without the race detector is built as by "make build", and only once.
+# What is built without the race detector is built as by "make build", and only once: several
+# tests build the programs at the same time, and would all compile the same packages.
 export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath"
 
 norace=()
@@ -21,4 +22,5 @@ if [ "${CI:-}" != true ] && [ "$(go env CGO_ENABLED)" != 1 ]; then
 fi
 
 CGO_ENABLED=0 go build -C tools -o ../bin/testrun ./testrun
+CGO_ENABLED=0 go build -o bin/ ./cmd/...
 exec bin/testrun "${norace[@]}" "$@"

@@ -52,19 +52,44 @@ do -- the embedded store bounds the locals of a script
     return classes[name]
   end
 
+  -- older sorts messages by the times that were promised, then by id.
+  local function older(a, b)
+    local x, y = a.promised or a.at, b.promised or b.at
+    if x ~= y then return x < y end
+    return a.id ~= b.id and id_at_or_before(a.id, b.id)
+  end
+
+  -- is_held_up reports whether a late message waits for one that is being sent, of those seen.
+  local function is_held_up(m) return m ~= this and m.class.sending and older(m.class.sending, m) end
+
+  -- without_held_up returns the late messages to be judged. Some were read before what holds
+  -- them up.
+  local function without_held_up(late, held_up)
+    local class, judged = this.class, {}
+    local impatient = class.sent_until and not is_patient(class.sent_until)
+    for k = 1, #late + #held_up do
+      local m = late[k] or held_up[k - #late]
+      m.behind = is_held_up(m)
+      if #judged < MOST and (not m.behind or impatient and m.class == class) then judged[#judged + 1] = m end
+    end
+    return judged
+  end
+
   -- late_ones returns the user's messages that are late and wait for nothing else,
-  -- oldest first, and whether `this` may come after those listed. Their present places
+  -- and whether `this` may come after those listed. Their present places
   -- do not count, as all of them are placed anew; neither do those of expired exempt ones.
   -- One that expired and may have arrived keeps its place, which counts.
-  -- An older one of its class that is being sent holds a message up: only its own claim
-  -- places it. Until when one older than `this` is being sent is noted in the class.
+  -- A late one of its class that was promised earlier and is being sent holds a message up: only
+  -- its own claim places it. Until when one holds `this` up is noted in the class. Once `this`
+  -- waits for it no longer, the others do not either: they go before `this`, which may be the
+  -- only one that still has a task.
   function late_ones()
     local ENOUGH = 300 -- records looked at, if MOST messages are found among them
     local GLANCE = 4 -- steps of a look at nothing but the state
     local from = tonumber(call('GET', KEYS[5]) or 0)
     if from > now then from = 0 end -- a step of the clock put it there
     local seen = call('ZRANGE', timeline, from, now - ARGV[17] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
-    local late, mark, found, looked, ended = {}, nil, false, 0, false
+    local late, held_up, mark, found, looked, ended = {}, {}, nil, false, 0, false
     for k = 1, #seen, 2 do
       if #late == MOST and looked >= ENOUGH then break end
       looked = looked + 1
@@ -87,9 +112,9 @@ do -- the embedded store bounds the locals of a script
         open = is == PENDING or is == SENDING
         ended = not open
         if is == SENDING and waits then
-          local class = class_of(f[8])
-          class.sending = true
-          if stands < at or stands == at and id_at_or_before(other, id) then
+          local class, sent = class_of(f[8]), {id = other, at = tonumber(f[5]) or stands}
+          if not class.sending or older(sent, class.sending) then class.sending = sent end
+          if class == this.class and older(sent, this) then
             class.sent_until = math.max(class.sent_until or 0, tonumber(f[10]))
           end
         end
@@ -110,8 +135,9 @@ do -- the embedded store bounds the locals of a script
       end
       if m then
         if not m.doubt or now < m.expires then excluded[other] = true end
-        local waits = m ~= this and m.class.sending -- until its own claim places it
-        if not waits and #late < MOST then
+        if is_held_up(m) then
+          held_up[#held_up + 1] = m
+        elseif #late < MOST then
           late[#late + 1] = m
           found = found or m == this
         end
@@ -123,22 +149,13 @@ do -- the embedded store bounds the locals of a script
       mark = mark or tonumber(seen[#seen])
       if mark > from then call('SET', KEYS[5], mark, 'PX', ARGV[15]) end
     end
+    late = without_held_up(late, held_up)
     -- Much was looked at for nothing: the next call begins behind it.
     if spent > WORK / 4 and mark > from and #late > 0 then return {}, true end
     if found then return late, false end
     if #late == MOST or not all and (#late > 0 or mark > from) then return late, true end
-    -- Its place is gone, as after a restore; or too much lies before it.
-    local i = 1
-    while late[i] and (late[i].at < at or late[i].at == at and id_at_or_before(late[i].id, id)) do i = i + 1 end
-    table.insert(late, i, this)
+    late[#late + 1] = this -- its place is gone, as after a restore; or too much lies before it
     return late, false
-  end
-
-  -- older sorts messages by the times that were promised, then by id.
-  local function older(a, b)
-    local x, y = a.promised or a.at, b.promised or b.at
-    if x ~= y then return x < y end
-    return a.id ~= b.id and id_at_or_before(a.id, b.id)
   end
 
   -- glimpse calls see(id, category, promise, member) for the members of KEYS[7] with a time in

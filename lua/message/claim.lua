@@ -312,6 +312,10 @@ end
 --@include trim
 --@include outlive
 --@include user_alert
+local waits_since = tonumber(r[14]) or now -- for an older one
+-- is_patient reports whether the message still waits for an older one. Its patience does not
+-- start before `from`.
+local function is_patient(from) return now - math.max(waits_since, from) < 30000 end
 --@include late
 
 -- sent_late sends the message now.
@@ -353,15 +357,13 @@ local judged, resume, resume_in = judge(late)
 if resume then return {LOOK_ON, now, resume, resume_in, notices} end
 
 -- wait_for returns the reply that the message waits for an older one, or nil if it has
--- waited for too long. Its patience does not start before `from`.
+-- waited for too long: see is_patient.
 local function wait_for(from)
-  -- SOON to LATER ms between two looks, at most PATIENCE in all, and not in the last RESERVE
-  -- before its own expiry.
-  local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
-  local since = tonumber(r[14]) or now
-  if now - math.max(since, from) >= PATIENCE or this.expires - now <= RESERVE then return nil end
-  if since == now then call('HSET', record, 'b', now) end
-  return {BUSY, now, now + math.min(LATER, math.max(SOON, now - since)), 0}
+  -- SOON to LATER ms between two looks, and not in the last RESERVE before its own expiry.
+  local SOON, LATER, RESERVE = 500, 2000, 5000
+  if not is_patient(from) or this.expires - now <= RESERVE then return nil end
+  if waits_since == now then call('HSET', record, 'b', now) end
+  return {BUSY, now, now + math.min(LATER, math.max(SOON, now - waits_since)), 0}
 end
 
 -- The oldest of its class that got a time goes first, if it can go now. If it does
@@ -418,6 +420,7 @@ for k = 1, #late do
     if m.held then note_history(m.record, 'g', {}) end
     note_history(m.record, 'p', {to = till, from = m.at, reason = why})
     call('HDEL', m.record, 's', 'u', 'b', 'v', 'l')
+    if m.behind then call('HSET', m.record, 'b', waits_since) end -- it has waited as long
     if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
     if m.to then
       call('HDEL', m.record, 'a', 'm')

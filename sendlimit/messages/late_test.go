@@ -223,6 +223,42 @@ func TestALateMessageWaitsWithPatienceForOneThatIsBeingSent(t *testing.T) {
 	deliver(s, "b")
 }
 
+// A worker died while it sent b on time, which was promised later than a and has an earlier
+// place, since a was late before. They do not wait for each other: a goes first.
+func TestALateMessageWaitsForNoneThatWasPromisedLater(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Submit("b", "11:01:30", "g2", "text")
+	s.Until("11:01")
+	requirePostponed(s, s.Claim("a", "g1", "n1"), "a 11:00:00 11:02:30")
+	s.Until("11:01:30")
+	require.Equal(t, messages.Send, s.Claim("b", "g2", "n2").Verdict)
+	s.Until("11:03")
+	require.Equal(t, messages.Busy, s.Claim("b", "g2", "n3").Verdict)
+	deliver(s, "a")
+}
+
+// Workers died while they sent a, and the task of b is lost. When c has waited for long enough, b
+// gets another task and goes first. It has waited as long.
+func TestALateMessageGoesPastOneThatIsBeingSentWithTheOlderOnes(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Submit("b", "11:01", "g2", "text")
+	s.Submit("c", "11:02", "g3", "text")
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+	s.Until("11:03")
+	requireBusy(s, "c")
+	s.Until("11:03:29.999")
+	require.Equal(t, messages.Busy, s.Claim("c", "g3", "n2").Verdict)
+	s.Until("11:03:30")
+	requirePostponed(s, s.Claim("c", "g3", "n3"), "b 11:01:00 11:03:30", "c 11:02:00 11:04:30")
+	s.Until("11:03:33")
+	deliver(s, "b")
+}
+
 func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")

@@ -269,7 +269,13 @@ func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *m
 		case known == claiming && p.to == cut(m.now):
 			*c = m.sendLate(known, nonce, p.to, *c)
 		default:
+			since := m.waitsSince(claiming)
+			_, behind := m.sendingAhead(known, claiming)
+			late := m.isLate(known)
 			m.postpone(known, nonce, p)
+			if known != claiming && behind && late {
+				known.waits = since // it has waited as long
+			}
 			c.Placed = append(c.Placed, known.placement())
 			if known == claiming {
 				known.addClaim(nonce)

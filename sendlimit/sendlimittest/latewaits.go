@@ -24,15 +24,14 @@ func (m *mailbox) goesNow(plan []planned, claiming *message) bool {
 	})
 }
 
-// sendingAhead returns until when older messages of the class of a late one are being
-// sent, by their leases. The claimed one is not, as it is taken over.
+// sendingAhead returns until when messages of the class of a late one are being sent that are
+// late themselves and were promised earlier, by their leases. The claimed one is not, as it is
+// taken over.
 func (m *mailbox) sendingAhead(late, claiming *message) (until time.Time, ahead bool) {
 	g := m.regime()
 	for _, known := range m.messages {
-		pair := []*message{known, late}
-		inOrder(pair)
-		if known != late && known != claiming && pair[0] == known && known.state == sending && !known.reached() && !known.uncounted &&
-			g.class(known.category) == g.class(late.category) {
+		if known != late && known != claiming && byPromise(known, late) < 0 && known.state == sending && !known.reached() && !known.uncounted &&
+			known.at.Add(m.options.Tolerance).Before(m.now) && g.class(known.category) == g.class(late.category) {
 			ahead = true
 			if known.leaseEnd.After(until) {
 				until = known.leaseEnd
@@ -42,28 +41,45 @@ func (m *mailbox) sendingAhead(late, claiming *message) (until time.Time, ahead 
 	return until, ahead
 }
 
-// heldUp reports whether an older message of its class is being sent, for which a late one
-// waits.
+// heldUp reports whether a late message waits for one that is being sent. It does no longer
+// once a younger one of its class has waited for that for too long.
 func (m *mailbox) heldUp(late, claiming *message) bool {
 	_, ahead := m.sendingAhead(late, claiming)
-	return ahead
+	return ahead && !m.goesPast(late, claiming)
 }
 
-// waitsFrom reports whether a message still waits for an older one, and answers so. Its
-// patience does not start before from.
-func (m *mailbox) waitsFrom(claiming *message, from time.Time, c *messages.Claim) bool {
-	left := claiming.expiry(m.options.ExpireAfter).Sub(m.now)
-	since := claiming.waits
-	if since.IsZero() {
-		since = m.now
-	}
-	if from.Before(since) {
+// goesPast reports whether the claimed message waits no longer for one of its class that is
+// being sent, and takes another one with it.
+func (m *mailbox) goesPast(late, claiming *message) bool {
+	g := m.regime()
+	until, ahead := m.sendingAhead(claiming, claiming)
+	return ahead && g.class(late.category) == g.class(claiming.category) && !m.isPatient(claiming, until)
+}
+
+// isPatient reports whether a message still waits for an older one. Its patience does not
+// start before from.
+func (m *mailbox) isPatient(claiming *message, from time.Time) bool {
+	since := m.waitsSince(claiming)
+	if since.After(from) {
 		from = since
 	}
-	if m.now.Sub(from) >= patience || left <= inReserve {
+	return m.now.Sub(from) < patience
+}
+
+func (m *mailbox) waitsSince(claiming *message) time.Time {
+	if claiming.waits.IsZero() {
+		return m.now
+	}
+	return claiming.waits
+}
+
+// waitsFrom reports whether a message still waits for an older one, and answers so: see
+// isPatient.
+func (m *mailbox) waitsFrom(claiming *message, from time.Time, c *messages.Claim) bool {
+	if !m.isPatient(claiming, from) || claiming.expiry(m.options.ExpireAfter).Sub(m.now) <= inReserve {
 		return false
 	}
-	claiming.waits = since
-	c.Verdict, c.Until = messages.Busy, m.now.Add(min(atMostAfter, max(afterAnother, m.now.Sub(since))))
+	claiming.waits = m.waitsSince(claiming)
+	c.Verdict, c.Until = messages.Busy, m.now.Add(min(atMostAfter, max(afterAnother, m.now.Sub(claiming.waits))))
 	return true
 }
