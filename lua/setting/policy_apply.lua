@@ -52,10 +52,10 @@ if expected ~= -1 and expected ~= version then return {-1, version, before, now,
 version = next_version(versions, version)
 local policy = table.concat({string.sub(text, 1, -2), ',"version":', string.format('%.0f', version), '}'})
 note_former(windows, tonumber(redis.call('HGET', lasting, name) or 0))
-redis.call('HSET', policies, name, policy)
+note_change(changes, name)
 redis.call('HSET', lasting, name, ARGV[6])
+redis.call('HSET', policies, name, policy)
 keep_version(versions, version, ARGV[4], 'policy', policy, ARGV[5])
 redis.call('PERSIST', versions)
 redis.call('DEL', mark)
-note_change(changes, name)
 return {1, version, before, now, kept}

@@ -33,11 +33,11 @@ if marked == deleted then return 1 end
 local policy = redis.call('HGET', policies, name)
 if marked ~= token or not policy then return 0 end
 local version = next_version(versions, tonumber(string.match(policy, '"version":(%d+)') or 1))
-keep_version(versions, version, ARGV[3], 'deleted', 'true', ARGV[4])
-redis.call('PEXPIRE', versions, ARGV[5])
+redis.call('SET', mark, deleted, 'PX', ARGV[5])
 note_former(windows, tonumber(redis.call('HGET', lasting, name) or 0))
+note_change(changes, name)
 redis.call('HDEL', policies, name)
 redis.call('HDEL', lasting, name)
-redis.call('SET', mark, deleted, 'PX', ARGV[5])
-note_change(changes, name)
+keep_version(versions, version, ARGV[3], 'deleted', 'true', ARGV[4])
+redis.call('PEXPIRE', versions, ARGV[5])
 return 1
