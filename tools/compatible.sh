@@ -17,7 +17,7 @@ columns=(
   "Killed=TestRedisKilledUnderAccounts"
   "Replicas=TestReplicasHaveWhatWasAnswered"
   "Cluster=TestHistoriesOnACluster"
-  "Sentinel=TestSentinelFailoverInTheMiddleOfTraffic"
+  "Sentinel=TestProgramsFollowSentinels"
   "TLS=TestRealRedisWithTLS"
   "ACL=TestLeastRightsOnRedis"
 )
