@@ -24,12 +24,12 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// The masters of redistest's clusters by what they have: each has a queue, queueNode the
-// list of queues and the changes of policies, policyNode the default policy.
+// The masters of redistest's clusters by what they have: each has a queue, queueNode also the
+// list of queues and the policies.
 const (
 	queueNode  = 0
 	otherNode  = 1
-	policyNode = 2
+	anotherOne = 2
 )
 
 // goesAway says how a master goes away and comes back.
@@ -217,7 +217,7 @@ func TestAMasterThatIsAwayHoldsUpOnlyItsUsers(t *testing.T) {
 		node int
 		goesAway
 	}{
-		{otherNode, killed()}, {policyNode, hangs()},
+		{otherNode, killed()}, {anotherOne, hangs()},
 	} {
 		t.Run(fmt.Sprintf("node %d %s", row.node, row.how), func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +227,7 @@ func TestAMasterThatIsAwayHoldsUpOnlyItsUsers(t *testing.T) {
 			// No answer takes longer than a timeout of the client and what it takes to find
 			// out that the master is away.
 			const soon = 15 * time.Second // it takes less than 6 s on a machine that has nothing else to do
-			there := append(s.users(queueNode, 600), s.users(otherNode+policyNode-row.node, 600)...)
+			there := append(s.users(queueNode, 600), s.users(otherNode+anotherOne-row.node, 600)...)
 			rand.Shuffle(len(there), func(i, j int) { there[i], there[j] = there[j], there[i] })
 			away := s.users(row.node, 900)
 			s.promise(away[:800], 15*time.Second, 8*time.Second)
@@ -261,7 +261,7 @@ func TestAMasterThatIsAwayHoldsUpOnlyItsUsers(t *testing.T) {
 	}
 }
 
-// What everybody needs is away: the master that has the list of queues and the changes of policies,
+// What everybody needs is away: the master that has the list of queues and the policies,
 // or any master of a cluster that works only as a whole. Nobody waits long for an answer.
 // Nothing is lost, and all goes on when the master is back.
 func TestAllWaitForAMasterThatAllNeed(t *testing.T) {

@@ -250,6 +250,18 @@ func TestAnEntryWithoutARecordIsRemoved(t *testing.T) {
 	s.requireCount(0)
 }
 
+// The list goes with the last of the records: nothing counts that can't be shown.
+func TestDeadLettersExpire(t *testing.T) {
+	t.Parallel()
+	s := newDeadStory(t, "1/minute")
+	s.fail("a", "11:11:11")
+	s.Wait(s.KeptFor("a") - time.Second)
+	s.requireCount(1)
+	s.Wait(time.Second)
+	s.requireCount(0)
+	require.False(t, s.Server.Exists(story.KeysOf(s.Options).DeadLetters(keyspace.Partition("alice"))))
+}
+
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	s := newDeadStory(t, "1/minute")

@@ -126,6 +126,27 @@ func (s *chargeStory) relay() (ends []quota.HoldEnd, notices []string) {
 	return ends, notices
 }
 
+// A program died after it had charged, before or after the change. A relay that looks each second
+// settles the charge within 20 seconds.
+func TestAChargeIsSettledSoonAfterAProgramDied(t *testing.T) {
+	t.Parallel()
+	s := newChargeStory(t)
+	s.holdOf("none", story.At("10:00"))
+	require.True(t, s.reserve("made", story.At("10:00"), s.holdOf("made", story.At("10:00"))).Allowed)
+	s.requireUsed(2, 2, story.At("10:00"))
+	var ends []quota.HoldEnd
+	for range 20 {
+		s.wait(time.Second)
+		now, _ := s.relay()
+		ends = append(ends, now...)
+	}
+	require.Subset(t, ends, []quota.HoldEnd{quota.HoldGivenBack, quota.HoldCharged})
+	s.requireUsed(1, 1, story.At("10:00"))
+	due, err := s.charges.Due(t.Context(), s.now.Add(time.Hour), 100)
+	require.NoError(t, err)
+	require.Empty(t, due)
+}
+
 func TestQuotaOfHourAndDay(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
