@@ -156,7 +156,7 @@
     return Math.round((from + share * (until - from)) / 1000) * 1000;
   };
   for (const mark of svg.querySelectorAll(".mark.movable")) {
-    let start = null, dragged = false;
+    let start = null, dragged = false, last = null; // the last event of the pointer
     mark.addEventListener("dragstart", (event) => event.preventDefault());
     mark.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
@@ -166,9 +166,10 @@
     });
     mark.addEventListener("pointermove", (event) => {
       if (start === null) return;
+      last = event;
       if (!dragged && Math.abs(event.clientX - start) > 3) {
         dragged = true;
-        take(mark).then((state) => { if (state && dragged) show(timeAt(event)); });
+        take(mark).then((state) => { if (state && dragged) show(timeAt(last)); });
       }
       if (dragged && held && held.mark === mark && held.known) show(timeAt(event));
     });

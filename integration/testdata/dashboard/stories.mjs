@@ -137,10 +137,15 @@ export const stories = {
     const x = (at) => svg.x + (at - from) / (until - from) * svg.width;
     const middle = async (id) => { const box = await mark(id).locator("circle").boundingBox(); return [box.x + box.width / 2, box.y + box.height / 2]; };
 
+    // What is forbidden is only known once the pointer rests.
+    let rests;
+    const resting = new Promise((go) => { rests = go; });
+    await page.route("**/user/forbidden?*", async (route) => { await resting; await route.continue(); });
     await page.mouse.move(...await middle("held"));
     await page.mouse.down();
     await page.mouse.move(x(base + 3 * hour), svg.y + 30, { steps: 4 });
     await page.mouse.move(x(base), svg.y + 30, { steps: 8 });
+    rests();
     await page.getByText("is not free: the rule 1/minute. The nearest free time is").waitFor();
     await page.mouse.move(x(base + 2 * hour), svg.y + 30, { steps: 8 });
     await page.getByText("is free.").waitFor();
