@@ -30,7 +30,7 @@ func TestAPISoak(t *testing.T) {
 		requests, err = strconv.ParseInt(text, 10, 64)
 		require.NoError(t, err)
 	}
-	a := startAPI(t, buildPrograms(t))
+	a := startAPI(t, buildPrograms(t), "GOGC=20") // so that garbage is a small part of the memory
 	// In the first third, buffers and pools reach their size.
 	a.requests(t, requests/3)
 	early := a.memory(t)

@@ -51,10 +51,10 @@ type apiProcess struct {
 	crowds  atomic.Int64
 }
 
-func startAPI(t *testing.T, p programs) *apiProcess {
+func startAPI(t *testing.T, p programs, environ ...string) *apiProcess {
 	t.Helper()
 	server := redistest.Shared(t)
-	worker := p.worker(t, []string{"REDIS_URL=" + server.URL()}, "--deliver=false")
+	worker := p.worker(t, append(environ, "REDIS_URL="+server.URL()), "--deliver=false")
 	u, err := url.Parse(worker.logged(t, "API endpoint", "url"))
 	require.NoError(t, err)
 	return &apiProcess{workerProcess: worker, address: u.Host}

@@ -54,6 +54,7 @@ type worldConfig struct {
 	Places    int // a day
 	Skip      bool
 	Batch     bool
+	HTTP      bool          // the caller asks its API
 	Ahead     time.Duration // of the process's clock
 }
 
@@ -186,6 +187,10 @@ func worldCaller(ctx context.Context, t *testing.T, c worldConfig, b *backend.Ba
 	require.NoError(t, b.Listen.Load(ctx))
 	s, err := submit.New(b, submit.Options{Batch: c.Batch})
 	require.NoError(t, err)
+	ask := func(ctx context.Context, o worldOrder) (message.Outcome, error) { return o.carryOut(ctx, s) }
+	if c.HTTP {
+		ask = newWorldAPI(t, b, s).carryOut
+	}
 	var mu sync.Mutex
 	replies := gob.NewEncoder(os.Stdout)
 	b.Logger.Info("delivering") // as a worker says
@@ -203,7 +208,7 @@ func worldCaller(ctx context.Context, t *testing.T, c worldConfig, b *backend.Ba
 			continue
 		}
 		working.Go(func() {
-			reply := next.carryOut(ctx, s)
+			reply := next.reply(ctx, ask)
 			mu.Lock()
 			defer mu.Unlock()
 			if err := replies.Encode(reply); err != nil {
@@ -215,22 +220,11 @@ func worldCaller(ctx context.Context, t *testing.T, c worldConfig, b *backend.Ba
 	require.NoError(t, s.Close())
 }
 
-func (o worldOrder) carryOut(ctx context.Context, s *submit.Submitter) worldReply {
+func (o worldOrder) reply(ctx context.Context, ask func(context.Context, worldOrder) (message.Outcome, error)) worldReply {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	r := worldReply{Number: o.Number}
-	m := o.Message
-	var err error
-	switch o.Do {
-	case worldtest.Submit:
-		r.Got, err = s.Submit(ctx, m)
-	case worldtest.Rehearse:
-		r.Got, err = s.Check(ctx, m)
-	case worldtest.Cancel:
-		r.Got, err = s.For(m.Account).Cancel(ctx, m.User, m.ID)
-	default:
-		r.Got, err = s.For(m.Account).Change(ctx, m.User, m.ID, o.Patch)
-	}
+	got, err := ask(ctx, o)
+	r := worldReply{Number: o.Number, Got: got}
 	if err != nil {
 		_, r.Away = errors.AsType[*fault.UnavailableError](err)
 		r.Away = r.Away || errors.Is(err, context.DeadlineExceeded)
@@ -238,6 +232,20 @@ func (o worldOrder) carryOut(ctx context.Context, s *submit.Submitter) worldRepl
 	}
 	r.Got.Day = nil
 	return r
+}
+
+func (o worldOrder) carryOut(ctx context.Context, s *submit.Submitter) (message.Outcome, error) {
+	m := o.Message
+	switch o.Do {
+	case worldtest.Submit:
+		return s.Submit(ctx, m)
+	case worldtest.Rehearse:
+		return s.Check(ctx, m)
+	case worldtest.Cancel:
+		return s.For(m.Account).Cancel(ctx, m.User, m.ID)
+	default:
+		return s.For(m.Account).Change(ctx, m.User, m.ID, o.Patch)
+	}
 }
 
 // worldHook kills its process at one of its calls of the store.

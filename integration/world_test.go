@@ -190,13 +190,9 @@ func (w *realWorld) play(seed uint64, deaths int) {
 		}
 	}
 	<-told
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
-		open := w.open()
-		if len(open) == 0 {
-			break
-		}
-		require.True(w, time.Now().Before(end), "not ended: %v", open)
-	}
+	w.untilAllEnds()
+	w.followFreeTimes()
+	w.untilAllEnds()
 	require.Eventually(w, w.alertsTold, time.Minute, 200*time.Millisecond, "alerts are not told")
 	endWatch()
 	stop()
@@ -226,7 +222,7 @@ func (w *realWorld) work() (stop func()) {
 			},
 			config: worldConfig{
 				Caller: kind == "caller", Addresses: w.addresses, Provider: w.provider.URL(),
-				Horizon: w.plan.Horizon, Places: w.plan.PlacesPerDay, Skip: w.plan.Skip, Batch: w.upTo(2) == 0,
+				Horizon: w.plan.Horizon, Places: w.plan.PlacesPerDay, Skip: w.plan.Skip, Batch: w.upTo(2) == 0, HTTP: kind == "caller" && w.upTo(2) == 0,
 			},
 		}
 		keeping.Go(func() { k.keep(w.T, end) })
@@ -255,6 +251,64 @@ func (w *realWorld) upTo(n int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.random.IntN(n)
+}
+
+func (w *realWorld) untilAllEnds() {
+	w.Helper()
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		open := w.open()
+		if len(open) == 0 {
+			return
+		}
+		require.True(w, time.Now().Before(end), "not ended: %v", open)
+	}
+}
+
+// followFreeTimes submits, now that nobody else does anything, for times of which many are taken.
+// A free time that a refusal names is then accepted. All are cancelled in the end.
+func (w *realWorld) followFreeTimes() {
+	w.Helper()
+	ask := func(e worldtest.Event) message.Outcome {
+		for {
+			a := w.ask(e, worldOrder{Do: e.Do, Message: message.Message{
+				ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: worldtest.FirstTitle, Category: e.Category, Account: e.Account,
+			}})
+			if a.Err == nil { // otherwise a caller died
+				return a.Got
+			}
+		}
+	}
+	var asked []worldtest.Event
+	base := time.Since(w.story.Began).Truncate(time.Millisecond) + 10*time.Minute
+	for n := range 20 {
+		e := worldtest.Event{
+			Do: worldtest.Submit, User: w.plan.Users[w.upTo(2)].Name, ID: fmt.Sprintf("free-%d", n), SendAt: base + time.Duration(w.upTo(6000))*time.Millisecond,
+		}
+		if w.plan.Has(worldtest.Categories) {
+			e.Category = []string{worldtest.CategoryNone, worldtest.CategoryNews, worldtest.CategoryOffers}[w.upTo(3)]
+		}
+		if len(w.plan.Accounts) > 0 {
+			e.Account = w.plan.Accounts[w.upTo(2)].Name
+		}
+		asked, w.plan.Events = append(asked, e), append(w.plan.Events, e)
+		refused := ask(e)
+		free := []time.Time{refused.NextFreeAt.Time, refused.PreviousFreeAt.Time}[w.upTo(2)]
+		if free.IsZero() {
+			continue
+		}
+		require.Eventually(w, func() bool { // the charge of what was refused is given back in the background
+			holds, err := w.keysLike(w.keys.Prefix() + ":{p*}:holds")
+			return err == nil && len(holds) == 0
+		}, time.Minute, 10*time.Millisecond)
+		e.ID, e.SendAt = e.ID+"f", free.Sub(w.story.Began)
+		asked = append(asked, e)
+		got := ask(e)
+		require.Equal(w, message.Accepted, got.Outcome, "%s was named as free by %+v: %+v", free, refused, got)
+	}
+	for _, e := range asked {
+		e.Do = worldtest.Cancel
+		ask(e)
+	}
 }
 
 func (w *realWorld) at(after time.Duration) time.Time { return w.story.Began.Add(after).UTC() }
@@ -371,7 +425,8 @@ func (w *realWorld) caller() *worldLife {
 	}
 }
 
-// open lists where the store has messages that have not ended, or charges that are not settled.
+// open lists where the store has messages that have not ended, charges that are not settled, or
+// events that are not gathered.
 func (w *realWorld) open() (open []string) {
 	for _, pattern := range []string{":{p*}:far:*", ":{p*}:holds", ":{p*}:watch"} {
 		keys, err := w.keysLike(w.keys.Prefix() + pattern)
@@ -381,6 +436,15 @@ func (w *realWorld) open() (open []string) {
 		for _, key := range keys {
 			open = append(open, fmt.Sprintf("%s: %v", key, w.client.ZRangeWithScores(w.Context(), key, 0, -1)))
 		}
+	}
+	streams, err := w.keysLike(w.keys.Prefix() + ":{p*}:events")
+	for _, key := range streams {
+		if err == nil && w.client.XLen(w.Context(), key).Val() > 0 {
+			open = append(open, key)
+		}
+	}
+	if err != nil {
+		open = append(open, err.Error())
 	}
 	for _, u := range w.plan.Users {
 		if n, err := w.client.Exists(w.Context(), w.keys.Near(u.Name)).Result(); err != nil || n > 0 {

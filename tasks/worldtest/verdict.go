@@ -98,7 +98,8 @@ func (v *verdict) gather(tb testing.TB) {
 		case a.Do == Submit || a.Do == Rehearse:
 			k.submitted = a
 			k.accepted = k.accepted || a.Err == nil && a.Got.Outcome == message.Accepted
-			k.perhaps = k.perhaps || a.Err != nil
+			// A repeated submit that comes too late is not valid, whatever became of the first.
+			k.perhaps = k.perhaps || a.Err != nil || a.Unclear && a.Got.Outcome == message.Invalid
 		case a.Do == Cancel && a.Err == nil && a.Got.Outcome == message.Cancelled:
 			k.cancelled = true
 		}
