@@ -71,15 +71,16 @@ func (a worldAPI) carryOut(ctx context.Context, o worldOrder) (message.Outcome, 
 		return a.ask(ctx, m.Account, http.MethodPost, "messages/dry-run", fields)
 	case worldtest.Cancel:
 		return a.ask(ctx, m.Account, http.MethodDelete, path, nil)
+	default:
+		patch := make(map[string]any)
+		if o.Patch.Edit.Title != nil {
+			patch["title"] = *o.Patch.Edit.Title
+		}
+		if move := o.Patch.Move; move != nil {
+			patch["send_at"], patch["on_conflict"], patch["shift_until"] = move.At, move.OnConflict, move.ShiftUntil
+		}
+		return a.ask(ctx, m.Account, http.MethodPatch, path, patch)
 	}
-	patch := make(map[string]any)
-	if o.Patch.Edit.Title != nil {
-		patch["title"] = *o.Patch.Edit.Title
-	}
-	if move := o.Patch.Move; move != nil {
-		patch["send_at"], patch["on_conflict"], patch["shift_until"] = move.At, move.OnConflict, move.ShiftUntil
-	}
-	return a.ask(ctx, m.Account, http.MethodPatch, path, patch)
 }
 
 // ask makes a request of the fields that are set.
