@@ -15,7 +15,10 @@ import (
 // judgeTitles requires that what arrives has the title of the last edit that was confirmed before,
 // or of one that nobody has an answer to yet, or whose answer was lost before it was repeated in vain.
 func (v *verdict) judgeTitles(k *known) {
-	edits := slices.DeleteFunc(slices.Clone(k.asked), func(a Answer) bool { return a.Title == "" || a.Err == nil && !a.Unclear && !made(a) })
+	edits := slices.DeleteFunc(slices.Clone(k.asked), func(a Answer) bool {
+		// While the store is away a client library repeats what it got no reply to.
+		return a.Title == "" || a.Err == nil && !a.Unclear && !made(a) && !v.away(a.Began, a.Ended)
+	})
 	for _, arrival := range k.arrivals {
 		last := Answer{}
 		for _, e := range edits {
