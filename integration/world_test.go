@@ -425,10 +425,10 @@ func (w *realWorld) caller() *worldLife {
 	}
 }
 
-// open lists where the store has messages that have not ended, charges that are not settled, or
-// events that are not gathered.
+// open lists where the store has messages that have not ended, charges that are not settled, notices
+// that are not told, or events that are not gathered.
 func (w *realWorld) open() (open []string) {
-	for _, pattern := range []string{":{p*}:far:*", ":{p*}:holds", ":{p*}:watch"} {
+	for _, pattern := range []string{":{p*}:far:*", ":{p*}:holds", ":{p*}:watch", ":{p*}:notices"} {
 		keys, err := w.keysLike(w.keys.Prefix() + pattern)
 		if err != nil {
 			return []string{err.Error()}
