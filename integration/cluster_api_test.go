@@ -28,7 +28,7 @@ func TestTheAPIAnswersWithoutAMaster(t *testing.T) {
 			"--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no"),
 	}
 	s.watching = s.connect()
-	away, there := s.users(otherNode, 600), s.users(anotherOne, 100)
+	away, there := s.users(otherNode, 600), s.users(lastNode, 100)
 	worker := p.worker(t, []string{"REDIS_URL=redis-cluster://" + strings.Join(s.cluster.Addrs(), ",")}, "--deliver=false")
 	endpoint, err := url.Parse(worker.logged(t, "API endpoint", "url"))
 	require.NoError(t, err)

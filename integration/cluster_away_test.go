@@ -27,9 +27,9 @@ import (
 // The masters of redistest's clusters by what they have: each has a queue, queueNode also the
 // list of queues and the policies.
 const (
-	queueNode  = 0
-	otherNode  = 1
-	anotherOne = 2
+	queueNode = 0
+	otherNode = 1
+	lastNode  = 2
 )
 
 // goesAway says how a master goes away and comes back.
@@ -217,7 +217,7 @@ func TestAMasterThatIsAwayHoldsUpOnlyItsUsers(t *testing.T) {
 		node int
 		goesAway
 	}{
-		{otherNode, killed()}, {anotherOne, hangs()},
+		{otherNode, killed()}, {lastNode, hangs()},
 	} {
 		t.Run(fmt.Sprintf("node %d %s", row.node, row.how), func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +227,7 @@ func TestAMasterThatIsAwayHoldsUpOnlyItsUsers(t *testing.T) {
 			// No answer takes longer than a timeout of the client and what it takes to find
 			// out that the master is away.
 			const soon = 15 * time.Second // it takes less than 6 s on a machine that has nothing else to do
-			there := append(s.users(queueNode, 600), s.users(otherNode+anotherOne-row.node, 600)...)
+			there := append(s.users(queueNode, 600), s.users(otherNode+lastNode-row.node, 600)...)
 			rand.Shuffle(len(there), func(i, j int) { there[i], there[j] = there[j], there[i] })
 			away := s.users(row.node, 900)
 			s.promise(away[:800], 15*time.Second, 8*time.Second)

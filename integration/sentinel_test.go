@@ -58,7 +58,8 @@ func TestProgramsFollowSentinels(t *testing.T) {
 	}
 	servers.Master.Kill()
 	refused = 0
-	for i := 0; len(due) < 110; i++ {
+	for i, end := 0, time.Now().Add(2*time.Minute); len(due) < 110; i++ {
+		require.True(t, time.Now().Before(end), "the replica takes no submits")
 		if submit(fmt.Sprint("after-", i)) != http.StatusCreated {
 			time.Sleep(100 * time.Millisecond)
 		}

@@ -269,7 +269,7 @@ func (w *realWorld) untilAllEnds() {
 func (w *realWorld) followFreeTimes() {
 	w.Helper()
 	ask := func(e worldtest.Event) message.Outcome {
-		for {
+		for !w.Failed() {
 			a := w.ask(e, worldOrder{Do: e.Do, Message: message.Message{
 				ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: worldtest.FirstTitle, Category: e.Category, Account: e.Account,
 			}})
@@ -277,6 +277,7 @@ func (w *realWorld) followFreeTimes() {
 				return a.Got
 			}
 		}
+		return message.Outcome{}
 	}
 	var asked []worldtest.Event
 	base := time.Since(w.story.Began).Truncate(time.Millisecond) + 10*time.Minute

@@ -12,7 +12,7 @@ else
 fi
 
 # What is built without the race detector is built as by "make build", and only once: several
-# tests build the programs at the same time, and would all compile the same packages.
+# tests link the programs at the same time, and would all compile the same packages.
 export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath"
 
 norace=()
@@ -22,5 +22,5 @@ if [ "${CI:-}" != true ] && [ "$(go env CGO_ENABLED)" != 1 ]; then
 fi
 
 CGO_ENABLED=0 go build -C tools -o ../bin/testrun ./testrun
-CGO_ENABLED=0 go build -o bin/ ./cmd/...
+CGO_ENABLED=0 go build ./cmd/worker/command ./cmd/enqueue/command
 exec bin/testrun "${norace[@]}" "$@"

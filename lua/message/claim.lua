@@ -312,10 +312,13 @@ end
 --@include trim
 --@include outlive
 --@include user_alert
-local waits_since = tonumber(r[14]) or now -- for an older one
+local waits_since = tonumber(r[14]) or now
 -- is_patient reports whether the message still waits for an older one. Its patience does not
 -- start before `from`.
-local function is_patient(from) return now - math.max(waits_since, from) < 30000 end
+local function is_patient(from)
+  local PATIENCE = 30000 -- ms, for all older ones together
+  return now - math.max(waits_since, from) < PATIENCE
+end
 --@include late
 
 -- sent_late sends the message now.

@@ -27,11 +27,11 @@ end
 --@include moving
 --@include policy_change
 
-local policies, lasting, versions, mark, changes, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local policies, keeps, versions, mark, changes, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local name, text, expected = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
 local kept = 0
-for _, window in ipairs(redis.call('HVALS', lasting)) do kept = math.max(kept, tonumber(window)) end
+for _, window in ipairs(redis.call('HVALS', keeps)) do kept = math.max(kept, tonumber(window)) end
 for _, window in ipairs(redis.call('ZRANGE', windows, string.format('%.0f', now + 1), '+inf', 'BYSCORE')) do
   kept = math.max(kept, tonumber(window))
 end
@@ -51,9 +51,9 @@ if expected ~= -1 and expected ~= version then return {-1, version, before, now,
 
 version = next_version(versions, version)
 local policy = table.concat({string.sub(text, 1, -2), ',"version":', string.format('%.0f', version), '}'})
-note_former(windows, tonumber(redis.call('HGET', lasting, name) or 0))
+note_former(windows, tonumber(redis.call('HGET', keeps, name) or 0))
 note_change(changes, name)
-redis.call('HSET', lasting, name, ARGV[6])
+redis.call('HSET', keeps, name, ARGV[6])
 redis.call('HSET', policies, name, policy)
 keep_version(versions, version, ARGV[4], 'policy', policy, ARGV[5])
 redis.call('PERSIST', versions)

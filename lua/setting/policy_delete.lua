@@ -24,7 +24,7 @@ end
 --@include moving
 --@include policy_change
 
-local policies, lasting, versions, mark, changes, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local policies, keeps, versions, mark, changes, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local name, token = ARGV[1], ARGV[2]
 
 local marked = redis.call('GET', mark)
@@ -34,10 +34,10 @@ local policy = redis.call('HGET', policies, name)
 if marked ~= token or not policy then return 0 end
 local version = next_version(versions, tonumber(string.match(policy, '"version":(%d+)') or 1))
 redis.call('SET', mark, deleted, 'PX', ARGV[5])
-note_former(windows, tonumber(redis.call('HGET', lasting, name) or 0))
+note_former(windows, tonumber(redis.call('HGET', keeps, name) or 0))
 note_change(changes, name)
 redis.call('HDEL', policies, name)
-redis.call('HDEL', lasting, name)
+redis.call('HDEL', keeps, name)
 keep_version(versions, version, ARGV[3], 'deleted', 'true', ARGV[4])
 redis.call('PEXPIRE', versions, ARGV[5])
 return 1

@@ -80,7 +80,7 @@ const DefaultPrefix = "sl"
 //	sl:{audit}:entries         HASH  the entries: id -> JSON; "<id> end" -> how the change ended
 //	sl:{audit}:begun:<token>   STRING  the id that an entry got, for a call that is repeated; expires soon
 //	sl:{policies}:stored       HASH  the policies: name -> JSON
-//	sl:{policies}:lasting      HASH  for how long places count for each: name -> ms
+//	sl:{policies}:keeps        HASH  for how long places count for each: name -> ms
 //	sl:{policies}:versions:<name>  LIST  its versions, the newest first, see lua/fragments/policy_change.lua
 //	sl:{policies}:deletion:<name>  STRING  that it is being deleted or was, see lua/setting/policy_mark.lua
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change

@@ -4,8 +4,8 @@ package keyspace
 // and of refits, share its slot: a change is one script.
 func (k Keys) Policies() string { return k.prefix + ":{policies}:stored" }
 
-// PolicyLasting returns the key of how long places count for each policy.
-func (k Keys) PolicyLasting() string { return k.prefix + ":{policies}:lasting" }
+// PolicyKeeps returns the key of how long places count for each policy.
+func (k Keys) PolicyKeeps() string { return k.prefix + ":{policies}:keeps" }
 
 // PolicyVersions returns the key of the versions of a policy.
 func (k Keys) PolicyVersions(name string) string { return k.prefix + ":{policies}:versions:" + name }
