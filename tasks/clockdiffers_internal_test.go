@@ -145,6 +145,7 @@ func pipedStore(t *testing.T) *redis.Client {
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
+	client.AddHook(redistest.PassOverAbsent(server))
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)

@@ -92,6 +92,7 @@ func (s *story) newClient() *redis.Client {
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
+	client.AddHook(redistest.PassOverAbsent(s.server))
 	if s.hook != nil {
 		client.AddHook(s.hook)
 	}

@@ -139,6 +139,7 @@ func (w *world) connect(p *process) *redis.Client {
 		PoolSize: 64, ContextTimeoutEnabled: true, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
+	client.AddHook(redistest.PassOverAbsent(w.server))
 	if p != nil {
 		client.AddHook(p)
 	}

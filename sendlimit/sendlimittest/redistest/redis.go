@@ -22,6 +22,7 @@ func Embedded(tb testing.TB) (*miniredis.Miniredis, *redis.Client) {
 	AnswerIdlePolls(server)
 	// A long script takes its time on a busy machine.
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Dialer: pipeTo(server.Server()), ReadTimeout: time.Minute})
+	client.AddHook(PassOverAbsent(server))
 	tb.Cleanup(func() {
 		if err := client.Close(); err != nil {
 			tb.Errorf("close the client of the embedded redis: %v", err)
