@@ -61,7 +61,7 @@ func newKilledStore(t *testing.T) *killedStore {
 	t.Helper()
 	k := &killedStore{
 		T: t, box: startMailbox(t), provider: &pacedProvider{by: make(map[int]int)}, ids: make(map[string][]string),
-		server: redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always"),
+		server: redistest.Real(t, redistest.Durable()...),
 		mails:  make(map[string]time.Time), settled: make(map[string]time.Time),
 	}
 	client := k.server.Client()

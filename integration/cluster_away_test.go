@@ -53,6 +53,22 @@ func hangs() goesAway {
 	return goesAway{how: "hangs", away: signal(syscall.SIGSTOP), back: signal(syscall.SIGCONT)}
 }
 
+// awayRow is a master that goes away, of a cluster that works only as a whole or also in part.
+type awayRow struct {
+	wholeOnly string
+	node      int
+	goesAway
+}
+
+// oneOf draws a row from the seed of the run.
+func oneOf(t *testing.T, rows ...awayRow) awayRow {
+	t.Helper()
+	seeds := sendlimittest.Seeds(t, 2)
+	row := rows[seeds[len(seeds)-1]%uint64(len(rows))]
+	t.Logf("node %d %s, full coverage %s", row.node, row.how, row.wholeOnly)
+	return row
+}
+
 // clusterStory is a cluster, a worker and a submitter, all of which watch its masters.
 type clusterStory struct {
 	*delivery
@@ -65,10 +81,9 @@ type clusterStory struct {
 
 func newClusterStory(t *testing.T, fullCoverage string) *clusterStory {
 	t.Helper()
-	sendlimittest.Long(t)
 	s := &clusterStory{
-		cluster: redistest.RealCluster(t, "--appendonly", "yes", "--appendfsync", "always",
-			"--cluster-node-timeout", "2000", "--cluster-require-full-coverage", fullCoverage),
+		cluster: redistest.RealCluster(t, append(redistest.Durable(),
+			"--cluster-node-timeout", "2000", "--cluster-require-full-coverage", fullCoverage)...),
 		delivery: &delivery{T: t, receiver: notifiertest.NewReceiver(time.Now), due: map[string]time.Time{}},
 	}
 	t.Cleanup(s.receiver.Close)
@@ -212,100 +227,83 @@ func (s *clusterStory) late(perhaps ...string) map[string]time.Duration {
 // worker takes at a time. Users of the others are submitted and delivered in time, as if
 // nothing were. Those of the one get an error soon, and their messages when it is back.
 func TestAMasterThatIsAwayHoldsUpOnlyItsUsers(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
-	for _, row := range []struct {
-		node int
-		goesAway
-	}{
-		{otherNode, killed()}, {lastNode, hangs()},
-	} {
-		t.Run(fmt.Sprintf("node %d %s", row.node, row.how), func(t *testing.T) {
-			t.Parallel()
-			s := newClusterStory(t, "no")
-			busy := meterBusy(t)
-			const lasts = 25 * time.Second
-			// No answer takes longer than a timeout of the client and what it takes to find
-			// out that the master is away.
-			const soon = 15 * time.Second // it takes less than 6 s on a machine that has nothing else to do
-			there := append(s.users(queueNode, 600), s.users(otherNode+lastNode-row.node, 600)...)
-			rand.Shuffle(len(there), func(i, j int) { there[i], there[j] = there[j], there[i] })
-			away := s.users(row.node, 900)
-			s.promise(away[:800], 15*time.Second, 8*time.Second)
-			s.promise(there[:300], 10*time.Second, lasts)
-			time.Sleep(time.Until(s.earliest(away).Add(-time.Second)))
+	row := oneOf(t, awayRow{"no", otherNode, killed()}, awayRow{"no", lastNode, hangs()})
+	s := newClusterStory(t, row.wholeOnly)
+	busy := meterBusy(t)
+	const lasts = 25 * time.Second
+	// No answer takes longer than a timeout of the client and what it takes to find
+	// out that the master is away.
+	const soon = 15 * time.Second // it takes less than 6 s on a machine that has nothing else to do
+	there := append(s.users(queueNode, 600), s.users(otherNode+lastNode-row.node, 600)...)
+	rand.Shuffle(len(there), func(i, j int) { there[i], there[j] = there[j], there[i] })
+	away := s.users(row.node, 900)
+	s.promise(away[:800], 15*time.Second, 8*time.Second)
+	s.promise(there[:300], 10*time.Second, lasts)
+	time.Sleep(time.Until(s.earliest(away).Add(-time.Second)))
 
-			row.away(t, s.cluster.Nodes[row.node])
-			back := time.Now().Add(lasts)
-			accepted := make([]int, 4)
-			var submitting sync.WaitGroup
-			for i := range accepted {
-				submitting.Go(func() {
-					mine := there[300+i*200:][:200]
-					accepted[i] = s.submitUntil(back.Add(-5*time.Second), away[800+i*25:][:25], mine, soon)
-				})
-			}
-			submitting.Wait()
-			t.Log("accepted meanwhile:", accepted)
-			time.Sleep(time.Until(back))
-			row.back(t, s.cluster.Nodes[row.node])
-
-			late := s.late()
-			for _, user := range there {
-				require.True(t, late[user] < soon || busy.overloaded(t), "%s: %s late", user, late[user])
-			}
-			for _, n := range accepted {
-				require.Positive(t, n)
-			}
-			s.settled(s.cluster.Client())
+	row.away(t, s.cluster.Nodes[row.node])
+	back := time.Now().Add(lasts)
+	accepted := make([]int, 4)
+	var submitting sync.WaitGroup
+	for i := range accepted {
+		submitting.Go(func() {
+			mine := there[300+i*200:][:200]
+			accepted[i] = s.submitUntil(back.Add(-5*time.Second), away[800+i*25:][:25], mine, soon)
 		})
 	}
+	submitting.Wait()
+	t.Log("accepted meanwhile:", accepted)
+	time.Sleep(time.Until(back))
+	row.back(t, s.cluster.Nodes[row.node])
+
+	late := s.late()
+	for _, user := range there {
+		require.True(t, late[user] < soon || busy.overloaded(t), "%s: %s late", user, late[user])
+	}
+	for _, n := range accepted {
+		require.Positive(t, n)
+	}
+	s.settled(s.cluster.Client())
 }
 
 // What everybody needs is away: the master that has the list of queues and the policies,
 // or any master of a cluster that works only as a whole. Nobody waits long for an answer.
 // Nothing is lost, and all goes on when the master is back.
 func TestAllWaitForAMasterThatAllNeed(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
-	for _, row := range []struct {
-		wholeOnly string
-		node      int
-		goesAway
-	}{
-		{"no", queueNode, hangs()}, {"yes", otherNode, killed()},
-	} {
-		t.Run(fmt.Sprintf("node %d %s, full coverage %s", row.node, row.how, row.wholeOnly), func(t *testing.T) {
-			t.Parallel()
-			s := newClusterStory(t, row.wholeOnly)
-			var all []string
-			for node := range s.cluster.Nodes {
-				all = append(all, s.users(node, 400)...)
-			}
-			rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-			s.promise(all[:400], 10*time.Second, 10*time.Second)
-			time.Sleep(time.Until(s.earliest(all).Add(2 * time.Second)))
-
-			row.away(t, s.cluster.Nodes[row.node])
-			back := time.Now().Add(20 * time.Second)
-			perhaps := s.tryUntil(back, all[400:1000], 10*time.Second)
-			row.back(t, s.cluster.Nodes[row.node])
-			require.NotEmpty(t, perhaps)
-			later := all[1000:]
-			require.Eventually(t, func() bool {
-				at := time.Now().Add(2 * time.Second).UTC().Truncate(time.Millisecond)
-				o, err := s.Submit(t.Context(), message.Message{ID: "m", User: later[0], SendAt: at, Title: "a"})
-				if err == nil && o.Outcome == message.Accepted {
-					s.promised(later[0], o.SendAt.Time)
-				} else {
-					perhaps = append(perhaps, later[0])
-				}
-				later = later[1:]
-				return err == nil && o.Outcome == message.Accepted
-			}, 20*time.Second, 200*time.Millisecond)
-
-			s.late(perhaps...)
-			s.settled(s.cluster.Client())
-		})
+	row := oneOf(t, awayRow{"no", queueNode, hangs()}, awayRow{"yes", otherNode, killed()})
+	s := newClusterStory(t, row.wholeOnly)
+	var all []string
+	for node := range s.cluster.Nodes {
+		all = append(all, s.users(node, 400)...)
 	}
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	s.promise(all[:400], 10*time.Second, 10*time.Second)
+	time.Sleep(time.Until(s.earliest(all).Add(2 * time.Second)))
+
+	row.away(t, s.cluster.Nodes[row.node])
+	back := time.Now().Add(20 * time.Second)
+	perhaps := s.tryUntil(back, all[400:1000], 10*time.Second)
+	row.back(t, s.cluster.Nodes[row.node])
+	require.NotEmpty(t, perhaps)
+	later := all[1000:]
+	require.Eventually(t, func() bool {
+		at := time.Now().Add(2 * time.Second).UTC().Truncate(time.Millisecond)
+		o, err := s.Submit(t.Context(), message.Message{ID: "m", User: later[0], SendAt: at, Title: "a"})
+		if err == nil && o.Outcome == message.Accepted {
+			s.promised(later[0], o.SendAt.Time)
+		} else {
+			perhaps = append(perhaps, later[0])
+		}
+		later = later[1:]
+		return err == nil && o.Outcome == message.Accepted
+	}, 20*time.Second, 200*time.Millisecond)
+
+	s.late(perhaps...)
+	s.settled(s.cluster.Client())
 }
 
 // tryUntil submits one message after the other, each answered within a time. It returns the

@@ -135,7 +135,7 @@ func TestPacingOfTwoWorkers(t *testing.T) {
 // The store is killed in the middle of a paced crowd, and restarted.
 func TestPacingWithTheStoreKilled(t *testing.T) {
 	t.Parallel()
-	server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
+	server := redistest.Real(t, redistest.Durable()...)
 	client := server.Client()
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)

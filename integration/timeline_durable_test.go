@@ -112,7 +112,7 @@ func (a *account) answers(t *testing.T, client *redis.Client) string {
 // rewritten in the middle.
 func TestTheTimelineSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
+	server := redistest.Real(t, redistest.Durable()...)
 	client := server.Client()
 	a := &account{client: client, now: noon()}
 	a.fill(t, 20)

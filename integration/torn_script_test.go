@@ -36,7 +36,7 @@ import (
 func TestATornScriptHeals(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := redistest.Real(t, worldDurable()...)
+	server := redistest.Real(t, redistest.Durable()...)
 	other := redistest.Real(t)
 	log := &aof{server: server}
 	histories := 0
@@ -58,7 +58,7 @@ func TestATornScriptHeals(t *testing.T) {
 func TestATornChargeHeals(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := redistest.Real(t, worldDurable()...)
+	server := redistest.Real(t, redistest.Durable()...)
 	c, log := newCutter(t, redistest.Real(t), ""), &aof{server: server}
 	charges, err := quota.New(server.Client(), quota.Options{})
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestATornChargeHeals(t *testing.T) {
 // message is submitted again, and a place that is taken raises no alert.
 func TestAlertsComeBeforeTheirMessages(t *testing.T) {
 	t.Parallel()
-	server := redistest.Real(t, worldDurable()...)
+	server := redistest.Real(t, redistest.Durable()...)
 	log, histories, alerts := &aof{server: server}, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		histories++

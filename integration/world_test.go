@@ -32,7 +32,7 @@ func TestAWorldOnRedis(t *testing.T) {
 	t.Parallel()
 	playWorlds(t, 0, func(t *testing.T) *realWorld {
 		t.Helper()
-		server := redistest.Real(t, worldDurable()...)
+		server := redistest.Real(t, redistest.Durable()...)
 		return &realWorld{T: t, worldStore: worldStore{servers: []*redistest.Server{server}, addresses: server.Addr}}
 	})
 }
@@ -43,7 +43,7 @@ func TestAWorldOnACluster(t *testing.T) {
 	t.Parallel()
 	playWorlds(t, 0, func(t *testing.T) *realWorld {
 		t.Helper()
-		cluster := redistest.RealCluster(t, worldDurable()...)
+		cluster := redistest.RealCluster(t, redistest.Durable()...)
 		return &realWorld{T: t, worldStore: worldStore{servers: cluster.Nodes, addresses: strings.Join(cluster.Addrs(), ",")}}
 	})
 }
@@ -54,7 +54,7 @@ func TestAWorldUnderSentinel(t *testing.T) {
 	t.Parallel()
 	playWorlds(t, 0, func(t *testing.T) *realWorld {
 		t.Helper()
-		sentinels := redistest.RealSentinels(t, 1, worldDurable()...)
+		sentinels := redistest.RealSentinels(t, 1, redistest.Durable()...)
 		return &realWorld{T: t, worldStore: worldStore{
 			servers: append(slices.Clone(sentinels.Replicas), sentinels.Master), sentinels: sentinels,
 			addresses: viaSentinels + strings.Join(sentinels.Addrs(), ","),
@@ -74,8 +74,6 @@ func TestAWorldInWhichProcessesDie(t *testing.T) {
 		return &realWorld{T: t, worldStore: worldStore{servers: []*redistest.Server{server}, addresses: server.Addr}}
 	})
 }
-
-func worldDurable() []string { return []string{"--appendonly", "yes", "--appendfsync", "always"} }
 
 // playWorlds plays one world that is another one in each run, or as many as are asked for. More
 // processes die in it than are drawn.

@@ -22,7 +22,7 @@ func TestALogIsRewrittenAfterAStart(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	for _, killed := range []bool{false, true} {
-		server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
+		server := redistest.Real(t, redistest.Durable()...)
 		client := server.Client()
 		_, err := client.TxPipelined(t.Context(), func(pipe redis.Pipeliner) error {
 			pipe.Set(t.Context(), "first", 1, 0)

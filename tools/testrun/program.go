@@ -16,7 +16,7 @@ import (
 
 const (
 	// histories is how many random histories a test compares with a model.
-	histories = 25
+	histories = 15
 	// mostTime is how long the tests of a package may take.
 	mostTime = 30 * time.Minute
 )

@@ -23,7 +23,7 @@ func TestEmbeddedRedis(t *testing.T) {
 
 func TestRealRedisKeepsItsDataOverACrash(t *testing.T) {
 	t.Parallel()
-	server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
+	server := redistest.Real(t, redistest.Durable()...)
 	require.NoError(t, server.Client().Set(t.Context(), "k", "v", 0).Err())
 	addr, pid := server.Addr, server.PID()
 
