@@ -1,14 +1,11 @@
 package sendlimit_test
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
@@ -171,13 +169,8 @@ func TestWindowEdgesAreExactToTheMillisecond(t *testing.T) {
 func TestTheServersClockDecides(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := miniredis.NewMiniRedis()
-		defer server.Close()
+		server, client := redistest.Virtual(t)
 		server.SetTime(story.At("11:11:11"))
-		client := redis.NewClient(&redis.Options{Dialer: func(context.Context, string, string) (net.Conn, error) {
-			return server.Dial()
-		}})
-		defer client.Close()
 		timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{})
 		require.NoError(t, err)
 		ask := func() [3]sendlimit.Decision {

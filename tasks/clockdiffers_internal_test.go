@@ -2,15 +2,12 @@ package tasks
 
 import (
 	"context"
-	"net"
 	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
@@ -128,28 +125,9 @@ func deliverByOtherClocks(t *testing.T, horizon time.Duration) {
 // pipedStore returns a client of an embedded store with the default policy, over pipes.
 func pipedStore(t *testing.T) *redis.Client {
 	t.Helper()
-	server := miniredis.NewMiniRedis()
-	t.Cleanup(server.Close)
-	client := redis.NewClient(&redis.Options{
-		Dialer: func(context.Context, string, string) (net.Conn, error) {
-			pipe, err := server.Dial()
-			if err != nil {
-				return nil, err
-			}
-			return redistest.Buffered(pipe), nil
-		},
-		// A client that waits for a connection takes a timer from a pool of the whole process,
-		// which may be of another bubble: "select on synctest channel from outside bubble".
-		PoolSize: 2048,
-		// Neither is of use here.
-		DisableIdentity:          true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
-	client.AddHook(redistest.PassOverAbsent(server))
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	_, client := redistest.Virtual(t)
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
-	redistest.AnswerIdlePolls(server)
 	return client
 }

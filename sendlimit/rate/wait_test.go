@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -16,10 +17,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// limiters are permits and a bucket of 2 in an interval, each as one function that waits.
+// limiters are permits and a bucket of 2 in an interval, each as one function that waits in
+// virtual time.
 func limiters(t *testing.T, interval time.Duration) (calls *redistest.ScriptCalls, wait map[string]func(ctx context.Context, n int64) (rate.Grant, error)) {
 	t.Helper()
-	_, client := redistest.Embedded(t)
+	_, client := redistest.Virtual(t)
 	calls = &redistest.ScriptCalls{}
 	client.AddHook(calls)
 	r := rate.Rate{Count: 2, Interval: interval}
@@ -42,52 +44,56 @@ func limiters(t *testing.T, interval time.Duration) (calls *redistest.ScriptCall
 // between others that want one, and ask the store no more often than needed.
 func TestWaitIsFairAndAsksSeldom(t *testing.T) {
 	t.Parallel()
-	calls, wait := limiters(t, 200*time.Millisecond)
-	for name, wait := range wait {
-		_, err := wait(t.Context(), 2)
-		require.NoError(t, err, name)
-		var mu sync.Mutex
-		var order []int64
-		made := calls.During(func() {
-			var all sync.WaitGroup
-			for _, n := range []int64{1, 2, 1, 1} {
-				all.Go(func() {
-					if _, err := wait(t.Context(), n); err != nil {
-						t.Error(err)
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					order = append(order, n)
-				})
-				time.Sleep(15 * time.Millisecond) // the next one comes later
-			}
-			all.Wait()
-		})
-		require.Equal(t, []int64{1, 2, 1, 1}, order, name)
-		require.LessOrEqual(t, made, 2*4+1, "%s: once before and once after each wait", name)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		calls, wait := limiters(t, 200*time.Millisecond)
+		for name, wait := range wait {
+			_, err := wait(t.Context(), 2)
+			require.NoError(t, err, name)
+			var mu sync.Mutex
+			var order []int64
+			made := calls.During(func() {
+				var all sync.WaitGroup
+				for _, n := range []int64{1, 2, 1, 1} {
+					all.Go(func() {
+						if _, err := wait(t.Context(), n); err != nil {
+							t.Error(err)
+						}
+						mu.Lock()
+						defer mu.Unlock()
+						order = append(order, n)
+					})
+					time.Sleep(15 * time.Millisecond) // the next one comes later
+				}
+				all.Wait()
+			})
+			require.Equal(t, []int64{1, 2, 1, 1}, order, name)
+			require.LessOrEqual(t, made, 2*4+1, "%s: once before and once after each wait", name)
+		}
+	})
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	_, wait := limiters(t, 20*time.Second)
-	for name, wait := range wait {
-		_, err := wait(t.Context(), 2)
-		require.NoError(t, err, name)
-		began := time.Now()
-		soon, done := context.WithTimeout(t.Context(), 10*time.Second)
-		_, err = wait(soon, 2)
-		done()
-		require.ErrorIs(t, err, context.DeadlineExceeded, name)
-		require.Less(t, time.Since(began), 5*time.Second, "%s: at once, since it can't be in time", name)
+	synctest.Test(t, func(t *testing.T) {
+		_, wait := limiters(t, 20*time.Second)
+		for name, wait := range wait {
+			_, err := wait(t.Context(), 2)
+			require.NoError(t, err, name)
+			began := time.Now()
+			soon, done := context.WithTimeout(t.Context(), 10*time.Second)
+			_, err = wait(soon, 2)
+			done()
+			require.ErrorIs(t, err, context.DeadlineExceeded, name)
+			require.Zero(t, time.Since(began), "%s: at once, since it can't be in time", name)
 
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(20*time.Millisecond, cancel)
-		_, err = wait(ctx, 2)
-		require.ErrorIs(t, err, context.Canceled, name)
-		_, err = wait(t.Context(), 3)
-		require.ErrorAs(t, err, new(*fault.InvalidError), "no waiting changes that")
-	}
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(20*time.Millisecond, cancel)
+			_, err = wait(ctx, 2)
+			require.ErrorIs(t, err, context.Canceled, name)
+			_, err = wait(t.Context(), 3)
+			require.ErrorAs(t, err, new(*fault.InvalidError), "no waiting changes that")
+		}
+	})
 	s := newPermits(t, "1/second")
 	_, err := s.Wait(t.Context(), rate.PermitRequest{Token: "t", Now: s.now})
 	require.ErrorContains(t, err, "waiting takes real time")
