@@ -114,10 +114,9 @@ func (b *batches) outcomes(reply batchReply) []message.Outcome {
 	return all
 }
 
-// accepts requires that a message alone is accepted at once.
+// accepts requires that a message alone is accepted while batches are open.
 func (b *batches) accepts(user string) {
 	b.Helper()
-	began := time.Now()
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, b.server.URL+"/v1/messages",
 		strings.NewReader(b.line(user, 0)))
 	require.NoError(b, err)
@@ -126,7 +125,6 @@ func (b *batches) accepts(user string) {
 	require.NoError(b, err)
 	defer response.Body.Close()
 	require.Equal(b, http.StatusCreated, response.StatusCode)
-	require.Less(b, time.Since(began), 5*time.Second)
 }
 
 // acceptsBatch requires that a batch is answered, once there is a place for it.

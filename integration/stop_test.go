@@ -31,12 +31,13 @@ func TestWorkerProcessIsStopped(t *testing.T) {
 	}
 }
 
-// stoppedWithin tells a worker to stop, and requires that it ends well and in time.
+// stoppedWithin tells a worker to stop, and requires that it ends well and in time, but for what a
+// busy machine needs to end a process. The stories in virtual time have the exact time.
 func (w *workerProcess) stoppedWithin(t *testing.T, bound time.Duration) {
 	t.Helper()
 	began := time.Now()
 	require.Zero(t, w.end(t), "%s", &w.stderr)
-	require.Less(t, time.Since(began), bound)
+	require.Less(t, time.Since(began), bound+5*time.Second)
 }
 
 // Workers are replaced while messages come due. Some stop before the next has begun, some

@@ -47,7 +47,7 @@ func heard(t *testing.T, from *bufio.Reader) reply {
 	_, err = io.ReadAll(answer.Body)
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
-	require.Less(t, time.Since(began), time.Second)
+	require.Less(t, time.Since(began), bodyTimeout/2)
 	return reply{answer.StatusCode, answer.Close}
 }
 
