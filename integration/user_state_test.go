@@ -1,16 +1,11 @@
 package integration_test
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
-	"net/mail"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -226,69 +221,4 @@ func (u userState) faults(t *testing.T) []string {
 		fault("", "%d watch entries of nothing: %v", own-watched, u.watched)
 	}
 	return found
-}
-
-// match lists all keys that match a pattern.
-func (s crashStore) match(t *testing.T, pattern string) (keys []string) {
-	t.Helper()
-	var mu sync.Mutex
-	s.eachServer(t, func(ctx context.Context, server redis.Cmdable) error {
-		found, err := server.Keys(ctx, pattern).Result()
-		mu.Lock()
-		defer mu.Unlock()
-		keys = append(keys, found...)
-		return err
-	})
-	return keys
-}
-
-// eachServer does something on the server, or on each master of the cluster.
-func (s crashStore) eachServer(t *testing.T, do func(context.Context, redis.Cmdable) error) {
-	t.Helper()
-	cluster, ok := s.client.(*redis.ClusterClient)
-	if !ok {
-		require.NoError(t, do(t.Context(), s.client))
-		return
-	}
-	require.NoError(t, cluster.ForEachMaster(t.Context(), func(ctx context.Context, master *redis.Client) error { return do(ctx, master) }))
-}
-
-// notices reads all notices, by id.
-func (s crashStore) notices(t *testing.T) map[string]map[string]string {
-	t.Helper()
-	found := make(map[string]map[string]string)
-	for _, key := range s.find(t, "n:*") {
-		_, id, _ := strings.Cut(key, "}:n:")
-		fields, err := s.client.HGetAll(t.Context(), key).Result()
-		require.NoError(t, err)
-		found[id] = fields
-	}
-	return found
-}
-
-// find lists the keys of all partitions that match a pattern.
-func (s crashStore) find(t *testing.T, pattern string) []string {
-	t.Helper()
-	return s.match(t, s.keys.Prefix()+":{p*}:"+pattern)
-}
-
-// mailKey returns the beginning of a notice's Message-ID.
-func mailKey(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return hex.EncodeToString(sum[:16])
-}
-
-// messageKey returns the Message-ID of a mail, without the domain.
-func messageKey(header mail.Header) string {
-	key, _, _ := strings.Cut(strings.TrimPrefix(header.Get("Message-ID"), "<"), "@")
-	return key
-}
-
-// perDay counts the user's places by natural day.
-func (u userState) perDay() map[time.Time]int64 {
-	days := make(map[time.Time]int64)
-	for _, at := range u.places {
-		days[time.UnixMilli(at).UTC().Truncate(24*time.Hour)]++
-	}
-	return days
 }
