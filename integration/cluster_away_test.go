@@ -63,8 +63,7 @@ type awayRow struct {
 // oneOf draws a row from the seed of the run.
 func oneOf(t *testing.T, rows ...awayRow) awayRow {
 	t.Helper()
-	seeds := sendlimittest.Seeds(t, 2)
-	row := rows[seeds[len(seeds)-1]%uint64(len(rows))]
+	row := rows[drawn(t, len(rows))]
 	t.Logf("node %d %s, full coverage %s", row.node, row.how, row.wholeOnly)
 	return row
 }

@@ -40,6 +40,7 @@ type dashboardPlan struct {
 	Other       map[string]string `json:"other"`
 	Expected    expectedNumbers   `json:"expected"`
 	Screenshots string            `json:"screenshots,omitempty"`
+	Half        int               `json:"half"` // which pages are looked at in both schemes: 0 or 1
 }
 
 // expectedNumbers are what the overview has to show.
@@ -59,7 +60,7 @@ const dashboardLines = 600
 func TestTheDashboardInABrowser(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	plan := dashboardPlan{Chromium: needProgram(t, "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"), Keys: map[string]string{}, Operator: "ops"}
+	plan := dashboardPlan{Chromium: needProgram(t, "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"), Keys: map[string]string{}, Operator: "ops", Half: drawn(t, 2)}
 	installTools(t, dashboardFolder)
 	server := redistest.Shared(t)
 	environ := []string{"REDIS_URL=" + server.URL()}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
@@ -18,4 +19,11 @@ func TestMain(m *testing.M) {
 		status = 1
 	}
 	os.Exit(status)
+}
+
+// drawn draws one of n ways to play a test from the seed of the run.
+func drawn(t *testing.T, n int) int {
+	t.Helper()
+	seeds := sendlimittest.Seeds(t, 2)
+	return int(seeds[len(seeds)-1] % uint64(n))
 }
