@@ -78,13 +78,14 @@ func (w *world) users(cmds []redis.Cmder) (users []string) {
 }
 
 func (w *world) compare(c Call, key, user string) {
-	stored, _ := w.server.SortedSet(key) // an error says that there is none
+	stored, _ := w.servers.With(key).SortedSet(key) // an error says that there is none
 	now := maps.Clone(stored)
 	before, by := w.places[user], c.Names[0]
 	if slices.Contains(c.Names, "message/revive") { // it may share a pipeline
 		by = "message/revive"
 	}
 	note := func(id string, from, to time.Time) {
+		shift(-w.story.Ahead[user], &from, &to)
 		w.story.placed(Placement{Call: w.calls, At: c.At, Process: c.Process, By: by, User: user, ID: id, From: from, To: to})
 	}
 	for id, at := range before {

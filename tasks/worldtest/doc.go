@@ -29,7 +29,8 @@
 // The design follows the simulators of FoundationDB and TigerBeetle.
 //
 // Limits: a bubble of virtual time has one clock. A process whose clock is wrong has the clock that
-// the product reads shifted; the queue's library reads that of the machine. A wait for a mutex keeps virtual time from passing: a program that holds one during
-// a call of the store would stop its world. What the store is to forget lives up to two seconds less
-// than its TTL.
+// the product reads shifted; the queue's library reads that of the machine. Masters of a cluster may
+// have clocks that are ahead, by whole seconds: the queue's library has no shorter ones. A wait for
+// a mutex keeps virtual time from passing: a program that holds one during a call of the store would
+// stop its world. What the store is to forget lives up to two seconds less than its TTL.
 package worldtest

@@ -64,6 +64,13 @@ func Draw(seed uint64, c Config) Plan {
 			d.Clocks = append(d.Clocks, []time.Duration{0, 40 * time.Millisecond, 3 * time.Second, -3 * time.Second, 90 * time.Minute, -90 * time.Minute}[d.random.IntN(6)])
 		}
 	}
+	d.Masters = []time.Duration{0}
+	if d.Has(MastersApart) {
+		most := []int{8, 50}[d.random.IntN(2)]
+		d.Masters = []time.Duration{0, time.Duration(1+d.random.IntN(most-1)) * time.Second, time.Duration(most) * time.Second}
+		d.random.Shuffle(3, func(i, j int) { d.Masters[i], d.Masters[j] = d.Masters[j], d.Masters[i] })
+		d.Queues = d.random.IntN(2)
+	}
 	d.people()
 	d.Policies = append(d.Policies, d.rules(policy.DefaultName))
 	if d.Has(PolicyChanges) {
@@ -181,6 +188,9 @@ func (d *drawer) callers() {
 			at = d.upTo(d.Length - 2*d.Unit)
 		}
 		e := d.message(at)
+		if d.Unit >= time.Minute && d.oneIn(8) {
+			e.Do, e.Now, e.SendAt = Submit, true, at
+		}
 		d.add(e)
 		if d.oneIn(8) { // others at the same moment, for the same user
 			for range 1 + d.random.IntN(4) {

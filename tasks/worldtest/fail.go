@@ -41,9 +41,9 @@ func (w *world) fail(e Event) {
 			w.startWorker()
 		}
 	case LoseQueue:
-		for _, key := range w.server.Keys() {
+		for _, key := range w.servers.Keys() {
 			if len(key) > 6 && key[:6] == "asynq:" {
-				w.server.Del(key)
+				w.servers.With(key).Del(key)
 			}
 		}
 		time.Sleep(min(w.plan.Horizon, w.plan.Length) + time.Minute) // what was there is found after its time

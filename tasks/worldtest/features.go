@@ -32,6 +32,7 @@ const (
 	Bulk           Feature = "bulk"
 	Paces          Feature = "paces"
 	WrongClocks    Feature = "wrong clocks" // of single processes
+	MastersApart   Feature = "masters apart"
 
 	// Those that follow are rare: they make worlds longer, or much of them an outage.
 	LongRetries    Feature = "a long wait for a retry beside an expiry"
@@ -50,7 +51,7 @@ const (
 func allFeatures() []Feature {
 	return []Feature{
 		Devices, Accounts, Categories, QuietHours, DatedChanges, PolicyChanges, Campaigns, Moves, Operators, Flood,
-		StoreFaults, LostReplies, Clock, Stops, QueueLoss, ProviderFaults, Edits, UserSettings, Bulk, Paces, WrongClocks,
+		StoreFaults, LostReplies, Clock, Stops, QueueLoss, ProviderFaults, Edits, UserSettings, Bulk, Paces, WrongClocks, MastersApart,
 	}
 }
 

@@ -47,7 +47,7 @@ func (w *world) at(after time.Duration) time.Time {
 // message is what an event submits.
 func (w *world) message(e Event) message.Message {
 	m := message.Message{
-		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: FirstTitle, Category: e.Category, Campaign: e.Campaign, Account: e.Account,
+		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Now: e.Now, Title: FirstTitle, Category: e.Category, Campaign: e.Campaign, Account: e.Account,
 	}
 	if e.Shift {
 		m.OnConflict = message.OnConflictShift
@@ -183,10 +183,14 @@ func (w *world) ask(c *caller, a *Answer, since mark, do func(*caller, context.C
 			}
 			c = w.caller()
 		case errors.As(err, &unavailable), errors.Is(err, context.DeadlineExceeded):
-			if time.Since(a.Began) > patience || w.isOver() {
+			if w.isOver() {
 				return
 			}
-			time.Sleep(500 * time.Millisecond)
+			if time.Since(a.Began) > patience {
+				w.Errorf("%s: no answer: %v", a.Event, err)
+				return
+			}
+			time.Sleep(500*time.Millisecond + time.Since(a.Began)/20) // a world in which none comes is to end
 		default:
 			w.Errorf("%s: %v", a.Event, err)
 			return
@@ -244,8 +248,10 @@ func (w *world) change(e Event) {
 				p.Move.OnConflict = message.OnConflictShift
 				p.Move.ShiftUntil = w.shiftUntil(e)
 			}
+			shift(c.ahead[e.User], &p.Move.At, &p.Move.ShiftUntil)
 		}
-		return s.Change(ctx, e.User, e.ID, p)
+		o, err := s.Change(ctx, e.User, e.ID, p)
+		return c.heard(e.User, o), err
 	})
 	w.story.answered(a)
 }

@@ -21,6 +21,9 @@ type Plan struct {
 	Workers int
 	// Clocks are how far the clocks of processes are ahead, of one after the other and again.
 	Clocks []time.Duration
+	// Masters are how far the clocks of the masters are ahead. A single one is no cluster.
+	Masters []time.Duration
+	Queues  int // zero for one for each master
 
 	Pace         string // of all pushes; "" for none
 	Horizon      time.Duration
@@ -53,7 +56,7 @@ func (p Plan) Has(f Feature) bool {
 // String lists the plan, an event a line.
 func (p Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %v, %s, %d workers, horizon %s, %d places a day, pace %q, clocks %v\n", p.Seed, p.Features, p.Length, p.Workers, p.Horizon, p.PlacesPerDay, p.Pace, p.Clocks)
+	fmt.Fprintf(&b, "seed %d: %v, %s, %d workers, horizon %s, %d places a day, pace %q, clocks %v, masters %v, %d queues\n", p.Seed, p.Features, p.Length, p.Workers, p.Horizon, p.PlacesPerDay, p.Pace, p.Clocks, p.Masters, p.Queues)
 	for _, u := range p.Users {
 		fmt.Fprintf(&b, "  user %s, devices %v\n", u.Name, u.Devices)
 	}
@@ -223,6 +226,7 @@ type Event struct {
 	Campaign  string
 	Title     string // of an edit, or of a move that edits, too
 	SendAt    time.Duration
+	Now       bool          // to be sent when it is submitted; SendAt is when it is asked for
 	Expires   time.Duration // after the send time; zero for the default
 	Shift     bool
 	Until     time.Duration // the last time that a shift may choose; zero for the world's end
@@ -254,6 +258,7 @@ func (e Event) String() string {
 			{e.Shift, " shift"},
 			{e.Until > 0, " until +" + e.Until.String()},
 			{e.Follow, " follow"},
+			{e.Now, " now"},
 			{e.Together > 1, fmt.Sprintf(" ×%d", e.Together)},
 		} {
 			if one.given {

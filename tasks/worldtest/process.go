@@ -72,11 +72,11 @@ func (p *process) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// isHandshake reports whether a command belongs to the making of a connection, which happens
-// within a call.
+// isHandshake reports whether a client sends a command within a call: to make a connection, or to
+// learn which master a command is for.
 func isHandshake(cmd redis.Cmder) bool {
 	switch cmd.Name() {
-	case "hello", "client", "auth", "select", "readonly":
+	case "hello", "client", "auth", "select", "readonly", "command":
 		return true
 	default:
 		return false

@@ -23,7 +23,7 @@ import (
 func (w *world) backend(client redis.UniversalClient, n int) *backend.Backend {
 	b := taskstest.Open(w, client, backend.Options{
 		Horizon: w.plan.Horizon, PlacesPerDay: w.plan.PlacesPerDay, ExpireAfter: w.story.ExpireAfter,
-		Polling: polling(),
+		Polling: polling(), Queues: w.plan.Queues,
 	})
 	b.Policies.Clock.Local = Local(w.plan.ClockOf(n))
 	return b
@@ -34,11 +34,11 @@ func Local(off time.Duration) func() time.Time {
 	return func() time.Time { return time.Now().Add(off) }
 }
 
-func (w *world) newProcess(kind string) (*process, *redis.Client, *backend.Backend) {
+func (w *world) newProcess(kind string) (*process, redis.UniversalClient, *backend.Backend) {
 	n := int(w.made.Add(1))
 	p := newProcess(fmt.Sprintf("%s-%d", kind, n), w.scheduler, w.end)
 	p.slow = func() time.Duration { return time.Duration(w.slow.Load()) }
-	client := w.connect(p)
+	client := w.servers.Client(p)
 	return p, client, w.backend(client, n)
 }
 
@@ -124,16 +124,17 @@ type caller struct {
 	*submit.Submitter
 
 	backend *backend.Backend
-	client  *redis.Client
-	busy    bool          // with a request
-	ready   chan struct{} // closed when it knows who listens to events
+	client  redis.UniversalClient
+	ahead   map[string]time.Duration // of the clocks of masters, by user
+	busy    bool                     // with a request
+	ready   chan struct{}            // closed when it knows who listens to events
 }
 
 func (w *world) newCaller() *caller {
 	p, client, b := w.newProcess("caller")
 	s, err := submit.New(b, submit.Options{Batch: w.random.upTo(2) == 0})
 	require.NoError(w, err)
-	c := &caller{process: p, Submitter: s, backend: b, client: client, ready: make(chan struct{})}
+	c := &caller{process: p, Submitter: s, backend: b, client: client, ahead: w.story.Ahead, ready: make(chan struct{})}
 	go func() {
 		defer close(c.ready)
 		for b.Listen.Load(context.Background()) != nil && !w.isOver() {

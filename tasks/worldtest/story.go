@@ -26,7 +26,9 @@ type Story struct {
 	// ExpireAfter is when a message without an expiry expires, Polling how long a worker may not
 	// look at its queue.
 	ExpireAfter, Polling time.Duration
-	Real                 *Real // nil on a stage in virtual time
+	// Ahead is how far the clocks of the masters that have users are ahead, by user; nil for one clock.
+	Ahead map[string]time.Duration
+	Real  *Real // nil on a stage in virtual time
 
 	mu         sync.Mutex
 	answers    []Answer

@@ -118,6 +118,7 @@ func (v *verdict) gather(tb testing.TB) {
 		found, err := records.Trace(tb.Context(), n.user, n.id)
 		require.NoError(tb, err)
 		k.standing = found[0]
+		shift(-v.Ahead[n.user], &k.standing.SendAt, &k.standing.Promised, &k.standing.ExpiresAt, &k.standing.EndedAt)
 	}
 }
 

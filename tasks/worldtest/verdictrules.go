@@ -119,19 +119,20 @@ func (v *verdict) judgePlace(p Placement, places map[string]time.Time, models []
 		return
 	}
 	var others []sendlimittest.Placed
+	ahead := v.Ahead[p.User] // calendars and quiet hours are those of the master's clock
 	for id, at := range places {
 		k := v.known[name{p.User, id}]
 		late := at.Before(p.At.Add(-sendlimit.DefaultTolerance))
 		if late && !arrivedBy(k, p.At) && !v.inHand(k, p.At) {
 			continue
 		}
-		others = append(others, sendlimittest.Placed{ID: id, Category: v.categoryOf(k), At: at})
+		others = append(others, sendlimittest.Placed{ID: id, Category: v.categoryOf(k), At: at.Add(ahead)})
 	}
 	k := v.known[name{p.User, p.ID}]
-	own := sendlimittest.Placed{ID: p.ID, Category: v.categoryOf(k), At: p.To}
+	own := sendlimittest.Placed{ID: p.ID, Category: v.categoryOf(k), At: p.To.Add(ahead)}
 	var why []sendlimit.Violation
 	for _, m := range models {
-		d := m.Fits(p.User, others, own, p.At)
+		d := m.Fits(p.User, others, own, p.At.Add(ahead))
 		if d.Code != fault.CodeSendLimit && d.Code != fault.CodeQuietHours && (d.Code != fault.CodeTooManyPlaces || p.By == "message/claim") {
 			return
 		}
@@ -176,7 +177,7 @@ func (v *verdict) judgeRealTimes(tb testing.TB) {
 			if got[k.user] == nil {
 				got[k.user] = make(map[string][]sendlimittest.Arrival)
 			}
-			got[k.user][a.Recipient()] = append(got[k.user][a.Recipient()], sendlimittest.Arrival{ID: a.ID, Category: a.Category, At: a.At})
+			got[k.user][a.Recipient()] = append(got[k.user][a.Recipient()], sendlimittest.Arrival{ID: a.ID, Category: a.Category, At: a.At.Add(v.Ahead[k.user])})
 		}
 	}
 	loosest := v.loosest(tb)

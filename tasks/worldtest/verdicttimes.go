@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
@@ -64,8 +66,21 @@ func (v *verdict) judgeTimes(k *known) {
 	}
 	promised, since := k.promisedPlace(a.At)
 	calm := v.Plan.Pace == "" && !v.away(promised.Add(-v.Plan.Horizon-time.Minute), a.At) && !v.away(since, since.Add(time.Second)) && !v.pausedFor(k)
+	if calm && promised.Sub(since) <= v.prompt() {
+		v.judgePromptness(k, a, since)
+	}
 	if calm && promised.Sub(since) > v.prompt() && (!a.At.Truncate(time.Second).Equal(promised.Truncate(time.Second)) && a.At.Sub(promised) > sendlimit.DefaultTolerance || a.Attempt > 1) {
 		v.fault("late: nothing was away, and %s, promised for %s since %s, arrived at %s at attempt %d", k, promised, since, a.At, a.Attempt)
+	}
+}
+
+// judgePromptness judges when a message arrived that became due before workers could know of it. The
+// record of one that was erased does not say any more what was in its way.
+func (v *verdict) judgePromptness(k *known, a Arrival, since time.Time) {
+	s := k.standing
+	inTheWay := s.InTheWay != (policy.Rule{}) || s.InQuietHours
+	if s.State == messages.StateDelivered && !inTheWay && a.At.Sub(since) > 2*v.prompt() {
+		v.fault("late: nothing was away or in the way, and %s, due soon since %s, arrived at %s: %+v", k, since, a.At, s)
 	}
 }
 

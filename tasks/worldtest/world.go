@@ -1,9 +1,7 @@
 package worldtest
 
 import (
-	"context"
 	"math/rand/v2"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,9 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
@@ -40,7 +36,7 @@ type world struct {
 
 	plan      Plan
 	story     *Story
-	server    *miniredis.Miniredis
+	servers   redistest.Masters
 	scheduler *scheduler
 	provider  *provider
 	mail      *mail
@@ -84,6 +80,7 @@ func (r *lockedRand) upTo(n int) int {
 func Play(t *testing.T, p Plan, judge func(testing.TB, *Story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(2 * time.Second) }) // the client library takes a second to notice
 		w := newWorld(t, p)
 		go w.scheduler.run()
 		w.begin()
@@ -91,9 +88,7 @@ func Play(t *testing.T, p Plan, judge func(testing.TB, *Story)) {
 		w.finish()
 		judge(t, w.story)
 		_ = w.story.Client.Close()
-		w.server.Close()
 		close(w.scheduler.ended)
-		time.Sleep(2 * time.Second) // the client library takes a second to notice
 	})
 }
 
@@ -106,44 +101,37 @@ func newWorld(t *testing.T, p Plan) *world {
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	w := &world{
-		T: t, plan: p, server: miniredis.NewMiniRedis(), scheduler: newScheduler(p.Seed, names), keys: keys,
+		T: t, plan: p, scheduler: newScheduler(p.Seed, names), keys: keys,
 		end: make(chan struct{}), random: &lockedRand{Rand: rand.New(rand.NewPCG(p.Seed, 3))},
 		expires: make(map[string]time.Time), timelines: make(map[string]string), places: make(map[string]map[string]float64), stops: make(map[string]*countdown),
 	}
 	w.provider, w.mail = newProvider(time.Now), &mail{now: time.Now}
 	w.story = &Story{
 		Plan: p, Began: time.Now(), Lease: pushTimeout + settleMargin, Halted: make(map[string]bool), Charged: make(map[string]int),
-		ExpireAfter: 40 * time.Minute, Polling: polling().Forward + 2*polling().Fetch,
+		Ahead: make(map[string]time.Duration), ExpireAfter: 40 * time.Minute, Polling: polling().Forward + 2*polling().Fetch,
 	}
-	w.story.Client = w.connect(nil)
+	w.servers = redistest.Apart(t, func() time.Duration { return time.Duration(w.ahead.Load()) }, p.Masters...)
+	w.story.Client = w.servers.Client(nil)
 	w.scheduler.admits, w.scheduler.observe, w.scheduler.users = w.admits, w.observe, w.users
 	for _, u := range p.Users {
 		w.timelines[keys.Timeline(u.Name)] = u.Name
 		w.places[u.Name] = make(map[string]float64)
+		w.story.Ahead[u.Name] = w.aheadOf(u.Name)
 	}
-	require.NoError(t, w.story.Client.Ping(t.Context()).Err()) // the server begins with its first connection
-	redistest.AnswerIdlePolls(w.server, redistest.Ahead(func() time.Duration { return time.Duration(w.ahead.Load()) }))
 	return w
 }
 
-// connect returns a client, whose calls wait for their turn if it has a process.
-func (w *world) connect(p *process) *redis.Client {
-	client := redis.NewClient(&redis.Options{
-		Dialer: func(context.Context, string, string) (net.Conn, error) {
-			pipe, err := w.server.Dial()
-			if err != nil {
-				return nil, err //nolint:wrapcheck // the client compares it
-			}
-			return redistest.Buffered(pipe), nil
-		},
-		PoolSize: 64, ContextTimeoutEnabled: true, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
-	client.AddHook(redistest.PassOverAbsent(w.server))
-	if p != nil {
-		client.AddHook(p)
+// aheadOf returns how far the clock of the master that has a user is ahead.
+func (w *world) aheadOf(user string) time.Duration {
+	cluster, ok := w.story.Client.(*redis.ClusterClient)
+	if !ok {
+		return 0
 	}
-	return client
+	master, err := cluster.MasterForKey(w.Context(), w.keys.Timeline(user))
+	require.NoError(w, err)
+	now, err := master.Time(w.Context()).Result()
+	require.NoError(w, err)
+	return time.Until(now).Round(time.Second)
 }
 
 // begin sets up who there is, and starts workers and callers.
@@ -213,20 +201,23 @@ func (w *world) forgetAll() {
 	if time.Now().Truncate(time.Minute).Equal(time.Now().Truncate(forgets)) {
 		w.noteCharges()
 	}
-	w.server.FastForward(forgets)
+	for _, server := range w.servers {
+		server.FastForward(forgets)
+	}
 }
 
 // noteCharges notes what is charged, before the store forgets it.
 func (w *world) noteCharges() {
-	for _, key := range w.server.Keys() {
+	for _, key := range w.servers.Keys() {
 		if strings.HasPrefix(key, w.keys.Prefix()+":{p") && strings.Contains(key, "}:q:") {
-			text, _ := w.server.Get(key)
+			server := w.servers.With(key)
+			text, _ := server.Get(key)
 			w.story.Charged[key], _ = strconv.Atoi(text)
-			w.expires[key] = time.Now().Add(w.server.TTL(key))
+			w.expires[key] = time.Now().Add(server.TTL(key))
 		}
 	}
 	for key := range w.story.Charged {
-		if !w.server.Exists(key) && time.Now().Add(time.Minute).Before(w.expires[key]) {
+		if !w.servers.With(key).Exists(key) && time.Now().Add(time.Minute).Before(w.expires[key]) {
 			delete(w.story.Charged, key) // all were given back
 		}
 	}
@@ -235,11 +226,11 @@ func (w *world) noteCharges() {
 // open reports whether some message has not ended, or some charge is not settled.
 func (w *world) open() bool {
 	for _, u := range w.plan.Users {
-		if w.server.Exists(w.keys.Near(u.Name)) {
+		if key := w.keys.Near(u.Name); w.servers.With(key).Exists(key) {
 			return true
 		}
 	}
-	for _, key := range w.server.Keys() {
+	for _, key := range w.servers.Keys() {
 		if kindOf(key) == "far" || kindOf(key) == "holds" {
 			return true
 		}

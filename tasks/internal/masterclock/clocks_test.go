@@ -23,7 +23,9 @@ func TestClocksOfMasters(t *testing.T) {
 		{[]time.Duration{0, 50 * time.Second, -5 * time.Second}, []time.Duration{0, 50 * time.Second, -5 * time.Second}, false},
 		{[]time.Duration{0, time.Hour, -time.Hour}, []time.Duration{0, 0, -time.Hour}, true},
 	} {
-		cluster := redistest.Apart(t, row.ahead...)
+		cluster, ok := redistest.Apart(t, func() time.Duration { return 0 }, row.ahead...).Client(nil).(*redis.ClusterClient)
+		require.True(t, ok)
+		t.Cleanup(func() { require.NoError(t, cluster.Close()) })
 		clocks := masterclock.New(cluster, "{"+keyspace.Tag(partitionOn(t, cluster, "master-0:6379"))+"}")
 		now, err := clocks.Ask(t.Context())
 		require.NoError(t, err)

@@ -1,0 +1,41 @@
+package worldtest
+
+import (
+	"context"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// The clocks of masters may be apart. A story has all times by the one clock of its world: a message
+// is due there when the clock of its user's master says so. Whoever asks a master, or reads what it
+// has, shifts the times.
+
+// shift moves the times that are not zero.
+func shift(by time.Duration, times ...*time.Time) {
+	for _, t := range times {
+		if !t.IsZero() {
+			*t = t.Add(by)
+		}
+	}
+}
+
+// Submit submits a message with times of the world's clock.
+func (c *caller) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
+	shift(c.ahead[m.User], &m.SendAt, &m.ExpiresAt, &m.ShiftUntil)
+	o, err := c.Submitter.Submit(ctx, m)
+	return c.heard(m.User, o), err
+}
+
+// Check is a dry run of Submit.
+func (c *caller) Check(ctx context.Context, m message.Message) (message.Outcome, error) {
+	shift(c.ahead[m.User], &m.SendAt, &m.ExpiresAt, &m.ShiftUntil)
+	o, err := c.Submitter.Check(ctx, m)
+	return c.heard(m.User, o), err
+}
+
+// heard returns an answer about a user's message with times of the world's clock.
+func (c *caller) heard(user string, o message.Outcome) message.Outcome {
+	shift(-c.ahead[user], &o.SendAt.Time, &o.MovedFrom.Time, &o.NextFreeAt.Time, &o.PreviousFreeAt.Time)
+	return o
+}
