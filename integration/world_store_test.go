@@ -96,6 +96,10 @@ func (w *realWorld) restart(server *redistest.Server) {
 	}
 }
 
+// noFailover is how long a master may stand still without being replaced. Its replica may not have
+// all that it took.
+const noFailover = 10 * time.Minute
+
 // failover takes no more writes at the master, waits until its replica has all, and then lets the
 // master stand still or kills it. It returns once Sentinels have replaced it.
 func (w *realWorld) failover(hangs bool) {
@@ -104,6 +108,13 @@ func (w *realWorld) failover(hangs bool) {
 		w.Error(err)
 	}
 	w.await(func() bool { return isReplicated(w.Context(), master) })
+	replaceAfter := func(silent time.Duration) {
+		if err := w.sentinels.ReplaceAfter(w.Context(), silent); err != nil {
+			w.Error(err)
+		}
+	}
+	replaceAfter(time.Second)
+	defer replaceAfter(noFailover)
 	if hangs {
 		w.signal(syscall.SIGSTOP, master)
 	} else {

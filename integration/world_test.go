@@ -55,6 +55,7 @@ func TestAWorldUnderSentinel(t *testing.T) {
 	playWorlds(t, 0, func(t *testing.T) *realWorld {
 		t.Helper()
 		sentinels := redistest.RealSentinels(t, 1, redistest.Durable()...)
+		require.NoError(t, sentinels.ReplaceAfter(t.Context(), noFailover))
 		return &realWorld{T: t, worldStore: worldStore{
 			servers: append(slices.Clone(sentinels.Replicas), sentinels.Master), sentinels: sentinels,
 			addresses: viaSentinels + strings.Join(sentinels.Addrs(), ","),

@@ -80,6 +80,17 @@ func (s *Sentinels) Agree(ctx context.Context) (bool, error) {
 	return len(masters) == 1, nil
 }
 
+// ReplaceAfter sets how long a master does not answer before the Sentinels replace it: one second
+// at the start. A master may stand still for longer on a busy machine.
+func (s *Sentinels) ReplaceAfter(ctx context.Context, silent time.Duration) error {
+	var errs []error
+	for _, node := range s.Nodes {
+		client := redis.NewSentinelClient(node.clientOptions())
+		errs = append(errs, client.Set(ctx, MasterName, "down-after-milliseconds", strconv.FormatInt(silent.Milliseconds(), 10)).Err(), client.Close())
+	}
+	return errors.Join(errs...)
+}
+
 func named(ctx context.Context, sentinel *Server) (string, error) {
 	client := redis.NewSentinelClient(sentinel.clientOptions())
 	defer client.Close()
