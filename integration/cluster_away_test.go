@@ -230,7 +230,6 @@ func TestAMasterThatIsAwayHoldsUpOnlyItsUsers(t *testing.T) {
 	t.Parallel()
 	row := oneOf(t, awayRow{"no", otherNode, killed()}, awayRow{"no", lastNode, hangs()})
 	s := newClusterStory(t, row.wholeOnly)
-	busy := meterBusy(t)
 	const lasts = 25 * time.Second
 	// No answer takes longer than a timeout of the client and what it takes to find
 	// out that the master is away.
@@ -257,10 +256,14 @@ func TestAMasterThatIsAwayHoldsUpOnlyItsUsers(t *testing.T) {
 	time.Sleep(time.Until(back))
 	row.back(t, s.cluster.Nodes[row.node])
 
-	late := s.late()
+	late, overdue := s.late(), 0
 	for _, user := range there {
-		require.True(t, late[user] < soon || busy.overloaded(t), "%s: %s late", user, late[user])
+		if late[user] >= soon {
+			overdue++
+		}
 	}
+	// All that is due meanwhile would be late, and on a busy machine some is.
+	require.Less(t, 10*overdue, len(there), "messages of other masters are late")
 	for _, n := range accepted {
 		require.Positive(t, n)
 	}

@@ -71,7 +71,6 @@ func TestAFailoverLosesNothingThatAReplicaHas(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	s := newFailoverStory(t)
-	busy := meterBusy(t)
 	victim := rand.IntN(len(s.cluster.Nodes))
 	t.Logf("node %d is killed", victim)
 	// Messages of tomorrow, whose places have to survive.
@@ -127,14 +126,17 @@ func TestAFailoverLosesNothingThatAReplicaHas(t *testing.T) {
 		}
 		return len(arrivals[far[0]]) > 0
 	}, 90*time.Second, 200*time.Millisecond, "what was accepted is delivered")
-	twice, overdue := 0, 0
+	twice, overdue, others := 0, 0, 0
 	for user, at := range arrivals {
 		due, promised := s.due[user]
 		require.True(t, promised || s.unknown[user] || user == far[0], "%s: never submitted", user)
 		if promised {
 			require.False(t, at[0].Before(due), "%s: early", user)
-			if of[user] != victim && at[0].Sub(due) > 5*time.Second {
-				overdue++
+			if of[user] != victim {
+				others++
+				if at[0].Sub(due) > 5*time.Second {
+					overdue++
+				}
 			}
 		}
 		if len(at) > 1 {
@@ -146,7 +148,8 @@ func TestAFailoverLosesNothingThatAReplicaHas(t *testing.T) {
 	}
 	t.Logf("%d delivered, %d of them twice; %d in doubt", len(arrivals), twice, len(s.unknown))
 	require.Greater(t, len(s.due), 300)
-	require.True(t, overdue == 0 || busy.overloaded(t), "%d messages of other masters are late", overdue)
+	// All that is due meanwhile would be late, and on a busy machine some is.
+	require.Less(t, 10*overdue, others, "messages of other masters are late")
 }
 
 // submitUntilEnd submits a message to each user, for soon, until the end. One without an
