@@ -14,7 +14,7 @@ import (
 // Config says what to draw. Its zero value draws a world for virtual time.
 type Config struct {
 	Unit time.Duration // as in Plan; zero means a minute
-	// Features are those of the world; nil draws them. Held ones are only drawn if they are here.
+	// Features are those of the world; nil draws them.
 	Features []Feature
 	Without  []Feature     // that a stage can't play
 	With     []Feature     // that only this stage can play
