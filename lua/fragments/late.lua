@@ -70,7 +70,11 @@ do -- the embedded store bounds the locals of a script
     for k = 1, #late + #held_up do
       local m = late[k] or held_up[k - #late]
       m.behind = is_held_up(m)
-      if #judged < MOST and (not m.behind or impatient and m.class == class) then judged[#judged + 1] = m end
+      if #judged < MOST and (not m.behind or impatient and m.class == class) then
+        judged[#judged + 1] = m
+      elseif m.behind and m.class == class and older(m, this) then
+        class.left_out = true -- `this` gets no time before it
+      end
     end
     return judged
   end

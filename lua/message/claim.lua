@@ -377,8 +377,8 @@ if first <= judged and late[first] ~= this and late[first].to == now then
   local wait = wait_for(0)
   if wait then return wait end
 end
--- An older one that is being sent goes first too.
-if this.to == now and this.class.sent_until then
+-- An older one that is being sent goes first too, and older ones that wait for it.
+if (this.to == now or this.class.left_out) and this.class.sent_until then
   local wait = wait_for(this.class.sent_until)
   if wait then return wait end
 end

@@ -259,6 +259,22 @@ func TestALateMessageGoesPastOneThatIsBeingSentWithTheOlderOnes(t *testing.T) {
 	deliver(s, "b")
 }
 
+// The same, but c could not go now: it gets no later time either before b has one.
+func TestALateMessageTakesNoTimeBeforeAnOlderOneThatIsHeldUp(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Submit("b", "11:01", "g2", "text")
+	s.Submit("c", "11:02", "g3", "text")
+	s.Submit("d", "11:03:20", "g4", "text")
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+	s.Until("11:02:30")
+	requireBusy(s, "c")
+	s.Until("11:03")
+	requirePostponed(s, s.Claim("c", "g3", "n3"), "b 11:01:00 11:04:20", "c 11:02:00 11:05:20")
+}
+
 func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")

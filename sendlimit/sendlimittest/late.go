@@ -41,7 +41,7 @@ func (m *mailbox) expectLateClaim(claiming *message, nonce string, c messages.Cl
 		if m.anotherFirst(plan, claiming) && m.waitsFrom(claiming, time.Time{}, &c) {
 			return c
 		}
-		if until, ahead := m.sendingAhead(claiming, claiming); ahead && m.goesNow(plan, claiming) && m.waitsFrom(claiming, until, &c) {
+		if until, ahead := m.sendingAhead(claiming, claiming); ahead && (m.goesNow(plan, claiming) || m.leavesOut(claiming)) && m.waitsFrom(claiming, until, &c) {
 			return c
 		}
 		answered = m.carryOut(plan, claiming, nonce, &c)

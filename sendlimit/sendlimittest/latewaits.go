@@ -48,6 +48,20 @@ func (m *mailbox) heldUp(late, claiming *message) bool {
 	return ahead && !m.goesPast(late, claiming)
 }
 
+// leavesOut reports whether a late message of the class of the claimed one is held up that was
+// promised earlier: the claimed one gets no time before it.
+func (m *mailbox) leavesOut(claiming *message) bool {
+	g := m.regime()
+	for _, known := range m.messages {
+		judged := !g.exempt[known.category] && !known.uncounted && (!slices.Contains(g.optOut, known.category) || known.doubt)
+		if judged && known != claiming && byPromise(known, claiming) < 0 && g.class(known.category) == g.class(claiming.category) &&
+			m.isLate(known) && m.heldUp(known, claiming) {
+			return true
+		}
+	}
+	return false
+}
+
 // goesPast reports whether the claimed message waits no longer for one of its class that is
 // being sent, and takes another one with it.
 func (m *mailbox) goesPast(late, claiming *message) bool {
