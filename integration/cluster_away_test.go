@@ -34,13 +34,11 @@ const (
 
 // goesAway says how a master goes away and comes back.
 type goesAway struct {
-	how        string
 	away, back func(*testing.T, *redistest.Server)
 }
 
 func killed() goesAway {
 	return goesAway{
-		how:  "killed",
 		away: func(_ *testing.T, s *redistest.Server) { s.Kill() },
 		back: func(t *testing.T, s *redistest.Server) { t.Helper(); require.NoError(t, s.Restart(t.Context())) },
 	}
@@ -50,7 +48,7 @@ func hangs() goesAway {
 	signal := func(which syscall.Signal) func(*testing.T, *redistest.Server) {
 		return func(t *testing.T, s *redistest.Server) { t.Helper(); require.NoError(t, syscall.Kill(s.PID(), which)) }
 	}
-	return goesAway{how: "hangs", away: signal(syscall.SIGSTOP), back: signal(syscall.SIGCONT)}
+	return goesAway{away: signal(syscall.SIGSTOP), back: signal(syscall.SIGCONT)}
 }
 
 // awayRow is a master that goes away, of a cluster that works only as a whole or also in part.
@@ -58,14 +56,6 @@ type awayRow struct {
 	wholeOnly string
 	node      int
 	goesAway
-}
-
-// oneOf draws a row from the seed of the run.
-func oneOf(t *testing.T, rows ...awayRow) awayRow {
-	t.Helper()
-	row := rows[drawn(t, len(rows))]
-	t.Logf("node %d %s, full coverage %s", row.node, row.how, row.wholeOnly)
-	return row
 }
 
 // clusterStory is a cluster, a worker and a submitter, all of which watch its masters.
@@ -228,7 +218,7 @@ func (s *clusterStory) late(perhaps ...string) map[string]time.Duration {
 func TestAMasterThatIsAwayHoldsUpOnlyItsUsers(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	row := oneOf(t, awayRow{"no", otherNode, killed()}, awayRow{"no", lastNode, hangs()})
+	row := []awayRow{{"no", otherNode, killed()}, {"no", lastNode, hangs()}}[drawn(t, 2)]
 	s := newClusterStory(t, row.wholeOnly)
 	const lasts = 25 * time.Second
 	// No answer takes longer than a timeout of the client and what it takes to find
@@ -276,7 +266,7 @@ func TestAMasterThatIsAwayHoldsUpOnlyItsUsers(t *testing.T) {
 func TestAllWaitForAMasterThatAllNeed(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	row := oneOf(t, awayRow{"no", queueNode, hangs()}, awayRow{"yes", otherNode, killed()})
+	row := []awayRow{{"no", queueNode, hangs()}, {"yes", otherNode, killed()}}[drawn(t, 2)]
 	s := newClusterStory(t, row.wholeOnly)
 	var all []string
 	for node := range s.cluster.Nodes {

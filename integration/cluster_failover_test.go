@@ -126,17 +126,14 @@ func TestAFailoverLosesNothingThatAReplicaHas(t *testing.T) {
 		}
 		return len(arrivals[far[0]]) > 0
 	}, 90*time.Second, 200*time.Millisecond, "what was accepted is delivered")
-	twice, overdue, others := 0, 0, 0
+	twice, overdue := 0, 0
 	for user, at := range arrivals {
 		due, promised := s.due[user]
 		require.True(t, promised || s.unknown[user] || user == far[0], "%s: never submitted", user)
 		if promised {
 			require.False(t, at[0].Before(due), "%s: early", user)
-			if of[user] != victim {
-				others++
-				if at[0].Sub(due) > 5*time.Second {
-					overdue++
-				}
+			if of[user] != victim && at[0].Sub(due) > 5*time.Second {
+				overdue++
 			}
 		}
 		if len(at) > 1 {
@@ -149,7 +146,7 @@ func TestAFailoverLosesNothingThatAReplicaHas(t *testing.T) {
 	t.Logf("%d delivered, %d of them twice; %d in doubt", len(arrivals), twice, len(s.unknown))
 	require.Greater(t, len(s.due), 300)
 	// All that is due meanwhile would be late, and on a busy machine some is.
-	require.Less(t, 10*overdue, others, "messages of other masters are late")
+	require.Less(t, 20*overdue, len(s.due), "messages of other masters are late")
 }
 
 // submitUntilEnd submits a message to each user, for soon, until the end. One without an

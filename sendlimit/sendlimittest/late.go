@@ -225,17 +225,20 @@ func (m *mailbox) olderIsOverdue(younger *message) bool {
 // out exempt messages, those whose place does not count, and those that wait for one
 // that is being sent, unless the message is the claimed one.
 func (m *mailbox) candidates(claiming *message) []*message {
-	g := m.regime()
 	var late []*message
 	for _, known := range m.messages {
-		unwanted := slices.Contains(g.optOut, known.category) && !known.doubt
-		judged := !g.exempt[known.category] && !known.uncounted && !unwanted
-		if known == claiming || judged && m.isLate(known) && !m.heldUp(known, claiming) {
+		if known == claiming || m.isJudged(known) && m.isLate(known) && !m.heldUp(known, claiming) {
 			late = append(late, known)
 		}
 	}
 	inOrder(late)
 	return late
+}
+
+func (m *mailbox) isJudged(known *message) bool {
+	g := m.regime()
+	unwanted := slices.Contains(g.optOut, known.category) && !known.doubt
+	return !g.exempt[known.category] && !known.uncounted && !unwanted
 }
 
 // isLate reports whether a message is late and waits for nothing else.

@@ -53,8 +53,7 @@ func (m *mailbox) heldUp(late, claiming *message) bool {
 func (m *mailbox) leavesOut(claiming *message) bool {
 	g := m.regime()
 	for _, known := range m.messages {
-		judged := !g.exempt[known.category] && !known.uncounted && (!slices.Contains(g.optOut, known.category) || known.doubt)
-		if judged && known != claiming && byPromise(known, claiming) < 0 && g.class(known.category) == g.class(claiming.category) &&
+		if m.isJudged(known) && known != claiming && byPromise(known, claiming) < 0 && g.class(known.category) == g.class(claiming.category) &&
 			m.isLate(known) && m.heldUp(known, claiming) {
 			return true
 		}

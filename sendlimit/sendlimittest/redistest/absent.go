@@ -21,27 +21,22 @@ func (absent) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return nex
 
 func (a absent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		asked, passed := a.split(cmds)
+		var asked, passed []redis.Cmder
+		for i, cmd := range cmds {
+			look, ok := cmd.(*redis.ZSliceCmd)
+			if !ok || look.Name() != "zrange" {
+				return next(ctx, cmds)
+			}
+			if key, _ := look.Args()[1].(string); i == 0 || a.server.Exists(key) {
+				asked = append(asked, cmd)
+			} else {
+				passed = append(passed, cmd)
+			}
+		}
 		err := next(ctx, asked)
 		for _, cmd := range passed {
 			cmd.SetErr(asked[0].Err())
 		}
 		return err
 	}
-}
-
-// split returns which commands are sent and which are not.
-func (a absent) split(cmds []redis.Cmder) (asked, passed []redis.Cmder) {
-	for i, cmd := range cmds {
-		look, ok := cmd.(*redis.ZSliceCmd)
-		if !ok || look.Name() != "zrange" {
-			return cmds, nil
-		}
-		if key, _ := look.Args()[1].(string); i == 0 || a.server.Exists(key) {
-			asked = append(asked, cmd)
-		} else {
-			passed = append(passed, cmd)
-		}
-	}
-	return asked, passed
 }
