@@ -224,6 +224,9 @@ func (m *mailbox) settle(t *rapid.T) {
 			Generation: m.newToken("g"), At: m.now.Add(wait), Uncertain: rapid.Bool().Draw(t, "no answer"),
 		}
 		s.Retry.Unsent = !s.Retry.Uncertain && rapid.Bool().Draw(t, "not sent")
+		if s.Retry.Unsent { // the store's clock may be ahead of the caller's for a moment
+			s.Retry.At = m.now.Add(-wait)
+		}
 		s.Retry.Uncounted = !s.Retry.Uncertain && !s.Retry.Unsent && rapid.Bool().Draw(t, "not counted")
 	}
 	want := m.expectSettlement(d, s)
@@ -269,7 +272,7 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 		m.noteEnd(known, "")
 	default:
 		known.state, known.reason, known.reasons = pending, s.Reason, nil
-		due := m.now
+		var due time.Time
 		if s.Retry.Unsent {
 			known.attempts--
 		} else {

@@ -253,7 +253,7 @@ func (m *mailbox) isOverdue(known *message) bool {
 // carryOut gives late messages their planned places, after it drops those that get none. It
 // reports whether the claimed message is among them.
 func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *messages.Claim) bool {
-	found := false
+	found, since := false, m.waitsSince(claiming)
 	drops := slices.DeleteFunc(slices.Clone(plan), func(p planned) bool { return p.dropped == "" })
 	places := slices.DeleteFunc(plan, func(p planned) bool { return p.dropped != "" })
 	for _, p := range slices.Concat(drops, places) {
@@ -272,7 +272,6 @@ func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *m
 		case known == claiming && p.to == cut(m.now):
 			*c = m.sendLate(known, nonce, p.to, *c)
 		default:
-			since := m.waitsSince(claiming)
 			_, behind := m.sendingAhead(known, claiming)
 			late := m.isLate(known)
 			m.postpone(known, nonce, p)
