@@ -63,7 +63,7 @@ do -- the embedded store bounds the locals of a script
   local function is_held_up(m) return m ~= this and m.class.sending and older(m.class.sending, m) end
 
   -- without_held_up returns the late messages to be judged. Some were read before what holds
-  -- them up.
+  -- them up. It notes in the class of `this` whether an older one is left out.
   local function without_held_up(late, held_up)
     local class, judged = this.class, {}
     local impatient = class.sent_until and not is_patient(class.sent_until)

@@ -239,22 +239,29 @@ func TestALateMessageWaitsForNoneThatWasPromisedLater(t *testing.T) {
 	deliver(s, "a")
 }
 
+// tellOneBeingSent submits a, b and c for 11:00, 11:01 and 11:02. A worker claims a, and dies.
+func tellOneBeingSent(t *testing.T) *story.Messages {
+	t.Helper()
+	s := story.NewMessages(t, "1/minute")
+	for id, at := range map[string]string{"a": "11:00", "b": "11:01", "c": "11:02"} {
+		s.Submit(id, at, "g"+id, "text")
+	}
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("a", "ga", "n1").Verdict)
+	return s
+}
+
 // Workers died while they sent a, and the task of b is lost. When c has waited for long enough, b
 // gets another task and goes first. It has waited as long.
 func TestALateMessageGoesPastOneThatIsBeingSentWithTheOlderOnes(t *testing.T) {
 	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Submit("b", "11:01", "g2", "text")
-	s.Submit("c", "11:02", "g3", "text")
-	s.Until("11:00")
-	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+	s := tellOneBeingSent(t)
 	s.Until("11:03")
 	requireBusy(s, "c")
 	s.Until("11:03:29.999")
-	require.Equal(t, messages.Busy, s.Claim("c", "g3", "n2").Verdict)
+	require.Equal(t, messages.Busy, s.Claim("c", "gc", "n2").Verdict)
 	s.Until("11:03:30")
-	requirePostponed(s, s.Claim("c", "g3", "n3"), "b 11:01:00 11:03:30", "c 11:02:00 11:04:30")
+	requirePostponed(s, s.Claim("c", "gc", "n3"), "b 11:01:00 11:03:30", "c 11:02:00 11:04:30")
 	s.Until("11:03:33")
 	deliver(s, "b")
 }
@@ -262,17 +269,12 @@ func TestALateMessageGoesPastOneThatIsBeingSentWithTheOlderOnes(t *testing.T) {
 // The same, but c could not go now: it gets no later time either before b has one.
 func TestALateMessageTakesNoTimeBeforeAnOlderOneThatIsHeldUp(t *testing.T) {
 	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Submit("b", "11:01", "g2", "text")
-	s.Submit("c", "11:02", "g3", "text")
+	s := tellOneBeingSent(t)
 	s.Submit("d", "11:03:20", "g4", "text")
-	s.Until("11:00")
-	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
 	s.Until("11:02:30")
 	requireBusy(s, "c")
 	s.Until("11:03")
-	requirePostponed(s, s.Claim("c", "g3", "n3"), "b 11:01:00 11:04:20", "c 11:02:00 11:05:20")
+	requirePostponed(s, s.Claim("c", "gc", "n3"), "b 11:01:00 11:04:20", "c 11:02:00 11:05:20")
 }
 
 func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {

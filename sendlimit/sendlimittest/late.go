@@ -235,6 +235,7 @@ func (m *mailbox) candidates(claiming *message) []*message {
 	return late
 }
 
+// isJudged reports whether the rules of a late message say when it goes.
 func (m *mailbox) isJudged(known *message) bool {
 	g := m.regime()
 	unwanted := slices.Contains(g.optOut, known.category) && !known.doubt
