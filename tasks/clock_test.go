@@ -2,12 +2,15 @@ package tasks_test
 
 import (
 	"context"
+	"io"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
@@ -215,10 +218,12 @@ func number(tb testing.TB, text string) int64 {
 }
 
 // While the store's clock is ahead by a step, nothing is dropped as expired, sent early,
-// forgotten or accepted. Once it is back, everything goes on.
+// forgotten or accepted, also if nobody can ask for the time. Once it is back, everything goes on.
 func TestAStepOfTheStoresClockIsWaitedOut(t *testing.T) {
 	sendlimittest.Long(t)
 	tellSlowly(t, func(s *story) {
+		noTime := &noTime{}
+		s.hook = noTime
 		s.work(relaying)
 		s.accepted(s.message("before", 30*time.Second))
 		s.accepted(s.message("soon", 2*time.Minute))
@@ -226,6 +231,7 @@ func TestAStepOfTheStoresClockIsWaitedOut(t *testing.T) {
 		s.until(time.Minute)
 		s.inOrder("before")
 
+		noTime.away.Store(true)
 		s.storeAhead(30 * time.Hour)
 		s.until(time.Minute + 5*time.Second)
 		_, err := s.Submit(s.Context(), s.message("refused", 20*time.Minute))
@@ -233,6 +239,7 @@ func TestAStepOfTheStoresClockIsWaitedOut(t *testing.T) {
 		_, err = s.Move(s.Context(), "alice", "later", s.at(15*time.Minute))
 		requireStepped(s, err)
 		s.until(3 * time.Minute)
+		noTime.away.Store(false)
 		s.inOrder("before")
 
 		s.storeAhead(0)
@@ -244,6 +251,22 @@ func TestAStepOfTheStoresClockIsWaitedOut(t *testing.T) {
 		s.inOrder("before", "soon", "later")
 		s.ended("alice", "later", "d")
 	})
+}
+
+// noTime is a client hook: while it is away, nobody can ask for the time.
+type noTime struct{ away atomic.Bool }
+
+func (n *noTime) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (n *noTime) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (n *noTime) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "time" && n.away.Load() {
+			return io.EOF
+		}
+		return next(ctx, cmd)
+	}
 }
 
 // A clock that has stood for a while after a step is right: it may have been wrong before.

@@ -25,6 +25,15 @@ func (p *Policies) ClockError() error {
 	}
 }
 
+// orStepped returns the ClockError in place of another error: with that one, the last known rules
+// would go on to judge by a clock that can't be trusted.
+func (p *Policies) orStepped(err error) error {
+	if stepped := p.ClockError(); stepped != nil {
+		return stepped
+	}
+	return err
+}
+
 // tellStep logs when a step of the store's clock is noticed, and when it is over.
 func (p *Policies) tellStep(ctx context.Context, step storeclock.Step) {
 	p.taking.Lock()

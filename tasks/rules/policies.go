@@ -87,6 +87,7 @@ func NewPolicies(client redis.UniversalClient, prefix, own string, logger *slog.
 	}
 	rules.ReloadBy(p.Reload)
 	rules.UseClocks(p.Clock.Ahead)
+	rules.TellTimes(func(user string, now time.Time) { p.Clock.OfUser(user).See(now) })
 	return p, nil
 }
 
@@ -184,7 +185,7 @@ func (p *Policies) Reload(ctx context.Context) error {
 	case p.loading <- struct{}{}:
 		defer func() { <-p.loading }()
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for the policies: %w", ctx.Err())
+		return p.orStepped(fmt.Errorf("waiting for the policies: %w", ctx.Err()))
 	}
 	if known := p.current.Load(); known != nil && known.asked.After(began) {
 		return nil
@@ -198,7 +199,7 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 	asked := p.Clock.Local()
 	now, err := p.Clock.Ask(ctx)
 	if err != nil {
-		return nil, store.Explain(err, "asking the store for the time")
+		return nil, p.orStepped(store.Explain(err, "asking the store for the time"))
 	}
 	p.tellStep(ctx, p.Clock.Stepped())
 	if err := p.ClockError(); err != nil {

@@ -108,6 +108,9 @@ func (b *Rulebook) reload(ctx context.Context, c Call, in *script.ReplyReader) (
 	if in.Err != nil {
 		return nil, 0, in.Err
 	}
+	if b.owner.tell != nil {
+		b.owner.tell(c.User, time.UnixMilli(now))
+	}
 	book, err := b.owner.younger(ctx)
 	switch {
 	case err == nil:

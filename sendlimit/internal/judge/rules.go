@@ -24,7 +24,8 @@ type Rules struct {
 	settings *settingsCache
 	current  atomic.Pointer[Rulebook]
 	reload   func(ctx context.Context) error
-	ahead    keyspace.Ahead // see UseClocks
+	ahead    keyspace.Ahead                   // see UseClocks
+	tell     func(user string, now time.Time) // see TellTimes
 
 	remembers atomic.Int64 // a time.Duration, see Remember
 }
@@ -107,6 +108,10 @@ func (r *Rules) ReloadBy(reload func(ctx context.Context) error) { r.reload = re
 // UseClocks says how far the servers' clocks are ahead of the one that the time of UseUntil is of.
 // Call it before the rules are used.
 func (r *Rules) UseClocks(ahead keyspace.Ahead) { r.ahead = ahead }
+
+// TellTimes sets the function that gets the time of the server that has a user, where a script
+// found the rules too old: its clock may have stepped. Call it before the rules are used.
+func (r *Rules) TellTimes(tell func(user string, now time.Time)) { r.tell = tell }
 
 // UseUntil sets until when scripts may judge by the present policies, by the store's clock.
 // A process that stood still may not know that they changed: a call after that time

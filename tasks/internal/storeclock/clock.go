@@ -119,6 +119,16 @@ func (c *Clock) Learn(sent, received, store time.Time) {
 	c.offset, c.accuracy, c.learned = offset, accuracy, received
 }
 
+// See notes whether a time of the store's shows a step. It learns nothing else: nobody knows how
+// old the time is.
+func (c *Clock) See(store time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if received := c.Local(); !c.learned.IsZero() && store.Sub(received)-c.offset > StepAbove {
+		c.steps(store.Sub(received), received)
+	}
+}
+
 // steps notes whether the store's clock has stepped forward, by the least offset that a
 // reply shows. It reports whether the reply is not to be learned: the clock is to go on as
 // before while a Step is waited out.
