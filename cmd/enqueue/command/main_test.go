@@ -45,7 +45,7 @@ func emptyStore(t *testing.T) *fixture {
 	server, client := redistest.Embedded(t)
 	server.SetTime(now())
 	return &fixture{
-		server: server, client: client, environ: []string{"REDIS_URL=redis://" + server.Addr()}, stdin: strings.NewReader(""),
+		server: server, client: client, environ: []string{"REDIS_URL=redis://" + server.Addr() + "?read_timeout=1m"}, stdin: strings.NewReader(""),
 		temp: t.TempDir(),
 	}
 }

@@ -37,7 +37,7 @@ func newGiven(t *testing.T) *given {
 	t.Helper()
 	server, client := redistest.Embedded(t)
 	g := &given{
-		T: t, server: server, client: client, environ: []string{"REDIS_URL=redis://" + server.Addr()},
+		T: t, server: server, client: client, environ: []string{"REDIS_URL=redis://" + server.Addr() + "?read_timeout=1m"},
 		now: time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC),
 	}
 	server.SetTime(g.now)

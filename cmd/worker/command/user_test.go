@@ -24,7 +24,7 @@ import (
 func storeOfAlice(t *testing.T) (client *redis.Client, environ []string) {
 	t.Helper()
 	server, client := redistest.Embedded(t)
-	environ = []string{"REDIS_URL=redis://" + server.Addr()}
+	environ = []string{"REDIS_URL=redis://" + server.Addr() + "?read_timeout=1m"}
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))

@@ -14,7 +14,7 @@ import (
 func settingsOf(t *testing.T) (run func(args ...string) string, environ []string) {
 	t.Helper()
 	server, _ := redistest.Embedded(t)
-	environ = []string{"REDIS_URL=redis://" + server.Addr()}
+	environ = []string{"REDIS_URL=redis://" + server.Addr() + "?read_timeout=1m"}
 	for _, policy := range []string{
 		"rules: [1/minute, 10/calendar_day]\nquiet_hours: [22:00-08:00]",
 		"name: vip\nrules: [5/minute, 5/hour]\nuser_time_zone: true\n" +
