@@ -195,5 +195,5 @@ func TestStreamsOfEventsAreBounded(t *testing.T) {
 		default:
 			return false
 		}
-	}, 30*time.Second, time.Millisecond, "a server that stops ends its streams")
+	}, time.Minute, time.Millisecond, "a server that stops ends its streams")
 }

@@ -109,7 +109,7 @@ func TestWaitingRequestsTakeTurns(t *testing.T) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			return len(p.waiting[of]) == before+1
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 	}
 	for i := range 5 {
 		waits(mallory, i)

@@ -185,7 +185,7 @@ func TestEventsSayWhatHappens(t *testing.T) {
 		_, data := f.event()
 		values, _ := data["values"].(map[string]any)
 		return values["accepted"] == "1"
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 func TestFollowingEndsWhenTheServerStops(t *testing.T) {

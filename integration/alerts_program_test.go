@@ -72,7 +72,7 @@ func (a *alertPrograms) awaitLetters(t *testing.T, n int, to string) []letter {
 	require.Eventually(t, func() bool {
 		found = a.box.letters(t)
 		return len(found) >= n
-	}, 30*time.Second, 20*time.Millisecond, "%d mails; the worker says:\n%s", n, &a.worker.stderr)
+	}, time.Minute, 20*time.Millisecond, "%d mails; the worker says:\n%s", n, &a.worker.stderr)
 	found = slices.DeleteFunc(found, func(l letter) bool { return l.header.Get("X-RcptTo") != to })
 	slices.SortFunc(found, func(one, other letter) int { return strings.Compare(one.text, other.text) })
 	return found

@@ -63,7 +63,7 @@ func requireCharged(
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		return client.ZCard(t.Context(), keys.Holds("acme")).Val() == 0
-	}, 20*time.Second, 10*time.Millisecond, "what is settled in the background")
+	}, time.Minute, 10*time.Millisecond, "what is settled in the background")
 	sendlimittest.RequireCharged(t, client, prefix, model)
 }
 

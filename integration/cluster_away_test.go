@@ -291,7 +291,7 @@ func TestAllWaitForAMasterThatAllNeed(t *testing.T) {
 		}
 		later = later[1:]
 		return err == nil && o.Outcome == message.Accepted
-	}, 20*time.Second, 200*time.Millisecond)
+	}, time.Minute, 200*time.Millisecond)
 
 	s.late(perhaps...)
 	s.settled(s.cluster.Client())

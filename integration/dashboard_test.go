@@ -92,7 +92,7 @@ func TestTheDashboardInABrowser(t *testing.T) {
 	require.Eventually(t, func() bool {
 		listed := p.workerCommand(t, environ, "dead-letters", "list", "--json")
 		return strings.Count(listed.stdout, `"status":"failed"`) == plan.Expected.DeadLetters
-	}, 30*time.Second, 200*time.Millisecond, "dead letters")
+	}, time.Minute, 200*time.Millisecond, "dead letters")
 
 	plan.Screenshots = os.Getenv(writeScreenshots)
 	plan.run(t)

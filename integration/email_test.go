@@ -59,7 +59,7 @@ func startMailbox(t *testing.T) mailbox {
 			return false
 		}
 		return conn.Close() == nil
-	}, 20*time.Second, 20*time.Millisecond, "aiosmtpd does not start")
+	}, time.Minute, 20*time.Millisecond, "aiosmtpd does not start")
 	return m
 }
 

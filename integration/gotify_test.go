@@ -67,7 +67,7 @@ func startGotify(t *testing.T) gotify {
 		}
 		response, err := http.DefaultClient.Do(request)
 		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
-	}, 30*time.Second, 20*time.Millisecond, "%s", &said)
+	}, time.Minute, 20*time.Millisecond, "%s", &said)
 	return g
 }
 

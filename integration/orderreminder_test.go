@@ -35,7 +35,7 @@ func startOrderReminder(t *testing.T, p programs, key string, args ...string) *o
 		_, rest, found := strings.Cut(o.said.String(), "listening on ")
 		o.url, _, _ = strings.Cut(rest, "\n")
 		return found && strings.Contains(rest, "\n")
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	return o
 }
 
@@ -111,7 +111,7 @@ func TestOrderReminder(t *testing.T) {
 	require.Equal(t, http.StatusCreated, status)
 	require.Eventually(t, func() bool {
 		return strings.Contains(shop.said.String(), "the reminder of o4 was delivered")
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	_, answer = shop.ask(t, http.MethodGet, "/orders/o4", nil)
 	require.Equal(t, "delivered", reminder(answer)["status"])
 

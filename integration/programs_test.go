@@ -130,7 +130,7 @@ func (w *workerProcess) logged(t *testing.T, words, attribute string) string {
 			}
 		}
 		return found
-	}, 20*time.Second, 10*time.Millisecond, "no %q in:\n%s", words, &w.stderr)
+	}, time.Minute, 10*time.Millisecond, "no %q in:\n%s", words, &w.stderr)
 	return value
 }
 

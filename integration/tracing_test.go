@@ -69,7 +69,7 @@ func (c *traces) wait(t *testing.T, service, name string) (found *spans.Span) {
 			}
 		}
 		return found != nil
-	}, 20*time.Second, 20*time.Millisecond, "no span %q of %s", name, service)
+	}, time.Minute, 20*time.Millisecond, "no span %q of %s", name, service)
 	return found
 }
 

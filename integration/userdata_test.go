@@ -180,7 +180,7 @@ func (u *population) await(t *testing.T) {
 		require.Eventually(t, func() bool {
 			value, err := u.client.HGet(t.Context(), keys.Record(user, "m"), want.field).Result()
 			return err == nil && value == want.value
-		}, 20*time.Second, 20*time.Millisecond, user)
+		}, time.Minute, 20*time.Millisecond, user)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestALogIsRewrittenAfterAStart(t *testing.T) {
 			require.Eventually(t, func() bool {
 				told := client.Info(t.Context(), "persistence").Val()
 				return strings.Contains(told, "aof_rewrite_in_progress:0") && !strings.Contains(told, "aof_last_rewrite_time_sec:-1")
-			}, 30*time.Second, 10*time.Millisecond)
+			}, time.Minute, 10*time.Millisecond)
 		}
 		require.Zero(t, ask())
 		require.NoError(t, server.Restart(t.Context()))

@@ -264,7 +264,7 @@ func TestADryRunThatIsStoppedInTheMiddleLeavesNothing(t *testing.T) {
 	go func() { done <- p.run(ctx, []string{"bulk", path, "--dry-run"}) }()
 	require.Eventually(t, func() bool { // a look at all values would hold up the run
 		return slices.ContainsFunc(f.server.Keys(), func(key string) bool { return strings.Contains(key, "-dry-") })
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
 	require.Contains(t, stderr.String(), " 2,000 lines: interrupted")

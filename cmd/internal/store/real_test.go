@@ -150,7 +150,7 @@ func TestRealSentinel(t *testing.T) {
 	require.Eventually(t, func() bool {
 		report, err := inspect(t, "redis-sentinel://:hunter2@"+sentinel+"/mymaster?db=2")
 		return err == nil && len(report.Nodes) == 1 && report.Nodes[0].Eviction == "noeviction"
-	}, 20*time.Second, 100*time.Millisecond)
+	}, time.Minute, 100*time.Millisecond)
 
 	_, err := inspect(t, "redis-sentinel://"+sentinel+"/mymaster")
 	require.Contains(t, unavailable(t, err), "Redis wants a password")
@@ -206,7 +206,7 @@ func TestRealClusterWithoutAMaster(t *testing.T) {
 				require.Eventually(t, func() bool {
 					_, err = store.Inspect(t.Context(), client)
 					return err != nil && strings.Contains(err.Error(), "the Redis Cluster is not whole")
-				}, 30*time.Second, 10*time.Millisecond)
+				}, time.Minute, 10*time.Millisecond)
 				return
 			}
 			report, err := store.Inspect(t.Context(), client)

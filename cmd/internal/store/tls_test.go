@@ -233,7 +233,7 @@ func TestRealClusterWithTLS(t *testing.T) {
 			found = append(found, node.Address)
 		}
 		return err == nil && slices.Equal(slices.Sorted(slices.Values(addresses)), slices.Sorted(slices.Values(found)))
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 
 	_, err := store.Inspect(t.Context(), openTLS(t, "rediss-cluster://"+addresses[0], config.RedisTLS{CA: authority.File()}))
 	require.Contains(t, unavailable(t, err), `the certificate of Redis is not for "127.0.0.1"`)

@@ -43,7 +43,7 @@ func TestWhatIsOpenWithoutAKey(t *testing.T) {
 			m.SetError("LOADING Redis is loading the dataset in memory")
 			require.Eventually(t, func() bool {
 				return get(t, base+"/readyz").status == http.StatusServiceUnavailable
-			}, 5*time.Second, 50*time.Millisecond)
+			}, time.Minute, 50*time.Millisecond)
 			var told readiness
 			require.NoError(t, json.Unmarshal([]byte(get(t, base+"/readyz").body), &told))
 			require.Equal(t, condition{Check: "reachable", Status: "failed"}, told.Checks[0])

@@ -55,7 +55,7 @@ func looksReady(t *testing.T, url string, wanted int) readiness {
 	require.Eventually(t, func() bool {
 		got = get(t, url)
 		return got.status == wanted
-	}, 5*time.Second, 50*time.Millisecond, "%d of %s", wanted, &got.body)
+	}, time.Minute, 50*time.Millisecond, "%d of %s", wanted, &got.body)
 	var r readiness
 	require.NoError(t, json.Unmarshal([]byte(got.body), &r), got.body)
 	require.Equal(t, "application/json", got.header.Get("Content-Type"))
@@ -154,7 +154,7 @@ func TestReady(t *testing.T) {
 				}
 			}
 			return strings.Join(statuses, " ") == row.statuses && len(details) == 1 && strings.HasPrefix(details[0], row.check+": "+row.want)
-		}, 5*time.Second, 50*time.Millisecond, "%s: %+v", row.why, &got)
+		}, time.Minute, 50*time.Millisecond, "%s: %+v", row.why, &got)
 	}
 	require.Regexp(t, `\nsendlimit_store_clock_step_seconds 89\d\d\d`, get(t, strings.TrimSuffix(url, "readyz")+"metrics").body)
 }

@@ -48,5 +48,5 @@ func TestServersDieWithTheTest(t *testing.T) {
 		}
 		require.NoError(t, conn.Close())
 		return false
-	}, 10*time.Second, 10*time.Millisecond, "the server at %s is still there", addr)
+	}, time.Minute, 10*time.Millisecond, "the server at %s is still there", addr)
 }

@@ -74,7 +74,7 @@ func TestStartRedisAsAReplica(t *testing.T) {
 	require.NoError(t, primary.Client().Set(t.Context(), "k", "v", 0).Err())
 	require.Eventually(t, func() bool {
 		return replica.Client().Get(t.Context(), "k").Val() == "v"
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.ErrorContains(t, replica.Client().Set(t.Context(), "k", "w", 0).Err(), "READONLY")
 }
 
