@@ -220,7 +220,7 @@ func TestGoneIsBelievedAfterTheFirstSuccess(t *testing.T) {
 }
 
 // A wrong project makes the provider call every device gone: the brake stops the channel
-// before any is removed. An operator resumes it, and nothing is lost.
+// before any is removed. A message to a device that is no suspect resumes it, and nothing is lost.
 func TestTheBrakeWipesNothing(t *testing.T) {
 	tellOfPhones(t, func(p *phones) {
 		var wrong atomic.Bool
@@ -255,9 +255,8 @@ func TestTheBrakeWipesNothing(t *testing.T) {
 		require.True(p, p.stateOfFCM().Stopped)
 
 		wrong.Store(false)
-		was, err := p.states.Resume(p.Context(), "fcm")
-		require.NoError(p, err)
-		require.True(p, was)
+		p.has("bob", "f1")
+		p.accepted(p.to("bob", "m", 4*time.Minute))
 		p.until(15 * time.Minute)
 		for i := range users {
 			user := fmt.Sprintf("user%d", i)
@@ -267,13 +266,16 @@ func TestTheBrakeWipesNothing(t *testing.T) {
 	})
 }
 
-// Refused credentials stop their channel alone. Its messages wait, and a probe resumes it.
+// Refused credentials stop their channel alone, and cost no message an attempt. A probe resumes it.
 func TestRefusedCredentialsStopOneChannel(t *testing.T) {
 	tellOfPhones(t, func(p *phones) {
-		p.has("alice", "f1")
 		p.has("bob", "a1")
 		p.fcm.broken.Store(true)
-		p.accepted(p.message("m", 5*time.Second))
+		users := []string{"alice", "carol", "dave"}
+		for _, user := range users {
+			p.has(user, "f1")
+			p.accepted(p.to(user, "m", 5*time.Second))
+		}
 		p.until(10 * time.Second)
 		state := p.stateOfFCM()
 		require.True(p, state.Stopped)
@@ -281,43 +283,88 @@ func TestRefusedCredentialsStopOneChannel(t *testing.T) {
 		for i := range 5 {
 			p.accepted(p.to("bob", fmt.Sprint("b", i), time.Duration(20+i)*time.Second), p.message(fmt.Sprint("a", i), time.Duration(20+i)*time.Second))
 		}
+		tried := len(p.fcm.Deliveries())
 		p.until(150 * time.Second)
 		require.Equal(p, []string{"b0 a1 +20s", "b1 a1 +21s", "b2 a1 +22s", "b3 a1 +23s", "b4 a1 +24s"}, p.got(p.apns))
-		require.Len(p, p.fcm.Deliveries(), 1, "nothing is tried meanwhile")
-		require.EqualValues(p, 2, p.fcm.probes.Load())
-		require.Equal(p, "0", p.record("alice", "m")["n"])
+		require.Len(p, p.fcm.Deliveries(), tried, "nothing is tried meanwhile")
+		require.EqualValues(p, 3, p.fcm.probes.Load(), "after 5 s, and each minute from then on")
+		for _, user := range users {
+			require.Equal(p, "0", p.record(user, "m")["n"])
+		}
 
 		p.fcm.broken.Store(false)
 		p.until(15 * time.Minute)
 		require.False(p, p.stateOfFCM().Stopped)
-		require.Len(p, p.fcm.Deliveries(), 7)
+		require.Len(p, p.fcm.Deliveries(), tried+8)
 		for _, id := range []string{"m", "a0", "a1", "a2", "a3", "a4"} {
 			p.ended("alice", id, "d")
 		}
 	})
 }
 
-// A target without a probe lets one message a minute find out.
+// One account's messages that a receiver refuses fail, and hold up nothing.
+func TestARefusedMessageHoldsUpNoOther(t *testing.T) {
+	tell(t, func(s *story) {
+		s.work(retrying(3))
+		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
+			if n.ID[0] == 'p' {
+				return refused()
+			}
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		var all []message.Message
+		for i := range 60 {
+			poison, good := s.message(fmt.Sprint("p", i), time.Duration(5+i/6)*time.Second), s.message(fmt.Sprint("m", i), time.Duration(5+i)*time.Second)
+			poison.User, good.User = fmt.Sprint("mallory", i%6), "bob"
+			all = append(all, poison, good)
+		}
+		s.accepted(all...)
+		s.until(5 * time.Minute)
+		good := 0
+		for _, d := range s.recorder.Deliveries() {
+			if d.Notification.User == "bob" {
+				require.Less(s, d.At.Sub(d.Notification.SendAt), time.Second)
+				good++
+			}
+		}
+		require.Equal(s, 60, good)
+		for i := range 60 {
+			user, id := fmt.Sprint("mallory", i%6), fmt.Sprint("p", i)
+			s.ended(user, id, "f")
+			require.Equal(s, "unauthorized", s.record(user, id)["w"])
+		}
+	}, "1000/minute")
+}
+
+// A target without a probe lets messages find out, one a minute, and those first that were not
+// refused before.
 func TestATargetThatRefusesAllIsProbedWithMessages(t *testing.T) {
 	tell(t, func(s *story) {
 		s.work(retrying(1))
-		s.recorder.Script(refused(), refused())
-		s.accepted(s.message("a", 5*time.Second), s.message("b", 10*time.Second))
-		s.until(50 * time.Second)
-		require.Len(s, s.recorder.Deliveries(), 1)
+		s.always(refused())
+		for _, user := range []string{"alice", "carol", "dave"} {
+			m := s.message("a", 5*time.Second)
+			m.User = user
+			s.accepted(m)
+		}
+		s.until(9 * time.Second)
+		tried := len(s.recorder.Deliveries())
 		require.Equal(s, "0", s.record("alice", "a")["n"])
 		require.Equal(s, "unauthorized", s.record("alice", "a")["w"])
-		s.until(8 * time.Minute)
-		deliveries := s.recorder.Deliveries()
-		require.Len(s, deliveries, 4)
-		for i, d := range deliveries {
-			require.Equal(s, 1, d.Notification.Attempt)
-			if i > 0 && i < 3 {
-				require.GreaterOrEqual(s, d.At.Sub(deliveries[i-1].At), time.Minute-time.Second)
-			}
+		for i := range 3 {
+			s.accepted(s.message(fmt.Sprint("b", i), time.Duration(15+60*i)*time.Second))
 		}
-		s.ended("alice", "a", "d")
-		s.ended("alice", "b", "d")
+		s.until(150 * time.Second)
+		probes := s.recorder.Deliveries()[tried:]
+		require.Len(s, probes, 3)
+		for i, d := range probes {
+			require.Equal(s, fmt.Sprint("b", i), d.Notification.ID)
+		}
+		s.always(notifier.Result{Status: notifier.Delivered})
+		s.until(20 * time.Minute)
+		for _, id := range []string{"a", "b0", "b1", "b2"} {
+			s.ended("alice", id, "d")
+		}
 		require.Zero(s, s.queued())
 	}, "100/minute")
 }

@@ -12,5 +12,5 @@ if #KEYS ~= 1 or #ARGV ~= 2 then
 end
 local known = redis.call('HGET', KEYS[1], ARGV[1] .. ' stopped')
 if not known or ARGV[2] ~= '' and string.match(known, '^%d+') ~= ARGV[2] then return 0 end
-redis.call('HDEL', KEYS[1], ARGV[1] .. ' stopped', ARGV[1] .. ' probe')
+redis.call('HDEL', KEYS[1], ARGV[1] .. ' stopped')
 return 1

@@ -31,7 +31,7 @@ func TestAStoppedChannelIsProbedAndResumed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	take := func() (bool, error) { return s.TakeProbe(t.Context(), "fcm", time.Minute) }
+	take := func() (bool, error) { return s.TakeProbe(t.Context(), "fcm", 5*time.Second, time.Minute) }
 
 	all, err := s.Load(t.Context())
 	require.NoError(t, err)
@@ -51,14 +51,14 @@ func TestAStoppedChannelIsProbedAndResumed(t *testing.T) {
 	require.Equal(t, at, known.Since)
 
 	taken, err = take()
-	yes(false, taken, err) // the first comes a minute after the stop
-	server.SetTime(at.Add(time.Minute))
+	yes(false, taken, err) // the first comes a while after the stop
+	server.SetTime(at.Add(5 * time.Second))
 	taken, err = take()
 	yes(true, taken, err)
 	taken, err = take()
 	yes(false, taken, err)
-	require.Equal(t, at.Add(2*time.Minute), state().ProbeAt)
-	server.SetTime(at) // the clock was ahead: nobody waits for it
+	require.Equal(t, at.Add(65*time.Second), state().ProbeAt)
+	server.SetTime(at.Add(-time.Hour)) // the clock was ahead: nobody waits for it
 	taken, err = take()
 	yes(true, taken, err)
 
@@ -71,7 +71,7 @@ func TestAStoppedChannelIsProbedAndResumed(t *testing.T) {
 	was, err = s.Resume(t.Context(), "fcm")
 	yes(false, was, err)
 
-	require.NoError(t, s.Prove(t.Context(), "fcm", "p1"))
+	require.NoError(t, s.Accept(t.Context(), "fcm", "p1", at))
 	require.True(t, state().Proved("p1"))
 	require.False(t, state().Proved("p2"))
 	require.False(t, state().Proved(""))
@@ -88,7 +88,7 @@ func TestAnUnreadableStopStops(t *testing.T) {
 	_, client := redistest.Embedded(t)
 	s, err := channels.New(client, "")
 	require.NoError(t, err)
-	require.NoError(t, client.HSet(t.Context(), "sl:channels", "apns stopped", "?", "apns later", "1", "log proved", "").Err())
+	require.NoError(t, client.HSet(t.Context(), "sl:channels", "apns stopped", "?", "apns later", "1", "log accepted", "1 ").Err())
 	all, err := s.Load(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 2)

@@ -14,7 +14,7 @@ type Reason string
 const (
 	Unauthorized Reason = "unauthorized" // its provider refuses the credentials
 	Misaddressed Reason = "misaddressed" // its provider does not know the project or the path
-	Brake        Reason = "brake"        // its provider calls too many devices gone; only Resume ends it
+	Brake        Reason = "brake"        // its provider calls all devices gone
 )
 
 // Reasons returns every Reason, in the order above.
@@ -41,26 +41,49 @@ type State struct {
 	// Stop and Since say why and since when, by the server's clock.
 	Stop
 	Since time.Time
-	// ProbeAt is when the next probe may be made; zero if none was made yet, or after the
-	// brake.
+	// ProbeAt is when the next probe may be made at the soonest; zero if none was made yet.
 	ProbeAt time.Time
+	// Wave tells of devices that were kept though their provider calls them gone; nil for none.
+	Wave *Wave
 
-	proved   string // the identity that was proved
-	isProved bool
+	proved   string    // the identity that was proved
+	accepted time.Time // when it was used last with success
 }
 
-// Proved reports whether the channel has delivered with the credentials of an identity.
-func (s State) Proved(identity string) bool { return s.isProved && s.proved == identity }
+// Wave tells of many devices that a provider calls gone, beside others that it knows.
+type Wave struct {
+	At   time.Time `json:"at"`   // when it was looked at last
+	Gone int       `json:"gone"` // how many of the last Of answers of one worker
+	Of   int       `json:"of"`
+	// Accounts and Campaigns say whose messages they were; "" for those without.
+	Accounts  map[string]int `json:"accounts"`
+	Campaigns map[string]int `json:"campaigns"`
+}
 
-// ProvedIdentity returns the identity of the credentials with which the channel has delivered
-// last, and whether it has delivered at all.
-func (s State) ProvedIdentity() (identity string, ok bool) { return s.proved, s.isProved }
+// WaveLasts is for how long a Wave is shown.
+const WaveLasts = 5 * time.Minute
+
+// Proved reports whether the channel has delivered with the credentials of an identity.
+func (s State) Proved(identity string) bool {
+	_, ok := s.Accepted(identity)
+	return ok
+}
+
+// Accepted returns when the channel has delivered last with the credentials of an identity, to a
+// few seconds, and whether it has.
+func (s State) Accepted(identity string) (at time.Time, ok bool) {
+	return s.accepted, !s.accepted.IsZero() && s.proved == identity
+}
+
+// HasDelivered reports whether the channel has delivered with any credentials.
+func (s State) HasDelivered() bool { return !s.accepted.IsZero() }
 
 // The ends of the fields of a channel.
 const (
-	fieldStopped = " stopped" // "<since, Unix ms> <Stop as JSON>"
-	fieldProbe   = " probe"   // when the next probe may be made, Unix ms
-	fieldProved  = " proved"  // an identity
+	fieldStopped  = " stopped"  // "<since, Unix ms> <Stop as JSON>"
+	fieldProbe    = " probe"    // when the next probe may be made at the soonest, Unix ms
+	fieldAccepted = " accepted" // "<Unix ms> <identity>" of the last success
+	fieldWave     = " wave"     // a Wave as JSON
 )
 
 // decode reads the fields of all channels. It passes over what it can't read, except that a
@@ -80,8 +103,14 @@ func decode(fields map[string]string) []State {
 			}
 		case fieldProbe:
 			s.ProbeAt = unixMilli(value)
-		case fieldProved:
-			s.proved, s.isProved = value, true
+		case fieldAccepted:
+			at, identity, _ := strings.Cut(value, " ")
+			s.accepted, s.proved = unixMilli(at), identity
+		case fieldWave:
+			var wave Wave
+			if json.Unmarshal([]byte(value), &wave) == nil {
+				s.Wave = &wave
+			}
 		default:
 			continue
 		}

@@ -70,8 +70,7 @@ func (s *Store) Stop(ctx context.Context, name string, why Stop) (stopped bool, 
 }
 
 // Resume makes a channel deliver again, whatever it was stopped for. It reports whether it was
-// stopped. After the brake it is also the operator's word that what the provider calls gone is
-// gone.
+// stopped.
 func (s *Store) Resume(ctx context.Context, name string) (was bool, err error) {
 	return s.resume(ctx, name, "")
 }
@@ -94,15 +93,15 @@ func (s *Store) resume(ctx context.Context, name, since string) (bool, error) {
 }
 
 // TakeProbe takes the turn to probe a stopped channel: one worker has it at a time, and the
-// next turn comes after every. It reports false if another worker has it, or the channel is
-// not stopped.
-func (s *Store) TakeProbe(ctx context.Context, name string, every time.Duration) (taken bool, err error) {
+// next turn comes after every. The first comes at a time after the stop. It reports false if
+// another worker has it, or the channel is not stopped.
+func (s *Store) TakeProbe(ctx context.Context, name string, first, every time.Duration) (taken bool, err error) {
 	const doing = "taking the turn to probe a channel"
 	if err := check(name); err != nil {
 		return false, err
 	}
 	answer, err := script.Run(ctx, s.client, lua.ChannelTakeProbe, doing, []string{s.keys.Channels()},
-		[]any{script.Milliseconds(s.at), name, every.Milliseconds()})
+		[]any{script.Milliseconds(s.at), name, first.Milliseconds(), every.Milliseconds()})
 	if err != nil {
 		return false, err
 	}
@@ -112,13 +111,26 @@ func (s *Store) TakeProbe(ctx context.Context, name string, every time.Duration)
 	return taken, in.Err
 }
 
-// Prove notes that a channel has delivered with the credentials of an identity, "" if it is not
-// known.
-func (s *Store) Prove(ctx context.Context, name, identity string) error {
+// Accept notes that a channel has delivered at a time with the credentials of an identity, "" if
+// it is not known.
+func (s *Store) Accept(ctx context.Context, name, identity string, at time.Time) error {
+	return s.note(ctx, name, fieldAccepted, strconv.FormatInt(at.UnixMilli(), 10)+" "+identity)
+}
+
+// NoteWave notes a wave of devices that a provider calls gone.
+func (s *Store) NoteWave(ctx context.Context, name string, w Wave) error {
+	text, err := json.Marshal(w)
+	if err != nil {
+		return fmt.Errorf("noting a wave: %w", err)
+	}
+	return s.note(ctx, name, fieldWave, string(text))
+}
+
+func (s *Store) note(ctx context.Context, name, field, value string) error {
 	if err := check(name); err != nil {
 		return err
 	}
-	return store.Explain(s.client.HSet(ctx, s.keys.Channels(), name+fieldProved, identity).Err(), "noting a delivery of a channel")
+	return store.Explain(s.client.HSet(ctx, s.keys.Channels(), name+field, value).Err(), "noting what a channel did")
 }
 
 func check(name string) error {

@@ -1,21 +1,30 @@
 package channels
 
-import "sync"
+import (
+	"sync"
+	"time"
+
+	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
+)
 
 const (
 	// ringSize is how many answers the brake remembers, and judgesFrom how many it needs.
 	ringSize, judgesFrom = 100, 50
 	// mostGone is how many percent of the answers may call a device gone.
 	mostGone = 20
+	// mostOfUser is how many devices of one user it remembers as gone.
+	mostOfUser = 5
 )
 
-// judgement is what is to become of a device that its provider calls gone.
-type judgement uint8
+// Judgement is what is to become of a device that its provider calls gone.
+type Judgement uint8
 
+// The judgements.
 const (
-	remove judgement = iota + 1 // it is gone
-	hold                        // nobody knows yet whether the provider is right: the message waits
-	trip                        // too many are gone at once: the channel is to be stopped
+	Remove Judgement = iota + 1 // it is gone
+	Keep                        // too many are: the message is not for it, and the device stays
+	Hold                        // nobody knows yet whether the provider is right: the message waits
+	Trip                        // all are gone: the channel is to be stopped, and the message waits
 )
 
 // brake judges whether to believe a provider that calls devices gone. A wrong project, key or
@@ -25,13 +34,15 @@ type brake struct {
 	ring    [ringSize]answered
 	next    int
 	count   int
-	success bool // one of the answers since the start was a success
+	success bool      // one of the answers since the start was a success
+	kept    time.Time // when a device was kept last
 }
 
 // answered is one answer of the ring.
 type answered struct {
 	device uint64 // its hash
 	gone   bool
+	of     Sent // the message, if gone
 }
 
 // note notes an answer that does not call the device gone. One that would have been given to
@@ -45,40 +56,64 @@ func (b *brake) note(device uint64, success bool) {
 
 // gone notes that the provider calls a device gone, and judges it. proved reports that the
 // channel has delivered with the present credentials. A device counts once, however often its
-// message comes again: otherwise a single one would stop the channel.
-func (b *brake) gone(device uint64, proved bool) judgement {
+// message comes again, and a user mostOfUser times: otherwise a single one would be taken for
+// all.
+func (b *brake) gone(device uint64, of Sent, proved bool, now time.Time) Judgement {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	gone, known := 0, false
+	gone, ofUser, known := 0, 0, false
 	for _, a := range b.ring[:b.count] {
 		if a.gone {
 			gone++
 			known = known || a.device == device
+			if a.of.User == of.User {
+				ofUser++
+			}
 		}
 	}
-	if !known {
+	if !known && ofUser < mostOfUser {
 		full, leaves := b.count == ringSize, b.ring[b.next].gone
-		b.add(answered{device: device, gone: true})
+		b.add(answered{device: device, gone: true, of: of})
 		if gone++; full && leaves {
 			gone--
 		}
 	}
-	proved = proved || b.success
-	switch {
-	case b.count >= judgesFrom && (!proved || gone*100 > mostGone*b.count):
-		return trip
+	switch proved = proved || b.success; {
+	case !proved && gone >= judgesFrom:
+		return Trip
 	case !proved:
-		return hold
+		return Hold
+	case b.count >= judgesFrom && gone*100 > mostGone*b.count:
+		b.kept = now
+		return Keep
 	default:
-		return remove
+		return Remove
 	}
+}
+
+// wave returns what is to be told of devices that were kept a moment ago; nil if none was.
+func (b *brake) wave(now time.Time) *stored.Wave {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if age := now.Sub(b.kept); b.kept.IsZero() || age < 0 || age > stored.WaveLasts {
+		return nil
+	}
+	w := &stored.Wave{At: now, Of: b.count, Accounts: map[string]int{}, Campaigns: map[string]int{}}
+	for _, a := range b.ring[:b.count] {
+		if a.gone {
+			w.Gone++
+			w.Accounts[a.of.Account]++
+			w.Campaigns[a.of.Campaign]++
+		}
+	}
+	return w
 }
 
 // reset forgets all answers.
 func (b *brake) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.next, b.count, b.success = 0, 0, false
+	b.next, b.count, b.success, b.kept = 0, 0, false, time.Time{}
 }
 
 func (b *brake) add(a answered) {

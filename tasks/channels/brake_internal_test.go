@@ -1,7 +1,9 @@
 package channels
 
 import (
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -11,38 +13,49 @@ func TestBrake(t *testing.T) {
 	t.Run("nothing is believed before the first success", func(t *testing.T) {
 		t.Parallel()
 		var b brake
-		for n := range uint64(judgesFrom - 1) {
-			require.Equal(t, hold, b.gone(n, false), n)
+		for n := range uint64(judgesFrom - mostOfUser) {
+			require.Equal(t, Hold, gone(&b, n, false), n)
 		}
 		for range 200 {
-			require.Equal(t, hold, b.gone(7, false), "the same device counts once")
+			require.Equal(t, Hold, gone(&b, 7, false), "the same device counts once")
 		}
-		require.Equal(t, trip, b.gone(1000, false))
-		require.Equal(t, trip, b.gone(1001, false))
+		for n := range uint64(200) {
+			require.Equal(t, Hold, b.gone(2000+n, Sent{User: "0"}, false, time.Now()), "a user counts as five")
+		}
+		require.Equal(t, Trip, gone(&b, 1000, false))
+		require.Equal(t, Trip, gone(&b, 1001, false))
 		b.reset()
-		require.Equal(t, hold, b.gone(1, false))
+		require.Equal(t, Hold, gone(&b, 1, false))
 	})
-	t.Run("more than a fifth trips it", func(t *testing.T) {
+	t.Run("more than a fifth are kept", func(t *testing.T) {
 		t.Parallel()
 		var b brake
 		for n := range uint64(ringSize) {
 			b.note(n, n == 0)
 		}
 		for n := range uint64(ringSize * mostGone / 100) {
-			require.Equal(t, remove, b.gone(1000+n, false), n)
+			require.Equal(t, Remove, gone(&b, 1000+n, false), n)
 		}
-		require.Equal(t, trip, b.gone(2000, true))
+		require.Nil(t, b.wave(time.Now()))
+		require.Equal(t, Keep, gone(&b, 2000, true))
+		wave := b.wave(time.Now())
+		require.Equal(t, []int{21, 100, 21, 21}, []int{wave.Gone, wave.Of, wave.Accounts["shop"], wave.Campaigns["spring"]})
 		for n := range uint64(ringSize) { // the ring forgets
 			b.note(n, true)
 		}
-		require.Equal(t, remove, b.gone(2001, true))
+		require.Equal(t, Remove, gone(&b, 2001, true))
 	})
 	t.Run("few answers are believed once it is proved", func(t *testing.T) {
 		t.Parallel()
 		var b brake
 		for n := range uint64(judgesFrom - 1) {
-			require.Equal(t, remove, b.gone(n, true))
+			require.Equal(t, Remove, gone(&b, n, true))
 		}
-		require.Equal(t, trip, b.gone(1000, true))
+		require.Equal(t, Keep, gone(&b, 1000, true))
 	})
+}
+
+// gone notes a device of a user of its own.
+func gone(b *brake, device uint64, proved bool) Judgement {
+	return b.gone(device, Sent{Account: "shop", Campaign: "spring", User: strconv.FormatUint(device, 10)}, proved, time.Now())
 }

@@ -16,7 +16,7 @@ import (
 const (
 	// stoppedSoonest and stoppedLatest bound for how long a message of a stopped channel
 	// waits: the longer the channel is stopped, the longer.
-	stoppedSoonest, stoppedLatest = time.Minute, 10 * time.Minute
+	stoppedSoonest, stoppedLatest = 5 * time.Second, 10 * time.Minute
 	// heldFor is for how long a message waits whose device may be gone.
 	heldFor = time.Minute
 	// mostPaused is how many paused devices are remembered. Another one's provider has to
@@ -31,16 +31,24 @@ const (
 type Channel struct {
 	Setup
 
-	brake  brake
-	seed   maphash.Seed
-	paused *lru.Cache[uint64, time.Time] // until when a device waits, by its hash
+	brake    brake
+	refusals *refusals
+	seed     maphash.Seed
+	paused   *lru.Cache[uint64, time.Time] // until when a device waits, by its hash
 
 	mu       sync.Mutex
 	known    string // the identity of the credentials, as last seen
 	state    stored.State
-	changes  int  // counts what was learned here, which a look that began before does not know
-	untold   bool // the channel was stopped here, and the store may not know it yet
+	changes  int    // counts what was learned here, which a look that began before does not know
+	untold   bool   // the channel was stopped here, and the store may not know it yet
+	probed   probed
 	suspects map[Suspect]struct{}
+}
+
+// probed says for which stop of other credentials these were tried.
+type probed struct {
+	identity string
+	since    time.Time
 }
 
 // Suspect is a device of a user that the brake kept.
@@ -51,9 +59,13 @@ func newChannel(s Setup) (*Channel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make room for paused devices: %w", err)
 	}
+	refusals, err := newRefusals()
+	if err != nil {
+		return nil, err
+	}
 	return &Channel{
-		Setup: s, known: identityOf(s), seed: maphash.MakeSeed(), paused: paused, state: stored.State{Name: s.Name},
-		suspects: map[Suspect]struct{}{},
+		Setup: s, known: identityOf(s), refusals: refusals, seed: maphash.MakeSeed(), paused: paused,
+		state: stored.State{Name: s.Name}, suspects: map[Suspect]struct{}{},
 	}, nil
 }
 
@@ -67,6 +79,7 @@ func (c *Channel) identity() string {
 	c.mu.Unlock()
 	if changed {
 		c.brake.reset()
+		c.refusals.reset()
 	}
 	return identity
 }
@@ -78,14 +91,20 @@ func (c *Channel) State() stored.State {
 	return c.state
 }
 
-// Stopped reports whether the channel is stopped, and for how long a message is to wait then.
+// Stopped reports whether the channel is stopped, and for how long a message is to wait then. A
+// stop concerns the credentials that were refused: with others the channel runs.
 func (c *Channel) Stopped(now time.Time) (wait time.Duration, stopped bool) {
 	state := c.State()
-	if !state.Stopped {
+	if !c.stops(state) {
 		return 0, false
 	}
 	wait = min(max(now.Sub(state.Since), stoppedSoonest), stoppedLatest)
 	return wait + rand.N(wait/10), true
+}
+
+// stops reports whether a state stops a channel with the present credentials.
+func (c *Channel) stops(state stored.State) bool {
+	return state.Stopped && (state.Identity == "" || state.Identity == c.identity())
 }
 
 // probes reports whether the channel finds out by itself whether its credentials are accepted.
@@ -94,22 +113,51 @@ func (c *Channel) probes() bool {
 	return ok
 }
 
-// MessageProbes reports whether a message may be the next probe of a stopped channel, which has
-// no other: see Set.TakeProbe.
-func (c *Channel) MessageProbes(now time.Time) bool {
+// ProbeDue reports whether a message may be the next probe of a stopped channel: after the brake,
+// or if the channel has no other.
+func (c *Channel) ProbeDue(now time.Time) bool {
 	state := c.State()
-	return state.Stopped && state.Reason != stored.Brake && !c.probes() && probeDue(state, now)
+	return c.stops(state) && c.messageProbes(state) && probeDue(state, now)
 }
 
-// MessageProbed reports whether a message that the provider accepts is a probe that has passed:
-// the channel has no other.
-func (c *Channel) MessageProbed() bool { return !c.probes() }
+func (c *Channel) messageProbes(state stored.State) bool {
+	return state.Reason == stored.Brake || !c.probes()
+}
+
+// MessageProbes reports whether a message may be the next probe of a stopped channel: see
+// Set.TakeProbe. One that was refused before is the last choice.
+func (c *Channel) MessageProbes(m Sent, now time.Time) bool {
+	return c.ProbeDue(now) && (!c.refusals.has(m) || now.Sub(c.State().Since) >= refusedProbes)
+}
+
+// MessageProbed reports whether a message that the provider accepts shows that a stopped channel
+// runs: it has no other probe, or was stopped for other credentials.
+func (c *Channel) MessageProbed() (state stored.State, ok bool) {
+	state = c.State()
+	return state, state.Stopped && (c.messageProbes(state) || !c.stops(state))
+}
+
+// mayProbe reports whether a stopped channel may be probed now.
+func (c *Channel) mayProbe(state stored.State, now time.Time) bool {
+	if state.Reason == stored.Brake { // a probe would pass, and says nothing
+		return false
+	}
+	if c.stops(state) {
+		return probeDue(state, now)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	this := probed{c.known, state.Since}
+	fresh := c.probed != this
+	c.probed = this
+	return fresh
+}
 
 // probeDue reports whether the next probe of a stopped channel may be made.
 func probeDue(state stored.State, now time.Time) bool {
-	at := state.ProbeAt
-	if at.IsZero() {
-		at = state.Since.Add(probeEvery)
+	at := state.Since.Add(probeFirst)
+	if state.ProbeAt.After(at) {
+		at = state.ProbeAt
 	}
 	return !now.Before(at) || at.After(now.Add(probeEvery)) // set while the clock was ahead
 }
@@ -131,37 +179,50 @@ func (c *Channel) DevicePaused(address string, now time.Time) time.Duration {
 	return max(0, until.Sub(now))
 }
 
-// Accepted notes that the provider accepted a message for a device. It reports whether that is
-// the first success with the present credentials, which Set.Prove is to store.
-func (c *Channel) Accepted(address string) (first bool) {
+// Sends notes that a message is sent.
+func (c *Channel) Sends(m Sent, now time.Time) { c.refusals.sends(m.Account, now) }
+
+// Accepted notes that the provider accepted a message, for a device or "". It reports whether
+// that is the first success with the present credentials, which Set.Prove is to store.
+func (c *Channel) Accepted(address string, now time.Time) (first bool) {
 	identity := c.identity()
-	c.brake.note(c.hash(address), true)
-	return !c.State().Proved(identity)
+	first = c.refusals.accept(now)
+	if c.HasDevices {
+		c.brake.note(c.hash(address), true)
+	}
+	return first && !c.State().Proved(identity)
 }
 
 // Rejected notes that the provider knows a device and refuses a message.
 func (c *Channel) Rejected(address string) { c.brake.note(c.hash(address), false) }
 
-// Gone notes that the provider calls a device gone. If it is to be believed, wait is zero.
-// Otherwise the device is suspect, and its message is to wait. If tripped, the channel is to
-// be stopped: Stop does it.
-func (c *Channel) Gone(user, device, address string, now time.Time) (wait time.Duration, tripped bool) {
+// Refused notes that the provider refused a message as it refuses us, and judges what that means:
+// see Refusal. If the channel is to be stopped, Set.Stop does it.
+func (c *Channel) Refused(m Sent, now time.Time) Refusal {
+	c.identity()
+	return c.refusals.refuse(m, now)
+}
+
+// Gone notes that the provider calls a device of a message's user gone, and judges what is to
+// become of it. wait is for how long its message is to wait then. If the channel is to be stopped,
+// Set.Stop does it.
+func (c *Channel) Gone(m Sent, device, address string, now time.Time) (what Judgement, wait time.Duration) {
 	state := c.State()
-	if state.Stopped && state.Reason == stored.Brake {
+	if state.Reason == stored.Brake && c.stops(state) {
 		wait, _ = c.Stopped(now)
-		return wait, false
+		return Hold, wait
 	}
 	identity := c.identity()
-	judged := c.brake.gone(c.hash(address), state.Proved(identity))
-	if judged == remove {
-		return 0, false
+	what = c.brake.gone(c.hash(address), m, state.Proved(identity), now)
+	if what == Remove {
+		return Remove, 0
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.suspects) < mostSuspects {
-		c.suspects[Suspect{User: user, Device: device}] = struct{}{}
+		c.suspects[Suspect{User: m.User, Device: device}] = struct{}{}
 	}
-	return heldFor, judged == trip
+	return what, heldFor
 }
 
 // stop notes that the channel is stopped. It reports whether it was not.
@@ -196,6 +257,12 @@ func (c *Channel) learn(state stored.State, changes int) (before stored.State, c
 	}
 	state.Name = c.Name
 	c.state = state
+	if at, ok := state.Accepted(c.known); ok {
+		c.refusals.accept(at)
+	}
+	if before.Stopped && !state.Stopped {
+		c.refusals.resume()
+	}
 	if before.Stopped && before.Reason == stored.Brake && !state.Stopped {
 		for suspect := range c.suspects {
 			cleared = append(cleared, suspect)

@@ -27,18 +27,18 @@ func TestNothingIsBelievedAfterCredentialsWereReplaced(t *testing.T) {
 	credentials := &account{project: "shop"}
 	c, err := newChannel(Setup{Name: notifier.ChannelFCM, Notifier: credentials, HasDevices: true})
 	require.NoError(t, err)
-	require.True(t, c.Accepted("phone"))
-	wait, _ := c.Gone("alice", "d1", "old phone", time.Time{})
-	require.Zero(t, wait, "the provider is believed after a success")
+	require.True(t, c.Accepted("phone", time.Now()))
+	what, _ := c.Gone(Sent{User: "alice"}, "d1", "old phone", time.Now())
+	require.Equal(t, Remove, what, "the provider is believed after a success")
 
 	credentials.project = "another"
 	for n := range judgesFrom - 1 {
-		wait, tripped := c.Gone("alice", "d1", "phone "+strconv.Itoa(n), time.Time{})
+		what, wait := c.Gone(Sent{User: strconv.Itoa(n)}, "d1", "phone "+strconv.Itoa(n), time.Now())
 		require.Equal(t, heldFor, wait)
-		require.False(t, tripped)
+		require.Equal(t, Hold, what)
 	}
-	_, tripped := c.Gone("alice", "d1", "one phone more", time.Time{})
-	require.True(t, tripped)
+	what, _ = c.Gone(Sent{User: "alice"}, "d1", "one phone more", time.Now())
+	require.Equal(t, Trip, what)
 }
 
 // A channel that was stopped here is not resumed by what the store said before it was told.

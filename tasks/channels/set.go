@@ -21,8 +21,14 @@ import (
 const (
 	// lookEvery is how often a worker looks at the states of the channels.
 	lookEvery = time.Second
-	// probeEvery is how often a stopped channel is probed, by all workers together.
-	probeEvery = time.Minute
+	// probeFirst is how long after its stop a channel is probed, and probeEvery how often from
+	// then on, by all workers together.
+	probeFirst, probeEvery = 5 * time.Second, time.Minute
+	// refusedProbes is how long after its stop a channel without a probe of its own is also probed
+	// with messages that were refused before: no other may come.
+	refusedProbes = 5 * probeEvery
+	// waveEvery is how often a wave of devices that are called gone is told of.
+	waveEvery = time.Minute
 )
 
 // Set is the channels of a worker. It follows their states in the store, and changes them.
@@ -120,6 +126,7 @@ func (s *Set) look(ctx context.Context) (resumed bool, err error) {
 		known[state.Name] = state
 	}
 	for i, c := range s.channels {
+		s.tell(ctx, c, known[c.Name])
 		was, cleared := c.learn(known[c.Name], before[i])
 		is := c.State()
 		s.metrics.ChannelStopped(c.Name, stoppedFor(was), stoppedFor(is))
@@ -151,15 +158,13 @@ func (s *Set) clear(ctx context.Context, suspects []Suspect) {
 	}
 }
 
-// probe probes the stopped channels that can be probed and whose time has come.
+// probe probes the stopped channels that can be probed and whose time has come. Credentials that
+// were not refused yet are tried at once.
 func (s *Set) probe(ctx context.Context) {
 	for _, c := range s.channels {
 		state := c.State()
 		prober, ok := c.Notifier.(notifier.Prober)
-		if !ok || !state.Stopped || state.Reason == stored.Brake || !probeDue(state, s.clock.Now()) {
-			continue
-		}
-		if !s.TakeProbe(ctx, c) {
+		if !ok || !state.Stopped || !c.mayProbe(state, s.clock.Now()) || c.stops(state) && !s.TakeProbe(ctx, c) {
 			continue
 		}
 		probing, done := context.WithTimeout(ctx, s.timeout)
@@ -177,7 +182,7 @@ func (s *Set) probe(ctx context.Context) {
 func (s *Set) TakeProbe(ctx context.Context, c *Channel) bool {
 	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
 	defer done()
-	taken, err := s.store.TakeProbe(ctx, c.Name, probeEvery)
+	taken, err := s.store.TakeProbe(ctx, c.Name, probeFirst, probeEvery)
 	if err != nil {
 		s.logger.DebugContext(ctx, "could not take the turn to probe a channel", "channel", c.Name, "error", err)
 		return false
@@ -218,11 +223,31 @@ func (s *Set) Stop(c *Channel, why stored.Stop) (tell func(context.Context)) {
 	}
 }
 
+// tell tells the other workers of successes and of a wave, if the store knows neither.
+func (s *Set) tell(ctx context.Context, c *Channel, known stored.State) {
+	identity := c.identity()
+	last := c.refusals.last()
+	if at, ok := known.Accepted(identity); !last.IsZero() && (!ok || last.Sub(at) >= lookEvery) {
+		if err := s.store.Accept(ctx, c.Name, identity, last); err != nil {
+			s.logger.DebugContext(ctx, "a success of a channel is not noted", "channel", c.Name, "error", err)
+		}
+	}
+	wave := c.brake.wave(s.clock.Now())
+	if wave == nil || known.Wave != nil && wave.At.Sub(known.Wave.At) < waveEvery {
+		return
+	}
+	s.logger.WarnContext(ctx, "a provider calls many devices gone: they are kept as suspects, and the channel goes on", "channel", c.Name,
+		"gone", wave.Gone, "of", wave.Of, "accounts", wave.Accounts, "campaigns", wave.Campaigns)
+	if err := s.store.NoteWave(ctx, c.Name, *wave); err != nil {
+		s.logger.DebugContext(ctx, "a wave of devices that are called gone is not noted", "channel", c.Name, "error", err)
+	}
+}
+
 // Prove stores that a channel has delivered with its present credentials.
 func (s *Set) Prove(ctx context.Context, c *Channel) {
 	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
 	defer done()
-	if err := s.store.Prove(ctx, c.Name, c.identity()); err != nil {
+	if err := s.store.Accept(ctx, c.Name, c.identity(), c.refusals.last()); err != nil {
 		s.logger.DebugContext(ctx, "the first delivery of a channel is not noted", "channel", c.Name, "error", err)
 		return
 	}

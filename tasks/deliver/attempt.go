@@ -74,7 +74,7 @@ func (a *attempt) runLine(ctx context.Context, answers []answer, ends []func(), 
 		return
 	}
 	l := answers[mine[0]].line
-	if wait, reason := a.closed(ctx, l); wait > 0 {
+	if wait, reason := a.closed(ctx, l, suspects(answers, mine)); wait > 0 {
 		for _, i := range mine {
 			answers[i].wait, answers[i].reason = wait, reason
 		}
@@ -92,12 +92,22 @@ func (a *attempt) runLine(ctx context.Context, answers []answer, ends []func(), 
 	running.Wait()
 }
 
+// suspects reports whether all of some recipients are devices that were called gone before.
+func suspects(answers []answer, of []int) bool {
+	for _, i := range of {
+		if d := answers[i].device; d == nil || !d.Suspect {
+			return false
+		}
+	}
+	return true
+}
+
 // closed returns for how long a message has to wait, as a channel is stopped or has no free
-// slot. If it has not to wait, it has a slot.
-func (a *attempt) closed(ctx context.Context, l *Line) (wait time.Duration, reason string) {
+// slot. If it has not to wait, it has a slot. A message to suspects is no probe.
+func (a *attempt) closed(ctx context.Context, l *Line, suspects bool) (wait time.Duration, reason string) {
 	now := a.h.Clock.Now()
 	if wait, stopped := l.Stopped(now); stopped {
-		if probes := l.MessageProbes(now) && a.h.Channels.TakeProbe(ctx, l.Channel); !probes {
+		if probes := !suspects && l.MessageProbes(a.of(), now) && a.h.Channels.TakeProbe(ctx, l.Channel); !probes {
 			return wait, string(l.State().Reason)
 		}
 	}
@@ -138,6 +148,7 @@ func (a *attempt) ask(ctx context.Context, to *answer) (end func()) {
 		}
 	}
 	to.sent = true
+	l.Sends(a.of(), h.Clock.Now())
 	ctx, cancel := context.WithTimeout(ctx, h.PushTimeout)
 	ctx, clean := notifier.WithCleanup(ctx)
 	to.result = a.notify(ctx, to.recipient)

@@ -118,7 +118,7 @@ func (h *Handler) stoppedAll() (wait time.Duration, stopped bool) {
 	now := h.Clock.Now()
 	for _, l := range h.Lines {
 		until, is := l.Stopped(now)
-		if !is || l.MessageProbes(now) {
+		if !is || l.ProbeDue(now) {
 			return 0, false
 		}
 		if wait == 0 || until < wait {

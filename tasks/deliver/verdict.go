@@ -9,6 +9,7 @@ import (
 	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 )
 
@@ -40,7 +41,7 @@ func (a *attempt) judge() {
 				lines = append(lines, to.line)
 			}
 		case notifier.Refused:
-			to.wait = a.stop(to.line, stored.Stop{Reason: stopReason(to.result.Reason), Detail: detail(to.result)})
+			a.refused(to, now)
 		case notifier.Permanent:
 			to.state = messages.DeviceFailed
 			if to.device != nil {
@@ -68,15 +69,18 @@ func (a *attempt) count(to *answer) {
 
 // accepted notes a success of a device and its channel.
 func (a *attempt) accepted(to *answer, now time.Time) {
-	l := to.line
-	if state := l.State(); state.Stopped && state.Reason != stored.Brake && l.MessageProbed() {
+	l, address := to.line, ""
+	if to.device != nil {
+		address = to.device.Address
+	}
+	if state, ok := l.MessageProbed(); ok {
 		a.later(func(ctx context.Context) { a.h.Channels.Passed(ctx, l.Channel, state) })
+	}
+	if l.Accepted(address, now) {
+		a.later(func(ctx context.Context) { a.h.Channels.Prove(ctx, l.Channel) })
 	}
 	if to.device == nil {
 		return
-	}
-	if l.Accepted(to.device.Address) {
-		a.later(func(ctx context.Context) { a.h.Channels.Prove(ctx, l.Channel) })
 	}
 	id, suspect := []string{to.device.ID}, to.device.Suspect
 	if noted := now.Sub(to.device.LastSuccess) < time.Hour; noted && !suspect {
@@ -95,29 +99,60 @@ func (a *attempt) accepted(to *answer, now time.Time) {
 
 // retried judges an answer that asks for another attempt, or does not come.
 func (a *attempt) retried(to *answer) {
-	again := a.claim.Attempt < a.h.Retries.Attempts
-	switch {
-	case to.result.Uncertain() && (a.h.OnUncertain == SkipUncertain || !again):
+	if to.result.Uncertain() && (a.h.OnUncertain == SkipUncertain || a.last()) {
 		to.state = messages.DeviceUncertain
-	case again:
-		to.wait, to.counted = a.h.Retries.Wait(a.claim.Attempt, to.result.RetryAfter), true
-	default:
-		to.state = messages.DeviceFailed
+		return
 	}
+	a.failed(to)
+}
+
+// last reports whether the message is not tried again after this attempt.
+func (a *attempt) last() bool { return a.claim.Attempt >= a.h.Retries.Attempts }
+
+// failed counts an attempt that failed.
+func (a *attempt) failed(to *answer) {
+	if a.last() {
+		to.state = messages.DeviceFailed
+		return
+	}
+	to.wait, to.counted = a.h.Retries.Wait(a.claim.Attempt, to.result.RetryAfter), true
+}
+
+// refused judges an answer that refuses us. It counts only if the message is known to be at fault.
+func (a *attempt) refused(to *answer, now time.Time) {
+	refusal := to.line.Refused(a.of(), now)
+	switch {
+	case refusal.Stop:
+		to.wait = a.stop(to.line, stored.Stop{Reason: stopReason(to.result.Reason), Detail: detail(to.result)})
+	case refusal.Own:
+		a.failed(to)
+	default:
+		to.wait = a.h.Retries.Wait(refusal.Times, 0)
+	}
+}
+
+// of names the message for its channels.
+func (a *attempt) of() channels.Sent {
+	return channels.Sent{Account: a.claim.Account, Campaign: a.claim.Campaign, User: a.d.User, ID: a.d.ID}
 }
 
 // gone judges a device that its provider calls gone, and reports whether it is to be removed.
 func (a *attempt) gone(to *answer, now time.Time) bool {
 	id := to.device.ID
-	wait, tripped := to.line.Gone(a.d.User, id, to.device.Address, now)
-	if wait == 0 {
+	what, wait := to.line.Gone(a.of(), id, to.device.Address, now)
+	switch what {
+	case channels.Remove:
 		to.state = messages.DeviceGone
 		return true
+	case channels.Keep:
+		to.state = messages.DeviceGone
+	case channels.Trip:
+		to.wait = wait
+		a.stop(to.line, stored.Stop{Reason: stored.Brake, Detail: "its provider calls all devices gone; the last reason is " + to.reason})
+	case channels.Hold:
+		to.wait = wait
 	}
-	to.wait = wait
-	if tripped {
-		a.stop(to.line, stored.Stop{Reason: stored.Brake, Detail: "its provider calls too many devices gone; the last reason is " + to.reason})
-	}
+	a.h.Metrics.DeviceKept(to.line.Name)
 	if !to.device.Suspect {
 		a.later(func(ctx context.Context) {
 			if _, err := a.h.Devices.MarkSuspect(ctx, a.d.User, []string{id}); err != nil {

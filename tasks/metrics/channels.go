@@ -7,6 +7,7 @@ type channelMetrics struct {
 	sends    *prometheus.CounterVec
 	failures *prometheus.CounterVec
 	removals *prometheus.CounterVec
+	kept     *prometheus.CounterVec
 	stopped  *prometheus.GaugeVec
 	pauses   *prometheus.CounterVec
 }
@@ -18,6 +19,8 @@ func newChannelMetrics() channelMetrics {
 		failures: counters("channel_failures_total",
 			"Messages that the provider of a channel did not accept, by reason: one for each device and attempt.", "channel", "reason"),
 		removals: counters("devices_removed_total", "Devices that were removed, as their provider knows them no more.", "channel", "reason"),
+		kept: counters("devices_kept_total",
+			"Times that a device was kept though its provider called it gone, since too many were called so.", "channel"),
 		stopped: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sendlimit_channel_stopped",
 			Help: "1 while a channel is stopped and its messages wait, by reason; there is no series while it runs.",
@@ -27,7 +30,7 @@ func newChannelMetrics() channelMetrics {
 }
 
 func (m channelMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.sends, m.failures, m.removals, m.stopped, m.pauses}
+	return []prometheus.Collector{m.sends, m.failures, m.removals, m.kept, m.stopped, m.pauses}
 }
 
 // ChannelDelivered counts a message that the provider of a channel accepted.
@@ -53,6 +56,14 @@ func (m *Metrics) DevicesRemoved(channel, reason string, n int) {
 		return
 	}
 	m.channels.removals.WithLabelValues(channel, reason).Add(float64(n))
+}
+
+// DeviceKept counts a device that stays though its provider called it gone.
+func (m *Metrics) DeviceKept(channel string) {
+	if m == nil {
+		return
+	}
+	m.channels.kept.WithLabelValues(channel).Inc()
 }
 
 // ChannelStopped sets why a channel is stopped, in place of the reason before; "" for a channel

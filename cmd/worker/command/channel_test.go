@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -77,15 +78,20 @@ func TestChannelListAndResume(t *testing.T) {
 	require.NoError(t, err)
 	_, err = kept.Stop(t.Context(), notifier.ChannelFCM, channels.Stop{Reason: channels.Unauthorized, Detail: "HTTP status 403"})
 	require.NoError(t, err)
-	require.NoError(t, kept.Prove(t.Context(), notifier.ChannelLog, ""))
+	require.NoError(t, kept.Accept(t.Context(), notifier.ChannelLog, "", time.Now()))
+	require.NoError(t, kept.NoteWave(t.Context(), notifier.ChannelLog, channels.Wave{
+		At: time.Now(), Gone: 40, Of: 90, Accounts: map[string]int{"shop": 39, "": 1}, Campaigns: map[string]int{"spring": 40},
+	}))
 	out = prints(t, environ, "", "channel", "list")
 	require.Regexp(t, `^apns     stopped since .* UTC: brake, 30 of 50 devices gone
- +its provider calls too many devices gone: check project, key and environment, then worker channel resume apns
+ +its provider calls all devices gone: check project, key and environment, then worker channel resume apns
  +not in the settings of this command
 fcm      stopped since .* UTC: unauthorized, HTTP status 403
 ( +it is probed again at .*
 )? +not in the settings of this command
 log      running
+ +its provider calls many devices gone, which are kept as suspects: 40 of the last 90 answers,
+ +by account shop 39, \(none\) 1, by campaign spring 40
 $`, out)
 
 	out = prints(t, environ, "", "channel", "resume", "apns", "--json")

@@ -1,9 +1,11 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -33,6 +35,31 @@ type listed struct {
 	ProbeAt *message.Time `json:"probe_at,omitempty"`
 	// Proved reports whether it has delivered with the present credentials.
 	Proved bool `json:"proved"`
+	// Wave says how many devices its provider called gone a moment ago; absent if few.
+	Wave *wave `json:"wave,omitempty"`
+}
+
+// wave is how many of the last answers called a device gone, and whose messages they were.
+type wave struct {
+	Gone      int            `json:"gone"`
+	Of        int            `json:"of"`
+	Accounts  map[string]int `json:"accounts"`
+	Campaigns map[string]int `json:"campaigns"`
+}
+
+// String says so for a person.
+func (w wave) String() string {
+	return fmt.Sprintf("\n         its provider calls many devices gone, which are kept as suspects: %d of the last %d answers,\n"+
+		"         by account %s, by campaign %s", w.Gone, w.Of, counts(w.Accounts), counts(w.Campaigns))
+}
+
+// counts lists names by how often they come, most first.
+func counts(of map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], strings.Compare(a, b)) })
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", cmp.Or(name, "(none)"), of[name])
+	}
+	return strings.Join(names, ", ")
 }
 
 const (
@@ -51,13 +78,16 @@ func (l listed) String() string {
 		}
 		switch {
 		case l.Reason == string(states.Brake):
-			fmt.Fprintf(&s, "\n         its provider calls too many devices gone: check project, key and environment,"+
+			fmt.Fprintf(&s, "\n         its provider calls all devices gone: check project, key and environment,"+
 				" then worker channel resume %s", l.Channel)
 		case l.ProbeAt != nil:
 			fmt.Fprintf(&s, "\n         it is probed again at %s", cli.FormatTime(l.ProbeAt.Time, time.UTC))
 		}
 	} else if !l.Proved {
 		s.WriteString(", has not delivered yet")
+	}
+	if l.Wave != nil {
+		s.WriteString(l.Wave.String())
 	}
 	if !l.SetUp {
 		s.WriteString("\n         not in the settings of this command")
@@ -104,17 +134,20 @@ func (c *commands) list(ctx context.Context, kept *states.Store, settings config
 			state = all[at]
 		}
 		identity, setUp := identities[name]
-		if err := c.printListed(listing(state, identity, setUp)); err != nil {
+		if err := c.printListed(listing(state, identity, setUp, time.Now())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func listing(s states.State, identity string, setUp bool) listed {
+func listing(s states.State, identity string, setUp bool, now time.Time) listed {
 	l := listed{Channel: s.Name, SetUp: setUp, State: running, Proved: s.Proved(identity)}
 	if !setUp {
-		_, l.Proved = s.ProvedIdentity()
+		l.Proved = s.HasDelivered()
+	}
+	if s.Wave != nil && now.Sub(s.Wave.At) < states.WaveLasts {
+		l.Wave = &wave{Gone: s.Wave.Gone, Of: s.Wave.Of, Accounts: s.Wave.Accounts, Campaigns: s.Wave.Campaigns}
 	}
 	if s.Stopped {
 		l.State, l.Reason, l.Detail = stopped, string(s.Reason), s.Detail
@@ -138,9 +171,9 @@ func (c *commands) resumeCommand() *cobra.Command {
 		Use:   "resume CHANNEL",
 		Short: "Resume a channel that is stopped.",
 		Long: "Resume a channel that is stopped: all workers deliver through it again within two\n" +
-			"seconds. After too many devices were called gone at once, this says that they are:\n" +
-			"from then on, devices that are called gone are removed again. So check project,\n" +
-			"key and environment first, with worker channel check and send-test.",
+			"seconds. It need not be: workers resume it when a probe passes. After all devices\n" +
+			"were called gone, check project, key and environment first, with worker channel\n" +
+			"check and send-test.",
 		Example: "  worker channel resume apns --config sendlimit.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

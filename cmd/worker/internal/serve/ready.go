@@ -64,7 +64,7 @@ const (
 	checkReplicas   = "replicas"
 	checkHandOver   = "hand_over"
 	checkQueue      = "queue"
-	checkChannel    = "channel_" // and the name of a channel that is stopped
+	checkChannel    = "channel_" // and the name of a channel that is unwell
 )
 
 // readyHandler answers whether the store is fit for deliveries, with each check. The
@@ -121,13 +121,14 @@ func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context
 				"paused from outside, so its messages wait and will be late: resume %s in asynqmon, or with asynq queue resume NAME",
 				strings.Join(paused, ", "))})
 		}
-		r.Checks = append(r.Checks, stoppedChannels(ctx, b.Client, prefix)...)
+		r.Checks = append(r.Checks, unwellChannels(ctx, b.Client, prefix)...)
 		return r
 	}
 }
 
-// stoppedChannels returns a warning for each channel that is stopped. The others deliver.
-func stoppedChannels(ctx context.Context, client redis.UniversalClient, prefix string) []check {
+// unwellChannels returns a warning for each channel that is stopped, or whose provider calls many
+// devices gone. The others deliver.
+func unwellChannels(ctx context.Context, client redis.UniversalClient, prefix string) []check {
 	kept, err := channels.New(client, prefix)
 	if err != nil {
 		return nil
@@ -136,19 +137,23 @@ func stoppedChannels(ctx context.Context, client redis.UniversalClient, prefix s
 	if err != nil {
 		return nil // another check says so
 	}
-	var stopped []check
+	var unwell []check
 	for _, s := range all {
+		if s.Wave != nil && time.Since(s.Wave.At) < channels.WaveLasts {
+			unwell = append(unwell, check{Check: checkChannel + s.Name, Status: checkWarning, Detail: fmt.Sprintf(
+				"its provider called %d devices of the last %d gone: they are kept as suspects; see worker channel list", s.Wave.Gone, s.Wave.Of)})
+		}
 		if !s.Stopped {
 			continue
 		}
 		next := "workers probe it once a minute and resume it: see worker channel check"
 		if s.Reason == channels.Brake {
-			next = "its provider calls too many devices gone: check project, key and environment, then worker channel resume " + s.Name
+			next = "its provider calls all devices gone: check project, key and environment, then worker channel resume " + s.Name
 		}
-		stopped = append(stopped, check{Check: checkChannel + s.Name, Status: checkWarning, Detail: fmt.Sprintf(
+		unwell = append(unwell, check{Check: checkChannel + s.Name, Status: checkWarning, Detail: fmt.Sprintf(
 			"stopped since %s, %s: its messages wait; %s", s.Since.Format(time.RFC3339), s.Reason, next)})
 	}
-	return stopped
+	return unwell
 }
 
 // lookReady looks at the store. clock returns what is wrong with its clock.
