@@ -136,6 +136,9 @@ func (d *drawer) faults() {
 			d.add(e)
 		}
 	}
+	some(RefusedUsers, 2, func() Event {
+		return Event{Do: RefuseUser, User: d.Users[d.random.IntN(min(2, len(d.Users)))].Name, Lasts: d.Unit + d.upTo(d.Length)}
+	})
 	long := func(behaviour Behaviour, least, most time.Duration) func() Event {
 		return func() Event {
 			return Event{Do: Channel, Channel: notifier.ChannelWebhook, Behaviour: behaviour, Lasts: 5 * d.Unit, By: least + d.upTo(most-least)}

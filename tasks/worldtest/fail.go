@@ -54,6 +54,11 @@ func (w *world) fail(e Event) {
 		if e.Behaviour == SlowsDown || e.Behaviour == Limits {
 			time.Sleep(e.By)
 		}
+	case RefuseUser:
+		w.provider.refuse(e.User, true)
+		time.Sleep(e.Lasts)
+		w.provider.refuse(e.User, false)
+		return // nothing is away for others
 	case LoseDevice:
 		w.provider.lose(e.User, e.Name)
 	default:

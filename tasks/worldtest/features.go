@@ -33,6 +33,7 @@ const (
 	Paces          Feature = "paces"
 	WrongClocks    Feature = "wrong clocks" // of single processes
 	MastersApart   Feature = "masters apart"
+	RefusedUsers   Feature = "refused users" // a provider takes only the messages of others
 
 	// Those that follow are rare: they make worlds longer, or much of them an outage.
 	LongRetries    Feature = "a long wait for a retry beside an expiry"
@@ -52,6 +53,7 @@ func allFeatures() []Feature {
 	return []Feature{
 		Devices, Accounts, Categories, QuietHours, DatedChanges, PolicyChanges, Campaigns, Moves, Operators, Flood,
 		StoreFaults, LostReplies, Clock, Stops, QueueLoss, ProviderFaults, Edits, UserSettings, Bulk, Paces, WrongClocks, MastersApart,
+		RefusedUsers,
 	}
 }
 

@@ -213,6 +213,7 @@ const (
 	PowerCut   Action = "the power fails" // the log of the store is torn
 	Channel    Action = "a channel"
 	LoseDevice Action = "a device is gone"
+	RefuseUser Action = "what is for a user is refused as if the credentials were wrong"
 )
 
 // Event is something that happens. Which fields count depends on the action.

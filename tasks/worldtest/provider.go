@@ -55,6 +55,7 @@ type provider struct {
 	mu       sync.Mutex
 	behaves  map[string]behaviour // by channel
 	gone     map[string]bool      // by user/device
+	refused  map[string]bool      // by user
 	arrivals []Arrival
 }
 
@@ -64,7 +65,7 @@ type behaviour struct {
 }
 
 func newProvider(now func() time.Time) *provider {
-	return &provider{now: now, behaves: make(map[string]behaviour), gone: make(map[string]bool)}
+	return &provider{now: now, behaves: make(map[string]behaviour), gone: make(map[string]bool), refused: make(map[string]bool)}
 }
 
 func (p *provider) behave(channel string, what Behaviour, wait time.Duration) {
@@ -78,6 +79,13 @@ func (p *provider) lose(user, device string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gone[user+"/"+device] = true
+}
+
+// refuse lets what is for a user be refused, or not any more.
+func (p *provider) refuse(user string, is bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused[user] = is
 }
 
 // Arrivals returns the attempts so far.
@@ -116,6 +124,9 @@ func (c *channel) Notify(ctx context.Context, n notifier.Notification) notifier.
 func (p *provider) take(ctx context.Context, c *channel, n notifier.Notification, untold bool) notifier.Result {
 	p.mu.Lock()
 	b := p.behaves[c.name]
+	if b.what == Takes && p.refused[n.User] {
+		b.what = RefusesAll
+	}
 	a := Arrival{
 		User: n.User, ID: n.ID, Category: n.Category, Title: n.Title, Channel: c.name, At: p.now(), SendAt: n.SendAt,
 		Attempt: n.Attempt, Process: c.process.name,

@@ -212,7 +212,7 @@ func (v *verdict) judgeExpiry(k *known) {
 	knownOf := slices.ContainsFunc(v.spans, func(a Away) bool {
 		return !(waits && a.What == Channel) && v.isFelt(a, expires, s.EndedAt)
 	})
-	if s.EndedAt.After(expires.Add(within)) && !knownOf {
+	if s.EndedAt.After(expires.Add(within)) && !knownOf && !v.refused(k.user) {
 		v.fault("expiry: %s expired at %s, and was only dropped at %s: %+v", k, expires, s.EndedAt, s)
 	}
 }

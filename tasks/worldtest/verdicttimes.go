@@ -65,7 +65,7 @@ func (v *verdict) judgeTimes(k *known) {
 		v.fault("expiry: %s expired at %s, and arrived at %s", k, s.ExpiresAt, a.At)
 	}
 	promised, since := k.promisedPlace(a.At)
-	calm := v.Plan.Pace == "" && !v.away(promised.Add(-v.Plan.Horizon-time.Minute), a.At) && !v.away(since, since.Add(time.Second)) && !v.pausedFor(k)
+	calm := v.Plan.Pace == "" && !v.away(promised.Add(-v.Plan.Horizon-time.Minute), a.At) && !v.away(since, since.Add(time.Second)) && !v.pausedFor(k) && !v.refused(k.user)
 	if calm && promised.Sub(since) <= v.prompt() {
 		v.judgePromptness(k, a, since)
 	}
@@ -126,7 +126,7 @@ func (v *verdict) judgeOrder() {
 	of := make(map[string][]late)
 	for _, k := range v.sorted() {
 		a, ok := k.first()
-		if !ok || len(k.arrivals) == 0 || k.arrivals[0].Attempt > 1 || a.Attempt > 1 || k.standing.Attempts > 1 {
+		if !ok || v.refused(k.user) || len(k.arrivals) == 0 || k.arrivals[0].Attempt > 1 || a.Attempt > 1 || k.standing.Attempts > 1 {
 			continue
 		}
 		promised, _ := k.promisedPlace(a.At)
@@ -153,6 +153,11 @@ func (v *verdict) judgeOrder() {
 			}
 		}
 	}
+}
+
+// refused reports whether what is for a user is refused for a while.
+func (v *verdict) refused(user string) bool {
+	return slices.ContainsFunc(v.Plan.Events, func(e Event) bool { return e.Do == RefuseUser && e.User == user })
 }
 
 // channelAway reports whether messages waited for a channel, which does not keep them in order.
