@@ -72,6 +72,21 @@ func TestWithNothingInstalledItDeliversOnTheEmbeddedStore(t *testing.T) {
 	}
 }
 
+// What a worker signs and prints has the store's time, since its own clock may be wrong.
+func TestChannelsGoByTheStoresClock(t *testing.T) {
+	t.Parallel()
+	m, _, environ := elsewhere(t)
+	m.SetTime(time.Now().Add(time.Hour))
+	worker := start(t, environ).started(t)
+	submitMessage(t, environ[0][len("REDIS_URL="):], "alice", time.Hour+time.Second)
+	m.SetTime(time.Now().Add(time.Hour + 2*time.Second))
+	require.Eventually(t, func() bool { return len(worker.stdout.lines(t)) == 1 }, time.Minute, 10*time.Millisecond)
+	text, _ := worker.stdout.lines(t)[0]["delivered_at"].(string)
+	delivered, err := time.Parse(time.RFC3339, text)
+	require.NoError(t, err)
+	require.Greater(t, time.Until(delivered), 50*time.Minute)
+}
+
 func TestItSaysWhatTheEmbeddedStoreIsAndWhatToTryNext(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil).started(t)

@@ -87,7 +87,7 @@ func (c *commands) check(cmd *cobra.Command) (err error) {
 		return fault.Wrong("channels", "no channel to devices is set up: see --fcm-credentials-file, --apns-key-file"+
 			" and --webpush-private-key-file")
 	}
-	opened, err := channels.OpenDevices(cmd.Context(), settings, slog.New(slog.DiscardHandler))
+	opened, err := channels.OpenDevices(cmd.Context(), settings, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

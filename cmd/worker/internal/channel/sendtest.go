@@ -76,7 +76,7 @@ func (c *commands) sendTest(cmd *cobra.Command, t test) (err error) {
 	if err != nil {
 		return err
 	}
-	opened, err := channels.OpenDevices(cmd.Context(), settings, slog.New(slog.DiscardHandler))
+	opened, err := channels.OpenDevices(cmd.Context(), settings, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func ValidNotices() []config.Check {
 		"email_url", "smtp_password", "smtp_password_file", "email_from", "email_tls", "email_templates", "alert_secret", "alert_secret_file",
 	} {
 		checks = append(checks, func(c config.Config) *fault.InvalidError {
-			opened, err := OpenNotices(context.Background(), c, io.Discard, slog.New(slog.DiscardHandler))
+			opened, err := OpenNotices(context.Background(), c, time.Now, io.Discard, slog.New(slog.DiscardHandler))
 			return invalidSetting(errors.Join(err, opened.Close()), field)
 		})
 	}
@@ -50,13 +50,15 @@ func ContactsMayBeSet(c config.Config) *fault.InvalidError {
 
 // OpenNotices returns the channels that deliver notices to contacts. With the mail
 // target "log:", mails become lines of log. Without a mail server, notices to e-mail
-// addresses fail with notifier.ErrNoChannel. The error contains a
-// *notifier.InvalidError for each wrong setting.
+// addresses fail with notifier.ErrNoChannel. Notices have the time of now. The error contains
+// a *notifier.InvalidError for each wrong setting.
 //
 // A channel whose secret is in a file is opened again when the file changes, until it is closed.
-func OpenNotices(ctx context.Context, c config.Config, log io.Writer, logger *slog.Logger) (notifier.ByContact, error) {
-	posts, problem := alertSecret().announcer(ctx, c, logger, openPosts)
-	mails, err := followEmail(ctx, c, log, logger)
+func OpenNotices(
+	ctx context.Context, c config.Config, now func() time.Time, log io.Writer, logger *slog.Logger,
+) (notifier.ByContact, error) {
+	posts, problem := alertSecret().announcer(ctx, c, logger, func(c config.Config) (notifier.Announcer, error) { return openPosts(c, now) })
+	mails, err := followEmail(ctx, c, now, log, logger)
 	opened := notifier.ByContact{Email: mails, Webhook: posts}
 	if err := errors.Join(err, problem); err != nil {
 		return notifier.ByContact{}, errors.Join(fmt.Errorf("opening the channels of notices: %w", err), opened.Close())
@@ -64,9 +66,9 @@ func OpenNotices(ctx context.Context, c config.Config, log io.Writer, logger *sl
 	return opened, nil
 }
 
-func openPosts(c config.Config) (notifier.Announcer, error) {
+func openPosts(c config.Config, now func() time.Time) (notifier.Announcer, error) {
 	posts, err := webhook.NewAnnouncer(webhook.AnnouncerConfig{
-		Secret: string(c.AlertSecret), AllowInternal: c.AllowInternalWebhooks, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: time.Now,
+		Secret: string(c.AlertSecret), AllowInternal: c.AllowInternalWebhooks, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: now,
 	})
 	if err != nil {
 		return nil, err
@@ -74,11 +76,11 @@ func openPosts(c config.Config) (notifier.Announcer, error) {
 	return posts, nil
 }
 
-// OpenCallbacks returns what posts events to the callbacks of accounts. The error contains a
-// *notifier.InvalidError for each wrong setting.
-func OpenCallbacks(c config.Config) (*webhook.Callback, error) {
+// OpenCallbacks returns what posts events to the callbacks of accounts, signed with the time of
+// now. The error contains a *notifier.InvalidError for each wrong setting.
+func OpenCallbacks(c config.Config, now func() time.Time) (*webhook.Callback, error) {
 	posts, err := webhook.NewCallback(webhook.CallbackConfig{
-		AllowInternal: c.EventsAllowInternal, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: time.Now,
+		AllowInternal: c.EventsAllowInternal, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the callbacks: %w", err)
@@ -88,8 +90,10 @@ func OpenCallbacks(c config.Config) (*webhook.Callback, error) {
 
 // followEmail opens the mail server as openEmail does, and opens it again when the file of its
 // password changes.
-func followEmail(ctx context.Context, c config.Config, log io.Writer, logger *slog.Logger) (notifier.Announcer, error) {
-	open := func(c config.Config) (notifier.Announcer, error) { return openEmail(c, log) }
+func followEmail(
+	ctx context.Context, c config.Config, now func() time.Time, log io.Writer, logger *slog.Logger,
+) (notifier.Announcer, error) {
+	open := func(c config.Config) (notifier.Announcer, error) { return openEmail(c, now, log) }
 	if c.EmailTarget() == "" {
 		return open(c)
 	}
@@ -97,12 +101,12 @@ func followEmail(ctx context.Context, c config.Config, log io.Writer, logger *sl
 }
 
 // openEmail returns nil if no mail server is set.
-func openEmail(c config.Config, log io.Writer) (notifier.Announcer, error) {
+func openEmail(c config.Config, now func() time.Time, log io.Writer) (notifier.Announcer, error) {
 	switch target := c.EmailTarget(); target {
 	case "":
 		return nil, nil
 	case config.LogTarget:
-		lines, err := logline.New(log, time.Now)
+		lines, err := logline.New(log, now)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +116,7 @@ func openEmail(c config.Config, log io.Writer) (notifier.Announcer, error) {
 		}
 		return lines, nil
 	default:
-		mails, err := email.Open(emailOptions(c))
+		mails, err := email.Open(emailOptions(c, now))
 		if err != nil {
 			return nil, err
 		}
@@ -124,13 +128,13 @@ func openEmail(c config.Config, log io.Writer) (notifier.Announcer, error) {
 // password.
 func EmailOptions(c config.Config) (email.Options, error) {
 	c, err := smtpPassword().read(c)
-	return emailOptions(c), err
+	return emailOptions(c, time.Now), err
 }
 
-func emailOptions(c config.Config) email.Options {
+func emailOptions(c config.Config, now func() time.Time) email.Options {
 	return email.Options{
 		URL: c.EmailURL, Password: string(c.SMTPPassword), From: c.EmailFrom,
-		Templates: c.EmailTemplates, TLS: c.EmailTLS, Now: time.Now,
+		Templates: c.EmailTemplates, TLS: c.EmailTLS, Now: now,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,7 +18,7 @@ import (
 func TestEmailIsPrintedOnTheEmbeddedStore(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	announcer, err := channels.OpenNotices(t.Context(), config.Config{}, &out, slog.New(slog.DiscardHandler))
+	announcer, err := channels.OpenNotices(t.Context(), config.Config{}, time.Now, &out, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	result := announcer.Announce(t.Context(), "ops@example.com", notifiertest.Notices()["account"])
 	require.Equal(t, notifier.Delivered, result.Status)
@@ -26,7 +27,7 @@ func TestEmailIsPrintedOnTheEmbeddedStore(t *testing.T) {
 	require.Equal(t, "ops@example.com", line["to"])
 
 	// A store worth keeping has mail wait for a server instead.
-	announcer, err = channels.OpenNotices(t.Context(), config.Config{RedisURL: "redis://h"}, &out, slog.New(slog.DiscardHandler))
+	announcer, err = channels.OpenNotices(t.Context(), config.Config{RedisURL: "redis://h"}, time.Now, &out, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	result = announcer.Announce(t.Context(), "ops@example.com", notifiertest.Notices()["account"])
 	require.ErrorIs(t, result.Err, notifier.ErrNoChannel)

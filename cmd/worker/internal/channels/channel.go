@@ -22,7 +22,7 @@ func ValidPush(c config.Config) *fault.InvalidError {
 	if c.PushTarget() == "" {
 		return nil
 	}
-	channel, err := OpenPush(c, io.Discard)
+	channel, err := openPushOnce(c, io.Discard)
 	if err == nil {
 		err = ClosePush(channel)
 	}
@@ -30,26 +30,26 @@ func ValidPush(c config.Config) *fault.InvalidError {
 	return problem
 }
 
-// OpenPush returns the channel to the push target. The target "log:" writes lines to
-// log. If a setting is wrong, the error is a *fault.InvalidError.
-func OpenPush(c config.Config, log io.Writer) (notifier.Notifier, error) {
+// openPushOnce returns the channel to the push target, with the secret as it is now. The target
+// "log:" writes lines to log. If a setting is wrong, the error is a *fault.InvalidError.
+func openPushOnce(c config.Config, log io.Writer) (notifier.Notifier, error) {
 	c, err := pushSecret().read(c)
 	if err != nil {
 		return nil, explainPush(c, err)
 	}
-	return openPush(c, log)
+	return openPush(c, time.Now, log)
 }
 
-// followPush opens the channel to the push target as OpenPush does, and opens it again when the
+// followPush opens the channel to the push target as openPushOnce does, and opens it again when the
 // file of its secret changes.
-func followPush(ctx context.Context, c config.Config, log io.Writer, logger *slog.Logger) (notifier.Notifier, error) {
+func followPush(ctx context.Context, c config.Config, now func() time.Time, log io.Writer, logger *slog.Logger) (notifier.Notifier, error) {
 	secret := pushSecret()
 	if secret.file(c) == "" {
-		return openPush(c, log)
+		return openPush(c, now, log)
 	}
 	followed, err := reload.New(ctx, reload.Options{
 		File: secret.file(c), Reloaded: secret.told(ctx, logger),
-		Open: func(content []byte) (notifier.Notifier, error) { return openPush(secret.with(c, content), log) },
+		Open: func(content []byte) (notifier.Notifier, error) { return openPush(secret.with(c, content), now, log) },
 	})
 	if err != nil {
 		return nil, explainPush(c, err)
@@ -57,9 +57,9 @@ func followPush(ctx context.Context, c config.Config, log io.Writer, logger *slo
 	return followed, nil
 }
 
-func openPush(c config.Config, log io.Writer) (notifier.Notifier, error) {
+func openPush(c config.Config, now func() time.Time, log io.Writer) (notifier.Notifier, error) {
 	channel, err := pushtarget.Open(c.PushTarget(), pushtarget.Options{
-		Log: log, Now: time.Now, Secret: string(c.PushSecret), Timeout: c.PushTimeout,
+		Log: log, Now: now, Secret: string(c.PushSecret), Timeout: c.PushTimeout,
 		Headers: string(c.PushHeaders), Proxy: c.PushProxy, UserAgent: cli.UserAgent(),
 	})
 	if err != nil {

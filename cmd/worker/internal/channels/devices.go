@@ -27,7 +27,7 @@ type deviceChannel struct {
 	// without the channel's name.
 	credentials func(config.Config) (secret config.Secret, file, field string)
 	// open opens the channel with the content of its credentials.
-	open   func(config.Config, []byte) (notifier.Notifier, error)
+	open   func(c config.Config, credentials []byte, now func() time.Time) (notifier.Notifier, error)
 	fields []string // its settings that can be wrong, without the channel's name
 }
 
@@ -40,9 +40,9 @@ func deviceChannels() []deviceChannel {
 			credentials: func(c config.Config) (config.Secret, string, string) {
 				return c.FCM.Credentials, c.FCM.CredentialsFile, "credentials"
 			},
-			open: func(c config.Config, credentials []byte) (notifier.Notifier, error) {
+			open: func(c config.Config, credentials []byte, now func() time.Time) (notifier.Notifier, error) {
 				return opened(fcm.New(fcm.Config{
-					Credentials: credentials, Endpoint: c.FCM.Endpoint, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: time.Now,
+					Credentials: credentials, Endpoint: c.FCM.Endpoint, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: now,
 				}))
 			},
 			fields: []string{"credentials", "endpoint"},
@@ -53,11 +53,11 @@ func deviceChannels() []deviceChannel {
 			credentials: func(c config.Config) (config.Secret, string, string) {
 				return c.APNs.Key, c.APNs.KeyFile, "key"
 			},
-			open: func(c config.Config, key []byte) (notifier.Notifier, error) {
+			open: func(c config.Config, key []byte, now func() time.Time) (notifier.Notifier, error) {
 				return opened(apns.New(apns.Config{
 					Key: key, KeyID: c.APNs.KeyID, TeamID: c.APNs.TeamID, Topic: c.APNs.Topic, Topics: c.APNs.Topics,
 					Sandbox: c.APNs.Sandbox, Endpoint: c.APNs.Endpoint, Connections: c.APNs.Connections,
-					Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: time.Now,
+					Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: now,
 				}))
 			},
 			fields: []string{"key", "key_id", "team_id", "topic", "topics", "endpoint", "connections"},
@@ -68,10 +68,10 @@ func deviceChannels() []deviceChannel {
 			credentials: func(c config.Config) (config.Secret, string, string) {
 				return c.WebPush.PrivateKey, c.WebPush.PrivateKeyFile, "private_key"
 			},
-			open: func(c config.Config, key []byte) (notifier.Notifier, error) {
+			open: func(c config.Config, key []byte, now func() time.Time) (notifier.Notifier, error) {
 				return opened(webpush.New(webpush.Config{
 					PrivateKey: strings.TrimSpace(string(key)), Subject: c.WebPush.Subject, Hosts: c.WebPush.Hosts,
-					AllowInternal: c.WebPush.AllowInternal, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: time.Now,
+					AllowInternal: c.WebPush.AllowInternal, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: now,
 				}))
 			},
 			fields: []string{"private_key", "subject", "hosts"},
@@ -104,16 +104,16 @@ func (d Opened) Probe(ctx context.Context) notifier.Result {
 }
 
 // OpenDevices opens the channels to devices that the settings name. A channel whose credentials
-// are in a file is opened again when the file changes, until it is closed. The error contains a
-// *fault.InvalidError for each wrong setting.
-func OpenDevices(ctx context.Context, c config.Config, logger *slog.Logger) ([]Opened, error) {
+// are in a file is opened again when the file changes, until it is closed. What is signed has the
+// time of now. The error contains a *fault.InvalidError for each wrong setting.
+func OpenDevices(ctx context.Context, c config.Config, now func() time.Time, logger *slog.Logger) ([]Opened, error) {
 	var all []Opened
 	var problems []error
 	for _, d := range deviceChannels() {
 		if !d.set(c) {
 			continue
 		}
-		channel, err := d.follow(ctx, c, logger)
+		channel, err := d.follow(ctx, c, now, logger)
 		if err != nil {
 			problems = append(problems, d.explain(c, err))
 			continue
@@ -126,13 +126,16 @@ func OpenDevices(ctx context.Context, c config.Config, logger *slog.Logger) ([]O
 	return all, nil
 }
 
-// OpenAll opens the channels to devices and the push target, as OpenDevices and OpenPush do.
-func OpenAll(ctx context.Context, c config.Config, log io.Writer, logger *slog.Logger) ([]Opened, error) {
-	all, err := OpenDevices(ctx, c, logger)
+// OpenAll opens the channels to devices, as OpenDevices does, and the push target, whose secret is
+// followed too. The target "log:" writes lines to log.
+func OpenAll(
+	ctx context.Context, c config.Config, now func() time.Time, log io.Writer, logger *slog.Logger,
+) ([]Opened, error) {
+	all, err := OpenDevices(ctx, c, now, logger)
 	if err != nil || c.PushTarget() == "" {
 		return all, err
 	}
-	target, err := followPush(ctx, c, log, logger)
+	target, err := followPush(ctx, c, now, log, logger)
 	if err != nil {
 		return nil, errors.Join(err, CloseAll(all))
 	}
@@ -142,7 +145,7 @@ func OpenAll(ctx context.Context, c config.Config, log io.Writer, logger *slog.L
 // Identities returns the identity of each channel that the settings name, "" for one that does
 // not tell. The error is that of OpenDevices.
 func Identities(ctx context.Context, c config.Config, logger *slog.Logger) (map[string]string, error) {
-	opened, err := OpenDevices(ctx, c, logger)
+	opened, err := OpenDevices(ctx, c, time.Now, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -179,14 +182,16 @@ func CloseAll(all []Opened) error {
 }
 
 // follow opens the channel, and keeps it up to date with the file of its credentials.
-func (d deviceChannel) follow(ctx context.Context, c config.Config, logger *slog.Logger) (notifier.Notifier, error) {
+func (d deviceChannel) follow(
+	ctx context.Context, c config.Config, now func() time.Time, logger *slog.Logger,
+) (notifier.Notifier, error) {
 	secret, file, _ := d.credentials(c)
 	if file == "" {
-		return d.open(c, []byte(secret))
+		return d.open(c, []byte(secret), now)
 	}
 	return opened(reload.New(ctx, reload.Options{
 		File: file,
-		Open: func(content []byte) (notifier.Notifier, error) { return d.open(c, content) },
+		Open: func(content []byte) (notifier.Notifier, error) { return d.open(c, content, now) },
 		Reloaded: func(err error) {
 			if err != nil {
 				logger.ErrorContext(ctx, "could not read the credentials of a channel again", "channel", d.name, "error", d.explain(c, err))
@@ -289,7 +294,7 @@ func (d deviceChannel) openOnce(c config.Config) (notifier.Notifier, error) {
 			return nil, fmt.Errorf("opening %s: %w", d.name, err)
 		}
 	}
-	return d.open(c, content)
+	return d.open(c, content, time.Now)
 }
 
 // settingIn returns what an error says about one setting; nil for nothing.

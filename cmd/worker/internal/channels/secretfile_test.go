@@ -36,7 +36,7 @@ func TestAPushSecretInAFile(t *testing.T) {
 	var log output.Buffer
 	opened, err := channels.OpenAll(t.Context(), config.Config{
 		RedisURL: "redis://h", Deliver: true, PushURL: receiver.URL(), PushSecretFile: file, PushTimeout: time.Minute,
-	}, io.Discard, slog.New(slog.NewTextHandler(&log, nil)))
+	}, time.Now, io.Discard, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, channels.CloseAll(opened)) }()
 

@@ -65,7 +65,7 @@ func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool
 	if err != nil {
 		return p.Report(asJSON, err)
 	}
-	opened, err := channels.OpenDevices(ctx, settings, slog.New(slog.DiscardHandler))
+	opened, err := channels.OpenDevices(ctx, settings, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return p.Report(asJSON, err)
 	}

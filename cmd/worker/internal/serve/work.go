@@ -63,15 +63,16 @@ func nothing() error { return nil }
 func openDeliveries(
 	ctx context.Context, log io.Writer, b *backend.Backend, c config.Config, dropDueBefore time.Time, logger *slog.Logger,
 ) (work, error) {
-	opened, err := channels.OpenAll(ctx, c, log, logger)
+	now := b.Policies.Clock.Now // of the store, since this machine's clock may be wrong
+	opened, err := channels.OpenAll(ctx, c, now, log, logger)
 	if err != nil {
 		return work{}, err
 	}
-	announcer, err := channels.OpenNotices(ctx, c, log, logger)
+	announcer, err := channels.OpenNotices(ctx, c, now, log, logger)
 	if err != nil {
 		return work{}, errors.Join(err, channels.CloseAll(opened))
 	}
-	posts, err := channels.OpenCallbacks(c)
+	posts, err := channels.OpenCallbacks(c, now)
 	if err != nil {
 		return work{}, errors.Join(err, channels.CloseAll(opened), announcer.Close())
 	}
