@@ -27,7 +27,7 @@ func (s *server) deliveryWebhook(header func(name, description string, required 
 		Parameters: []*huma.Param{
 			header("webhook-id", "The same at every attempt, and different for each message.", true),
 			header("webhook-timestamp", "When this attempt was made, in Unix seconds.", true),
-			header("webhook-signature", `"v1," and an HMAC-SHA256 in base64, if there is a secret.`, false),
+			header("webhook-signature", `"v1," and an HMAC-SHA256 in base64, if there is a secret; with two secrets two of these, and a space between.`, false),
 			header("Idempotency-Key", "The same as webhook-id.", true),
 		},
 		RequestBody: jsonBody[payload.Payload](s),

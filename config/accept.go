@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -109,15 +108,14 @@ func pushURL(into *string) func(string) *fault.InvalidError {
 	}
 }
 
-// pushSecret accepts a secret of Standard Webhooks.
+// pushSecret accepts a secret of Standard Webhooks, or a list of two that both sign.
 func pushSecret(into *Secret) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
-		encoded, ok := strings.CutPrefix(s, "whsec_")
-		key, err := base64.StdEncoding.DecodeString(encoded)
-		if !ok || err != nil || len(key) < 24 || len(key) > 64 {
-			return takes("whsec_ followed by 24 to 64 bytes in base64")
+		secrets := strings.Join(words(s), ",")
+		if _, valid := notifier.ParseSecrets(secrets); !valid {
+			return takes("%s", notifier.WantSecrets)
 		}
-		*into = Secret(s)
+		*into = Secret(secrets)
 		return nil
 	}
 }

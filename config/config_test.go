@@ -178,7 +178,7 @@ func other() map[string]struct {
 		"stream_idle":               {"2m", func(c config.Config) any { return c.StreamIdle }, 2 * time.Minute},
 		"push_url":                  {"https://h/p", func(c config.Config) any { return c.PushURL }, "https://h/p"},
 		"push_secret_file":          {"/s", func(c config.Config) any { return c.PushSecretFile }, "/s"},
-		"push_secret":               {secret, func(c config.Config) any { return c.PushSecret }, config.Secret(secret)},
+		"push_secret":               {secret + ", " + secret, func(c config.Config) any { return c.PushSecret }, config.Secret(secret + "," + secret)},
 		"push_timeout":              {"29s", func(c config.Config) any { return c.PushTimeout }, 29 * time.Second},
 		"push_headers":              {"X-Tenant:shop", func(c config.Config) any { return c.PushHeaders }, config.Secret("X-Tenant:shop")},
 		"push_proxy":                {"environment", func(c config.Config) any { return c.PushProxy }, "environment"},

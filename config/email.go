@@ -60,12 +60,12 @@ func emailSettings(w *written, c *Config) []*setting {
 			accept: text(&c.EmailTemplates),
 		},
 		{
-			key: "alert_secret", written: &w.Email.AlertSecret,
+			key: "alert_secret", written: &w.Email.AlertSecret, list: true,
 			accept: pushSecret(&c.AlertSecret), show: hideSecret,
 		},
 		{
 			key: "alert_secret_file", written: &w.Email.AlertSecretFile, kind: "file",
-			help:   "file with the secret that signs notices to https contacts, which is read again when it changes",
+			help:   "file with the secret that signs notices to https contacts, or with two, which is read again when it changes",
 			accept: text(&c.AlertSecretFile),
 		},
 		{

@@ -26,12 +26,12 @@ func pushSettings(w *written, c *Config) []*setting {
 			accept: pushURL(&c.PushURL), show: redactPushURL,
 		},
 		{
-			key: "push_secret", written: &w.PushSecret,
+			key: "push_secret", written: &w.PushSecret, list: true,
 			accept: pushSecret(&c.PushSecret), show: hideSecret,
 		},
 		{
 			key: "push_secret_file", written: &w.PushSecretFile, kind: "file",
-			help:   "file with the secret that signs deliveries to push_url, which is read again when it changes",
+			help:   "file with the secret that signs deliveries to push_url, or with two, which is read again when it changes",
 			accept: text(&c.PushSecretFile),
 		},
 		{

@@ -84,7 +84,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"events_most", "99", "99", "a whole number from 100 to 10000000"},
 		{"events_give_up", "59s", "59s", span + "1m to 30d"},
 		{"events_rate", "0", "0", "a whole number from 1 to 1000"},
-		{"alert_secret", "hunter2", "***", "whsec_ followed by 24 to 64 bytes in base64"},
+		{"alert_secret", "hunter2", "***", "whsec_ followed by 24 to 64 bytes in base64, or two of these with a comma between them"},
 		{"policy.time_zone", "Mars/Olympus", "Mars/Olympus", "an IANA time zone such as Europe/Berlin"},
 		{"policy.rules", "1/minute, 5 an hour", "5 an hour", rule},
 		{"policy.rules", "1/minute,1/60s", "1/minute", "!rules has the rule 1/minute twice"},

@@ -23,8 +23,8 @@ const Log = "log:"
 type Options struct {
 	Log io.Writer        // where Log writes; required
 	Now func() time.Time // the clock; required
-	// Secret signs a webhook's requests: "whsec_" and 24 to 64 bytes in base64. If it is
-	// empty, they are not signed.
+	// Secret signs a webhook's requests, one or two as in webhook.Config. If it is empty, they
+	// are not signed.
 	Secret string
 	// Timeout bounds one attempt at a webhook or a service; zero means the DefaultTimeout of
 	// its package.

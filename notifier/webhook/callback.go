@@ -12,8 +12,6 @@ import (
 	"net/url"
 	"time"
 
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
@@ -94,18 +92,11 @@ func (c *Callback) Post(ctx context.Context, b Batch) notifier.Result {
 			Err: errors.New("the callback is not an https: URL without user and password"),
 		}
 	}
-	p := posted{target: target.String(), key: b.key(), contentType: TypeEvents, body: b.Body}
-	for _, secret := range b.Secrets {
-		signer, err := standardwebhooks.NewWebhook(secret)
-		if err != nil || secret == "" {
-			return unsigned()
-		}
-		p.signers = append(p.signers, signer)
-	}
-	if len(p.signers) == 0 || !json.Valid(b.Body) {
+	signers, err := signersOf(b.Secrets)
+	if err != nil || len(signers) == 0 || !json.Valid(b.Body) {
 		return unsigned()
 	}
-	return c.postOnce(ctx, p)
+	return c.postOnce(ctx, posted{target: target.String(), key: b.key(), contentType: TypeEvents, body: b.Body, signers: signers})
 }
 
 func unsigned() notifier.Result {

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"encoding/base64"
 	"errors"
 	"net/http"
 	"net/url"
@@ -28,8 +27,9 @@ type Config struct {
 	// URL is an http or https URL with a host and without a fragment. Its user and
 	// password are sent as basic authentication.
 	URL string
-	// Secret signs the requests: "whsec_" and 24 to 64 bytes in base64. If it is empty,
-	// requests are not signed.
+	// Secret signs the requests: "whsec_" and 24 to 64 bytes in base64. Two with a comma or
+	// white space between them both sign, so that one can be replaced by the other while the
+	// receiver still knows only one. If it is empty, requests are not signed.
 	Secret string
 	// Timeout bounds one attempt, from dialing to the answer's headers; zero means
 	// DefaultTimeout.
@@ -60,11 +60,11 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() (*url.URL, error) {
 	target, err := parseURL(c.URL)
 	problems := []error{err}
-	if !validSecret(c.Secret) {
+	if _, valid := notifier.ParseSecrets(c.Secret); !valid {
 		problems = append(problems, &notifier.InvalidError{
 			Field: "push_secret",
 			Value: "(not shown)",
-			Want:  wantSecret,
+			Want:  notifier.WantSecrets,
 		})
 	}
 	if problem := validHeaders(c.Headers, target != nil && target.User != nil); problem != nil {
@@ -116,21 +116,6 @@ func parseURL(raw string) (*url.URL, error) {
 		}
 	}
 	return target, nil
-}
-
-// wantSecret describes a secret.
-const wantSecret = `"whsec_" followed by 24 to 64 bytes in base64`
-
-func validSecret(secret string) bool {
-	if secret == "" {
-		return true
-	}
-	encoded, ok := strings.CutPrefix(secret, "whsec_")
-	if !ok {
-		return false
-	}
-	key, err := base64.StdEncoding.DecodeString(encoded)
-	return err == nil && len(key) >= 24 && len(key) <= 64
 }
 
 // visible reports whether s can be sent in a header.

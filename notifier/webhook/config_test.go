@@ -53,7 +53,7 @@ func TestURL(t *testing.T) {
 func TestSecret(t *testing.T) {
 	t.Parallel()
 	encode := func(n int) string { return base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", n))) }
-	for _, allowed := range []string{"", secret, "whsec_" + encode(24), "whsec_" + encode(64)} {
+	for _, allowed := range []string{"", secret, "whsec_" + encode(24), "whsec_" + encode(64), secret + ", whsec_" + encode(24), secret + "\nwhsec_" + encode(24)} {
 		open(t, webhook.Config{URL: "http://127.0.0.1", Secret: allowed})
 	}
 	for _, refused := range []string{
@@ -64,6 +64,8 @@ func TestSecret(t *testing.T) {
 		"whsk_" + encode(32), // the private half of a pair of keys, which sign otherwise
 		encode(32),           // the prefix says what it is
 		"correct horse battery staple",
+		"whsec_" + encode(23) + ",whsec_" + encode(32),
+		strings.Repeat("whsec_"+encode(32)+",", 3),
 	} {
 		_, err := webhook.New(webhook.Config{URL: "http://127.0.0.1", Secret: refused, Now: time.Now})
 		var invalid *notifier.InvalidError

@@ -8,7 +8,7 @@
 //
 //	webhook-id         the notification's idempotency key, the same at every attempt
 //	webhook-timestamp  the time of this attempt, in Unix seconds
-//	webhook-signature  "v1," and an HMAC-SHA256, if there is a secret
+//	webhook-signature  "v1," and an HMAC-SHA256, for each secret, with a space between them
 //	Idempotency-Key    the same as webhook-id
 //
 // A receiver that remembers the keys for as long as messages are retried handles each
@@ -55,8 +55,7 @@
 // # Events
 //
 // A Callback posts a batch of CloudEvents to the callback URL of an account, as
-// application/cloudevents-batch+json, with the headers and answers of notices. During the rotation
-// of a secret webhook-signature has two signatures, with a space between them. Accounts name
+// application/cloudevents-batch+json, with the headers and answers of notices. Accounts name
 // callbacks, so they are guarded as contacts are: the address is checked that is dialed.
 //
 // # What it does not do

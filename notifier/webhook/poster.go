@@ -25,7 +25,7 @@ const parallel = 64
 
 // posting configures a poster.
 type posting struct {
-	secret    string // "" for unsigned
+	secret    string // as in Config
 	timeout   time.Duration
 	userAgent string
 	now       func() time.Time
@@ -38,7 +38,7 @@ type posting struct {
 
 // poster posts JSON with the headers of Standard Webhooks.
 type poster struct {
-	signer  *standardwebhooks.Webhook
+	signers []*standardwebhooks.Webhook // none for unsigned
 	now     func() time.Time
 	client  exchange.Client
 	headers http.Header // of every request
@@ -51,14 +51,25 @@ func newPoster(p posting) (*poster, error) {
 		Propagate: p.ours,
 	}}
 	made.client.Transport.Proxy = p.proxy
-	if p.secret != "" {
-		signer, err := standardwebhooks.NewWebhook(p.secret)
-		if err != nil {
-			return nil, errors.New("the webhook's secret can't be used")
-		}
-		made.signer = signer
+	secrets, _ := notifier.ParseSecrets(p.secret) // which is valid
+	var err error
+	if made.signers, err = signersOf(secrets); err != nil {
+		return nil, err
 	}
 	return made, nil
+}
+
+// signersOf returns what signs with each secret.
+func signersOf(secrets []string) ([]*standardwebhooks.Webhook, error) {
+	var signers []*standardwebhooks.Webhook
+	for _, secret := range secrets {
+		signer, err := standardwebhooks.NewWebhook(secret)
+		if err != nil || secret == "" {
+			return nil, errors.New("the webhook's secret can't be used") // err may repeat it
+		}
+		signers = append(signers, signer)
+	}
+	return signers, nil
 }
 
 // Close closes idle connections. It does not wait for deliveries.
@@ -77,7 +88,7 @@ type posted struct {
 	signers       []*standardwebhooks.Webhook // none for unsigned
 }
 
-// post posts the JSON of content once, signed with the poster's secret, as postOnce does.
+// post posts the JSON of content once, signed with the poster's secrets, as postOnce does.
 func (w *poster) post(ctx context.Context, target, authorization, key string, content any) notifier.Result {
 	body, err := json.Marshal(content)
 	if err != nil {
@@ -85,11 +96,9 @@ func (w *poster) post(ctx context.Context, target, authorization, key string, co
 			Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: fmt.Errorf("encode the webhook's body: %w", err),
 		}
 	}
-	p := posted{target: target, authorization: authorization, key: key, contentType: "application/json", body: body}
-	if w.signer != nil {
-		p.signers = []*standardwebhooks.Webhook{w.signer}
-	}
-	return w.postOnce(ctx, p)
+	return w.postOnce(ctx, posted{
+		target: target, authorization: authorization, key: key, contentType: "application/json", body: body, signers: w.signers,
+	})
 }
 
 // postOnce posts once. The answer's body is read in a notifier.Cleanup. If the key is not

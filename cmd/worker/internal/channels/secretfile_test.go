@@ -59,7 +59,7 @@ func TestAWrongSecretInAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(file, []byte("hunter2"), 0o600))
 	c := config.Config{RedisURL: "redis://h", Deliver: true, PushURL: "https://push.example.com", PushSecretFile: file}
-	want := &fault.InvalidError{Field: "push_secret_file", Value: file, Want: `a file with "whsec_" followed by 24 to 64 bytes in base64`}
+	want := &fault.InvalidError{Field: "push_secret_file", Value: file, Want: "a file with whsec_ followed by 24 to 64 bytes in base64, or two of these with a comma between them"}
 	require.Equal(t, want, channels.ValidPush(c))
 
 	c.PushSecretFile, c.AlertSecretFile = "", file
