@@ -72,6 +72,14 @@ func appleReasons() []string {
 	}
 }
 
+// wrongClock reports whether the VAPID token is of another time than the push service's.
+func (w words) wrongClock() bool {
+	return slices.ContainsFunc([]string{
+		"token has expired", "exp claim must not be more than 24 hours", // Google's
+		"auth expired", "auth > 24 hours", "invalid vapid expiry", "token expiration is too long", // Mozilla's
+	}, func(says string) bool { return strings.Contains(w.text, says) })
+}
+
 // refusesUs reports whether Apple refuses the VAPID token, and not this push.
 func (w words) refusesUs() bool {
 	return w.Reason == "BadJwtToken" || w.Reason == "BadVapidPublicKey" || w.Reason == "BadAuthorizationHeader"
@@ -85,10 +93,13 @@ func judge(a exchange.Answer, host string, now time.Time) notifier.Result {
 	w := readWords(a.Body)
 	wait := exchange.RetryAfter(a.Header, now, MaxRetryAfter)
 	r := notifier.Result{Err: fmt.Errorf("the push service answered with HTTP status %d%s", a.Status, w.known())}
-	r.Status, r.Reason = classify(a.Status, host, w, wait > 0)
+	r.Status, r.Reason, r.Pause = classify(a.Status, host, w, wait > 0)
+	if r.Pause == notifier.PauseMessage {
+		r.Err = fmt.Errorf("%w: this worker's clock may be wrong", r.Err)
+	}
 	switch r.Status {
 	case notifier.SlowDown:
-		r.Pause, r.RetryAfter = notifier.PauseHost, wait
+		r.RetryAfter = wait
 		if wait == 0 {
 			r.RetryAfter = defaultPause
 		}
@@ -105,43 +116,45 @@ func judge(a exchange.Answer, host string, now time.Time) notifier.Result {
 
 // classify returns what a status other than a success means. asksToWait reports whether it
 // came with a Retry-After.
-func classify(status int, host string, w words, asksToWait bool) (notifier.Status, notifier.Reason) {
+func classify(status int, host string, w words, asksToWait bool) (notifier.Status, notifier.Reason, notifier.Pause) {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
 		switch {
 		case w.mismatched():
-			return notifier.Gone, notifier.ReasonMismatched
+			return notifier.Gone, notifier.ReasonMismatched, 0
+		case w.wrongClock():
+			return notifier.SlowDown, notifier.ReasonUnavailable, notifier.PauseMessage
 		case status != http.StatusBadRequest || w.refusesUs():
-			return notifier.Refused, notifier.ReasonUnauthorized
+			return notifier.Refused, notifier.ReasonUnauthorized, 0
 		}
-		return notifier.Permanent, notifier.ReasonRejected
+		return notifier.Permanent, notifier.ReasonRejected, 0
 	case http.StatusNotFound, http.StatusGone:
 		// The endpoint is one subscription's: no setting of ours is in its path.
-		return notifier.Gone, notifier.ReasonGone
+		return notifier.Gone, notifier.ReasonGone, 0
 	case http.StatusNotAcceptable:
 		if host == "notify.windows.com" || strings.HasSuffix(host, ".notify.windows.com") {
-			return notifier.SlowDown, notifier.ReasonRateLimited
+			return notifier.SlowDown, notifier.ReasonRateLimited, notifier.PauseHost
 		}
-		return notifier.Permanent, notifier.ReasonRejected
+		return notifier.Permanent, notifier.ReasonRejected, 0
 	case http.StatusRequestEntityTooLarge:
-		return notifier.Permanent, notifier.ReasonTooLarge
+		return notifier.Permanent, notifier.ReasonTooLarge, 0
 	case http.StatusTooManyRequests:
-		return notifier.SlowDown, notifier.ReasonRateLimited
+		return notifier.SlowDown, notifier.ReasonRateLimited, notifier.PauseDevice
 	case http.StatusRequestTimeout, http.StatusTooEarly:
-		return notifier.Retry, notifier.ReasonUnavailable
+		return notifier.Retry, notifier.ReasonUnavailable, 0
 	case http.StatusServiceUnavailable:
 		if w.Errno == errnoBackOff || asksToWait && w.Errno != errnoTryAgain {
-			return notifier.SlowDown, notifier.ReasonUnavailable
+			return notifier.SlowDown, notifier.ReasonUnavailable, notifier.PauseHost
 		}
-		return notifier.Retry, notifier.ReasonUnavailable
+		return notifier.Retry, notifier.ReasonUnavailable, 0
 	}
 	switch {
 	case status >= 300 && status <= 399:
-		return notifier.Permanent, notifier.ReasonRedirected
+		return notifier.Permanent, notifier.ReasonRedirected, 0
 	case status >= 400 && status <= 499:
-		return notifier.Permanent, notifier.ReasonRejected
+		return notifier.Permanent, notifier.ReasonRejected, 0
 	default:
-		return notifier.Retry, notifier.ReasonUnavailable
+		return notifier.Retry, notifier.ReasonUnavailable, 0
 	}
 }
 

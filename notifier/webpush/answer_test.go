@@ -68,6 +68,10 @@ func TestAnswers(t *testing.T) {
 		{apple, 403, `{"reason":"BadAuthorizationHeader"}`, notifier.Refused, notifier.ReasonUnauthorized},
 		{google, 403, "", notifier.Refused, notifier.ReasonUnauthorized},
 
+		{google, 403, "token has expired\n", notifier.SlowDown, notifier.ReasonUnavailable},
+		{google, 403, "exp claim MUST NOT be more than 24 hours from the time of the request\n", notifier.SlowDown, notifier.ReasonUnavailable},
+		{mozilla, 401, `{"code":401,"errno":109,"message":"Invalid VAPID expiry"}`, notifier.SlowDown, notifier.ReasonUnavailable},
+
 		{mozilla, 404, `{"code":404,"errno":102,"error":"Not Found"}`, notifier.Gone, notifier.ReasonGone},
 		{google, 404, "A valid push subscription endpoint should be specified", notifier.Gone, notifier.ReasonGone},
 		{mozilla, 410, `{"code":410,"errno":103,"error":"Gone"}`, notifier.Gone, notifier.ReasonGone},
@@ -98,7 +102,9 @@ func TestAnswers(t *testing.T) {
 		require.Equal(t, row.want, r.Status, "%+v", row)
 		require.Equal(t, row.reason, r.Reason, "%+v", row)
 		if r.Status == notifier.SlowDown {
-			require.Equal(t, notifier.PauseHost, r.Pause)
+			require.Equal(t, map[int]notifier.Pause{
+				401: notifier.PauseMessage, 403: notifier.PauseMessage, 406: notifier.PauseHost, 429: notifier.PauseDevice, 503: notifier.PauseHost,
+			}[row.status], r.Pause)
 		}
 	}
 }
@@ -137,7 +143,7 @@ func TestAHostIsLeftAlone(t *testing.T) {
 	asked := 0
 	busy.AnswerWith(func() notifiertest.Answer {
 		asked++
-		return notifiertest.Answer{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"120"}}, Body: `{"errno": 201}`}
+		return notifiertest.Answer{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"120"}}, Body: `{"errno": 201}`}
 	})
 	roots := busy.Roots() // both have the same certificate
 	channel := open(t, webpush.Config{Hosts: []string{busy.Host()}, AllowInternal: true, RootCAs: roots, Now: clock})
@@ -146,7 +152,7 @@ func TestAHostIsLeftAlone(t *testing.T) {
 		result := channel.Notify(t.Context(), order(there))
 		require.NoError(t, result.Validate())
 		require.Equal(t, notifier.SlowDown, result.Status)
-		require.Equal(t, notifier.ReasonRateLimited, result.Reason)
+		require.Equal(t, notifier.ReasonUnavailable, result.Reason)
 		require.Equal(t, notifier.PauseHost, result.Pause)
 		require.Equal(t, 2*time.Minute, result.RetryAfter)
 	}
@@ -158,6 +164,37 @@ func TestAHostIsLeftAlone(t *testing.T) {
 	now = now.Add(time.Minute)
 	busy.AnswerWith(nil)
 	require.Equal(t, notifier.Delivered, channel.Notify(t.Context(), order(there)).Status)
+}
+
+// Too many pushes for one device are that device's. For three without a success between they are
+// the host's.
+func TestTooManyPushes(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	clock := func() time.Time { return now }
+	service := pushService(t, clock)
+	channel, first := openTo(t, service, webpush.Config{Now: clock})
+	second, third, fourth := device(t, service, channel.PublicKey()), device(t, service, channel.PublicKey()), device(t, service, channel.PublicKey())
+	busy := func() notifiertest.Answer { return notifiertest.Answer{Status: http.StatusTooManyRequests} }
+	pause := func(to *notifier.Device, answer func() notifiertest.Answer) notifier.Pause {
+		service.AnswerWith(answer)
+		return channel.Notify(t.Context(), order(to)).Pause
+	}
+	for range 2 {
+		for _, to := range []*notifier.Device{first, second, first, second} {
+			require.Equal(t, notifier.PauseDevice, pause(to, busy))
+		}
+		require.Zero(t, pause(fourth, nil), "it is delivered")
+	}
+	require.Equal(t, notifier.PauseDevice, pause(first, busy))
+	require.Equal(t, notifier.PauseDevice, pause(second, busy))
+	require.Equal(t, notifier.PauseHost, pause(third, busy))
+	require.Equal(t, notifier.PauseHost, pause(fourth, nil), "nothing is sent there")
+	now = now.Add(2 * time.Minute)
+	require.Equal(t, notifier.PauseHost, pause(first, busy), "it accepted nothing since")
+	now = now.Add(2 * time.Minute)
+	require.Zero(t, pause(first, nil))
+	require.Equal(t, notifier.PauseDevice, pause(third, busy))
 }
 
 func TestReceipts(t *testing.T) {

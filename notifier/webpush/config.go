@@ -26,7 +26,8 @@ type Config struct {
 	// URL, or a bare e-mail address.
 	Subject string
 	// Hosts are the hosts that are pushed to: names, or *. and a name for all hosts below it.
-	// "*" alone allows every host. Empty means DefaultHosts.
+	// "*" alone allows every host. Empty means DefaultHosts, at which only the paths are pushed to
+	// that these services give to browsers.
 	Hosts []string
 	// AllowInternal allows hosts at loopback, private and other internal addresses. Browsers
 	// name the endpoints, and could reach internal servers that way.
@@ -40,12 +41,6 @@ type Config struct {
 	RootCAs *x509.CertPool
 	// Now returns the time.
 	Now func() time.Time
-}
-
-// DefaultHosts returns the push services of browsers: of Chrome and what is built on it, of
-// Firefox, of Edge, and of Safari.
-func DefaultHosts() []string {
-	return []string{"fcm.googleapis.com", "*.push.services.mozilla.com", "*.notify.windows.com", "*.push.apple.com"}
 }
 
 // validate returns the key and the subject of c with defaults, or everything that is wrong,
@@ -99,16 +94,4 @@ func validHost(host string) bool {
 	return name != "" && len(name) <= 253 && strings.IndexFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '-' && r != ':'
 	}) < 0
-}
-
-// allowed reports whether hosts allow a host, which is in lower case.
-func allowed(hosts []string, host string) bool {
-	for _, h := range hosts {
-		h = strings.ToLower(h)
-		below, all := strings.CutPrefix(h, "*")
-		if h == host || all && strings.HasSuffix(host, below) {
-			return true
-		}
-	}
-	return false
 }

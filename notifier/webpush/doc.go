@@ -54,22 +54,26 @@
 //	3xx                                          permanent, redirected; never followed
 //	400                                          permanent, rejected
 //	400, 401, 403: another VAPID key             gone, mismatched
+//	400, 401, 403: the token has expired, or     slow down, unavailable: the message. This
+//	   does not within 24 hours                  worker's clock is wrong
 //	400, 401, 403: the token is refused; others  refused, unauthorized
 //	404, 410                                     gone
 //	406 of Windows' service                      slow down, rate_limited: the host
 //	408, 425                                     retry, unavailable
 //	413                                          permanent, too_large
-//	429                                          slow down, rate_limited: the host
+//	429                                          slow down, rate_limited: the device
 //	503 with Retry-After, or errno 201           slow down, unavailable: the host
 //	other 5xx                                    retry, unavailable
 //	other 4xx                                    permanent, rejected
 //
-// A 400 is a refusal of the token only if it says so. While a host asks to be left alone
-// nothing is sent there: every push gets a slow down without a request. Without an answer see
-// package exchange.
+// A 400 is a refusal of the token only if it says so. A 429 is about one device, until a host
+// answered so to three devices and accepted nothing in between: then it is about the host. While
+// a host asks to be left alone nothing is sent there: every push gets a slow down without a
+// request. Without an answer see package exchange.
 //
 // # What it does not do
 //
-// It pushes only to https: endpoints of the hosts in Config.Hosts, and to no internal address
-// unless Config.AllowInternal is set: browsers name the endpoints. It uses no proxy.
+// It pushes only to https: endpoints of the hosts in Config.Hosts, by default to those that push
+// services give to browsers, and to no internal address unless Config.AllowInternal is set:
+// browsers name the endpoints. It uses no proxy.
 package webpush

@@ -8,49 +8,61 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 // pauses keeps which origins asked to be left alone, so that nothing is sent there meanwhile.
 // It is safe for concurrent use.
 type pauses struct {
 	mu    sync.Mutex
-	until *simplelru.LRU[string, pause]
+	known *simplelru.LRU[string, pause]
 }
 
+// pause is what an origin asked for.
 type pause struct {
-	until  time.Time
+	until  time.Time // zero for no pause
 	reason notifier.Reason
+	busy   exchange.Crowd // the devices that it had too many pushes for
 }
 
 func newPauses() (*pauses, error) {
-	until, err := simplelru.NewLRU[string, pause](mostOrigins, nil)
+	known, err := simplelru.NewLRU[string, pause](mostOrigins, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make room for pauses: %w", err)
 	}
-	return &pauses{until: until}, nil
+	return &pauses{known: known}, nil
 }
 
-// note keeps the pause that a result asks for.
-func (p *pauses) note(origin string, r notifier.Result, now time.Time) {
-	if r.Status != notifier.SlowDown || r.Pause != notifier.PauseHost {
-		return
-	}
+// note keeps the pause that a result asks for, and returns the result: for the host, if too many
+// devices of it have to slow down.
+func (p *pauses) note(origin, address string, r notifier.Result, now time.Time) notifier.Result {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.until.Add(origin, pause{until: now.Add(r.RetryAfter), reason: r.Reason})
+	kept, known := p.known.Get(origin)
+	switch {
+	case r.Status == notifier.Delivered && known:
+		kept.busy.Clear()
+	case r.Pause == notifier.PauseDevice:
+		if kept.busy.Add(address) {
+			r.Pause = notifier.PauseHost
+		}
+	case r.Pause != notifier.PauseHost:
+		return r
+	}
+	if r.Pause == notifier.PauseHost {
+		kept.until, kept.reason = now.Add(r.RetryAfter), r.Reason
+	}
+	p.known.Add(origin, kept)
+	return r
 }
 
 // of returns how long an origin is to be left alone, and why; zero if it is not.
 func (p *pauses) of(origin string, now time.Time) (time.Duration, notifier.Reason) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	kept, ok := p.until.Get(origin)
-	if !ok {
-		return 0, ""
-	}
+	kept, _ := p.known.Get(origin)
 	left := kept.until.Sub(now)
 	if left <= 0 {
-		p.until.Remove(origin)
 		return 0, ""
 	}
 	// A clock that was set back does not make a pause longer than any.

@@ -74,6 +74,8 @@ func decode(text string) ([]byte, error) {
 func (s Subscription) origin() string { return "https://" + strings.ToLower(s.endpoint.Host) }
 
 // host returns the endpoint's host in lower case, without port.
-func (s Subscription) host() string {
-	return strings.ToLower(strings.TrimSuffix(s.endpoint.Hostname(), "."))
+func (s Subscription) host() string { return hostOf(s.endpoint) }
+
+func hostOf(endpoint *url.URL) string {
+	return strings.ToLower(strings.TrimSuffix(endpoint.Hostname(), "."))
 }

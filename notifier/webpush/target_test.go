@@ -80,6 +80,16 @@ func TestHostsThatArePushedTo(t *testing.T) {
 		{"https://evilpush.apple.com.example/1", false, "*"},
 		{"https://notpush.apple.com/1", false, "*.apple.com"},
 		{"https://push.apple.com/1", false, "push.apple.com"}, // the hosts below it only
+		// What is no push service at these hosts would refuse our credentials.
+		{"https://fcm.googleapis.com/v1/projects/shop/messages:send", false, "fcm.googleapis.com"},
+		{"https://fcm.googleapis.com/wp/../v1/projects/shop/messages:send", false, "fcm.googleapis.com"},
+		{"https://fcm.googleapis.com/wp/%2e%2e%2fv1/projects", false, "fcm.googleapis.com"},
+		{"https://fcm.googleapis.com:8443/wp/dpH5lCsTSSM", false, "fcm.googleapis.com"},
+		{"https://fcm.googleapis.com/preprod/wp/dpH5lCsTSSM", true, "fcm.googleapis.com"},
+		{"https://updates.push.services.mozilla.com/v1/rust/bridge", false, "*"},
+		{"https://db3.notify.windows.com/?token=BQYA", false, "*.notify.windows.com"},
+		{"https://api.push.apple.com/3/device/abc", false, "*.push.apple.com"},
+		{"https://web.push.apple.com/", false, "web.push.apple.com"},
 	} {
 		address := subscription(t, row.endpoint)
 		standard := open(t, webpush.Config{})
@@ -101,7 +111,7 @@ func TestHostsThatArePushedTo(t *testing.T) {
 
 func TestSubscriptionsThatAreMalformed(t *testing.T) {
 	t.Parallel()
-	sound := subscription(t, "https://fcm.googleapis.com/secret-path")
+	sound := subscription(t, "https://fcm.googleapis.com/wp/secret-path")
 	channel := open(t, webpush.Config{})
 	require.NoError(t, channel.CheckAddress(sound))
 	for _, address := range []string{

@@ -21,7 +21,7 @@ const parallel = 64
 
 // Notifier pushes to browsers. Make one with New.
 type Notifier struct {
-	hosts  []string
+	hosts  hosts
 	now    func() time.Time
 	signer *signer
 	pauses *pauses
@@ -52,14 +52,11 @@ func New(c Config) (*Notifier, error) {
 		transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
 	}
 	n := &Notifier{
-		hosts: c.Hosts, now: c.Now, signer: signs, pauses: waits,
+		hosts: hostsOf(c.Hosts), now: c.Now, signer: signs, pauses: waits,
 		client: exchange.Client{Provider: "the push service", Timeout: c.Timeout, UserAgent: c.UserAgent, Transport: transport, Reasons: true},
 	}
 	if n.client.Timeout == 0 {
 		n.client.Timeout = DefaultTimeout
-	}
-	if len(n.hosts) == 0 {
-		n.hosts = DefaultHosts()
 	}
 	return n, nil
 }
@@ -68,21 +65,13 @@ func New(c Config) (*Notifier, error) {
 // applicationServerKey of their PushManager.
 func (w *Notifier) PublicKey() string { return w.signer.public }
 
-// CheckAddress checks a device's address: that it is a subscription whose host is allowed. The
+// CheckAddress checks a device's address: that it is a subscription whose endpoint is allowed. The
 // error is a *notifier.InvalidError, and shows at most the host.
-func (w *Notifier) CheckAddress(address string) error {
-	s, err := ParseSubscription(address)
-	if err != nil {
-		return err
-	}
-	return w.checkHost(s)
-}
+func (w *Notifier) CheckAddress(address string) error { return w.hosts.check(address) }
 
-func (w *Notifier) checkHost(s Subscription) error {
-	if allowed(w.hosts, s.host()) {
-		return nil
-	}
-	return &notifier.InvalidError{Field: "address", Value: s.host(), Want: "an endpoint at one of the hosts that are pushed to"}
+// CheckAddress is Notifier.CheckAddress without a Notifier, with its Config.Hosts.
+func CheckAddress(configured []string, address string) error {
+	return hostsOf(configured).check(address)
 }
 
 // Check returns a *notifier.InvalidError if n is too large for a push, or what it says for
@@ -120,12 +109,9 @@ func (w *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 		return permanent(notifier.ReasonNoDevice, errors.New("web push needs a device"))
 	}
 	s, err := ParseSubscription(n.Device.Address)
-	if err == nil {
-		err = w.checkHost(s)
-	}
-	if err != nil {
+	if err != nil || !w.hosts.allow(s.endpoint) {
 		// The host may be what makes an endpoint a user's own.
-		return permanent(notifier.ReasonMisaddressed, errors.New("the device's subscription is malformed, or its host is not one that is pushed to"))
+		return permanent(notifier.ReasonMisaddressed, errors.New("the device's subscription is malformed, or its endpoint is not one that is pushed to"))
 	}
 	now := w.now()
 	p, err := newPush(n, now)
@@ -145,8 +131,7 @@ func (w *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	result := w.client.Send(ctx, request, func(a exchange.Answer) notifier.Result {
 		return judge(a, s.host(), w.now())
 	})
-	w.pauses.note(s.origin(), result, w.now())
-	return result
+	return w.pauses.note(s.origin(), n.Device.Address, result, w.now())
 }
 
 func (w *Notifier) request(ctx context.Context, s Subscription, p push, now time.Time) (*http.Request, error) {

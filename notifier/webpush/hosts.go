@@ -1,0 +1,88 @@
+package webpush
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// host is a host that is pushed to.
+type host struct {
+	name string // "*" or "*." in front is for all hosts below
+	// paths are the beginnings of the paths that are pushed to; nil for every path. "/" is any
+	// path of one segment.
+	paths []string
+}
+
+type hosts []host
+
+// browsers returns the push services of browsers: of Chrome and what is built on it, of Firefox,
+// of Edge, and of Safari, with the paths that they give to browsers. What else is at these hosts
+// answers our requests too, as APIs that refuse our credentials.
+func browsers() hosts {
+	return hosts{
+		{"fcm.googleapis.com", []string{"/fcm/send/", "/wp/", "/preprod/wp/"}}, // the last one is Chromium's
+		{"*.push.services.mozilla.com", []string{"/wpush/"}},
+		{"*.notify.windows.com", []string{"/w/"}}, // with the token in the query
+		{"*.push.apple.com", []string{"/"}},
+	}
+}
+
+// DefaultHosts returns the push services of browsers.
+func DefaultHosts() []string {
+	var names []string
+	for _, h := range browsers() {
+		names = append(names, h.name)
+	}
+	return names
+}
+
+// hostsOf returns what is pushed to with a Config.Hosts.
+func hostsOf(configured []string) hosts {
+	if len(configured) == 0 {
+		return browsers()
+	}
+	var all hosts
+	for _, name := range configured {
+		all = append(all, host{name: strings.ToLower(name)})
+	}
+	return all
+}
+
+// check returns a *notifier.InvalidError unless an address is a subscription that is pushed to.
+func (all hosts) check(address string) error {
+	s, err := ParseSubscription(address)
+	if err != nil || all.allow(s.endpoint) {
+		return err
+	}
+	return &notifier.InvalidError{
+		Field: "address", Value: s.host(), Want: "an endpoint of a push service that is pushed to, as browsers get it",
+	}
+}
+
+// allow reports whether an endpoint is pushed to.
+func (all hosts) allow(endpoint *url.URL) bool {
+	name := hostOf(endpoint)
+	return slices.ContainsFunc(all, func(h host) bool {
+		below, several := strings.CutPrefix(h.name, "*")
+		return (h.name == name || several && strings.HasSuffix(name, below)) && (h.paths == nil || h.serves(endpoint))
+	})
+}
+
+// serves reports whether the path of an endpoint is one that h gives to browsers. A path that a
+// server could read as another one is none.
+func (h host) serves(endpoint *url.URL) bool {
+	p := endpoint.Path
+	if port := endpoint.Port(); port != "" && port != "443" || path.Clean(p) != strings.TrimSuffix(p, "/") || strings.Contains(p, `\`) {
+		return false
+	}
+	return slices.ContainsFunc(h.paths, func(beginning string) bool {
+		if beginning == "/" {
+			return len(p) > 1 && strings.Count(p, "/") == 1
+		}
+		return strings.HasPrefix(p, beginning)
+	})
+}
