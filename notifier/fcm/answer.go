@@ -99,11 +99,14 @@ func quota(subject, description string) string {
 	return "project"
 }
 
-// pause returns who waits for a quota.
+// pause returns who waits for a quota. FCM documents an answer that does not say whose it is as
+// one about the message's target.
 func (w words) pause() notifier.Pause {
 	switch {
-	case len(w.quotas) == 0 || slices.Contains(w.quotas, "project"):
+	case slices.Contains(w.quotas, "project"), strings.Contains(w.text, "quota metric"): // which has limits of projects
 		return notifier.PauseChannel
+	case len(w.quotas) == 0:
+		return notifier.PauseDevice
 	case slices.Contains(w.quotas, "device"):
 		return notifier.PauseDevice
 	default:

@@ -1,6 +1,7 @@
 package fcm_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -101,7 +102,11 @@ func TestAnswers(t *testing.T) {
 			"two quotas", 429, said("RESOURCE_EXHAUSTED", "", quota("device:secret", ""), quota("project:secret", "")),
 			notifier.SlowDown, notifier.ReasonRateLimited, channel, ", RESOURCE_EXHAUSTED",
 		},
-		{"an unknown quota", 429, said("RESOURCE_EXHAUSTED", ""), notifier.SlowDown, notifier.ReasonRateLimited, channel, ", RESOURCE_EXHAUSTED"},
+		{"an unknown quota", 429, said("RESOURCE_EXHAUSTED", ""), notifier.SlowDown, notifier.ReasonRateLimited, device, ", RESOURCE_EXHAUSTED"},
+		{
+			"a quota of Google's", 429, said("RESOURCE_EXHAUSTED", "Quota exceeded for quota metric 'Send requests' of consumer 'secret'."),
+			notifier.SlowDown, notifier.ReasonRateLimited, channel, ", RESOURCE_EXHAUSTED",
+		},
 		{"internal", 500, said("INTERNAL", "", fcmError("INTERNAL")), notifier.Retry, notifier.ReasonUnavailable, 0, ", INTERNAL"},
 		{"overloaded", 503, said("UNAVAILABLE", "", fcmError("UNAVAILABLE")), notifier.SlowDown, notifier.ReasonUnavailable, channel, ", UNAVAILABLE"},
 
@@ -110,7 +115,7 @@ func TestAnswers(t *testing.T) {
 		{"unspecified", 401, said("", "", fcmError("UNSPECIFIED_ERROR")), notifier.Refused, notifier.ReasonUnauthorized, 0, ", UNSPECIFIED_ERROR"},
 		{"unspecified", 403, said("", "", fcmError("UNSPECIFIED_ERROR")), notifier.Refused, notifier.ReasonUnauthorized, 0, ", UNSPECIFIED_ERROR"},
 		{"unspecified", 404, said("", "", fcmError("UNSPECIFIED_ERROR")), notifier.Refused, notifier.ReasonMisaddressed, 0, ", UNSPECIFIED_ERROR"},
-		{"unspecified", 429, said("", "", fcmError("UNSPECIFIED_ERROR")), notifier.SlowDown, notifier.ReasonRateLimited, channel, ", UNSPECIFIED_ERROR"},
+		{"unspecified", 429, said("", "", fcmError("UNSPECIFIED_ERROR")), notifier.SlowDown, notifier.ReasonRateLimited, device, ", UNSPECIFIED_ERROR"},
 		{"unspecified", 500, said("", "", fcmError("UNSPECIFIED_ERROR")), notifier.Retry, notifier.ReasonUnavailable, 0, ", UNSPECIFIED_ERROR"},
 		{"unspecified", 503, said("", "", fcmError("UNSPECIFIED_ERROR")), notifier.Retry, notifier.ReasonUnavailable, 0, ", UNSPECIFIED_ERROR"},
 		{"a code of another status", 403, said("", "", fcmError("UNREGISTERED")), notifier.Refused, notifier.ReasonUnauthorized, 0, ", UNREGISTERED"},
@@ -127,6 +132,54 @@ func TestAnswers(t *testing.T) {
 		require.Equal(t, row.reason, r.Reason, row.name)
 		require.Equal(t, row.pause, r.Pause, row.name)
 		require.EqualError(t, r.Err, "FCM answered with HTTP status "+strconv.Itoa(row.status)+row.err, row.name)
+	}
+}
+
+// Too many for one device may be that device's. For three without a success between it is all.
+func TestAQuotaOfNobodyKnowsWhom(t *testing.T) {
+	t.Parallel()
+	s := server(t, time.Now)
+	f := open(t, s, fcm.Config{})
+	busy := func(to string) notifier.Pause {
+		s.AnswerWith(func(notifiertest.FCMMessage) notifiertest.Answer {
+			return notifiertest.Answer{Status: 429, Body: said("RESOURCE_EXHAUSTED", "", fcmError("QUOTA_EXCEEDED"))}
+		})
+		return push(t, f, order(to)).Pause
+	}
+	for range 2 {
+		for _, to := range []string{"one", "two", "one", "two"} {
+			require.Equal(t, notifier.PauseDevice, busy(to))
+		}
+		s.AnswerWith(nil)
+		require.Equal(t, notifier.Delivered, push(t, f, order("four")).Status)
+	}
+	for _, to := range []string{"one", "two"} {
+		require.Equal(t, notifier.PauseDevice, busy(to))
+	}
+	require.Equal(t, notifier.PauseChannel, busy("three"))
+	require.Equal(t, notifier.PauseChannel, busy("one"))
+}
+
+// A message that has FCM look for something else than its device loses no device, and lets it not
+// wait.
+func TestAMessageThatAimsElsewhere(t *testing.T) {
+	t.Parallel()
+	s := server(t, time.Now)
+	f := open(t, s, fcm.Config{})
+	gone := notifiertest.Answer{Status: 404, Body: said("NOT_FOUND", "", fcmError("UNREGISTERED"))}
+	platform := notifiertest.Answer{Status: 401, Body: said("UNAUTHENTICATED", "", fcmError("THIRD_PARTY_AUTH_ERROR"))}
+	for override, elsewhere := range map[string]bool{
+		`{}`: false, `{"apns": {"headers": {"apns-push-type": "background"}}}`: false,
+		`{"apns": {"headers": {"Apns-Push-Type": "voip"}}}`: true,
+		`{"apns": {"live_activity_token": "x"}}`:            true, `{"apns": {"liveActivityToken": "x"}}`: true,
+		`{"android": {"restricted_package_name": "x"}}`: true, `{"android": {"restrictedPackageName": "x"}}`: true,
+	} {
+		n := order(phone)
+		n.Override = json.RawMessage(override)
+		s.AnswerWith(func(notifiertest.FCMMessage) notifiertest.Answer { return gone })
+		require.Equal(t, map[bool]notifier.Status{false: notifier.Gone, true: notifier.Permanent}[elsewhere], push(t, f, n).Status, override)
+		s.AnswerWith(func(notifiertest.FCMMessage) notifiertest.Answer { return platform })
+		require.Equal(t, map[bool]notifier.Status{false: notifier.SlowDown, true: notifier.Retry}[elsewhere], push(t, f, n).Status, override)
 	}
 }
 
@@ -206,7 +259,7 @@ func TestPausesDouble(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	f := open(t, server(t, c.Now), fcm.Config{Now: c.Now})
-	project := said("RESOURCE_EXHAUSTED", "")
+	project := said("RESOURCE_EXHAUSTED", "", quota("project:shop", ""))
 	paused := func(body string) time.Duration {
 		t.Helper()
 		r := f.Judge(429, nil, body)

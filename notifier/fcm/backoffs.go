@@ -29,6 +29,7 @@ const (
 type backoffs struct {
 	mu   sync.Mutex
 	last *simplelru.LRU[string, backoff]
+	busy exchange.Crowd // the devices whose answers did not say whose quota was used up
 }
 
 type backoff struct {
@@ -42,6 +43,21 @@ func newBackoffs() (*backoffs, error) {
 		return nil, fmt.Errorf("make room for backoffs: %w", err)
 	}
 	return &backoffs{last: last}, nil
+}
+
+// concernsAll notes a device whose answer did not say whose quota was used up, and reports whether
+// there were too many of them for it to be the device's.
+func (b *backoffs) concernsAll(device string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.busy.Add(device)
+}
+
+// accepted notes that FCM accepted a message.
+func (b *backoffs) accepted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.busy.Clear()
 }
 
 // settle completes a Result with how long to wait: as long as FCM asks, or else, after a

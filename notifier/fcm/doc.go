@@ -36,7 +36,11 @@
 // removes the key with {"android": {"collapse_key": null}}.
 //
 // What a message says for this channel alone is an object in FCM's words, which is merged into
-// the message as RFC 7396 says: null removes a member. It names no target.
+// the message as RFC 7396 says: null removes a member. It names no target, and no topic or
+// credentials in the headers of a platform. If it has a live_activity_token, a
+// restricted_package_name or an apns-push-type other than alert and background, FCM looks for
+// something else than the device: gone is permanent, mismatched then, and a THIRD_PARTY_AUTH_ERROR
+// is retried.
 //
 // A payload has at most 4,096 bytes. What counts are the JSON of notification and data, and of
 // those of the one platform that adds most.
@@ -66,8 +70,10 @@
 // to a topic has at most 2,048 bytes: a larger one is permanent.
 //
 // A 429 says whose quota is used up: the project's pauses the channel, a device's the device,
-// and a topic's the message. Without a Retry-After a pause is a minute, and for a 503 it is 10
-// seconds; it doubles up to an hour if the next follows within its own length.
+// and a topic's the message. One that does not say is the device's, until it came for three
+// devices and FCM accepted nothing in between: then it is the project's. Without a Retry-After a
+// pause is a minute, and for a 503 it is 10 seconds; it doubles up to an hour if the next follows
+// within its own length.
 //
 // THIRD_PARTY_AUTH_ERROR means that the project's key for APNs or for Web Push is missing or
 // wrong. That stops iPhones or browsers, and not Android: the channel goes on, no attempt
@@ -77,6 +83,7 @@
 //
 //	the token endpoint gave no answer           retry, unreachable: nothing was sent
 //	4xx                                         refused, unauthorized
+//	4xx about iat and exp                       slow down: the message. This worker's clock is wrong
 //	429, 5xx                                    slow down: the channel
 //	3xx, or a success without a token           refused, misaddressed
 //

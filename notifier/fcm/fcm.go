@@ -137,7 +137,10 @@ func (f *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	}
 	result, more := f.send(ctx, body, n.Device.Address)
 	if more == askOtherwise {
-		return f.blame(ctx, result, message)
+		result = f.blame(ctx, result, message)
+	}
+	if aimsElsewhere(message) {
+		return ofMessage(result)
 	}
 	return result
 }
@@ -211,16 +214,22 @@ func (f *Notifier) judge(a exchange.Answer, device string) (notifier.Result, aga
 	now := f.now()
 	asked := exchange.RetryAfter(a.Header, now, MaxRetryAfter)
 	r, more := judge(a, asked > 0)
+	said := readWords(a.Body)
 	who, first := backoffOverload, firstOverload
 	switch {
+	case r.Status == notifier.Delivered:
+		f.backoffs.accepted()
 	case a.Status == http.StatusUnauthorized && asked == 0:
 		asked = thirdPartyPause
+	case r.Pause == notifier.PauseDevice && a.Status == http.StatusTooManyRequests && len(said.quotas) == 0 && f.backoffs.concernsAll(device):
+		r.Pause = notifier.PauseChannel
+		who, first = backoffQuota, firstQuota
 	case a.Status == http.StatusTooManyRequests && r.Pause == notifier.PauseChannel:
 		who, first = backoffQuota, firstQuota
 	case a.Status == http.StatusTooManyRequests:
 		sum := sha256.Sum256([]byte(device))
 		who, first = r.Pause.String()+string(sum[:16]), firstQuota
-	case r.Status == notifier.Retry && asked == 0 && readWords(a.Body).failed():
+	case r.Status == notifier.Retry && asked == 0 && said.failed():
 		asked = firstOverload
 	}
 	return f.backoffs.settle(r, asked, who, first, now), more

@@ -241,19 +241,22 @@ func TestAMessageSaysMoreForFCMAlone(t *testing.T) {
 	require.Contains(t, string(s.Messages()[0].Message), "1763809871000123456", "digits are kept")
 
 	for text, field := range map[string]string{
-		`{"token": "secret"}`:                   "channels.fcm.token",
-		`{"topic": null}`:                       "channels.fcm.topic",
-		`{"condition": "secret"}`:               "channels.fcm.condition",
-		`{"name": "secret"}`:                    "channels.fcm.name",
-		`["secret"]`:                            "channels.fcm",
-		`null`:                                  "channels.fcm",
-		`{"android": {`:                         "channels.fcm",
-		`{} {}`:                                 "channels.fcm",
-		`{"data": {"gcm.secret": "x"}}`:         "data",
-		`{"data": {"secret": 1}}`:               "data",
-		`{"data": "secret"}`:                    "data",
-		`{"android": {"data": {"google": ""}}}`: "data",
-		`{"webpush": {"data": {"from": "me"}}}`: "data",
+		`{"token": "secret"}`:                                "channels.fcm.token",
+		`{"topic": null}`:                                    "channels.fcm.topic",
+		`{"condition": "secret"}`:                            "channels.fcm.condition",
+		`{"name": "secret"}`:                                 "channels.fcm.name",
+		`{"apns": {"headers": {"Apns-Topic": "secret"}}}`:    "channels.fcm.apns.headers.apns-topic",
+		`{"apns": {"headers": {"authorization": "secret"}}}`: "channels.fcm.apns.headers.authorization",
+		`{"webpush": {"headers": {"Crypto-Key": "secret"}}}`: "channels.fcm.webpush.headers.crypto-key",
+		`["secret"]`:                                         "channels.fcm",
+		`null`:                                               "channels.fcm",
+		`{"android": {`:                                      "channels.fcm",
+		`{} {}`:                                              "channels.fcm",
+		`{"data": {"gcm.secret": "x"}}`:                      "data",
+		`{"data": {"secret": 1}}`:                            "data",
+		`{"data": "secret"}`:                                 "data",
+		`{"android": {"data": {"google": ""}}}`:              "data",
+		`{"webpush": {"data": {"from": "me"}}}`:              "data",
 	} {
 		n.Override = json.RawMessage(text)
 		var invalid *notifier.InvalidError

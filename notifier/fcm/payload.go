@@ -183,6 +183,9 @@ func override(message object, raw json.RawMessage) error {
 			return &notifier.InvalidError{Field: fieldOverride + "." + name, Value: "(not shown)", Want: "nothing: the device is the target"}
 		}
 	}
+	if err := checkHeaders(patch); err != nil {
+		return err
+	}
 	merge(message, patch)
 	return nil
 }

@@ -25,6 +25,8 @@ const (
 	assertionLife = time.Hour
 	// clockSkew is how far the clock may be ahead of Google's.
 	clockSkew = 10 * time.Second
+	// clockPause is how long a message waits whose assertion is of another time than Google's.
+	clockPause = time.Minute
 	// maxLife bounds how long a token is used. Google's live for an hour.
 	maxLife = time.Hour
 	// renewEarly is how long before its end a token is renewed.
@@ -145,7 +147,11 @@ func (t *tokens) exchange(ctx context.Context) (token string, life time.Duration
 	failure = t.client.Send(ctx, request, func(a exchange.Answer) notifier.Result {
 		var result notifier.Result
 		token, life, result = readToken(a)
-		return t.backoffs.settle(result, exchange.RetryAfter(a.Header, t.now(), MaxRetryAfter), backoffToken, firstOverload, t.now())
+		asked := exchange.RetryAfter(a.Header, t.now(), MaxRetryAfter)
+		if result.Pause == notifier.PauseMessage && asked == 0 {
+			asked = clockPause
+		}
+		return t.backoffs.settle(result, asked, backoffToken, firstOverload, t.now())
 	})
 	if failure.Uncertain() {
 		// The exchange may have arrived. The push was certainly not sent.
@@ -191,6 +197,7 @@ func readToken(a exchange.Answer) (token string, life time.Duration, result noti
 		Token   string `json:"access_token"`
 		Seconds int64  `json:"expires_in"`
 		Error   string `json:"error"`
+		Text    string `json:"error_description"`
 	}
 	_ = json.Unmarshal(a.Body, &said) // what can't be read says nothing
 	switch status := a.Status; {
@@ -209,6 +216,12 @@ func readToken(a exchange.Answer) (token string, life time.Duration, result noti
 		return fails(notifier.SlowDown, notifier.ReasonUnavailable, "")
 	case status <= 399:
 		return fails(notifier.Refused, notifier.ReasonMisaddressed, ", a redirect, which is not followed")
+	case strings.Contains(said.Text, "Check your iat and exp"):
+		// The clock that the assertion was signed by is wrong. Other workers' may be right.
+		token, life, result = fails(notifier.SlowDown, notifier.ReasonUnavailable,
+			knownGrant(said.Error)+": this worker's clock may be wrong")
+		result.Pause = notifier.PauseMessage
+		return token, life, result
 	default:
 		return fails(notifier.Refused, notifier.ReasonUnauthorized, knownGrant(said.Error))
 	}

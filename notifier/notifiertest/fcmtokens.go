@@ -43,6 +43,8 @@ func (s *FCMServer) verify(r *http.Request) error {
 		jwt.WithValidMethods([]string{"RS256"}), jwt.WithAudience(s.server.URL+"/token"), jwt.WithIssuer(fcmEmail),
 		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithTimeFunc(s.now))
 	switch {
+	case errors.Is(err, jwt.ErrTokenExpired), errors.Is(err, jwt.ErrTokenUsedBeforeIssued):
+		return fmt.Errorf("in a reasonable timeframe. Check your iat and exp values in the JWT claim: %w", err)
 	case err != nil:
 		return fmt.Errorf("assertion: %w", err)
 	case token.Header["kid"] != fcmKeyID:
