@@ -49,11 +49,11 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"sendlimit/internal/tally", "sendlimit/rate", "sendlimit/settings", "tasks/input", "tasks/retry",
 	},
 	{
-		"cmd/internal/channelcheck", "config", "dashboard/session", "examples/order-reminder", "sendlimit",
+		"config", "dashboard/session", "examples/order-reminder", "sendlimit",
 		"sendlimit/activity", "sendlimit/stats", "tasks/contact", "tasks/device",
 	},
 	{
-		"cmd/enqueue/internal/devicefile", "cmd/internal/cli", "sendlimit/forecast", "sendlimit/messages",
+		"cmd/enqueue/internal/devicefile", "cmd/internal/channelcheck", "cmd/internal/cli", "sendlimit/forecast", "sendlimit/messages",
 		"sendlimit/notices", "sendlimit/sendlimittest/traffic",
 	},
 	{

@@ -22,6 +22,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/device"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -40,7 +41,9 @@ type Options struct {
 	Policies *settings.Policies
 	Users    *settings.Users
 	Devices  *devices.Store // of users
-	Refitter *refit.Refitter
+	// CheckDevice checks devices that are registered; nil for none.
+	CheckDevice device.Check
+	Refitter    *refit.Refitter
 	// Accounts finds the account of a key. Charges raises the alerts that a changed quota
 	// causes. Counters limits how often an account submits.
 	Accounts *accounts.Accounts
@@ -98,6 +101,7 @@ type server struct {
 	policies       *settings.Policies
 	users          *settings.Users
 	devices        *devices.Store
+	checkDevice    device.Check
 	refitter       *refit.Refitter
 	accounts       *accounts.Accounts
 	charges        *quota.Charges
@@ -149,7 +153,7 @@ func New(o Options) (http.Handler, error) {
 		o.LoginRefused = func() {}
 	}
 	s := &server{
-		submitter: o.Submitter, campaigns: o.Campaigns, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, devices: o.Devices, refitter: o.Refitter,
+		submitter: o.Submitter, campaigns: o.Campaigns, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, devices: o.Devices, checkDevice: o.CheckDevice, refitter: o.Refitter,
 		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, callbacks: o.Callbacks, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, tracer: o.Tracer, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,

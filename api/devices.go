@@ -87,7 +87,7 @@ func (s *server) addDevice(r *http.Request, _ web.Query) (web.Answer, error) {
 	user, who := r.PathValue("user"), callerOf(r.Context())
 	var d devices.Device
 	_, err := web.ReadBody(s.bodies(), r, func(draft message.DeviceDraft) (err error) {
-		d, err = device.Parse(draft, who.account())
+		d, err = device.Parse(draft, who.account(), s.checkDevice)
 		return err
 	})
 	if err != nil {

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -33,6 +35,15 @@ type APNs struct {
 
 // Set reports whether the channel is used.
 func (c APNs) Set() bool { return c.Key != "" || c.KeyFile != "" }
+
+// AllTopics returns every bundle id; nil if none is given.
+func (c APNs) AllTopics() []string {
+	all := slices.Sorted(maps.Values(c.Topics))
+	if c.Topic != "" {
+		all = append(all, c.Topic)
+	}
+	return all
+}
 
 // WebPush has the settings of the channel webpush. It is used if one of the first two is set.
 type WebPush struct {

@@ -12,7 +12,8 @@
 //
 //	           ┌─ Delivered   the provider accepted the message
 //	           ├─ Retry       not now; RetryAfter is the wait that the provider asks for
-//	Notify ────┼─ SlowDown    too fast: Pause waits for RetryAfter, and no attempt counts
+//	Notify ────┼─ SlowDown    too fast, or by a worker whose clock is wrong: Pause waits for
+//	           │              RetryAfter, and no attempt counts
 //	           ├─ Permanent   never: the message fails, and its place is free again
 //	           ├─ Gone        the provider knows this device no more
 //	           └─ Refused     the provider refuses our credentials or our project: no

@@ -15,7 +15,7 @@ const (
 	Delivered Status = iota + 1 // the provider accepted the message
 	Retry                       // it may accept it later
 	Permanent                   // it will never accept this message
-	SlowDown                    // it asks for later; that is no attempt
+	SlowDown                    // it asks for later, or the clock is wrong; that is no attempt
 	Gone                        // it knows this device no more: the next message fails too
 	Refused                     // it refuses us, not this message; that is no attempt
 )

@@ -77,7 +77,8 @@ func classify(status int, reason string) (answer, bool) {
 		"InvalidProviderToken", "MissingProviderToken", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken":
 		return badCredentials(settled), true
 	case "ExpiredProviderToken":
-		return badCredentials(renew), true
+		// The clock that it was signed by is wrong. Other workers' tokens may be good.
+		return slowDown(notifier.ReasonUnavailable, notifier.PauseMessage, renew), true
 	case "UnrelatedKeyIdInToken":
 		return badCredentials(replace), true
 	case "TooManyProviderTokenUpdates":
@@ -120,8 +121,23 @@ func byStatus(status int) answer {
 	}
 }
 
-// judge returns the Result of an answer, and what is to be done before it is the result.
-func judge(a exchange.Answer, waits *backoff, now time.Time) (notifier.Result, step) {
+// ofMessage returns what an answer means to a push whose topic is not that of the device's app,
+// since the message chose it: then a wrong topic says nothing of the credentials, and a token that
+// does not fit it nothing of the device. What Apple calls unregistered once fitted the topic.
+func ofMessage(meant answer, reason string) answer {
+	switch reason {
+	case "BadDeviceToken", "DeviceTokenNotForTopic":
+		return answer{status: notifier.Permanent, reason: notifier.ReasonMismatched}
+	case "BadTopic", "MissingTopic", "TopicDisallowed":
+		return badMessage()
+	default:
+		return meant
+	}
+}
+
+// judge returns the Result of an answer, and what is to be done before it is the result. chosen
+// reports whether the message chose the topic.
+func judge(a exchange.Answer, chosen bool, waits *backoff, now time.Time) (notifier.Result, step) {
 	if a.Status >= 200 && a.Status <= 299 {
 		waits.reset()
 		return notifier.Result{Status: notifier.Delivered, ProviderID: receipt(a.Header)}, settled
@@ -134,6 +150,9 @@ func judge(a exchange.Answer, waits *backoff, now time.Time) (notifier.Result, s
 		said.Reason = "" // what is malformed says nothing
 	}
 	meant, known := classify(a.Status, said.Reason)
+	if chosen {
+		meant = ofMessage(meant, said.Reason)
+	}
 	text := fmt.Sprintf("Apple's server answered with HTTP status %d", a.Status)
 	if known {
 		text += ", " + said.Reason
@@ -172,7 +191,9 @@ func hint(reason string) string {
 	case "BadTopic", "MissingTopic", "TopicDisallowed":
 		return ": the topic is not a bundle id of this team, or lacks the ending of the push type"
 	case "ExpiredProviderToken":
-		return ": is this machine's clock right?"
+		return ": this worker's clock may be wrong"
+	case "InvalidProviderToken":
+		return ": the key, its id or the team is wrong, or this worker's clock is ahead"
 	case "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken":
 		return ": the key is of the other environment"
 	default:

@@ -1,6 +1,7 @@
 package apns_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func TestAnswers(t *testing.T) {
 		{403, "BadCertificate", notifier.Refused, unauthorized, 0},
 		{403, "BadCertificateEnvironment", notifier.Refused, unauthorized, 0},
 		{403, "Forbidden", notifier.Refused, unauthorized, 0},
-		{403, "ExpiredProviderToken", notifier.Refused, unauthorized, 0},
+		{403, "ExpiredProviderToken", notifier.SlowDown, unavailable, notifier.PauseMessage},
 		{403, "InvalidProviderToken", notifier.Refused, unauthorized, 0},
 		{403, "MissingProviderToken", notifier.Refused, unauthorized, 0},
 		{403, "BadEnvironmentKeyIdInToken", notifier.Refused, unauthorized, 0},
@@ -88,6 +89,35 @@ func TestAnswers(t *testing.T) {
 			}
 			require.Empty(t, s.Pushes())
 		})
+	}
+}
+
+// What Apple says of a topic that the message chose is the message's fault.
+func TestAnswersAboutATopicThatTheMessageChose(t *testing.T) {
+	t.Parallel()
+	s := apple(t, time.Now, 100)
+	a := open(t, s, apns.Config{Topics: map[string]string{"driver": "com.example.driver"}})
+	for said, want := range map[string]notifier.Reason{
+		"BadDeviceToken": notifier.ReasonMismatched, "DeviceTokenNotForTopic": notifier.ReasonMismatched,
+		"BadTopic": notifier.ReasonRejected, "MissingTopic": notifier.ReasonRejected, "TopicDisallowed": notifier.ReasonRejected,
+		"Unregistered": notifier.ReasonGone, // for this topic it once was
+	} {
+		s.AnswerWith(func() notifiertest.APNsAnswer {
+			return notifiertest.APNsAnswer{Status: http.StatusBadRequest, Reason: said}
+		})
+		n := order(device())
+		n.Override = json.RawMessage(`{"push_type": "voip"}`)
+		result := send(t, a, n)
+		require.Equal(t, want == notifier.ReasonGone, result.Status == notifier.Gone, said)
+		require.Equal(t, want != notifier.ReasonGone, result.Status == notifier.Permanent, said)
+		require.Equal(t, want, result.Reason, said)
+	}
+	for _, override := range []string{`{"topic": "com.example.driver"}`, `{"push_type": "voip", "topic": "com.example.driver.voip"}`} {
+		n := order(device())
+		n.Override = json.RawMessage(override)
+		result := send(t, a, n)
+		require.Equal(t, notifier.Permanent, result.Status, override)
+		require.ErrorContains(t, result.Err, "TopicDisallowed") // the server knows one app
 	}
 }
 

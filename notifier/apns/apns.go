@@ -124,14 +124,14 @@ func validToken(token string) bool {
 // Check returns a *notifier.InvalidError if n is too large for a push, or what it says for
 // this channel alone is not allowed.
 func (a *Notifier) Check(n notifier.Notification) error {
-	_, err := newPush(n, a.config.anyTopic(), a.now())
+	_, err := newPush(n, a.config.anyTopic(), a.config.allTopics(), a.now())
 	return err
 }
 
-// Check does what Notifier.Check does, at a time. It needs no credentials: the topic changes
-// nothing about what is allowed.
-func Check(n notifier.Notification, now time.Time) error {
-	_, err := newPush(n, "com.example", now)
+// Check does what Notifier.Check does, at a time. It needs no credentials. topics are the bundle
+// ids that a message may choose from; nil if they are not known.
+func Check(n notifier.Notification, topics []string, now time.Time) error {
+	_, err := newPush(n, "com.example", topics, now)
 	return err
 }
 
@@ -140,7 +140,7 @@ func Check(n notifier.Notification, now time.Time) error {
 func (a *Notifier) Probe(ctx context.Context) notifier.Result {
 	nobody := strings.Repeat("0", shortestToken)
 	n := notifier.Notification{IdempotencyKey: "probe", Device: &notifier.Device{ID: "probe", Address: nobody}, ExpiresAt: a.now()}
-	p, err := newPush(n, a.config.anyTopic(), a.now())
+	p, err := newPush(n, a.config.anyTopic(), nil, a.now())
 	if err != nil {
 		return refusedBeforehand(err)
 	}
@@ -165,7 +165,7 @@ func (a *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	if !validToken(n.Device.Address) {
 		return permanent(notifier.ReasonMisaddressed, errors.New("the device's token is malformed"))
 	}
-	p, err := newPush(n, a.config.topicOf(n.Device.App), a.now())
+	p, err := newPush(n, a.config.topicOf(n.Device.App), a.config.allTopics(), a.now())
 	if err != nil {
 		return refusedBeforehand(err)
 	}
@@ -191,7 +191,7 @@ func (a *Notifier) send(ctx context.Context, n notifier.Notification, p push) no
 		client, next := a.client, settled
 		client.RoundTripper = journey
 		result := client.Send(ctx, request, func(answered exchange.Answer) notifier.Result {
-			r, then := judge(answered, a.waits, a.now())
+			r, then := judge(answered, p.chosen, a.waits, a.now())
 			next = then
 			return r
 		})

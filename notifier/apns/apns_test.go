@@ -272,20 +272,22 @@ func TestAMessageSaysMoreForAppleAlone(t *testing.T) {
 		require.Equal(t, want, push.Header.Get(name))
 	}
 	for text, field := range map[string]string{
-		`{"push_type": "secret"}`:                       "channels.apns.push_type",
-		`{"topic": "secret topic"}`:                     "channels.apns.topic",
-		`{"priority": 7}`:                               "channels.apns.priority",
-		`{"push_type": "background", "priority": 10}`:   "channels.apns.priority",
-		`{"expiration": -1}`:                            "channels.apns.expiration",
-		`{"collapse_id": "secret id"}`:                  "channels.apns.collapse_id",
-		`{"collapse_id": "` + long("secret", 65) + `"}`: "channels.apns.collapse_id",
-		`{"payload": {"aps": null}}`:                    "channels.apns.payload",
-		`{"payload": {"aps": "secret"}}`:                "channels.apns.payload",
-		`{"payload": ["secret"]}`:                       "channels.apns",
-		`{"secret": 1}`:                                 "channels.apns",
-		`["secret"]`:                                    "channels.apns",
-		`{"payload": {"secret`:                          "channels.apns",
-		`{"priority": 5} {"topic": "x"}`:                "channels.apns",
+		`{"push_type": "secret"}`:                          "channels.apns.push_type",
+		`{"topic": "secret topic"}`:                        "channels.apns.topic",
+		`{"topic": "com.example.another"}`:                 "channels.apns.topic",
+		`{"topic": "` + notifiertest.APNsTopic + `.voip"}`: "channels.apns.topic", // of another push type
+		`{"priority": 7}`:                                  "channels.apns.priority",
+		`{"push_type": "background", "priority": 10}`:      "channels.apns.priority",
+		`{"expiration": -1}`:                               "channels.apns.expiration",
+		`{"collapse_id": "secret id"}`:                     "channels.apns.collapse_id",
+		`{"collapse_id": "` + long("secret", 65) + `"}`:    "channels.apns.collapse_id",
+		`{"payload": {"aps": null}}`:                       "channels.apns.payload",
+		`{"payload": {"aps": "secret"}}`:                   "channels.apns.payload",
+		`{"payload": ["secret"]}`:                          "channels.apns",
+		`{"secret": 1}`:                                    "channels.apns",
+		`["secret"]`:                                       "channels.apns",
+		`{"payload": {"secret`:                             "channels.apns",
+		`{"priority": 5} {"topic": "x"}`:                   "channels.apns",
 	} {
 		n.Override = json.RawMessage(text)
 		refusedBeforehand(t, a, n, field)

@@ -158,6 +158,15 @@ func (c Config) topicOf(app string) string {
 	return c.Topic
 }
 
+// allTopics returns every bundle id.
+func (c Config) allTopics() []string {
+	all := slices.Collect(maps.Values(c.Topics))
+	if c.Topic != "" {
+		all = append(all, c.Topic)
+	}
+	return all
+}
+
 // anyTopic returns a bundle id of the team, the same each time.
 func (c Config) anyTopic() string {
 	if c.Topic != "" {

@@ -220,7 +220,7 @@ func TestProbe(t *testing.T) {
 	require.Equal(t, notifier.Result{Status: notifier.Delivered}, a.Probe(t.Context()))
 	s.Script(notifiertest.APNsAnswer{}) // of a push that is not sound
 	late := open(t, s, apns.Config{Now: func() time.Time { return time.Now().Add(-2 * time.Hour) }})
-	require.Equal(t, notifier.Refused, late.Probe(t.Context()).Status)
+	require.Equal(t, notifier.SlowDown, late.Probe(t.Context()).Status)
 	require.Empty(t, s.Pushes())
 	s.Close()
 	require.Equal(t, notifier.Retry, a.Probe(t.Context()).Status)

@@ -52,7 +52,8 @@
 //
 //	push_type     alert, background, complication, controls, fileprovider, liveactivity,
 //	              location, pushtotalk, voip, widgets
-//	topic         in place of the app's; the ending of the push type is added if it lacks it
+//	topic         in place of the app's, another one of Config; the ending of the push type is
+//	              added if it lacks it
 //	priority      1, 5 or 10
 //	expiration    Unix time in seconds; 0 to try once
 //	collapse_id   at most 64 ASCII characters
@@ -66,7 +67,10 @@
 //
 // # The answer
 //
-// It goes by the reason that Apple gives.
+// It goes by the reason that Apple gives. If the message chose the topic, or a push type whose
+// topic has an ending, BadDeviceToken, DeviceTokenNotForTopic, BadTopic, MissingTopic and
+// TopicDisallowed are permanent: the fault is the message's, and neither the device's nor that of
+// the credentials.
 //
 //	200                                                        delivered; apns-id is the receipt
 //	BadDeviceToken, DeviceTokenNotForTopic                     gone, mismatched
@@ -81,7 +85,9 @@
 //	InvalidProviderToken, MissingProviderToken,
 //	BadEnvironmentKeyIdInToken, BadEnvironmentKeyInToken
 //	ExpiredProviderToken                                       once more with a new token, unless it
-//	                                                           is the present one; then as above
+//	                                                           is the present one; then slow down,
+//	                                                           unavailable: the message. This
+//	                                                           worker's clock is wrong
 //	UnrelatedKeyIdInToken                                      the connections are closed, and once
 //	                                                           more on a new one; then as above
 //	TooManyProviderTokenUpdates                                once more with the token before this

@@ -10,7 +10,7 @@ import (
 
 // Judge is how answers are judged.
 func Judge(a exchange.Answer, now time.Time) notifier.Result {
-	r, _ := judge(a, &backoff{}, now)
+	r, _ := judge(a, false, &backoff{}, now)
 	return r
 }
 

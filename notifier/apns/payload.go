@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,15 +40,17 @@ const (
 type push struct {
 	payload    []byte
 	topic      string
+	chosen     bool // the topic is not that of the device's app: the message chose it
 	pushType   string
 	priority   int
 	expiration int64 // Unix time in seconds; 0 for now or never
 	collapseID string
 }
 
-// newPush returns the push of n at a time, with the topic of its app. The error is a
+// newPush returns the push of n at a time. topic is that of the device's app, and topics are all
+// that a message may choose from; nil if they are not known. The error is a
 // *notifier.InvalidError that names the field.
-func newPush(n notifier.Notification, topic string, now time.Time) (push, error) {
+func newPush(n notifier.Notification, topic string, topics []string, now time.Time) (push, error) {
 	o, err := readOverride(n.Override)
 	if err != nil {
 		return push{}, err
@@ -68,9 +71,14 @@ func newPush(n notifier.Notification, topic string, now time.Time) (push, error)
 		}
 	}
 	complete(shown, p.pushType, n, now)
-	if p.topic != "" && !strings.HasSuffix(p.topic, topicEnding(p.pushType)) {
-		p.topic += topicEnding(p.pushType)
+	ending := topicEnding(p.pushType)
+	if o.Topic != "" && topics != nil && !slices.Contains(topics, o.Topic) && !slices.Contains(topics, strings.TrimSuffix(o.Topic, ending)) {
+		return push{}, invalid(".topic", o.Topic, "a bundle id that the channel is set up with")
 	}
+	if p.topic != "" && !strings.HasSuffix(p.topic, ending) {
+		p.topic += ending
+	}
+	p.chosen = p.topic != topic
 	if p.priority, err = priority(n, o, p.pushType); err != nil {
 		return push{}, err
 	}

@@ -8,10 +8,14 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
+// Check checks whether a channel delivers to an address. The error is a *fault.InvalidError about
+// the field address, and does not show it.
+type Check func(channel, address string) error
+
 // Parse returns the device that an account registers with a draft, complete as devices.Complete
-// makes it. The account is "" for none. The error is a *fault.InvalidError about a field of the
-// draft, and does not show the address.
-func Parse(d message.DeviceDraft, account string) (devices.Device, error) {
+// makes it. The account is "" for none, and check nil. The error is a *fault.InvalidError about a
+// field of the draft, and does not show the address.
+func Parse(d message.DeviceDraft, account string, check Check) (devices.Device, error) {
 	field, address, err := addressOf(d)
 	if err != nil {
 		return devices.Device{}, err
@@ -19,6 +23,9 @@ func Parse(d message.DeviceDraft, account string) (devices.Device, error) {
 	completed, err := devices.Complete(devices.Device{
 		ID: d.ID, Channel: d.Channel, App: d.App, Account: account, Address: address, Locale: d.Locale,
 	})
+	if err == nil && check != nil {
+		err = check(completed.Channel, completed.Address)
+	}
 	if wrong, invalid := err.(*fault.InvalidError); invalid && wrong.Field == "address" { //nolint:errorlint // never wrapped
 		return devices.Device{}, fault.Wrong(field, "%s is not valid: it must be %s", field, wrong.Want)
 	}

@@ -19,7 +19,7 @@ const subscription = `{"endpoint":"https://push.example.net/canary","expirationT
 func TestADraftIsCompleted(t *testing.T) {
 	t.Parallel()
 	token := strings.Repeat("a", 64)
-	d, err := device.Parse(message.DeviceDraft{ID: "phone", Channel: devices.APNs, Token: strings.ToUpper(token), App: "shop", Locale: "de"}, "acme")
+	d, err := device.Parse(message.DeviceDraft{ID: "phone", Channel: devices.APNs, Token: strings.ToUpper(token), App: "shop", Locale: "de"}, "acme", nil)
 	require.NoError(t, err)
 	require.Equal(t, devices.Device{ID: "phone", Channel: devices.APNs, Address: token, App: "shop", Locale: "de", Account: "acme"}, d)
 	d.RegisteredAt = time.UnixMilli(1000)
@@ -31,10 +31,23 @@ func TestADraftIsCompleted(t *testing.T) {
 
 	var members map[string]any
 	require.NoError(t, json.Unmarshal([]byte(subscription), &members))
-	web, err := device.Parse(message.DeviceDraft{Channel: devices.WebPush, Subscription: members}, "")
+	web, err := device.Parse(message.DeviceDraft{Channel: devices.WebPush, Subscription: members}, "", nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{strings.Replace(subscription, `"expirationTime":null,`, "", 1)}, []string{web.Address}, "in the one spelling")
 	require.Len(t, web.ID, 12)
+}
+
+// A check refuses what the channel would not deliver to.
+func TestACheckOfTheAddress(t *testing.T) {
+	t.Parallel()
+	var members map[string]any
+	require.NoError(t, json.Unmarshal([]byte(subscription), &members))
+	_, err := device.Parse(message.DeviceDraft{Channel: devices.WebPush, Subscription: members}, "", func(channel, address string) error {
+		require.Equal(t, devices.WebPush, channel)
+		require.Contains(t, address, "canary")
+		return &fault.InvalidError{Field: "address", Value: "push.example.net", Want: "another one"}
+	})
+	require.EqualError(t, err, "subscription is not valid: it must be another one")
 }
 
 // What is wrong is said of the field that the caller gave, and no address is in it.
@@ -61,7 +74,7 @@ func TestDraftsThatAreRefused(t *testing.T) {
 		{message.DeviceDraft{Channel: "fcm", Token: "canary", ID: "@a"}, "id", `id "@a" is not allowed: it takes 1 to 64 of A-Z a-z 0-9 . _ -`},
 		{message.DeviceDraft{Channel: "fcm", Token: "canary", App: "@"}, "app", `app "@" is not allowed: it takes up to 64 of A-Z a-z 0-9 . _ -`},
 	} {
-		_, err := device.Parse(row.draft, "")
+		_, err := device.Parse(row.draft, "", nil)
 		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid)
 		require.Equal(t, row.field, invalid.Field)

@@ -68,7 +68,7 @@ Other users of this machine may see a command line: give the token with
 				return err
 			}
 			return p.withDevices(ctx, cmd, func(s *session, all *devices.Store) error {
-				d, err := device.Parse(draft, s.account)
+				d, err := device.Parse(draft, s.account, s.checkDevice)
 				if err != nil {
 					return err
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/channelcheck"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/cmd/internal/tracing"
@@ -18,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/device"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	messagetracing "github.com/sendlimit/sendlimiter/tasks/tracing"
 )
@@ -31,6 +33,8 @@ type session struct {
 	backend   *backend.Backend
 	account   string // "" without one
 	traces    *tracing.Tracing
+
+	checkDevice device.Check
 }
 
 // manner is how a session sends its commands.
@@ -85,7 +89,7 @@ func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 	if err != nil {
 		return fmt.Errorf("opening the store: %w", err)
 	}
-	s.backend, s.account = b, c.Account
+	s.backend, s.account, s.checkDevice = b, c.Account, channelcheck.New(c).Device
 	options := store.SubmitterOptions(c)
 	options.Batch = m == inBatches
 	if s.submitter, err = submit.New(b, options); err != nil {

@@ -4,18 +4,40 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/precheck"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Check is the submit.Options.CheckChannel of the programs. The error is a *fault.InvalidError
+// Checks are the checks of a program. Make them with New.
+type Checks struct{ setup precheck.Setup }
+
+// New returns the checks of a program with these settings. What they do not say, since other
+// programs deliver, is not checked.
+func New(c config.Config) Checks {
+	return Checks{precheck.Setup{
+		APNsTopics: c.APNs.AllTopics(),
+		WebPush:    c.WebPush.Set() || len(c.WebPush.Hosts) > 0, WebPushHosts: c.WebPush.Hosts,
+	}}
+}
+
+// Message is the submit.Options.CheckChannel of the programs. The error is a *fault.InvalidError
 // that names the field, such as channels.webpush.urgency, or "message" for one that is too
 // large.
-func Check(channel string, m message.Message) error {
+func (c Checks) Message(channel string, m message.Message) error {
 	now := time.Now()
-	err := precheck.Check(channel, notificationOf(channel, m, now), now)
+	return asFault(c.setup.Check(channel, notificationOf(channel, m, now), now))
+}
+
+// Device is the device.Check of the programs: whether the channel delivers to an address. The
+// error is a *fault.InvalidError about the field address.
+func (c Checks) Device(channel, address string) error {
+	return asFault(c.setup.CheckAddress(channel, address))
+}
+
+func asFault(err error) error {
 	if invalid, ok := errors.AsType[*notifier.InvalidError](err); ok {
 		return &fault.InvalidError{Field: invalid.Field, Value: invalid.Value, Want: invalid.Want}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/channelcheck"
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -33,6 +34,15 @@ func TestCheck(t *testing.T) {
 		{name: "another channel's override", channel: "webpush", edit: func(m *message.Message) {
 			m.Channels = map[string]json.RawMessage{"fcm": []byte(`{"urgency":"soon"}`)}
 		}},
+		{name: "the topic of an app", channel: "apns", edit: func(m *message.Message) {
+			m.Channels = map[string]json.RawMessage{"apns": []byte(`{"topic":"com.example.driver.voip","push_type":"voip"}`)}
+		}},
+		{
+			name: "another topic", channel: "apns", edit: func(m *message.Message) {
+				m.Channels = map[string]json.RawMessage{"apns": []byte(`{"topic":"com.example.other"}`)}
+			},
+			field: "channels.apns.topic", error: `channels.apns.topic "com.example.other" is not allowed: it takes a bundle id that the channel is set up with`,
+		},
 		{
 			name: "too large", channel: "webpush", edit: func(m *message.Message) {
 				m.Now, m.SendAt = true, time.Time{}
@@ -48,7 +58,8 @@ func TestCheck(t *testing.T) {
 			if row.edit != nil {
 				row.edit(&m)
 			}
-			err := channelcheck.Check(row.channel, m)
+			apps := config.APNs{Topic: "com.example.shop", Topics: map[string]string{"driver": "com.example.driver"}}
+			err := channelcheck.New(config.Config{APNs: apps}).Message(row.channel, m)
 			if row.error == "" {
 				require.NoError(t, err)
 				return
@@ -59,4 +70,28 @@ func TestCheck(t *testing.T) {
 			require.EqualError(t, err, row.error)
 		})
 	}
+}
+
+// A program that does not know how a channel is set up refuses nothing.
+func TestDevice(t *testing.T) {
+	t.Parallel()
+	subscription := func(endpoint string) string {
+		return `{"endpoint":"` + endpoint + `","keys":{"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}`
+	}
+	set := config.WebPush{PrivateKeyFile: "vapid.key"}
+	for _, row := range []struct {
+		settings config.WebPush
+		endpoint string
+		allowed  bool
+	}{
+		{config.WebPush{}, "https://push.example.net/x", true},
+		{set, "https://push.example.net/x", false},
+		{set, "https://fcm.googleapis.com/v1/projects/x", false},
+		{set, "https://fcm.googleapis.com/wp/x", true},
+		{config.WebPush{Hosts: []string{"push.example.net"}}, "https://push.example.net/x", true},
+	} {
+		err := channelcheck.New(config.Config{WebPush: row.settings}).Device("webpush", subscription(row.endpoint))
+		require.Equal(t, row.allowed, err == nil, "%+v: %v", row, err)
+	}
+	require.NoError(t, channelcheck.New(config.Config{WebPush: set}).Device("fcm", "token"))
 }

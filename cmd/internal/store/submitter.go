@@ -24,6 +24,6 @@ func BackendOptions(c config.Config) backend.Options {
 func SubmitterOptions(c config.Config) submit.Options {
 	return submit.Options{
 		StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout,
-		CheckChannel: channelcheck.Check,
+		CheckChannel: channelcheck.New(c).Message,
 	}
 }

@@ -52,6 +52,33 @@ func TestTheAPIBesideDeliveries(t *testing.T) {
 	require.NoError(t, worker.end(t))
 }
 
+// What the channels' settings do not allow is refused before there is anything to deliver.
+func TestWhatNoChannelWouldDeliver(t *testing.T) {
+	t.Parallel()
+	worker := start(t, []string{"SENDLIMIT_WEBPUSH_HOSTS=push.example.com", "SENDLIMIT_APNS_TOPIC=com.example.shop"}).started(t)
+	const keys = `"keys":{"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4","auth":"BTBZMqHH6r4Tts7J_aSIgg"}`
+	for _, row := range []struct {
+		path, body, allowed, refused, field string
+	}{
+		{
+			"users/alice/devices", `{"channel":"webpush","subscription":{"endpoint":"https://push.X/1",` + keys + `}}`,
+			"example.com", "example.net", "subscription",
+		},
+		{
+			"messages", strings.Replace(messageLine("alice", time.Now().Add(time.Hour)), "{", `{"channels":{"apns":{"topic":"com.example.X"}},`, 1),
+			"shop", "other", "channels.apns.topic",
+		},
+	} {
+		status, _, answer := worker.post(t, row.path, "application/json", strings.NewReader(strings.Replace(row.body, "X", row.refused, 1)))
+		text, err := io.ReadAll(answer)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusUnprocessableEntity, status, string(text))
+		require.Contains(t, string(text), `"`+row.field+`"`)
+		status, _, _ = worker.post(t, row.path, "application/json", strings.NewReader(strings.Replace(row.body, "X", row.allowed, 1)))
+		require.Less(t, status, http.StatusMultipleChoices)
+	}
+}
+
 // It needs no push target, and delivers nothing.
 func TestTheAPIAlone(t *testing.T) {
 	t.Parallel()

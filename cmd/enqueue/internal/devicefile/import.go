@@ -10,6 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/device"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -21,7 +22,8 @@ const (
 
 // Options configure Import.
 type Options struct {
-	Account string // that registers the devices; "" for none
+	Account string       // that registers the devices; "" for none
+	Check   device.Check // of each device; nil for none
 	// Read is told how many more lines are read, before they are registered.
 	Read func(lines int)
 	// Emit gets the outcome of each line, in order. An error ends the import.
@@ -45,7 +47,7 @@ func (e *StoppedError) Unwrap() error { return e.Err }
 // *StoppedError if the store was away.
 func Import(ctx context.Context, store *devices.Store, rows *input.Rows, o Options) error {
 	for {
-		lines, end := read(rows, o.Account)
+		lines, end := read(rows, o)
 		if o.Read != nil {
 			o.Read(len(lines))
 		}
@@ -67,13 +69,13 @@ func Import(ctx context.Context, store *devices.Store, rows *input.Rows, o Optio
 }
 
 // read returns the next lines, and the error with which the file ends.
-func read(rows *input.Rows, account string) (lines []line, end error) {
+func read(rows *input.Rows, o Options) (lines []line, end error) {
 	for len(lines) < linesAtOnce {
 		row, err := rows.Next()
 		if err != nil {
 			return lines, err
 		}
-		lines = append(lines, parse(row, account))
+		lines = append(lines, parse(row, o))
 	}
 	return lines, nil
 }

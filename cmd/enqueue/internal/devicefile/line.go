@@ -35,8 +35,8 @@ func Columns() (known, required []string) {
 	return []string{"user", "channel", "token", "subscription", "id", "app", "locale"}, []string{"user", "channel"}
 }
 
-// parse returns the line of a row, whose device an account registers.
-func parse(row input.Row, account string) line {
+// parse returns the line of a row.
+func parse(row input.Row, options Options) line {
 	l := line{number: row.Line}
 	var o object
 	switch {
@@ -52,7 +52,7 @@ func parse(row input.Row, account string) line {
 		l.invalid = keyspace.CheckUser(o.User)
 	}
 	if l.invalid == nil {
-		l.device, l.invalid = device.Parse(o.DeviceDraft, account)
+		l.device, l.invalid = device.Parse(o.DeviceDraft, options.Account, options.Check)
 	}
 	return l
 }

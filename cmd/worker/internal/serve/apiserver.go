@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/cmd/internal/channelcheck"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
@@ -69,7 +70,7 @@ func newAPIServer(
 	o.Stats, o.Now, o.Logger, o.Tracer, o.Version = stats, time.Now, logger, b.Tracer, cli.Version()
 	o.RequireKeys, o.TrustedProxies, o.LoginRefused = asksForKeys(c), c.TrustedProxies, m.refusedLogins.Inc
 	o.Metrics, o.Probes, o.Stopping, o.Before = measured, checks, s.stopping, s.unlessStopping
-	o.Contacts = contact.Rule{AllowInternal: c.AllowInternalWebhooks}
+	o.Contacts, o.CheckDevice = contact.Rule{AllowInternal: c.AllowInternalWebhooks}, channelcheck.New(c).Device
 	o.Limits = api.Limits{
 		Streams: c.Streams, StreamsPerAccount: c.StreamsPerAccount, Idle: c.StreamIdle,
 		InFlight: c.Requests, InFlightPerAccount: c.RequestsPerAccount, ReadsPerAccount: c.ReadsPerAccount,
