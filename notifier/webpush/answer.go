@@ -48,8 +48,16 @@ func readWords(body []byte) words {
 
 // mismatched reports whether the subscription was made with another VAPID key.
 func (w words) mismatched() bool {
-	return w.Reason == "VapidPkHashMismatch" || strings.Contains(w.text, "unauthorizedregistration") ||
-		strings.Contains(w.text, "do not correspond to the credentials used to create the subscriptions")
+	return w.Reason == "VapidPkHashMismatch" || w.says(
+		"vapid public key mismatch",                                                                         // Mozilla's
+		"unauthorizedregistration", "do not correspond to the credentials used to create the subscriptions", // Google's
+		"does not correspond to the sender id used to subscribe this user",
+	)
+}
+
+// says reports whether a push service says one of some words, which are in lower case.
+func (w words) says(some ...string) bool {
+	return slices.ContainsFunc(some, func(text string) bool { return strings.Contains(w.text, text) })
 }
 
 // known returns what may be shown of w: a number, or one of Apple's words.
@@ -74,10 +82,10 @@ func appleReasons() []string {
 
 // wrongClock reports whether the VAPID token is of another time than the push service's.
 func (w words) wrongClock() bool {
-	return slices.ContainsFunc([]string{
+	return w.says(
 		"token has expired", "exp claim must not be more than 24 hours", // Google's
 		"auth expired", "auth > 24 hours", "invalid vapid expiry", "token expiration is too long", // Mozilla's
-	}, func(says string) bool { return strings.Contains(w.text, says) })
+	)
 }
 
 // refusesUs reports whether Apple refuses the VAPID token, and not this push.

@@ -59,6 +59,8 @@ func TestAnswers(t *testing.T) {
 		{apple, 403, `{"reason":"VapidPkHashMismatch"}`, notifier.Gone, notifier.ReasonMismatched},
 		{google, 400, "<H1>UnauthorizedRegistration</H1>", notifier.Gone, notifier.ReasonMismatched},
 		{google, 403, anotherKey, notifier.Gone, notifier.ReasonMismatched},
+		{google, 403, "the key in the authorization header does not correspond to the sender ID used to subscribe this user.", notifier.Gone, notifier.ReasonMismatched},
+		{mozilla, 401, `{"code":401,"errno":109,"message":"VAPID public key mismatch"}`, notifier.Gone, notifier.ReasonMismatched},
 
 		{mozilla, 401, `{"code":401,"errno":109,"error":"Unauthorized"}`, notifier.Refused, notifier.ReasonUnauthorized},
 		{windows, 401, "", notifier.Refused, notifier.ReasonUnauthorized},
