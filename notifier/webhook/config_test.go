@@ -3,6 +3,7 @@ package webhook_test
 import (
 	"encoding/base64"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -104,4 +105,24 @@ func TestNewNamesEverythingThatIsWrong(t *testing.T) {
 	}
 	require.Equal(t, []string{"push_url", "push_secret", "push_timeout", "user_agent"}, fields)
 	require.ErrorContains(t, err, "clock")
+}
+
+// The identity changes with whatever the receiver may refuse, and shows none of it.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]bool)
+	for _, c := range []webhook.Config{
+		{URL: "http://127.0.0.1"},
+		{URL: "http://127.0.0.1/hunter2"},
+		{URL: "http://robot:hunter2@127.0.0.1"},
+		{URL: "http://127.0.0.1", Secret: secret},
+		{URL: "http://127.0.0.1", Secret: secret + "," + secret},
+		{URL: "http://127.0.0.1", Headers: http.Header{"X-Key": {"hunter2"}}},
+	} {
+		identity := open(t, c).Identity()
+		require.Equal(t, identity, open(t, c).Identity())
+		require.Regexp(t, `^127\.0\.0\.1, credentials [0-9a-f]{4}$`, identity)
+		require.False(t, seen[identity])
+		seen[identity] = true
+	}
 }

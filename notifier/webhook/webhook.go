@@ -2,8 +2,15 @@ package webhook
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"maps"
 	"net"
+	"net/http"
+	"net/url"
+	"slices"
 
 	"github.com/sendlimit/sendlimiter/notifier"
 )
@@ -14,6 +21,7 @@ type Notifier struct {
 
 	target        string // without user and password
 	authorization string // of the user and password in the URL; "" for none
+	identity      string
 }
 
 // New returns a Notifier for c. The error has a *notifier.InvalidError for each setting that
@@ -38,8 +46,23 @@ func New(c Config) (*Notifier, error) {
 		target.User = nil
 	}
 	n.target = target.String()
+	n.identity = identify(target, c.Secret, n.authorization, c.Headers)
 	return n, nil
 }
+
+// identify returns the text of Identity.
+func identify(target *url.URL, secret, authorization string, headers http.Header) string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q %q %q", target, secret, authorization)
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		fmt.Fprintf(sum, " %q %q", name, headers[name])
+	}
+	return target.Host + ", credentials " + hex.EncodeToString(sum.Sum(nil)[:2])
+}
+
+// Identity returns the host, and 16 bits of a hash of the URL, the secrets and the headers: enough
+// to see a change, and too few to find a password with.
+func (w *Notifier) Identity() string { return w.identity }
 
 // Notify posts n once. If the IdempotencyKey is not valid (1 to 255 of A-Z a-z 0-9 _ : -) it
 // returns Permanent and sends nothing.

@@ -151,14 +151,27 @@ func Identities(ctx context.Context, c config.Config, logger *slog.Logger) (map[
 	}
 	all := make(map[string]string, len(opened)+1)
 	for _, d := range opened {
-		if of, ok := d.Notifier.(notifier.Identifier); ok {
-			all[d.Name] = of.Identity()
-		}
+		all[d.Name] = identityOf(d.Notifier)
 	}
-	if target := c.PushTarget(); target != "" {
+	switch target := c.PushTarget(); {
+	case target == "":
+	case TargetName(target) == notifier.ChannelWebhook: // others may log in when they are opened
+		var push notifier.Notifier
+		if push, err = openPushOnce(c, io.Discard); err == nil {
+			all[notifier.ChannelWebhook] = identityOf(push)
+			err = ClosePush(push)
+		}
+	default:
 		all[TargetName(target)] = ""
 	}
-	return all, CloseAll(opened)
+	return all, errors.Join(err, CloseAll(opened))
+}
+
+func identityOf(channel notifier.Notifier) string {
+	if of, ok := channel.(notifier.Identifier); ok {
+		return of.Identity()
+	}
+	return ""
 }
 
 // Names returns the names of the channels to devices that the settings name.
