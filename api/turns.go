@@ -1,6 +1,7 @@
 package api
 
 import (
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -24,4 +25,26 @@ func tryLater(detail string, seconds int64) error {
 	return &refusal{message.Outcome{
 		Outcome: message.Refused, Code: fault.CodeRateLimited, RetryAfterSeconds: seconds, Detail: detail,
 	}}
+}
+
+// Turns are the places of requests that another handler of this process answers, such as those
+// for which a browser sends a form. They are shared out among accounts like those of the API.
+type Turns struct{ among *places }
+
+// NewTurns returns turns, most at a time, of requests with these words for one and for several.
+func NewTurns(most int, one, several string) *Turns {
+	return &Turns{&places{
+		most: most, perAccount: max(most/2, 1), perOperator: most, reserve: reserveOf(most),
+		full: allHeld(most, several), share: shareHeld(one, several, " under way", "", retryRequestAfter),
+	}}
+}
+
+// Take takes a turn for an identity, or returns why there is none. The zero Identity is for
+// who needs no key. Call leave when the request is answered.
+func (t *Turns) Take(who accounts.Identity) (leave func(), err error) {
+	of := caller{identity: who, keyless: who.Account.Name == ""}.holder()
+	if err := t.among.take(of); err != nil {
+		return nil, err
+	}
+	return func() { t.among.leave(of) }, nil
 }

@@ -180,6 +180,13 @@ func problemOf(err error) *problem {
 	if away, ok := errors.AsType[*fault.UnavailableError](err); ok {
 		o.Detail = away.Public() // nobody may have logged in
 	}
+	var coded interface {
+		error
+		Code() fault.Code
+	}
+	if o.Code == "" && errors.As(err, &coded) {
+		o.Code = coded.Code()
+	}
 	status := http.StatusInternalServerError
 	switch {
 	case o.Outcome == message.Invalid:
@@ -188,6 +195,8 @@ func problemOf(err error) *problem {
 		status = http.StatusServiceUnavailable
 	case o.Code == fault.CodeNotFound:
 		status = http.StatusNotFound
+	case o.Code == fault.CodeRateLimited:
+		status = http.StatusTooManyRequests
 	}
 	return &problem{Status: status, Code: o.Code, Detail: o.Detail, Outcome: o}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // caller is who asks for a page. The zero value may do nothing.
@@ -56,9 +57,9 @@ const (
 	securePrefix = "__Host-"
 )
 
-// identified returns a handler that knows the caller. Without one it answers itself: with the
-// page to log in, or, for what a script asks for, with a status.
-func (d *Dashboard) identified(next http.HandlerFunc) http.HandlerFunc {
+// identified returns a handler that knows the caller, who has a scope; "" for any caller. Others
+// it answers itself: with the page to log in, or, for what a script asks for, with a status.
+func (d *Dashboard) identified(scope accounts.Scope, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := d.find(r)
 		switch {
@@ -71,6 +72,8 @@ func (d *Dashboard) identified(next http.HandlerFunc) http.HandlerFunc {
 				Status: http.StatusForbidden,
 				Detail: "This name can be that of another site's page: without a login, ask for this server by its IP address or as localhost.",
 			})
+		case scope != "" && !who.may(scope):
+			d.showError(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)), needs(scope))
 		default:
 			next(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)))
 		}
@@ -152,4 +155,12 @@ func (d *Dashboard) askForLogin(w http.ResponseWriter, r *http.Request) {
 		to = nil
 	}
 	http.Redirect(w, r, withQuery("/login", to), http.StatusSeeOther)
+}
+
+// needs says that a caller may not see or do something.
+func needs(scope accounts.Scope) *problem {
+	return &problem{
+		Status: http.StatusForbidden, Code: fault.CodeForbidden,
+		Detail: "Your key has not the scope " + string(scope) + ", which this wants: log in with another one.",
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/dashboard/session"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/audit"
@@ -49,6 +50,8 @@ type Dashboard struct {
 	live      *hub
 	pages     http.Handler
 
+	forms, uploads *api.Turns
+
 	stillThere time.Duration // see the constant
 }
 
@@ -70,7 +73,9 @@ func New(o Options) (*Dashboard, error) {
 			return nil, &fault.InvalidError{Field: needed.field, Want: "a value: the dashboard does not work without"}
 		}
 	}
-	d := &Dashboard{o: o, stillThere: stillThere}
+	d := &Dashboard{
+		o: o, stillThere: stillThere, forms: api.NewTurns(mostForms, "form", "forms"), uploads: api.NewTurns(mostUploads, "file", "files"),
+	}
 	var err error
 	if d.assets, err = readAssets(); err != nil {
 		return nil, err

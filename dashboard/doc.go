@@ -17,9 +17,17 @@
 // of a refusal are the same there and here, and are decided in one place. The names of users and
 // messages are in queries, never in paths: browsers take ".." for a step.
 //
+// # Bodies
+//
+// Nothing is read of a body before its sender is known and has the scope of the route. Then the
+// request takes a turn (api.Turns), of which an account has at most half. A form has the bytes
+// and the seconds that it needs; a file is packed in memory (received.go, upload.go). A login
+// takes no turn, and has at most 4 KiB.
+//
 // # Access
 //
-// Who logs in with an API key gets a session, see package session. On loopback without required
+// Who logs in with an API key gets a session, see package session. The table of routes names the
+// scope that a change needs. On loopback without required
 // keys everybody may do everything, as in the API, if the address in the browser can't be another
 // site's name. http.CrossOriginProtection refuses changes that another site asks for.
 //

@@ -159,12 +159,3 @@ func TestPagesReferToFilesThatThereAre(t *testing.T) {
 	}
 	require.Equal(t, 4, found)
 }
-
-// Forms of the dashboard are small, and a larger body is refused.
-func TestAFormThatIsTooLarge(t *testing.T) {
-	t.Parallel()
-	b := keyless(t).browser()
-	got := b.post("/tiers", "tier", "gold", "messages_per_day", "10", "x", strings.Repeat("x", 2<<20))
-	require.GreaterOrEqual(t, got.status, 300)
-	require.NotContains(t, b.shows("/tiers").plain(), "gold")
-}

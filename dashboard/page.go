@@ -164,6 +164,9 @@ func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, err error)
 		d.o.Logger.Log(r.Context(), slog.LevelDebug, "the store does not answer", "page", r.URL.Path, "error", err)
 		w.Header().Set("Retry-After", "2")
 	}
+	if p.Status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
 	if wantsJSON(r) {
 		d.answerProblem(w, p)
 		return

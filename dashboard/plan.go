@@ -1,26 +1,20 @@
 package dashboard
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/audit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
-
-// mostPlan bounds the file of a plan, bytes.
-const mostPlan = 64 << 20
 
 // planPage judges a campaign's file before it is submitted.
 type planPage struct {
@@ -62,8 +56,8 @@ func slidersOf(rules []string) []planRule {
 		if err != nil {
 			continue
 		}
-		_, window, _ := bytes.Cut([]byte(text), []byte("/"))
-		sliders = append(sliders, planRule{Rule: text, Window: string(window), Limit: rule.Limit, Upmost: max(10, 3*rule.Limit)})
+		_, window, _ := strings.Cut(text, "/")
+		sliders = append(sliders, planRule{Rule: text, Window: window, Limit: rule.Limit, Upmost: max(10, 3*rule.Limit)})
 	}
 	return sliders
 }
@@ -79,18 +73,17 @@ type planLine struct {
 // message without an id gets one that follows from the file and its line, so that the same file
 // is submitted once, however often that is tried.
 func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
-	text, err := d.planBody(w, r)
+	file, err := d.receive(w, r)
 	if err != nil {
 		d.showError(w, r, err)
 		return
 	}
-	reader, err := input.NewReader(bytes.NewReader(text), input.Auto)
+	reader, err := input.NewReader(file.open(), input.Auto)
 	if err != nil {
 		d.showError(w, r, err)
 		return
 	}
-	hash := sha256.Sum256(text)
-	prefix := "plan-" + hex.EncodeToString(hash[:6]) + "-"
+	prefix := "plan-" + hex.EncodeToString(file.hash.Sum(nil)[:6]) + "-"
 	h := w.Header()
 	h.Set("Content-Type", "application/x-ndjson")
 	h.Set("Cache-Control", "no-store")
@@ -128,28 +121,9 @@ func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// planBody reads a whole body. A browser reads an answer only once its request is sent, so that
-// an answer to a part of it could wait for ever.
-func (d *Dashboard) planBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(d.o.Now().Add(uploadWithin)) // every connection of a server has deadlines
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostPlan))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, &problem{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The file has more than %d MB: use enqueue bulk for it.", mostPlan>>20)}
-	}
-	if err != nil {
-		return nil, &problem{Status: http.StatusBadRequest, Detail: "The file did not come whole: send it again."}
-	}
-	_ = control.SetReadDeadline(time.Time{})
-	return text, nil
-}
-
-// uploadWithin bounds how long a file may take to come.
-const uploadWithin = 5 * time.Minute
-
 // judgePlan answers with what would become of messages, a line for each.
 func (d *Dashboard) judgePlan(w http.ResponseWriter, r *http.Request) {
-	text, err := d.planBody(w, r)
+	messages, err := d.receive(w, r)
 	if err != nil {
 		d.showError(w, r, err)
 		return
@@ -158,22 +132,21 @@ func (d *Dashboard) judgePlan(w http.ResponseWriter, r *http.Request) {
 	if rules := r.URL.Query().Get("what_if"); rules != "" {
 		query.Set("what_if", rules)
 	}
-	asked := d.request(r, http.MethodPost, apiPath("messages", "batch", "dry-run"), query, bytes.NewReader(text))
+	asked := d.request(r, http.MethodPost, apiPath("messages", "batch", "dry-run"), query, messages.open())
 	asked.Header.Set("Content-Type", "application/x-ndjson")
 	d.forward(w, asked)
 }
 
 // submitPlan submits messages, and answers with what became of each.
 func (d *Dashboard) submitPlan(w http.ResponseWriter, r *http.Request) {
-	text, err := d.planBody(w, r)
+	messages, err := d.receive(w, r)
 	if err != nil {
 		d.showError(w, r, err)
 		return
 	}
-	asked := d.request(r, http.MethodPost, apiPath("messages", "batch"), nil, bytes.NewReader(text))
+	asked := d.request(r, http.MethodPost, apiPath("messages", "batch"), nil, messages.open())
 	asked.Header.Set("Content-Type", "application/x-ndjson")
-	lines := bytes.Count(text, []byte("\n"))
-	err = d.audited(r, audit.Entry{Action: "submit campaign", Object: r.URL.Query().Get("campaign"), Detail: plural(lines, "message")}, func() error {
+	err = d.audited(r, audit.Entry{Action: "submit campaign", Object: r.URL.Query().Get("campaign"), Detail: plural(messages.lines, "message")}, func() error {
 		if status := d.forward(w, asked); status != http.StatusOK {
 			return &problem{Status: status, Detail: http.StatusText(status)}
 		}

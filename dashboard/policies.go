@@ -153,7 +153,6 @@ func (d *Dashboard) applyPolicy(w http.ResponseWriter, r *http.Request) {
 
 // previewPolicy answers with the scheduled messages that would not fit the policy of the form.
 func (d *Dashboard) previewPolicy(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	form := readPolicyForm(r)
 	document, ok := form.check()
 	if !ok {
@@ -171,7 +170,6 @@ func (d *Dashboard) previewPolicy(w http.ResponseWriter, r *http.Request) {
 // refitPolicy moves or cancels the messages that do not fit the stored policy, and answers with
 // what became of each.
 func (d *Dashboard) refitPolicy(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	name, then := r.PostFormValue("name"), r.PostFormValue("then")
 	err := d.audited(r, audit.Entry{Action: "refit policy", Object: name, Detail: then}, func() error {
 		asked := d.request(r, http.MethodPost, apiPath("policies", name, "refit"), url.Values{"then": {then}}, nil)

@@ -1,77 +1,86 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"runtime/debug"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 // route is a page, a part of one that a script asks for, or a change.
 type route struct {
 	method, path string
 	handle       http.HandlerFunc
-	open         bool // for everybody: there is nothing to know or to change
-	streams      bool // it lasts as long as the caller wants, and takes a body of any size
+	open         bool           // for everybody: there is nothing to know or to change
+	scope        accounts.Scope // that a key needs; "" for any key
+	form         int64          // bytes that a form may have; zero means mostForm
+	uploads      bool           // the body is a file
 }
+
+// most returns how many bytes a form may have.
+func (rt route) most() int64 { return cmp.Or(rt.form, mostForm) }
 
 // table lists everything that the dashboard answers. Names of users and messages are in
 // queries: as parts of a path, browsers would take ".." for a step.
 func (d *Dashboard) table() []route {
+	const submits, admin = accounts.ScopeSubmit, accounts.ScopeAdmin
 	return []route{
 		{method: http.MethodGet, path: "/{$}", handle: d.showOverview},
-		{method: http.MethodGet, path: "/live", handle: d.follow, streams: true},
+		{method: http.MethodGet, path: "/live", handle: d.follow, scope: admin},
 		{method: http.MethodGet, path: "/login", handle: d.showLogin, open: true},
-		{method: http.MethodPost, path: "/login", handle: d.login, open: true},
+		{method: http.MethodPost, path: "/login", handle: d.login, open: true, form: mostKey},
 		{method: http.MethodPost, path: "/logout", handle: d.logout},
 
 		{method: http.MethodGet, path: "/users", handle: d.listUsers},
 		{method: http.MethodGet, path: "/user", handle: d.showUser},
 		{method: http.MethodGet, path: "/user/forbidden", handle: d.forbidden},
-		{method: http.MethodPost, path: "/user/submit", handle: d.submit},
-		{method: http.MethodPost, path: "/user/settings", handle: d.saveSettings},
-		{method: http.MethodPost, path: "/user/device", handle: d.changeDevice},
-		{method: http.MethodPost, path: "/user/erase", handle: d.eraseUser},
+		{method: http.MethodPost, path: "/user/submit", handle: d.submit, scope: submits},
+		{method: http.MethodPost, path: "/user/settings", handle: d.saveSettings, scope: admin},
+		{method: http.MethodPost, path: "/user/device", handle: d.changeDevice, scope: submits},
+		{method: http.MethodPost, path: "/user/erase", handle: d.eraseUser, scope: admin},
 
 		{method: http.MethodGet, path: "/messages", handle: d.listMessages},
 		{method: http.MethodGet, path: "/message", handle: d.showMessage},
-		{method: http.MethodPost, path: "/message/move", handle: d.moveMessage},
-		{method: http.MethodPost, path: "/message/cancel", handle: d.cancelMessage},
+		{method: http.MethodPost, path: "/message/move", handle: d.moveMessage, scope: submits},
+		{method: http.MethodPost, path: "/message/cancel", handle: d.cancelMessage, scope: submits},
 
 		{method: http.MethodGet, path: "/campaigns", handle: d.findCampaign},
 		{method: http.MethodGet, path: "/campaign", handle: d.showCampaign},
-		{method: http.MethodPost, path: "/campaign", handle: d.changeCampaign},
+		{method: http.MethodPost, path: "/campaign", handle: d.changeCampaign, scope: submits},
 
 		{method: http.MethodGet, path: "/plan", handle: d.showPlan},
-		{method: http.MethodPost, path: "/plan/read", handle: d.readPlan, streams: true},
-		{method: http.MethodPost, path: "/plan/judge", handle: d.judgePlan, streams: true},
-		{method: http.MethodPost, path: "/plan/submit", handle: d.submitPlan, streams: true},
+		{method: http.MethodPost, path: "/plan/read", handle: d.readPlan, scope: submits, uploads: true},
+		{method: http.MethodPost, path: "/plan/judge", handle: d.judgePlan, scope: submits, uploads: true},
+		{method: http.MethodPost, path: "/plan/submit", handle: d.submitPlan, scope: submits, uploads: true},
 
 		{method: http.MethodGet, path: "/policies", handle: d.listPolicies},
 		{method: http.MethodGet, path: "/policy", handle: d.showPolicy},
-		{method: http.MethodPost, path: "/policy/check", handle: d.checkPolicy},
-		{method: http.MethodPost, path: "/policy/apply", handle: d.applyPolicy},
-		{method: http.MethodPost, path: "/policy/preview", handle: d.previewPolicy, streams: true},
-		{method: http.MethodPost, path: "/policy/refit", handle: d.refitPolicy, streams: true},
-		{method: http.MethodPost, path: "/policy/rollback", handle: d.rollbackPolicy},
-		{method: http.MethodPost, path: "/policy/delete", handle: d.deletePolicy},
+		{method: http.MethodPost, path: "/policy/check", handle: d.checkPolicy, scope: admin, form: mostPolicy},
+		{method: http.MethodPost, path: "/policy/apply", handle: d.applyPolicy, scope: admin, form: mostPolicy},
+		{method: http.MethodPost, path: "/policy/preview", handle: d.previewPolicy, scope: admin, form: mostPolicy},
+		{method: http.MethodPost, path: "/policy/refit", handle: d.refitPolicy, scope: admin},
+		{method: http.MethodPost, path: "/policy/rollback", handle: d.rollbackPolicy, scope: admin},
+		{method: http.MethodPost, path: "/policy/delete", handle: d.deletePolicy, scope: admin},
 
-		{method: http.MethodGet, path: "/future", handle: d.showFuture},
+		{method: http.MethodGet, path: "/future", handle: d.showFuture, scope: admin},
 
 		{method: http.MethodGet, path: "/accounts", handle: d.listAccounts},
-		{method: http.MethodPost, path: "/accounts", handle: d.createAccount},
+		{method: http.MethodPost, path: "/accounts", handle: d.createAccount, scope: admin},
 		{method: http.MethodGet, path: "/account", handle: d.showAccount},
-		{method: http.MethodPost, path: "/account/change", handle: d.changeAccount},
-		{method: http.MethodPost, path: "/account/key", handle: d.changeKey},
+		{method: http.MethodPost, path: "/account/change", handle: d.changeAccount, scope: admin},
+		{method: http.MethodPost, path: "/account/key", handle: d.changeKey, scope: admin},
 		{method: http.MethodGet, path: "/tiers", handle: d.listTiers},
-		{method: http.MethodPost, path: "/tiers", handle: d.changeTier},
+		{method: http.MethodPost, path: "/tiers", handle: d.changeTier, scope: admin},
 
 		{method: http.MethodGet, path: "/dead-letters", handle: d.listDeadLetters},
-		{method: http.MethodPost, path: "/dead-letters", handle: d.changeDeadLetters},
+		{method: http.MethodPost, path: "/dead-letters", handle: d.changeDeadLetters, scope: admin, form: mostChosen},
 		{method: http.MethodGet, path: "/alerts", handle: d.listAlerts},
-		{method: http.MethodPost, path: "/alerts", handle: d.changeAlerts},
+		{method: http.MethodPost, path: "/alerts", handle: d.changeAlerts, scope: admin},
 
-		{method: http.MethodGet, path: "/workers", handle: d.showWorkers},
-		{method: http.MethodPost, path: "/workers/pace", handle: d.changePace},
-		{method: http.MethodPost, path: "/workers/channel", handle: d.resumeChannel},
+		{method: http.MethodGet, path: "/workers", handle: d.showWorkers, scope: admin},
+		{method: http.MethodPost, path: "/workers/pace", handle: d.changePace, scope: admin},
+		{method: http.MethodPost, path: "/workers/channel", handle: d.resumeChannel, scope: admin},
 		{method: http.MethodGet, path: "/audit", handle: d.showAudit},
 	}
 }
@@ -93,27 +102,16 @@ func (d *Dashboard) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, rt := range d.table() {
 		handle := rt.handle
-		if !rt.open {
-			handle = d.identified(handle)
+		if rt.method == http.MethodPost {
+			handle = d.received(rt)
 		}
-		if !rt.streams {
-			handle = bounded(handle)
+		if !rt.open {
+			handle = d.identified(rt.scope, handle)
 		}
 		mux.HandleFunc(rt.method+" "+rt.path, handle)
 	}
 	mux.Handle("GET /assets/", d.assets.handler())
 	return mux
-}
-
-// mostForm bounds the body of a form.
-const mostForm = 1 << 20
-
-// bounded returns a handler of a form.
-func bounded(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
-		next(w, r)
-	}
 }
 
 // protected returns a handler that sets what every answer has, refuses changes that a page of

@@ -77,7 +77,7 @@ func requests() []asked {
 
 		{route: "GET /policies", statuses: admins(ok)},
 		{route: "GET /policy", query: "name=default", statuses: admins(ok)},
-		{route: "POST /policy/check", form: form("name", "p", "rules", "1/minute"), statuses: everybody(ok)}, // says what is wrong, and reads nothing
+		{route: "POST /policy/check", form: form("name", "p", "rules", "1/minute"), statuses: admins(ok)}, // says what is wrong, and reads nothing
 		{route: "POST /policy/apply", form: form("name", "p", "rules", "1/eon"), statuses: admins(invalid)},
 		{route: "POST /policy/preview", form: form("name", "default", "rules", "1/minute"), statuses: admins(ok)},
 		{route: "POST /policy/refit", form: form("name", "default", "then", "shift"), statuses: admins(ok)},

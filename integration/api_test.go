@@ -313,13 +313,16 @@ func batchesThatNobodyReads(t *testing.T, a *apiProcess) {
 }
 
 // memory returns the worker's memory in bytes.
-func (w *workerProcess) memory(t *testing.T) int {
+func (w *workerProcess) memory(t *testing.T) int { t.Helper(); return w.memoryOf(t, "VmRSS:") }
+
+// memoryOf returns what a field of /proc says about the worker's memory, in bytes.
+func (w *workerProcess) memoryOf(t *testing.T, field string) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.command.Process.Pid))
 	if err != nil {
 		t.Skip("there is no /proc that tells a process's memory")
 	}
-	_, rest, found := strings.Cut(string(text), "VmRSS:")
+	_, rest, found := strings.Cut(string(text), field)
 	require.True(t, found)
 	kilobytes, err := strconv.Atoi(strings.Fields(rest)[0])
 	require.NoError(t, err)

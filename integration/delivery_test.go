@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -108,8 +109,8 @@ func (d *delivery) work(client redis.UniversalClient) (stop func()) {
 func (d *delivery) crowd(n int, in, span time.Duration) {
 	d.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
-	for i := range n {
-		user := fmt.Sprintf("user-%d", i)
+	for range n {
+		user := fmt.Sprintf("user-%d", len(d.due))
 		at := time.Now().Add(in + time.Duration(random.Int64N(int64(span)))).UTC().Truncate(time.Millisecond)
 		o, err := d.Submit(d.Context(), message.Message{ID: "m", User: user, SendAt: at, Title: user})
 		require.NoError(d, err)
@@ -119,27 +120,25 @@ func (d *delivery) crowd(n int, in, span time.Duration) {
 }
 
 // arrived waits until each user's message has arrived, and requires that each arrived once
-// and not early.
-func (d *delivery) arrived() {
+// and not early. It returns how late each was.
+func (d *delivery) arrived() map[string]time.Duration {
 	d.Helper()
 	ctx, cancel := context.WithTimeout(d.Context(), time.Minute)
 	defer cancel()
 	requests, err := d.receiver.Wait(ctx, len(d.due))
 	require.NoError(d, err)
-	seen := map[string]bool{}
-	var late []time.Duration
+	seen := map[string]time.Duration{}
 	for _, r := range requests {
 		p, err := r.Payload()
 		require.NoError(d, err)
-		require.False(d, seen[p.User], "%s twice", p.User)
-		seen[p.User] = true
-		lateness := r.Arrived.Sub(d.due[p.User])
-		require.GreaterOrEqual(d, lateness, time.Duration(0), "early")
-		late = append(late, lateness)
+		require.NotContains(d, seen, p.User, "twice")
+		seen[p.User] = r.Arrived.Sub(d.due[p.User])
+		require.GreaterOrEqual(d, seen[p.User], time.Duration(0), "early")
 	}
 	require.Len(d, seen, len(d.due))
-	slices.Sort(late)
+	late := slices.Sorted(maps.Values(seen))
 	d.Logf("%d messages, late by %s (half), %s (99 %%), %s (all)", len(late), late[len(late)/2], late[len(late)*99/100], late[len(late)-1])
+	return seen
 }
 
 // settled requires that each message has ended as delivered.

@@ -1,0 +1,107 @@
+package dashboard_test
+
+import (
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+)
+
+// endless is a body without an end, of bytes that no packing shrinks.
+type endless struct {
+	*rand.ChaCha8
+
+	read atomic.Int64
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.read.Add(int64(len(p)))
+	return e.ChaCha8.Read(p)
+}
+
+// sendBody sends a request with a body to where the former went.
+func (q asked) sendBody(b *browser, body io.Reader) *httptest.ResponseRecorder {
+	b.Helper()
+	_, path, _ := strings.Cut(q.route, " ")
+	sent := b.request(http.MethodPost, path, "", script(), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}})
+	sent.Body, sent.ContentLength = io.NopCloser(body), -1
+	got := httptest.NewRecorder()
+	b.pages.ServeHTTP(got, sent)
+	return got
+}
+
+// Nothing is read of a body that its sender may not send, and of others no more than the route
+// needs.
+func TestWhatIsReadOfABody(t *testing.T) {
+	t.Parallel()
+	r := locked(t)
+	stranger, reader, operator := r.browser(), r.loggedIn(r.key("own", accounts.ScopeRead)), r.operator()
+	for _, q := range requests() {
+		if !strings.HasPrefix(q.route, "POST ") {
+			continue
+		}
+		login, logout := q.route == "POST /login", q.route == "POST /logout"
+		for b, status := range map[*browser]int{stranger: http.StatusUnauthorized, reader: forbidden} {
+			if body := (&endless{ChaCha8: rand.NewChaCha8([32]byte{})}); !login && !logout {
+				require.Equal(t, status, q.sendBody(b, body).Code, q.route)
+				require.Zero(t, body.read.Load(), q.route)
+			}
+		}
+		most := map[string]int64{
+			"POST /login": 4 << 10, "POST /dead-letters": 1 << 20, "POST /policy/check": 192 << 10, "POST /policy/apply": 192 << 10, "POST /policy/preview": 192 << 10,
+		}[q.route]
+		switch {
+		case strings.HasPrefix(q.route, "POST /plan/"):
+			most = 9 << 20
+		case most == 0:
+			most = 64 << 10
+		}
+		body := &endless{ChaCha8: rand.NewChaCha8([32]byte{})}
+		got := q.sendBody(operator, body)
+		require.Equal(t, http.StatusRequestEntityTooLarge, got.Code, "%s: %s", q.route, got.Body)
+		require.LessOrEqual(t, body.read.Load(), most+most/2+512, q.route)
+	}
+	require.Empty(t, r.entries())
+}
+
+// An account whose bodies do not end keeps neither others nor operators from theirs, and nobody
+// keeps anybody from a login.
+func TestBodiesThatDoNotEnd(t *testing.T) {
+	t.Parallel()
+	r := locked(t)
+	greedy, other, operator := r.sender("greedy"), r.sender("other"), r.operator()
+	var stalled sync.WaitGroup
+	for path, most := range map[string]int{"/plan/read": 2, "/user/submit": 32} {
+		ends := make([]*io.PipeWriter, most)
+		for i := range ends {
+			body, end := io.Pipe()
+			ends[i] = end
+			stalled.Go(func() { asked{route: "POST " + path}.sendBody(greedy, body) })
+			_, err := end.Write([]byte("x")) // it is being read
+			require.NoError(t, err)
+		}
+		got := asked{route: "POST " + path}.sendBody(greedy, strings.NewReader("x"))
+		require.Equal(t, http.StatusTooManyRequests, got.Code, got.Body)
+		require.Contains(t, got.Body.String(), "The account has", path)
+		require.NotEmpty(t, got.Header().Get("Retry-After"))
+		for _, b := range []*browser{other, operator} {
+			got := asked{route: "POST " + path}.sendBody(b, strings.NewReader(""))
+			require.Less(t, got.Code, 429, got.Body)
+		}
+		r.sender("greedy")
+		for _, end := range ends {
+			_ = end.Close()
+		}
+		stalled.Wait()
+		got = asked{route: "POST " + path}.sendBody(greedy, strings.NewReader(""))
+		require.Less(t, got.Code, 429, got.Body)
+	}
+}
