@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
@@ -17,12 +18,6 @@ type When struct {
 	// Now means that "now" was written: as soon as the rules allow.
 	Now bool
 }
-
-// The forms of a local time.
-const (
-	localSeconds = "2006-01-02 15:04:05"
-	localMinutes = "2006-01-02 15:04"
-)
 
 // ParseTime reads a time: RFC 3339, "now", "+90m" (from now on, days as 7d), or YYYY-MM-DD
 // HH:MM with or without seconds in the time zone tz, an IANA name or "" for none. For a
@@ -51,7 +46,7 @@ func ParseTime(field, s, tz string, now time.Time) (When, error) {
 	if errRFC == nil {
 		return when(t), nil
 	}
-	wall, layout, err := parseLocal(s)
+	local, err := calendar.ParseLocal(s)
 	switch {
 	case outOfRange(errRFC) || outOfRange(err):
 		return When{}, invalid("a date and time that exist")
@@ -62,7 +57,7 @@ func ParseTime(field, s, tz string, now time.Time) (When, error) {
 		return When{}, invalid("a time with its zone: write 2040-06-22T11:11:11Z or 2040-06-22T11:11:11+01:00," +
 			" or give the zone with --tz, such as --tz Europe/Berlin")
 	}
-	at, wrong := inZone(wall, zone, layout)
+	at, wrong := local.In(zone)
 	if wrong != "" {
 		return When{}, &fault.InvalidError{Field: field, Value: s, Says: s + " " + wrong}
 	}
@@ -101,21 +96,4 @@ func parseRFC3339(s string) (time.Time, error) {
 func outOfRange(err error) bool {
 	problem, ok := errors.AsType[*time.ParseError](err)
 	return ok && strings.Contains(problem.Message, "out of range")
-}
-
-// parseLocal reads a local time as if it were in UTC, and returns its layout. It also
-// accepts RFC 3339 without a zone.
-func parseLocal(s string) (wall time.Time, layout string, err error) {
-	layout = localSeconds
-	if strings.Count(s, ":") < 2 {
-		layout = localMinutes
-	}
-	if date, clock, found := strings.Cut(s, "T"); found {
-		s = date + " " + clock
-	}
-	wall, err = time.Parse(layout, s)
-	if err != nil {
-		return time.Time{}, "", fmt.Errorf("parsing a local time: %w", err)
-	}
-	return wall, layout, nil
 }

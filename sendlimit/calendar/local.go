@@ -1,14 +1,45 @@
-package cli
+package calendar
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
-// inZone returns the instant at which clocks in the zone show the wall time, which is
-// given as if it were in UTC. If there is none, or more than one, it returns what is wrong with
-// the time, and what to write instead. time.Date would choose one silently.
-func inZone(wall time.Time, zone *time.Location, layout string) (at time.Time, wrong string) {
+// The forms of a local time.
+const (
+	localSeconds = "2006-01-02 15:04:05"
+	localMinutes = "2006-01-02 15:04"
+)
+
+// Local is a time that clocks show, without a zone.
+type Local struct {
+	wall   time.Time // as if it were in UTC
+	layout string
+}
+
+// ParseLocal reads YYYY-MM-DD HH:MM with or without seconds. It also accepts RFC 3339 without a
+// zone. The error has a *time.ParseError.
+func ParseLocal(s string) (Local, error) {
+	l := Local{layout: localSeconds}
+	if strings.Count(s, ":") < 2 {
+		l.layout = localMinutes
+	}
+	if date, clock, found := strings.Cut(s, "T"); found {
+		s = date + " " + clock
+	}
+	var err error
+	if l.wall, err = time.Parse(l.layout, s); err != nil {
+		return Local{}, fmt.Errorf("parsing a local time: %w", err)
+	}
+	return l, nil
+}
+
+// In returns the instant at which clocks in a zone show the time. If there is none, or more
+// than one, it returns what is wrong with the time, and what to write instead. time.Date would
+// choose one silently.
+func (l Local) In(zone *time.Location) (at time.Time, wrong string) {
+	wall, layout := l.wall, l.layout
 	// No zone differs more from UTC, before and after a change.
 	const furthest = 48 * time.Hour
 	var found []time.Time
