@@ -140,6 +140,7 @@ type batch struct {
 	r       *http.Request
 	pace    *linePace
 	lines   *lines
+	next    func(context.Context) (bulk.Line, error) // of lines
 	answers *answers
 }
 
@@ -153,9 +154,9 @@ func (s *server) openBatch(w http.ResponseWriter, r *http.Request) *batch {
 		w.Header().Set("Connection", "close")
 	}
 	pace := s.newLinePace(r.Context())
+	lines := newLines(r.Body, control, s.now, s.limits.Idle, pace)
 	return &batch{
-		server: s, w: w, r: r, pace: pace,
-		lines:   newLines(r.Body, control, s.now, s.limits.Idle, pace),
+		server: s, w: w, r: r, pace: pace, lines: lines, next: lines.next,
 		answers: newAnswers(w, control, s.now, s.limits.Timeout),
 	}
 }
@@ -166,7 +167,7 @@ func (b *batch) answer(ctx context.Context, judge bulk.Judge) {
 	asked := context.WithoutCancel(ctx)
 	ctx, stop := context.WithCancelCause(asked)
 	watched := s.endWhenStopping(ctx, stop, b.answers)
-	next := func() (bulk.Line, error) { return b.lines.next(ctx) }
+	next := func() (bulk.Line, error) { return b.next(ctx) }
 	err := bulk.Run(ctx, next, recovering(judge), b.answers, bulk.Options{Lanes: batchLanes, Window: batchWindow})
 	if errors.Is(err, context.Canceled) {
 		err = errors.Join(err, context.Cause(ctx))

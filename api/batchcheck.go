@@ -33,8 +33,9 @@ const (
 )
 
 const (
-	// mostRehearsed is the largest number of lines of a dry run, which bounds its copies.
-	mostRehearsed = 10_000
+	// mostTogether is the largest number of lines of a dry run that can forget its copies, see
+	// groups.
+	mostTogether = 250_000
 	// endRehearsalWithin bounds how long it may take to remove the copies of a dry run.
 	endRehearsalWithin = 30 * time.Second
 )
@@ -52,7 +53,7 @@ func (s *server) checkBatchRoute() route {
 			OperationID: "checkBatch", Method: http.MethodPost, Path: "/v1/messages/batch/dry-run", Tags: []string{"messages"},
 			Summary: "Say what would become of many messages",
 			Description: "Answers each line with the outcome that submitBatch would have, and leaves nothing behind: earlier lines count. " +
-				fmt.Sprintf("A dry run has at most %d lines. ", mostRehearsed) +
+				fmt.Sprintf("A dry run has at most %d lines, or %d if the lines of each user stand together. ", s.limits.Rehearsed, mostTogether) +
 				"`what_if` and `what_if_policy` judge by other rules than the stored ones, and need a key with the scope admin. " +
 				"The settings of single users still apply. Lines, quotas and lines_per_minute are as in submitBatch, but a dry run that " +
 				"stopped can't be continued: run it again.",
@@ -107,7 +108,7 @@ func (s *server) checkBatch(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.rehearsals.leave(who)
 	batch := s.openBatch(w, r)
-	batch.lines.most = mostRehearsed
+	batch.lines.most = mostTogether
 	if withPolicy {
 		whatIf.Policy, err = batch.lines.policy()
 	}
@@ -121,14 +122,19 @@ func (s *server) checkBatch(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.endRehearsal(r.Context(), rehearsal)
 	own := new(rehearsed)
-	batch.answer(r.Context(), func(ctx context.Context, m message.Message) (message.Outcome, error) {
+	groups := newGroups(batch.lines, s.limits.Rehearsed, func(ctx context.Context) error {
+		own.clear()
+		return rehearsal.Clear(ctx)
+	})
+	batch.next = groups.next
+	batch.answer(r.Context(), groups.judged(func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		m.WithoutFreeTimes = without
 		o, err := rehearsal.Submit(ctx, m)
 		if err != nil {
 			return message.Outcome{}, err
 		}
 		return own.concealed(ctx, s, o)
-	})
+	}))
 }
 
 // endRehearsal removes the copies of a dry run. Those that stay expire.
@@ -243,6 +249,12 @@ func (own *rehearsed) add(ref messageRef) {
 		own.accepted = make(map[messageRef]bool)
 	}
 	own.accepted[ref] = true
+}
+
+func (own *rehearsed) clear() {
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	clear(own.accepted)
 }
 
 func (own *rehearsed) has(ref messageRef) bool {

@@ -191,6 +191,32 @@ func TestADryRunHasABoundedNumberOfLines(t *testing.T) {
 	require.Equal(t, "a dry run has at most 10000 lines: run the rest as another one, which does not count these", last.Detail)
 }
 
+// A longer dry run has the same outcomes if the lines of each user stand together: also those
+// of what all users share, such as a quota.
+func TestADryRunOfManyUsers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked, func(o *api.Options) { o.Limits.Rehearsed = 10 })
+	const users, quota = 18, 17
+	key := r.submitter("own", accounts.Tier{Name: "day", MessagesPerDay: quota})
+	var all []string
+	for i := range users {
+		for n := range 2 {
+			all = append(all, fmt.Sprintf(`{"user":"user-%d","id":"m-%d","send_at":%q,"title":"Hi"}`, i, n, on22("11:11:11")))
+		}
+	}
+	accepted := 0
+	for _, o := range r.judged(key, checkBatchPath, all...) {
+		if o.Outcome == message.Accepted {
+			accepted++
+			require.Equal(t, "m-0", o.ID)
+		}
+	}
+	require.Equal(t, quota, accepted)
+	last := r.judged(key, checkBatchPath, append(all, all[0])...)[2*users]
+	require.Equal(t, message.Errored, last.Outcome)
+	require.Contains(t, last.Detail, "has the lines of each user together")
+}
+
 // Dry runs are answered as they are judged, at most four at a time, and what they copied is
 // removed also if the client goes.
 func TestDryRunsThatStayOpen(t *testing.T) {

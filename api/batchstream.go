@@ -126,7 +126,11 @@ func (l *lines) tooMany() error {
 	if _, err := l.records.Next(); err != nil {
 		return ofBody(err)
 	}
-	return fault.Wrong("body", "a dry run has at most %d lines: run the rest as another one, which does not count these", l.most)
+	return tooManyLines(l.most)
+}
+
+func tooManyLines(most int) error {
+	return fault.Wrong("body", "a dry run has at most %d lines: run the rest as another one, which does not count these", most)
 }
 
 // late says that no message came in time. Call it after next has failed.

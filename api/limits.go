@@ -31,7 +31,9 @@ type Limits struct {
 	// Followers is how many streams of events there may be at a time, and FollowersPerAccount
 	// how many of one account. Zero means 16, but at most half of Followers.
 	Followers, FollowersPerAccount int
-	Idle                           time.Duration // how long a batch may take to send its next line; zero means Timeout
+	// Rehearsed is how many lines of a dry run have copies at a time, see groups.
+	Rehearsed int
+	Idle      time.Duration // how long a batch may take to send its next line; zero means Timeout
 	// Count is how long one answer counts the messages of a campaign. Zero means a third of
 	// Timeout.
 	Count time.Duration
@@ -43,6 +45,8 @@ const (
 	DefaultInFlight = 256
 	DefaultStreams  = 32
 	DefaultTimeout  = 30 * time.Second
+	// DefaultRehearsed is how many lines of a dry run have copies at a time.
+	DefaultRehearsed = 10_000
 
 	DefaultFollowers           = 512
 	DefaultFollowersPerAccount = 16
@@ -61,6 +65,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"streams_per_account", int64(l.StreamsPerAccount)},
 		{"followers", int64(l.Followers)},
 		{"followers_per_account", int64(l.FollowersPerAccount)},
+		{"rehearsed", int64(l.Rehearsed)},
 		{"idle", int64(l.Idle)},
 		{"count", int64(l.Count)},
 		{"timeout", int64(l.Timeout)},
@@ -85,6 +90,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	}
 	l.Followers = cmp.Or(l.Followers, DefaultFollowers)
 	l.FollowersPerAccount = cmp.Or(l.FollowersPerAccount, min(DefaultFollowersPerAccount, max(l.Followers/2, 1)))
+	l.Rehearsed = cmp.Or(l.Rehearsed, DefaultRehearsed)
 	if l.Timeout == 0 {
 		l.Timeout = DefaultTimeout
 	}

@@ -23,7 +23,8 @@ type WhatIf struct {
 }
 
 // DryRunBatch says what would become of the messages of a batch, as SubmitBatch would, and
-// takes nothing: earlier messages count. A dry run has at most 10,000 messages.
+// takes nothing: earlier messages count. A dry run has at most 10,000 messages, or 250,000 if
+// those of each user stand together.
 //
 // Results come as SubmitBatch yields them. A dry run whose stream breaks after its first
 // result is not retried: what it had judged is lost, so the last error is a *BatchError.
