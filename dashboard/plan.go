@@ -1,16 +1,23 @@
 package dashboard
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -21,7 +28,9 @@ type planPage struct {
 	page
 
 	Rules []planRule // of the default policy, to try other limits; none for who may not
-	Most  int        // messages that are judged
+	// Most is how many messages are judged. Where there are more than Together, those of each
+	// user have to stand together.
+	Most, Together int
 }
 
 // planRule is a rule with a slider.
@@ -31,11 +40,14 @@ type planRule struct {
 	Limit, Upmost int
 }
 
-// mostJudged is how many messages a dry run takes.
-const mostJudged = 10_000
+// What a dry run of the API takes, see planPage.
+const (
+	mostJudged    = 250_000
+	mostScattered = api.DefaultRehearsed
+)
 
 func (d *Dashboard) showPlan(w http.ResponseWriter, r *http.Request) {
-	p := &planPage{page: d.page(r, "Plan a campaign"), Most: mostJudged}
+	p := &planPage{page: d.page(r, "Plan a campaign"), Most: mostJudged, Together: mostScattered}
 	p.Script = "plan.js"
 	if callerOf(r.Context()).Admin() {
 		var stored message.Policy
@@ -71,8 +83,14 @@ type planLine struct {
 
 // readPlan answers with the messages of a file in the body, NDJSON or CSV, a line for each. A
 // message without an id gets one that follows from the file and its line, so that the same file
-// is submitted once, however often that is tried.
+// is submitted once, however often that is tried. A time without a zone is one of the zone that
+// was chosen.
 func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
+	campaign, zone, err := planQuery(r)
+	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
 	file, err := d.receive(w, r)
 	if err != nil {
 		d.showError(w, r, err)
@@ -88,30 +106,24 @@ func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "application/x-ndjson")
 	h.Set("Cache-Control", "no-store")
 	out := json.NewEncoder(w)
-	campaign := r.URL.Query().Get("campaign")
 	control := http.NewResponseController(w)
 	for {
 		record, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		line := planLine{Line: record.Line}
-		switch {
-		case err != nil:
-			line.Wrong = sentence(err.Error())
-		case record.Invalid != nil:
-			line.Wrong = sentence(record.Invalid.Error())
-		default:
-			draft := record.Draft
-			if draft.ID == "" {
-				draft.ID = prefix + strconv.Itoa(record.Line)
-			}
-			if draft.Campaign == "" {
-				draft.Campaign = campaign
-			}
-			if draft.SendAt != "now" {
-				draft.SendAt = apiTime(draft.SendAt)
-			}
+		line, draft := planLine{Line: record.Line}, record.Draft
+		wrong := err
+		if wrong == nil && record.Invalid != nil {
+			wrong = record.Invalid
+		}
+		if wrong == nil {
+			wrong = inZone(&draft, zone)
+		}
+		if wrong != nil {
+			line.Wrong = sentence(wrong.Error())
+		} else {
+			draft.ID, draft.Campaign = cmp.Or(draft.ID, prefix+strconv.Itoa(record.Line)), cmp.Or(draft.Campaign, campaign)
 			line.Draft = &draft
 		}
 		_ = control.SetWriteDeadline(d.o.Now().Add(streamIdle)) // every connection of a server has deadlines
@@ -121,7 +133,62 @@ func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// judgePlan answers with what would become of messages, a line for each.
+// planQuery returns the campaign of messages that name none, and the zone of times that have
+// none; nil if they must have one.
+func planQuery(r *http.Request) (campaign string, zone *time.Location, err error) {
+	name := r.URL.Query().Get("zone")
+	if name != "" {
+		if zone, err = time.LoadLocation(name); err != nil || name == "Local" {
+			return "", nil, &problem{Status: http.StatusUnprocessableEntity, Detail: clip(name, 80) + " is no time zone: give one such as Europe/Berlin or UTC."}
+		}
+	}
+	return r.URL.Query().Get("campaign"), zone, nil
+}
+
+// inZone gives each time of a draft that has no zone the zone that was chosen. The API says
+// what is wrong with other texts.
+func inZone(draft *message.Draft, zone *time.Location) error {
+	for _, given := range []struct {
+		field string
+		text  *string
+	}{{"send_at", &draft.SendAt}, {"expires_at", &draft.ExpiresAt}, {"shift_until", &draft.ShiftUntil}} {
+		local, err := calendar.ParseLocal(*given.text)
+		if err != nil {
+			continue
+		}
+		if zone == nil {
+			return fault.Wrong(given.field, "%s %s has no time zone: write it with one, such as 2040-06-22T11:11:11Z or 2040-06-22T11:11:11+01:00,"+
+				" or choose the time zone of the file", given.field, *given.text)
+		}
+		at, wrong := local.In(zone)
+		if wrong != "" {
+			return fault.Wrong(given.field, "%s %s %s", given.field, *given.text, wrong)
+		}
+		*given.text = message.Time{Time: at}.UTC().Format(message.TimeLayout)
+	}
+	return nil
+}
+
+// planDigest is the header with the digest of what was judged. What is submitted has to have
+// the same.
+const planDigest = "Plan-Digest"
+
+// digest returns the digest of messages, their campaign and the policies that judge them.
+func (d *Dashboard) digest(r *http.Request, messages *upload) (string, error) {
+	timeline, err := d.o.Timeline(r.Context())
+	if err != nil {
+		return "", err
+	}
+	all := sha256.New()
+	fmt.Fprintf(all, "%x %q", messages.hash.Sum(nil), r.URL.Query().Get("campaign"))
+	for _, p := range timeline.Policies() {
+		fmt.Fprintf(all, " %q %d", p.Name, p.Version)
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
+}
+
+// judgePlan answers with what would become of messages, a line for each. Under other limits than
+// the stored ones the answer has no digest, since nothing is submitted under them.
 func (d *Dashboard) judgePlan(w http.ResponseWriter, r *http.Request) {
 	messages, err := d.receive(w, r)
 	if err != nil {
@@ -131,15 +198,34 @@ func (d *Dashboard) judgePlan(w http.ResponseWriter, r *http.Request) {
 	query := url.Values{"without_free_times": {"false"}}
 	if rules := r.URL.Query().Get("what_if"); rules != "" {
 		query.Set("what_if", rules)
+	} else {
+		digest, err := d.digest(r, messages)
+		if err != nil {
+			d.showError(w, r, err)
+			return
+		}
+		w.Header().Set(planDigest, digest)
 	}
 	asked := d.request(r, http.MethodPost, apiPath("messages", "batch", "dry-run"), query, messages.open())
 	asked.Header.Set("Content-Type", "application/x-ndjson")
 	d.forward(w, asked)
 }
 
-// submitPlan submits messages, and answers with what became of each.
+// submitPlan submits messages, and answers with what became of each. It submits nothing but what
+// was judged, under the policies by which it was judged.
 func (d *Dashboard) submitPlan(w http.ResponseWriter, r *http.Request) {
 	messages, err := d.receive(w, r)
+	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	digest, err := d.digest(r, messages)
+	if err == nil && r.URL.Query().Get("digest") != digest {
+		err = &problem{
+			Status: http.StatusConflict, Code: fault.CodeVersionMismatch,
+			Detail: "Nothing is submitted: this is not what was judged, or a policy has changed since. Judge it again, and look at the outcome.",
+		}
+	}
 	if err != nil {
 		d.showError(w, r, err)
 		return

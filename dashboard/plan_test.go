@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -40,7 +41,15 @@ func drafts(lines []map[string]any) string {
 	return text.String()
 }
 
-const file = "user,title,send_at\nalice,Hi,2026-11-22T11:11:11\nalice,Hi,2026-11-22T11:11:30\nbob,\"<b>, \"\"Hi\"\"\",2026-11-22 12:00\nbob,Hi,soon\n"
+const file = "user,title,send_at\nalice,Hi,2026-11-22T11:11:11Z\nalice,Hi,2026-11-22T11:11:30Z\nbob,\"<b>, \"\"Hi\"\"\",2026-11-22T12:00:00+00:00\nbob,Hi,soon\n"
+
+// judged requires that a file is judged, and returns its messages and where they are submitted.
+func (b *browser) judged(campaign, file string) (messages, submit string, outcomes []map[string]any) {
+	b.Helper()
+	messages = drafts(b.plan("/plan/read?campaign="+campaign, file).lines())
+	got := b.plan("/plan/judge?campaign="+campaign, messages)
+	return messages, "/plan/submit?campaign=" + campaign + "&digest=" + got.header.Get("Plan-Digest"), got.lines()
+}
 
 // A file is read, judged, and submitted; submitted again it changes nothing.
 func TestACampaignFromAFile(t *testing.T) {
@@ -55,20 +64,73 @@ func TestACampaignFromAFile(t *testing.T) {
 	require.Regexp(t, `^plan-[0-9a-f]{12}-\d+$`, first["id"])
 	require.Equal(t, read, b.plan("/plan/read?campaign=spring", file).lines(), "the same file has the same ids")
 
-	judged := b.plan("/plan/judge", drafts(read)).lines()
+	messages, submit, judged := b.judged("spring", file)
 	require.Equal(t, []any{"accepted", "refused", "accepted", "invalid"}, outcomes(judged)[:4])
-	judged = b.plan("/plan/judge?what_if=2/minute", drafts(read)).lines()
-	require.Equal(t, "accepted", judged[1]["outcome"], "under other limits")
+	require.Nil(t, judged[0]["replayed"])
+	tried := b.plan("/plan/judge?what_if=2/minute", messages)
+	require.Equal(t, "accepted", tried.lines()[1]["outcome"], "under other limits")
+	require.Empty(t, tried.header.Get("Plan-Digest"), "nothing is submitted under them")
 	require.Empty(t, b.entries(), "nothing is changed")
 	require.Contains(t, b.shows("/messages").plain(), "There are no messages yet.")
 
 	b.logs("submit campaign; spring; 4 messages; done", func() {
-		require.Equal(t, []any{"accepted", "refused", "accepted", "invalid"}, outcomes(b.plan("/plan/submit?campaign=spring", drafts(read)).lines())[:4])
+		require.Equal(t, []any{"accepted", "refused", "accepted", "invalid"}, outcomes(b.plan(submit, messages).lines())[:4])
 	})
-	again := b.plan("/plan/submit?campaign=spring", drafts(read)).lines()
+	_, _, judged = b.judged("spring", file)
+	require.Equal(t, true, judged[0]["replayed"], "it was submitted before")
+	again := b.plan(submit, messages).lines()
 	require.Equal(t, []any{"accepted", "refused", "accepted", "invalid"}, outcomes(again)[:4])
 	require.Equal(t, true, again[0]["replayed"])
 	require.Contains(t, b.shows("/campaign?name=spring").plain(), "scheduled2")
+}
+
+// Nothing is submitted that was not judged as it is, under the policies as they are.
+func TestWhatIsSubmittedWasJudged(t *testing.T) {
+	t.Parallel()
+	b := locked(t).operator()
+	messages, submit, _ := b.judged("spring", file)
+	refused := func(target, messages string) {
+		t.Helper()
+		got := b.ask("POST", target, messages, script()).json(http.StatusConflict)
+		require.Contains(t, got["detail"], "Nothing is submitted: this is not what was judged")
+	}
+	refused("/plan/submit?campaign=spring", messages)
+	refused(strings.Replace(submit, "spring", "summer", 1), messages)
+	refused(submit, strings.Replace(messages, "11:11:11Z", "11:11:12Z", 1))
+	refused(submit, messages+messages)
+	b.logs("apply policy; default; rules 2/hour; done", func() {
+		fields := b.shows("/policy?name=default").fields("/policy/apply")
+		fields.Set("rules", "2/hour")
+		b.done(b.send("/policy/apply", fields))
+	})
+	refused(submit, messages)
+	require.Empty(t, b.about("submit campaign"))
+	require.Contains(t, b.shows("/messages").plain(), "There are no messages yet.")
+	messages, submit, _ = b.judged("spring", file)
+	require.Equal(t, "accepted", b.plan(submit, messages).lines()[1]["outcome"])
+}
+
+// A time without a zone is refused, as by the command line, unless the zone of the file is given.
+func TestTheZoneOfAFile(t *testing.T) {
+	t.Parallel()
+	b := locked(t).operator()
+	const file = "user,title,send_at,expires_at\na,Hi,2026-11-22T11:11:11,\nb,Hi,2026-11-22 11:11,2026-11-23 00:00\nc,Hi,2026-11-22T11:11:11+01:00,\nd,Hi,now,\n" +
+		"e,Hi,2027-03-28 02:30,\nf,Hi,2026-11-22T11:11:11Z,2026-11-23 00:00\n"
+	for query, want := range map[string][]any{
+		"":                   {"has no time zone", "has no time zone", "2026-11-22T11:11:11+01:00", "now", "has no time zone", "expires_at 2026-11-23 00:00 has no time zone"},
+		"zone=Europe/Berlin": {"2026-11-22T10:11:11.000Z", "2026-11-22T10:11:00.000Z", "2026-11-22T11:11:11+01:00", "now", "does not exist in Europe/Berlin", "2026-11-22T11:11:11Z"},
+	} {
+		for i, line := range b.plan("/plan/read?"+query, file).lines() {
+			if draft, read := line["draft"].(map[string]any); read {
+				require.Equal(t, want[i], draft["send_at"], query)
+			} else {
+				require.Contains(t, line["wrong"], want[i], query)
+			}
+		}
+	}
+	for _, zone := range []string{"Mars/Olympus", "Local", "../etc/passwd"} {
+		require.Equal(t, invalid, b.plan("/plan/read?zone="+zone, file).status)
+	}
 }
 
 func outcomes(lines []map[string]any) (list []any) {

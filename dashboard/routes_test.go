@@ -73,7 +73,7 @@ func requests() []asked {
 		{route: "GET /plan", statuses: everybody(ok)},
 		{route: "POST /plan/read", body: `{"user":"alice","title":"Hi","send_at":"+1h"}`, statuses: everybody(ok)},
 		{route: "POST /plan/judge", body: `{"user":"alice","id":"p","title":"Hi","send_at":"2026-11-22T11:11:11Z"}` + "\n", statuses: everybody(ok)},
-		{route: "POST /plan/submit", body: "{}\n", statuses: everybody(ok)}, // the line is refused
+		{route: "POST /plan/submit", body: "{}\n", statuses: everybody(http.StatusConflict)}, // it was not judged
 
 		{route: "GET /policies", statuses: admins(ok)},
 		{route: "GET /policy", query: "name=default", statuses: admins(ok)},

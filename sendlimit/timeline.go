@@ -238,6 +238,9 @@ func (t *Timeline) WithClient(client redis.Scripter) *Timeline {
 	return &changed
 }
 
+// Policies returns the policies that judge.
+func (t *Timeline) Policies() []policy.Policy { return t.rules.Policies() }
+
 // Reach returns how far ahead a send time may lie. A user's policy may say less.
 func (t *Timeline) Reach() time.Duration { return t.options.Reach }
 

@@ -42,7 +42,8 @@ var sendlimit = {
     return { method: "POST", body };
   },
 
-  // lines sends a request and calls each with every line of its answer as it comes.
+  // lines sends a request, calls each with every line of its answer as it comes, and returns the
+  // answer's headers.
   async lines(path, options, each) {
     const answer = await fetch(path, Object.assign({ credentials: "same-origin" }, options, { headers: Object.assign({ Accept: "application/x-ndjson, application/json" }, (options || {}).headers) }));
     if (!answer.ok) {
@@ -64,7 +65,7 @@ var sendlimit = {
       for (const line of parts) {
         if (line.trim() !== "") each(JSON.parse(line));
       }
-      if (done) return;
+      if (done) return answer.headers;
     }
   },
 

@@ -1,13 +1,15 @@
 "use strict";
-// Judges a campaign's file, under the stored rules or others, and submits it.
+// Judges a campaign's file, under the stored rules or others, and submits what was judged.
 (function () {
   const $ = (id) => document.getElementById(id);
   const file = $("file"), drop = $("drop"), results = $("results"), progress = $("progress");
-  const most = Number(results.dataset.most);
+  const most = Number(results.dataset.most), together = Number(results.dataset.together);
   const sliders = [...document.querySelectorAll(".limit")];
+  let chosen = null; // the file
   let messages = []; // {line, draft}
   let wrong = []; // {line, wrong}
   let outcomes = [];
+  let digest = ""; // of what was judged under the stored limits; "" for nothing that can be submitted
   let running = null; // the AbortController of what runs
 
   const say = (text) => { $("say").hidden = !text; sendlimit.text($("say"), text); };
@@ -19,7 +21,8 @@
     progress.removeAttribute("value");
     $("progress-text").textContent = "";
     const submit = $("submit");
-    if (submit) submit.disabled = Boolean(label) || !messages.length;
+    if (submit) submit.disabled = Boolean(label) || !messages.length || !digest;
+    $("tried").hidden = Boolean(label) || !changed().length;
   };
   const advance = (n, total) => {
     progress.value = n;
@@ -42,15 +45,16 @@
     return false;
   };
 
-  const read = async (chosen) => {
+  const read = async () => {
     const signal = begin();
     say("");
     messages = [];
     wrong = [];
     outcomes = [];
+    digest = "";
     busy("Reading", 1);
     try {
-      await sendlimit.lines("/plan/read?" + new URLSearchParams({ campaign: $("campaign").value }), { method: "POST", body: chosen, signal }, (line) => {
+      await sendlimit.lines("/plan/read?" + new URLSearchParams({ campaign: $("campaign").value, zone: $("zone").value.trim() }), { method: "POST", body: chosen, signal }, (line) => {
         if (line.draft) messages.push(line); else wrong.push(line);
       });
     } catch (failed) {
@@ -62,8 +66,15 @@
       fail("There are no messages in the file.");
       return;
     }
+    if (messages.length > most) {
+      fail("The file has " + sendlimit.plural(messages.length, "message") + ", and a plan has at most " + sendlimit.number(most) + ": use enqueue bulk for it.");
+      return;
+    }
+    if (messages.length > together) {
+      const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+      messages.sort((a, b) => order(a.draft.user, b.draft.user) || a.line - b.line);
+    }
     results.hidden = false;
-    if (messages.length > most) say("The file has " + sendlimit.plural(messages.length, "message") + ". The first " + sendlimit.number(most) + " are judged; all are submitted.");
     await judge();
   };
 
@@ -75,27 +86,33 @@
   const judge = async () => {
     if (!messages.length) { show(); return; }
     const signal = begin();
-    const judged = messages.slice(0, most);
     outcomes = [];
-    busy("Judging", judged.length);
+    digest = "";
+    busy("Judging", messages.length);
     const rules = changed();
+    const asked = { campaign: $("campaign").value };
+    if (rules.length) asked.what_if = rules.join(",");
+    let headers = null;
     try {
-      await sendlimit.lines("/plan/judge" + (rules.length ? "?" + new URLSearchParams({ what_if: rules.join(",") }) : ""),
-        { method: "POST", body: body(judged), headers: { "Content-Type": "application/x-ndjson" }, signal },
+      headers = await sendlimit.lines("/plan/judge?" + new URLSearchParams(asked),
+        { method: "POST", body: body(messages), headers: { "Content-Type": "application/x-ndjson" }, signal },
         (outcome) => {
           if (outcome.outcome === "error") throw new Error(outcome.detail);
           outcomes.push(outcome);
-          if (outcomes.length % 100 === 0) { advance(outcomes.length, judged.length); show(); }
+          if (outcomes.length % 100 === 0) { advance(outcomes.length, messages.length); show(); }
         });
     } catch (failed) {
       if (ended(signal)) fail(failed.message);
       show();
       return;
     }
+    if (running && running.signal === signal && outcomes.length === messages.length) digest = headers.get("Plan-Digest") || "";
     if (!ended(signal)) return;
-    show();
-    const refused = outcomes.filter((o) => o.outcome !== "accepted").length + wrong.length;
-    say((rules.length ? "With " + rules.join(", ") + ": " : "") + sendlimit.number(outcomes.length + wrong.length - refused) + " would be accepted, " + sendlimit.number(refused) + " would not." + (messages.length > most ? " Judged are the first " + sendlimit.number(most) + "." : ""));
+    const n = show();
+    const zone = $("zone").value.trim();
+    say((rules.length ? "With " + rules.join(", ") + ": " : "") + sendlimit.number(n.accepted) + " would be accepted, " +
+      (n.replayed ? sendlimit.number(n.replayed) + " were submitted before, " : "") + sendlimit.number(n.refused + n.invalid) + " would not." +
+      (zone ? " Times without a zone are in " + zone + "." : ""));
   };
 
   const reasonOf = (o) => {
@@ -108,32 +125,35 @@
 
   const show = () => {
     const counts = new Map(), reasons = new Map();
-    let accepted = 0, shifted = 0, refused = 0, invalid = wrong.length;
+    const n = { accepted: 0, shifted: 0, replayed: 0, refused: 0, invalid: wrong.length };
     const rows = [];
     for (const w of wrong) rows.push([w.line, "", "", "", w.wrong]);
     outcomes.forEach((o, i) => {
       const draft = messages[i] ? messages[i].draft : {};
       const line = messages[i] ? messages[i].line : o.line;
+      if (o.outcome === "accepted" && o.replayed) {
+        n.replayed++;
+        return;
+      }
       if (o.outcome === "accepted") {
-        accepted++;
+        n.accepted++;
         const hour = Math.floor(Date.parse(o.send_at) / 3600000) * 3600000;
         counts.set(hour, (counts.get(hour) || 0) + 1);
         if (o.shifted) {
-          shifted++;
+          n.shifted++;
           rows.push([line, draft.user, draft.id, o.send_at, "Shifted from " + o.requested_at + ", which is not free."]);
         }
         return;
       }
-      if (o.outcome === "invalid") invalid++; else refused++;
+      if (o.outcome === "invalid") n.invalid++; else n.refused++;
       const reason = reasonOf(o);
       reasons.set(reason, (reasons.get(reason) || 0) + 1);
       rows.push([line, draft.user, draft.id, draft.send_at, o.detail + (o.next_free_at && !o.detail.includes("next free time") ? " The next free time is " + o.next_free_at + "." : "")]);
     });
     $("n-all").textContent = sendlimit.number(messages.length + wrong.length);
-    $("n-accepted").textContent = sendlimit.number(accepted);
-    $("n-shifted").textContent = sendlimit.number(shifted);
-    $("n-refused").textContent = sendlimit.number(refused);
-    $("n-invalid").textContent = sendlimit.number(invalid);
+    n.left = messages.length - outcomes.length;
+    for (const [name, count] of Object.entries(n)) $("n-" + name).textContent = sendlimit.number(count);
+    $("left").hidden = !n.left;
     sendlimit.heat($("heat-table"), counts);
     const why = $("why-rows");
     why.textContent = "";
@@ -149,29 +169,32 @@
     }
     $("rows-more").hidden = rows.length <= 200;
     $("rows-more").textContent = "These are the first 200 of " + sendlimit.number(rows.length) + ". The download has all.";
+    return n;
   };
 
   const submit = async () => {
-    if (!messages.length) return;
+    if (!digest) return;
+    const judged = digest;
     if (!confirm("Submit " + sendlimit.plural(messages.length, "message") + "? What is accepted is sent at its time.")) return;
     const signal = begin();
     outcomes = [];
     busy("Submitting", messages.length);
     try {
-      await sendlimit.lines("/plan/submit?" + new URLSearchParams({ campaign: $("campaign").value }), { method: "POST", body: body(messages), headers: { "Content-Type": "application/x-ndjson" }, signal }, (outcome) => {
+      await sendlimit.lines("/plan/submit?" + new URLSearchParams({ campaign: $("campaign").value, digest: judged }), { method: "POST", body: body(messages), headers: { "Content-Type": "application/x-ndjson" }, signal }, (outcome) => {
         if (outcome.outcome === "error") throw new Error(outcome.detail + " What is not answered can be submitted again: the ids stay the same.");
         outcomes.push(outcome);
         if (outcomes.length % 100 === 0) { advance(outcomes.length, messages.length); show(); }
       });
     } catch (failed) {
-      if (ended(signal)) fail(failed.message);
+      const mine = ended(signal);
+      if (mine && failed.status === 409) await judge();
+      if (mine) fail(failed.message);
       show();
       return;
     }
     if (!ended(signal)) return;
-    show();
-    const accepted = outcomes.filter((o) => o.outcome === "accepted").length;
-    say("Submitted: " + sendlimit.number(accepted) + " accepted, " + sendlimit.number(outcomes.length - accepted) + " not.");
+    const n = show();
+    say("Submitted: " + sendlimit.number(n.accepted) + " accepted, " + (n.replayed ? sendlimit.number(n.replayed) + " submitted before, " : "") + sendlimit.number(n.refused + n.invalid) + " not.");
   };
 
   const download = () => {
@@ -193,13 +216,31 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
 
+  let waiting = 0;
+  // soon does something when nothing more is typed or moved. What was judged before can't be
+  // submitted any more.
+  const soon = (what) => {
+    if (running) running.abort();
+    running = null;
+    digest = "";
+    busy("");
+    clearTimeout(waiting);
+    waiting = setTimeout(what, 300);
+  };
+  const choose = (one) => {
+    clearTimeout(waiting);
+    chosen = one;
+    read();
+  };
+
   $("form").addEventListener("submit", (event) => event.preventDefault());
-  file.addEventListener("change", () => { if (file.files.length) read(file.files[0]); });
+  for (const id of ["campaign", "zone"]) $(id).addEventListener("input", () => { if (chosen) soon(read); });
+  file.addEventListener("change", () => { if (file.files.length) choose(file.files[0]); });
   for (const name of ["dragenter", "dragover"]) drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
   for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
-    if (event.dataTransfer.files.length) read(event.dataTransfer.files[0]);
+    if (event.dataTransfer.files.length) choose(event.dataTransfer.files[0]);
   });
   $("stop").addEventListener("click", () => {
     if (running) running.abort();
@@ -207,12 +248,10 @@
     busy("");
     say("Stopped after " + sendlimit.plural(outcomes.length, "message") + ".");
   });
-  let waiting = 0;
   for (const slider of sliders) {
     slider.addEventListener("input", () => {
       slider.parentElement.querySelector("output").textContent = slider.value;
-      clearTimeout(waiting);
-      waiting = setTimeout(judge, 300);
+      soon(judge);
     });
   }
   if ($("reset")) {
@@ -221,7 +260,7 @@
         slider.value = slider.dataset.limit;
         slider.parentElement.querySelector("output").textContent = slider.value;
       }
-      judge();
+      soon(judge);
     });
   }
   if ($("submit")) $("submit").addEventListener("click", submit);

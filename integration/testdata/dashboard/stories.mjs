@@ -289,21 +289,32 @@ export const stories = {
   async "a campaign is planned, judged by other limits, submitted and downloaded"(browser) {
     const page = await walk(browser, plan.keys.admin);
     await page.goto("/plan");
-    await page.getByLabel("Campaign").fill("spring");
     await page.getByLabel("File").setInputFiles({ name: "spring.csv", mimeType: "text/csv", buffer: Buffer.from(
-      "user,send_at,title\n" + Array.from({ length: 40 }, (_, i) => "planned," + iso(base + 40 * day + i * minute) + ",Hello").join("\n") + "\nplanned,no time,Hello\n") });
-    const count = async (id) => number(await page.locator("#n-" + id).textContent());
-    await page.getByText("5 would be accepted, 36 would not").waitFor();
-    assert.deepEqual([await count("all"), await count("accepted"), await count("refused"), await count("invalid")], [41, 5, 35, 1]);
+      "user,send_at,title\n" + Array.from({ length: 40 }, (_, i) => "planned," + iso(base + 40 * day + i * minute).replace("Z", "") + ",Hello").join("\n") + "\nplanned,no time,Hello\n") });
+    const counts = async () => {
+      const all = [];
+      for (const id of ["all", "accepted", "replayed", "refused", "invalid"]) all.push(number(await page.locator("#n-" + id).textContent()));
+      return all;
+    };
+    const button = page.getByRole("button", { name: "Submit" });
+    await page.getByText("send_at 20").first().waitFor(); // has no time zone
+    await page.getByLabel("Time zone").fill("UTC");
+    await page.getByText("5 would be accepted, 36 would not. Times without a zone are in UTC.").waitFor();
+    await page.getByLabel("Campaign").fill("spring"); // after the file
+    assert.ok(await button.isDisabled(), "it is judged again first");
+    await eventually(async () => assert.ok(await button.isEnabled()), "it is judged");
+    assert.deepEqual(await counts(), [41, 5, 0, 35, 1]);
     assert.match(await page.locator("#why-rows").textContent(), /5\/hour/);
     assert.equal((await api("/v1/messages?campaign=spring")).body.messages.length, 0, "nothing is submitted yet");
     await page.locator('.limit[data-window="hour"]').evaluate((e) => { e.value = "8"; e.dispatchEvent(new Event("input", { bubbles: true })); });
     await page.getByText("With 8/hour: 8 would be accepted").waitFor();
+    assert.ok(await button.isDisabled(), "nothing is submitted under other limits than the stored ones");
     await page.getByRole("button", { name: "As in the policy" }).click();
     await page.getByText("5 would be accepted, 36 would not").waitFor();
+    await eventually(async () => assert.ok(await button.isEnabled()), "it is judged");
     await accessible(page, "a plan");
     page.once("dialog", (dialog) => dialog.accept());
-    await page.getByRole("button", { name: "Submit" }).click();
+    await button.click();
     await page.getByText("Submitted: 5 accepted, 36 not").waitFor();
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download the outcome" }).click()]);
     const rows = readFileSync(await download.path(), "utf8").trim().split("\n");
@@ -311,8 +322,9 @@ export const stories = {
     assert.equal(rows.filter((row) => row.includes(",accepted,")).length, 5);
     // The same file again is the same messages.
     page.once("dialog", (dialog) => dialog.accept());
-    await page.getByRole("button", { name: "Submit" }).click();
-    await eventually(async () => assert.equal(await count("accepted"), 5), "the answer");
+    await button.click();
+    await page.getByText("Submitted: 0 accepted, 5 submitted before, 36 not").waitFor();
+    assert.deepEqual(await counts(), [41, 0, 5, 35, 1]);
     assert.equal((await api("/v1/messages?campaign=spring")).body.messages.length, 5);
     quiet(page);
     await page.goto("/campaigns");
