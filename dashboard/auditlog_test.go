@@ -77,12 +77,13 @@ func TestWithoutTheAuditLogNothingIsChanged(t *testing.T) {
 	b.fails("dead")
 	var away outage
 	b.client.AddHook(&away)
+	messages, submit, _ := b.judged("spring", file)
 	before := b.store.Dump()
 	away.begins("{audit}", 0)
 	changes := 0
 	for _, q := range requests() {
 		switch q.route {
-		case "POST /login", "POST /logout", "POST /plan/read", "POST /plan/judge", "POST /policy/check", "POST /policy/preview", "POST /policy/apply", "POST /dead-letters":
+		case "POST /login", "POST /logout", "POST /plan/read", "POST /plan/judge", "POST /plan/submit", "POST /policy/check", "POST /policy/preview", "POST /policy/apply", "POST /dead-letters":
 			continue // no changes, or others below
 		}
 		if strings.HasPrefix(q.route, "POST ") {
@@ -95,9 +96,10 @@ func TestWithoutTheAuditLogNothingIsChanged(t *testing.T) {
 			changes++
 		}
 	}
-	require.Equal(t, 18, changes)
+	require.Equal(t, 17, changes)
+	require.Equal(t, http.StatusServiceUnavailable, b.plan(submit, messages).status)
 	for target, fields := range map[string][]string{
-		"/policy/apply":   {"name", "default", "rules", "7/minute", "version", "1"},
+		"/policy/apply":   {"name", "default", "rules", "7/minute", "version", "1", "confirmed", "yes"},
 		"/dead-letters":   {"letter", "alice dead", "do", "purge", "confirmed", "yes"},
 		"/message/cancel": {"user", "alice", "id", "m", "confirmed", "yes"},
 		"/user/erase":     {"name", "alice", "confirmed", "yes"},

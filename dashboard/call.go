@@ -104,6 +104,11 @@ func (d *Dashboard) send(asked *http.Request, into any) error {
 		}
 		return nil
 	}
+	return problemIn(answer)
+}
+
+// problemIn returns an answer that is a problem, as a *problem.
+func problemIn(answer *recorder) error {
 	p := &problem{Status: answer.status}
 	if err := json.Unmarshal(answer.body.Bytes(), &p.Outcome); err != nil {
 		return fmt.Errorf("reading a problem of the API with status %d: %w", answer.status, err)

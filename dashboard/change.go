@@ -112,16 +112,27 @@ type confirmPage struct {
 	Action   string
 	Back     string
 	Fields   []formField
+	Changes  []diffLine // of a policy
+	Note     string     // what else to know
 }
 
 type formField struct{ Name, Value string }
 
-// confirmed reports whether the person has said yes. If not yet, it answers with the question.
+// isConfirmed reports whether the person has said yes.
+func isConfirmed(r *http.Request) bool { return r.PostFormValue("confirmed") == "yes" }
+
+// confirmed is isConfirmed. If the person has not said yes, it answers with the question.
 func (d *Dashboard) confirmed(w http.ResponseWriter, r *http.Request, question, yes, to string) bool {
-	if r.PostFormValue("confirmed") == "yes" {
+	if isConfirmed(r) {
 		return true
 	}
-	p := &confirmPage{page: d.page(r, yes+"?"), Question: question, Yes: yes, Action: r.URL.Path, Back: to}
+	d.ask(w, r, &confirmPage{Question: question, Yes: yes, Back: to})
+	return false
+}
+
+// ask answers with a question. The answer yes has the fields of the form.
+func (d *Dashboard) ask(w http.ResponseWriter, r *http.Request, p *confirmPage) {
+	p.page, p.Action = d.page(r, p.Yes+"?"), r.URL.Path
 	for name, values := range r.PostForm {
 		for _, value := range values {
 			p.Fields = append(p.Fields, formField{name, value})
@@ -129,7 +140,6 @@ func (d *Dashboard) confirmed(w http.ResponseWriter, r *http.Request, question, 
 	}
 	slices.SortStableFunc(p.Fields, func(a, b formField) int { return strings.Compare(a.Name, b.Name) })
 	d.render(w, r, http.StatusOK, "confirm", p)
-	return false
 }
 
 // wrongField returns the field of a form that an error is about, and what is wrong with it. The

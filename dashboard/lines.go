@@ -31,12 +31,7 @@ func (d *Dashboard) lines(r *http.Request, method string, to apiAddress, query u
 	answer := &recorder{header: http.Header{}, status: http.StatusOK}
 	d.o.API.ServeHTTP(answer, asked)
 	if answer.status != http.StatusOK {
-		p := &problem{Status: answer.status}
-		if err := json.Unmarshal(answer.body.Bytes(), &p.Outcome); err != nil {
-			return nil, fmt.Errorf("reading a problem of the API with status %d: %w", answer.status, err)
-		}
-		p.Code, p.Detail = p.Outcome.Code, p.Outcome.Detail
-		return nil, p
+		return nil, problemIn(answer)
 	}
 	var lines []answerLine
 	decoder := json.NewDecoder(&answer.body)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/audit"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -119,38 +118,6 @@ func (d *Dashboard) checkPolicy(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, http.StatusOK, map[string]any{"wrong": form.Wrong})
 }
 
-// applyPolicy stores the policy of the form. If anything is wrong with it, the page shows the
-// form with what is wrong at its place.
-func (d *Dashboard) applyPolicy(w http.ResponseWriter, r *http.Request) {
-	form := readPolicyForm(r)
-	to := link("/policy", "name", form.Name)
-	document, ok := form.check()
-	if !ok {
-		p := &policyPage{page: d.page(r, "Policy "+clip(form.Name, 80)), Name: form.Name, Form: form, Wrong: "The policy is not applied: see the fields that are marked."}
-		d.renderPolicy(w, r, http.StatusUnprocessableEntity, p)
-		return
-	}
-	var change message.PolicyChange
-	err := d.audited(r, audit.Entry{Action: "apply policy", Object: form.Name, Detail: "rules " + joined(document.Rules)}, func() error {
-		return d.callWith(r, http.MethodPut, apiPath("policies", form.Name), nil, form.condition(), document, &change)
-	})
-	if err != nil {
-		if p := problemOf(err); p.Status < http.StatusInternalServerError && p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
-			shown := &policyPage{page: d.page(r, "Policy "+clip(form.Name, 80)), Name: form.Name, Form: form, Wrong: p.Sentence()}
-			d.renderPolicy(w, r, p.Status, shown)
-			return
-		}
-		d.showError(w, r, err)
-		return
-	}
-	if !change.Changed {
-		d.done(w, r, "Nothing has changed: the policy is as it was.", to)
-		return
-	}
-	d.done(w, r, "Version "+text(change.New.Version)+" of the policy is applied. Every program follows within two seconds. "+
-		"Scheduled messages keep their places: count below which would no longer fit.", to)
-}
-
 // previewPolicy answers with the scheduled messages that would not fit the policy of the form.
 func (d *Dashboard) previewPolicy(w http.ResponseWriter, r *http.Request) {
 	form := readPolicyForm(r)
@@ -181,27 +148,6 @@ func (d *Dashboard) refitPolicy(w http.ResponseWriter, r *http.Request) {
 	if err != nil && problemOf(err).Detail != http.StatusText(problemOf(err).Status) {
 		d.showError(w, r, err) // it was not begun
 	}
-}
-
-func (d *Dashboard) rollbackPolicy(w http.ResponseWriter, r *http.Request) {
-	name := r.PostFormValue("name")
-	to := link("/policy", "name", name)
-	version, err := strconv.ParseInt(r.PostFormValue("version"), 10, 64)
-	if err != nil {
-		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "The version is no number."}, to)
-		return
-	}
-	if !d.confirmed(w, r, "Store version "+text(version)+" of the policy "+name+" again? Every program follows within two seconds. Scheduled messages keep their places.", "Roll back", to) {
-		return
-	}
-	err = d.audited(r, audit.Entry{Action: "roll back policy", Object: name, Detail: "to version " + text(version)}, func() error {
-		return d.call(r, http.MethodPost, apiPath("policies", name, "rollback"), nil, message.PolicyRollback{Version: version}, nil)
-	})
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, "The policy is as it was in version "+text(version)+".", to)
 }
 
 func (d *Dashboard) deletePolicy(w http.ResponseWriter, r *http.Request) {

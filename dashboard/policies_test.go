@@ -38,7 +38,8 @@ func TestPolicies(t *testing.T) {
 	})
 
 	again.Set("rules", "3/minute")
-	b.done(b.send("/policy/apply", again))
+	_, got := b.applies(again)
+	b.done(got)
 	versions := b.shows("/policy?name=promo").plain()
 	require.Contains(t, versions, "Version 2, 2026-11-21 10:00:00 UTC")
 	require.Contains(t, versions, `- "2/minute",`)
@@ -53,7 +54,9 @@ func TestAPolicyThatHasChangedMeanwhile(t *testing.T) {
 	mine := b.shows("/policy?name=default").fields("/policy/apply")
 	theirs := b.shows("/policy?name=default").fields("/policy/apply")
 	theirs.Set("rules", "3/minute")
-	b.done(b.send("/policy/apply", theirs))
+	question, changes := b.applies(theirs)
+	require.Equal(t, "Apply this to the policy default? Every program follows within two seconds. Scheduled messages keep their places.", question)
+	b.done(changes)
 	mine.Set("rules", "4/minute")
 	mine.Set("time_zone", "Europe/Berlin")
 	b.logs("apply policy; default; rules 4/minute; refused", func() {
@@ -120,13 +123,22 @@ func TestRollingBackAndDeleting(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
 	b.done(b.post("/policy/apply", "name", "promo", "rules", "1/minute"))
-	b.done(b.post("/policy/apply", "name", "promo", "rules", "2/minute", "version", "1"))
+	_, got := b.applies(form("name", "promo", "rules", "2/minute", "version", "1"))
+	b.done(got)
 	b.logs("roll back policy; promo; to version 1; done", func() {
-		question, got := b.confirmed("/policy/rollback", "name", "promo", "version", "1")
+		question, fields := b.asks(b.post("/policy/rollback", "name", "promo", "version", "1"))
 		require.Contains(t, question, "Store version 1 of the policy promo again?")
+		require.Equal(t, "2", fields.Get("present"), "it is rolled back only from there")
+		got := b.send("/policy/rollback", fields)
 		require.Equal(t, "The policy is as it was in version 1.", b.done(got))
 	})
 	require.Equal(t, "1/minute", b.shows("/policy?name=promo").value("rules"))
+	_, fields := b.asks(b.post("/policy/rollback", "name", "promo", "version", "2"))
+	_, got = b.applies(form("name", "promo", "rules", "4/minute", "version", "3"))
+	b.done(got)
+	require.Contains(t, b.refused(b.send("/policy/rollback", fields)), "is at version 4, not at 3")
+	_, fields = b.asks(b.post("/policy/rollback", "name", "promo", "version", "1"))
+	b.done(b.send("/policy/rollback", fields))
 	require.Equal(t, "The version is no number.", b.refused(b.post("/policy/rollback", "name", "promo", "version", "x")))
 
 	b.done(b.post("/user/settings", "name", "alice", "policy", "promo"))
@@ -157,7 +169,15 @@ func TestWhatWouldNotFit(t *testing.T) {
 	require.Contains(t, last(preview.body), `"misfits":2`, preview.body[max(0, len(preview.body)-400):])
 	require.Empty(t, b.entries())
 
-	b.done(b.post("/policy/apply", "name", "default", "rules", "1/hour", "version", b.shows("/policy?name=default").fields("/policy/apply").Get("version")))
+	fields := b.shows("/policy?name=default").fields("/policy/apply")
+	fields.Set("rules", "1/hour")
+	asked := b.send("/policy/apply", fields).page()
+	require.Contains(t, asked.plain(), "2 of 3 scheduled messages, to 1 user, would no longer fit.")
+	require.Contains(t, asked.plain(), `- "5/hour",`)
+	require.Contains(t, asked.plain(), `+ "1/hour"`)
+	require.Empty(t, b.entries(), "it is only asked")
+	_, got := b.applies(fields)
+	b.done(got)
 	b.logs("refit policy; default; shift; done", func() {
 		require.Equal(t, ok, b.post("/policy/refit", "name", "default", "then", "shift").status)
 	})
@@ -165,6 +185,13 @@ func TestWhatWouldNotFit(t *testing.T) {
 	b.logs("refit policy; default; explode; refused", func() {
 		require.Equal(t, invalid, b.post("/policy/refit", "name", "default", "then", "explode").status)
 	})
+}
+
+// applies requires that a form of a policy is applied only after a question, and applies it.
+func (b *browser) applies(fields url.Values) (question string, got answer) {
+	b.Helper()
+	question, all := b.asks(b.send("/policy/apply", fields))
+	return question, b.send("/policy/apply", all)
 }
 
 // last returns the last line of an answer.

@@ -273,6 +273,11 @@ export const stories = {
     await slide("12");
     await page.locator("#misfits", { hasText: /^0 messages of .* would no longer fit/ }).waitFor({ timeout: 60000 });
     await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByText("Apply this to the policy default?").waitFor();
+    await page.getByText('+     "12/calendar_day"').waitFor();
+    await page.getByText(/^All [\d,]+ scheduled messages would fit\./).waitFor();
+    await accessible(page, "a question about a policy");
+    await page.getByRole("button", { name: "Apply" }).click();
     await page.getByText("Version 2 of the policy is applied").waitFor();
     await page.getByRole("button", { name: "Count them" }).click();
     await page.locator("#refit-said", { hasText: /^0 scheduled messages of 0 users do not fit/ }).waitFor();

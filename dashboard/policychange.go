@@ -1,0 +1,197 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// policyChange is a policy that replaces another one, with the question whether it shall.
+type policyChange struct {
+	name                string
+	from                *message.Policy // nil for none
+	to                  message.Policy
+	question, yes, back string
+}
+
+// confirmedChange is confirmed. The question has what changes in the policy, and how many
+// scheduled messages would no longer fit. It is not asked if nothing changes.
+func (d *Dashboard) confirmedChange(w http.ResponseWriter, r *http.Request, c policyChange) bool {
+	before, after := policyText(c.from), policyText(&c.to)
+	if isConfirmed(r) || before == after {
+		return true
+	}
+	d.ask(w, r, &confirmPage{
+		Question: c.question + " Every program follows within two seconds. Scheduled messages keep their places.",
+		Yes:      c.yes, Back: c.back, Changes: diffOf(before, after), Note: d.misfits(r, c.name, c.to),
+	})
+	return false
+}
+
+// applyPolicy stores the policy of the form, after a question if it changes one. If anything is
+// wrong with it, the page shows the form with what is wrong at its place.
+func (d *Dashboard) applyPolicy(w http.ResponseWriter, r *http.Request) {
+	form := readPolicyForm(r)
+	to := link("/policy", "name", form.Name)
+	document, ok := form.check()
+	if !ok {
+		p := &policyPage{page: d.page(r, "Policy "+clip(form.Name, 80)), Name: form.Name, Form: form, Wrong: "The policy is not applied: see the fields that are marked."}
+		d.renderPolicy(w, r, http.StatusUnprocessableEntity, p)
+		return
+	}
+	var stored message.Policy
+	err := d.get(r, apiPath("policies", form.Name), nil, &stored)
+	named := document
+	named.Name = form.Name
+	applied, wrong := named.Policy() // of which the API says what is wrong
+	if err == nil && wrong == nil && text(stored.Version) == form.Version && !d.confirmedChange(w, r, policyChange{
+		name: form.Name, from: &stored, to: message.PolicyOf(applied),
+		question: "Apply this to the policy " + form.Name + "?", yes: "Apply", back: to,
+	}) {
+		return
+	}
+	var change message.PolicyChange
+	err = d.audited(r, audit.Entry{Action: "apply policy", Object: form.Name, Detail: "rules " + joined(document.Rules)}, func() error {
+		return d.callWith(r, http.MethodPut, apiPath("policies", form.Name), nil, form.condition(), document, &change)
+	})
+	if err != nil {
+		if p := problemOf(err); p.Status < http.StatusInternalServerError && p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
+			shown := &policyPage{page: d.page(r, "Policy "+clip(form.Name, 80)), Name: form.Name, Form: form, Wrong: p.Sentence()}
+			d.renderPolicy(w, r, p.Status, shown)
+			return
+		}
+		d.showError(w, r, err)
+		return
+	}
+	if !change.Changed {
+		d.done(w, r, "Nothing has changed: the policy is as it was.", to)
+		return
+	}
+	d.done(w, r, "Version "+text(change.New.Version)+" of the policy is applied. Every program follows within two seconds. "+
+		"Scheduled messages keep their places: count below which would no longer fit.", to)
+}
+
+// rollbackPolicy stores an earlier version of a policy again, if it is still as it was when the
+// question was asked.
+func (d *Dashboard) rollbackPolicy(w http.ResponseWriter, r *http.Request) {
+	name := r.PostFormValue("name")
+	to := link("/policy", "name", name)
+	version, err := strconv.ParseInt(r.PostFormValue("version"), 10, 64)
+	if err != nil {
+		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "The version is no number."}, to)
+		return
+	}
+	if !isConfirmed(r) {
+		var all message.PolicyVersions
+		if err := d.get(r, apiPath("policies", name, "versions"), nil, &all); err != nil {
+			d.refused(w, r, err, to)
+			return
+		}
+		c := policyChange{name: name, question: "Store version " + text(version) + " of the policy " + name + " again?", yes: "Roll back", back: to}
+		for i, v := range all.Versions {
+			if i == 0 {
+				c.from = v.Policy
+				r.PostForm.Set("present", text(v.Version))
+			}
+			if v.Version == version && v.Policy != nil {
+				c.to = *v.Policy
+			}
+		}
+		if !d.confirmedChange(w, r, c) {
+			return
+		}
+	}
+	header := http.Header{}
+	if present := r.PostFormValue("present"); present != "" {
+		header.Set("If-Match", strconv.Quote(present))
+	}
+	err = d.audited(r, audit.Entry{Action: "roll back policy", Object: name, Detail: "to version " + text(version)}, func() error {
+		return d.callWith(r, http.MethodPost, apiPath("policies", name, "rollback"), nil, header, message.PolicyRollback{Version: version}, nil)
+	})
+	if err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	d.done(w, r, "The policy is as it was in version "+text(version)+".", to)
+}
+
+// misfitsWithin is how long a question may take to be asked, since it counts misfits.
+const misfitsWithin = 15 * time.Second
+
+// misfits says how many scheduled messages would not fit a policy.
+func (d *Dashboard) misfits(r *http.Request, name string, of message.Policy) string {
+	ctx, cancel := context.WithTimeout(r.Context(), misfitsWithin)
+	defer cancel()
+	of.Name, of.Version = "", 0
+	asked, err := d.requestWith(r.WithContext(ctx), http.MethodPost, apiPath("policies", name, "preview"), nil, of)
+	if err != nil {
+		return notCounted(err)
+	}
+	found := &misfitCount{recorder: recorder{header: http.Header{}, status: http.StatusOK}}
+	d.o.API.ServeHTTP(found, asked)
+	return found.Sentence()
+}
+
+func notCounted(err error) string {
+	return "How many of them would no longer fit could not be counted: " + problemOf(err).Sentence()
+}
+
+// misfitCount counts the lines of a preview. It is an http.ResponseWriter.
+type misfitCount struct {
+	recorder // of what is no line yet, or of a problem
+
+	found   int
+	summary *message.RefitSummary // nil if it did not come
+	stopped bool                  // early
+}
+
+// Write reads a part of the answer.
+func (c *misfitCount) Write(b []byte) (int, error) {
+	if c.status != http.StatusOK {
+		return c.recorder.Write(b)
+	}
+	for line := range bytes.Lines(b) {
+		_, _ = c.recorder.Write(line) // never fails
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
+		var read message.RefitSummary
+		err := json.Unmarshal(c.body.Bytes(), &read)
+		c.body.Reset()
+		switch {
+		case err != nil || read.Outcome == message.RefitProgressing:
+		case read.Outcome == message.Errored:
+			c.stopped = true
+		case read.Outcome == message.Previewed:
+			c.summary = &read
+		default:
+			c.found++
+		}
+	}
+	return len(b), nil
+}
+
+// Sentence says what was counted.
+func (c *misfitCount) Sentence() string {
+	switch s := c.summary; {
+	case c.status != http.StatusOK:
+		return notCounted(problemIn(&c.recorder))
+	case s == nil || c.stopped:
+		return "At least " + plural(c.found, "message") + " would no longer fit. There are too many to count all here: the policy's page counts them."
+	case s.Misfits == 0:
+		return "All " + plural(s.Reservations, "scheduled message") + " would fit."
+	default:
+		already := ""
+		if s.Baseline != nil && s.Baseline.Misfits > 0 {
+			already = " " + number(s.Baseline.Misfits) + " do not fit the stored policy already."
+		}
+		return number(s.Misfits) + " of " + plural(s.Reservations, "scheduled message") + ", to " + plural(s.MisfitUsers, "user") +
+			", would no longer fit." + already + " The policy's page moves or cancels them afterwards."
+	}
+}
