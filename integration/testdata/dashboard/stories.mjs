@@ -291,6 +291,15 @@ export const stories = {
     quiet(page, 422);
   },
 
+  async "a file of more messages than a dry run copies is judged whole"(browser) {
+    const page = await walk(browser, plan.keys.admin);
+    await page.goto("/plan");
+    await page.getByLabel("File").setInputFiles({ name: "large.csv", mimeType: "text/csv", buffer: Buffer.from(
+      "user,send_at,title\n" + Array.from({ length: 10_020 }, (_, i) => "large-" + (i % 5010) + "," + iso(base + 40 * day + i) + ",Hello").join("\n") + "\n") });
+    await page.getByText("5,010 would be accepted, 5,010 would not").waitFor({ timeout: 60000 });
+    assert.ok(await page.locator("#left").isHidden());
+  },
+
   async "a campaign is planned, judged by other limits, submitted and downloaded"(browser) {
     const page = await walk(browser, plan.keys.admin);
     await page.goto("/plan");
