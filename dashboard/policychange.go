@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -47,6 +48,10 @@ func (d *Dashboard) applyPolicy(w http.ResponseWriter, r *http.Request) {
 	}
 	var stored message.Policy
 	err := d.get(r, apiPath("policies", form.Name), nil, &stored)
+	if err != nil && !isNotFound(err) {
+		d.policyRefused(w, r, form, err)
+		return
+	}
 	named := document
 	named.Name = form.Name
 	applied, wrong := named.Policy() // of which the API says what is wrong
@@ -61,12 +66,7 @@ func (d *Dashboard) applyPolicy(w http.ResponseWriter, r *http.Request) {
 		return d.callWith(r, http.MethodPut, apiPath("policies", form.Name), nil, form.condition(), document, &change)
 	})
 	if err != nil {
-		if p := problemOf(err); p.Status < http.StatusInternalServerError && p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
-			shown := &policyPage{page: d.page(r, "Policy "+clip(form.Name, 80)), Name: form.Name, Form: form, Wrong: p.Sentence()}
-			d.renderPolicy(w, r, p.Status, shown)
-			return
-		}
-		d.showError(w, r, err)
+		d.policyRefused(w, r, form, err)
 		return
 	}
 	if !change.Changed {
@@ -75,6 +75,16 @@ func (d *Dashboard) applyPolicy(w http.ResponseWriter, r *http.Request) {
 	}
 	d.done(w, r, "Version "+text(change.New.Version)+" of the policy is applied. Every program follows within two seconds. "+
 		"Scheduled messages keep their places: count below which would no longer fit.", to)
+}
+
+// policyRefused answers with the form, and why its policy was not applied.
+func (d *Dashboard) policyRefused(w http.ResponseWriter, r *http.Request, form policyForm, err error) {
+	p := problemOf(err)
+	if p.Status >= http.StatusInternalServerError || p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden {
+		d.showError(w, r, err)
+		return
+	}
+	d.renderPolicy(w, r, p.Status, &policyPage{page: d.page(r, "Policy "+clip(form.Name, 80)), Name: form.Name, Form: form, Wrong: p.Sentence()})
 }
 
 // rollbackPolicy stores an earlier version of a policy again, if it is still as it was when the
@@ -94,17 +104,16 @@ func (d *Dashboard) rollbackPolicy(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		c := policyChange{name: name, question: "Store version " + text(version) + " of the policy " + name + " again?", yes: "Roll back", back: to}
-		for i, v := range all.Versions {
-			if i == 0 {
-				c.from = v.Policy
-				r.PostForm.Set("present", text(v.Version))
-			}
-			if v.Version == version && v.Policy != nil {
-				c.to = *v.Policy
-			}
+		if present := all.Versions[0]; !present.Deleted {
+			c.from = present.Policy
+			r.PostForm.Set("present", text(present.Version))
 		}
-		if !d.confirmedChange(w, r, c) {
-			return
+		at := slices.IndexFunc(all.Versions, func(v message.PolicyVersion) bool { return v.Version == version && v.Policy != nil })
+		if at >= 0 { // or the API says that there is none
+			c.to = *all.Versions[at].Policy
+			if !d.confirmedChange(w, r, c) {
+				return
+			}
 		}
 	}
 	header := http.Header{}
