@@ -52,6 +52,11 @@ func (w *realWorld) fail(e worldtest.Event) {
 		w.provider.behave(e.Behaviour, e.By)
 		time.Sleep(e.Lasts)
 		w.provider.behave(worldtest.Takes, 0)
+	case worldtest.RefuseUser:
+		w.provider.refuse(e.User, true)
+		time.Sleep(e.Lasts)
+		w.provider.refuse(e.User, false)
+		return // nothing is away for others
 	default:
 		w.Errorf("nobody can play this: %s", e)
 	}

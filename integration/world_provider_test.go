@@ -23,11 +23,12 @@ type worldProvider struct {
 	wait     time.Duration
 	arrivals []worldtest.Arrival
 	mails    []worldtest.Mail
+	refused  map[string]bool // by user
 }
 
 func newWorldProvider(t *testing.T) *worldProvider {
 	t.Helper()
-	p := &worldProvider{Receiver: notifiertest.NewReceiver(time.Now)}
+	p := &worldProvider{Receiver: notifiertest.NewReceiver(time.Now), refused: make(map[string]bool)}
 	t.Cleanup(p.Close)
 	p.AnswerWith(func(r notifiertest.Request) notifiertest.Answer {
 		if process, ok := strings.CutPrefix(r.URI, "/mail/"); ok {
@@ -41,8 +42,10 @@ func newWorldProvider(t *testing.T) *worldProvider {
 			t.Error(err)
 		}
 		switch behaves {
-		case worldtest.Unavailable, worldtest.RefusesAll: // a webhook has no credentials that count for all
+		case worldtest.Unavailable:
 			return notifiertest.Answer{Status: http.StatusServiceUnavailable}
+		case worldtest.RefusesAll:
+			return notifiertest.Answer{Status: http.StatusForbidden}
 		case worldtest.SlowsDown, worldtest.Limits:
 			return notifiertest.Answer{
 				Status: http.StatusTooManyRequests,
@@ -87,13 +90,17 @@ func (p *worldProvider) take(r notifiertest.Request) (worldtest.Behaviour, time.
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	told := p.behaves == worldtest.Takes || p.behaves == worldtest.TakesTime
+	behaves := p.behaves
+	if behaves == worldtest.Takes && p.refused[payload.User] {
+		behaves = worldtest.RefusesAll
+	}
+	told := behaves == worldtest.Takes || behaves == worldtest.TakesTime
 	p.arrivals = append(p.arrivals, worldtest.Arrival{
 		User: payload.User, ID: payload.ID, Category: payload.Category, Title: payload.Title, Channel: notifier.ChannelWebhook,
 		At: r.Arrived, SendAt: sendAt, Attempt: payload.Attempt, Process: strings.TrimPrefix(r.URI, "/"),
-		Taken: told || p.behaves == worldtest.AnswerLost, Told: told,
+		Taken: told || behaves == worldtest.AnswerLost, Told: told,
 	})
-	return p.behaves, p.wait, nil
+	return behaves, p.wait, nil
 }
 
 // behave has the provider behave in a way from now on.
@@ -101,6 +108,13 @@ func (p *worldProvider) behave(b worldtest.Behaviour, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.behaves, p.wait = b, wait
+}
+
+// refuse lets what is for a user be refused, or not any more.
+func (p *worldProvider) refuse(user string, is bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused[user] = is
 }
 
 // got returns what arrived so far.

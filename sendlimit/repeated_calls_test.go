@@ -155,7 +155,7 @@ func TestARepeatedCallGetsTheFirstAnswer(t *testing.T) {
 			return s.Settle("held", "h1", "n1", messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
 		}},
 		"settle, uncertain": {begin: claimed, call: func(s *story.Messages) any {
-			return s.Settle("held", "h1", "n1", messages.Settlement{Outcome: messages.Uncertain, Reason: "no answer"})
+			return s.Settle("held", "h1", "n1", messages.Settlement{Outcome: messages.Uncertain, Reason: "timeout", Words: "no answer"})
 		}},
 		"settle, retry": {begin: claimed, call: func(s *story.Messages) any {
 			return s.Settle("held", "h1", "n1", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g1", At: story.At("13:00")}})

@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -53,7 +54,7 @@ func (p *phone) Notify(ctx context.Context, n notifier.Notification) notifier.Re
 }
 
 func refused() notifier.Result {
-	return notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized}
+	return notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized, Err: errors.New("HTTP status 403")}
 }
 
 func knowsNoMore() notifier.Result {
@@ -331,7 +332,7 @@ func TestARefusedMessageHoldsUpNoOther(t *testing.T) {
 		for i := range 60 {
 			user, id := fmt.Sprint("mallory", i%6), fmt.Sprint("p", i)
 			s.ended(user, id, "f")
-			require.Equal(s, "unauthorized", s.record(user, id)["w"])
+			require.Equal(s, "unauthorized HTTP status 403", s.record(user, id)["w"]+" "+s.record(user, id)["i"])
 		}
 	}, "1000/minute")
 }

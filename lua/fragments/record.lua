@@ -30,7 +30,8 @@
 --   e  when it ended, Unix ms; if delivered, when its delivery began
 --   w  why it ended, is tried again or was postponed. If postponed: "late" with limit
 --      and window of the rule in the way, see fragments/policy.lua
---   i  the provider's id of the delivered message
+--   i  what the provider said: its id of the delivered message; why it did not take one that
+--      failed or is uncertain
 --   y  charge: account, attempt of the hold under which it came to its place, and
 --      attempts under which the id got a place before, latest first, also of other
 --      accounts; "." for none. The change of each of these attempts was made. An

@@ -65,6 +65,6 @@ local types = {
   [CANCELLED] = 'cancelled', [DELIVERED] = 'delivered', [DROPPED] = 'dropped', [FAILED] = 'failed',
   [UNCERTAIN] = 'uncertain',
 }
-note_event(ARGV[8], record, nil, user, id, types[state], r[3], nil, r[6] or r[5] or '')
+note_event(ARGV[8], record, nil, user, id, types[state], r[3], nil, state == DELIVERED and r[6] or r[5] or '')
 remove_entry(near, far, member)
 return {1}

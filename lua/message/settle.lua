@@ -25,7 +25,8 @@
 -- ARGV[5]  message id
 -- ARGV[6]  how long to keep the record of an ended message, ms
 -- ARGV[7]  how long a place counts: largest window of the rules and the grace, ms
--- ARGV[8]  reason why it was not delivered, or the provider's id; "" for none
+-- ARGV[8]  reason why it was not delivered, with a space and the provider's words at the end of
+--          one that failed or is uncertain; or the provider's id; "" for none
 -- ARGV[9]  when the delivery began, Unix ms; "" for now
 -- ARGV[10] whose events are noted, see fragments/event.lua; "" for nobody's
 -- ARGV[11] devices that the message is done with, see fragments/progress.lua; "" for no others
@@ -109,6 +110,8 @@ if outcome == PENDING then
 end
 
 local named = outcome == DELIVERED -- by the provider; else `reason` says why it was not delivered
+local words = ''
+if not named then reason, words = string.match(reason, '^(%S*) ?(.*)$') end
 if reached then
   outcome = DELIVERED
 elseif (outcome == FAILED or outcome == DROPPED) and in_doubt then
@@ -120,6 +123,7 @@ if reason == '' then
 else
   redis.call('HSET', record, 's', outcome, 'e', ended, named and 'i' or 'w', reason)
 end
+if words ~= '' and (outcome == FAILED or outcome == UNCERTAIN) then redis.call('HSET', record, 'i', words) end
 local kept = tonumber(ARGV[6])
 if outcome == DELIVERED and keeps_content then
   redis.call('HDEL', record, 'a', 'u', 'v', 'l')

@@ -39,7 +39,8 @@ type Settlement struct {
 	ProviderID string    // of Delivered: the provider's name for the message, if any
 	Began      time.Time // of Delivered: when the delivery began, Claim.Now; zero for now
 	Retry      Retry     // of Retried
-	Reason     string    // of all but Delivered and NoDevice: why it was not delivered
+	Reason     string    // of all but Delivered and NoDevice: why it was not delivered, one word
+	Words      string    // of Failed and Uncertain: what the provider said, cut to MaxWords; "" for nothing
 	// Progress lists all devices that the message is done with, those of earlier attempts
 	// included; nil for no others than before. With one that was delivered, here or in an
 	// earlier attempt, the message ends as delivered, whatever Outcome says but Retried.
@@ -61,6 +62,9 @@ type Retry struct {
 	Uncounted bool
 }
 
+// MaxWords is how many bytes are kept of what a provider said of a message.
+const MaxWords = 200
+
 // Settle records the outcome of a delivery. It reports false if another delivery
 // has claimed the message since, after the lease ended: that one's settlement
 // counts.
@@ -79,7 +83,11 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 		reason = s.ProviderID
 	case NoDevice:
 		reason = ReasonNoDevice
-	case Failed, Uncertain, Retried:
+	case Failed, Uncertain:
+		if s.Words != "" {
+			reason += " " + strings.ToValidUTF8(s.Words[:min(len(s.Words), MaxWords)], "")
+		}
+	case Retried:
 	}
 	if g.fixed.KeepContent {
 		outcome = strings.ToUpper(outcome)

@@ -79,6 +79,7 @@ type Standing struct {
 	InTheWayCategory string
 	InQuietHours     bool
 	ProviderID       string // the provider's name for the delivered message
+	Words            string // what the provider said of a message that failed or is uncertain; "" for nothing
 	Uncertain        bool   // an earlier delivery may have arrived, too
 	Category         string
 	// Uncounted says that its place does not count for other messages: its category
@@ -133,6 +134,9 @@ func StandingOf(user, id string, record *script.Fields, doing string) (Standing,
 	s.Account, s.Hold, s.FormerHolds = parseCharge(record.Text(keyspace.RecordCharge))
 	if s.State == StateDelivered {
 		s.Lateness = s.EndedAt.Sub(s.promised())
+	}
+	if s.State == StateFailed || s.State == StateUncertain {
+		s.ProviderID, s.Words = "", s.ProviderID
 	}
 	if s.State == StateCancelled {
 		s.Reason = ""

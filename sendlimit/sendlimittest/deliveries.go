@@ -213,9 +213,9 @@ func (m *mailbox) settle(t *rapid.T) {
 			s.Began = known.began
 		}
 	case 1:
-		s.Outcome, s.Reason = messages.Failed, "gone"
+		s.Outcome, s.Reason, s.Words = messages.Failed, "gone", "status 410"
 	case 2:
-		s.Outcome, s.Reason = messages.Uncertain, "no answer"
+		s.Outcome, s.Reason, s.Words = messages.Uncertain, "timeout", rapid.SampledFrom([]string{"", "no answer"}).Draw(t, "words")
 	case 3:
 		s.Outcome = messages.NoDevice
 	default:
@@ -266,9 +266,11 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 		m.noteEnd(known, "")
 	case s.Outcome == messages.Failed && !doubt:
 		known.end(failed, s.Reason, m.now)
+		known.words = s.Words
 		m.noteEnd(known, "")
 	case s.Outcome != messages.Retried:
 		known.end(uncertain, reason, m.now)
+		known.words = s.Words
 		m.noteEnd(known, "")
 	default:
 		known.state, known.reason, known.reasons = pending, s.Reason, nil

@@ -144,6 +144,9 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
 	if known.reason != "" {
 		fields["w"] = known.reason
 	}
+	if known.state != delivered {
+		fields["i"] = known.words
+	}
 	if known.reasons != nil {
 		require.Contains(t, known.reasons, r["w"], "of %+v", *known)
 	}

@@ -62,6 +62,7 @@ type message struct {
 	stopped     bool      // a claim ended it, as it had reached a device
 	waits       time.Time // since when it waits for an older late one
 	reason      string    // of its end, postponement or retry
+	words       string    // what the provider said of a dead letter
 	reasons     []string  // of a postponed message: one of these
 	ended       time.Time // of a delivered message, the start of the delivery
 	lookAt      time.Time // time of the watch entry
@@ -151,7 +152,7 @@ func (m *message) addClaim(nonce string) {
 // end ends the message. It keeps its place only if it was or may have been
 // delivered.
 func (m *message) end(how state, reason string, at time.Time) {
-	m.state, m.reason, m.reasons, m.ended = how, reason, nil, at
+	m.state, m.reason, m.words, m.reasons, m.ended = how, reason, "", nil, at
 	m.placeless = how == cancelled || how == failed || how == dropped
 }
 

@@ -180,7 +180,7 @@ func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Dec
 	known.doubt = known.state == uncertain
 	known.state, known.at, known.promised = pending, moment(free), time.Time{}
 	known.notBefore, known.waits, known.ended, known.leaseEnd = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	known.attempts, known.holder, known.reason, known.reasons = 0, "", "retried", nil
+	known.attempts, known.holder, known.reason, known.words, known.reasons = 0, "", "retried", "", nil
 	m.note(known, events.Moved, stood, "")
 	known.reason = ""
 	known.moved = false

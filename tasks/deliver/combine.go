@@ -32,9 +32,11 @@ func (a *attempt) settlement() (messages.Settlement, *messages.Queued) {
 		s.Outcome, s.Began = messages.Delivered, a.claim.Now
 		s.ProviderID = a.providerID()
 	case reached(messages.DeviceUncertain):
-		s.Outcome, s.Reason = messages.Uncertain, a.reasonOf(messages.DeviceUncertain)
+		s.Outcome = messages.Uncertain
+		s.Reason, s.Words = a.reasonOf(messages.DeviceUncertain)
 	case reached(messages.DeviceFailed):
-		s.Outcome, s.Reason = messages.Failed, a.reasonOf(messages.DeviceFailed)
+		s.Outcome = messages.Failed
+		s.Reason, s.Words = a.reasonOf(messages.DeviceFailed)
 	default:
 		s.Outcome = messages.NoDevice
 	}
@@ -113,14 +115,15 @@ func (a *attempt) providerID() string {
 	return ""
 }
 
-// reasonOf returns why the first recipient in a state did not get the message.
-func (a *attempt) reasonOf(state messages.DeviceState) string {
+// reasonOf returns why the first recipient in a state did not get the message, and what its provider
+// said.
+func (a *attempt) reasonOf(state messages.DeviceState) (reason, words string) {
 	for _, to := range a.answers {
 		if to.state == state {
-			return to.reason
+			return to.reason, detail(to.result)
 		}
 	}
-	return string(notifier.ReasonRejected) // of an earlier attempt, whose reason is not kept
+	return string(notifier.ReasonRejected), "" // of an earlier attempt, whose reason is not kept
 }
 
 // tryAgain completes the settlement of a delivery that is tried again after wait, at the latest when

@@ -39,6 +39,8 @@ type Status struct {
 	// was in the way" or "late: quiet hours were in the way". Of a message that is
 	// being sent or was delivered it says why it was not sent before.
 	Reason string `json:"reason,omitempty"`
+	// ProviderSaid is what the provider said of a message that was given up.
+	ProviderSaid string `json:"provider_said,omitempty"`
 	// Uncertain reports whether an earlier delivery may have arrived: the user may
 	// have received the message, or received it twice.
 	Uncertain bool   `json:"uncertain,omitempty"`

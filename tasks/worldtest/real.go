@@ -69,10 +69,10 @@ func (k *known) promisedAtTheEnd() (promised, since time.Time) {
 	return promised, since
 }
 
-// mayBeLate reports whether something was away when a message was due, or shortly before, or
-// whether the queue lost it: the relay finds that after its time.
-func (v *verdict) mayBeLate(due, since time.Time) bool {
-	return v.away(due.Add(-v.Real.Tolerance), due.Add(v.Real.Tolerance)) ||
+// mayBeLate reports whether something was away when a message was due, or shortly before, whether
+// it was refused, or whether the queue lost it: the relay finds that after its time.
+func (v *verdict) mayBeLate(k *known, due, since time.Time) bool {
+	return v.refused(k.user) || v.away(due.Add(-v.Real.Tolerance), due.Add(v.Real.Tolerance)) ||
 		slices.ContainsFunc(v.spans, func(a Away) bool { return a.What == LoseQueue && since.Before(a.Until) })
 }
 
@@ -93,7 +93,7 @@ func (v *verdict) judgeTimesAtTheEnd(k *known) {
 	if s.State == messages.StateDropped && s.Reason != messages.ReasonExpired && s.Reason != messages.ReasonNoFreeTime {
 		v.fault("dropped: %s for no reason: %+v", k, s)
 	}
-	if s.State == messages.StateDropped && promised.Sub(since) > time.Second && !v.mayBeLate(promised, since) {
+	if s.State == messages.StateDropped && promised.Sub(since) > time.Second && !v.mayBeLate(k, promised, since) {
 		v.fault("dropped: nothing was away, and %s: %+v, arrivals %+v", k, s, k.arrivals)
 	}
 	if s.State != messages.StateDelivered || len(k.arrivals) == 0 {
@@ -112,7 +112,7 @@ func (v *verdict) judgeTimesAtTheEnd(k *known) {
 	if !s.ExpiresAt.IsZero() && last.At.After(s.ExpiresAt.Add(v.Real.Tolerance)) && !v.away(s.ExpiresAt, last.At) {
 		v.fault("expiry: %s expired at %s, and arrived at %s", k, s.ExpiresAt, last.At)
 	}
-	if promised.Sub(since) > time.Second && !v.mayBeLate(promised, since) && (!s.SendAt.Equal(promised) || last.Attempt > 1) {
+	if promised.Sub(since) > time.Second && !v.mayBeLate(k, promised, since) && (!s.SendAt.Equal(promised) || last.Attempt > 1) {
 		v.fault("late: nothing was away, and %s, promised for %s since %s, went out at %s: %+v", k, promised, since, s.SendAt, k.arrivals)
 	}
 }
@@ -164,7 +164,7 @@ func (v *verdict) judgeOrderAtTheEnd() {
 		s := k.standing
 		promised, _ := k.promisedAtTheEnd()
 		category := v.categoryOf(k)
-		if s.State != messages.StateDelivered || s.Attempts > 1 || len(k.arrivals) != 1 || k.changed() || s.SendAt.Equal(promised) || category == CategoryCodes {
+		if s.State != messages.StateDelivered || v.refused(k.user) || s.Attempts > 1 || len(k.arrivals) != 1 || k.changed() || s.SendAt.Equal(promised) || category == CategoryCodes {
 			continue
 		}
 		if !s.ExpiresAt.IsZero() && !s.SendAt.Before(s.ExpiresAt.Add(-noWaitBefore)) {

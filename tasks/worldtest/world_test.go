@@ -59,7 +59,7 @@ func keep(t *testing.T, p worldtest.Plan, s *worldtest.Story) {
 func TestPlansAreThoseOfTheirSeeds(t *testing.T) {
 	t.Parallel()
 	seen := make(map[worldtest.Feature]bool)
-	for seed := range uint64(50) {
+	for seed := range uint64(80) {
 		p := worldtest.Draw(seed, worldtest.Config{})
 		require.Equal(t, p.String(), worldtest.Draw(seed, worldtest.Config{}).String())
 		require.NotEqual(t, p.String(), worldtest.Draw(seed+1, worldtest.Config{}).String())
@@ -67,7 +67,7 @@ func TestPlansAreThoseOfTheirSeeds(t *testing.T) {
 			seen[f] = true
 		}
 	}
-	require.Len(t, seen, 29, "every feature is drawn")
+	require.Len(t, seen, 30, "every feature is drawn")
 }
 
 // A story in which something is wrong is found out.

@@ -1647,6 +1647,8 @@ class Status(TypedDict):
     """The send time before the message was postponed or sent late, if it differs from send_at."""
     provider_id: NotRequired[str]
     """The provider's id of the message."""
+    provider_said: NotRequired[str]
+    """What the provider said of a message that was given up."""
     reason: NotRequired[str]
     """Why the message was dropped, given up or postponed, or why it is tried again. One was
     dropped as expired, no_free_time, opted_out or no_device. One that was delivered was

@@ -2017,6 +2017,8 @@ export interface components {
             promised_at?: string;
             /** @description The provider's id of the message. */
             provider_id?: string;
+            /** @description What the provider said of a message that was given up. */
+            provider_said?: string;
             /** @description Why the message was dropped, given up or postponed, or why it is tried again. One was dropped as expired, no_free_time, opted_out or no_device. One that was delivered was given up on other devices for that reason. */
             reason?: string;
             /**

@@ -112,6 +112,9 @@ func (p *program) story(style picture.Style, s message.Status) string {
 	if s.ProviderID != "" {
 		line("the provider calls it %s", s.ProviderID)
 	}
+	if s.ProviderSaid != "" {
+		line("the provider said: %s", s.ProviderSaid)
+	}
 	if !s.ExpiresAt.IsZero() && s.EndedAt.IsZero() && s.DeliveredAt.IsZero() {
 		line("expires at %s", style.Time(s.ExpiresAt.Time))
 	}
