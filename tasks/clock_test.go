@@ -260,6 +260,7 @@ func (n *noTime) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (n *noTime) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
+
 func (n *noTime) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if cmd.Name() == "time" && n.away.Load() {

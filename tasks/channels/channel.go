@@ -39,8 +39,8 @@ type Channel struct {
 	mu       sync.Mutex
 	known    string // the identity of the credentials, as last seen
 	state    stored.State
-	changes  int    // counts what was learned here, which a look that began before does not know
-	untold   bool   // the channel was stopped here, and the store may not know it yet
+	changes  int  // counts what was learned here, which a look that began before does not know
+	untold   bool // the channel was stopped here, and the store may not know it yet
 	probed   probed
 	suspects map[Suspect]struct{}
 }

@@ -2,9 +2,9 @@ package command
 
 import (
 	"crypto/tls"
-	"errors"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
