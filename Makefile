@@ -7,7 +7,7 @@ GO_LINT := CGO_ENABLED=0 GOFLAGS=-trimpath go
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: ## Build the programs into bin/
@@ -132,6 +132,10 @@ fmt: bin/lint ## Format the Go code
 bench: ## Measure against peers on a real Redis and print the table
 	@tools/install-packages.sh
 	cd bench && go run .
+
+.PHONY: vulnerabilities
+vulnerabilities: ## Look for known vulnerabilities in what the programs call
+	tools/vulnerabilities.sh
 
 .PHONY: release-check
 release-check: ## Make a release in dist without publishing it, and check it; builds goreleaser from source

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/sendlimit/sendlimiter/config"
@@ -57,7 +58,7 @@ func TestSelectorsSelectTheirPods(t *testing.T) {
 		}
 		for _, p := range o.policies {
 			for name, pod := range o.pods() {
-				require.Equal(t, image(pod) == product, selects(p.Spec.PodSelector.MatchLabels, pod.Labels), name)
+				require.Equal(t, image(pod) == product == (p.Name == "sendlimit"), selects(p.Spec.PodSelector.MatchLabels, pod.Labels), name)
 			}
 		}
 		for _, m := range o.monitors {
@@ -195,6 +196,26 @@ func TestProductionDividesTheWork(t *testing.T) {
 	}, got)
 	require.Empty(t, o.secrets, "secrets are made by who installs it")
 	require.NotEqual(t, "default", o.namespace)
+}
+
+// A server that a caller names is never an internal one, whatever the program does.
+func TestPodsReachNoInternalServers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, o *overlay) {
+		t.Helper()
+		at := slices.IndexFunc(o.policies, func(p *networking.NetworkPolicy) bool { return p.Name == "sendlimit" })
+		require.Contains(t, o.policies[at].Spec.PolicyTypes, networking.PolicyTypeEgress)
+		for _, rule := range o.policies[at].Spec.Egress {
+			web := slices.ContainsFunc(rule.Ports, func(p networking.NetworkPolicyPort) bool { return p.Port.IntVal == 443 })
+			require.Equal(t, web, len(rule.To) > 0 && rule.To[0].IPBlock != nil)
+			require.NotEmpty(t, rule.Ports)
+			for _, to := range rule.To {
+				if to.IPBlock != nil && strings.HasPrefix(to.IPBlock.CIDR, "0") {
+					require.Subset(t, to.IPBlock.Except, []string{"10.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"})
+				}
+			}
+		}
+	})
 }
 
 func TestTheRedisToTryKeepsWhatWasAccepted(t *testing.T) {
