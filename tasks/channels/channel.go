@@ -124,17 +124,24 @@ func (c *Channel) messageProbes(state stored.State) bool {
 	return state.Reason == stored.Brake || !c.probes()
 }
 
-// MessageProbes reports whether a message may be the next probe of a stopped channel: see
-// Set.TakeProbe. One that was refused before is the last choice.
-func (c *Channel) MessageProbes(m Sent, now time.Time) bool {
+// messageMayProbe reports whether a message may be the next probe of a stopped channel. One that
+// was refused before is the last choice.
+func (c *Channel) messageMayProbe(m Sent, now time.Time) bool {
 	return c.ProbeDue(now) && (!c.refusals.has(m) || now.Sub(c.State().Since) >= refusedProbes)
 }
 
-// MessageProbed reports whether a message that the provider accepts shows that a stopped channel
-// runs: it has no other probe, or was stopped for other credentials.
-func (c *Channel) MessageProbed() (state stored.State, ok bool) {
+// spares reports whether a channel was stopped by the messages of other accounts only, as far as
+// this worker knows.
+func (c *Channel) spares(m Sent) bool {
+	state := c.State()
+	return c.stops(state) && state.Reason != stored.Brake && c.refusals.spares(m.Account)
+}
+
+// MessageProbed returns the state of a channel that is stopped: a message that its provider accepts
+// shows that the present credentials are right.
+func (c *Channel) MessageProbed() (state stored.State, stopped bool) {
 	state = c.State()
-	return state, state.Stopped && (c.messageProbes(state) || !c.stops(state))
+	return state, state.Stopped
 }
 
 // mayProbe reports whether a stopped channel may be probed now.

@@ -28,7 +28,9 @@
 // A channel is stopped alone, for all workers with the credentials that were refused. Its messages
 // wait. After five seconds, and then once a minute, one worker asks the provider with a
 // notifier.Prober, and resumes the channel when it accepts. A channel without a Prober, such as a
-// webhook, lets a message through, and those first that were not refused before. Other credentials
+// webhook, lets a message through, and those first that were not refused before. The first message
+// of an account whose messages were not refused goes at once: what others earned must not hold it
+// up, and its success resumes the channel. Other credentials
 // are tried at once, also when they are read again from their file.
 //
 // # The brake

@@ -20,6 +20,8 @@ const (
 	// stopAfter is for how long nothing may have succeeded since the first of these refusals.
 	// By then a success of another worker is known here.
 	stopAfter = 2 * lookEvery
+	// mostAccounts is how many accounts are remembered whose messages were refused.
+	mostAccounts = 100
 	// mostRefused is how many refused messages are remembered. One that is forgotten counts as
 	// refused for the first time.
 	mostRefused = 10_000
@@ -36,7 +38,7 @@ type refusals struct {
 	messages *lru.Cache[uint64, refused] // by a message's hash
 	first    time.Time                   // the first refusal since the last success
 	users    map[uint64]struct{}         // whose messages were refused since, at most stopUsers
-	accounts map[string]struct{}         // the same of accounts, at most stopAccounts
+	accounts map[string]struct{}         // the same of accounts, at most mostAccounts
 	senders  [stopAccounts]sender        // the accounts that sent last, the latest first
 }
 
@@ -128,7 +130,7 @@ func (r *refusals) refuse(m Sent, now time.Time) Refusal {
 	if len(r.users) < stopUsers {
 		r.users[maphash.String(r.seed, m.User)] = struct{}{}
 	}
-	if len(r.accounts) < stopAccounts {
+	if len(r.accounts) < mostAccounts {
 		r.accounts[m.Account] = struct{}{}
 	}
 	oldest := r.senders[stopAccounts-1]
@@ -141,6 +143,15 @@ func (r *refusals) refuse(m Sent, now time.Time) Refusal {
 
 // has reports whether a message was refused.
 func (r *refusals) has(m Sent) bool { return r.messages.Contains(r.message(m)) }
+
+// spares reports whether no message of an account was refused since the last success, though
+// others' were. Its next message tells whether the credentials are at fault.
+func (r *refusals) spares(account string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, refused := r.accounts[account]
+	return !refused && len(r.accounts) > 0 && len(r.accounts) < mostAccounts
+}
 
 // resume forgets what stopped the channel.
 func (r *refusals) resume() {

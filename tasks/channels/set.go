@@ -178,6 +178,13 @@ func (s *Set) probe(ctx context.Context) {
 	}
 }
 
+// MayProbe reports whether a message is to be sent though its channel is stopped: it has taken the
+// turn of the next probe. The first message of an account whose messages were not refused needs no
+// turn: what others' messages earned must not hold it up.
+func (s *Set) MayProbe(ctx context.Context, c *Channel, m Sent) bool {
+	return c.spares(m) || c.messageMayProbe(m, s.clock.Now()) && s.TakeProbe(ctx, c)
+}
+
 // TakeProbe takes the turn to probe a stopped channel, and reports whether it did.
 func (s *Set) TakeProbe(ctx context.Context, c *Channel) bool {
 	ctx, done := context.WithTimeout(ctx, persist.TryWithin)

@@ -107,7 +107,7 @@ func suspects(answers []answer, of []int) bool {
 func (a *attempt) closed(ctx context.Context, l *Line, suspects bool) (wait time.Duration, reason string) {
 	now := a.h.Clock.Now()
 	if wait, stopped := l.Stopped(now); stopped {
-		if probes := !suspects && l.MessageProbes(a.of(), now) && a.h.Channels.TakeProbe(ctx, l.Channel); !probes {
+		if suspects || !a.h.Channels.MayProbe(ctx, l.Channel, a.of()) {
 			return wait, string(l.State().Reason)
 		}
 	}

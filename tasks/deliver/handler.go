@@ -57,6 +57,7 @@ type Handler struct {
 	Logger      *slog.Logger
 	toldUnknown atomic.Pointer[time.Time] // when tellUnknown logged
 	toldMissing onceAMinute
+	looked      atomic.Int64 // when stoppedAll let a message through, Unix ms by the local clock
 	away        awayPartitions
 }
 

@@ -18,6 +18,8 @@ const (
 	// backSoonest and backLatest bound for how long a message is put back that waits for a
 	// slot or the pace of a channel.
 	backSoonest, backLatest = 250 * time.Millisecond, 10 * time.Minute
+	// lookApart is how long after one message of stopped channels another one is claimed, ms.
+	lookApart = 50
 	// mostOfSlots is the share of the delivery slots that one of several channels may have, in
 	// quarters.
 	mostOfSlots = 3
@@ -113,7 +115,8 @@ func (l *Line) putBack(now time.Time, soonest, apart time.Duration) time.Duratio
 }
 
 // stoppedAll reports whether no message can be delivered, as each channel is stopped, and for how
-// long a task is to wait then.
+// long a task is to wait then. It lets a few through: only a claim tells whose message it is, see
+// channels.Set.MayProbe.
 func (h *Handler) stoppedAll() (wait time.Duration, stopped bool) {
 	now := h.Clock.Now()
 	for _, l := range h.Lines {
@@ -124,6 +127,10 @@ func (h *Handler) stoppedAll() (wait time.Duration, stopped bool) {
 		if wait == 0 || until < wait {
 			wait = until
 		}
+	}
+	last, local := h.looked.Load(), h.Clock.Local().UnixMilli()
+	if local-last >= lookApart && h.looked.CompareAndSwap(last, local) {
+		return 0, false
 	}
 	return wait, true
 }
