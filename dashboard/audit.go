@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/audit"
@@ -28,13 +29,13 @@ func (d *Dashboard) showAudit(w http.ResponseWriter, r *http.Request) {
 		filter.Account = who.Account()
 	}
 	if wantsCSV(r) {
-		columns := []string{"at", "account", "key", "address", "action", "user", "message", "object", "detail", "outcome", "code", "answer"}
+		columns := []string{"at", "account", "key", "address", "action", "user", "message", "object", "detail", "outcome", "code", "answer", "more"}
 		d.download(w, r, "audit", columns, func() ([][]string, bool, error) {
 			entries, next, err := d.o.Audit.Page(r.Context(), filter, p.At, audit.MaxPage)
 			p.At = next
 			rows := make([][]string, len(entries))
 			for i, e := range entries {
-				rows[i] = []string{iso(e.At), e.Account, e.Key, e.Address, e.Action, e.User, e.Message, e.Object, e.Detail, e.Outcome, e.Code, e.Answer}
+				rows[i] = []string{iso(e.At), e.Account, e.Key, e.Address, e.Action, e.User, e.Message, e.Object, e.Detail, e.Outcome, e.Code, e.Answer, strconv.Itoa(e.More)}
 			}
 			return rows, next != "", err
 		})

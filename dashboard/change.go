@@ -19,8 +19,8 @@ const endWithin = 5 * time.Second
 // not done.
 func (d *Dashboard) audited(r *http.Request, e audit.Entry, change func() error) error {
 	who := callerOf(r.Context())
-	e.Account, e.Key, e.Address = who.Account(), who.Key(), who.address
-	id, err := d.o.Audit.Begin(r.Context(), e)
+	e.Account, e.Key, e.Address, e.Operator = who.Account(), who.Key(), who.address, who.Admin()
+	e, err := d.o.Audit.Begin(r.Context(), e)
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,8 @@ func (d *Dashboard) audited(r *http.Request, e audit.Entry, change func() error)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), endWithin)
 	defer cancel()
-	if err := d.o.Audit.End(ctx, id, outcome, code, answer); err != nil {
-		d.o.Logger.WarnContext(ctx, "an entry of the audit log stays without its outcome", "entry", id, "outcome", outcome, "error", err)
+	if err := d.o.Audit.End(ctx, e, outcome, code, answer); err != nil {
+		d.o.Logger.WarnContext(ctx, "an entry of the audit log stays without its outcome", "entry", e.ID, "outcome", outcome, "error", err)
 	}
 	return failed
 }

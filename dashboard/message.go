@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/audit"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -31,9 +32,12 @@ func (d *Dashboard) showMessage(w http.ResponseWriter, r *http.Request) {
 	p.Script = "message.js"
 	read := func() error { return d.get(r, apiPath("users", user, "messages", id), nil, &p.Status) }
 	var err error
-	if p.Asked {
+	switch {
+	case p.Asked && !callerOf(r.Context()).Reads(): // what is not allowed is no entry
+		err = needs(accounts.ScopeRead)
+	case p.Asked:
 		err = d.audited(r, audit.Entry{Action: "show content", User: user, Message: id}, read)
-	} else {
+	default:
 		err = read()
 	}
 	if err != nil {

@@ -53,6 +53,14 @@ func TestAnAccountSeesItsOwnMessages(t *testing.T) {
 	require.Contains(t, b.shows("/campaign?name=spring-own").plain(), "scheduled")
 }
 
+// What a key may not do is no entry of the audit log.
+func TestWhatIsForbiddenIsNotLogged(t *testing.T) {
+	t.Parallel()
+	r := twoAccounts(t)
+	require.Equal(t, forbidden, r.writer("own").get("/message?user=alice&id=of-own&content=yes").status)
+	require.Empty(t, r.entries())
+}
+
 func TestAnAccountCantChangeWhatOthersHave(t *testing.T) {
 	t.Parallel()
 	r := twoAccounts(t)

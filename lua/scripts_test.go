@@ -252,7 +252,6 @@ func TestNoScriptRunsInASlotThatMoves(t *testing.T) {
 		"channel/stop":           "it has only one key, and writes once",
 		"channel/resume":         "it has only one key, and writes once",
 		"channel/take_probe":     "it has only one key, and writes once",
-		"audit/end":              "it has only one key, and writes once",
 		"audit/erase":            "it has only one key, and writes once",
 		"device/add":             "it has only one key, and writes once",
 		"device/remove":          "it has only one key, and writes once",

@@ -3,24 +3,61 @@
 -- A change ends once: later calls change nothing. An entry that was erased gets no answer,
 -- which may name the user.
 --
--- KEYS[1]  the entries (HASH, see audit/begin.lua)
+-- A change that was refused leaves the account's list for that of its refusals, so that refusals
+-- push out nothing else. In a minute only the first few are kept; the others are counted with the
+-- last of those.
+--
+-- KEYS[1]  ids of the entries (ZSET, see audit/begin.lua)
+-- KEYS[2]  the entries (HASH, see audit/begin.lua)
+-- KEYS[3]  ids of the account's entries that were not refused (ZSET: id -> 0)
+-- KEYS[4]  ids of the account's refusals (ZSET: id -> 0)
+-- KEYS[5]  how many refusals of the account were kept within a minute (STRING); expires then
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  id of the entry
 -- ARGV[3]  outcome
 -- ARGV[4]  code, without spaces; "" for none
 -- ARGV[5]  answer; "" for none
+-- ARGV[6]  how many entries of the account are kept that were not refused; 0 for all
+-- ARGV[7]  how many refusals of the account are kept
+-- ARGV[8]  how many refusals of a minute are kept
+-- ARGV[9]  how long an entry is kept, ms
 --
 -- Returns  1 noted, 0 it had ended before or there is no such entry.
--- Cost     O(1).
+-- Cost     O(log n) in the n entries, and at most REMOVED that it removes.
 
-if #KEYS ~= 1 or #ARGV ~= 5 then
+if #KEYS ~= 5 or #ARGV ~= 9 then
   return redis.error_reply('ERR audit/end.lua: wrong number of keys or arguments')
 end
+--@include moving
 --@include clock
+--@include audit_remove
+local ids, entries, own, refusals, sampled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local id, answer = ARGV[2], ARGV[5]
-local entry = redis.call('HMGET', KEYS[1], id, id .. ' end')
+local entry = redis.call('HMGET', entries, id, id .. ' end')
 if not entry[1] or entry[2] then return 0 end
 if string.find(entry[1], '"erased":true', 1, true) then answer = '' end
+
+local bounded, most = own, tonumber(ARGV[6])
+if ARGV[3] == 'refused' then
+  local former = redis.call('ZRANGE', refusals, -1, -1)[1]
+  local kept = tonumber(redis.call('GET', sampled) or '0')
+  if former and kept >= tonumber(ARGV[8]) then
+    remove_entries(entries, ids, own, {id})
+    redis.call('HINCRBY', entries, former .. ' more', 1)
+    return 1
+  end
+  bounded, most = refusals, tonumber(ARGV[7])
+end
 local ended = table.concat({string.format('%.0f', now), ARGV[3], ARGV[4], answer}, ' ')
-redis.call('HSET', KEYS[1], id .. ' end', ended)
+redis.call('HSET', entries, id .. ' end', ended)
+if bounded == refusals then
+  redis.call('ZADD', refusals, 0, id)
+  redis.call('PEXPIRE', refusals, ARGV[9])
+  redis.call('ZREM', own, id)
+  if redis.call('INCR', sampled) == 1 then redis.call('PEXPIRE', sampled, 60000) end
+end
+if most > 0 then
+  local surplus = math.min(redis.call('ZCARD', bounded) - most, REMOVED)
+  if surplus > 0 then remove_entries(entries, ids, bounded, redis.call('ZRANGE', bounded, 0, surplus - 1)) end
+end
 return 1

@@ -48,11 +48,16 @@ func open(t *testing.T, client redis.Cmdable, o audit.Options) logbook {
 	return logbook{t, log}
 }
 
-func (l logbook) begin(e audit.Entry) string {
+func (l logbook) begin(e audit.Entry) audit.Entry {
 	l.Helper()
-	id, err := l.Begin(l.Context(), e)
+	begun, err := l.Begin(l.Context(), e)
 	require.NoError(l, err)
-	return id
+	return begun
+}
+
+func (l logbook) ends(e audit.Entry, outcome string) {
+	l.Helper()
+	require.NoError(l, l.End(l.Context(), l.begin(e), outcome, "", ""))
 }
 
 // numbered adds entries with the objects first to last.
@@ -102,28 +107,28 @@ func TestAnEntryBeginsAndEnds(t *testing.T) {
 		}
 		ignored := e
 		ignored.ID, ignored.At, ignored.Outcome, ignored.Code, ignored.Answer, ignored.Erased = "7", time.Unix(1, 0), audit.Done, "c", "a", true
-		id := l.begin(ignored)
+		begun := l.begin(ignored)
 		all, _ = l.pages(audit.Filter{}, 10)
 		require.Len(t, all, 1)
-		e.ID, e.At = id, all[0].At
+		e.ID, e.At = begun.ID, all[0].At
 		require.WithinDuration(t, time.Now(), e.At, 10*time.Second)
 		require.Equal(t, time.UTC, e.At.Location())
 		require.Equal(t, e, all[0])
 
-		require.NoError(t, l.End(t.Context(), id, audit.Refused, "send_limit", "It breaks 1/minute.\nSo it stays."))
-		require.NoError(t, l.End(t.Context(), id, audit.Done, "", ""), "the second time changes nothing")
+		require.NoError(t, l.End(t.Context(), begun, audit.Refused, "send_limit", "It breaks 1/minute.\nSo it stays."))
+		require.NoError(t, l.End(t.Context(), begun, audit.Done, "", ""), "the second time changes nothing")
 		all, _ = l.pages(audit.Filter{}, 10)
 		require.WithinDuration(t, e.At, all[0].EndedAt, 10*time.Second)
 		e.Outcome, e.Code, e.Answer, e.EndedAt = audit.Refused, "send_limit", "It breaks 1/minute.\nSo it stays.", all[0].EndedAt
 		require.Equal(t, []audit.Entry{e}, all)
 
 		second := l.begin(audit.Entry{Action: "purge"})
-		require.Greater(t, second, id)
+		require.Greater(t, second.ID, begun.ID)
 		require.NoError(t, l.End(t.Context(), second, audit.Done, "", ""))
-		require.NoError(t, l.End(t.Context(), "1795305600000-000000", audit.Failed, "", ""), "no such entry")
+		require.NoError(t, l.End(t.Context(), audit.Entry{ID: "1795305600000-000000"}, audit.Failed, "", ""), "no such entry")
 		all, _ = l.pages(audit.Filter{}, 10)
 		require.Len(t, all, 2)
-		require.Equal(t, []string{second, "purge", audit.Done, "", ""}, []string{all[0].ID, all[0].Action, all[0].Outcome, all[0].Code, all[0].Answer})
+		require.Equal(t, []string{second.ID, "purge", audit.Done, "", ""}, []string{all[0].ID, all[0].Action, all[0].Outcome, all[0].Code, all[0].Answer})
 	})
 }
 
@@ -148,7 +153,7 @@ func TestOrder(t *testing.T) {
 	require.Equal(t, "1795341600000-000013", all[1].ID)
 
 	require.NoError(t, client.ZAdd(t.Context(), "sl:{audit}:ids", redis.Z{Member: "1795341600001-999999"}).Err())
-	require.Equal(t, "1795341600002-000000", l.begin(audit.Entry{Action: "full"}), "after a million of one millisecond")
+	require.Equal(t, "1795341600002-000000", l.begin(audit.Entry{Action: "full"}).ID, "after a million of one millisecond")
 }
 
 func TestFilters(t *testing.T) {
@@ -206,29 +211,40 @@ func TestAPageMayBeEmpty(t *testing.T) {
 	require.Equal(t, 3, pages)
 }
 
-// The newest entries are kept, with their ends, and no older ones.
+// No account pushes out what another did, refusals push out nothing else, and what an operator
+// did stays.
 func TestTheLogIsTrimmed(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, client redis.UniversalClient) {
 		t.Helper()
-		l := open(t, client, audit.Options{Most: 3})
-		for range 5 {
-			require.NoError(t, l.End(t.Context(), l.begin(audit.Entry{Action: "old"}), audit.Done, "", ""))
+		l := open(t, client, audit.Options{Most: 3, Refusals: 2})
+		for n := range 30 {
+			object := strconv.Itoa(n)
+			l.ends(audit.Entry{Account: "hostile", Action: "show content", Object: object}, audit.Done)
+			l.ends(audit.Entry{Account: "hostile", Action: "move message", Object: "no" + object}, audit.Refused)
+			if n < 5 {
+				l.ends(audit.Entry{Account: "acme", Action: "a", Object: object}, audit.Done)
+				l.ends(audit.Entry{Account: "ops", Action: "a", Object: object, Operator: true}, audit.Done)
+			}
 		}
-		l.numbered(1, 4)
-		require.Equal(t, "4 3 2", l.objects(audit.Filter{}))
-		require.Equal(t, int64(3), client.HLen(t.Context(), "sl:{audit}:entries").Val())
+		require.Equal(t, "29 28 27 no19 no18", l.objects(audit.Filter{Account: "hostile"}))
+		require.Equal(t, "4 3 2", l.objects(audit.Filter{Account: "acme"}))
+		require.Equal(t, "4 3 2 1 0", l.objects(audit.Filter{Account: "ops"}))
+		all, _ := l.pages(audit.Filter{Object: "no19"}, 1)
+		require.Equal(t, 10, all[0].More, "of a minute the first 20 refusals have entries")
+		require.Equal(t, int64(2*13+1), client.HLen(t.Context(), "sl:{audit}:entries").Val())
 
 		// Fewer are kept now: each call removes up to a hundred.
-		l = open(t, client, audit.Options{})
-		l.numbered(5, 205)
+		l = open(t, client, audit.Options{Most: 300})
+		for range 200 {
+			l.ends(audit.Entry{Account: "acme", Action: "a"}, audit.Done)
+		}
 		l = open(t, client, audit.Options{Most: 1})
-		l.numbered(206, 206)
-		all, _ := l.pages(audit.Filter{}, audit.MaxPage)
-		require.Len(t, all, 3+201+1-100)
-		l.numbered(207, 208)
-		require.Equal(t, "208", strings.TrimSuffix(l.objects(audit.Filter{}), " "))
-		require.Equal(t, int64(1), client.HLen(t.Context(), "sl:{audit}:entries").Val())
+		for left := range 3 {
+			l.ends(audit.Entry{Account: "acme", Action: "b"}, audit.Done)
+			all, _ = l.pages(audit.Filter{Account: "acme"}, audit.MaxPage)
+			require.Len(t, all, []int{104, 5, 1}[left])
+		}
 	})
 }
 
@@ -237,14 +253,14 @@ func TestEntriesExpire(t *testing.T) {
 	server, client := redistest.Embedded(t)
 	server.SetTime(story.At("10:00"))
 	l := open(t, client, audit.Options{Keep: time.Hour})
-	id := l.begin(audit.Entry{Action: "a", Object: "1"})
+	first := l.begin(audit.Entry{Action: "a", Object: "1"})
 	server.SetTime(story.At("11:00"))
 	l.numbered(2, 2)
 	require.Equal(t, "2 1", l.objects(audit.Filter{}))
 	server.SetTime(story.At("11:00:00.001"))
 	l.numbered(3, 3)
 	require.Equal(t, "3 2", l.objects(audit.Filter{}))
-	require.NoError(t, l.End(t.Context(), id, audit.Done, "", ""), "it is gone")
+	require.NoError(t, l.End(t.Context(), first, audit.Done, "", ""), "it is gone")
 	require.Equal(t, int64(2), client.HLen(t.Context(), "sl:{audit}:entries").Val())
 	server.FastForward(time.Hour)
 	require.Empty(t, server.Keys(), "all keys expire")
@@ -256,15 +272,15 @@ func TestConcurrentChanges(t *testing.T) {
 	onEachStore(t, func(t *testing.T, client redis.UniversalClient) {
 		t.Helper()
 		const workers, each = 8, 25
-		l := open(t, client, audit.Options{Most: 150})
+		l := open(t, client, audit.Options{Most: each})
 		var group sync.WaitGroup
 		ids := make([][]string, workers)
 		for w := range workers {
 			group.Go(func() {
 				for range each {
-					id, err := l.Begin(t.Context(), audit.Entry{Action: "change"})
+					e, err := l.Begin(t.Context(), audit.Entry{Account: "acme", Action: "change"})
 					if err == nil {
-						err = l.End(t.Context(), id, audit.Done, "", "")
+						err = l.End(t.Context(), e, audit.Done, "", "")
 					}
 					if err == nil {
 						_, _, err = l.Page(t.Context(), audit.Filter{}, "", 5)
@@ -272,7 +288,7 @@ func TestConcurrentChanges(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 					}
-					ids[w] = append(ids[w], id)
+					ids[w] = append(ids[w], e.ID)
 				}
 			})
 		}
@@ -281,7 +297,7 @@ func TestConcurrentChanges(t *testing.T) {
 		slices.Sort(all)
 		require.Len(t, slices.Compact(slices.Clone(all)), workers*each)
 		kept, _ := l.pages(audit.Filter{}, audit.MaxPage)
-		require.Len(t, kept, 150)
+		require.Len(t, kept, each)
 		for i, e := range kept {
 			require.Equal(t, all[len(all)-1-i], e.ID)
 			require.Equal(t, audit.Done, e.Outcome)
@@ -297,15 +313,15 @@ func TestALostReply(t *testing.T) {
 	l := open(t, client, audit.Options{})
 	require.NoError(t, l.End(t.Context(), l.begin(audit.Entry{Action: "first"}), audit.Done, "", ""))
 	lose.Store(true)
-	id := l.begin(audit.Entry{Action: "second"})
+	second := l.begin(audit.Entry{Action: "second"})
 	require.False(t, lose.Load())
 	require.Equal(t, int64(2), plain.ZCard(t.Context(), "sl:{audit}:ids").Val())
 	lose.Store(true)
-	require.NoError(t, l.End(t.Context(), id, audit.Failed, "unavailable", "later"))
+	require.NoError(t, l.End(t.Context(), second, audit.Failed, "unavailable", "later"))
 	require.False(t, lose.Load())
 	all, _ := l.pages(audit.Filter{}, 10)
 	require.Len(t, all, 2)
-	require.Equal(t, []string{id, "second", audit.Failed, "later"}, []string{all[0].ID, all[0].Action, all[0].Outcome, all[0].Answer})
+	require.Equal(t, []string{second.ID, "second", audit.Failed, "later"}, []string{all[0].ID, all[0].Action, all[0].Outcome, all[0].Answer})
 }
 
 // Texts are cut, and a change is never refused for its words.
@@ -314,10 +330,10 @@ func TestTextsAreBounded(t *testing.T) {
 	_, client := redistest.Embedded(t)
 	l := open(t, client, audit.Options{})
 	long := strings.Repeat("ü", 2000)
-	id := l.begin(audit.Entry{
+	begun := l.begin(audit.Entry{
 		Account: long, Key: long, Address: long, Action: long, User: "x" + long, Message: long, Object: "\xff\x00" + long, Detail: long,
 	})
-	require.NoError(t, l.End(t.Context(), id, audit.Failed, " a code\nof "+long, "\xff"+long))
+	require.NoError(t, l.End(t.Context(), begun, audit.Failed, " a code\nof "+long, "\xff"+long))
 	all, _ := l.pages(audit.Filter{}, 1)
 	e := all[0]
 	name := strings.Repeat("ü", audit.MaxName/2)
@@ -372,6 +388,7 @@ func TestInvalidArguments(t *testing.T) {
 		{"prefix", "A", audit.Options{Prefix: "A"}},
 		{"most", "-1", audit.Options{Most: -1}},
 		{"most", "10000001", audit.Options{Most: 10_000_001}},
+		{"refusals", "-1", audit.Options{Refusals: -1}},
 		{"keep", "1s", audit.Options{Keep: time.Second}},
 		{"keep", "96000h0m0s", audit.Options{Keep: 4000 * 24 * time.Hour}},
 	} {
@@ -381,10 +398,10 @@ func TestInvalidArguments(t *testing.T) {
 	l := open(t, client, audit.Options{})
 	_, err := l.Begin(t.Context(), audit.Entry{})
 	story.Invalid(t, err, "action", "")
-	id := l.begin(audit.Entry{Action: "a"})
-	story.Invalid(t, l.End(t.Context(), id, "", "", ""), "outcome", "")
-	for _, bad := range []string{"", "a", "1-1", id + "0", "(" + id, "1795341600000-00000x"} {
-		story.Invalid(t, l.End(t.Context(), bad, audit.Done, "", ""), "id", bad)
+	begun := l.begin(audit.Entry{Action: "a"})
+	story.Invalid(t, l.End(t.Context(), begun, "", "", ""), "outcome", "")
+	for _, bad := range []string{"", "a", "1-1", begun.ID + "0", "(" + begun.ID, "1795341600000-00000x"} {
+		story.Invalid(t, l.End(t.Context(), audit.Entry{ID: bad}, audit.Done, "", ""), "id", bad)
 		if bad != "" {
 			_, _, err = l.Page(t.Context(), audit.Filter{}, bad, 1)
 			story.Invalid(t, err, "before", bad)
@@ -401,8 +418,8 @@ func TestAStoreThatFails(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
 	l := open(t, client, audit.Options{})
-	id := l.begin(audit.Entry{Action: "a"})
-	for field, value := range map[string]string{id: "no JSON", id + " end": "yesterday done  "} {
+	begun := l.begin(audit.Entry{Action: "a"})
+	for field, value := range map[string]string{begun.ID: "no JSON", begun.ID + " end": "yesterday done  ", begun.ID + " more": "some"} {
 		former := client.HGet(t.Context(), "sl:{audit}:entries", field).Val()
 		require.NoError(t, client.HSet(t.Context(), "sl:{audit}:entries", field, value).Err())
 		_, _, err := l.Page(t.Context(), audit.Filter{}, "", 1)
@@ -413,10 +430,10 @@ func TestAStoreThatFails(t *testing.T) {
 		}
 	}
 	server.SetError("LOADING Redis is loading the dataset in memory")
-	_, begun := l.Begin(t.Context(), audit.Entry{Action: "b"})
+	_, failed := l.Begin(t.Context(), audit.Entry{Action: "b"})
 	_, _, read := l.Page(t.Context(), audit.Filter{}, "", 1)
 	_, erased := l.EraseUser(t.Context(), "alice")
-	for _, err := range []error{begun, read, erased, l.End(t.Context(), id, audit.Done, "", "")} {
+	for _, err := range []error{failed, read, erased, l.End(t.Context(), begun, audit.Done, "", "")} {
 		require.ErrorAs(t, err, new(*fault.UnavailableError))
 	}
 }

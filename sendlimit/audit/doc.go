@@ -13,8 +13,13 @@
 // the clock is past it. A Begin whose reply is lost and that the client repeats within a
 // minute adds one entry. The second End of an entry changes nothing.
 //
-// The log keeps the newest Options.Most entries, each for Options.Keep. Begin removes older
-// ones, at most 100 in a call. Without any Begin for Options.Keep the whole log expires.
+// Who may write to the log can't empty it. Each entry is kept for Options.Keep, those of an
+// operator in any case. Of an account that is no operator the newest Options.Most are kept, so
+// that no account pushes out the entries of another. Refused changes are a list of their own, with
+// its own bound, for each account and one for all operators: they push out nothing else. Of
+// those of a minute the first RefusalsPerMinute get an entry, and the last of these counts the
+// others. Each call removes at most 100 entries. Without any Begin for Options.Keep the whole log
+// expires.
 //
 // Entries have neither secrets nor the content of messages: that is up to the caller. Texts
 // that are too long are cut, so that a change is never without an entry because of its words.
@@ -22,5 +27,5 @@
 // the entries about the user. Who changed something, what and when stays.
 //
 // All keys are in one slot of a cluster. The log is for changes by hand, not for those of
-// programs: 100,000 entries of 300 bytes take about 40 MB of Redis.
+// programs: 100,000 entries of 300 bytes take about 50 MB of Redis.
 package audit

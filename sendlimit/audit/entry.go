@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -19,8 +20,11 @@ type Entry struct {
 	// Account is the name of the account that makes the change, Key the id of its API key.
 	// Both are "" without keys.
 	Account, Key string
-	Address      string // of the client, for display
-	Action       string // a verb phrase such as "move message"; required
+	// Operator reports that the change is an operator's, who has the scope admin or no key.
+	// Give it to Begin and End. Page does not return it.
+	Operator bool
+	Address  string // of the client, for display
+	Action   string // a verb phrase such as "move message"; required
 	// User and Message are what the change is about, or Object is, such as the name of a
 	// policy.
 	User, Message, Object string
@@ -31,6 +35,8 @@ type Entry struct {
 	// Code and Answer say why it was refused or failed: in a word, and in a sentence.
 	Code, Answer string
 	EndedAt      time.Time // zero while it is under way
+	// More counts the refusals after this one, in the same minute, that have no entry.
+	More int
 	// Erased reports that User, Message, Detail and Answer were removed, because the user was
 	// erased.
 	Erased bool
@@ -94,18 +100,30 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// read reads an entry with an id, and how it ended, "" for not yet. ok is false if they make no
-// sense.
-func read(id, text, end string) (e Entry, ok bool) {
+// whose returns the account whose bounds an entry counts to. Operators are together, as "".
+func (e Entry) whose() string {
+	if e.Operator {
+		return ""
+	}
+	return e.Account
+}
+
+// read reads an entry with an id, how it ended, "" for not yet, and how many more there were. ok
+// is false if they make no sense.
+func read(id, text, end, more string) (e Entry, ok bool) {
 	var w written
 	ms, _, valid := strings.Cut(id, "-")
 	at, err := strconv.ParseInt(ms, 10, 64)
 	if !valid || err != nil || json.Unmarshal([]byte(text), &w) != nil {
 		return Entry{}, false
 	}
+	further, err := strconv.Atoi(cmp.Or(more, "0"))
+	if err != nil {
+		return Entry{}, false
+	}
 	e = Entry{
 		ID: id, At: time.UnixMilli(at).UTC(), Account: w.Account, Key: w.Key, Address: w.Address, Action: w.Action,
-		User: w.User, Message: w.Message, Object: w.Object, Detail: w.Detail, Erased: w.Erased,
+		User: w.User, Message: w.Message, Object: w.Object, Detail: w.Detail, Erased: w.Erased, More: further,
 	}
 	if end == "" {
 		return e, true
@@ -121,20 +139,21 @@ func read(id, text, end string) (e Entry, ok bool) {
 	return e, true
 }
 
-// entries reads entries with ids from the fields of the entries and their ends, in turn. An
+// entries reads entries with ids from the fields of each: itself, its end and what came more. An
 // entry that was removed meanwhile is left out.
 func entries(ids []string, values []any, doing string) ([]Entry, error) {
-	if len(values) != 2*len(ids) {
+	if len(values) != 3*len(ids) {
 		return nil, script.ReplyError(doing, fmt.Sprintf("%d fields of %d entries", len(values), len(ids)))
 	}
 	list := make([]Entry, 0, len(ids))
 	for i, id := range ids {
-		text, there := values[2*i].(string)
+		text, there := values[3*i].(string)
 		if !there {
 			continue
 		}
-		end, _ := values[2*i+1].(string)
-		e, ok := read(id, text, end)
+		end, _ := values[3*i+1].(string)
+		more, _ := values[3*i+2].(string)
+		e, ok := read(id, text, end, more)
 		if !ok {
 			return nil, script.ReplyError(doing, "entry "+id)
 		}

@@ -21,8 +21,12 @@ import (
 
 // The defaults of Options, and their bounds.
 const (
-	DefaultMost = 100_000
-	DefaultKeep = 400 * calendar.DayLong
+	DefaultMost     = 5_000
+	DefaultRefusals = 500
+	DefaultKeep     = 400 * calendar.DayLong
+
+	// RefusalsPerMinute is how many refusals of an account get an entry in a minute.
+	RefusalsPerMinute = 20
 
 	maxMost = 10_000_000
 	minKeep = time.Minute
@@ -31,9 +35,10 @@ const (
 
 // Options configures a Log. Every program with a log of one store has the same options.
 type Options struct {
-	Prefix string        // begins every key; "" means DefaultPrefix
-	Most   int           // how many entries are kept, 1 to 10 million; zero means DefaultMost
-	Keep   time.Duration // for how long an entry is kept, 1 minute to 10 years; zero means DefaultKeep
+	Prefix   string        // begins every key; "" means DefaultPrefix
+	Most     int           // how many entries of each account are kept, 1 to 10 million; zero means DefaultMost. All of operators are.
+	Refusals int           // how many refusals of each account are kept, and of all operators; zero means DefaultRefusals
+	Keep     time.Duration // for how long an entry is kept, 1 minute to 10 years; zero means DefaultKeep
 }
 
 // Log is the log of changes. Its methods return an *UnavailableError if Redis does not answer,
@@ -47,10 +52,12 @@ type Log struct {
 
 // New returns the log of a store. The error is an *InvalidError.
 func New(client redis.Cmdable, o Options) (*Log, error) {
-	o.Most, o.Keep = cmp.Or(o.Most, DefaultMost), cmp.Or(o.Keep, DefaultKeep)
+	o.Most, o.Refusals, o.Keep = cmp.Or(o.Most, DefaultMost), cmp.Or(o.Refusals, DefaultRefusals), cmp.Or(o.Keep, DefaultKeep)
 	switch {
 	case o.Most < 1 || o.Most > maxMost:
 		return nil, &fault.InvalidError{Field: "most", Value: strconv.Itoa(o.Most), Want: "1 to 10,000,000"}
+	case o.Refusals < 1 || o.Refusals > maxMost:
+		return nil, &fault.InvalidError{Field: "refusals", Value: strconv.Itoa(o.Refusals), Want: "1 to 10,000,000"}
 	case o.Keep < minKeep || o.Keep > maxKeep:
 		return nil, &fault.InvalidError{Field: "keep", Value: o.Keep.String(), Want: "1 minute to 3,660 days"}
 	}
@@ -61,44 +68,51 @@ func New(client redis.Cmdable, o Options) (*Log, error) {
 	return &Log{client: client, keys: keys, options: o}, nil
 }
 
-// Begin adds an entry about a change, and returns its id. Call it before the change, and make
-// no change if it fails. It ignores ID, At and what only End sets.
-func (l *Log) Begin(ctx context.Context, e Entry) (id string, err error) {
+// Begin adds an entry about a change, and returns it with its id. Call it before the change, and
+// make no change if it fails. It ignores ID, At and what only End sets.
+func (l *Log) Begin(ctx context.Context, e Entry) (Entry, error) {
 	const doing = "beginning an entry of the log of changes"
 	if e.Action == "" {
-		return "", &fault.InvalidError{Field: "action", Value: "", Want: "what is changed, in words"}
+		return Entry{}, &fault.InvalidError{Field: "action", Value: "", Want: "what is changed, in words"}
 	}
 	e.Erased = false
 	text, err := e.text()
 	if err != nil {
-		return "", err
+		return Entry{}, err
 	}
-	keys := []string{l.keys.AuditIDs(), l.keys.AuditEntries(), l.keys.AuditBegun(keyspace.NewToken())}
-	answer, err := script.Run(ctx, l.client, lua.AuditBegin, doing, keys, []any{"", text, l.options.Most, l.options.Keep.Milliseconds()})
+	keys := []string{l.keys.AuditIDs(), l.keys.AuditEntries(), l.keys.AuditOwn(e.whose()), l.keys.AuditBegun(keyspace.NewToken())}
+	answer, err := script.Run(ctx, l.client, lua.AuditBegin, doing, keys, []any{"", text, l.options.Keep.Milliseconds()})
 	if err != nil {
-		return "", err
+		return Entry{}, err
 	}
 	in := script.Read(answer, doing)
-	if id = in.String(0); in.Err == nil && !validID(id) {
+	if e.ID = in.String(0); in.Err == nil && !validID(e.ID) {
 		in.Fail(0, "id of an entry")
 	}
-	return id, in.Err
+	return e, in.Err
 }
 
-// End notes how the change of an entry ended: Done, Refused or Failed, and of the last two the
-// code and the sentence that the operator got. It does nothing if the change has ended
-// already, or the log keeps the entry no longer.
-func (l *Log) End(ctx context.Context, id, outcome, code, answer string) error {
+// End notes how the change of an entry of Begin ended: Done, Refused or Failed, and of the last
+// two the code and the sentence that the caller got. It does nothing if the change has ended
+// already, or the log keeps the entry no longer. Of the refusals of a minute only the first
+// RefusalsPerMinute keep their entries.
+func (l *Log) End(ctx context.Context, e Entry, outcome, code, answer string) error {
 	const doing = "ending an entry of the log of changes"
-	if err := checkID("id", id); err != nil {
+	if err := checkID("id", e.ID); err != nil {
 		return err
 	}
 	if !slices.Contains([]string{Done, Refused, Failed}, outcome) {
 		return &fault.InvalidError{Field: "outcome", Value: outcome, Want: "done, refused or failed"}
 	}
 	code = strings.Join(strings.Fields(cut(code, MaxName)), "_")
-	reply, err := script.Run(ctx, l.client, lua.AuditEnd, doing, []string{l.keys.AuditEntries()},
-		[]any{"", id, outcome, code, cut(answer, MaxAnswer)})
+	whose, most := e.whose(), l.options.Most
+	if whose == "" {
+		most = 0
+	}
+	keys := []string{l.keys.AuditIDs(), l.keys.AuditEntries(), l.keys.AuditOwn(whose), l.keys.AuditRefusals(whose), l.keys.AuditSampled(whose)}
+	reply, err := script.Run(ctx, l.client, lua.AuditEnd, doing, keys, []any{
+		"", e.ID, outcome, code, cut(answer, MaxAnswer), most, l.options.Refusals, RefusalsPerMinute, l.options.Keep.Milliseconds(),
+	})
 	if err != nil {
 		return err
 	}
@@ -191,9 +205,9 @@ func (l *Log) older(ctx context.Context, first, last, doing string) (ids []strin
 	if len(ids) == 0 {
 		return nil, nil, nil
 	}
-	fields := make([]string, 0, 2*len(ids))
+	fields := make([]string, 0, 3*len(ids))
 	for _, id := range ids {
-		fields = append(fields, id, keyspace.AuditEnd(id))
+		fields = append(fields, id, keyspace.AuditEnd(id), keyspace.AuditMore(id))
 	}
 	values, err := l.client.HMGet(ctx, l.keys.AuditEntries(), fields...).Result()
 	if err != nil {

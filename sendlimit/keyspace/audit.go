@@ -6,8 +6,22 @@ func (k Keys) AuditIDs() string { return k.prefix + ":{audit}:ids" }
 // AuditEntries returns the key of the entries themselves, see lua/audit/begin.lua.
 func (k Keys) AuditEntries() string { return k.prefix + ":{audit}:entries" }
 
+// AuditOwn returns the key of the ids of an account's entries that were not refused, or that are
+// not known yet to have been. Those of operators are together, as the account "".
+func (k Keys) AuditOwn(account string) string { return k.prefix + ":{audit}:own:" + account }
+
+// AuditRefusals returns the key of the ids of an account's refused changes.
+func (k Keys) AuditRefusals(account string) string { return k.prefix + ":{audit}:refused:" + account }
+
+// AuditSampled returns the key of how many refusals of an account were kept within a minute.
+func (k Keys) AuditSampled(account string) string { return k.prefix + ":{audit}:sampled:" + account }
+
 // AuditBegun returns the key of the id that the entry with a token got. It expires soon.
 func (k Keys) AuditBegun(token string) string { return k.prefix + ":{audit}:begun:" + token }
 
 // AuditEnd returns the field of the entries that says how the change of an entry ended.
 func AuditEnd(id string) string { return id + " end" }
+
+// AuditMore returns the field of the entries that says how many refusals after that of an entry
+// have none.
+func AuditMore(id string) string { return id + " more" }

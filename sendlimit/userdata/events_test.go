@@ -98,11 +98,11 @@ func TestChangesAboutAUser(t *testing.T) {
 			users, err := userdata.New(client, sendlimit.Options{})
 			require.NoError(t, err)
 			change := func(user, message string) {
-				id, err := log.Begin(t.Context(), audit.Entry{
+				begun, err := log.Begin(t.Context(), audit.Entry{
 					Account: "acme", Key: "k1", Address: "10.0.0.1", Action: "move message", User: user, Message: message, Detail: "of " + user,
 				})
 				require.NoError(t, err)
-				require.NoError(t, log.End(t.Context(), id, audit.Refused, "too_late", user+" has got "+message))
+				require.NoError(t, log.End(t.Context(), begun, audit.Refused, "too_late", user+" has got "+message))
 			}
 			change("alice", "a1")
 			change("alice2", "b1")
