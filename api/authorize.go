@@ -23,7 +23,8 @@ func (s *server) authorized(rt route) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.authenticate(r, rt.monitors)
-		exchangeOf(r.Context()).caller = who
+		e := exchangeOf(r.Context())
+		e.caller, e.scope = who, rt.scope
 		if err == nil && !who.may(rt.scope) {
 			err = forbidden(rt.scope)
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"runtime/debug"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -52,6 +52,7 @@ func (s *server) batchRoute() route {
 				"stops reading: it closes the connection to a client that reads no answers for " + s.limits.Timeout.String() + ". " +
 				"A batch that sends no JSON object for " + s.limits.Idle.String() + ", or " + strconv.Itoa(mostJunk) + " other lines in a row, " +
 				"ends: its last line is an outcome `error` that says so, and the lines before it keep their outcomes. " +
+				"It ends so too, within a few seconds, if its key is removed. " +
 				"If the account's tier has `lines_per_minute`, a faster batch waits for its lines. After 10 minutes of waiting, or if a line " +
 				"would wait for more than 20 seconds, it ends with the code `rate_limited` and `retry_after_seconds`: " +
 				"continue with a new batch then. An account has only a share of the batches that run at a time, " +
@@ -166,7 +167,7 @@ func (b *batch) answer(ctx context.Context, judge bulk.Judge) {
 	s := b.server
 	asked := context.WithoutCancel(ctx)
 	ctx, stop := context.WithCancelCause(asked)
-	watched := s.endWhenStopping(ctx, stop, b.answers)
+	watched := s.endEarly(ctx, stop, b.answers.hurry)
 	next := func() (bulk.Line, error) { return b.next(ctx) }
 	err := bulk.Run(ctx, next, recovering(judge), b.answers, bulk.Options{Lanes: batchLanes, Window: batchWindow})
 	if errors.Is(err, context.Canceled) {
@@ -198,21 +199,6 @@ func recovering(judge bulk.Judge) bulk.Judge {
 	}
 }
 
-// endWhenStopping ends a stream when the server is about to end. Call the returned function
-// after ctx has ended: it waits for the goroutine that watches.
-func (s *server) endWhenStopping(ctx context.Context, stop context.CancelCauseFunc, answers *answers) func() {
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		select {
-		case <-s.stopping:
-			stop(errStopping)
-			answers.hurry()
-		case <-ctx.Done():
-		}
-	})
-	return watching.Wait
-}
-
 // endBatch ends the answer. If not every line was judged it says why: in a last line, or in
 // the status if no line was answered yet.
 func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, answers *answers, err error) {
@@ -234,6 +220,9 @@ func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, 
 		if last.RetryAfterSeconds > 0 {
 			w.Header().Set("Retry-After", strconv.FormatInt(last.RetryAfterSeconds, 10))
 		}
+		if refused, ended := errors.AsType[*web.Error](err); ended {
+			maps.Copy(w.Header(), refused.Header)
+		}
 		web.WriteProblemStatus(w, status, last)
 		_ = http.NewResponseController(w).Flush()
 	}
@@ -244,9 +233,12 @@ func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, 
 func (s *server) whyStopped(ctx context.Context, lines *lines, stopped *bulk.StoppedError, err error) (int, message.Outcome) {
 	status, o := http.StatusServiceUnavailable, message.Outcome{Code: fault.CodeUnavailable}
 	broken, unreadable := errors.AsType[*bodyError](err)
+	refused, ended := errors.AsType[*web.Error](err)
 	switch {
 	case errors.Is(err, errStopping):
 		o.Detail = errStopping.Error()
+	case ended: // the key
+		status, o = refused.Status, refused.Outcome
 	case unreadable && errors.Is(broken.cause, os.ErrDeadlineExceeded):
 		status = http.StatusRequestTimeout
 		o.Detail = lines.late()

@@ -41,7 +41,7 @@ func (s *server) followEventsRoute() route {
 	all := responses[message.Events](s, "With follow=false a page of events in JSON. Otherwise server-sent events, for as long as the client "+
 		"stays: `id` is the event's id, `event` its type and `data` the CloudEvent in one line. An event `gap` says that events may be "+
 		"missing before the next one, as those after the id to resume from are not kept any more. A comment comes every "+
-		heartbeatEvery.String()+".")
+		heartbeatEvery.String()+". The stream of a key that was removed ends, and another one is answered with 401.")
 	all[strconv.Itoa(http.StatusOK)].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	return route{
 		Operation: huma.Operation{
@@ -179,9 +179,12 @@ func (s *server) startOf(ctx context.Context, f following) (position, error) {
 	return position{id: f.after, check: true}, nil
 }
 
-// stream writes events until the client leaves or the server stops.
+// stream writes events until the client leaves, its key works no longer or the server stops. A
+// client whose key works no longer learns so when it asks again.
 func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at position, feed *feed) {
-	ctx := r.Context()
+	ctx, stop := context.WithCancelCause(r.Context())
+	defer s.endEarly(ctx, stop, func() {})()
+	defer stop(nil)
 	out := &eventWriter{w: w, control: http.NewResponseController(w), now: s.now, timeout: s.limits.Timeout}
 	heartbeat, listen, reread := time.NewTicker(heartbeatEvery), time.NewTicker(s.callbacks.ListenEvery()), time.NewTimer(rereadAfter)
 	defer heartbeat.Stop()
@@ -209,8 +212,6 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at p
 			}
 		case <-listen.C:
 			_ = s.callbacks.Listen(ctx, log) // the next time is early enough
-		case <-s.stopping:
-			return
 		case <-ctx.Done():
 			return
 		}

@@ -37,6 +37,8 @@ type Limits struct {
 	// Count is how long one answer counts the messages of a campaign. Zero means a third of
 	// Timeout.
 	Count time.Duration
+	// LookAgain is how often the key of a stream is looked at again. Zero means DefaultLookAgain.
+	LookAgain time.Duration
 }
 
 // The default limits.
@@ -68,6 +70,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"rehearsed", int64(l.Rehearsed)},
 		{"idle", int64(l.Idle)},
 		{"count", int64(l.Count)},
+		{"look_again", int64(l.LookAgain)},
 		{"timeout", int64(l.Timeout)},
 	} {
 		if limit.value < 0 {
@@ -98,6 +101,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		l.Idle = l.Timeout
 	}
 	l.Count = cmp.Or(l.Count, l.Timeout/3)
+	l.LookAgain = cmp.Or(l.LookAgain, DefaultLookAgain)
 	return l, nil
 }
 

@@ -61,7 +61,7 @@ func (s *server) answerLines(
 	_ = control.SetReadDeadline(time.Time{})
 	ctx, stop := context.WithCancelCause(r.Context())
 	out := &lineAnswer{answers: newAnswers(w, control, s.now, s.limits.Timeout), stop: stop}
-	watched := s.endWhenStopping(ctx, stop, out.answers)
+	watched := s.endEarly(ctx, stop, out.hurry)
 	last, err := work(ctx, out)
 	if err != nil {
 		err = errors.Join(err, context.Cause(ctx))
@@ -90,6 +90,9 @@ func (s *server) endLines(w http.ResponseWriter, r *http.Request, out *answers, 
 	}
 	if err != nil {
 		why := s.outcomeOf(r.Context(), err)
+		if ended, is := errors.AsType[*web.Error](err); is {
+			why = ended.Outcome
+		}
 		why.Outcome = message.Errored
 		_ = out.line(why)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -18,11 +19,12 @@ type exchange struct {
 	http.ResponseWriter
 
 	id     string
-	route  string // method and pattern; "" if there is no such route
-	path   string // pattern of the route
-	status int    // 0 until it is written
-	caller caller // once it is known
-	place  place  // once it has one
+	route  string         // method and pattern; "" if there is no such route
+	path   string         // pattern of the route
+	status int            // 0 until it is written
+	caller caller         // once it is known
+	scope  accounts.Scope // that the route needs
+	place  place          // once it has one
 }
 
 type exchangeKey struct{}

@@ -78,6 +78,27 @@ func TestOneAccountCanNotTakeAllStreams(t *testing.T) {
 	}
 }
 
+// A removed key ends what was begun with it. Another key of the account goes on.
+func TestARemovedKeyEndsWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *api.Options) { o.Limits.LookAgain = time.Millisecond })
+	key, other := r.key("own", accounts.ScopeSubmit, accounts.ScopeRead), r.key("own", accounts.ScopeSubmit)
+	ends, stays, events := r.opens(key, junkLine), r.opens(other, junkLine), r.follows(t, key, "", "")
+	require.Equal(t, message.Invalid, ends.hear().Outcome)
+	_, err := r.accounts.RemoveKey(t.Context(), "own", key[3:11])
+	require.NoError(t, err)
+	require.Equal(t, message.Outcome{
+		Outcome: message.Errored, Code: fault.CodeUnauthorized, Line: 2,
+		Detail: "the key was removed or has expired, or its account is disabled: this answer ends here: go on with line 2",
+	}, ends.hear())
+	ends.ends()
+	for range events.lines { // it ends
+	}
+	require.Equal(t, message.Invalid, stays.hear().Outcome)
+	stays.say(junkLine)
+	require.Equal(t, message.Invalid, stays.hear().Outcome)
+}
+
 func TestABatchOfJunkEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

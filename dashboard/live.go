@@ -19,7 +19,7 @@ const (
 	liveWithin = 5 * time.Second
 	// stillThere is how often something is sent at least, so that a proxy keeps the
 	// connection, and how often the session is looked at.
-	stillThere = 15 * time.Second
+	stillThere = 3 * time.Second
 	// mostLive is how many browsers follow at a time.
 	mostLive = 500
 )

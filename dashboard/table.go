@@ -110,6 +110,9 @@ func (d *Dashboard) download(w http.ResponseWriter, r *http.Request, name string
 		if written += len(rows); out.Error() != nil || !again || written >= mostRows {
 			return
 		}
+		if who, err := d.find(r); err == nil && !who.Known() && !who.keyless {
+			panic(http.ErrAbortHandler) // the session has ended
+		}
 		if rows, again, err = more(); err != nil {
 			d.o.Logger.WarnContext(r.Context(), "a download was broken off", "list", name, "error", err)
 			panic(http.ErrAbortHandler)

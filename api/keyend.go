@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+)
+
+// DefaultLookAgain is how often the key of a long answer is looked at again.
+const DefaultLookAgain = 3 * time.Second
+
+// keyEnded returns a 401 if the key of a request that is being answered does not work any more:
+// it was removed, has expired or has lost the scope, or its account is disabled. While the store
+// is away it still works.
+func (s *server) keyEnded(ctx context.Context) error {
+	e := exchangeOf(ctx)
+	who := e.caller
+	if who.keyless {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.limits.Timeout)
+	defer cancel()
+	account, known, err := s.accounts.Get(ctx, who.account())
+	if err != nil {
+		return nil //nolint:swallowed // it is looked at again soon
+	}
+	works := func(k accounts.APIKey) bool {
+		return k.ID == who.identity.Key.ID && (k.ExpiresAt.IsZero() || s.now().Before(k.ExpiresAt)) &&
+			accounts.Identity{Account: account, Key: k}.May(e.scope)
+	}
+	if known && !account.Disabled && slices.ContainsFunc(account.Keys, works) {
+		return nil
+	}
+	return unauthorized("the key was removed or has expired, or its account is disabled: this answer ends here", "invalid_token")
+}
+
+// endEarly ends a stream when the server is about to end, or its key works no longer, and hurries
+// its answer. Call the returned function after ctx has ended: it waits for the goroutine that
+// watches.
+func (s *server) endEarly(ctx context.Context, stop context.CancelCauseFunc, hurry func()) (wait func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		again := time.NewTicker(s.limits.LookAgain)
+		defer again.Stop()
+		for {
+			var why error
+			select {
+			case <-s.stopping:
+				why = errStopping
+			case <-again.C:
+				why = s.keyEnded(ctx)
+			case <-ctx.Done():
+				return
+			}
+			if why != nil {
+				stop(why)
+				hurry()
+				return
+			}
+		}
+	}()
+	return func() { <-done }
+}
