@@ -122,14 +122,16 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 	if who, known := r.Context().Value(identityKey{}).(accounts.Identity); known && len(given) == 0 {
 		return caller{identity: who}, nil
 	}
+	if !s.requireKeys {
+		if err := checkHost(r.Host); err != nil {
+			return caller{}, err
+		}
+	}
 	if len(given) == 0 {
 		if s.requireKeys {
 			return caller{}, unauthorized("this API asks for a key: send it as Authorization: Bearer sk_…", "")
 		}
-		if err := checkHost(r.Host); err != nil {
-			return caller{}, err
-		}
-		return caller{keyless: true}, nil
+		return caller{keyless: true}, checkDirect(r.Header)
 	}
 	secret, ok := bearer(given)
 	if !ok {

@@ -4,14 +4,16 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// checkHost refuses a request without a key whose Host is a name of the DNS. The owner of
-// another site can make its name point to this server; a browser then treats this server
+// checkHost refuses a request whose Host is a name of the DNS, where no key is required. The
+// owner of another site can make its name point to this server; a browser then treats this server
 // as part of that site. Only the name gives it away.
 func checkHost(host string) error {
 	if LocalHost(host) {
@@ -19,8 +21,35 @@ func checkHost(host string) error {
 	}
 	return &web.Error{Status: http.StatusForbidden, Outcome: message.Outcome{
 		Outcome: message.Errored, Code: web.CodeCrossOrigin,
-		Detail: web.Printable(host) + " can be the name of another site's page: without a key, ask for this server by its IP address or as localhost",
+		Detail: web.Printable(host) + " can be the name of another site's page: ask for this server by its IP address or as localhost," +
+			" or have it require keys (require_keys: true)",
 	}}
+}
+
+// checkDirect refuses a request without a key that came through a proxy: it may be from anybody,
+// although it comes from this machine and names it.
+func checkDirect(h http.Header) error {
+	proof := Proxied(h)
+	if proof == "" {
+		return nil
+	}
+	return &web.Error{
+		Status: http.StatusUnauthorized, Header: http.Header{"Www-Authenticate": {challenge}},
+		Outcome: message.Outcome{
+			Outcome: message.Errored, Code: fault.CodeUnauthorized,
+			Detail: "this request came through a proxy (" + proof + "), and so can anybody's: send a key, and have this server require keys (require_keys: true)",
+		},
+	}
+}
+
+// Proxied returns the name of a header that only a proxy adds, "" if a request has none.
+func Proxied(h http.Header) string {
+	for name := range h {
+		if slices.Contains([]string{"Forwarded", "Via", "X-Real-Ip"}, name) || strings.HasPrefix(name, "X-Forwarded-") {
+			return name
+		}
+	}
+	return ""
 }
 
 // LocalHost reports whether a Host header is an IP address or a name of this machine or its

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
@@ -36,6 +37,25 @@ func TestAnotherSitesNameLeadsHere(t *testing.T) {
 		"evil.test", "evil.test:8080", "127.0.0.1.evil.test", "127.0.0.1.nip.io:8080", "localhost.evil.test", "localhost..", "evil.", "a.b:x:y", "xlocalhost.test",
 	} {
 		require.Equal(t, http.StatusForbidden, ask(host, ""), host)
-		require.Equal(t, http.StatusOK, ask(host, secret), "%s: a page has no key", host)
+		require.Equal(t, http.StatusForbidden, ask(host, secret), "%s: a page may guess keys", host)
+	}
+	r.serves(func(o *api.Options) { o.RequireKeys = true })
+	require.Equal(t, http.StatusOK, ask("api.example.com", secret))
+	require.Equal(t, http.StatusUnauthorized, ask("api.example.com", ""))
+}
+
+// Without a key, what comes through a proxy is not the operator's, whatever its Host says.
+func TestAProxyIsNoOperator(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	key := r.key("own", accounts.ScopeAdmin)
+	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "Via", "X-Real-IP"} {
+		asked := request{method: http.MethodGet, target: "/v1/accounts", header: http.Header{}}
+		asked.header.Set(name, "")
+		p := r.problem(http.StatusUnauthorized, r.send(asked))
+		require.Contains(t, p.Detail, "came through a proxy")
+		require.Contains(t, p.Detail, "require_keys: true")
+		asked.use(key)
+		require.Equal(t, http.StatusOK, r.send(asked).status)
 	}
 }

@@ -220,6 +220,11 @@ func TestWithoutKeysTheHostIsNoNameOfAnotherSite(t *testing.T) {
 			require.Empty(t, b.get("/live").header.Get("X-Accel-Buffering"))
 		}
 	}
+	// Through a proxy on this machine comes anybody, under any name.
+	proxied := http.Header{"X-Forwarded-For": {"203.0.113.5"}}
+	got := r.browser().send("/tiers", form("tier", "t"), proxied, script())
+	require.Contains(t, got.json(http.StatusUnauthorized)["detail"], "require_keys: true")
+	require.Equal(t, seeOther, r.browser().send("/login", form("key", r.key("ops", accounts.ScopeAdmin)), proxied).status)
 }
 
 func TestChangesThatAnotherSiteAsksForAreRefused(t *testing.T) {

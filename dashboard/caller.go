@@ -72,6 +72,11 @@ func (d *Dashboard) identified(scope accounts.Scope, next http.HandlerFunc) http
 				Status: http.StatusForbidden,
 				Detail: "This name can be that of another site's page: without a login, ask for this server by its IP address or as localhost.",
 			})
+		case who.keyless && api.Proxied(r.Header) != "":
+			d.showError(w, r, &problem{
+				Status: http.StatusUnauthorized, Code: fault.CodeUnauthorized,
+				Detail: "This request came through a proxy (" + api.Proxied(r.Header) + "), and so can anybody's: log in with a key at /login, and have this server require keys (require_keys: true).",
+			})
 		case scope != "" && !who.may(scope):
 			d.showError(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)), needs(scope))
 		default:
