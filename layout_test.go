@@ -40,7 +40,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 	},
 	{
 		"cmd/worker/internal/policyview", "notifier/apns", "notifier/fcm", "notifier/webhook", "notifier/webpush",
-		"sendlimit/internal/script", "tasks/message",
+		"sendlimit/internal/script", "sendlimit/seal", "tasks/message",
 	},
 	{
 		"api/internal/web", "client", "cmd/internal/histogram", "notifier/precheck", "notifier/pushtarget",
@@ -111,6 +111,7 @@ var uses = map[string]string{ //nolint:globals // a constant table
 		" go.opentelemetry.io/otel/propagation go.opentelemetry.io/otel/semconv go.opentelemetry.io/otel/trace",
 	"sendlimit/policy":          "sendlimit/calendar sendlimit/fault sendlimit/keyspace",
 	"sendlimit/store":           redis + " sendlimit/fault sendlimit/keyspace",
+	"sendlimit/seal":            redis + " sendlimit/keyspace sendlimit/store",
 	"sendlimit/internal/script": redis + " sendlimit/fault sendlimit/keyspace sendlimit/store",
 	"tasks/message": "sendlimit/fault sendlimit/keyspace sendlimit/policy github.com/agnivade/levenshtein" +
 		" github.com/go-json-experiment/json/jsontext",
@@ -145,7 +146,7 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"api": "api/internal/docs api/internal/web notifier/notice notifier/payload sendlimit sendlimit/accounts" +
 		" sendlimit/calendar sendlimit/counters sendlimit/devices sendlimit/events sendlimit/fault" +
 		" sendlimit/find sendlimit/keyspace sendlimit/messages sendlimit/policy sendlimit/quota sendlimit/rate" +
-		" sendlimit/settings tasks/backend tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
+		" sendlimit/seal sendlimit/settings tasks/backend tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
 		" tasks/deliver tasks/device tasks/input tasks/message tasks/refit tasks/rules tasks/submit tasks/tracing" +
 		" tasks/userdata github.com/danielgtaylor/huma/v2 github.com/google/uuid" +
 		" github.com/klauspost/compress/gzhttp golang.org/x/sync/singleflight",

@@ -67,7 +67,7 @@ func (s *server) listAccounts(r *http.Request, q web.Query) (web.Answer, error) 
 	if err != nil {
 		return web.Answer{}, err
 	}
-	list := message.Accounts{Accounts: make([]message.Account, len(all)), NextCursor: web.NameCursor(next)}
+	list := message.Accounts{Accounts: make([]message.Account, len(all)), NextCursor: s.sealed(r.Context(), web.NameCursor(next))}
 	for i, account := range all {
 		list.Accounts[i] = AccountOf(account)
 	}

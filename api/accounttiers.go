@@ -46,7 +46,7 @@ func (s *server) listTiers(r *http.Request, q web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	list := message.Tiers{Tiers: make([]message.Tier, len(all)), NextCursor: web.NameCursor(next)}
+	list := message.Tiers{Tiers: make([]message.Tier, len(all)), NextCursor: s.sealed(r.Context(), web.NameCursor(next))}
 	for i, tier := range all {
 		list.Tiers[i] = TierOf(tier)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/seal"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
@@ -31,7 +32,7 @@ import (
 )
 
 // Options configure the API. Submitter, Campaigns, DeadLetters, Policies, Refitter, Users, Devices, Accounts,
-// Counters, Events, Paces, UserData, Callbacks, Stats and Now are required. The zero value of the others suits most programs.
+// Counters, Events, Paces, UserData, Callbacks, Cursors, Stats and Now are required. The zero value of the others suits most programs.
 type Options struct {
 	Submitter   *submit.Submitter
 	Campaigns   *campaign.Campaigns // works on all messages of a campaign
@@ -57,6 +58,8 @@ type Options struct {
 	UserData *userdata.Users
 	// Callbacks are the events of accounts, and where they are posted.
 	Callbacks *callbacks.Registry
+	// Cursors seals the cursors of pages.
+	Cursors *seal.Keeper
 	// Stats returns the state of the queue and the store. An error is answered like an
 	// error of the store.
 	Stats func(context.Context) (message.Stats, error)
@@ -107,6 +110,7 @@ type server struct {
 	charges        *quota.Charges
 	counters       *counters.Counters
 	callbacks      *callbacks.Registry
+	cursors        *seal.Keeper
 	events         *counters.Events
 	paces          *rate.Paces
 	userData       *userdata.Users
@@ -154,7 +158,7 @@ func New(o Options) (http.Handler, error) {
 	}
 	s := &server{
 		submitter: o.Submitter, campaigns: o.Campaigns, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, devices: o.Devices, checkDevice: o.CheckDevice, refitter: o.Refitter,
-		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, callbacks: o.Callbacks, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
+		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, callbacks: o.Callbacks, cursors: o.Cursors, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, tracer: o.Tracer, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},
@@ -189,6 +193,7 @@ func (o Options) check() error {
 		{"charges", o.Charges == nil},
 		{"counters", o.Counters == nil},
 		{"callbacks", o.Callbacks == nil},
+		{"cursors", o.Cursors == nil},
 		{"events", o.Events == nil},
 		{"paces", o.Paces == nil},
 		{"user_data", o.UserData == nil},

@@ -79,7 +79,15 @@ func (s *server) countCampaign(r *http.Request, q web.Query) (web.Answer, error)
 		return web.Answer{}, err
 	}
 	defer s.campaignCounts.leave(who)
-	return done(s.campaigns.Count(r.Context(), of, counting))
+	return s.counted(r.Context())(s.campaigns.Count(r.Context(), of, counting))
+}
+
+// counted answers with a count.
+func (s *server) counted(ctx context.Context) func(message.CampaignStatus, error) (web.Answer, error) {
+	return func(c message.CampaignStatus, err error) (web.Answer, error) {
+		c.More = s.sealed(ctx, c.More)
+		return done(c, err)
+	}
 }
 
 // counting bounds how long one answer counts.
@@ -101,7 +109,7 @@ func (s *server) pauseCampaignRoute() route {
 			if err != nil {
 				return web.Answer{}, err
 			}
-			return done(s.campaigns.Pause(r.Context(), of, s.counting()))
+			return s.counted(r.Context())(s.campaigns.Pause(r.Context(), of, s.counting()))
 		},
 	}
 }

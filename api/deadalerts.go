@@ -54,7 +54,7 @@ func (s *server) listDeadAlerts(r *http.Request, q web.Query) (web.Answer, error
 	page := message.DeadAlerts{DeadAlerts: list}
 	if len(list) == limit {
 		last := list[limit-1]
-		page.NextCursor = web.AlertCursor(last.EndedAt.Time, last.Alert)
+		page.NextCursor = s.sealed(r.Context(), web.AlertCursor(last.EndedAt.Time, last.Alert))
 	}
 	return web.Done(page), nil
 }

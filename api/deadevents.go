@@ -102,7 +102,7 @@ func (s *server) listDeadEvents(r *http.Request, q web.Query) (web.Answer, error
 		event := &page.DeadEvents[i].Event
 		event.Data = s.shownEvent(r.Context(), event.Data)
 	}
-	page.NextCursor = web.NameCursor(page.NextCursor)
+	page.NextCursor = s.sealed(r.Context(), web.NameCursor(page.NextCursor))
 	return web.Done(page), nil
 }
 

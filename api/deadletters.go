@@ -65,7 +65,7 @@ func (s *server) listDeadLetters(r *http.Request, q web.Query) (web.Answer, erro
 	}
 	if len(letters) == limit {
 		last := letters[limit-1]
-		page.NextCursor = web.Cursor{Milliseconds: last.EndedAt.UnixMilli(), ID: last.ID, User: last.User}.String()
+		page.NextCursor = s.sealed(r.Context(), web.Cursor{Milliseconds: last.EndedAt.UnixMilli(), ID: last.ID, User: last.User}.String())
 	}
 	return web.Done(page), nil
 }

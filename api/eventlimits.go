@@ -66,7 +66,7 @@ func (s *server) listEventLimits(r *http.Request, q web.Query) (web.Answer, erro
 	if err != nil {
 		return web.Answer{}, err
 	}
-	list := message.EventLimitsList{Events: make([]message.EventLimits, len(events)), NextCursor: web.NameCursor(next)}
+	list := message.EventLimitsList{Events: make([]message.EventLimits, len(events)), NextCursor: s.sealed(r.Context(), web.NameCursor(next))}
 	for i, event := range events {
 		list.Events[i] = eventLimitsOf(event)
 	}

@@ -155,5 +155,6 @@ func (s *server) findPage(
 	if given && cursor == "" {
 		return nil, "", web.UnknownCursor(cursor)
 	}
-	return s.reaching(r.Context()).Find(r.Context(), wanted, cursor, limit)
+	found, next, err = s.reaching(r.Context()).Find(r.Context(), wanted, cursor, limit)
+	return found, s.sealed(r.Context(), next), err
 }

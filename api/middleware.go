@@ -25,6 +25,8 @@ type exchange struct {
 	caller caller         // once it is known
 	scope  accounts.Scope // that the route needs
 	place  place          // once it has one
+
+	unsealed error // why a cursor could not be sealed
 }
 
 type exchangeKey struct{}

@@ -8,6 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/seal"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
@@ -22,7 +23,7 @@ import (
 // may be set. The error is a *fault.InvalidError.
 func PartsOf(b *backend.Backend, rule contact.Callbacks) (Options, error) {
 	var o Options
-	var failed [11]error
+	var failed [12]error
 	prefix := b.Timeline.Prefix
 	o.Policies, failed[0] = settings.NewPolicies(b.Client, prefix)
 	o.Users, failed[1] = settings.NewUsers(b.Client, prefix)
@@ -35,5 +36,6 @@ func PartsOf(b *backend.Backend, rule contact.Callbacks) (Options, error) {
 	o.UserData, failed[8] = userdata.New(b)
 	o.Callbacks, failed[9] = callbacks.NewRegistry(b.Client, b.Events, rule)
 	o.Campaigns, failed[10] = campaign.New(b)
+	o.Cursors, failed[11] = seal.NewKeeper(b.Client, prefix)
 	return o, errors.Join(failed[:]...)
 }

@@ -44,7 +44,7 @@ func (s *server) listPolicies(r *http.Request, q web.Query) (web.Answer, error) 
 	if err != nil {
 		return web.Answer{}, err
 	}
-	list := message.Policies{Policies: make([]message.Policy, len(all)), Unreadable: unreadable, NextCursor: web.NameCursor(next)}
+	list := message.Policies{Policies: make([]message.Policy, len(all)), Unreadable: unreadable, NextCursor: s.sealed(r.Context(), web.NameCursor(next))}
 	for i, policy := range all {
 		list.Policies[i] = message.PolicyOf(policy)
 	}

@@ -46,11 +46,17 @@ func (s *server) answered(rt route) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		q, err := web.ParseQuery(r.URL.RawQuery, parameters)
+		if err == nil {
+			err = s.openCursors(r.Context(), q)
+		}
 		if err != nil {
 			s.writeError(w, r, err)
 			return
 		}
 		a, err := rt.do(r, q)
+		if err == nil {
+			err = exchangeOf(r.Context()).unsealed
+		}
 		if err != nil {
 			s.writeError(w, r, err)
 			return

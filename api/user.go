@@ -66,7 +66,7 @@ func (s *server) list(r *http.Request, q web.Query) (web.Answer, error) {
 	if len(statuses) > limit {
 		statuses = statuses[:limit]
 		last := statuses[limit-1]
-		page.NextCursor = web.Cursor{Milliseconds: last.SendAt.UnixMilli(), ID: last.ID}.String()
+		page.NextCursor = s.sealed(r.Context(), web.Cursor{Milliseconds: last.SendAt.UnixMilli(), ID: last.ID}.String())
 	}
 	for _, status := range statuses {
 		page.Messages = append(page.Messages, message.ListedOf(s.shown(r.Context(), status)))

@@ -55,7 +55,7 @@ func (s *server) listUsers(r *http.Request, q web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	page := message.Users{Users: make([]message.ListedUser, len(users)), NextCursor: web.UserCursor(next)}
+	page := message.Users{Users: make([]message.ListedUser, len(users)), NextCursor: s.sealed(r.Context(), web.UserCursor(next))}
 	for i, user := range users {
 		page.Users[i] = message.ListedUserOf(user.User, user.Settings, user.Unreadable)
 	}

@@ -109,6 +109,7 @@ const DefaultPrefix = "sl"
 //	sl:{accounts}:accounts     HASH  the accounts: name -> account, JSON
 //	sl:{accounts}:keys         HASH  their API keys: SHA-256 of the key, hex -> name of the account
 //	sl:{accounts}:tiers        HASH  the tiers: name -> tier, JSON
+//	sl:cursorkey               STRING  what seals the cursors of the API, 32 random bytes, see package seal
 //	sl:sessionsecret           STRING  what signs the sessions of the dashboard, 32 random bytes
 //	sl:sessionended:<id>       STRING  that a session was ended before its time; expires with it
 //	sl:{accounts}:callbacks    SET  the names of the accounts that have a callback for their events

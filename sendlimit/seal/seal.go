@@ -1,0 +1,119 @@
+package seal
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+const (
+	keySize = 32
+	// fresh is how long the key is not read again.
+	fresh = time.Minute
+)
+
+// Keeper has the key of a store. It is safe for concurrent use.
+type Keeper struct {
+	client redis.Cmdable
+	keys   keyspace.Keys
+
+	mu   sync.Mutex
+	last Sealer
+	at   time.Time
+}
+
+// NewKeeper returns the keeper of the store behind client. Its key begins with prefix; "" means
+// keyspace.DefaultPrefix. The error is a *fault.InvalidError.
+func NewKeeper(client redis.Cmdable, prefix string) (*Keeper, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Keeper{client: client, keys: keys}, nil
+}
+
+// Sealer returns the sealer of the store, whose key it makes if there is none. now is the local
+// time. The error is that of the store.
+func (k *Keeper) Sealer(ctx context.Context, now time.Time) (Sealer, error) {
+	const doing = "reading the key of cursors"
+	k.mu.Lock()
+	last, age := k.last, now.Sub(k.at)
+	k.mu.Unlock()
+	if last.aead != nil && age >= 0 && age < fresh {
+		return last, nil
+	}
+	key, err := k.client.Get(ctx, k.keys.CursorKey()).Bytes()
+	if errors.Is(err, redis.Nil) {
+		made := make([]byte, keySize)
+		_, _ = rand.Read(made) // never fails
+		if err = k.client.SetNX(ctx, k.keys.CursorKey(), made, 0).Err(); err == nil {
+			key, err = k.client.Get(ctx, k.keys.CursorKey()).Bytes() // another process may have been faster
+		}
+	}
+	if err != nil {
+		return Sealer{}, store.Explain(err, doing)
+	}
+	made, err := newSealer(key)
+	if err != nil {
+		return Sealer{}, fmt.Errorf("%s: %w", doing, err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.last, k.at = made, now
+	return made, nil
+}
+
+// Sealer seals and opens texts.
+type Sealer struct {
+	aead   cipher.AEAD
+	nonces []byte // key of the HMAC that makes the nonce of a text
+}
+
+func newSealer(key []byte) (Sealer, error) {
+	derived := func(what string) []byte {
+		mac := hmac.New(sha256.New, key)
+		_, _ = mac.Write([]byte(what)) // a hash never fails
+		return mac.Sum(nil)
+	}
+	block, err := aes.NewCipher(derived("text"))
+	if err != nil {
+		return Sealer{}, err //nolint:wrapcheck // it can't fail for this size
+	}
+	aead, err := cipher.NewGCM(block)
+	return Sealer{aead, derived("nonce")}, err //nolint:wrapcheck // as before
+}
+
+// Seal seals a text, as base64url. "" stays "".
+func (s Sealer) Seal(text string) string {
+	if text == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, s.nonces)
+	_, _ = mac.Write([]byte(text)) // a hash never fails
+	nonce := mac.Sum(nil)[:s.aead.NonceSize()]
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nonce, nonce, []byte(text), nil))
+}
+
+// Open opens a sealed text. ok is false for one that Seal did not make with this key.
+func (s Sealer) Open(sealed string) (text string, ok bool) {
+	raw, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil || len(raw) < s.aead.NonceSize() {
+		return "", false
+	}
+	nonce, rest := raw[:s.aead.NonceSize()], raw[s.aead.NonceSize():]
+	opened, err := s.aead.Open(nil, nonce, rest, nil)
+	return string(opened), err == nil
+}
