@@ -144,7 +144,7 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"sendlimit/userdata": store + " sendlimit sendlimit/audit sendlimit/devices sendlimit/events sendlimit/messages sendlimit/notices" +
 		" sendlimit/settings",
 	"api": "api/internal/docs api/internal/web notifier/notice notifier/payload sendlimit sendlimit/accounts" +
-		" sendlimit/calendar sendlimit/counters sendlimit/devices sendlimit/events sendlimit/fault" +
+		" sendlimit/audit sendlimit/calendar sendlimit/counters sendlimit/devices sendlimit/events sendlimit/fault" +
 		" sendlimit/find sendlimit/keyspace sendlimit/messages sendlimit/policy sendlimit/quota sendlimit/rate" +
 		" sendlimit/seal sendlimit/settings tasks/backend tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
 		" tasks/deliver tasks/device tasks/input tasks/message tasks/refit tasks/rules tasks/submit tasks/tracing" +

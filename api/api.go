@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -32,7 +33,7 @@ import (
 )
 
 // Options configure the API. Submitter, Campaigns, DeadLetters, Policies, Refitter, Users, Devices, Accounts,
-// Counters, Events, Paces, UserData, Callbacks, Cursors, Stats and Now are required. The zero value of the others suits most programs.
+// Counters, Events, Paces, UserData, Callbacks, Audit, Cursors, Stats and Now are required. The zero value of the others suits most programs.
 type Options struct {
 	Submitter   *submit.Submitter
 	Campaigns   *campaign.Campaigns // works on all messages of a campaign
@@ -58,6 +59,8 @@ type Options struct {
 	UserData *userdata.Users
 	// Callbacks are the events of accounts, and where they are posted.
 	Callbacks *callbacks.Registry
+	// Audit logs who has an account's metadata posted elsewhere.
+	Audit *audit.Log
 	// Cursors seals the cursors of pages.
 	Cursors *seal.Keeper
 	// Stats returns the state of the queue and the store. An error is answered like an
@@ -110,6 +113,7 @@ type server struct {
 	charges        *quota.Charges
 	counters       *counters.Counters
 	callbacks      *callbacks.Registry
+	audit          *audit.Log
 	cursors        *seal.Keeper
 	events         *counters.Events
 	paces          *rate.Paces
@@ -158,7 +162,7 @@ func New(o Options) (http.Handler, error) {
 	}
 	s := &server{
 		submitter: o.Submitter, campaigns: o.Campaigns, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, devices: o.Devices, checkDevice: o.CheckDevice, refitter: o.Refitter,
-		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, callbacks: o.Callbacks, cursors: o.Cursors, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
+		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, callbacks: o.Callbacks, audit: o.Audit, cursors: o.Cursors, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, tracer: o.Tracer, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},
@@ -193,6 +197,7 @@ func (o Options) check() error {
 		{"charges", o.Charges == nil},
 		{"counters", o.Counters == nil},
 		{"callbacks", o.Callbacks == nil},
+		{"audit", o.Audit == nil},
 		{"cursors", o.Cursors == nil},
 		{"events", o.Events == nil},
 		{"paces", o.Paces == nil},

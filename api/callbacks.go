@@ -2,11 +2,13 @@ package api
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -34,7 +36,8 @@ func (s *server) setCallbackRoute() route {
 			Summary: "Set where an account's events are posted",
 			Description: "Workers post what becomes of the account's messages to the URL, in signed batches of CloudEvents: see the webhook " +
 				"`events`. The first one begins with the events from now on; another URL goes on where the former one was. " +
-				"The answer to the request that makes the secret has it.",
+				"The answer to the request that makes the secret has it. The events have the metadata of the account's messages: for another " +
+				"account it takes the scope content too. Each request is an entry of the audit log.",
 			Parameters:  []*huma.Param{accountParameter()},
 			RequestBody: jsonBody[message.CallbackDraft](s),
 			Responses:   responses[message.Callback](s, "Set.", bodyProblems(http.StatusNotFound)...),
@@ -44,6 +47,10 @@ func (s *server) setCallbackRoute() route {
 }
 
 func (s *server) setCallback(r *http.Request, _ web.Query) (web.Answer, error) {
+	ctx, account := r.Context(), r.PathValue("account")
+	if !callerOf(ctx).sees(account) {
+		return web.Answer{}, forbidden(accounts.ScopeContent)
+	}
 	draft, err := web.ReadBody(s.bodies(), r, func(d message.CallbackDraft) error {
 		var wrong fault.InvalidErrors
 		wrong.Add(fault.InField(s.callbacks.Check(d.URL), "url"))
@@ -55,7 +62,21 @@ func (s *server) setCallback(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return done(s.callbacks.Set(r.Context(), r.PathValue("account"), draft.URL, draft.Secret))
+	var set message.Callback
+	err = s.audited(r, audit.Entry{Action: "set callback", Object: account, Owner: account, Detail: "to " + hostOf(draft.URL)}, func() (err error) {
+		set, err = s.callbacks.Set(ctx, account, draft.URL, draft.Secret)
+		return err
+	})
+	return done(set, err)
+}
+
+// hostOf returns the host of a URL, whose path may have a secret.
+func hostOf(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return parsed.Host
 }
 
 func (s *server) removeCallbackRoute() route {

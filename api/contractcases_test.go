@@ -197,7 +197,7 @@ func newWrongRequests(t *testing.T) wrongRequests {
 	for range 10 {
 		h.guessed.with("sk_wrong", stats())
 	}
-	h.caller = h.away.key("caller", accounts.ScopeAdmin) // what is asked about the caller needs one
+	h.caller = h.away.key("caller", accounts.ScopeAdmin, accounts.ScopeContent) // what is asked about the caller needs one
 	h.away.store.Close()
 
 	slow := newRig(t, func(o *api.Options) { o.Limits.Timeout = 2 * time.Second })
@@ -270,7 +270,7 @@ func (r *rig) counted(perMinute int64) string {
 	require.NoError(r, r.accounts.SetTier(r.Context(), accounts.Tier{Name: "counted", RequestsPerMinute: perMinute}))
 	_, err := r.accounts.Create(r.Context(), accounts.Account{Name: "counted", Tier: "counted"})
 	require.NoError(r, err)
-	return r.key("counted", accounts.ScopeAdmin)
+	return r.key("counted", accounts.ScopeAdmin, accounts.ScopeContent)
 }
 
 // tooMany has an account use up its requests of a minute, and send another.

@@ -162,7 +162,7 @@ func TestTheExamplesOfTheDocumentation(t *testing.T) {
 			if !keys {
 				absent = append(slices.Clone(absent), "getOwnUsage") // nobody's
 			}
-			secret := r.key("caller", accounts.ScopeAdmin, accounts.ScopeSubmit, accounts.ScopeRead)
+			secret := r.key("caller", accounts.ScopeAdmin, accounts.ScopeContent, accounts.ScopeSubmit, accounts.ScopeRead)
 			entries := docsEntries(string(r.get("/docs").body))
 			for _, id := range inOrder(t, entries) {
 				q := exampleOf(t, entries[id])

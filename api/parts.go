@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
@@ -23,7 +24,7 @@ import (
 // may be set. The error is a *fault.InvalidError.
 func PartsOf(b *backend.Backend, rule contact.Callbacks) (Options, error) {
 	var o Options
-	var failed [12]error
+	var failed [13]error
 	prefix := b.Timeline.Prefix
 	o.Policies, failed[0] = settings.NewPolicies(b.Client, prefix)
 	o.Users, failed[1] = settings.NewUsers(b.Client, prefix)
@@ -36,6 +37,7 @@ func PartsOf(b *backend.Backend, rule contact.Callbacks) (Options, error) {
 	o.UserData, failed[8] = userdata.New(b)
 	o.Callbacks, failed[9] = callbacks.NewRegistry(b.Client, b.Events, rule)
 	o.Campaigns, failed[10] = campaign.New(b)
-	o.Cursors, failed[11] = seal.NewKeeper(b.Client, prefix)
+	o.Audit, failed[11] = audit.New(b.Client, audit.Options{Prefix: prefix})
+	o.Cursors, failed[12] = seal.NewKeeper(b.Client, prefix)
 	return o, errors.Join(failed[:]...)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -102,4 +103,30 @@ func TestUsersAreListed(t *testing.T) {
 		slices.Sort(users)
 		require.Equal(t, want, users, query)
 	}
+}
+
+// Who has the events of another account posted elsewhere gets the metadata of its messages. That
+// takes the scope content, and is logged.
+func TestACallbackShowsMetadata(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	log, err := audit.New(r.client, audit.Options{})
+	require.NoError(t, err)
+	_, err = r.accounts.Create(t.Context(), accounts.Account{Name: "acme"})
+	require.NoError(t, err)
+	set := request{method: http.MethodPut, target: "/v1/accounts/acme/callback", body: `{"url":"https://example.com/secret-path"}`}
+	admin := r.key("op", accounts.ScopeAdmin)
+	require.Contains(t, r.problem(http.StatusForbidden, r.with(admin, set)).Detail, "content")
+	entries, _, err := log.Page(t.Context(), audit.Filter{}, "", 10)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+	support := r.key("op", accounts.ScopeAdmin, accounts.ScopeContent)
+	require.Equal(t, http.StatusOK, r.with(support, set).status)
+	entries, _, err = log.Page(t.Context(), audit.Filter{}, "", 10)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.Equal(t, []string{"op", support[3:11], "127.0.0.1", "set callback", "acme", "to example.com", audit.Done},
+		[]string{entries[0].Account, entries[0].Key, entries[0].Address, entries[0].Action, entries[0].Object, entries[0].Detail, entries[0].Outcome})
+	own := r.key("acme", accounts.ScopeAdmin)
+	require.Equal(t, http.StatusOK, r.with(own, set).status)
 }

@@ -32,7 +32,7 @@ func (d *Dashboard) showAudit(w http.ResponseWriter, r *http.Request) {
 		columns := []string{"at", "account", "key", "address", "action", "user", "message", "object", "detail", "outcome", "code", "answer", "more"}
 		d.download(w, r, "audit", columns, func() ([][]string, bool, error) {
 			entries, next, err := d.o.Audit.Page(r.Context(), filter, p.At, audit.MaxPage)
-			p.At = next
+			p.At, entries = next, told(callerOf(r.Context()), entries)
 			rows := make([][]string, len(entries))
 			for i, e := range entries {
 				rows[i] = []string{iso(e.At), e.Account, e.Key, e.Address, e.Action, e.User, e.Message, e.Object, e.Detail, e.Outcome, e.Code, e.Answer, strconv.Itoa(e.More)}
@@ -51,7 +51,19 @@ func (d *Dashboard) showAudit(w http.ResponseWriter, r *http.Request) {
 		}
 		p.At = p.Next
 	}
+	p.Entries = told(callerOf(r.Context()), p.Entries)
 	d.render(w, r, http.StatusOK, "audit", p)
+}
+
+// told returns entries as the caller may see them. Of what an operator did with what an account
+// owns, the account learns what and when.
+func told(who caller, list []audit.Entry) []audit.Entry {
+	for i := range list {
+		if !who.Admin() && list[i].Account != who.Account() {
+			list[i].Account, list[i].Key, list[i].Address = "an operator", "", ""
+		}
+	}
+	return list
 }
 
 // filter returns the filter that the address says.

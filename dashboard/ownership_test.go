@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/audit"
 )
 
 // Two accounts, each with a message to alice, and one of nobody.
@@ -59,6 +60,19 @@ func TestWhatIsForbiddenIsNotLogged(t *testing.T) {
 	r := twoAccounts(t)
 	require.Equal(t, forbidden, r.writer("own").get("/message?user=alice&id=of-own&content=yes").status)
 	require.Empty(t, r.entries())
+}
+
+// An account sees what operators did with what it owns, and not which operator.
+func TestAnAccountIsToldWhatOperatorsDid(t *testing.T) {
+	t.Parallel()
+	r := twoAccounts(t)
+	_, err := r.audit.Begin(t.Context(), audit.Entry{Account: "ops", Key: "opskey12", Action: "set callback", Owner: "own", Detail: "to evil.example", Operator: true})
+	require.NoError(t, err)
+	shown := r.sender("own").shows("/audit").plain()
+	require.Contains(t, shown, "an operator")
+	require.Contains(t, shown, "to evil.example")
+	require.NotContains(t, shown, "opskey12")
+	require.NotContains(t, r.sender("other").shows("/audit").plain(), "evil.example")
 }
 
 func TestAnAccountCantChangeWhatOthersHave(t *testing.T) {

@@ -28,6 +28,8 @@ type Entry struct {
 	// User and Message are what the change is about, or Object is, such as the name of a
 	// policy.
 	User, Message, Object string
+	// Owner is the account whose things the change is about, if it should know; "" for none.
+	Owner string
 	// Detail is the change in words, without secrets and content.
 	Detail string
 	// Outcome is "" while the change is under way; then Done, Refused or Failed.
@@ -68,6 +70,7 @@ type written struct {
 	User    string `json:"user,omitempty"`
 	Message string `json:"message,omitempty"`
 	Object  string `json:"object,omitempty"`
+	Owner   string `json:"owner,omitempty"`
 	Detail  string `json:"detail,omitempty"`
 	Erased  bool   `json:"erased,omitempty"`
 }
@@ -76,7 +79,7 @@ type written struct {
 func (e Entry) text() (string, error) {
 	text, err := json.Marshal(written{
 		Account: cut(e.Account, MaxName), Key: cut(e.Key, MaxName), Address: cut(e.Address, MaxName), Action: cut(e.Action, MaxName),
-		User: cut(e.User, MaxName), Message: cut(e.Message, MaxName), Object: cut(e.Object, MaxName), Detail: cut(e.Detail, MaxDetail),
+		User: cut(e.User, MaxName), Message: cut(e.Message, MaxName), Object: cut(e.Object, MaxName), Owner: cut(e.Owner, MaxName), Detail: cut(e.Detail, MaxDetail),
 		Erased: e.Erased,
 	})
 	if err != nil {
@@ -123,7 +126,7 @@ func read(id, text, end, more string) (e Entry, ok bool) {
 	}
 	e = Entry{
 		ID: id, At: time.UnixMilli(at).UTC(), Account: w.Account, Key: w.Key, Address: w.Address, Action: w.Action,
-		User: w.User, Message: w.Message, Object: w.Object, Detail: w.Detail, Erased: w.Erased, More: further,
+		User: w.User, Message: w.Message, Object: w.Object, Owner: w.Owner, Detail: w.Detail, Erased: w.Erased, More: further,
 	}
 	if end == "" {
 		return e, true

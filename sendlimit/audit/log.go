@@ -122,14 +122,16 @@ func (l *Log) End(ctx context.Context, e Entry, outcome, code, answer string) er
 
 // Filter selects entries. The zero value selects all.
 type Filter struct {
-	Account string // only changes by this account; "" for any, also without an account
+	// Account selects changes by this account, and those of what it owns; "" for any, also
+	// without an account.
+	Account string
 	// User, Action and Object select what is equal; "" selects any.
 	User, Action, Object string
 	From, Until          time.Time // of Entry.At, Until exclusive; zero for no bound
 }
 
 func (f Filter) selects(e Entry) bool {
-	return (f.Account == "" || e.Account == f.Account) && (f.User == "" || e.User == f.User) &&
+	return (f.Account == "" || e.Account == f.Account || e.Owner == f.Account) && (f.User == "" || e.User == f.User) &&
 		(f.Action == "" || e.Action == f.Action) && (f.Object == "" || e.Object == f.Object) &&
 		!e.At.Before(f.From) && (f.Until.IsZero() || e.At.Before(f.Until))
 }

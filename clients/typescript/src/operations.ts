@@ -74,7 +74,8 @@ export abstract class Operations extends Caller {
    * Workers post what becomes of the account's messages to the URL, in signed batches of
    * CloudEvents: see the webhook `events`. The first one begins with the events from now on;
    * another URL goes on where the former one was. The answer to the request that makes the
-   * secret has it.
+   * secret has it. The events have the metadata of the account's messages: for another account
+   * it takes the scope content too. Each request is an entry of the audit log.
    *
    * Requires the scope admin.
    */
