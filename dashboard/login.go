@@ -43,7 +43,7 @@ func (d *Dashboard) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	now := d.o.Now()
-	cookie, err := d.o.Sessions.Begin(r.Context(), key, now)
+	cookie, err := d.o.Sessions.Begin(r.Context(), key, d.address(r), now)
 	if err != nil {
 		d.showError(w, r, err)
 		return
@@ -76,7 +76,7 @@ func (d *Dashboard) checkKey(r *http.Request, key string) error {
 func (d *Dashboard) logout(w http.ResponseWriter, r *http.Request) {
 	cookie := callerOf(r.Context()).cookie
 	if cookie != "" {
-		if err := d.o.Sessions.End(r.Context(), cookie, d.o.Now()); err != nil {
+		if err := d.o.Sessions.End(r.Context(), cookie); err != nil {
 			d.showError(w, r, err)
 			return
 		}

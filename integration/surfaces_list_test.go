@@ -3,6 +3,7 @@ package integration_test
 import (
 	"reflect"
 
+	"github.com/sendlimit/sendlimiter/dashboard/session"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
@@ -27,6 +28,7 @@ func libraryTypes() map[string]reflect.Type {
 		"UserData": reflect.TypeFor[*userdata.Users](), "Events": reflect.TypeFor[*counters.Events](),
 		"Campaigns": reflect.TypeFor[*campaign.Campaigns](), "Paces": reflect.TypeFor[*rate.Paces](), "Stats": reflect.TypeFor[*stats.Reader](),
 		"Callbacks": reflect.TypeFor[*callbacks.Registry](), "Devices": reflect.TypeFor[*devices.Store](),
+		"Sessions": reflect.TypeFor[*session.Sessions](),
 	}
 }
 
@@ -41,6 +43,8 @@ type surface struct {
 
 // surfaces lists everything that the product can do.
 func surfaces() []surface {
+	const operators = "a login is ended on the server, by who runs it"
+	sessionsHere := map[string]string{"api": operators, "client": operators}
 	return []surface{
 		// Messages.
 		{"submit a message", "Submitter.Submit", "enqueue push", "submitMessage", "Submit", nil},
@@ -100,6 +104,8 @@ func surfaces() []surface {
 		{"add a key", "Accounts.AddKey", "worker account add-key", "addAccountKey", "AddAPIKey", nil},
 		{"rotate a key", "Accounts.RotateKey", "worker account rotate-key --overlap", "rotateAccountKey", "RotateAPIKey", nil},
 		{"remove a key", "Accounts.RemoveKey", "worker account remove-key", "removeAccountKey", "RemoveAPIKey", nil},
+		{"list who is logged in to the dashboard", "Sessions.List", "worker account sessions", "", "", sessionsHere},
+		{"end a session of the dashboard", "Sessions.Revoke, Sessions.Begin, Sessions.Find, Sessions.End", "worker account end-session", "", "", sessionsHere},
 		{"list tiers", "Accounts.ListTiers, Accounts.PageTiers", "worker tier list", "listTiers", "Tiers", nil},
 		{"look at a tier", "Accounts.GetTier", "worker tier show", "getTier", "Tier", nil},
 		{"set a tier", "Accounts.SetTier", "worker tier set", "setTier", "SetTier", nil},

@@ -2,13 +2,14 @@ package session
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,14 +25,10 @@ const (
 	Lasts = 12 * time.Hour
 	// fresh is how long an identity is not looked up again.
 	fresh = time.Second
-	// secretFresh is how long the secret is not read again.
-	secretFresh = time.Minute
 	// most is the largest number of sessions to remember.
 	most = 10_000
 
-	version    = "1"
-	secretSize = 32
-	idSize     = 16
+	cookieSize = 32 // random bytes
 )
 
 // Sessions finds out who has logged in. It is safe for concurrent use.
@@ -40,10 +37,8 @@ type Sessions struct {
 	keys     keyspace.Keys
 	accounts *accounts.Accounts
 
-	mu       sync.Mutex
-	secret   []byte
-	secretAt time.Time
-	known    map[string]known // by cookie
+	mu    sync.Mutex
+	known map[string]known // by the SHA-256 of the cookie
 }
 
 // known is who a session belonged to at a time.
@@ -62,165 +57,135 @@ func New(client redis.Cmdable, prefix string, of *accounts.Accounts) (*Sessions,
 	return &Sessions{client: client, keys: keys, accounts: of, known: make(map[string]known)}, nil
 }
 
-// Begin returns the cookie of a new session of an API key, which the caller has checked.
-func (s *Sessions) Begin(ctx context.Context, key string, now time.Time) (cookie string, err error) {
-	secret, err := s.signing(ctx, now)
+// stored is what the store has of a session.
+type stored struct {
+	Hash    string `json:"hash"` // SHA-256 of the API key, hex
+	Account string `json:"account"`
+	Key     string `json:"key"`               // id of the API key
+	Address string `json:"address,omitempty"` // of the client, for display
+	Began   int64  `json:"began"`             // Unix, ms
+	Ends    int64  `json:"ends"`              // Unix, ms
+}
+
+// Begin returns the cookie of a new session of an API key, which the caller has checked. The
+// address is that of the client, for display.
+func (s *Sessions) Begin(ctx context.Context, key, address string, now time.Time) (cookie string, err error) {
+	const doing = "beginning a session"
+	hash := accounts.HashKey(key)
+	who, _, err := s.accounts.Identify(ctx, hash)
 	if err != nil {
 		return "", err
 	}
-	id := make([]byte, idSize)
-	_, _ = rand.Read(id) // never fails
-	said := strings.Join([]string{
-		version, accounts.HashKey(key), strconv.FormatInt(now.Add(Lasts).Unix(), 10), hex.EncodeToString(id),
-	}, ".")
-	return said + "." + sign(secret, said), nil
+	random := make([]byte, cookieSize)
+	_, _ = rand.Read(random) // never fails
+	cookie = base64.RawURLEncoding.EncodeToString(random)
+	text, err := json.Marshal(stored{
+		Hash: hash, Account: who.Account.Name, Key: who.Key.ID, Address: address, Began: now.UnixMilli(), Ends: now.Add(Lasts).UnixMilli(),
+	})
+	if err != nil {
+		return "", fmt.Errorf("writing a session: %w", err)
+	}
+	id := hashed(cookie)
+	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.ZRemRangeByScore(ctx, s.keys.Sessions(), "-inf", strconv.FormatInt(now.UnixMilli(), 10))
+		p.ZAdd(ctx, s.keys.Sessions(), redis.Z{Score: float64(now.Add(Lasts).UnixMilli()), Member: id})
+		p.PExpire(ctx, s.keys.Sessions(), Lasts)
+		p.Set(ctx, s.keys.Session(id), text, Lasts)
+		return nil
+	})
+	if err != nil {
+		return "", store.Explain(err, doing)
+	}
+	return cookie, nil
 }
 
 // Find returns who a cookie belongs to. ok is false for a cookie that is forged or has ended,
 // and for one whose key no longer works. The error says that the store does not answer.
 func (s *Sessions) Find(ctx context.Context, cookie string, now time.Time) (_ accounts.Identity, ok bool, err error) {
-	if seen, fresh := s.seen(cookie, now); fresh {
+	id := hashed(cookie)
+	if seen, fresh := s.seen(id, now); fresh {
 		return seen, true, nil
 	}
-	secret, err := s.signing(ctx, now)
+	one, there, err := s.read(ctx, id, now)
 	if err != nil {
 		return accounts.Identity{}, false, err
 	}
-	of, ok := parse(secret, cookie)
-	if !ok || !now.Before(of.ends) {
+	var identity accounts.Identity
+	if there {
+		if identity, there, err = s.accounts.Identify(ctx, one.Hash); err != nil {
+			return accounts.Identity{}, false, err
+		}
+	}
+	if !there {
+		s.forget(id)
 		return accounts.Identity{}, false, nil
 	}
-	ended, err := s.client.Exists(ctx, s.keys.EndedSession(of.id)).Result()
-	if err != nil {
-		return accounts.Identity{}, false, store.Explain(err, "looking for a session")
-	}
-	if ended > 0 {
-		s.forget(cookie)
-		return accounts.Identity{}, false, nil
-	}
-	identity, ok, err := s.accounts.Identify(ctx, of.key)
-	if err != nil {
-		return accounts.Identity{}, false, err
-	}
-	if !ok {
-		s.forget(cookie)
-		return accounts.Identity{}, false, nil
-	}
-	s.remember(cookie, known{identity, now}, now)
+	s.remember(id, known{identity, now}, now)
 	return identity, true, nil
 }
 
 // End ends a session before its time. Of other processes, those that have just found it end it
 // a second later. A cookie that is no session ends nothing.
-func (s *Sessions) End(ctx context.Context, cookie string, now time.Time) error {
-	secret, err := s.signing(ctx, now)
-	if err != nil {
-		return err
-	}
-	s.forget(cookie)
-	of, ok := parse(secret, cookie)
-	left := of.ends.Sub(now)
-	if !ok || left <= 0 {
-		return nil
-	}
-	if err := s.client.Set(ctx, s.keys.EndedSession(of.id), "", left).Err(); err != nil {
-		return store.Explain(err, "ending a session")
-	}
-	return nil
+func (s *Sessions) End(ctx context.Context, cookie string) error {
+	return s.remove(ctx, hashed(cookie))
 }
 
-// signing returns the secret of the store, and makes one if there is none.
-func (s *Sessions) signing(ctx context.Context, now time.Time) ([]byte, error) {
-	const doing = "reading the secret of sessions"
-	s.mu.Lock()
-	secret, at := s.secret, s.secretAt
-	s.mu.Unlock()
-	if age := now.Sub(at); secret != nil && age >= 0 && age < secretFresh {
-		return secret, nil
-	}
-	secret, err := s.client.Get(ctx, s.keys.SessionSecret()).Bytes()
-	if errors.Is(err, redis.Nil) || err == nil && len(secret) != secretSize {
-		made := make([]byte, secretSize)
-		_, _ = rand.Read(made) // never fails
-		if err := s.client.SetNX(ctx, s.keys.SessionSecret(), made, 0).Err(); err != nil {
-			return nil, store.Explain(err, doing)
-		}
-		secret, err = s.client.Get(ctx, s.keys.SessionSecret()).Bytes() // another process may have been faster
+// read returns a session. ok is false for one that has ended.
+func (s *Sessions) read(ctx context.Context, id string, now time.Time) (one stored, ok bool, err error) {
+	text, err := s.client.Get(ctx, s.keys.Session(id)).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return stored{}, false, nil
 	}
 	if err != nil {
-		return nil, store.Explain(err, doing)
+		return stored{}, false, store.Explain(err, "looking for a session")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.secret, s.secretAt = secret, now
-	return secret, nil
+	ok = json.Unmarshal(text, &one) == nil && now.UnixMilli() < one.Ends
+	return one, ok, nil
+}
+
+func (s *Sessions) remove(ctx context.Context, id string) error {
+	s.forget(id)
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.Del(ctx, s.keys.Session(id))
+		p.ZRem(ctx, s.keys.Sessions(), id)
+		return nil
+	})
+	return store.Explain(err, "ending a session")
+}
+
+// hashed returns the id of the session that a cookie is for. The store has only the id: who reads
+// the store, or a backup of it, can't make the cookie from it.
+func hashed(cookie string) string {
+	sum := sha256.Sum256([]byte(cookie))
+	return hex.EncodeToString(sum[:])
 }
 
 // seen returns whom a session belonged to within the last moment.
-func (s *Sessions) seen(cookie string, now time.Time) (accounts.Identity, bool) {
+func (s *Sessions) seen(id string, now time.Time) (accounts.Identity, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, ok := s.known[cookie]
+	k, ok := s.known[id]
 	age := now.Sub(k.at)
 	return k.identity, ok && age >= 0 && age < fresh
 }
 
-func (s *Sessions) remember(cookie string, k known, now time.Time) {
+func (s *Sessions) remember(id string, k known, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.known) >= most {
-		for cookie, k := range s.known {
+		for id, k := range s.known {
 			if now.Sub(k.at) >= fresh {
-				delete(s.known, cookie)
+				delete(s.known, id)
 			}
 		}
 	}
 	if len(s.known) < most {
-		s.known[cookie] = k
+		s.known[id] = k
 	}
 }
 
-func (s *Sessions) forget(cookie string) {
+func (s *Sessions) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.known, cookie)
-}
-
-// parsed is what a cookie says.
-type parsed struct {
-	key  string // its SHA-256, hex
-	ends time.Time
-	id   string
-}
-
-// parse reads a cookie that was signed with a secret.
-func parse(secret []byte, cookie string) (_ parsed, ok bool) {
-	said, signature, _ := cutLast(cookie)
-	if !hmac.Equal([]byte(sign(secret, said)), []byte(signature)) {
-		return parsed{}, false
-	}
-	parts := strings.Split(said, ".")
-	if len(parts) != 4 || parts[0] != version {
-		return parsed{}, false
-	}
-	ends, err := strconv.ParseInt(parts[2], 10, 64)
-	if err != nil {
-		return parsed{}, false
-	}
-	return parsed{key: parts[1], ends: time.Unix(ends, 0), id: parts[3]}, true
-}
-
-// cutLast cuts a text at its last dot.
-func cutLast(text string) (before, after string, found bool) {
-	i := strings.LastIndexByte(text, '.')
-	if i < 0 {
-		return text, "", false
-	}
-	return text[:i], text[i+1:], true
-}
-
-func sign(secret []byte, said string) string {
-	mac := hmac.New(sha256.New, secret)
-	_, _ = mac.Write([]byte(said)) // a hash never fails
-	return hex.EncodeToString(mac.Sum(nil))
+	delete(s.known, id)
 }

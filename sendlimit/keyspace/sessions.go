@@ -1,9 +1,7 @@
 package keyspace
 
-// SessionSecret returns the key of the secret that signs the sessions of the dashboard. Who
-// removes it ends all sessions.
-func (k Keys) SessionSecret() string { return k.prefix + ":sessionsecret" }
+// Sessions returns the key of the sessions of the dashboard, by when they end.
+func (k Keys) Sessions() string { return k.prefix + ":{sessions}:ends" }
 
-// EndedSession returns the key that says that a session was ended before its time. It expires
-// when the session would have.
-func (k Keys) EndedSession(id string) string { return k.prefix + ":sessionended:" + id }
+// Session returns the key of a session, whose id is the SHA-256 of its cookie.
+func (k Keys) Session(id string) string { return k.prefix + ":{sessions}:" + id }

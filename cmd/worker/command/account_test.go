@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/dashboard/session"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -31,7 +33,7 @@ func says(t *testing.T, environ []string, args ...string) (stdout, stderr string
 
 func TestAccountsOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	m, _, environ := elsewhere(t)
+	m, client, environ := elsewhere(t)
 	m.SetTime(time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC))
 	run := func(args ...string) string {
 		t.Helper()
@@ -73,6 +75,19 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	require.Equal(t, "acme", added.Account)
 	require.Equal(t, added.ID, added.Secret[3:11])
 
+	directory, err := accounts.New(client, "")
+	require.NoError(t, err)
+	sessions, err := session.New(client, "", directory)
+	require.NoError(t, err)
+	_, err = sessions.Begin(t.Context(), strings.TrimSpace(next), "192.0.2.1", time.Now())
+	require.NoError(t, err)
+	listed := strings.Fields(run("account", "sessions"))
+	require.Equal(t, []string{"ID", "ACCOUNT", "KEY", "ADDRESS", "BEGAN", "ENDS"}, listed[:6])
+	require.Equal(t, []string{"acme", next[3:11], "192.0.2.1"}, listed[7:10])
+	require.Contains(t, run("account", "sessions", "--json"), `"account":"acme"`)
+	run("account", "end-session", listed[6])
+	require.Equal(t, "Nobody is logged in to the dashboard.\n", run("account", "sessions"))
+
 	require.Contains(t, run("account", "disable", "acme"), "state: disabled\n")
 	require.Contains(t, run("account", "enable", "acme"), "state: enabled\n")
 	require.Contains(t, run("account", "set", "acme", "--tier", "", "--report-at", "08:00"), "tier: none\n")
@@ -103,6 +118,7 @@ func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
 		"account rotate-key acme id --overlap x": {cli.StatusInvalid, "a length of time"},
 		"account rotate-key acme --overlap 367d": {cli.StatusInvalid, `overlap "367d" is not allowed: it takes a length of time such as 1h or 7d, 0 for none, at most 366d`},
 		"account remove-key acme":                {cli.StatusInvalid, "KEY-ID is missing"},
+		"account end-session 3fa91c02":           {cli.StatusNotFound, `there is no session "3fa91c02"`},
 		"tier set free --alert-at x":             {cli.StatusInvalid, "percents such as 80,100, or never"},
 		"tier set free --messages-per-day=-1":    {cli.StatusInvalid, "0, which is no limit"},
 	} {

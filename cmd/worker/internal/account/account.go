@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/dashboard/session"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
@@ -27,6 +28,7 @@ type commands struct {
 	contacts contact.Rule
 
 	callbacks *callbacks.Registry
+	sessions  *session.Sessions
 }
 
 // Command returns the group "worker account".
@@ -48,7 +50,7 @@ func Command(p cli.Program) *cobra.Command {
 	group.AddCommand(
 		a.createCommand(), a.listCommand(), a.showCommand(), a.setCommand(),
 		a.addKeyCommand(), a.rotateKeyCommand(), a.removeKeyCommand(),
-		a.rotateSecretCommand(), a.eventsCommand(),
+		a.rotateSecretCommand(), a.eventsCommand(), a.sessionsCommand(), a.endSessionCommand(),
 		a.ableCommand("disable", true, "Reject an account's keys; messages it has submitted are still sent."),
 		a.ableCommand("enable", false, "Accept an account's keys again."),
 	)
@@ -75,6 +77,9 @@ func (a *commands) command(
 				a.contacts = contact.Rule{AllowInternal: c.AllowInternalWebhooks}
 				if a.callbacks, err = openCallbacks(client, c); err != nil {
 					return err
+				}
+				if a.sessions, err = session.New(client, c.Prefix, accounts); err != nil {
+					return fmt.Errorf("opening the sessions: %w", err)
 				}
 				return do(ctx, accounts, cmd.Flags(), args)
 			}))
