@@ -70,7 +70,7 @@ func (p *program) openResults(name string, messages *messageFile) (results, erro
 	if info, err := os.Stat(name); err == nil && messages.info != nil && os.SameFile(info, messages.info) {
 		return nil, badFile("results", name, errors.New("the messages are read from this file: choose another one"))
 	}
-	const opened, mode = os.O_WRONLY | os.O_CREATE, 0o666
+	const opened, mode = os.O_WRONLY | os.O_CREATE, 0o600
 	file, err := os.OpenFile(name, opened|os.O_EXCL, mode)
 	if err == nil {
 		return &resultsFile{File: file, unused: true}, nil
