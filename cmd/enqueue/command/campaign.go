@@ -270,11 +270,11 @@ func (p *program) campaignRefusal(bar *cli.Progress, o message.Outcome) error {
 	out := bar.Above(p.stdout)
 	var err error
 	if p.json {
-		encoder := json.NewEncoder(out)
+		encoder := json.NewEncoder(cli.VisibleTo(out))
 		encoder.SetEscapeHTML(false)
 		err = encoder.Encode(o)
 	} else {
-		_, err = fmt.Fprintf(out, "%s message %s to %s: %s\n", cli.NewPalette(out, p.getenv).Yellow("refused:"), o.ID, cli.OneLine(o.User, contentWidth), o.Detail)
+		_, err = fmt.Fprintf(cli.VisibleTo(out), "%s message %s to %s: %s\n", cli.NewPalette(out, p.getenv).Yellow("refused:"), o.ID, cli.OneLine(o.User, contentWidth), o.Detail)
 	}
 	if err != nil {
 		return fmt.Errorf("printing: %w", err)

@@ -97,7 +97,7 @@ func (p *program) style() (picture.Style, error) {
 }
 
 func (p *program) printf(format string, args ...any) error {
-	if _, err := fmt.Fprintf(p.stdout, format, args...); err != nil {
+	if _, err := fmt.Fprintf(cli.VisibleTo(p.stdout), format, args...); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
 	return nil

@@ -65,7 +65,7 @@ func (p *program) printOutcome(a answer) error {
 	}
 	switch {
 	case a.Outcome.Outcome == message.Invalid:
-		_, err := fmt.Fprintf(p.stderr, "%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), a.Detail)
+		_, err := fmt.Fprintf(cli.VisibleTo(p.stderr), "%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), a.Detail)
 		return err //nolint:wrapcheck // nothing more can be printed
 	case len(a.Violations) > 0 || a.QuietHours != nil:
 		s.Titles = a.titles
@@ -132,7 +132,7 @@ func (p *program) fromNow(at time.Time) string {
 
 // printJSON prints a value as one line of JSON.
 func printJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
+	encoder := json.NewEncoder(cli.VisibleTo(w))
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
 		return fmt.Errorf("printing: %w", err)

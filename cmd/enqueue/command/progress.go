@@ -131,7 +131,7 @@ func (s *progress) judging(judge bulk.Judge) bulk.Judge {
 
 // printf prints lines without disturbing the bar.
 func (s *progress) printf(format string, args ...any) error {
-	if _, err := fmt.Fprintf(s.out, format, args...); err != nil {
+	if _, err := fmt.Fprintf(cli.VisibleTo(s.out), format, args...); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
 	return nil

@@ -198,7 +198,7 @@ func (p *program) unanswered(ctx context.Context, s *session, m message.Message,
 	if p.json {
 		err = printJSON(p.stdout, o)
 	} else {
-		_, err = fmt.Fprintf(p.stderr, "%s %s\n%s", cli.NewPalette(p.stderr, p.getenv).Red("error:"), o.Detail, known)
+		_, err = fmt.Fprintf(cli.VisibleTo(p.stderr), "%s %s\n%s", cli.NewPalette(p.stderr, p.getenv).Red("error:"), o.Detail, known)
 	}
 	if err != nil {
 		return fmt.Errorf("printing: %w", err)

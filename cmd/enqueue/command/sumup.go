@@ -122,7 +122,7 @@ func (p *program) stopped(
 	if p.json {
 		err = printJSON(w, o)
 	} else {
-		_, err = fmt.Fprintf(p.stderr, "\n%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), o.Detail)
+		_, err = fmt.Fprintf(cli.VisibleTo(p.stderr), "\n%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), o.Detail)
 	}
 	switch {
 	case err != nil:

@@ -39,7 +39,7 @@ func (p Program) Palette() Palette { return NewPalette(p.Stdout, p.Getenv) }
 
 // Print writes an answer to standard output.
 func (p Program) Print(answer string) error {
-	if _, err := fmt.Fprint(p.Stdout, answer); err != nil {
+	if _, err := fmt.Fprint(VisibleTo(p.Stdout), answer); err != nil {
 		return fmt.Errorf("printing the answer: %w", err)
 	}
 	return nil
@@ -50,7 +50,7 @@ func (p Program) PrintHint(sentence string) error { return p.Print(p.Names.Spell
 
 // PrintJSON writes an answer to standard output as one line of JSON.
 func (p Program) PrintJSON(answer any) error {
-	encoder := json.NewEncoder(p.Stdout)
+	encoder := json.NewEncoder(VisibleTo(p.Stdout))
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(answer); err != nil {
 		return fmt.Errorf("printing the answer: %w", err)

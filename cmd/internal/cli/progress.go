@@ -88,7 +88,7 @@ func (s *Progress) SetTotal(total int) {
 
 // Printf prints lines above the bar.
 func (s *Progress) Printf(format string, args ...any) error {
-	if _, err := fmt.Fprintf(s.out, format, args...); err != nil {
+	if _, err := fmt.Fprintf(VisibleTo(s.out), format, args...); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
 	return nil

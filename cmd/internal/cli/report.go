@@ -21,7 +21,7 @@ type errorLine struct {
 // ReportJSON prints an error as outcomes, one a line: one for each rejected
 // setting or field, one for any other error. It returns the StatusError to end with.
 func ReportJSON(w io.Writer, names Names, err error) error {
-	encoder := json.NewEncoder(w)
+	encoder := json.NewEncoder(VisibleTo(w))
 	encoder.SetEscapeHTML(false)
 	for _, line := range errorLines(err) {
 		line.Detail = names.Spell(line.Detail)
@@ -36,7 +36,7 @@ func ReportJSON(w io.Writer, names Names, err error) error {
 // It returns the StatusError to end with.
 func Report(w io.Writer, palette Palette, names Names, err error) error {
 	for _, line := range errorLines(err) {
-		if _, failed := fmt.Fprintf(w, "%s %s\n", palette.Red("error:"), names.Spell(line.Detail)); failed != nil {
+		if _, failed := fmt.Fprintf(VisibleTo(w), "%s %s\n", palette.Red("error:"), names.Spell(line.Detail)); failed != nil {
 			return fmt.Errorf("printing an error (%w): %w", err, failed)
 		}
 	}

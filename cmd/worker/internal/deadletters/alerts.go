@@ -243,7 +243,7 @@ func (d *commands) answerAlert(o deadletters.AlertOutcome) error {
 	case o.Outcome == message.Purged:
 		err = d.Print(fmt.Sprintf("%s alert %s\n", d.palette.Green("purged:"), o.Alert))
 	case o.Outcome == message.Invalid:
-		_, err = fmt.Fprintf(d.Stderr, "%s %s\n", cli.NewPalette(d.Stderr, d.Getenv).Red("error:"), o.Detail)
+		_, err = fmt.Fprintf(cli.VisibleTo(d.Stderr), "%s %s\n", cli.NewPalette(d.Stderr, d.Getenv).Red("error:"), o.Detail)
 	default:
 		err = d.Print(fmt.Sprintf("%s %s\n", d.palette.Yellow("refused:"), o.Detail))
 	}

@@ -75,11 +75,11 @@ func (v *refitView) misfit(m message.Misfit) error {
 	}
 	var err error
 	if v.json {
-		encoder := json.NewEncoder(out)
+		encoder := json.NewEncoder(cli.VisibleTo(out))
 		encoder.SetEscapeHTML(false)
 		err = encoder.Encode(m)
 	} else {
-		_, err = fmt.Fprintln(out, v.line(m))
+		_, err = fmt.Fprintln(cli.VisibleTo(out), v.line(m))
 	}
 	if err != nil {
 		return fmt.Errorf("printing a message that does not fit: %w", err)

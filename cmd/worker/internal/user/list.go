@@ -40,7 +40,7 @@ func (u *userSettings) listCommand() *cobra.Command {
 // list prints the users page by page, so that memory does not grow with their number.
 func (u *userSettings) list(ctx context.Context, r settings.ListRequest) error {
 	table := tabwriter.NewWriter(u.Stdout, 0, 0, 2, ' ', 0)
-	encoder := json.NewEncoder(u.Stdout)
+	encoder := json.NewEncoder(cli.VisibleTo(u.Stdout))
 	encoder.SetEscapeHTML(false)
 	listed := false
 	for {
