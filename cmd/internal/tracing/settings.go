@@ -89,10 +89,11 @@ func samplerOf(value func(...string) (string, string)) (sdk.Sampler, string, err
 	default:
 		return nil, "", wrong(key, named, "always_on, always_off or traceidratio, each also with parentbased_ before it")
 	}
+	own := unguided{sampler}
 	if based {
-		sampler = sdk.ParentBased(sampler)
+		return sdk.ParentBased(own, sdk.WithRemoteParentSampled(own), sdk.WithRemoteParentNotSampled(own)), named, nil
 	}
-	return sampler, named, nil
+	return own, named, nil
 }
 
 func wrong(name, value, want string) error {

@@ -1,0 +1,20 @@
+package tracing
+
+import (
+	"crypto/rand"
+
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// unguided decides about a span whose parent is in a traceparent as about one without a parent:
+// any caller can send one, with a trace id that it chose. The span still joins the trace.
+type unguided struct{ sdk.Sampler }
+
+// ShouldSample decides about a new span.
+func (u unguided) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult {
+	if trace.SpanContextFromContext(p.ParentContext).IsRemote() {
+		_, _ = rand.Read(p.TraceID[:]) // never fails
+	}
+	return u.Sampler.ShouldSample(p)
+}
