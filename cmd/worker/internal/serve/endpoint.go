@@ -75,7 +75,7 @@ func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog
 		return nil
 	}
 	e.server.Handler = timed(answerFirst(handler), e.bodyTimeout)
-	e.server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
+	e.server.ErrorLog = slog.NewLogLogger(&handshakes{Handler: logger.Handler(), now: time.Now}, slog.LevelWarn)
 	scheme, serve := "http://", func(l net.Listener) error { return e.server.Serve(withProblems(l, logger)) }
 	if e.server.TLSConfig != nil {
 		scheme, serve = "https://", func(l net.Listener) error { return e.server.ServeTLS(l, "", "") }
