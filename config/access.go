@@ -126,8 +126,13 @@ func networks(into *[]netip.Prefix) func(string) *fault.InvalidError {
 }
 
 // Exposed reports whether other machines may reach the address of the API.
-func (c Config) Exposed() bool {
-	host, valid := splitAddress(c.Listen)
+func (c Config) Exposed() bool { return exposed(c.Listen) }
+
+// AdminExposed is Exposed for the address of the probes and the metrics.
+func (c Config) AdminExposed() bool { return exposed(c.AdminListen) }
+
+func exposed(address string) bool {
+	host, valid := splitAddress(address)
 	return valid && !loopback(host)
 }
 

@@ -155,6 +155,9 @@ func TestExposed(t *testing.T) {
 		c, err := config.Load(nil, []string{"SENDLIMIT_LISTEN=" + listen}, "")
 		require.NoError(t, err, listen)
 		require.Equal(t, exposed, c.Exposed(), listen)
+		c, err = config.Load(nil, []string{"SENDLIMIT_ADMIN_LISTEN=" + listen}, "")
+		require.NoError(t, err, listen)
+		require.Equal(t, exposed, c.AdminExposed(), listen)
 	}
 }
 

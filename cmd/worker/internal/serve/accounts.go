@@ -23,6 +23,10 @@ func openAccounts(
 	if err != nil {
 		return nil, fmt.Errorf("opening the accounts: %w", err)
 	}
+	if c.AdminExposed() {
+		logger.WarnContext(ctx, "the probes and the metrics are served without a key on an address that other machines may reach:"+
+			" let only those that watch it reach it", "admin_listen", c.AdminListen)
+	}
 	if err := seedAccounts(ctx, accounts, c.Seeds, logger); err != nil {
 		return nil, err
 	}
