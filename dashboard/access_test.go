@@ -72,7 +72,7 @@ func TestHeadersOfProxiesAreBelievedOfTrustedOnesOnly(t *testing.T) {
 		cookie  string
 		address string
 	}{
-		"nobody is trusted":    {nil, cookie, "127.0.0.1"},
+		"nobody is trusted":    {nil, secureCookie, "127.0.0.1"},
 		"the proxy is trusted": {[]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, secureCookie, "198.51.100.9"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,6 +81,8 @@ func TestHeadersOfProxiesAreBelievedOfTrustedOnesOnly(t *testing.T) {
 			b := r.browser()
 			got := b.send("/login", form("key", r.key("ops", accounts.ScopeAdmin)), https)
 			require.Equal(t, row.cookie, sessionCookie(t, got).Name)
+			said := r.browser().send("/login", form("key", r.key("ops", accounts.ScopeAdmin)), http.Header{"Origin": {"https://" + r.browser().host}})
+			require.True(t, sessionCookie(t, said).Secure, "the browser knows that it asked over TLS")
 			require.Equal(t, ok, b.send("/tiers", form("tier", "gold"), https, script()).status)
 			require.Equal(t, row.address, r.entries()[0].Address)
 		})

@@ -102,8 +102,12 @@ func (d *Dashboard) find(r *http.Request) (caller, error) {
 	return who, nil
 }
 
+// sessionCookie returns the cookie of a session. One that only TLS can have set comes first.
 func (d *Dashboard) sessionCookie(r *http.Request) string {
-	c, err := r.Cookie(d.cookieName(r))
+	c, err := r.Cookie(securePrefix + cookieName)
+	if err != nil && !d.secure(r) {
+		c, err = r.Cookie(cookieName)
+	}
 	if err != nil {
 		return ""
 	}
@@ -117,9 +121,10 @@ func (d *Dashboard) cookieName(r *http.Request) string {
 	return cookieName
 }
 
-// secure reports whether the browser asked over TLS, as far as this server can know.
+// secure reports whether the browser asked over TLS, as far as this server can know. It believes
+// any proxy and any browser that says so: who lies gets a cookie that only TLS carries.
 func (d *Dashboard) secure(r *http.Request) bool {
-	return r.TLS != nil || d.proxied(r) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 
 // proxied reports whether a trusted proxy sent the request.

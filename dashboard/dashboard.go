@@ -35,7 +35,7 @@ type Options struct {
 	// RequireKeys asks for a login. Without it, who has not logged in has all rights, as in
 	// the API.
 	RequireKeys bool
-	// TrustedProxies are the proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted.
+	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	// Stopping is closed when the server is about to end, which ends live updates. Nil means
 	// never.

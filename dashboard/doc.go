@@ -27,9 +27,8 @@
 // # Access
 //
 // Who logs in with an API key gets a session, see package session. The table of routes names the
-// scope that a change needs. On loopback without required
-// keys everybody may do everything, as in the API, if the address in the browser can't be another
-// site's name. http.CrossOriginProtection refuses changes that another site asks for.
+// scope that a change needs. On loopback without required keys everybody may do everything, as in
+// the API, if the address in the browser can't be another site's name and no proxy sent the request. http.CrossOriginProtection refuses changes that another site asks for.
 //
 // Every change is an entry of the audit log, which is written before the change is made, and
 // gets its outcome after. What can't be logged is not done. To show the content of a message is
