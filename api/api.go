@@ -139,7 +139,7 @@ type server struct {
 	// need no key: an address holds those.
 	requests, reads, coming, streams, followers, pageReads *places
 	// Of kinds of requests that are expensive.
-	refits, rehearsals, scans, campaignRuns, campaignCounts *places
+	refits, rehearsals, scans, campaignRuns, campaignCounts, finds *places
 
 	feeds   feeds         // of those who follow events
 	schemas huma.Registry // of the OpenAPI document
@@ -168,7 +168,7 @@ func New(o Options) (http.Handler, error) {
 		failures: failures{counters: o.Counters},
 		screen:   keyScreen{accounts: o.Accounts, within: limits.Timeout},
 		refits:   newRefitTurns(), rehearsals: newRehearsalTurns(), scans: newScanTurns(),
-		campaignRuns: newCampaignTurns(), campaignCounts: newCountTurns(),
+		campaignRuns: newCampaignTurns(), campaignCounts: newCountTurns(), finds: newFindTurns(),
 		feeds:   feeds{callbacks: o.Callbacks},
 		schemas: newSchemas(),
 	}

@@ -155,6 +155,11 @@ func (s *server) findPage(
 	if given && cursor == "" {
 		return nil, "", web.UnknownCursor(cursor)
 	}
+	who := callerOf(r.Context()).holder()
+	if err := s.finds.awaitTurn(r.Context(), who); err != nil {
+		return nil, "", err
+	}
+	defer s.finds.leave(who)
 	found, next, err = s.reaching(r.Context()).Find(r.Context(), wanted, cursor, limit)
 	return found, s.sealed(r.Context(), next), err
 }

@@ -1,6 +1,9 @@
 package api
 
 import (
+	"context"
+	"time"
+
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -17,6 +20,22 @@ func newTurns(most int, busy, whose string) *places {
 			return tryLater(of.has(held)+whose+", and no more are allowed at a time: try again when one has ended", retryStreamAfter)
 		},
 	}
+}
+
+// turnWithin is how long a short request waits for its turn.
+const turnWithin = 5 * time.Second
+
+// awaitTurn is await for at most turnWithin. Accounts that wait get their turns by rotation, so
+// that how much one of them asks for makes no other one wait for more than a turn of each.
+func (p *places) awaitTurn(ctx context.Context, of holder) error {
+	ctx, done := context.WithTimeout(ctx, turnWithin)
+	defer done()
+	return p.await(ctx, of)
+}
+
+// newFindTurns returns the turns of pages of messages that are found: each reads many records.
+func newFindTurns() *places {
+	return newTurns(2, "two lists of messages are being read, and no more are at a time: try again in a moment", "list of messages being read")
 }
 
 // tryLater returns the error of a request that is refused because of others that are under
@@ -42,9 +61,22 @@ func NewTurns(most int, one, several string) *Turns {
 // Take takes a turn for an identity, or returns why there is none. The zero Identity is for
 // who needs no key. Call leave when the request is answered.
 func (t *Turns) Take(who accounts.Identity) (leave func(), err error) {
-	of := caller{identity: who, keyless: who.Account.Name == ""}.holder()
+	of := holderOf(who)
 	if err := t.among.take(of); err != nil {
 		return nil, err
 	}
 	return func() { t.among.leave(of) }, nil
+}
+
+// Await is Take that waits for a few seconds for a turn. Accounts get theirs by rotation.
+func (t *Turns) Await(ctx context.Context, who accounts.Identity) (leave func(), err error) {
+	of := holderOf(who)
+	if err := t.among.awaitTurn(ctx, of); err != nil {
+		return nil, err
+	}
+	return func() { t.among.leave(of) }, nil
+}
+
+func holderOf(who accounts.Identity) holder {
+	return caller{identity: who, keyless: who.Account.Name == ""}.holder()
 }

@@ -31,7 +31,7 @@ func (d *Dashboard) showAudit(w http.ResponseWriter, r *http.Request) {
 	if wantsCSV(r) {
 		columns := []string{"at", "account", "key", "address", "action", "user", "message", "object", "detail", "outcome", "code", "answer", "more"}
 		d.download(w, r, "audit", columns, func() ([][]string, bool, error) {
-			entries, next, err := d.o.Audit.Page(r.Context(), filter, p.At, audit.MaxPage)
+			entries, next, err := d.readAudit(r, filter, p.At, audit.MaxPage)
 			p.At, entries = next, told(callerOf(r.Context()), entries)
 			rows := make([][]string, len(entries))
 			for i, e := range entries {
@@ -42,7 +42,7 @@ func (d *Dashboard) showAudit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for began := d.o.Now(); ; {
-		if p.Entries, p.Next, err = d.o.Audit.Page(r.Context(), filter, p.At, pageSize); err != nil {
+		if p.Entries, p.Next, err = d.readAudit(r, filter, p.At, pageSize); err != nil {
 			d.showError(w, r, err)
 			return
 		}
@@ -81,4 +81,14 @@ func (p *auditPage) filter() (audit.Filter, error) {
 		*into = at
 	}
 	return f, nil
+}
+
+// readAudit reads a page of the audit log in its turn.
+func (d *Dashboard) readAudit(r *http.Request, f audit.Filter, at string, limit int) ([]audit.Entry, string, error) {
+	leave, err := d.reads.Await(r.Context(), callerOf(r.Context()).identity)
+	if err != nil {
+		return nil, "", err
+	}
+	defer leave()
+	return d.o.Audit.Page(r.Context(), f, at, limit)
 }

@@ -50,7 +50,8 @@ type Dashboard struct {
 	live      *hub
 	pages     http.Handler
 
-	forms, uploads *api.Turns
+	// forms, uploads and views are under way; reads are of the store, each of which reads much.
+	forms, uploads, views, reads *api.Turns
 
 	stillThere time.Duration // see the constant
 }
@@ -75,6 +76,7 @@ func New(o Options) (*Dashboard, error) {
 	}
 	d := &Dashboard{
 		o: o, stillThere: stillThere, forms: api.NewTurns(mostForms, "form", "forms"), uploads: api.NewTurns(mostUploads, "file", "files"),
+		views: api.NewTurns(mostViews, "page", "pages"), reads: api.NewTurns(mostReads, "read of a long list", "reads of long lists"),
 	}
 	var err error
 	if d.assets, err = readAssets(); err != nil {

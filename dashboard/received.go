@@ -19,11 +19,31 @@ const (
 // formWithin bounds how long a form may take to come.
 const formWithin = 10 * time.Second
 
-// How many forms and files are under way at a time. Those of an account are at most half.
+// How many forms, files and pages are under way at a time, and reads of the store that read
+// much. Those of an account are at most half.
 const (
 	mostForms   = 64
 	mostUploads = 4
+	mostViews   = 64
+	mostReads   = 2
 )
+
+// viewed returns a handler of a page, which takes a turn. What follows the store has none: it
+// lasts, and its callers are operators.
+func (d *Dashboard) viewed(rt route) http.HandlerFunc {
+	if rt.open || rt.follows {
+		return rt.handle
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		leave, err := d.views.Take(callerOf(r.Context()).identity)
+		if err != nil {
+			d.showError(w, r, err)
+			return
+		}
+		defer leave()
+		rt.handle(w, r)
+	}
+}
 
 // received returns a handler of a form or a file. Its caller is known and may do what the
 // route does. It takes a turn, and only then is the body read: a form at once, and a file by

@@ -105,3 +105,42 @@ func TestBodiesThatDoNotEnd(t *testing.T) {
 		require.Less(t, got.Code, 429, got.Body)
 	}
 }
+
+// stalled is an answer that its reader does not take.
+type stalled struct {
+	*httptest.ResponseRecorder
+
+	begun chan struct{}
+	until chan struct{}
+}
+
+func (s stalled) Write(p []byte) (int, error) {
+	select {
+	case s.begun <- struct{}{}:
+	case <-s.until:
+	}
+	<-s.until
+	return len(p), nil
+}
+
+// Pages that an account does not read keep nobody else from theirs.
+func TestPagesThatAreNotRead(t *testing.T) {
+	t.Parallel()
+	r := locked(t)
+	greedy, other, operator := r.sender("greedy"), r.sender("other"), r.operator()
+	page := func(b *browser) *http.Request { return b.request(http.MethodGet, "/plan", "") }
+	begun, until := make(chan struct{}), make(chan struct{})
+	var reading sync.WaitGroup
+	for range 32 {
+		asked := page(greedy)
+		reading.Go(func() { greedy.pages.ServeHTTP(stalled{httptest.NewRecorder(), begun, until}, asked) })
+		<-begun
+	}
+	for b, status := range map[*browser]int{greedy: http.StatusTooManyRequests, other: http.StatusOK, operator: http.StatusOK} {
+		got := httptest.NewRecorder()
+		b.pages.ServeHTTP(got, page(b))
+		require.Equal(t, status, got.Code, got.Body)
+	}
+	close(until)
+	reading.Wait()
+}

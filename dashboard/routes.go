@@ -16,6 +16,7 @@ type route struct {
 	scope        accounts.Scope // that a key needs; "" for any key
 	form         int64          // bytes that a form may have; zero means mostForm
 	uploads      bool           // the body is a file
+	follows      bool           // the answer lasts as long as its caller wants
 }
 
 // most returns how many bytes a form may have.
@@ -27,7 +28,7 @@ func (d *Dashboard) table() []route {
 	const submits, admin = accounts.ScopeSubmit, accounts.ScopeAdmin
 	return []route{
 		{method: http.MethodGet, path: "/{$}", handle: d.showOverview},
-		{method: http.MethodGet, path: "/live", handle: d.follow, scope: admin},
+		{method: http.MethodGet, path: "/live", handle: d.follow, scope: admin, follows: true},
 		{method: http.MethodGet, path: "/login", handle: d.showLogin, open: true},
 		{method: http.MethodPost, path: "/login", handle: d.login, open: true, form: mostKey},
 		{method: http.MethodPost, path: "/logout", handle: d.logout},
@@ -101,7 +102,7 @@ func (d *Dashboard) paths() map[string]bool {
 func (d *Dashboard) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, rt := range d.table() {
-		handle := rt.handle
+		handle := d.viewed(rt)
 		if rt.method == http.MethodPost {
 			handle = d.received(rt)
 		}
