@@ -100,15 +100,20 @@ func (s *server) pauseCampaignRoute() route {
 			Summary: "Pause a campaign",
 			Description: "Its messages keep their places, which count for others, and are not delivered. Within 4 seconds every worker follows; " +
 				"what is being sent is sent. A message that expires meanwhile is dropped. Pausing twice is no error. At most 200 campaigns " +
-				"are paused at a time. Then the messages are counted. " + countGoesOn,
+				"of an account are paused at a time, and one without messages can't be. Then the messages are counted. " + countGoesOn,
 			Parameters: campaignParameters(),
-			Responses:  responses[message.CampaignStatus](s, "Paused: how many messages it has."),
+			Responses:  responses[message.CampaignStatus](s, "Paused: how many messages it has.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeSubmit, do: func(r *http.Request, q web.Query) (web.Answer, error) {
 			of, err := campaignOf(r, q)
 			if err != nil {
 				return web.Answer{}, err
 			}
+			who := callerOf(r.Context()).holder()
+			if err := s.campaignCounts.awaitTurn(r.Context(), who); err != nil {
+				return web.Answer{}, err
+			}
+			defer s.campaignCounts.leave(who)
 			return s.counted(r.Context())(s.campaigns.Pause(r.Context(), of, s.counting()))
 		},
 	}

@@ -45,6 +45,7 @@ func campaignCases() []contractCase {
 	return []contractCase{
 		{"counted", http.MethodGet, campaignPath, http.StatusOK, on(inSpring, request{method: http.MethodGet, target: springPath})},
 		{"paused", http.MethodPost, campaignPath + "/pause", http.StatusOK, on(inSpring, post("/pause", ""))},
+		{"no messages", http.MethodPost, campaignPath + "/pause", http.StatusNotFound, on(nothing, post("/pause", ""))},
 		{"resumed", http.MethodPost, campaignPath + "/resume", http.StatusOK, on(inSpring, post("/resume", ""))},
 		{"cancelled", http.MethodPost, campaignPath + "/cancel", http.StatusOK, on(inSpring, post("/cancel", ""))},
 		{"previewed", http.MethodPost, campaignPath + "/move", http.StatusOK, on(inSpring, post("/move", `{"by":"1h","preview":true}`))},

@@ -35,7 +35,7 @@ func (s *server) listDevicesRoute() route {
 			Description: "Where messages of the user go. " + ownDevices + " Addresses are masked unless the key has the scope content. " +
 				"Each such look is logged.",
 			Parameters: []*huma.Param{userParameter()},
-			Responses:  responses[message.Devices](s, "The devices, at most 100. There may be none."),
+			Responses:  responses[message.Devices](s, "The devices. There may be none."),
 		},
 		scope: accounts.ScopeRead, do: s.listDevices,
 	}
@@ -74,7 +74,7 @@ func (s *server) addDeviceRoute() route {
 			OperationID: "addDevice", Method: http.MethodPost, Path: devicesPath, Tags: []string{"users"},
 			Summary: "Register a device of a user",
 			Description: "Call it each time that the app starts or gets another token: registering again is safe. The device belongs to the account " +
-				"of the key, and takes the place of one of the account with the same id or the same address. A user has at most 100 devices.",
+				"of the key, and takes the place of one of the account with the same id or the same address. An account registers at most 100 devices of a user.",
 			Parameters:  []*huma.Param{userParameter()},
 			RequestBody: jsonBody[message.DeviceDraft](s),
 			Responses:   responses[message.DeviceChange](s, "Registered.", bodyProblems(http.StatusConflict)...),

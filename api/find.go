@@ -23,7 +23,7 @@ const (
 const ofWhom = "A key without the scope admin finds only the messages of its account. "
 
 // ofWhatIndex documents what the index has.
-const ofWhatIndex = "With the setting index: false the answer is index_off. Messages that were accepted while it was false are not found."
+const ofWhatIndex = "Two pages are read at a time, one of an account; others wait for at most 5 seconds. With the setting index: false the answer is index_off. Messages that were accepted while it was false are not found."
 
 func (s *server) findRoute() route {
 	return route{

@@ -219,6 +219,10 @@ func TestPausedCampaign(t *testing.T) {
 			s.message("none", 210*time.Second))
 		_, err = pauses.Pause(s.Context(), spring, time.Time{})
 		require.NoError(s, err)
+		for n := range campaigns.MostPaused { // a claim gets only those of its account
+			_, err := pauses.Pause(s.Context(), campaigns.Campaign{Account: "other", Name: strconv.Itoa(n)}, time.Time{})
+			require.NoError(s, err)
+		}
 		s.until(6 * time.Minute)
 		s.delivered("other +2m30s", "none +3m30s")
 		status := s.status("a")

@@ -8,11 +8,11 @@
 -- ARGV[5]  locale
 -- ARGV[6]  account
 -- ARGV[7]  address
--- ARGV[8]  how many devices a user may have
+-- ARGV[8]  how many devices of an account a user may have
 --
 -- Returns  {2, time, success} added; {1, time, success} it replaced those of the same id or
 --          address; {0, time, success} only its time changed, and it is not suspect; {-1}
---          the user has as many as are allowed; {-2} another account has a device with the
+--          the account has as many of the user as are allowed; {-2} another account has a device with the
 --          id. The time is when it is registered, Unix seconds; success is as in its line.
 -- Cost     O(n) in the user's devices.
 
@@ -26,11 +26,12 @@ local seconds = (now - now % 1000) / 1000
 local id, channel, account, address = ARGV[2], ARGV[3], ARGV[6], ARGV[7]
 local added = {id, channel, base36(seconds), '', ARGV[4], ARGV[5], account, address}
 
-local list, replaced, same = {}, 0, false
+local list, own, replaced, same = {}, 0, 0, false
 for _, d in ipairs(read_devices(KEYS[1])) do
   local at_address = d[8] == address and string.lower(d[2]) == channel
   local shared = at_address and (d[7] == account or d[7] == '' or account == '')
   if d[1] == id and d[7] ~= account and not shared then return {-2} end
+  if d[7] == account then own = own + 1 end
   if d[1] == id or shared then
     if replaced == 0 then list[#list + 1] = added end
     replaced = replaced + 1
@@ -41,7 +42,7 @@ for _, d in ipairs(read_devices(KEYS[1])) do
   end
 end
 if replaced == 0 then
-  if #list >= tonumber(ARGV[8]) then return {-1} end
+  if own >= tonumber(ARGV[8]) then return {-1} end
   list[#list + 1] = added
 end
 write_devices(KEYS[1], list)

@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// MostPaused is how many campaigns may be paused at a time: each claim gets them all.
+// MostPaused is how many campaigns of an account may be paused at a time: a claim gets them.
 const MostPaused = 200
 
 // Lag is how old a Set may be that is passed to a claim, with the time of the claim itself.
@@ -44,19 +44,42 @@ func (c Campaign) check() error {
 func (c Campaign) String() string { return c.Account + "/" + c.Name }
 
 // Set is the campaigns that are paused. The zero Set has none.
-type Set struct{ words string }
+type Set struct {
+	words string
+	count int
+}
 
 // SetOf returns the set of campaigns.
 func SetOf(paused ...Campaign) Set {
-	if len(paused) == 0 {
-		return Set{}
-	}
 	words := make([]string, len(paused))
 	for i, c := range paused {
 		words[i] = c.String()
 	}
 	slices.Sort(words)
-	return Set{" " + strings.Join(words, " ") + " "}
+	return setOf(words)
+}
+
+// setOf returns the set of campaigns that are spelled as the store does, in order.
+func setOf(words []string) Set {
+	if len(words) == 0 {
+		return Set{}
+	}
+	return Set{" " + strings.Join(words, " ") + " ", len(words)}
+}
+
+// Large reports whether a claim is to get only those of its account: there are more than one
+// account can have.
+func (s Set) Large() bool { return s.count > MostPaused }
+
+// Of returns the campaigns of an account, "" for those without one.
+func (s Set) Of(account string) Set {
+	var words []string
+	for word := range strings.FieldsSeq(s.words) {
+		if of, _, _ := strings.Cut(word, "/"); of == account {
+			words = append(words, word)
+		}
+	}
+	return setOf(words)
 }
 
 // Argument returns the set as lua/fragments/paused.lua reads it.
@@ -80,14 +103,14 @@ func New(client redis.Cmdable, prefix string) (*Pauses, error) {
 
 // Pause pauses a campaign, and returns since when it is paused. To pause it again changes
 // nothing. It takes effect within Lag. The error is an *InvalidError, also if MostPaused
-// are paused, or an *UnavailableError. A zero now means the server's clock.
+// of the account are paused, or an *UnavailableError. A zero now means the server's clock.
 func (p *Pauses) Pause(ctx context.Context, c Campaign, now time.Time) (since time.Time, err error) {
 	const doing = "pausing a campaign"
 	if err := c.check(); err != nil {
 		return time.Time{}, err
 	}
 	answer, err := script.Run(ctx, p.client, lua.CampaignPause, doing, []string{p.keys.Paused()},
-		[]any{script.Milliseconds(now), c.String(), MostPaused})
+		[]any{script.Milliseconds(now), c.Account, c.Name, MostPaused})
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -96,7 +119,7 @@ func (p *Pauses) Pause(ctx context.Context, c Campaign, now time.Time) (since ti
 	if in.Err == nil && !paused {
 		return time.Time{}, &fault.InvalidError{
 			Field: "campaign", Value: c.Name,
-			Says: fmt.Sprintf("campaign %q can't be paused: %d campaigns are paused already, which is the most; resume one first",
+			Says: fmt.Sprintf("campaign %q can't be paused: the account has %d paused campaigns, which is the most; resume one first",
 				c.Name, MostPaused),
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// Only so many campaigns are paused that every claim can get them all. To pause one again is
-// always allowed.
+// Only so many campaigns of an account are paused that a claim can get them all; those of others
+// don't count. To pause one again is always allowed.
 func TestMostPaused(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
@@ -33,13 +33,21 @@ func TestMostPaused(t *testing.T) {
 	_, err = p.Pause(t.Context(), of(campaigns.MostPaused), at)
 	var wrong *fault.InvalidError
 	require.ErrorAs(t, err, &wrong)
-	require.EqualError(t, err, `campaign "c200" can't be paused: 200 campaigns are paused already, which is the most; resume one first`)
+	require.EqualError(t, err, `campaign "c200" can't be paused: the account has 200 paused campaigns, which is the most; resume one first`)
+	require.False(t, campaigns.SetOf(paused...).Large())
+	other := campaigns.Campaign{Account: "acme-2", Name: "c200"}
+	_, err = p.Pause(t.Context(), other, at)
+	require.NoError(t, err)
+	paused = append(paused, other)
 	since, err := p.Pause(t.Context(), of(7), at.Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, at, since)
 	set, err := p.Load(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, campaigns.SetOf(paused...), set)
+	require.True(t, set.Large())
+	require.Equal(t, campaigns.SetOf(other), set.Of("acme-2"))
+	require.Zero(t, set.Of(""))
 
 	for _, was := range []bool{true, false} {
 		resumed, err := p.Resume(t.Context(), of(7))

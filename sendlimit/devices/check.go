@@ -17,7 +17,7 @@ const (
 	WebPush = "webpush"
 )
 
-// Bounds of the fields of a Device, bytes, and Most devices of one user.
+// Bounds of the fields of a Device, bytes, and Most devices of one user that an account registers.
 const (
 	MaxID      = 64
 	MaxApp     = 64

@@ -22,7 +22,8 @@
 //
 // # Invariants
 //
-//   - The ids of a user's devices differ, and there are at most Most.
+//   - The ids of a user's devices differ, and at most Most are of one account. So no account
+//     takes the room of another.
 //   - Two devices with one address belong to two accounts.
 //   - RemoveGone removes only what still has the address that was sent to, and was not
 //     registered after the time that the provider says.

@@ -6,7 +6,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// TooManyError is returned when a user has as many devices as are allowed. Nothing was done.
+// TooManyError is returned when an account has registered as many devices of a user as are
+// allowed. Nothing was done.
 type TooManyError struct {
 	User string
 }

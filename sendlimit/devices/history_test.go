@@ -29,6 +29,16 @@ func (m *model) find(id string) int {
 	return slices.IndexFunc(m.list, func(d devices.Device) bool { return d.ID == id })
 }
 
+// count returns how many devices are of an account.
+func (m *model) count(account string) (n int) {
+	for _, d := range m.list {
+		if d.Account == account {
+			n++
+		}
+	}
+	return n
+}
+
 // add returns an error that stands for the kind of the store's.
 func (m *model) add(d devices.Device) (devices.Device, devices.Change, error) {
 	var same []int // those that d takes the place of
@@ -45,7 +55,7 @@ func (m *model) add(d devices.Device) (devices.Device, devices.Change, error) {
 	d.RegisteredAt = m.now.Truncate(time.Second)
 	change := devices.Replaced
 	switch {
-	case len(same) == 0 && len(m.list) == devices.Most:
+	case len(same) == 0 && m.count(d.Account) == devices.Most:
 		return d, "", &devices.TooManyError{User: "u"}
 	case len(same) == 0:
 		m.list = append(m.list, d)

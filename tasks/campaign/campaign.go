@@ -127,12 +127,35 @@ func (c *Campaigns) List(ctx context.Context, of Campaign, do func(message.Statu
 }
 
 // Pause pauses a campaign, and counts its messages. It takes effect within campaigns.Lag.
-// Messages that are being sent are not stopped.
+// Messages that are being sent are not stopped. The error is a *fault.NoSuchError for a campaign
+// without messages that is not paused yet: its pause would only take the place of another.
 func (c *Campaigns) Pause(ctx context.Context, of Campaign, how Counting) (message.CampaignStatus, error) {
+	since, err := c.pauses.Since(ctx, of)
+	if err != nil {
+		return message.CampaignStatus{}, err
+	}
+	if since.IsZero() {
+		if err := c.checkNotEmpty(ctx, of); err != nil {
+			return message.CampaignStatus{}, err
+		}
+	}
 	if _, err := c.pauses.Pause(ctx, of, time.Time{}); err != nil {
 		return message.CampaignStatus{}, err
 	}
 	return c.Count(ctx, of, how)
+}
+
+// checkNotEmpty returns an error if a campaign has no messages.
+func (c *Campaigns) checkNotEmpty(ctx context.Context, of Campaign) error {
+	empty := true
+	_, err := c.pages(ctx, of, "", 1, func(found []messages.Standing) (bool, error) {
+		empty = empty && len(found) == 0
+		return empty, nil
+	})
+	if err == nil && empty {
+		err = &fault.NoSuchError{What: "message of the campaign", Name: of.Name}
+	}
+	return err
 }
 
 // Resume ends the pause of a campaign, and lets its messages that wait be sent, as late ones

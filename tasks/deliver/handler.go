@@ -288,8 +288,12 @@ func (h *Handler) deliver(
 	if err := h.Policies.RefreshOrLastKnown(ctx); err != nil {
 		return messages.Claim{}, err
 	}
-	d.Paused = h.Pauses.current(ctx)
-	claim, took, err := h.claim(ctx, d)
+	var claim messages.Claim
+	var took time.Duration
+	var err error
+	if d.Paused, err = h.paused(ctx, d); err == nil {
+		claim, took, err = h.claim(ctx, d)
+	}
 	if store.NotSent(err) {
 		return messages.Claim{}, fmt.Errorf("%w: %w", errAway, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/campaigns"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
@@ -112,4 +113,18 @@ func (p *Pauses) current(ctx context.Context) campaigns.Set {
 	}
 	set, _ = p.known()
 	return set
+}
+
+// paused returns the paused campaigns for the claim of a message. Where there are many, it looks
+// whose message it is, so that one account's pauses don't cost another's claims.
+func (h *Handler) paused(ctx context.Context, d messages.Delivery) (campaigns.Set, error) {
+	set := h.Pauses.current(ctx)
+	if !set.Large() {
+		return set, nil
+	}
+	found, err := h.Records.Look(ctx, d.User, d.ID)
+	if err != nil {
+		return campaigns.Set{}, err
+	}
+	return set.Of(found[0].Account), nil
 }

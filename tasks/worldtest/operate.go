@@ -62,6 +62,9 @@ func (w *world) campaign(e Event) {
 			_, err = list.Move(ctx, c.Submitter, of, e.By.Truncate(time.Second), campaign.Watcher{})
 		case PauseCampaign:
 			_, err = list.Pause(ctx, of, campaign.Counting{})
+			if _, empty := errors.AsType[*fault.NoSuchError](err); empty {
+				return nil
+			}
 		default:
 			_, err = list.Resume(ctx, of, campaign.Watcher{})
 		}

@@ -201,10 +201,10 @@ export abstract class Operations extends Caller {
    *
    * Its messages keep their places, which count for others, and are not delivered. Within 4
    * seconds every worker follows; what is being sent is sent. A message that expires meanwhile
-   * is dropped. Pausing twice is no error. At most 200 campaigns are paused at a time. Then the
-   * messages are counted. If there are so many messages that counting takes long, the answer
-   * has those that were counted so far, and `more`: GET with it goes on, until an answer has
-   * none.
+   * is dropped. Pausing twice is no error. At most 200 campaigns of an account are paused at a
+   * time, and one without messages can't be. Then the messages are counted. If there are so
+   * many messages that counting takes long, the answer has those that were counted so far, and
+   * `more`: GET with it goes on, until an answer has none.
    *
    * Requires the scope submit.
    */
@@ -400,10 +400,11 @@ export abstract class Operations extends Caller {
    * submitted, moved, sent and cancelled: a message that is known from the first page to the
    * last is listed once. A page looks at about 20,000 messages, so that it may be short, or
    * empty though more follow: go on until there is no next_cursor. Give the same parameters
-   * with a cursor. With the setting index: false the answer is index_off. Messages that were
-   * accepted while it was false are not found. A campaign is listed all the same. A key with
-   * the scope admin sees the metadata of other accounts' messages only with the scope content.
-   * Each such look is logged.
+   * with a cursor. Two pages are read at a time, one of an account; others wait for at most 5
+   * seconds. With the setting index: false the answer is index_off. Messages that were accepted
+   * while it was false are not found. A campaign is listed all the same. A key with the scope
+   * admin sees the metadata of other accounts' messages only with the scope content. Each such
+   * look is logged.
    *
    * Requires the scope read.
    */
@@ -443,8 +444,9 @@ export abstract class Operations extends Caller {
    * particular order. A key without the scope admin finds only the messages of its account. A
    * key with the scope admin sees the content (title, body, data, and what it says for devices)
    * and metadata of other accounts' messages only with the scope content. Each such look is
-   * logged. With the setting index: false the answer is index_off. Messages that were accepted
-   * while it was false are not found.
+   * logged. Two pages are read at a time, one of an account; others wait for at most 5 seconds.
+   * With the setting index: false the answer is index_off. Messages that were accepted while it
+   * was false are not found.
    *
    * Requires the scope read.
    */
@@ -750,7 +752,7 @@ export abstract class Operations extends Caller {
    *
    * Call it each time that the app starts or gets another token: registering again is safe. The
    * device belongs to the account of the key, and takes the place of one of the account with
-   * the same id or the same address. A user has at most 100 devices.
+   * the same id or the same address. An account registers at most 100 devices of a user.
    *
    * Requires the scope submit.
    */
