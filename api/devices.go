@@ -90,6 +90,9 @@ func (s *server) addDevice(r *http.Request, _ web.Query) (web.Answer, error) {
 		d, err = device.Parse(draft, who.account(), s.checkDevice)
 		return err
 	})
+	if err == nil {
+		err = s.submitter.StoreFull(r.Context(), len(d.Address))
+	}
 	if err != nil {
 		return web.Answer{}, err
 	}

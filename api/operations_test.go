@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
@@ -381,6 +382,19 @@ func TestStoreFull(t *testing.T) {
 	got := r.post("/v1/messages", `{"user":"alice","send_at":"`+on22("15:00:00")+`","title":"Hi"}`)
 	require.Equal(t, fault.CodeStoreFull, r.problem(http.StatusServiceUnavailable, got).Code)
 	require.Equal(t, "1", got.header.Get("Retry-After"))
+
+	r = newRig(t)
+	r.store.Server().SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
+		if command != "INFO" {
+			return false
+		}
+		peer.WriteBulk("used_memory:85\r\nmaxmemory:100\r\n")
+		return true
+	})
+	require.Equal(t, fault.CodeStoreFull, r.problem(http.StatusServiceUnavailable, r.post(aliceDevices, canaryPhone)).Code)
+	registered, err := r.options.Devices.List(t.Context(), "alice")
+	require.NoError(t, err)
+	require.Empty(t, registered)
 }
 
 func TestAMoveThatShifts(t *testing.T) {

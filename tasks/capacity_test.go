@@ -92,6 +92,7 @@ func TestAFullStoreAcceptsNothingAndDelivers(t *testing.T) {
 		_, err = rehearsal.Submit(s.Context(), s.message("d", 3*time.Hour))
 		s.full(err)
 		require.NoError(s, rehearsal.Close(s.Context()))
+		s.full(s.StoreFull(s.Context(), 1))
 
 		// What takes no room is answered.
 		require.True(s, s.submit(s.message("b", time.Hour)).Replayed)
@@ -105,6 +106,7 @@ func TestAFullStoreAcceptsNothingAndDelivers(t *testing.T) {
 
 		f.percent(84)
 		s.until(22 * time.Second)
+		require.NoError(s, s.StoreFull(s.Context(), 1))
 		s.accepted(s.message("d", 3*time.Hour))
 	})
 }

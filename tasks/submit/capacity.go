@@ -90,6 +90,16 @@ func (c *capacity) old(known *fullness) bool {
 	return c.local().Sub(known.looked) >= followEvery || known.refusal == nil && c.added.Load() > known.room/4
 }
 
+// StoreFull returns a *fault.UnavailableError if the store is too full for anything new, and
+// otherwise nil. It is for what is kept beside messages, such as a device of size bytes.
+func (s *Submitter) StoreFull(ctx context.Context, size int) error {
+	err := s.capacity.refusal(ctx)
+	if err == nil {
+		s.capacity.take(size)
+	}
+	return err
+}
+
 func (c *capacity) look(ctx context.Context, known *fullness) error {
 	fresh := &fullness{looked: c.local(), room: math.MaxInt64}
 	c.added.Store(0)

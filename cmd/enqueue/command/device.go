@@ -56,7 +56,8 @@ func (p *program) deviceAdd(ctx context.Context) *cobra.Command {
 		Use:   "add",
 		Short: "Register a device of a user",
 		Long: `Register a device of a user, or register it again, which is safe. It takes the
-place of one with the same id or the same address. A user has at most 100.
+place of one with the same id or the same address. An account
+registers at most 100 of a user.
 
 Other users of this machine may see a command line: give the token with
 "--token -", on standard input.`,
@@ -69,6 +70,9 @@ Other users of this machine may see a command line: give the token with
 			}
 			return p.withDevices(ctx, cmd, func(s *session, all *devices.Store) error {
 				d, err := device.Parse(draft, s.account, s.checkDevice)
+				if err == nil {
+					err = s.submitter.StoreFull(ctx, len(d.Address))
+				}
 				if err != nil {
 					return err
 				}

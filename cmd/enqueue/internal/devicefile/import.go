@@ -24,6 +24,8 @@ const (
 type Options struct {
 	Account string       // that registers the devices; "" for none
 	Check   device.Check // of each device; nil for none
+	// Room returns an error if the store has no room for devices of size bytes; nil asks nobody.
+	Room func(ctx context.Context, size int) error
 	// Read is told how many more lines are read, before they are registered.
 	Read func(lines int)
 	// Emit gets the outcome of each line, in order. An error ends the import.
@@ -51,7 +53,7 @@ func Import(ctx context.Context, store *devices.Store, rows *input.Rows, o Optio
 		if o.Read != nil {
 			o.Read(len(lines))
 		}
-		outcomes, failed := register(ctx, store, lines)
+		outcomes, failed := register(ctx, store, lines, o)
 		for _, outcome := range outcomes {
 			if err := o.Emit(outcome); err != nil {
 				return err
@@ -82,7 +84,7 @@ func read(rows *input.Rows, o Options) (lines []line, end error) {
 
 // register registers the devices of lines, those of a user one after the other. It returns the
 // outcomes up to the first line that the store did not answer, and that failure.
-func register(ctx context.Context, store *devices.Store, lines []line) ([]message.Outcome, error) {
+func register(ctx context.Context, store *devices.Store, lines []line, o Options) ([]message.Outcome, error) {
 	byUser := make(map[string][]int)
 	for i, l := range lines {
 		byUser[l.user] = append(byUser[l.user], i)
@@ -97,7 +99,7 @@ func register(ctx context.Context, store *devices.Store, lines []line) ([]messag
 					outcomes[i] = lines[i].refusal()
 					continue
 				}
-				if outcomes[i], failures[i] = registerOne(ctx, store, lines[i]); failures[i] != nil {
+				if outcomes[i], failures[i] = registerOne(ctx, store, lines[i], o); failures[i] != nil {
 					for _, later := range own[n:] {
 						failures[later] = failures[i]
 					}
@@ -124,7 +126,12 @@ func (l line) refusal() message.Outcome {
 }
 
 // registerOne returns the outcome of a line with a device, or an error if the store did not answer.
-func registerOne(ctx context.Context, store *devices.Store, l line) (message.Outcome, error) {
+func registerOne(ctx context.Context, store *devices.Store, l line, o Options) (message.Outcome, error) {
+	if o.Room != nil {
+		if err := o.Room(ctx, len(l.device.Address)); err != nil {
+			return message.Outcome{}, err
+		}
+	}
 	stored, change, err := store.Add(ctx, l.user, l.device)
 	if err == nil {
 		return message.Outcome{Outcome: string(change), Line: l.number, User: l.user, ID: stored.ID}, nil
