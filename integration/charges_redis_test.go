@@ -48,10 +48,11 @@ func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string,
 
 // requireCharged waits until the charges match the messages.
 func requireCharged(
-	t *testing.T, client redis.UniversalClient, prefix string, ids map[string][]string,
+	t *testing.T, client redis.UniversalClient, prefix string, tier accounts.Tier, ids map[string][]string,
 ) {
 	t.Helper()
 	model := sendlimittest.NewChargeModel(nil)
+	model.Tiers = map[string]accounts.Tier{"acme": tier}
 	for user, of := range ids {
 		standings, err := story.RecordsIn(t, client, prefix).Look(t.Context(), user, of...)
 		require.NoError(t, err)
@@ -70,7 +71,8 @@ func requireCharged(
 func testAHundredSubmittersAtTheQuota(t *testing.T, client redis.UniversalClient, prefix string) {
 	t.Helper()
 	const limit = 60
-	submitter := chargedSubmitter(t, client, prefix, accounts.Tier{MessagesPerDay: limit})
+	tier := accounts.Tier{MessagesPerDay: limit}
+	submitter := chargedSubmitter(t, client, prefix, tier)
 	at, ids := noon(), make(map[string][]string)
 	var accepted atomic.Int64
 	var submitters sync.WaitGroup
@@ -85,7 +87,7 @@ func testAHundredSubmittersAtTheQuota(t *testing.T, client redis.UniversalClient
 	}
 	submitters.Wait()
 	require.Equal(t, int64(limit), accepted.Load())
-	requireCharged(t, client, prefix, ids)
+	requireCharged(t, client, prefix, tier, ids)
 
 	// Each threshold is alerted at most once, and the last one certainly, although a
 	// hundred messages reach them together.
@@ -104,7 +106,8 @@ func testAHundredSubmittersAtTheQuota(t *testing.T, client redis.UniversalClient
 // time.
 func testRandomChangesAtOnce(t *testing.T, client redis.UniversalClient, prefix string) {
 	t.Helper()
-	submitter := chargedSubmitter(t, client, prefix, accounts.Tier{MessagesPerHour: 9, MessagesPerDay: 20})
+	tier := accounts.Tier{MessagesPerHour: 9, MessagesPerDay: 20}
+	submitter := chargedSubmitter(t, client, prefix, tier)
 	at, ids := noon(), make(map[string][]string)
 	const users, messages = 6, 5
 	for user := range users {
@@ -135,7 +138,7 @@ func testRandomChangesAtOnce(t *testing.T, client redis.UniversalClient, prefix 
 	for err := range failures {
 		require.NoError(t, err)
 	}
-	requireCharged(t, client, prefix, ids)
+	requireCharged(t, client, prefix, tier, ids)
 }
 
 func changeSomething(ctx context.Context, submitter *submit.Submitter, random *rand.Rand, m message.Message) (err error) {

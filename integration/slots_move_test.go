@@ -114,7 +114,7 @@ func TestSlotsMoveUnderChanges(t *testing.T) {
 	s.late(s.perhaps...)
 	s.settled(s.watching)
 	s.inspect()
-	requireCharged(t, s.watching, "", s.ids)
+	requireCharged(t, s.watching, "", accounts.Tier{}, s.ids) // cancels stay below its limits
 	s.losePlaces()
 }
 

@@ -92,7 +92,9 @@ used.read()
 
 local not_after = there + ARGV[8]
 local look = whole(now + ARGV[8] + ARGV[9])
-local beginning = table.concat({whole(not_after), account, ARGV[5] ~= '' and ARGV[5] or '.', ARGV[6], ARGV[7], ''}, ' ')
+local limit = ARGV[5]
+if limit == '' then limit = ARGV[4] ~= '' and string.byte(account) ~= 126 and 'h' .. ARGV[4] or '.' end -- 126 is "~"
+local beginning = table.concat({whole(not_after), account, limit, ARGV[6], ARGV[7], ''}, ' ')
 local made, looks = {}, {}
 for n = 1, #asked do
   local i = asked[n]

@@ -5,7 +5,7 @@
 --
 --   until when the change may be made, Unix ms, by the clock of the server that has the user
 --   account, or "~" and the name of a throttle, whose period is the hour below
---   limit of the day
+--   limit of the day, which bounds cancels too; without one "h" and that of the hour, "h10"
 --   percents of that limit that raise an alert, "80,100"
 --   details of the alert, JSON without spaces
 --   the words of the hold in the call of charge/hold.lua: present or not, start and end of
@@ -18,10 +18,16 @@
 -- A counter is a STRING with the key "q:account:unit:start" after the prefix. The
 -- units h and d count what is charged in an hour and a day. The unit s counts a day
 -- without open holds; alerts go by it.
+--
+-- A cancel gives back what the message was charged, and its record stays for a while. So that
+-- those are not more than what an account may send, a period gives back as many messages as its
+-- limit is. The counter of these is a STRING with the key "back:account:unit:start" after the
+-- prefix. Later cancels leave the counters of the period as they are.
 -- Needs now, prefix, "sl:{p0042}:" of the account's partition, and fragments/alert.lua.
 local SETTLED = 's'
 local COUNTER_KEPT = 3600000 -- ms that a counter stays after its period, for holds settled late
 local ATTEMPT_KEPT = '60000' -- ms that a settled hold stays
+local LONGEST = 93600000     -- ms of the longest period, a day in which clocks change
 
 -- not_after_of returns until when the change of an open hold may be made.
 local function not_after_of(hold) return tonumber(string.match(hold, '^%d+')) end
@@ -95,6 +101,15 @@ local function terms_of(counts, common, charges, change_made)
   end
   local t = {account = account, hour = counter('h', back_hour), day = counter('d', back_day),
     settled_back = counter('s', back_day), starts = day, ends = tonumber(day_ends), details = details}
+  local by_hour, most = string.match(limit, '^(h?)(%d+)$')
+  if most and day == '.' then -- a cancel
+    local unit, start = 'd', back_day
+    if by_hour ~= '' then unit, start = 'h', back_hour end
+    if start ~= '.' then
+      t.most, t.of = tonumber(most), unit
+      t.back = counts.add(table.concat({prefix, 'back:', account, ':', unit, ':', start}), start + LONGEST + COUNTER_KEPT)
+    end
+  end
   if charges_day and now < t.ends + COUNTER_KEPT then
     t.settled = counter('s', day, t.ends)
     if percents ~= '.' then
@@ -144,9 +159,15 @@ local function settle_holds(holds, made, unmade)
     if t then
       settled = settled + 1
       values[#values + 1], values[#values + 2] = keys[i], SETTLED
-      give_back(hours[i])
-      give_back(t.day)
-      give_back(t.settled_back)
+      local stays -- charged
+      if t.back then
+        if t.back.count < t.most then t.back.count = t.back.count + 1 else stays = t.of end
+      end
+      if stays ~= 'h' then give_back(hours[i]) end
+      if stays ~= 'd' then
+        give_back(t.day)
+        give_back(t.settled_back)
+      end
       if t.settled then t.settled.count = t.settled.count + 1 end
       if t.percents then
         local used = t.settled.count

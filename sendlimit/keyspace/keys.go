@@ -54,6 +54,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:h:<attempt>     STRING  such a charge, see lua/fragments/charge.lua. Of a throttle, "+in" or "+out" follows
 //	sl:{p0042}:q:<account>:<unit>:<start>  STRING  what an account is charged in an hour (h) or day (d), and of
 //	                           a day what is settled (s)
+//	sl:{p0042}:back:<account>:<unit>:<start>  STRING  how many cancelled messages a day (d) or hour (h) gave back
 //	sl:{p0042}:q:~<throttle>:h:<start>     STRING  what a throttle is charged in its minute or hour
 //	sl-dry-<token>:…           the same of a dry run, and {p0042}:copies, HASH, what to remove of it
 //	sl:{p0042}:o:<user>        HASH  the user's own settings, see UserSettings

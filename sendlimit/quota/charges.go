@@ -172,14 +172,15 @@ func (r Request) check() error {
 }
 
 // HoldRelease keeps a hold for a message that is about to be cancelled. What the
-// message was charged is given back if it is cancelled.
-func (c *Charges) HoldRelease(ctx context.Context, s messages.Standing, now time.Time) (Charge, error) {
+// message was charged is given back if it is cancelled, unless its period has given back as many
+// messages as the tier allows in it: see the package's comment.
+func (c *Charges) HoldRelease(ctx context.Context, s messages.Standing, t accounts.Tier, now time.Time) (Charge, error) {
 	if err := checkCharge(s.Account, s.User, s.ID); err != nil {
 		return Charge{}, err
 	}
 	former := chargedBy(s.Hold)
 	attempt := newAttempt(charged{back: former.throttle != ""})
-	r := Request{Account: accounts.Account{Name: s.Account}, User: s.User, ID: s.ID, Now: now}
+	r := Request{Account: accounts.Account{Name: s.Account}, Tier: t, User: s.User, ID: s.ID, Now: now}
 	var parts []holding
 	if s.Account != "" {
 		h := holding{Request: r, attempt: attempt}

@@ -217,6 +217,43 @@ func TestGivenBackIsGivenBackOnce(t *testing.T) {
 	require.Empty(t, s.client.Keys(t.Context(), "*:q:*").Val(), "no counter is made by giving back")
 }
 
+// A period gives back as many cancelled messages as its limit is: their records are kept. The other
+// counters are always given back.
+func TestCancelsBeyondTheQuotaStayCharged(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		hour, day int64 // limits
+		stays     [][]int64
+	}{
+		{2, 3, [][]int64{{0, 0}, {0, 0}, {0, 0}, {0, 1}, {0, 2}, {0, 3}}},
+		{2, 0, [][]int64{{0, 0}, {0, 0}, {1, 0}, {2, 0}}},
+		{0, 0, [][]int64{{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}},
+	} {
+		s, ten := newChargeStory(t), story.At("10:00")
+		s.tier.MessagesPerHour, s.tier.MessagesPerDay = row.hour, row.day
+		for i, want := range row.stays {
+			id := strconv.Itoa(i)
+			s.accept(id, ten)
+			found, err := story.RecordsIn(t, s.client, "").Look(t.Context(), id, id)
+			require.NoError(t, err)
+			release, err := s.charges.HoldRelease(t.Context(), found[0], s.tier, time.Time{})
+			require.NoError(t, err)
+			d, err := s.timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: id, ID: id, Hold: &release.Hold, From: ten})
+			require.NoError(t, err)
+			require.True(t, d.Allowed)
+			s.settle(release.Hold, true)
+			s.settle(release.Hold, true)
+			s.requireUsed(want[0], want[1], ten)
+		}
+		refused := s.hold("more", ten)
+		require.Equal(t, row.hour+row.day > 0, refused.Code == fault.CodeQuotaExceeded, "%+v", refused)
+		require.True(t, s.hold("other", ten.Add(24*time.Hour)).Allowed)
+		for _, key := range s.client.Keys(t.Context(), "*:back:*").Val() {
+			require.Positive(t, s.client.PTTL(t.Context(), key).Val(), key)
+		}
+	}
+}
+
 func TestTheRelaySettlesByTheRecord(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)

@@ -14,6 +14,16 @@
 //  3. Settle ends the hold. The charge stays if the change was made,
 //     and is given back otherwise.
 //
+// # Cancels
+//
+// The record of a cancelled message is kept for a while, without its content, and what is kept
+// counts. So a day gives back as many cancelled messages as the tier has messages in it, and those
+// that are cancelled after them stay charged. Without a limit of the day, the hour does so. An
+// account can therefore have records of at most twice what it may send. A count of records for
+// each account would need a change in its partition whenever one expires; and a refusal by this
+// one is that of any quota, for a submit, a dry run and a free time alike. Moves always give back:
+// they make no record.
+//
 // # Time zones
 //
 // The hours and days are those of the account's time zone. If that is changed in the

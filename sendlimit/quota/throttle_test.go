@@ -155,7 +155,7 @@ func TestAThrottleIsHeldWithItsAccount(t *testing.T) {
 	s.requireUsed(1, 1, noon)
 	s.requireThrottled(map[string]string{"default~ads~m 12:01": "1"})
 
-	release, err := s.charges.HoldRelease(t.Context(), s.standing("a"), time.Time{})
+	release, err := s.charges.HoldRelease(t.Context(), s.standing("a"), s.tier, time.Time{})
 	require.NoError(t, err)
 	d, err := s.timeline.Release(t.Context(), sendlimit.ReleaseRequest{
 		User: "a", ID: "a", Hold: &release.Hold, From: story.At("12:01:30"),

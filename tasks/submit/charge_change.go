@@ -118,7 +118,11 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 
 // holdRelease holds the charge of a message that is to be given back.
 func (c *chargedChange) holdRelease(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
-	charge, err := c.charges.HoldRelease(ctx, s, time.Time{})
+	var payer payers.Payer
+	if s.Account != "" {
+		payer, _ = c.payers.Charged(ctx, s.Account) // while it can't be looked up, all is given back
+	}
+	charge, err := c.charges.HoldRelease(ctx, s, payer.Tier, time.Time{})
 	if err != nil || charge.Allowed {
 		return charge, nil, err
 	}

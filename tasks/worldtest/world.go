@@ -209,7 +209,7 @@ func (w *world) forgetAll() {
 // noteCharges notes what is charged, before the store forgets it.
 func (w *world) noteCharges() {
 	for _, key := range w.servers.Keys() {
-		if strings.HasPrefix(key, w.keys.Prefix()+":{p") && strings.Contains(key, "}:q:") {
+		if strings.HasPrefix(key, w.keys.Prefix()+":{p") && (strings.Contains(key, "}:q:") || strings.Contains(key, "}:back:")) {
 			server := w.servers.With(key)
 			text, _ := server.Get(key)
 			w.story.Charged[key], _ = strconv.Atoi(text)
