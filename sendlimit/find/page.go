@@ -74,7 +74,7 @@ func (x *Index) Page(ctx context.Context, f Filter, cursor string, limit int) (P
 // The number of records that are read together.
 const (
 	fewestRecords = 32
-	mostRecords   = 512
+	mostRecords   = 128
 )
 
 // fill adds the wanted messages of entries to a page until it has limit, and returns the place

@@ -47,7 +47,7 @@ type walk struct {
 // adapt to the length of the lists: they read about wanted entries.
 const (
 	firstTogether = 4
-	mostTogether  = 512
+	mostTogether  = 128
 	fewestEach    = 2 * keyspace.IndexHead // a full head does not look as if more followed
 	mostEach      = 2048
 	wanted        = 4096
