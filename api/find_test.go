@@ -1,24 +1,21 @@
 package api_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -150,28 +147,11 @@ func TestFindingWithoutTheIndex(t *testing.T) {
 	require.Contains(t, string(got.body), `"alice"`)
 }
 
-// mostAtOnce notes how many pipelines run at once.
-type mostAtOnce struct{ running, most atomic.Int32 }
-
-func (*mostAtOnce) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (*mostAtOnce) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-func (m *mostAtOnce) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, commands []redis.Cmder) error {
-		now := m.running.Add(1)
-		defer m.running.Add(-1)
-		for most := m.most.Load(); now > most && !m.most.CompareAndSwap(most, now); most = m.most.Load() {
-		}
-		time.Sleep(time.Millisecond) // until others come, if they may
-		return next(ctx, commands)
-	}
-}
-
 // However many pages an account asks for together, one is read at a time.
 func TestPagesOfAnAccountAreReadInTurn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
-	key, at := r.key("acme", accounts.ScopeSubmit, accounts.ScopeRead), new(mostAtOnce)
+	key, at := r.key("acme", accounts.ScopeSubmit, accounts.ScopeRead), &redistest.AtOnce{Name: "zrange"}
 	r.client.AddHook(at)
 	var asking sync.WaitGroup
 	for range 8 {
@@ -182,5 +162,5 @@ func TestPagesOfAnAccountAreReadInTurn(t *testing.T) {
 		})
 	}
 	asking.Wait()
-	require.EqualValues(t, 1, at.most.Load())
+	require.Equal(t, 1, at.Most())
 }

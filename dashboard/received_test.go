@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // endless is a body without an end, of bytes that no packing shrinks.
@@ -143,4 +144,24 @@ func TestPagesThatAreNotRead(t *testing.T) {
 	}
 	close(until)
 	reading.Wait()
+}
+
+// However many downloads of the audit log an account asks for together, one reads at a time.
+func TestTheAuditLogIsReadInTurn(t *testing.T) {
+	t.Parallel()
+	r := locked(t)
+	own, at := r.sender("own"), &redistest.AtOnce{Name: "zrevrangebylex"}
+	r.client.AddHook(at)
+	var reading sync.WaitGroup
+	for range 8 {
+		reading.Go(func() {
+			got := httptest.NewRecorder()
+			own.pages.ServeHTTP(got, own.request(http.MethodGet, "/audit?format=csv", ""))
+			if got.Code != http.StatusOK {
+				t.Errorf("%d: %s", got.Code, got.Body)
+			}
+		})
+	}
+	reading.Wait()
+	require.Equal(t, 1, at.Most())
 }
