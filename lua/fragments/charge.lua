@@ -107,7 +107,8 @@ local function terms_of(counts, common, charges, change_made)
     if by_hour ~= '' then unit, start = 'h', back_hour end
     if start ~= '.' then
       t.most, t.of = tonumber(most), unit
-      t.back = counts.add(table.concat({prefix, 'back:', account, ':', unit, ':', start}), start + LONGEST + COUNTER_KEPT)
+      local key = table.concat({prefix, 'back:', account, ':', unit, ':', start})
+      t.back = counts.add(key, start + LONGEST + COUNTER_KEPT)
     end
   end
   if charges_day and now < t.ends + COUNTER_KEPT then
