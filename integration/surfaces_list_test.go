@@ -169,6 +169,7 @@ func besideOperations() map[string]string {
 		"Submitter.CheckMove":    "a move that only judges, for the preview of a campaign's move",
 		"Submitter.CancelFrom":   "a cancel on condition, which a refit uses",
 		"Submitter.CheckAccount": "says early that an account can't submit: the first line of a file",
+		"Submitter.StoreFull":    "says early that a full store takes no device",
 		"Submitter.Announce":     "hands over an alert that a count has raised",
 		"Submitter.Timeline":     "the timeline below, for programs of one's own",
 		"Submitter.Close":        "ends the program's part",

@@ -259,7 +259,7 @@ var ErrClockStepped = errors.New("the store's clock has stepped forward")
 // NoSuchError is returned when a change names something that does not exist.
 // Nothing was done.
 type NoSuchError struct {
-	What string // "account", "key", "session", "tier" or "policy"
+	What string // "account", "campaign", "key", "session", "tier" or "policy"
 	Name string
 }
 

@@ -153,7 +153,7 @@ func (c *Campaigns) checkNotEmpty(ctx context.Context, of Campaign) error {
 		return empty, nil
 	})
 	if err == nil && empty {
-		err = &fault.NoSuchError{What: "message of the campaign", Name: of.Name}
+		err = &fault.NoSuchError{What: "campaign", Name: of.Name}
 	}
 	return err
 }
