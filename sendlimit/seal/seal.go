@@ -109,7 +109,7 @@ func (s Sealer) Seal(text string) string {
 
 // Open opens a sealed text. ok is false for one that Seal did not make with this key.
 func (s Sealer) Open(sealed string) (text string, ok bool) {
-	raw, err := base64.RawURLEncoding.DecodeString(sealed)
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
 	if err != nil || len(raw) < s.aead.NonceSize() {
 		return "", false
 	}

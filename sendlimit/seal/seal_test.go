@@ -34,7 +34,11 @@ func TestSealedTexts(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "alice m1", text)
 	require.Empty(t, one.Seal(""))
-	for _, wrong := range []string{"", "x", "eyJ0IjoxLCJpIjoiYSJ9", sealed[:len(sealed)-1], sealed + "A", "A" + sealed[1:], sealed[:20] + "AAAA" + sealed[24:]} {
+	first := "A"
+	if sealed[0] == 'A' {
+		first = "B"
+	}
+	for _, wrong := range []string{"", "x", "eyJ0IjoxLCJpIjoiYSJ9", sealed[:len(sealed)-1], sealed + "A", first + sealed[1:], sealed[:20] + "AAAA" + sealed[24:]} {
 		_, ok = one.Open(wrong)
 		require.False(t, ok, wrong)
 	}
