@@ -137,15 +137,9 @@ func (c *Channel) spares(m Sent) bool {
 	return c.stops(state) && state.Reason != stored.Brake && c.refusals.spares(m.Account)
 }
 
-// MessageProbed returns the state of a channel that is stopped: a message that its provider accepts
-// shows that the present credentials are right.
-func (c *Channel) MessageProbed() (state stored.State, stopped bool) {
-	state = c.State()
-	return state, state.Stopped
-}
-
-// mayProbe reports whether a stopped channel may be probed now.
-func (c *Channel) mayProbe(state stored.State, now time.Time) bool {
+// beginsProbe reports whether the Prober of a stopped channel is to ask now. It notes that
+// credentials which were not refused have been tried.
+func (c *Channel) beginsProbe(state stored.State, now time.Time) bool {
 	if state.Reason == stored.Brake { // a probe would pass, and says nothing
 		return false
 	}

@@ -164,7 +164,7 @@ func (s *Set) probe(ctx context.Context) {
 	for _, c := range s.channels {
 		state := c.State()
 		prober, ok := c.Notifier.(notifier.Prober)
-		if !ok || !state.Stopped || !c.mayProbe(state, s.clock.Now()) || c.stops(state) && !s.TakeProbe(ctx, c) {
+		if !ok || !state.Stopped || !c.beginsProbe(state, s.clock.Now()) || c.stops(state) && !s.TakeProbe(ctx, c) {
 			continue
 		}
 		probing, done := context.WithTimeout(ctx, s.timeout)

@@ -73,7 +73,7 @@ func (a *attempt) accepted(to *answer, now time.Time) {
 	if to.device != nil {
 		address = to.device.Address
 	}
-	if state, ok := l.MessageProbed(); ok {
+	if state := l.State(); state.Stopped { // the present credentials are right
 		a.later(func(ctx context.Context) { a.h.Channels.Passed(ctx, l.Channel, state) })
 	}
 	if l.Accepted(address, now) {
