@@ -217,11 +217,22 @@ func (s *server) failedLogin(ctx context.Context, r *http.Request, wait time.Dur
 		if wait, err = s.failures.count(ctx, s.address(r), s.now()); err != nil {
 			return s.unchecked(ctx, err)
 		}
+		if wait > 0 {
+			s.tellBlocked(ctx, s.address(r), wait)
+		}
 	}
 	if wait > 0 {
 		return tooManyLogins(wait)
 	}
 	return unauthorized("the key is unknown, has expired, or its account is disabled", "invalid_token")
+}
+
+// tellBlocked logs an address that has just been blocked, unless another one was within a minute.
+func (s *server) tellBlocked(ctx context.Context, address string, wait time.Duration) {
+	if others, ok := s.failures.tell(s.now()); ok {
+		s.logger.WarnContext(ctx, "wrong keys come from an address, which now waits", "address", address, "wait", wait,
+			"others_before", others, "request_id", requestID(ctx))
+	}
 }
 
 // unchecked returns the error for a key that could not be checked because of err. The key

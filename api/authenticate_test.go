@@ -97,6 +97,7 @@ func TestFailedLoginsAreThrottled(t *testing.T) {
 	require.Equal(t, fault.CodeRateLimited, r.problem(http.StatusTooManyRequests, over).Code)
 	require.Equal(t, "60", over.header.Get("Retry-After"))
 	require.Equal(t, int64(11), refused.Load())
+	require.Equal(t, []string{"address=2001:db8:0:1::/64 wait=1m0s others_before=0"}, r.blocked())
 	require.Equal(t, http.StatusOK, r.with(valid, here).status, "a valid key need not wait, though this is its first request")
 	r.problem(http.StatusTooManyRequests, r.with("sk_y", here))
 	require.Equal(t, int64(12), refused.Load())
@@ -110,6 +111,33 @@ func TestFailedLoginsAreThrottled(t *testing.T) {
 	r.store.SetTime(now().Add(time.Minute))
 	require.Equal(t, http.StatusOK, r.with(valid, here).status)
 	r.problem(http.StatusUnauthorized, r.with("sk_x", here))
+	require.Contains(t, r.log.String(), " account=own key="+valid[3:11]+"\n", "who asked is in the log at the level debug")
+}
+
+// blocked returns what the log says of addresses from which wrong keys came.
+func (r *rig) blocked() (lines []string) {
+	for line := range strings.Lines(r.log.String()) {
+		if _, after, found := strings.Cut(line, `level=WARN msg="wrong keys come from an address, which now waits" `); found {
+			lines = append(lines, after[:strings.Index(after, " request_id=")])
+		}
+	}
+	return lines
+}
+
+// Anybody can have many addresses blocked: the log has one a minute.
+func TestBlockedAddressesAreToldOnceAMinute(t *testing.T) {
+	t.Parallel()
+	var c clock
+	r := newRig(t, locked, behindProxy, func(o *api.Options) { o.Now = c.now })
+	for _, address := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"} {
+		if address == "192.0.2.4" {
+			c.passes(time.Minute)
+		}
+		for range 11 {
+			r.with("sk_x", stats().from(address))
+		}
+	}
+	require.Equal(t, []string{"address=192.0.2.1 wait=1m0s others_before=0", "address=192.0.2.4 wait=1m0s others_before=2"}, r.blocked())
 }
 
 // What stands in X-Forwarded-For before the last proxy anybody can have written.

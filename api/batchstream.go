@@ -284,7 +284,6 @@ func (a *answers) begin() {
 	h := a.w.Header()
 	h.Set("Content-Type", ndjson)
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
 	a.w.WriteHeader(http.StatusOK)
 }
 

@@ -96,6 +96,8 @@ func (c *contract) matches(t *testing.T, path, method string, got reply) {
 	status := strconv.Itoa(got.status)
 	response, known := operation.Responses[status]
 	require.True(t, known, "%s of %s is not documented: %s", status, operation.OperationID, got.body)
+	require.Equal(t, `attachment; filename="answer.json"`, got.header.Get("Content-Disposition"), "no page shows it")
+	require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
 	place := path + " " + strings.ToLower(method) + " " + status
 	c.seen[place] = true
 	for name, header := range response.Headers {
@@ -142,7 +144,8 @@ func (c *contract) matches(t *testing.T, path, method string, got reply) {
 // standardHeaders are those that any server sends, and that clients need not know.
 func standardHeaders() []string {
 	return []string{
-		"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Transfer-Encoding", "X-Content-Type-Options",
+		"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Transfer-Encoding", "Referrer-Policy", "Content-Disposition",
+		"Content-Security-Policy", "X-Content-Type-Options",
 	}
 }
 

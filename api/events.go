@@ -263,7 +263,6 @@ func (o *eventWriter) begin(id string) {
 	h := o.w.Header()
 	h.Set("Content-Type", eventStream)
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Accel-Buffering", "no") // for proxies that collect answers
 	o.w.WriteHeader(http.StatusOK)
 	if id == "" {

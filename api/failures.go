@@ -21,8 +21,10 @@ const mostBlocked = 10_000
 type failures struct {
 	counters *counters.Counters
 
-	mu    sync.Mutex
-	until map[string]time.Time // end of the block of an address
+	mu     sync.Mutex
+	until  map[string]time.Time // end of the block of an address
+	told   time.Time            // when the log last had an address
+	untold int                  // addresses since then
 }
 
 // blocked returns how long an address has to wait. Zero means not at all.
@@ -51,4 +53,18 @@ func (f *failures) count(ctx context.Context, address string, now time.Time) (ti
 	}
 	f.until[address] = now.Add(d.RetryAfter)
 	return d.RetryAfter, nil
+}
+
+// tell reports whether to log an address that has just been blocked, and how many were not
+// logged before it. Anybody can have an address blocked, so one a minute is logged.
+func (f *failures) tell(now time.Time) (others int, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.told.IsZero() && now.Sub(f.told) < time.Minute {
+		f.untold++
+		return 0, false
+	}
+	others = f.untold
+	f.told, f.untold = now, 0
+	return others, true
 }

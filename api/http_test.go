@@ -40,12 +40,13 @@ func TestUnknownMethods(t *testing.T) {
 	}
 }
 
-// A browser that has been here over TLS comes again only so.
-func TestStrictTransportSecurity(t *testing.T) {
+// A browser that has been here over TLS comes again only so. Whatever it gets, it guesses no type,
+// tells no other site where it was, and lets no page show it.
+func TestHeadersThatBrowsersHonour(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, secured := range []*tls.ConnectionState{nil, {}} {
-		for _, target := range []string{"/v1/stats", "/nothing", "/docs"} {
+		for _, target := range []string{"/v1/stats", "/nothing", "/docs", "/openapi.json", "/problems/forbidden"} {
 			q := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)
 			q.TLS = secured
 			got := httptest.NewRecorder()
@@ -55,6 +56,9 @@ func TestStrictTransportSecurity(t *testing.T) {
 				want = "max-age=31536000"
 			}
 			require.Equal(t, want, got.Header().Get("Strict-Transport-Security"), target)
+			require.Equal(t, "nosniff", got.Header().Get("X-Content-Type-Options"), target)
+			require.Equal(t, "no-referrer", got.Header().Get("Referrer-Policy"), target)
+			require.Regexp(t, "^default-src 'none'; .*frame-ancestors 'none'$", got.Header().Get("Content-Security-Policy"), target)
 		}
 	}
 }

@@ -71,14 +71,12 @@ func (s *server) observe(next http.Handler) http.Handler {
 			e.id = newRequestID()
 		}
 		w.Header().Set(web.RequestIDHeader, e.id)
-		if r.TLS != nil {
-			w.Header().Set("Strict-Transport-Security", "max-age=31536000") // a year
-		}
+		setHeaders(w.Header(), r)
 		ctx := context.WithValue(r.Context(), exchangeKey{}, e)
 		defer func() {
 			if s.logger.Enabled(ctx, slog.LevelDebug) {
 				s.logger.DebugContext(ctx, "request answered", "route", e.route, "status", e.status,
-					"duration", s.now().Sub(began), "request_id", e.id)
+					"duration", s.now().Sub(began), "request_id", e.id, "account", e.caller.account(), "key", e.caller.identity.Key.ID)
 			}
 		}()
 		if underV1(r) {
@@ -88,6 +86,22 @@ func (s *server) observe(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(e, r.WithContext(ctx))
 	})
+}
+
+// setHeaders sets what every answer has. An answer of an operation is for programs: a browser
+// that asks for one saves it, and neither shows it nor lets another page show it. The pages of
+// the documentation have a Content-Security-Policy of their own.
+func setHeaders(h http.Header, r *http.Request) {
+	values := [...]string{ // in one piece of memory
+		"nosniff", "no-referrer", "default-src 'none'; frame-ancestors 'none'", `attachment; filename="answer.json"`,
+	}
+	h["X-Content-Type-Options"], h["Referrer-Policy"], h["Content-Security-Policy"] = values[0:1:1], values[1:2:2], values[2:3:3]
+	if underV1(r) {
+		h["Content-Disposition"] = values[3:4:4]
+	}
+	if r.TLS != nil {
+		h.Set("Strict-Transport-Security", "max-age=31536000") // a year
+	}
 }
 
 func newRequestID() string {

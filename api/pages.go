@@ -36,9 +36,7 @@ func (s *server) pages(version string, routes []route) []route {
 				h := w.Header()
 				h.Set("Content-Type", contentType)
 				h.Set("Cache-Control", "no-cache")
-				h.Set("X-Content-Type-Options", "nosniff")
 				h.Set("Content-Security-Policy", docs.Policy)
-				h.Set("Referrer-Policy", "no-referrer")
 				h.Set("ETag", page.tag)
 				if web.Known(r, page.tag) {
 					w.WriteHeader(http.StatusNotModified)

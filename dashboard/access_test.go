@@ -57,6 +57,8 @@ func TestTheCookieOfASession(t *testing.T) {
 		require.NotContains(t, c.Value, key[3:])
 	}
 	require.NotContains(t, r.log.String(), key)
+	require.NotContains(t, r.log.String(), secure.Value)
+	require.Contains(t, r.log.String(), `level=INFO msg="a session of the dashboard has begun" account=ops key=`+key[3:11]+" address=127.0.0.1\n")
 
 	// A session of a plain connection is none over TLS: anybody on the way could have set it.
 	b := r.overTLS()

@@ -48,6 +48,13 @@ func (d *Dashboard) login(w http.ResponseWriter, r *http.Request) {
 		d.showError(w, r, err)
 		return
 	}
+	who, _, err := d.o.Sessions.Find(r.Context(), cookie, now)
+	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	d.o.Logger.InfoContext(r.Context(), "a session of the dashboard has begun",
+		"account", who.Account.Name, "key", who.Key.ID, "address", d.address(r))
 	d.setCookie(w, r, cookie, now.Add(session.Lasts))
 	http.Redirect(w, r, loginTo(r), http.StatusSeeOther)
 }

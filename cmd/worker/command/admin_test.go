@@ -26,6 +26,7 @@ func TestAdminListen(t *testing.T) {
 		answer := get(t, admin+path)
 		require.Equal(t, http.StatusOK, answer.status, path)
 		require.Contains(t, answer.body, want)
+		require.Equal(t, "nosniff", answer.header.Get("X-Content-Type-Options"), path)
 		require.Equal(t, http.StatusMethodNotAllowed, request(t, http.MethodPost, admin+path).status)
 		require.Equal(t, http.StatusNotFound, get(t, public+path).status, path)
 	}

@@ -23,6 +23,7 @@ func adminHandler(probes map[string]http.Handler, metrics http.Handler) http.Han
 	answers[metricsPath] = metrics
 	known := strings.Join(slices.Sorted(maps.Keys(answers)), ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		answer, found := answers[r.URL.Path]
 		switch {
 		case !found:

@@ -19,6 +19,9 @@ func TestTheLogOfATerminal(t *testing.T) {
 	logger.Debug("not shown")
 	logger.Warn("the store keeps nothing", "within", 30*time.Second)
 	require.Regexp(t, `^\d\d:\d\d:\d\d\.\d{3} WRN the store keeps nothing within=30s\n$`, text.String())
+	text.Reset()
+	logger.Warn("of a caller", "text", "a\nb\x1b[2J")
+	require.True(t, strings.HasSuffix(text.String(), ` WRN of a caller text="a\nb"`+"\n"), text.String())
 }
 
 func TestTheStartNamesNoSecret(t *testing.T) {
