@@ -98,6 +98,7 @@ func (c *contract) matches(t *testing.T, path, method string, got reply) {
 	require.True(t, known, "%s of %s is not documented: %s", status, operation.OperationID, got.body)
 	require.Equal(t, `attachment; filename="answer.json"`, got.header.Get("Content-Disposition"), "no page shows it")
 	require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
+	require.Equal(t, "no-store", got.header.Get("Cache-Control"))
 	place := path + " " + strings.ToLower(method) + " " + status
 	c.seen[place] = true
 	for name, header := range response.Headers {

@@ -49,6 +49,7 @@ func TestHeadersThatBrowsersHonour(t *testing.T) {
 		for _, target := range []string{"/v1/stats", "/nothing", "/docs", "/openapi.json", "/problems/forbidden"} {
 			q := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)
 			q.TLS = secured
+			q.Header.Set("Origin", "https://shop.example")
 			got := httptest.NewRecorder()
 			r.handler.ServeHTTP(got, q)
 			want := ""
@@ -59,6 +60,7 @@ func TestHeadersThatBrowsersHonour(t *testing.T) {
 			require.Equal(t, "nosniff", got.Header().Get("X-Content-Type-Options"), target)
 			require.Equal(t, "no-referrer", got.Header().Get("Referrer-Policy"), target)
 			require.Regexp(t, "^default-src 'none'; .*frame-ancestors 'none'$", got.Header().Get("Content-Security-Policy"), target)
+			require.Empty(t, got.Header().Values("Access-Control-Allow-Origin"), "no page of another site reads it")
 		}
 	}
 }

@@ -85,6 +85,7 @@ func TestHeadersOfProxiesAreBelievedOfTrustedOnesOnly(t *testing.T) {
 			require.Equal(t, row.cookie, sessionCookie(t, got).Name)
 			said := r.browser().send("/login", form("key", r.key("ops", accounts.ScopeAdmin)), http.Header{"Origin": {"https://" + r.browser().host}})
 			require.True(t, sessionCookie(t, said).Secure, "the browser knows that it asked over TLS")
+			require.True(t, b.send("/tiers", form("tier", "blue"), https).set[0].Secure, "what is said of a change")
 			require.Equal(t, ok, b.send("/tiers", form("tier", "gold"), https, script()).status)
 			require.Equal(t, row.address, r.entries()[0].Address)
 		})

@@ -51,7 +51,7 @@ func (d *Dashboard) done(w http.ResponseWriter, r *http.Request, text, to string
 		answerJSON(w, http.StatusOK, map[string]string{"said": text, "to": to})
 		return
 	}
-	say(w, said{Text: text})
+	d.say(w, r, said{Text: text})
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
@@ -62,7 +62,7 @@ func (d *Dashboard) refused(w http.ResponseWriter, r *http.Request, err error, t
 		d.showError(w, r, err)
 		return
 	}
-	say(w, said{Failed: true, Text: p.Sentence()})
+	d.say(w, r, said{Failed: true, Text: p.Sentence()})
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 

@@ -20,12 +20,12 @@ const (
 )
 
 // say has the next page of the browser show a sentence.
-func say(w http.ResponseWriter, s said) {
+func (d *Dashboard) say(w http.ResponseWriter, r *http.Request, s said) {
 	s.Text = clip(s.Text, mostSaid)
 	text, _ := json.Marshal(s) // two fields can always be encoded
 	http.SetCookie(w, &http.Cookie{
 		Name: saidCookie, Value: base64.RawURLEncoding.EncodeToString(text), Path: "/", HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, MaxAge: 60,
+		Secure: d.secure(r), SameSite: http.SameSiteStrictMode, MaxAge: 60,
 	})
 }
 

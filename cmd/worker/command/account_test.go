@@ -189,6 +189,9 @@ func TestTheAPIOverTLS(t *testing.T) {
 	key, _ := says(t, environ, "account", "create", "operator", "--scopes", "admin")
 	require.Equal(t, http.StatusOK, statusWith(t, transport, url+"stats", strings.TrimSpace(key)))
 	address := strings.TrimSuffix(strings.TrimPrefix(url, "https://"), "/v1/")
+	old := tls.Dialer{Config: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}}
+	_, err := old.DialContext(t.Context(), "tcp", address)
+	require.ErrorContains(t, err, "protocol version not supported")
 	said = prints(t, nil, "", "health", "--listen", address, "--tls-cert", certFile)
 	require.Equal(t, "ready\n", said)
 }
