@@ -30,7 +30,7 @@ func measureCharges(ctx context.Context, size sizes) (rows []row, err error) {
 			return nil, err
 		}
 	}
-	if err := s.seedAccount(ctx); err != nil {
+	if err := s.seedAccount(ctx, chargedAccount, chargedPrefix); err != nil {
 		return nil, err
 	}
 	each := 1 + (size.slices*size.submits+size.users-1)/size.users
@@ -46,19 +46,19 @@ func measureCharges(ctx context.Context, size sizes) (rows []row, err error) {
 		fmt.Sprintf("without %.0f/s, %s", plain.rate(), plain.timing()))}, nil
 }
 
-// seedAccount creates the account.
-func (s *store) seedAccount(ctx context.Context) error {
-	directory, err := accounts.New(s.client, chargedPrefix)
+// seedAccount creates an account under a prefix, with quotas that are never reached.
+func (s *store) seedAccount(ctx context.Context, name, prefix string) error {
+	directory, err := accounts.New(s.client, prefix)
 	if err != nil {
 		return fmt.Errorf("accounts: %w", err)
 	}
 	tier := accounts.Tier{
-		Name: chargedAccount, MessagesPerHour: accounts.MaxTierLimit, MessagesPerDay: accounts.MaxTierLimit,
+		Name: name, MessagesPerHour: accounts.MaxTierLimit, MessagesPerDay: accounts.MaxTierLimit,
 	}
 	if err := directory.SetTier(ctx, tier); err != nil {
 		return fmt.Errorf("tier: %w", err)
 	}
-	_, err = directory.Create(ctx, accounts.Account{Name: chargedAccount, Tier: tier.Name, Contact: "ops@example.com"})
+	_, err = directory.Create(ctx, accounts.Account{Name: name, Tier: tier.Name, Contact: "ops@example.com"})
 	if err != nil {
 		return fmt.Errorf("account: %w", err)
 	}

@@ -28,6 +28,7 @@ func measurements() []measurement {
 		{[]string{"api-submit", "api-behind", "api-memory"}, measureAPI},
 		{[]string{"schedule", "schedule-distant"}, measureSchedule},
 		{[]string{"herd"}, measureHerd},
+		{[]string{"fairness", "fairness-herd"}, measureFairness},
 		{[]string{"delivery"}, measureDelivery},
 		{[]string{"delivery-heard"}, measureHeard},
 		{[]string{"cluster"}, measureCluster},

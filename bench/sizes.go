@@ -35,6 +35,8 @@ type sizes struct {
 	distant        int           // deliveries with a longer round trip
 	herd           int           // messages due at the same time
 	herdWithin     time.Duration // from the first submit of the herd to its time
+	quiet          int           // messages of another account beside the herd
+	quietWithin    time.Duration
 
 	backlogUsers int // each with lateEach messages
 
@@ -57,7 +59,7 @@ func fullSizes() sizes {
 		indexUsers: []int{10_000, 100_000, 1_000_000},
 		bulkRounds: 2, policies: 3_000,
 		deliveries: 10_000, deliveryRounds: 3, backlogUsers: 500,
-		distant: 2_000, herd: 100_000, herdWithin: 90 * time.Second,
+		distant: 2_000, herd: 100_000, herdWithin: 90 * time.Second, quiet: 1_000, quietWithin: 20 * time.Second,
 		dueMessages: 2_000, dueWithin: 10 * time.Second, pending: 1_000_000, follow: 20 * time.Second,
 		workers: []int{1, 2, 4, 8}, slowPushes: 2_500, restartMessages: 6_000, restartWithin: 30 * time.Second,
 	}
@@ -71,7 +73,7 @@ func quickSizes() sizes {
 		indexUsers: []int{10_000, 50_000},
 		bulkLines:  10_000, bulkRounds: 1, policies: 3_000,
 		deliveries: 2_000, deliveryRounds: 1, backlogUsers: 100,
-		distant: 500, herd: 2_000, herdWithin: 6 * time.Second,
+		distant: 500, herd: 2_000, herdWithin: 6 * time.Second, quiet: 100, quietWithin: 2 * time.Second,
 		dueMessages: 500, dueWithin: 3 * time.Second, pending: 10_000, follow: 5 * time.Second,
 		workers: []int{1, 2}, slowPushes: 600, restartMessages: 1_000, restartWithin: 6 * time.Second,
 	}

@@ -40,9 +40,11 @@ func (s *story) loseTasks() int {
 	inspector := asynq.NewInspectorFromRedisClient(s.client)
 	lost := 0
 	for _, remove := range []func(string) (int, error){inspector.DeleteAllScheduledTasks, inspector.DeleteAllPendingTasks, inspector.DeleteAllRetryTasks} {
-		n, err := remove(queue.Name(""))
-		require.NoError(s, err)
-		lost += n
+		for _, name := range s.queues() {
+			n, err := remove(name)
+			require.NoError(s, err)
+			lost += n
+		}
 	}
 	return lost
 }

@@ -283,15 +283,31 @@ func (s *story) queued() int {
 	if !s.server.Exists("asynq:queues") {
 		return 0
 	}
-	info, err := asynq.NewInspectorFromRedisClient(s.client).GetQueueInfo(queue.Name(""))
+	count := 0
+	for _, name := range s.queues() {
+		count += s.queuedIn(name)
+	}
+	return count
+}
+
+// queues lists the queues and their lanes.
+func (s *story) queues() []string {
+	names, err := asynq.NewInspectorFromRedisClient(s.client).Queues()
+	require.NoError(s, err)
+	return names
+}
+
+// queuedIn is queued for one queue.
+func (s *story) queuedIn(name string) int {
+	inspector, count := asynq.NewInspectorFromRedisClient(s.client), 0
+	info, err := inspector.GetQueueInfo(name)
 	require.NoError(s, err)
 	require.Zero(s, info.Archived, "nothing is ever archived")
 	require.Zero(s, info.Completed, "nothing is ever retained")
-	inspector, count := asynq.NewInspectorFromRedisClient(s.client), 0
 	for _, list := range []func(string, ...asynq.ListOption) ([]*asynq.TaskInfo, error){
 		inspector.ListScheduledTasks, inspector.ListPendingTasks, inspector.ListActiveTasks, inspector.ListRetryTasks,
 	} {
-		tasks, err := list(queue.Name(""), asynq.PageSize(10_000))
+		tasks, err := list(name, asynq.PageSize(10_000))
 		require.NoError(s, err)
 		for _, task := range tasks {
 			var payload struct {

@@ -46,7 +46,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	lines, err := deliver.NewLines(set.All(), o.Deliveries, func(c *channels.Channel) (*deliver.Pacer, error) {
+	lines, err := deliver.NewLines(set.All(), o.Deliveries, clock.Local, func(c *channels.Channel) (*deliver.Pacer, error) {
 		return deliver.NewPacer(b.Client, deliver.PacerOptions{
 			Prefix: b.Timeline.Prefix, Target: deliver.ChannelPace(c.Name), Ramp: c.Ramp,
 		}, clock, b.Metrics, b.Logger)
@@ -69,7 +69,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 		Pauses:  pauses,
 		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance), ExpireAfter: cmp.Or(options.ExpireAfter, sendlimit.DefaultExpireAfter),
-		Slots: make(chan struct{}, o.Deliveries), Stopping: w.stopping, Ended: w.ended,
+		Slots: deliver.NewDeliverySlots(o.Deliveries, clock.Local), Stopping: w.stopping, Ended: w.ended,
 		Activity: b.Activity, Metrics: b.Metrics, Tracer: b.Tracer, Logger: b.Logger,
 	}
 	if o.WithoutRelay {

@@ -131,7 +131,7 @@ do -- the embedded store bounds the locals of a script
             m = {id = other, record = key, member = f[2] .. suffix_of(other),
               generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
               expires = expires, category = f[8], class = class, beside = f[9], tries = tonumber(f[11] or 0),
-              held = f[13] == 'paused'}
+              held = f[13] == 'paused', campaign = f[12]}
           elseif now >= expires and not f[6] then
             excluded[other] = true
           end
@@ -213,7 +213,7 @@ do -- the embedded store bounds the locals of a script
         late[#late + 1] = {id = other, record = key, member = f[2] .. suffix_of(other),
           generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
           expires = expires, category = category, class = class, beside = f[9],
-          waits = true}
+          waits = true, campaign = f[11]}
       end
       return #late >= MOST or read >= 2 * MOST
     end)

@@ -79,10 +79,10 @@
 --          {RULES_OLD, now}            the same, or what is on time after another delivery or
 --                                      behind an older late one
 --          account is the charged account, "" for none. notices is an array of the
---          ids of alerts' notices. changes has five elements for each changed message
+--          ids of alerts' notices. changes has six elements for each changed message
 --          of the user, but not for the drop of this one: id, new generation, new
---          time, former time, account; for a dropped one: id, reason, 0, send time,
---          account.
+--          time, former time, account, campaign; for a dropped one: id, reason, 0,
+--          send time, account, campaign.
 -- Cost     On time, O(log n) in the user's reservations and the partition's watch
 --          list; at a later place also O(k) in the older messages that wait, at most
 --          1,000. Late, also O(k) in those since the late mark and from now until the
@@ -186,7 +186,7 @@ if r[2] ~= generation then
   if state == PENDING and r[2] == following(generation) then
     if r[13] == 'paused' then return {PAUSED, now, tonumber(r[7] or at)} end
     if r[7] then return {POSTPONED, now, notices} end
-    return {POSTPONED, now, notices, id, r[2], at, promised or at, account_of(r[16])}
+    return {POSTPONED, now, notices, id, r[2], at, promised or at, account_of(r[16]), r[26] or ''}
   end
   return {STALE, now}
 end
@@ -221,7 +221,7 @@ end
 local function changed(m, new, to)
   local n = #changes
   changes[n + 1], changes[n + 2], changes[n + 3] = m.id, new, to
-  changes[n + 4], changes[n + 5] = m.at, account_of(m.charged)
+  changes[n + 4], changes[n + 5], changes[n + 6] = m.at, account_of(m.charged), m.campaign or ''
 end
 
 local function with_changes(reply)
@@ -253,7 +253,7 @@ end
 local this = {id = id, record = record, member = member, generation = generation, at = at, promised = promised,
   doubt = state == SENDING or r[15], charged = r[16], expires = tonumber(r[8]) or (promised or at) + ARGV[16],
   category = r[10], beside = call('HGET', record, 'z'), tries = tries,
-  held = state == PENDING and r[13] == 'paused'}
+  held = state == PENDING and r[13] == 'paused', campaign = r[26]}
 
 -- end_reached ends the message as delivered.
 local function end_reached(reason)

@@ -11,7 +11,8 @@
 -- ARGV[3]  horizon, ms: how long before its time a message is handed over
 -- ARGV[4..] watch members, in the order of the records
 --
--- Returns  {now, result, due, result, due, ...}, in the order of the records:
+-- Returns  {now, result, due, account, campaign, ...}, four words a record, in their order.
+--          account and campaign are "" for none, and with all but HANDED. The results:
 --          HANDED      put a task of this generation into the queue, for the time due
 --          GONE        the message ended or has another generation
 --          UNFINISHED  the message ended, but not the script that ended it: see message/mend.lua
@@ -29,9 +30,10 @@ local HANDED, GONE, LOOK_AFTER, NOT_DUE, UNFINISHED = 0, 1, 2, 3, 4
 --@include clock
 --@include record
 
--- hand_over decides about one entry, and returns the result and when the message is due.
+-- hand_over decides about one entry, and returns the result, when the message is due, its
+-- account and its campaign.
 local function hand_over(record, member)
-  local r = redis.call('HMGET', record, 's', 'g', 't', 'a')
+  local r = redis.call('HMGET', record, 's', 'g', 't', 'a', 'y', 'C')
   local state = state_of(r[1], r[2])
   if r[2] ~= string.match(member, '^[^/]*') then
     redis.call('ZREM', watch, member)
@@ -48,11 +50,13 @@ local function hand_over(record, member)
     return NOT_DUE, 0
   end
   redis.call('ZADD', watch, now + ARGV[2], member)
-  return HANDED, due
+  return HANDED, due, account_of(r[5]), r[6]
 end
 
 local records, members, reply = {unpack(KEYS, 2)}, {unpack(ARGV, 4)}, {now}
 for k = 1, #records do
-  reply[2 * k], reply[2 * k + 1] = hand_over(records[k], members[k])
+  local result, due, account, campaign = hand_over(records[k], members[k])
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = result, due, account or '', campaign or ''
 end
 return reply

@@ -15,7 +15,8 @@
 -- ARGV[7]  if the queue has the task: how long after its due time, or after now if that
 --          is past, the relay looks again, ms
 --
--- Returns  {RENEWED, now, due}  put a task of the new generation into the queue
+-- Returns  {RENEWED, now, due, account, campaign}  put a task of the new generation into the
+--                               queue; account and campaign are "" for none
 --          {GONE, now}          the message ended or has another generation
 --          {DEFERRED, now}      the queue or a worker has it: look again later
 --          {NOT_DUE, now}       the entry is not due yet
@@ -32,11 +33,11 @@ local RENEWED, GONE, DEFERRED, NOT_DUE = 0, 1, 2, 3
 --@include clock
 --@include record
 
-local r = redis.call('HMGET', record, 's', 'g', 't', 'a', 'u')
+local r = redis.call('HMGET', record, 's', 'g', 't', 'a', 'u', 'y', 'C')
 local state = state_of(r[1], r[2])
 local open = state == PENDING or state == SENDING
 local due = state == PENDING and tonumber(r[4] or r[3]) or now
-if open and r[2] == new then return {RENEWED, now, due} end -- the same call, repeated
+if open and r[2] == new then return {RENEWED, now, due, account_of(r[6]), r[7] or ''} end -- the same call, repeated
 if not open or r[2] ~= ARGV[2] then
   redis.call('ZREM', watch, member)
   return {GONE, now}
@@ -56,4 +57,4 @@ end
 redis.call('ZADD', watch, now + ARGV[6], new .. ARGV[3])
 redis.call('HSET', record, 'g', new)
 redis.call('ZREM', watch, member)
-return {RENEWED, now, due}
+return {RENEWED, now, due, account_of(r[6]), r[7] or ''}

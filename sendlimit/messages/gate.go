@@ -91,6 +91,7 @@ type Delivery struct {
 	ID         string
 	Generation string
 	Nonce      string // made for this try, see keyspace.NewToken
+	Origin     Origin // as its task has it; the claim does not need it
 	// Paused is for Claim: the campaigns whose messages are not to be sent. It may be
 	// somewhat old, see campaigns.Lag.
 	Paused campaigns.Set
@@ -140,7 +141,7 @@ type Placement struct {
 	Generation string
 	At         time.Time
 	From       time.Time // the time it had
-	Account    string    // as in Claim
+	Origin     Origin
 }
 
 // Drop is a message that ended without delivery.
@@ -303,17 +304,17 @@ func (g *Gate) claimArguments(
 }
 
 // changes reads what a claim did to the user's late messages, from element i
-// on: first the notices, then five elements a message.
+// on: first the notices, then six elements a message.
 func (c *Claim) changes(in *script.ReplyReader, i int) {
 	notices := in.Nested(i)
 	c.Notices = notices.Strings(0)
 	in.Absorb(notices)
-	for i++; i < len(in.Reply); i += 5 {
+	for i++; i < len(in.Reply); i += 6 {
 		account := in.String(i + 4)
 		if at := in.Time(i + 2); at.IsZero() {
 			c.Dropped = append(c.Dropped, Drop{ID: in.String(i), Reason: in.String(i + 1), SendAt: in.Time(i + 3), Account: account})
 		} else {
-			c.Placed = append(c.Placed, Placement{ID: in.String(i), Generation: in.String(i + 1), At: at, From: in.Time(i + 3), Account: account})
+			c.Placed = append(c.Placed, Placement{ID: in.String(i), Generation: in.String(i + 1), At: at, From: in.Time(i + 3), Origin: Origin{account, in.String(i + 5)}})
 		}
 	}
 }

@@ -63,12 +63,12 @@ func (w *WatchList) HandOver(ctx context.Context, entries []Watched, now time.Ti
 	const isHanded, isGone, isToLookAfter, isNotDue, isUnfinished = 0, 1, 2, 3, 4
 	var unfinished []Message
 	for i, entry := range entries {
-		due := in.Time(2 + 2*i)
-		switch result := in.Int(1 + 2*i); {
+		due, origin := in.Time(2+4*i), Origin{in.String(3 + 4*i), in.String(4 + 4*i)}
+		switch result := in.Int(1 + 4*i); {
 		case in.Err != nil:
 			return HandedOver{}, in.Err
 		case result == isHanded:
-			found.Soon = append(found.Soon, Queued{User: entry.User, ID: entry.ID, Generation: entry.Generation, Due: due})
+			found.Soon = append(found.Soon, Queued{User: entry.User, ID: entry.ID, Generation: entry.Generation, Due: due, Origin: origin})
 		case result == isToLookAfter:
 			found.LookAfter = append(found.LookAfter, entry)
 		case result == isNotDue:

@@ -244,11 +244,11 @@ func (o *lateOrder) relay() {
 		require.True(o, ok, member)
 		_, queued := o.tasks[generation]
 		entry, again := messages.Watched{User: user, ID: id, Generation: generation, Since: since}, o.token()
-		result, due, err := o.Watch.Renew(o.Context(), entry, again, queued, o.Now)
+		result, renewed, err := o.Watch.Renew(o.Context(), entry, again, queued, o.Now)
 		require.NoError(o, err)
 		if result == messages.Renewed {
 			o.tell("the relay finds %s", id)
-			o.enqueue(id, again, due)
+			o.enqueue(id, again, renewed.Due)
 		}
 	}
 }

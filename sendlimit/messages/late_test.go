@@ -287,10 +287,10 @@ func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
 	due, _, err := s.Watch.Due(t.Context(), s.Now, 10)
 	require.NoError(t, err)
 	require.Equal(t, []messages.Watched{{User: "alice", ID: "a", Generation: "g1", Since: s.Now}}, due)
-	renewal, when, err := s.Watch.Renew(t.Context(), due[0], "g2", true, time.Time{})
+	renewal, renewed, err := s.Watch.Renew(t.Context(), due[0], "g2", true, time.Time{})
 	require.NoError(t, err)
 	require.Equal(t, messages.Renewed, renewal, "whatever the queue has: nobody delivers it")
-	require.Equal(t, s.Now, when)
+	require.Equal(t, s.Now, renewed.Due)
 	s.Watched("g2/a 11:00:40")
 
 	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:00")}), "nobody else claimed it")

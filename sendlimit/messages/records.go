@@ -46,13 +46,18 @@ func (r *Records) Trace(ctx context.Context, user string, ids ...string) ([]Stan
 // false if the message is not pending. Its errors are those of Look.
 func (r *Records) Queued(ctx context.Context, user, id string) (Queued, bool, error) {
 	const doing = "looking at the task of a message"
-	fields := []string{keyspace.RecordState, keyspace.RecordGeneration, keyspace.RecordSendAt, keyspace.RecordNotBefore}
+	fields := []string{
+		keyspace.RecordState, keyspace.RecordGeneration, keyspace.RecordSendAt, keyspace.RecordNotBefore,
+		keyspace.RecordCharge, keyspace.RecordCampaign,
+	}
 	records, err := r.read(ctx, doing, fields, user, []string{id})
 	if err != nil {
 		return Queued{}, false, err
 	}
 	record := records[0]
 	q := Queued{User: user, ID: id, Generation: record.Text(keyspace.RecordGeneration), Due: record.Time(keyspace.RecordNotBefore)}
+	q.Origin.Account, _, _ = parseCharge(record.Text(keyspace.RecordCharge))
+	q.Origin.Campaign = record.Text(keyspace.RecordCampaign)
 	if q.Due.IsZero() {
 		q.Due = record.Time(keyspace.RecordSendAt)
 	}

@@ -63,7 +63,14 @@ type Queued struct {
 	ID         string
 	Generation string
 	Due        time.Time
+	Origin     Origin // a hint: an empty one costs only fairness
 }
+
+// Origin is where a message comes from: who submitted it, and for what. Accounts share a
+// worker's capacity, and the campaigns of an account share what it gets. Messages without
+// an account count as those of one account more, and those without a campaign as a campaign
+// of its own.
+type Origin struct{ Account, Campaign string }
 
 // Confirm notes that the queue has these messages. Their entries are due again
 // Options.OverdueAfter after the messages are. It creates no entry: one whose
@@ -126,13 +133,13 @@ const (
 // Renew gives the message of a due entry a new generation, unless queued says that
 // the queue has a task of the present one that will run. A message that is being
 // sent keeps its generation until the lease ends. Of several callers with the same
-// entry one renews it. With Renewed it returns when the message is due. A zero now
+// entry one renews it. With Renewed it returns what the queue needs. A zero now
 // means the server's clock.
-func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string, queued bool, now time.Time) (Renewal, time.Time, error) {
+func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string, queued bool, now time.Time) (Renewal, Queued, error) {
 	const doing = "renewing a message"
 	for _, g := range []string{entry.Generation, generation} {
 		if err := keyspace.CheckToken("generation", g); err != nil {
-			return 0, time.Time{}, err
+			return 0, Queued{}, err
 		}
 	}
 	has := 0
@@ -145,18 +152,20 @@ func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string,
 			w.look.Milliseconds(), w.overdue.Milliseconds(),
 		})
 	if err != nil {
-		return 0, time.Time{}, err
+		return 0, Queued{}, err
 	}
 	in := script.Read(answer, doing)
 	_ = in.Time(1)
 	switch result := in.Int(0); {
 	case in.Err != nil:
-		return 0, time.Time{}, in.Err
+		return 0, Queued{}, in.Err
 	case result == int64(Renewed):
-		return Renewed, in.Time(2), in.Err
+		return Renewed, Queued{
+			User: entry.User, ID: entry.ID, Generation: generation, Due: in.Time(2), Origin: Origin{in.String(3), in.String(4)},
+		}, in.Err
 	case result == int64(Gone), result == int64(Deferred), result == int64(NotDue):
-		return Renewal(result), time.Time{}, nil
+		return Renewal(result), Queued{}, nil
 	default:
-		return 0, time.Time{}, script.ReplyError(doing, fmt.Sprintf("result %d", result))
+		return 0, Queued{}, script.ReplyError(doing, fmt.Sprintf("result %d", result))
 	}
 }

@@ -154,10 +154,10 @@ func (m *mailbox) renew(t *rapid.T, entry messages.Watched) {
 	generation, queued := m.newToken("g"), rapid.Bool().Draw(t, "queued")
 	want, wantDue := m.expectRenewal(entry, generation, queued)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
-		got, due, err := m.watch.Renew(t.Context(), entry, generation, queued, m.now)
+		got, renewed, err := m.watch.Renew(t.Context(), entry, generation, queued, m.now)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%+v queued %t", entry, queued)
-		require.Equal(t, wantDue, due, "%+v", entry)
+		require.Equal(t, wantDue, renewed.Due, "%+v", entry)
 		if want == messages.Deferred {
 			want = messages.NotDue
 		}

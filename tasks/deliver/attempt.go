@@ -80,7 +80,7 @@ func (a *attempt) runLine(ctx context.Context, answers []answer, ends []func(), 
 		}
 		return
 	}
-	defer l.leaveSlot()
+	defer l.leaveSlot(a.d.Origin)
 	if len(mine) == 1 {
 		ends[mine[0]] = a.ask(ctx, &answers[mine[0]])
 		return
@@ -111,8 +111,8 @@ func (a *attempt) closed(ctx context.Context, l *Line, suspects bool) (wait time
 			return wait, string(l.State().Reason)
 		}
 	}
-	if !l.takeSlot(ctx, a.h.Clock.Local, min(slotWithin, a.h.Margin/4)) {
-		apart := a.h.PushTimeout / time.Duration(cap(l.slots))
+	if !l.takeSlot(ctx, a.d.Origin, a.h.Clock.Local, min(slotWithin, a.h.Margin/4)) {
+		apart := a.h.PushTimeout / time.Duration(l.slots.all)
 		return l.putBack(a.h.Clock.Local(), 0, min(apart, slotWithin)), reasonBusy
 	}
 	return 0, ""
@@ -134,7 +134,7 @@ func (a *attempt) ask(ctx context.Context, to *answer) (end func()) {
 		}
 	}
 	waiting := !l.Pacer.free()
-	permit, err := l.Pacer.pass(ctx, h.Stopping)
+	permit, err := l.Pacer.pass(ctx, h.Stopping, a.d.Origin)
 	if err != nil {
 		to.wait, to.reason = h.putBackPaced(l, err), reasonPaced
 		return nil

@@ -133,7 +133,7 @@ func (a *attempt) tryAgain(s messages.Settlement, wait time.Duration, again mess
 	if due.After(a.claim.ExpiresAt) {
 		due = a.claim.ExpiresAt
 	}
-	retry := &messages.Queued{User: a.d.User, ID: a.d.ID, Generation: keyspace.NewToken(), Due: due}
+	retry := &messages.Queued{User: a.d.User, ID: a.d.ID, Generation: keyspace.NewToken(), Due: due, Origin: a.d.Origin}
 	again.Generation, again.At = retry.Generation, retry.Due
 	s.Outcome, s.Retry = messages.Retried, again
 	return s, retry

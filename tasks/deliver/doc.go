@@ -20,6 +20,14 @@
 // A message that has reached somebody counts. It goes to the others until the user's next
 // message is due, and when it is late only at a time that the rules leave free.
 //
+// # Accounts beside each other
+//
+// Accounts share the delivery slots, those of each channel, and the turns to ask for a permit:
+// see Slots. A free one goes to the account that has the fewest, and within it to the campaign
+// that has the fewest. While several accounts are active, one has three quarters of the delivery
+// slots at most. So an account that needs less than an equal share waits for no other one. What
+// is read ahead of the queue is bounded there, see package queue.
+//
 // # Channels beside each other
 //
 // A worker with one channel waits for its pace, and for the end of a pause or a stop, before it

@@ -47,7 +47,7 @@ type Handler struct {
 	ExpireAfter time.Duration // of a message that has no expiry of its own
 	Tolerance   time.Duration // how late a message may be sent without being judged anew
 	Margin      time.Duration // how much longer than PushTimeout a lease lasts
-	Slots       chan struct{} // one per running delivery
+	Slots       *Slots        // one per running delivery
 	Tally       *report.Tally
 	Activity    *activity.Log
 	Stopping    chan struct{} // closed when no new work may begin
@@ -87,7 +87,7 @@ const rulesAfter = 30 * time.Second
 // the task: that stops only the waiting. Handle calls claimed when it has claimed the
 // message and delivers it.
 func (h *Handler) Handle(ctx context.Context, m messages.Queued, claimed func()) error {
-	d := messages.Delivery{User: m.User, ID: m.ID, Generation: m.Generation}
+	d := messages.Delivery{User: m.User, ID: m.ID, Generation: m.Generation, Origin: m.Origin}
 	var nonceFrom time.Time
 	due := m.Due
 	var wake <-chan struct{}
@@ -102,7 +102,7 @@ func (h *Handler) Handle(ctx context.Context, m messages.Queued, claimed func())
 		if d.Nonce == "" && h.away.has(d.User, h.Clock.Local()) && h.Queue.Answers(ctx) {
 			return h.awayAgain(clock.Now().Sub(due))
 		}
-		if !h.takeSlot(ctx) {
+		if !h.Slots.Take(ctx, h.Stopping, d.Origin) {
 			return h.stopped(ctx, due.Sub(clock.Now()))
 		}
 		wake = nil
@@ -119,7 +119,7 @@ func (h *Handler) Handle(ctx context.Context, m messages.Queued, claimed func())
 			}
 			d.Nonce = ""
 		}
-		permit, err := h.pass(ctx)
+		permit, err := h.pass(ctx, d.Origin)
 		if paced, ok := errors.AsType[*pacedError](err); ok && d.Nonce == "" && paced.after > heldFor {
 			permit, err = h.passExpired(ctx, d, min(paced.after, paced.most))
 		}
@@ -195,7 +195,7 @@ func (h *Handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given b
 	}
 	defer func() {
 		if given || err != nil {
-			<-h.Slots
+			h.Slots.Leave(d.Origin)
 		}
 	}()
 	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
@@ -212,6 +212,7 @@ func (h *Handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given b
 func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlement) {
 	again := messages.Queued{
 		User: d.User, ID: d.ID, Generation: keyspace.NewToken(), Due: h.Clock.OfUser(d.User).Now().Truncate(time.Millisecond),
+		Origin: d.Origin,
 	}
 	return again, messages.Settlement{
 		Outcome: messages.Retried,
@@ -222,14 +223,14 @@ func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlem
 
 // pass waits for a permit of the target. The caller has a delivery slot, which pass gives
 // back if it returns an error. The error is a *pacedError if the wait would be long.
-func (h *Handler) pass(ctx context.Context) (permit, error) {
+func (h *Handler) pass(ctx context.Context, o messages.Origin) (permit, error) {
 	if wait, stopped := h.stoppedAll(); stopped {
-		<-h.Slots
+		h.Slots.Leave(o)
 		return permit{}, &pacedError{after: wait, most: wait}
 	}
-	passed, err := h.Pacer.pass(ctx, h.Stopping)
+	passed, err := h.Pacer.pass(ctx, h.Stopping, o)
 	if err != nil {
-		<-h.Slots
+		h.Slots.Leave(o)
 	}
 	return passed, err
 }
@@ -245,22 +246,10 @@ func (h *Handler) passExpired(ctx context.Context, d messages.Delivery, after ti
 	if left := expires.Sub(h.Clock.OfUser(d.User).Now()); left > 0 {
 		return permit{}, &queue.AgainError{After: min(after, left), Cause: ErrPaced}
 	}
-	if !h.takeSlot(ctx) {
+	if !h.Slots.Take(ctx, h.Stopping, d.Origin) {
 		return permit{}, queue.ErrStopping
 	}
 	return permit{onlyExpired: true}, nil
-}
-
-// takeSlot waits for a delivery slot, which deliver gives back. It reports false when ctx
-// ends or no new work may begin.
-func (h *Handler) takeSlot(ctx context.Context) bool {
-	select {
-	case h.Slots <- struct{}{}:
-		return true
-	case <-h.Stopping:
-	case <-ctx.Done():
-	}
-	return false
 }
 
 func (h *Handler) stopped(ctx context.Context, wait time.Duration) error {
@@ -277,7 +266,8 @@ func (h *Handler) stopped(ctx context.Context, wait time.Duration) error {
 func (h *Handler) deliver(
 	ctx context.Context, d messages.Delivery, permit permit, claimed func(),
 ) (messages.Claim, error) {
-	leave := sync.OnceFunc(func() { <-h.Slots })
+	origin := d.Origin
+	leave := sync.OnceFunc(func() { h.Slots.Leave(origin) })
 	defer leave()
 	sent := false
 	defer func() {
@@ -300,6 +290,9 @@ func (h *Handler) deliver(
 	if err != nil {
 		return messages.Claim{}, err
 	}
+	if claim.Verdict == messages.Send {
+		d.Origin = messages.Origin{Account: claim.Account, Campaign: claim.Campaign}
+	}
 	// The delivery and the placing of other late messages do not wait for each other.
 	var placing sync.WaitGroup
 	placing.Go(func() { h.place(ctx, d.User, claim) })
@@ -314,7 +307,7 @@ func (h *Handler) deliver(
 		answered := h.Clock.Local()
 		traced, span := h.Tracer.Deliver(ctx, h.claimed(d, claim, took))
 		defer span.End()
-		permit, err = h.Pacer.renew(ctx, h.Stopping, permit)
+		permit, err = h.Pacer.renew(ctx, h.Stopping, permit, d.Origin)
 		took += h.Clock.Local().Sub(answered)
 		if err != nil || permit.onlyExpired || claim.Now.Sub(claim.SendAt)+took > h.Tolerance {
 			span.Result(givenBack, "", false)
@@ -348,7 +341,7 @@ func (h *Handler) place(ctx context.Context, user string, claim messages.Claim) 
 		h.Metrics.Postponed()
 		h.Activity.Postponed(claim.Now)
 		h.Logger.DebugContext(ctx, "postponed a late message", "id", p.ID, "from", p.From, "to", p.At)
-		h.Timers.Set(ctx, messages.Queued{User: user, ID: p.ID, Generation: p.Generation, Due: p.At}, claim.Now)
+		h.Timers.Set(ctx, messages.Queued{User: user, ID: p.ID, Generation: p.Generation, Due: p.At, Origin: p.Origin}, claim.Now)
 	}
 	for _, dropped := range claim.Dropped {
 		h.countDrop(ctx, dropped.Account, dropped.Reason, claim.Now, dropped.SendAt)

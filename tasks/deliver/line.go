@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 )
 
@@ -20,17 +21,18 @@ const (
 	backSoonest, backLatest = 250 * time.Millisecond, 10 * time.Minute
 	// lookApart is how long after one message of stopped channels another one is claimed, ms.
 	lookApart = 50
-	// mostOfSlots is the share of the delivery slots that one of several channels may have, in
-	// quarters.
-	mostOfSlots = 3
+	// mostOfSlots is the share of the delivery slots that one of several channels may have, and
+	// that one of several active accounts may have, in quarters. Of the slots of a channel an
+	// account may have mostOfLine, in eighths.
+	mostOfSlots, mostOfLine = 3, 7
 )
 
 // Line is a channel, with what bounds the calls to it.
 type Line struct {
 	*channels.Channel
 
-	Pacer *Pacer        // of its ChannelPace
-	slots chan struct{} // one per message that uses the channel; nil if it is the only one
+	Pacer *Pacer // of its ChannelPace
+	slots *Slots // one per message that uses the channel; nil if it is the only one
 
 	mu   sync.Mutex
 	next time.Time // when the message that is put back next may come, by the local clock
@@ -39,7 +41,9 @@ type Line struct {
 
 // NewLines returns the lines of a worker's channels, which make a number of deliveries at a
 // time.
-func NewLines(all []*channels.Channel, deliveries int, pacer func(*channels.Channel) (*Pacer, error)) ([]*Line, error) {
+func NewLines(
+	all []*channels.Channel, deliveries int, local func() time.Time, pacer func(*channels.Channel) (*Pacer, error),
+) ([]*Line, error) {
 	lines := make([]*Line, len(all))
 	for i, c := range all {
 		p, err := pacer(c)
@@ -48,32 +52,25 @@ func NewLines(all []*channels.Channel, deliveries int, pacer func(*channels.Chan
 		}
 		lines[i] = &Line{Channel: c, Pacer: p}
 		if len(all) > 1 {
-			lines[i].slots = make(chan struct{}, max(1, deliveries*mostOfSlots/4))
+			n := max(1, deliveries*mostOfSlots/4)
+			lines[i].slots = NewSlots(n, n*mostOfLine/8, local)
 		}
 	}
 	return lines, nil
 }
 
 // takeSlot takes a slot of the channel, if one becomes free at once or within a time.
-func (l *Line) takeSlot(ctx context.Context, local func() time.Time, within time.Duration) bool {
-	if l.slots == nil {
+func (l *Line) takeSlot(ctx context.Context, o messages.Origin, local func() time.Time, within time.Duration) bool {
+	if l.slots == nil || l.slots.Try(o) {
 		return true
-	}
-	select {
-	case l.slots <- struct{}{}:
-		return true
-	default:
 	}
 	if l.isFull(local()) {
 		return false
 	}
-	tooLong := time.NewTimer(within)
-	defer tooLong.Stop()
-	select {
-	case l.slots <- struct{}{}:
+	patient, done := context.WithTimeout(ctx, within)
+	defer done()
+	if l.slots.Take(patient, nil, o) {
 		return true
-	case <-tooLong.C:
-	case <-ctx.Done():
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,9 +85,9 @@ func (l *Line) isFull(now time.Time) bool {
 	return !l.full.IsZero() && now.Sub(l.full) < fullFor
 }
 
-func (l *Line) leaveSlot() {
+func (l *Line) leaveSlot(o messages.Origin) {
 	if l.slots != nil {
-		<-l.slots
+		l.slots.Leave(o)
 	}
 }
 

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
@@ -65,8 +65,7 @@ type Pacer struct {
 	metrics *metrics.Metrics
 	logger  *slog.Logger
 
-	turn    chan struct{} // held by the goroutine that asks the store
-	waiting atomic.Int64  // goroutines that have the turn or wait for it
+	turn *Slots // one, of the goroutine that asks the store
 
 	mu     sync.Mutex
 	pace   rate.Pace
@@ -136,24 +135,24 @@ func NewPacer(
 	}
 	return &Pacer{
 		key: keys.Permits(o.Target), target: o.Target, store: store, permits: permits, client: client, prefix: prefix, clock: c, metrics: m, logger: logger,
-		turn: make(chan struct{}, 1), wake: make(chan struct{}), ramp: ramp{over: o.Ramp},
+		turn: NewSlots(1, 1, c.Local), wake: make(chan struct{}), ramp: ramp{over: o.Ramp},
 	}, nil
 }
 
 // pass returns when a call may be made. The error is a *pacedError if it would have to
 // wait longer than patience, and queue.ErrStopping when ctx or stop ends.
-func (p *Pacer) pass(ctx context.Context, stop <-chan struct{}) (permit, error) {
-	return p.passLate(ctx, stop, min(usualTrips*p.clock.Latency(), patience))
+func (p *Pacer) pass(ctx context.Context, stop <-chan struct{}, o messages.Origin) (permit, error) {
+	return p.passLate(ctx, stop, o, min(usualTrips*p.clock.Latency(), patience))
 }
 
 // passLate is pass for a call that may begin later than paceLag after its permit by a
 // delay.
-func (p *Pacer) passLate(ctx context.Context, stop <-chan struct{}, delay time.Duration) (permit, error) {
+func (p *Pacer) passLate(ctx context.Context, stop <-chan struct{}, o messages.Origin, delay time.Duration) (permit, error) {
 	if p.free() {
 		return permit{}, nil
 	}
 	began, wake := p.clock.Local(), p.changed()
-	passed, err := p.wait(ctx, stop, wake, began, delay)
+	passed, err := p.wait(ctx, stop, wake, o, began, delay)
 	if paced, ok := errors.AsType[*pacedError](err); ok {
 		paced.wake = wake
 		p.metrics.HeldUp(p.clock.Local().Sub(began) + paced.after)
@@ -177,16 +176,16 @@ func (p *Pacer) changed() <-chan struct{} {
 	return p.wake
 }
 
-func (p *Pacer) wait(ctx context.Context, stop, wake <-chan struct{}, began time.Time, delay time.Duration) (permit, error) {
-	if expected := p.expected(); expected > patience {
+func (p *Pacer) wait(
+	ctx context.Context, stop, wake <-chan struct{}, o messages.Origin, began time.Time, delay time.Duration,
+) (permit, error) {
+	if expected := p.expected(o); expected > patience {
 		return permit{}, &pacedError{after: expected, most: backFor}
 	}
-	p.waiting.Add(1)
-	defer p.waiting.Add(-1)
-	if err := p.takeTurn(ctx, stop); err != nil {
+	if err := p.takeTurn(ctx, stop, o); err != nil {
 		return permit{}, err
 	}
-	defer func() { <-p.turn }()
+	defer p.turn.Leave(o)
 	for {
 		wait := p.untilNext()
 		if wait == 0 {
@@ -208,16 +207,17 @@ func (p *Pacer) wait(ctx context.Context, stop, wake <-chan struct{}, began time
 
 // takeTurn waits for the turn to ask the store. Only one goroutine of a worker asks at a
 // time, as the others would ask in vain.
-func (p *Pacer) takeTurn(ctx context.Context, stop <-chan struct{}) error {
-	tooLong := time.NewTimer(patience)
-	defer tooLong.Stop()
-	select {
-	case p.turn <- struct{}{}:
+func (p *Pacer) takeTurn(ctx context.Context, stop <-chan struct{}, o messages.Origin) error {
+	if p.turn.Try(o) {
 		return nil
-	case <-tooLong.C:
-		return &pacedError{after: max(p.expected(), time.Millisecond), most: backFor}
-	case <-ctx.Done():
-	case <-stop:
+	}
+	patient, done := context.WithTimeout(ctx, patience)
+	defer done()
+	if p.turn.Take(patient, stop, o) {
+		return nil
+	}
+	if patient.Err() != nil && ctx.Err() == nil {
+		return &pacedError{after: max(p.expected(o), time.Millisecond), most: backFor}
 	}
 	return queue.ErrStopping
 }
@@ -231,15 +231,15 @@ func (p *Pacer) untilNext() time.Duration {
 }
 
 // expected returns about how long one more call would have to wait.
-func (p *Pacer) expected() time.Duration {
-	before := p.untilNext()
+func (p *Pacer) expected(o messages.Origin) time.Duration {
+	before, waiting := p.untilNext(), p.turn.Before(o.Account)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rate := p.pace.Rate
 	if rate.Count == 0 {
 		return before
 	}
-	return before + rate.Interval*time.Duration(p.waiting.Load())/time.Duration(rate.Count)
+	return before + rate.Interval*time.Duration(waiting)/time.Duration(rate.Count)
 }
 
 // ask asks the store for a permit, and returns the refusal if it gives none. It asks the
@@ -287,7 +287,7 @@ func (p *Pacer) ahead(ctx context.Context) time.Duration {
 //
 // The error is that of pass, or a *pacedError if all renewals came too late. Nothing is
 // held then.
-func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit) (permit, error) {
+func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit, o messages.Origin) (permit, error) {
 	for range renewals {
 		latest := p.clock.Now().Add(p.clock.Latency()) // the clock is that accurate
 		if held.token == "" || !latest.After(held.useBy) {
@@ -295,7 +295,7 @@ func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit) (p
 		}
 		p.giveBack(ctx, held)
 		var err error
-		if held, err = p.passLate(ctx, stop, 2*latest.Sub(held.taken)); err != nil {
+		if held, err = p.passLate(ctx, stop, o, 2*latest.Sub(held.taken)); err != nil {
 			return permit{}, err
 		}
 	}

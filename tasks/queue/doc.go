@@ -25,13 +25,31 @@
 // The record of a message does not name its queue. The user does, and where it does not help,
 // nothing needs it: the number of queues may change at any time, and programs may differ in
 // it, as in a rolling upgrade. A Server also serves each queue of the prefix that has tasks
-// and that its own number does not have, until it was empty for a minute. It looks once a
-// second, so a task that is due at once may be late by that. Has, TasksOf, WakeWaiting and
+// and that its own number does not have, until it was empty for a minute. Has, TasksOf, WakeWaiting and
 // Sizes look at all queues. A superseded task in the queue of another number stays, and is
 // stale. A queue that is lost is replaced from the watch list.
 //
 // asynq keeps one list of its queues and one of its servers, each on one master. While that of
 // the queues is away, a program that has just started puts nothing into the queue.
+//
+// # Lanes
+//
+// A queue hands out its tasks one after another. So that a herd of one account, which is due
+// at the same time, is not in front of all others, it has lanes: queues of asynq beside the one
+// that all share. What an account has of one second goes into the shared queue up to a number,
+// and the rest into a lane; herds counts that, in each program for itself, since what several
+// programs add up to is still little. A worker also moves messages into a lane that it finds in
+// the shared queue, if many of their account are in its hands already and wait. Messages in no campaign have a lane of their own,
+// and the campaigns of an account share seven. So no account makes lanes without end.
+//
+// A Server serves each lane that has tasks to hand out, as it does queues of another number,
+// with an asynq server of its own. It looks every Polling.Forward, so a message that is
+// submitted for now may wait that long if its account has many. Which of the messages in hand
+// goes next, the worker's function decides: see deliver.Slots. At most 64 lanes are served at a time;
+// they take turns. A lane goes when it was empty for a minute.
+//
+// Why lanes and not an order within the queue: asynq has one list of what is due, and takes
+// from its front. A worker that read on past a herd would have to hold all of it.
 //
 // # Batches
 //

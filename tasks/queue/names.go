@@ -51,12 +51,15 @@ func inMiddle(slot, i, n int) bool {
 	return behind >= slots/4 && behind < slots*3/4
 }
 
-// ours reports whether Names returns a name for some number of queues under the prefix
-// whose first queue is first.
+// ours reports whether a name is that of a lane, or whether Names returns it for some number of
+// queues, under the prefix whose first queue is first.
 func ours(first, name string) bool {
 	number, numbered := strings.CutPrefix(name, first+":")
 	if !numbered {
 		return name == first
+	}
+	if isLane(first, name) {
+		return true
 	}
 	n, err := strconv.Atoi(number)
 	return err == nil && n > 0 && strconv.Itoa(n) == number

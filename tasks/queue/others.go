@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -13,11 +14,14 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
 )
 
-// look looks for queues of the prefix that this program puts nothing into, but which have
-// tasks: programs with another number of queues did. Until the next look they are part of
-// all. Beside an error, it returns those that it found: one that does not answer stays if
-// the last look found it.
-func (q *Queue) look(ctx context.Context) (others []string, failed error) {
+// soon is how long before a queue has a task to hand out it counts as having one.
+const soon = 2 * time.Second
+
+// look looks for lanes, and for queues of programs with another number of queues. Until the next
+// look, those that have tasks are part of all. It returns for each whether it has tasks that run, or
+// that are to run soon. Beside an error, it returns those that it found: one that does not answer
+// is as the last look found it.
+func (q *Queue) look(ctx context.Context) (atWork map[string]bool, failed error) {
 	chosen, err := q.spread.shares(ctx)
 	if err != nil {
 		return nil, err
@@ -27,93 +31,165 @@ func (q *Queue) look(ctx context.Context) (others []string, failed error) {
 	if err != nil {
 		return nil, store.Explain(err, doing)
 	}
+	var others []string
+	atWork = make(map[string]bool)
 	last := *q.spread.others.Load()
 	for _, name := range known {
 		if !ours(q.spread.first, name) || chosen.has(name) {
 			continue
 		}
-		used, err := q.hasTasks(ctx, name)
+		all, due, err := q.countTasks(ctx, name)
 		if err != nil {
 			failed = store.Explain(err, doing)
 		}
-		if used || err != nil && slices.Contains(last, name) {
+		stays := err != nil && slices.Contains(last, name)
+		if all > 0 || stays {
 			others = append(others, name)
 		}
+		atWork[name] = due > 0 || stays
 	}
 	q.spread.others.Store(&others)
-	return others, failed
+	return atWork, failed
 }
 
-// hasTasks reports whether a queue has tasks that are to run or are running.
-func (q *Queue) hasTasks(ctx context.Context, name string) (bool, error) {
-	counts := make([]*redis.IntCmd, 0, 4)
+// countTasks counts the tasks of a queue that are to run or are running, and those of them
+// that do so soon.
+func (q *Queue) countTasks(ctx context.Context, name string) (all, due int64, failed error) {
+	now := q.answering.local()
+	if q.clock != nil {
+		now = q.clock.Now()
+	}
+	until := strconv.FormatInt(now.Add(soon).Unix(), 10)
+	var both, total, timely []*redis.IntCmd
 	_, err := q.redis.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, list := range []string{"pending", "active"} {
-			counts = append(counts, pipe.LLen(ctx, key(name, list)))
+			both = append(both, pipe.LLen(ctx, key(name, list)))
 		}
 		for _, set := range []string{"scheduled", "retry"} {
-			counts = append(counts, pipe.ZCard(ctx, key(name, set)))
+			total = append(total, pipe.ZCard(ctx, key(name, set)))
+			timely = append(timely, pipe.ZCount(ctx, key(name, set), "-inf", until))
 		}
 		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("counting tasks: %w", err)
+		return 0, 0, fmt.Errorf("counting tasks: %w", err)
 	}
+	return sum(both) + sum(total), sum(both) + sum(timely), nil
+}
+
+func sum(counts []*redis.IntCmd) (n int64) {
 	for _, count := range counts {
-		if count.Val() > 0 {
-			return true, nil
-		}
+		n += count.Val()
 	}
-	return false, nil
+	return n
 }
 
 const (
-	// lookAfter is after how many looks for due tasks a Server looks for other queues.
-	lookAfter = 5
 	// serveOtherFor is for how long a queue is served at least after it had a task: the
 	// program that uses it may still run.
 	serveOtherFor = time.Minute
+	// mostOthers is how many other queues a worker serves at a time: each costs the store a
+	// few calls a second. If there are more, those without tasks make room at once, and the
+	// others after othersTurn.
+	mostOthers = 64
+	othersTurn = 10 * time.Second
 )
 
-// other is a queue that another number of queues has, and which is served for as long as it
-// has tasks.
+// other is a lane, or a queue that another number of queues has. It is served for as long as
+// it has tasks, and known until it had none for a while.
 type other struct {
-	server *asynq.Server
-	used   time.Time // when it was last seen to have tasks, local
+	name   string
+	server *asynq.Server // nil while it is not served
+	began  time.Time     // when that began, local
+	used   time.Time     // when it was last seen to have tasks, or first seen, local
 }
 
 // startLooking serves other queues while they have tasks, until the returned function is
 // called.
 func (s *Server) startLooking(ctx context.Context) (stop func()) {
 	return jobs.Start(ctx, s.options.Logger, jobs.Job{
-		Every: lookAfter * s.queue.polling.Forward, Soon: true, Failed: "could not look for queues that other programs use: a later look does",
+		Every: s.queue.polling.Forward, Soon: true, Failed: "could not look for queues that other programs use: a later look does",
 		Run: func(ctx context.Context) error { return s.lookForOthers(ctx, s.queue.answering.local()) },
 	})
 }
 
 func (s *Server) lookForOthers(ctx context.Context, now time.Time) error {
 	found, failed := s.queue.look(ctx)
-	for _, name := range found {
-		if s.others[name] == nil {
-			started, err := s.start(name)
-			if err != nil {
-				return err
-			}
-			s.others[name] = &other{server: started}
-			s.options.Logger.InfoContext(ctx, "serving a queue of programs with another number of queues", "queue", name)
+	var served int
+	var waiting []*other
+	for name, atWork := range found {
+		o := s.others[name]
+		if o == nil {
+			o = &other{name: name, used: now}
+			s.others[name] = o
 		}
-		s.others[name].used = now
-	}
-	var idle []*asynq.Server
-	for name, o := range s.others {
-		if now.Sub(o.used) > serveOtherFor {
-			idle = append(idle, o.server)
-			delete(s.others, name)
+		if atWork {
+			o.used = now
+		}
+		if o.server != nil {
+			served++
+		} else if atWork {
+			waiting = append(waiting, o)
 		}
 	}
-	s.shutdown(idle)
+	served -= s.leaveOthers(ctx, now, served+len(waiting)-mostOthers)
+	for _, o := range waiting[:min(len(waiting), mostOthers-served)] {
+		if err := s.serveOther(ctx, o, served, now); err != nil {
+			return err
+		}
+		served++
+	}
 	return failed
 }
+
+// serveOther begins to serve a queue beside a number of others.
+func (s *Server) serveOther(ctx context.Context, o *other, beside int, now time.Time) (failed error) {
+	at, lane := handlers, isLane(s.queue.spread.first, o.name)
+	if lane {
+		// Each further lane takes fewer tasks ahead: a worker's memory is bounded, and so is
+		// what a lane can get.
+		at = max(leastHandlers, handlers/(1+beside))
+	}
+	if o.server, failed = s.start(o.name, at); failed != nil {
+		return failed
+	}
+	o.began = now
+	if !lane {
+		s.options.Logger.InfoContext(ctx, "serving a queue of programs with another number of queues", "queue", o.name)
+	}
+	return nil
+}
+
+// leaveOthers forgets queues that were empty for a while, and stops to serve as many as are too
+// many. It returns how many are no longer served.
+func (s *Server) leaveOthers(ctx context.Context, now time.Time, tooMany int) (left int) {
+	for name, o := range s.others {
+		empty := now.Sub(o.used)
+		over := empty > serveOtherFor
+		if over {
+			delete(s.others, name)
+		} else if o.server == nil || left >= tooMany || empty == 0 && now.Sub(o.began) <= othersTurn {
+			continue
+		}
+		server := o.server
+		o.server = nil
+		if server != nil {
+			left++
+		}
+		s.running.Go(func() {
+			if server != nil {
+				s.shutdown([]*asynq.Server{server})
+			}
+			if over && isLane(s.queue.spread.first, name) {
+				s.queue.removeLane(context.WithoutCancel(ctx), name)
+			}
+		})
+	}
+	return left
+}
+
+// queuesKey is the key of asynq's list of queues (SET).
+const queuesKey = "asynq:queues"
 
 // key returns the key of what asynq keeps of a queue.
 func key(name, what string) string { return "asynq:{" + name + "}:" + what }

@@ -14,7 +14,7 @@ import (
 // *fault.UnavailableError if the store is at fault.
 func Paused(ctx context.Context, client redis.UniversalClient, prefix string) (paused []string, failed error) {
 	const doing = "looking whether the queue is paused"
-	names, err := client.SMembers(ctx, "asynq:queues").Result()
+	names, err := client.SMembers(ctx, queuesKey).Result()
 	if err != nil {
 		return nil, store.Explain(err, doing)
 	}

@@ -33,6 +33,9 @@ type Payload struct {
 	// Due is when the task is due, Unix ms. The handler waits until then, as the queue
 	// only knows whole seconds. The gate judges by the record.
 	Due int64 `json:"due"`
+	// Account and Campaign are where it comes from, "" for none.
+	Account  string `json:"account,omitempty"`
+	Campaign string `json:"campaign,omitempty"`
 }
 
 // batchPayload is the payload of the delivery task of several messages. The task has an id
@@ -43,7 +46,10 @@ type batchPayload struct {
 }
 
 func (p Payload) queued() messages.Queued {
-	return messages.Queued{User: p.User, ID: p.ID, Generation: p.Generation, Due: time.UnixMilli(p.Due).UTC()}
+	return messages.Queued{
+		User: p.User, ID: p.ID, Generation: p.Generation, Due: time.UnixMilli(p.Due).UTC(),
+		Origin: messages.Origin{Account: p.Account, Campaign: p.Campaign},
+	}
 }
 
 // payloadFor returns the payload of a task for messages, of the oldest version that can hold
@@ -51,7 +57,10 @@ func (p Payload) queued() messages.Queued {
 func payloadFor(batch []messages.Queued) any {
 	timers := make([]Payload, len(batch))
 	for i, m := range batch {
-		timers[i] = Payload{User: m.User, ID: m.ID, Generation: m.Generation, Due: m.Due.UnixMilli()}
+		timers[i] = Payload{
+			User: m.User, ID: m.ID, Generation: m.Generation, Due: m.Due.UnixMilli(),
+			Account: m.Origin.Account, Campaign: m.Origin.Campaign,
+		}
 	}
 	if len(timers) == 1 {
 		timers[0].Version = PayloadVersion

@@ -105,7 +105,12 @@ func (q *Queue) enqueue(ctx context.Context, name, kind, id string, payload any,
 	ctx, cancel := context.WithTimeout(ctx, EnqueueWithin)
 	defer cancel()
 	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(kind, text), options...)
-	return err //nolint:wrapcheck // both callers say what they were doing
+	if taken := err == nil || errors.Is(err, asynq.ErrTaskIDConflict); taken && isLane(q.spread.first, name) {
+		if err := q.spread.herds.list(ctx, q.redis, name, q.answering.local()); err != nil {
+			return err
+		}
+	}
+	return err //nolint:wrapcheck // the callers say what they were doing
 }
 
 // enqueueOne puts the timer of one generation of a message into a queue, to be handed out at a

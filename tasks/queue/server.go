@@ -14,9 +14,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
-// handlers is how many tasks of a queue run at a time. Most of them wait for the rest of
-// their second and cost almost nothing.
-const handlers = 512
+const (
+	// handlers is how many tasks of a queue run at a time. Most of them wait for the rest of
+	// their second and cost almost nothing.
+	handlers = 512
+	// leastHandlers is how many of a lane do so at least, however many lanes there are.
+	leastHandlers = 8
+)
 
 // ServerOptions configures a Server. All fields are required.
 type ServerOptions struct {
@@ -26,6 +30,7 @@ type ServerOptions struct {
 	// ctx when it loses track of the task.
 	Deliver         func(ctx context.Context, m messages.Queued, claimed func()) error
 	Announce        func(ctx context.Context, notice string) error
+	Crowded         func(account string) bool // whether many messages of an account are in hand, and wait
 	ShutdownTimeout time.Duration // how long Finish waits for running tasks
 	Logger          *slog.Logger
 }
@@ -49,7 +54,7 @@ func (q *Queue) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	s := &Server{queue: q, options: o, others: make(map[string]*other)}
 	for _, name := range chosen.names {
-		started, err := s.start(name)
+		started, err := s.start(name, handlers)
 		if err != nil {
 			s.shutdown(s.chosen)
 			return nil, err
@@ -60,12 +65,12 @@ func (q *Queue) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-// start starts to serve a queue. Each has a server of its own, so that none waits for a
-// master that is away.
-func (s *Server) start(name string) (*asynq.Server, error) {
+// start starts to serve a queue, with so many tasks at a time. Each has a server of its own, so
+// that none waits for a master that is away.
+func (s *Server) start(name string, at int) (*asynq.Server, error) {
 	q := s.queue
 	started := asynq.NewServerFromRedisClient(patient{q.redis, q.polling.Fetch}, asynq.Config{
-		Concurrency:              handlers,
+		Concurrency:              at,
 		Queues:                   map[string]int{name: 1},
 		DelayedTaskCheckInterval: q.polling.Forward,
 		TaskCheckInterval:        q.polling.Fetch,
@@ -97,7 +102,9 @@ func (s *Server) Stop() {
 func (s *Server) all() []*asynq.Server {
 	servers := slices.Clone(s.chosen)
 	for _, o := range s.others {
-		servers = append(servers, o.server)
+		if o.server != nil {
+			servers = append(servers, o.server)
+		}
 	}
 	return servers
 }
@@ -154,7 +161,14 @@ func (s *Server) dispatch(ctx context.Context, t *asynq.Task) error {
 			return &NotOursError{err}
 		case newer:
 			return errNewer
-		case len(timers) == 1:
+		}
+		if timers, err = s.moveCrowds(ctx, timers); err != nil {
+			return err
+		}
+		switch len(timers) {
+		case 0:
+			return nil
+		case 1:
 			return s.options.Deliver(ctx, timers[0], func() {})
 		}
 		return s.deliverBatch(ctx, timers)

@@ -22,6 +22,7 @@ type spread struct {
 	cluster *redis.ClusterClient   // whose masters are counted at the first use; else nil
 	chosen  atomic.Pointer[shares] // nil until then
 	others  atomic.Pointer[[]string]
+	herds   herds
 }
 
 // shares says which queue each partition has.
@@ -35,7 +36,7 @@ func newSpread(client redis.UniversalClient, prefix string, n int) (*spread, err
 	if n < 0 || n > MaxQueues {
 		return nil, message.NotAllowed("queues", strconv.Itoa(n), "0 to %d", MaxQueues)
 	}
-	s := &spread{first: Name(prefix), prefix: prefix}
+	s := &spread{first: Name(prefix), prefix: prefix, herds: newHerds()}
 	s.others.Store(new([]string))
 	cluster, clustered := client.(*redis.ClusterClient)
 	if n == 0 && clustered {
@@ -81,17 +82,23 @@ func (s *spread) shares(ctx context.Context) (*shares, error) {
 // queueOf returns the queue of a partition.
 func (s *shares) queueOf(partition int) string { return s.names[s.of[partition]] }
 
-// perQueue splits messages by their queues.
-func (s *shares) perQueue(queued []messages.Queued) map[string][]messages.Queued {
-	if len(s.names) == 1 {
-		return map[string][]messages.Queued{s.names[0]: queued}
-	}
+// perQueue splits messages by the queue, or the lane of one, that they go into.
+func (s *spread) perQueue(chosen *shares, queued []messages.Queued) map[string][]messages.Queued {
 	parts := make(map[string][]messages.Queued)
 	for _, m := range queued {
-		name := s.queueOf(keyspace.Partition(m.User))
+		name := s.queueFor(chosen, m)
 		parts[name] = append(parts[name], m)
 	}
 	return parts
+}
+
+// queueFor returns the queue, or the lane of one, that a message goes into.
+func (s *spread) queueFor(chosen *shares, m messages.Queued) string {
+	i := chosen.of[keyspace.Partition(m.User)]
+	if s.herds.add(m.Origin.Account, m.Due) {
+		return laneOf(s.first, m.Origin, int(i), len(chosen.names))
+	}
+	return chosen.names[i]
 }
 
 // ofUser returns the queue of a user's messages.
@@ -105,3 +112,12 @@ func (q *Queue) ofUser(ctx context.Context, user string) (string, error) {
 
 // has reports whether a queue is one of them.
 func (s *shares) has(name string) bool { return slices.Contains(s.names, name) }
+
+// queueFor returns the queue, or the lane of one, that a message goes into.
+func (q *Queue) queueFor(ctx context.Context, m messages.Queued) (string, error) {
+	chosen, err := q.spread.shares(ctx)
+	if err != nil {
+		return "", err
+	}
+	return q.spread.queueFor(chosen, m), nil
+}

@@ -117,7 +117,7 @@ func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
 	if m.Due.Sub(now) > t.watch.Horizon() {
 		return
 	}
-	name, err := t.queue.ofUser(ctx, m.User)
+	name, err := t.queue.queueFor(ctx, m)
 	ctx, span := tracing.HandOverOne(ctx, name)
 	defer span.End()
 	if err == nil {
@@ -133,7 +133,7 @@ func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
 // TrySet sets a timer, however late the message is due, for a caller that handles the
 // failure.
 func (t *Timers) TrySet(ctx context.Context, m messages.Queued) error {
-	name, err := t.queue.ofUser(ctx, m.User)
+	name, err := t.queue.queueFor(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (t *Timers) TrySetAll(ctx context.Context, queued []messages.Queued) (set i
 	var done atomic.Int64
 	var setters errgroup.Group
 	setters.SetLimit(queuesAtOnce)
-	for name, part := range chosen.perQueue(queued) {
+	for name, part := range t.queue.spread.perQueue(chosen, queued) {
 		setters.Go(func() error { return t.setAll(ctx, name, part, &done) })
 	}
 	failed = setters.Wait()
@@ -199,8 +199,8 @@ func (t *Timers) setAll(ctx context.Context, name string, queued []messages.Queu
 
 // Unset deletes the task of a superseded generation of a user's message soon, if it is still scheduled. A task
 // that is due by now leaves the queue by itself. One that is due later than the horizon is
-// not in the queue. One that shares a task stays in it: it is no task by itself, and the
-// claim finds it stale.
+// not in the queue. One that shares a task, or that is in a lane, stays: the claim finds it
+// stale.
 func (t *Timers) Unset(ctx context.Context, user string, s sendlimit.Superseded, now time.Time) {
 	// The queue keeps whole seconds, cut off.
 	if s.Generation != "" && s.Due.Sub(now) <= t.watch.Horizon() && s.Due.Add(-t.queue.Lead()).Truncate(time.Second).After(now) {

@@ -161,6 +161,13 @@ func (q *Queue) Has(ctx context.Context, user, generation string, w Workload) (b
 	if has, err := q.hasIn(own, generation, w.queues[own]); has || err != nil {
 		return has, err
 	}
+	for name, work := range w.queues { // without a call each: there may be many lanes
+		if work.failed == nil && name != own {
+			if batches, err := work.batches(); err == nil && (batches.generations[generation] || batches.more) {
+				return true, nil
+			}
+		}
+	}
 	for name, work := range w.queues {
 		if name == own {
 			continue

@@ -224,15 +224,14 @@ func (r *Relay) lookAfter(ctx context.Context, entry messages.Watched, work queu
 		return messages.Deferred, err
 	}
 	generation := keyspace.NewToken()
-	result, due, err := r.Watch.Renew(ctx, entry, generation, queued, time.Time{})
+	result, renewed, err := r.Watch.Renew(ctx, entry, generation, queued, time.Time{})
 	if err != nil || result != messages.Renewed {
 		return result, err
 	}
-	if now := r.Clock.OfUser(entry.User).Now(); due.Before(now) {
-		due = now
+	if now := r.Clock.OfUser(entry.User).Now(); renewed.Due.Before(now) {
+		renewed.Due = now
 	}
-	q := messages.Queued{User: entry.User, ID: entry.ID, Generation: generation, Due: due}
-	if err := r.Timers.TrySet(ctx, q); err != nil {
+	if err := r.Timers.TrySet(ctx, renewed); err != nil {
 		return result, fmt.Errorf("putting a message back into the queue: %w", err)
 	}
 	return result, nil

@@ -210,6 +210,14 @@ func (c *chargedChange) stands(ctx context.Context, s messages.Standing) error {
 	return nil
 }
 
+// origin returns where the message comes from, if it has an account.
+func (c *chargedChange) origin() messages.Origin {
+	if c.charge.Standing == nil {
+		return messages.Origin{}
+	}
+	return messages.Origin{Account: c.charge.Standing.Account, Campaign: c.charge.Standing.Campaign}
+}
+
 // free returns the search for free times of the message. What it has already, its place and its
 // charge, does not count against them.
 func (c *chargedChange) free() freeTimes {

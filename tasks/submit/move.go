@@ -52,7 +52,9 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 		s.enqueueAgain(ctx, user, id, d.At.Sub(d.Now), d.Now)
 	default: // also if the replicas do not have it yet
 		s.capacity.take(0)
-		s.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At}, d.Now)
+		s.timers.Set(ctx, messages.Queued{
+			User: user, ID: id, Generation: generation, Due: d.At, Origin: changed.origin(),
+		}, d.Now)
 	}
 	s.timers.Unset(ctx, user, d.Superseded, d.Now)
 	s.Announce(ctx, d.Notices)

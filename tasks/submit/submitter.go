@@ -234,7 +234,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 			charged.judge = t
 			o, judged = s.judgeRequest(ctx, m, request, t, charged.reserve)
 		}
-		s.enqueue(ctx, o, judged) // the wait for replicas is then for the task, too
+		s.enqueue(ctx, m, o, judged) // the wait for replicas is then for the task, too
 		return o.Outcome == message.Accepted, judged.err
 	})
 	if charged != nil && judged.err == nil {
@@ -252,7 +252,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 }
 
 // enqueue puts an accepted message into the queue.
-func (s *Submitter) enqueue(ctx context.Context, o message.Outcome, judged judged) {
+func (s *Submitter) enqueue(ctx context.Context, m message.Message, o message.Outcome, judged judged) {
 	switch now := judged.decision.Now; {
 	case o.Outcome != message.Accepted:
 	case o.Replayed:
@@ -260,6 +260,7 @@ func (s *Submitter) enqueue(ctx context.Context, o message.Outcome, judged judge
 	default:
 		s.timers.Set(ctx, messages.Queued{
 			User: o.User, ID: o.ID, Generation: judged.generation, Due: o.SendAt.Time,
+			Origin: messages.Origin{Account: m.Account, Campaign: m.Campaign},
 		}, now)
 	}
 }

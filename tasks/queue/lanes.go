@@ -1,0 +1,97 @@
+package queue
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+)
+
+const (
+	// laneMark is between the first name of a prefix and what tells a lane from others.
+	laneMark = ":lane:"
+	// laneDigits is the length of that, in hexadecimal digits.
+	laneDigits = 16
+	// campaignLanes is how many lanes the campaigns of an account share.
+	campaignLanes = 7
+)
+
+// laneOf returns the lane for messages of an origin beside the i-th of n queues. Messages
+// without a campaign have a lane of their own, and campaigns share a few, so that an account
+// can't make lanes without end. A lane lies in the same share of the slots as its queue. Its name
+// does not show the account.
+func laneOf(first string, o messages.Origin, i, n int) string {
+	campaigns := uint64(0)
+	if o.Campaign != "" {
+		sum := fnv.New64a()
+		_, _ = sum.Write([]byte(o.Campaign))
+		campaigns = 1 + sum.Sum64()%campaignLanes
+	}
+	for try := 0; ; try++ {
+		digest := sha256.Sum256([]byte(o.Account + "\x00" + strconv.FormatUint(campaigns, 10) + "\x00" + strconv.Itoa(try)))
+		name := first + laneMark + hex.EncodeToString(digest[:laneDigits/2])
+		if n == 1 || share(slot(name), n) == i && inMiddle(slot(name), i, n) {
+			return name
+		}
+	}
+}
+
+// isLane reports whether a name is that of a lane under the prefix whose first queue is first.
+func isLane(first, name string) bool {
+	digits, is := strings.CutPrefix(name, first+laneMark)
+	if !is || len(digits) != laneDigits {
+		return false
+	}
+	_, err := hex.DecodeString(digits)
+	return err == nil && strings.ToLower(digits) == digits
+}
+
+// removeLane removes a lane that was empty for a while, if it still is. If that fails, an empty
+// lane stays until it is used again.
+func (q *Queue) removeLane(ctx context.Context, name string) {
+	if err := q.inspector.DeleteQueue(name, false); err != nil {
+		return // it has tasks again, or another worker removed it
+	}
+	// A task may have come between asynq's two steps.
+	if all, _, err := q.countTasks(ctx, name); all > 0 || err != nil {
+		q.redis.SAdd(ctx, queuesKey, name)
+	}
+}
+
+// moveCrowds moves messages from a queue that all share into lanes, if many of their account
+// wait already: more of them would keep the handlers of the queue from others. It returns those
+// that stay.
+func (s *Server) moveCrowds(ctx context.Context, batch []messages.Queued) (stay []messages.Queued, failed error) {
+	name, _ := asynq.GetQueueName(ctx)
+	if isLane(s.queue.spread.first, name) {
+		return batch, nil
+	}
+	chosen, err := s.queue.spread.shares(ctx)
+	if err != nil {
+		return nil, err
+	}
+	moved := make(map[string][]messages.Queued)
+	for _, m := range batch {
+		if !s.options.Crowded(m.Origin.Account) {
+			stay = append(stay, m)
+			continue
+		}
+		i := int(chosen.of[keyspace.Partition(m.User)])
+		lane := laneOf(s.queue.spread.first, m.Origin, i, len(chosen.names))
+		moved[lane] = append(moved[lane], m)
+	}
+	for lane, part := range moved {
+		if err := s.queue.enqueueTogether(ctx, lane, part, time.Time{}); err != nil {
+			return nil, err // the task comes again: what was moved is stale in it
+		}
+	}
+	return stay, nil
+}
