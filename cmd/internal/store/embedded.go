@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/config"
@@ -28,14 +29,17 @@ const EmbeddedCapacity = 10_000
 // too early or too late.
 const expiryInterval = 250 * time.Millisecond
 
+// acceptPause is how long the store waits before it takes a connection again after it could not.
+const acceptPause = 50 * time.Millisecond
+
 // Embedded is a store inside the process, for trying out. It speaks enough of Redis for
 // the programs, keeps everything in memory and loses it with Close.
 type Embedded struct {
-	server  *miniredis.Miniredis
-	address string
-	stop    chan struct{}
-	ticker  sync.WaitGroup
-	close   sync.Once
+	server   *miniredis.Miniredis
+	listener net.Listener
+	stop     chan struct{}
+	running  sync.WaitGroup
+	close    sync.Once
 }
 
 // StartEmbedded starts the embedded store on a loopback address; "" means EmbeddedAddress
@@ -45,20 +49,59 @@ func StartEmbedded(ctx context.Context, address string) (*Embedded, error) {
 	if address == "" {
 		address = EmbeddedAddress
 	}
-	server := miniredis.NewMiniRedis()
-	if err := server.StartAddr(address); err != nil {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			err = &fault.UnavailableError{Detail: taken(ctx, address), Err: err}
 		}
 		return nil, fmt.Errorf("starting the embedded store: %w", err)
 	}
-	e := &Embedded{server: server, address: server.Addr(), stop: make(chan struct{})}
-	e.ticker.Go(e.expireKeys)
+	e := &Embedded{server: miniredis.NewMiniRedis(), listener: listener, stop: make(chan struct{})}
+	if err := e.begin(); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting the embedded store: %w", err), listener.Close())
+	}
+	e.running.Go(e.expireKeys)
+	e.running.Go(e.accept)
 	return e, nil
 }
 
+// begin makes the server ready: it begins with its first connection.
+func (e *Embedded) begin() error {
+	first, err := e.server.Dial()
+	if err != nil {
+		return err //nolint:wrapcheck // StartEmbedded says what was done
+	}
+	known := make(map[string]bool)
+	for _, name := range commands() {
+		known[name] = true
+	}
+	survivor := &survivor{server: e.server.Server(), known: known, running: make(map[*server.Peer]bool)}
+	e.server.Server().SetPreHook(survivor.run)
+	return first.Close() //nolint:wrapcheck // of a pipe
+}
+
+// accept serves connections until the store ends.
+func (e *Embedded) accept() {
+	for {
+		conn, err := e.listener.Accept()
+		select {
+		case <-e.stop:
+			if err == nil {
+				_ = conn.Close()
+			}
+			return
+		default:
+		}
+		if err != nil {
+			time.Sleep(acceptPause) // too many files are open
+			continue
+		}
+		e.server.Server().ServeConn(guarded(conn))
+	}
+}
+
 // Address returns where the store listens.
-func (e *Embedded) Address() string { return e.address }
+func (e *Embedded) Address() string { return e.listener.Addr().String() }
 
 // URL returns the URL for Open.
 func (e *Embedded) URL() string { return "redis://" + e.Address() }
@@ -67,7 +110,8 @@ func (e *Embedded) URL() string { return "redis://" + e.Address() }
 func (e *Embedded) Close() {
 	e.close.Do(func() {
 		close(e.stop)
-		e.ticker.Wait()
+		_ = e.listener.Close()
+		e.running.Wait()
 		e.server.Close()
 	})
 }
