@@ -207,9 +207,12 @@ func (m *message) postponedBy(d messages.Delivery) bool {
 	return m != nil && m.state == pending && m.generation() == postponed(d.Generation, d.Nonce)
 }
 
+// origin returns where the message comes from: nobody is charged in a history.
+func (m *message) origin() messages.Origin { return messages.Origin{Campaign: m.campaign} }
+
 // placement returns what a claim answers about a postponed message.
 func (m *message) placement() messages.Placement {
-	return messages.Placement{ID: m.id, Generation: m.generation(), At: m.at, From: m.stood}
+	return messages.Placement{ID: m.id, Generation: m.generation(), At: m.at, From: m.stood, Origin: m.origin()}
 }
 
 // firstRequested returns the time of the request, zero if it is at.

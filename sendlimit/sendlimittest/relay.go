@@ -102,7 +102,7 @@ func (m *mailbox) expectHandOver(entry messages.Watched, want *messages.HandedOv
 		want.NotDue = append(want.NotDue, entry)
 	default:
 		known.lookAt = m.now.Add(m.options.LookAfter)
-		want.Soon = append(want.Soon, messages.Queued{User: mailboxUser, ID: entry.ID, Generation: entry.Generation, Due: due})
+		want.Soon = append(want.Soon, messages.Queued{User: mailboxUser, ID: entry.ID, Generation: entry.Generation, Due: due, Origin: known.origin()})
 	}
 }
 
@@ -158,6 +158,9 @@ func (m *mailbox) renew(t *rapid.T, entry messages.Watched) {
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%+v queued %t", entry, queued)
 		require.Equal(t, wantDue, renewed.Due, "%+v", entry)
+		if got == messages.Renewed {
+			require.Equal(t, messages.Queued{User: mailboxUser, ID: entry.ID, Generation: generation, Due: wantDue, Origin: m.messages[entry.ID].origin()}, renewed)
+		}
 		if want == messages.Deferred {
 			want = messages.NotDue
 		}

@@ -43,8 +43,8 @@
 // and the campaigns of an account share seven. So no account makes lanes without end.
 //
 // A Server serves each lane that has tasks to hand out, as it does queues of another number,
-// with an asynq server of its own. It looks every Polling.Forward, so a message that is
-// submitted for now may wait that long if its account has many. Which of the messages in hand
+// with an asynq server of its own. It looks every Polling.Forward, so what another program puts
+// into a new lane for now may wait that long. Which of the messages in hand
 // goes next, the worker's function decides: see deliver.Slots. At most 64 lanes are served at a time;
 // they take turns. A lane goes when it was empty for a minute.
 //

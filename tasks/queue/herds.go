@@ -31,10 +31,11 @@ type herds struct {
 	seed    maphash.Seed
 	seconds [herdSeconds]*herdSecond
 	listed  map[string]time.Time // lanes, by name: when this program listed them, local
+	fresh   chan struct{}        // has an element once a lane was listed
 }
 
 // newHerds returns herds that has counted nothing.
-func newHerds() herds { return herds{seed: maphash.MakeSeed()} }
+func newHerds() herds { return herds{seed: maphash.MakeSeed(), fresh: make(chan struct{}, 1)} }
 
 // herdSecond counts the messages that are due in one second, by account.
 type herdSecond struct {
@@ -85,5 +86,9 @@ func (h *herds) list(ctx context.Context, client redis.UniversalClient, lane str
 		}
 	}
 	h.listed[lane] = now
+	select {
+	case h.fresh <- struct{}{}:
+	default:
+	}
 	return nil
 }

@@ -3,15 +3,17 @@ package queue
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
 // soon is how long before a queue has a task to hand out it counts as having one.
@@ -105,12 +107,24 @@ type other struct {
 }
 
 // startLooking serves other queues while they have tasks, until the returned function is
-// called.
+// called. It looks at times, and at once when this program has put a task into a new lane.
 func (s *Server) startLooking(ctx context.Context) (stop func()) {
-	return jobs.Start(ctx, s.options.Logger, jobs.Job{
-		Every: s.queue.polling.Forward, Soon: true, Failed: "could not look for queues that other programs use: a later look does",
-		Run: func(ctx context.Context) error { return s.lookForOthers(ctx, s.queue.answering.local()) },
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		every, away := s.queue.polling.Forward, false
+		for again := true; again; again = storeclock.SleepOrWake(ctx, nil, s.queue.spread.herds.fresh, every/2+rand.N(every/2+1)) {
+			err := s.lookForOthers(ctx, s.queue.answering.local())
+			if err != nil && !away && ctx.Err() == nil {
+				s.options.Logger.WarnContext(ctx, "could not look for lanes, and queues that other programs use: later looks do", "error", err)
+			}
+			away = err != nil
+		}
 	})
+	return func() {
+		cancel()
+		looking.Wait()
+	}
 }
 
 func (s *Server) lookForOthers(ctx context.Context, now time.Time) error {

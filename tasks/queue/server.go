@@ -31,7 +31,7 @@ type ServerOptions struct {
 	Deliver         func(ctx context.Context, m messages.Queued, claimed func()) error
 	Announce        func(ctx context.Context, notice string) error
 	Crowded         func(account string) bool // whether many messages of an account are in hand, and wait
-	ShutdownTimeout time.Duration // how long Finish waits for running tasks
+	ShutdownTimeout time.Duration             // how long Finish waits for running tasks
 	Logger          *slog.Logger
 }
 
