@@ -47,10 +47,12 @@ screenshots: ## Go through the dashboard with a browser, and take the screenshot
 	  go test -C integration -count=1 -run '^TestTheDashboardInABrowser$$' .
 
 .PHONY: soak
-soak: ## Run for hours: 10,000 worlds, 300 worlds of processes, 2,000 histories a model, 300,000 calls of the API
+soak: ## Run for hours: 10,000 worlds, 300 worlds of processes, 2,000 histories a model, 300,000 calls of the API, a hostile account
 	@tools/install-packages.sh
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_API_SOAK=300000 \
 	  go test -C integration -count=1 -run '^TestAPISoak$$' .
+	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_HOSTILE=5m \
+	  go test -C integration -count=1 -timeout 1h -run '^TestAHostileAccount$$' .
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_STORY_ROUNDS=101 \
 	  go test -C integration -count=1 -timeout 4h -parallel 6 -run '^TestAWorld' .
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_HISTORY_ROUNDS=300 SENDLIMIT_TEST_ALL_TRAFFIC=1 \
