@@ -85,11 +85,11 @@ func pageStories(t *testing.T) map[string]commandsOf {
 				"sendlimit-worker run --store-moved --push-url log:":         {prints: delivering},
 			},
 			says: []string{
-				"layout 3", "ok", "ready", "sendlimit_pending_messages", "to come", "100/second over all workers, at most 20 at once", "no pace",
+				"layout 1", "ok", "ready", "sendlimit_pending_messages", "to come", "100/second over all workers, at most 20 at once", "no pace",
 				"There are no dead letters.", "accepted", "Dinner?", "dora",
 			},
 		},
-		"docs/upgrading.md": {says: []string{"layout 3"}},
+		"docs/upgrading.md": {says: []string{"layout 1"}},
 		"docs/migrating.md": {
 			serves: map[string]serving{"sendlimit-worker --deliver=false": {prints: "API endpoint"}},
 			files: map[string]string{

@@ -42,7 +42,7 @@
 --      in the fields N to T, as the content does in 1 to 7
 --   D  devices that it is done with, see fragments/progress.lua; absent for none. It stays
 --      while the message is tried again and when it ends
---   A  when it was accepted, Unix ms; absent if an earlier release accepted it
+--   A  when it was accepted, Unix ms
 --   L  the trace of the submit, opaque here; absent unless that was sampled. Deliveries
 --      link to it
 --   H  changes noted since; the last 16 are in the fields h0 to hf, see

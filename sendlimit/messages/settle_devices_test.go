@@ -165,7 +165,7 @@ func TestARetryGoesToTheDevicesThatFailed(t *testing.T) {
 		"gtablet fphone uweb": "gtablet",
 		"fgd":                 "", // the letters of its id don't matter
 		"fphone uweb":         "",
-		"dtv gtablet fphone":  "dtv gtablet", // of an earlier release
+		"dtv gtablet fphone":  "dtv gtablet", // of another release
 		"":                    "",
 	} {
 		s := newDeadStory(t, "1/minute")

@@ -253,21 +253,6 @@ func TestPermitsOfLargeCallsAreFewEntries(t *testing.T) {
 	require.EqualError(t, err, `permits "0" is not allowed: it takes at least 1`)
 }
 
-// What a former version has taken has an entry for each permit, and counts.
-func TestPermitsOfAFormerVersionCount(t *testing.T) {
-	t.Parallel()
-	s := newPermits(t, "4/second")
-	for _, member := range []string{"old/1", "old/2", "old/3"} {
-		err := s.client.ZAdd(t.Context(), "sl:{pace:push}:permits", redis.Z{Member: member, Score: float64(s.now.UnixMilli())}).Err()
-		require.NoError(t, err)
-	}
-	s.now = s.now.Add(200 * time.Millisecond)
-	s.requireRefused(2, 800*time.Millisecond)
-	s.requireAcquired(1)
-	s.now = s.now.Add(800 * time.Millisecond)
-	s.requireAcquired(3)
-}
-
 func TestPermitsPeek(t *testing.T) {
 	t.Parallel()
 	s := newPermits(t, "10/second")

@@ -12,55 +12,52 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// LayoutVersion is the version of the keys and their values. A program refuses a
-// store of a newer version.
-//
-//	1  the content of a message in one field of its record
-//	2  a content of 65 to 512 bytes in fields of 64 bytes each; far entries of the watch
-//	   list in lists of their own, and UUIDs packed in its members; a hold in a STRING
-//	3  all policies in one HASH
-const LayoutVersion = 3
+// Layout is a version of the keys and their values. A program that knows one refuses a store
+// of a newer one.
+type Layout int
 
-// layoutField is the field of the meta key that holds the version.
+// PresentLayout is the layout that this program knows.
+const PresentLayout Layout = 1
+
+// layoutField is the field of the meta key that holds the layout.
 const layoutField = "layout"
 
 // mostTries is how often a change is tried while others change the same key.
 const mostTries = 5
 
-// CheckLayout marks a new store with LayoutVersion. It returns an
-// *UnavailableError if the store has another layout. ReadLayout only reads, and
-// UpgradeLayout raises the version.
-func CheckLayout(ctx context.Context, client redis.Cmdable, prefix string) error {
+// Check marks a new store with the layout. It returns an *UnavailableError if the store has
+// another one. Read only reads, and Raise raises the store's layout.
+func (l Layout) Check(ctx context.Context, client redis.Cmdable, prefix string) error {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return err
 	}
-	if err := client.HSetNX(ctx, keys.Meta(), layoutField, LayoutVersion).Err(); err != nil {
+	if err := client.HSetNX(ctx, keys.Meta(), layoutField, int(l)).Err(); err != nil {
 		return Explain(err, "marking the layout")
 	}
-	version, err := ReadLayout(ctx, client, prefix)
-	if err == nil && version < LayoutVersion {
+	found, err := l.Read(ctx, client, prefix)
+	if err == nil && found < l {
 		return &fault.UnavailableError{Detail: fmt.Sprintf(
-			"the store has layout %d, this program needs %d: start a worker of this version, which raises it", version, LayoutVersion)}
+			"the store has layout %d, this program needs %d: start a worker of this version, which raises it", found, l)}
 	}
 	return err
 }
 
-// UpgradeLayout raises the layout of a store to LayoutVersion, if that is higher. Then
-// programs that know only the former layout refuse the store. Call it when none of them
-// runs any more: they misread what newer ones write.
-func UpgradeLayout(ctx context.Context, client redis.UniversalClient, prefix string) error {
+// Raise raises the layout of a store to this one, if it is higher. Then programs that know
+// only the former layout refuse the store. Call it when none of them runs any more: they
+// misread what newer ones write.
+func (l Layout) Raise(ctx context.Context, client redis.UniversalClient, prefix string) error {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return err
 	}
 	raise := func(tx *redis.Tx) error {
-		version, err := ReadLayout(ctx, tx, prefix)
-		if err != nil || version >= LayoutVersion {
+		found, err := l.Read(ctx, tx, prefix)
+		if err != nil || found >= l {
 			return err
 		}
 		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			return pipe.HSet(ctx, keys.Meta(), layoutField, LayoutVersion).Err()
+			return pipe.HSet(ctx, keys.Meta(), layoutField, int(l)).Err()
 		})
 		return err //nolint:wrapcheck // Explain does
 	}
@@ -72,10 +69,9 @@ func UpgradeLayout(ctx context.Context, client redis.UniversalClient, prefix str
 	}
 }
 
-// ReadLayout returns the version of the store's layout, 0 if the store is not
-// marked yet. It returns an *UnavailableError if that is the layout of a newer
-// program.
-func ReadLayout(ctx context.Context, client redis.Cmdable, prefix string) (int, error) {
+// Read returns the layout of a store, 0 if the store is not marked yet. It returns an
+// *UnavailableError if that is newer than this one.
+func (l Layout) Read(ctx context.Context, client redis.Cmdable, prefix string) (Layout, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return 0, err
@@ -87,10 +83,10 @@ func ReadLayout(ctx context.Context, client redis.Cmdable, prefix string) (int, 
 	if err != nil {
 		return 0, Explain(err, "reading the layout")
 	}
-	version, err := strconv.Atoi(text)
-	if err != nil || version > LayoutVersion {
+	found, err := strconv.Atoi(text)
+	if err != nil || found > int(l) {
 		return 0, &fault.UnavailableError{Detail: fmt.Sprintf(
-			"the store has layout %q, this program knows up to %d: use the newer program, or another prefix", text, LayoutVersion)}
+			"the store has layout %q, this program knows up to %d: use the newer program, or another prefix", text, l)}
 	}
-	return version, nil
+	return Layout(found), nil
 }

@@ -12,33 +12,36 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
+// present is the layout of these tests, so that there is a former one.
+const present store.Layout = 2
+
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
-	version, err := store.ReadLayout(t.Context(), client, "")
+	version, err := present.Read(t.Context(), client, "")
 	require.NoError(t, err)
 	require.Zero(t, version)
 	require.Empty(t, server.Keys(), "reading marks nothing")
 
 	for range 2 {
-		require.NoError(t, store.CheckLayout(t.Context(), client, ""))
-		version, err = store.ReadLayout(t.Context(), client, "")
+		require.NoError(t, present.Check(t.Context(), client, ""))
+		version, err = present.Read(t.Context(), client, "")
 		require.NoError(t, err)
-		require.Equal(t, store.LayoutVersion, version)
+		require.Equal(t, present, version)
 	}
-	version, err = store.ReadLayout(t.Context(), client, "other")
+	version, err = present.Read(t.Context(), client, "other")
 	require.NoError(t, err)
 	require.Zero(t, version, "each prefix has its own")
 }
 
 func TestLayoutOfANewerProgram(t *testing.T) {
 	t.Parallel()
-	for _, newer := range []string{"4", "1.1", "two"} {
+	for _, newer := range []string{"3", "1.1", "two"} {
 		server, client := redistest.Embedded(t)
 		server.HSet("sl:meta", "layout", newer)
-		_, err := store.ReadLayout(t.Context(), client, "")
-		for _, err := range []error{err, store.CheckLayout(t.Context(), client, "")} {
-			require.EqualError(t, err, `the store has layout "`+newer+`", this program knows up to 3: use the newer program, or another prefix`)
+		_, err := present.Read(t.Context(), client, "")
+		for _, err := range []error{err, present.Check(t.Context(), client, "")} {
+			require.EqualError(t, err, `the store has layout "`+newer+`", this program knows up to 2: use the newer program, or another prefix`)
 			var unfit *fault.UnavailableError
 			require.ErrorAs(t, err, &unfit)
 			require.Equal(t, fault.CodeUnavailable, unfit.Code())
@@ -52,11 +55,11 @@ func TestLayoutThatCannotBeRead(t *testing.T) {
 	server, client := redistest.Embedded(t)
 	server.SetError("LOADING Redis is loading the dataset in memory")
 	client.Options().MaxRetries = 0
-	_, err := store.ReadLayout(t.Context(), client, "")
-	for _, err := range []error{err, store.CheckLayout(t.Context(), client, "")} {
+	_, err := present.Read(t.Context(), client, "")
+	for _, err := range []error{err, present.Check(t.Context(), client, "")} {
 		require.ErrorContains(t, err, "Redis is still loading its data: try again in a moment")
 	}
-	_, err = store.ReadLayout(t.Context(), client, "A")
+	_, err = present.Read(t.Context(), client, "A")
 	var invalid *fault.InvalidError
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, "prefix", invalid.Field)
@@ -67,33 +70,33 @@ func TestLayoutOfAnOlderProgram(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
 	server.HSet("sl:meta", "layout", "1")
-	version, err := store.ReadLayout(t.Context(), client, "")
+	version, err := present.Read(t.Context(), client, "")
 	require.NoError(t, err)
-	require.Equal(t, 1, version)
-	err = store.CheckLayout(t.Context(), client, "")
-	require.EqualError(t, err, "the store has layout 1, this program needs 3: start a worker of this version, which raises it")
+	require.Equal(t, store.Layout(1), version)
+	err = present.Check(t.Context(), client, "")
+	require.EqualError(t, err, "the store has layout 1, this program needs 2: start a worker of this version, which raises it")
 	require.ErrorAs(t, err, new(*fault.UnavailableError))
 	require.Equal(t, "1", server.HGet("sl:meta", "layout"))
 
 	for range 2 {
-		require.NoError(t, store.UpgradeLayout(t.Context(), client, ""))
-		require.NoError(t, store.CheckLayout(t.Context(), client, ""))
-		require.Equal(t, "3", server.HGet("sl:meta", "layout"))
+		require.NoError(t, present.Raise(t.Context(), client, ""))
+		require.NoError(t, present.Check(t.Context(), client, ""))
+		require.Equal(t, "2", server.HGet("sl:meta", "layout"))
 	}
 }
 
 func TestALayoutIsNeverLowered(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
-	server.HSet("sl:meta", "layout", "4")
-	require.ErrorContains(t, store.UpgradeLayout(t.Context(), client, ""), "use the newer program")
-	require.Equal(t, "4", server.HGet("sl:meta", "layout"))
+	server.HSet("sl:meta", "layout", "3")
+	require.ErrorContains(t, present.Raise(t.Context(), client, ""), "use the newer program")
+	require.Equal(t, "3", server.HGet("sl:meta", "layout"))
 
 	// A newer program raises it while this one is about to.
 	server.HSet("sl:meta", "layout", "1")
-	client.AddHook(beforeTransaction(func() { server.HSet("sl:meta", "layout", "4") }))
-	require.ErrorAs(t, store.UpgradeLayout(t.Context(), client, ""), new(*fault.UnavailableError))
-	require.Equal(t, "4", server.HGet("sl:meta", "layout"))
+	client.AddHook(beforeTransaction(func() { server.HSet("sl:meta", "layout", "3") }))
+	require.ErrorAs(t, present.Raise(t.Context(), client, ""), new(*fault.UnavailableError))
+	require.Equal(t, "3", server.HGet("sl:meta", "layout"))
 }
 
 // beforeTransaction is called before a client sends a transaction.

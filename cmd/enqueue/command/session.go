@@ -98,7 +98,7 @@ func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 	if s.timeline, err = s.submitter.Timeline(ctx); err != nil {
 		return fmt.Errorf("reading the rules: %w", err)
 	}
-	if err := redisstore.CheckLayout(ctx, s.client, c.Prefix); err != nil {
+	if err := redisstore.PresentLayout.Check(ctx, s.client, c.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
 	if err := b.Listen.Load(ctx); err != nil {

@@ -31,7 +31,7 @@ func With(
 	if _, err := Inspect(ctx, client); err != nil {
 		return err
 	}
-	if _, err := store.ReadLayout(ctx, client, settings.Prefix); err != nil {
+	if _, err := store.PresentLayout.Read(ctx, client, settings.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
 	return do(client, settings)

@@ -276,7 +276,7 @@ func TestDeadLettersNeedAStore(t *testing.T) {
 	require.Equal(t, cli.StatusUnavailable, status, "it is judged anew")
 	require.Contains(t, stderr, "the store has no rules yet")
 	require.Empty(t, g.server.Keys(), "looking leaves nothing behind")
-	g.server.HSet("sl:meta", "layout", strconv.Itoa(store.LayoutVersion+1))
+	g.server.HSet("sl:meta", "layout", strconv.Itoa(int(store.PresentLayout)+1))
 	status, stdout, _ := g.runs("list --json")
 	require.Equal(t, cli.StatusUnavailable, status)
 	require.Contains(t, stdout, `"code":"unavailable"`)

@@ -159,7 +159,7 @@ func TestPolicyOfANewerLayout(t *testing.T) {
 	t.Parallel()
 	_, client, environ := elsewhere(t)
 	prints(t, environ, "rules: [1/minute]", "policy", "apply", "-")
-	require.NoError(t, client.HSet(t.Context(), "sl:meta", "layout", store.LayoutVersion+1).Err())
+	require.NoError(t, client.HSet(t.Context(), "sl:meta", "layout", int(store.PresentLayout)+1).Err())
 	for _, line := range []string{"policy list", "policy show", "policy apply -"} {
 		fails(t, cli.StatusUnavailable, "use the newer program", environ, "rules: [2/minute]", strings.Fields(line)...)
 	}

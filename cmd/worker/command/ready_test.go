@@ -114,7 +114,7 @@ func TestReady(t *testing.T) {
 				m.Server().SetPreHook(nil)
 				m.HSet("sl:meta", "layout", "99")
 			}, 503,
-			"layout", `the store has layout "99", this program knows up to 3: use the newer program, or another prefix`, "ok ok ok failed ok",
+			"layout", `the store has layout "99", this program knows up to 1: use the newer program, or another prefix`, "ok ok ok failed ok",
 		},
 		{
 			"emptied", m.FlushAll, 503,
@@ -122,13 +122,13 @@ func TestReady(t *testing.T) {
 			"ok ok ok failed ok",
 		},
 		{
-			"with an older one's data", func() { m.HSet("sl:meta", "layout", "1") }, 503,
-			"layout", "the store has layout 1 of a former version, as after a restore from a backup: start a worker on it anew, which raises it",
+			"with an older one's data", func() { m.HSet("sl:meta", "layout", "-1") }, 503,
+			"layout", "the store has layout -1 of a former version, as after a restore from a backup: start a worker on it anew, which raises it",
 			"ok ok ok failed ok",
 		},
 		{
 			"fit, as far as can be seen", func() {
-				m.HSet("sl:meta", "layout", "3")
+				m.HSet("sl:meta", "layout", "1")
 				informs(m, "-NOPERM this user has no permissions to run the 'info' command")
 			}, 200,
 			"eviction", "Redis at " + m.Addr() + " does not let this user see INFO: its version (7.0 or newer), its role (master)" +

@@ -140,7 +140,7 @@ func TestStoresItWillNotWorkOn(t *testing.T) {
 	require.Empty(t, m.Keys(), "nothing was touched")
 
 	m, client, environ := elsewhere(t)
-	require.NoError(t, client.HSet(t.Context(), "sl:meta", "layout", redisstore.LayoutVersion+1).Err())
+	require.NoError(t, client.HSet(t.Context(), "sl:meta", "layout", int(redisstore.PresentLayout)+1).Err())
 	status, said = refuses(t, environ)
 	require.Equal(t, cli.StatusUnavailable, status)
 	require.Contains(t, said, "use the newer program, or another prefix")

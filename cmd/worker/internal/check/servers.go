@@ -51,7 +51,7 @@ func lookAtStore(ctx context.Context, c config.Config) (string, error) {
 	if err := report.RefuseEviction(); err != nil {
 		return "", err
 	}
-	layout, err := redisstore.ReadLayout(ctx, client, c.Prefix)
+	layout, err := redisstore.PresentLayout.Read(ctx, client, c.Prefix)
 	if err != nil {
 		return "", err
 	}
@@ -70,10 +70,10 @@ func lookAtStore(ctx context.Context, c config.Config) (string, error) {
 	switch layout {
 	case 0:
 		found = append(found, "new, no worker has started on it")
-	case redisstore.LayoutVersion:
+	case redisstore.PresentLayout:
 		found = append(found, fmt.Sprintf("layout %d", layout))
 	default:
-		found = append(found, fmt.Sprintf("layout %d, which a worker raises to %d when it starts", layout, redisstore.LayoutVersion))
+		found = append(found, fmt.Sprintf("layout %d, which a worker raises to %d when it starts", layout, redisstore.PresentLayout))
 	}
 	elsewhere, err := deliveredElsewhere(ctx, client, c)
 	if err != nil {

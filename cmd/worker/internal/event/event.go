@@ -217,7 +217,7 @@ func (e *commands) set(cmd *cobra.Command, event counters.Event) error {
 		if err := (contact.Rule{AllowInternal: c.AllowInternalWebhooks}).Check("alert_to", event.AlertTo); err != nil {
 			return fmt.Errorf("setting the limits of an event: %w", err)
 		}
-		if err := redisstore.CheckLayout(ctx, client, c.Prefix); err != nil { // it marks a new store
+		if err := redisstore.PresentLayout.Check(ctx, client, c.Prefix); err != nil { // it marks a new store
 			return fmt.Errorf("looking at the layout of the store: %w", err)
 		}
 		s, err := counters.NewEvents(client, c.Prefix)

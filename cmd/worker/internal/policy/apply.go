@@ -86,7 +86,7 @@ func (c *commands) apply(cmd *cobra.Command, file, by string, refit *refitOption
 		if refit.preview {
 			return c.previewPolicy(ctx, client, cfg, policy)
 		}
-		if err := store.CheckLayout(ctx, client, cfg.Prefix); err != nil {
+		if err := store.PresentLayout.Check(ctx, client, cfg.Prefix); err != nil {
 			return fmt.Errorf("looking at the layout of the store: %w", err)
 		}
 		change, err := policies.By(maker(by)).Replace(ctx, policy, cmp.Or(policy.Version, settings.AnyVersion))

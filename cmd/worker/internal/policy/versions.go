@@ -129,7 +129,7 @@ func (c *commands) rollback(cmd *cobra.Command, name string, f rollbackFlags) er
 			}
 			return c.previewPolicy(ctx, client, cfg, p)
 		}
-		if err := store.CheckLayout(ctx, client, cfg.Prefix); err != nil {
+		if err := store.PresentLayout.Check(ctx, client, cfg.Prefix); err != nil {
 			return fmt.Errorf("looking at the layout of the store: %w", err)
 		}
 		change, err := policies.By(maker(f.by)).Rollback(ctx, name, f.to, settings.AnyVersion)
@@ -156,7 +156,7 @@ func (c *commands) deleteCommand() *cobra.Command {
 		Args:    cli.Argument("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withPolicies(cmd, func(policies *settings.Policies, client redis.UniversalClient, cfg config.Config) error {
-				if err := store.CheckLayout(cmd.Context(), client, cfg.Prefix); err != nil {
+				if err := store.PresentLayout.Check(cmd.Context(), client, cfg.Prefix); err != nil {
 					return fmt.Errorf("looking at the layout of the store: %w", err)
 				}
 				return c.delete(cmd.Context(), policies.By(maker(by)), args[0])

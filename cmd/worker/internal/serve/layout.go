@@ -13,15 +13,15 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// upgradeLayout raises the layout of a store that a former version has left. While a worker
+// raiseLayout raises the layout of a store that a former version has left to the one needed. While a worker
 // of that version runs it returns a *fault.UnavailableError, as that worker would misread
 // what this one writes. A worker that starts later refuses the store.
-func upgradeLayout(ctx context.Context, client redis.UniversalClient, prefix string, logger *slog.Logger) error {
-	layout, err := redisstore.ReadLayout(ctx, client, prefix)
+func raiseLayout(ctx context.Context, client redis.UniversalClient, prefix string, needed redisstore.Layout, logger *slog.Logger) error {
+	layout, err := needed.Read(ctx, client, prefix)
 	if err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
-	if layout == 0 || layout == redisstore.LayoutVersion {
+	if layout == 0 || layout == needed {
 		return nil
 	}
 	running, err := queue.Workers(client, prefix)
@@ -31,12 +31,12 @@ func upgradeLayout(ctx context.Context, client redis.UniversalClient, prefix str
 	if len(running) > 0 {
 		return &fault.UnavailableError{Detail: fmt.Sprintf(
 			"the store has layout %d, and workers of a former version use it, which can't read layout %d: stop them first;"+
-				" if they were killed, wait 10 seconds: %s", layout, redisstore.LayoutVersion, strings.Join(running, ", "))}
+				" if they were killed, wait 10 seconds: %s", layout, needed, strings.Join(running, ", "))}
 	}
-	if err := redisstore.UpgradeLayout(ctx, client, prefix); err != nil {
-		return fmt.Errorf("upgrading the store: %w", err)
+	if err := needed.Raise(ctx, client, prefix); err != nil {
+		return fmt.Errorf("raising the layout of the store: %w", err)
 	}
 	logger.InfoContext(ctx, "raised the layout of the store: programs of former versions refuse it from now on",
-		"from", layout, "to", redisstore.LayoutVersion)
+		"from", layout, "to", needed)
 	return nil
 }

@@ -187,13 +187,13 @@ func lookReady(ctx context.Context, client redis.UniversalClient, prefix string,
 
 // knownLayout returns an error unless this program knows the store's layout.
 func knownLayout(ctx context.Context, client redis.Cmdable, prefix string) error {
-	version, err := redisstore.ReadLayout(ctx, client, prefix)
+	version, err := redisstore.PresentLayout.Read(ctx, client, prefix)
 	if err == nil && version == 0 {
 		return &fault.UnavailableError{
 			Detail: "the store has been emptied since this worker started: start a worker on it anew, which gives it its layout and rules",
 		}
 	}
-	if err == nil && version < redisstore.LayoutVersion {
+	if err == nil && version < redisstore.PresentLayout {
 		return &fault.UnavailableError{Detail: fmt.Sprintf(
 			"the store has layout %d of a former version, as after a restore from a backup: start a worker on it anew, which raises it", version)}
 	}

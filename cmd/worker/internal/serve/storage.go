@@ -157,10 +157,10 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 	}
 	logConnected(ctx, report, logger)
 	warnOfSubmits(ctx, client, report, c, logger)
-	if err := upgradeLayout(ctx, client, c.Prefix, logger); err != nil {
+	if err := raiseLayout(ctx, client, c.Prefix, redisstore.PresentLayout, logger); err != nil {
 		return err
 	}
-	if err := redisstore.CheckLayout(ctx, client, c.Prefix); err != nil {
+	if err := redisstore.PresentLayout.Check(ctx, client, c.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
 	if err := seedPolicies(ctx, client, c, logger); err != nil {
