@@ -2,11 +2,13 @@ package api_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -14,15 +16,22 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
+// newPlacesRig serves a store in which a user may have only so many messages in a day.
+func newPlacesRig(t *testing.T, most int, options ...func(*api.Options)) *rig {
+	t.Helper()
+	r := newRig(t)
+	submitter, err := submit.New(taskstest.Open(t, r.client, backend.Options{PlacesPerDay: most}), submit.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
+	r.serves(append(options, func(o *api.Options) { o.Submitter = submitter })...)
+	return r
+}
+
 // A user may have only so many messages in a day, whatever the rules allow.
 func TestAFullDayIsAConflict(t *testing.T) {
 	t.Parallel()
 	for most, messages := range map[int]string{1: "1 message", 2: "2 messages"} {
-		r := newRig(t)
-		submitter, err := submit.New(taskstest.Open(t, r.client, backend.Options{PlacesPerDay: most}), submit.Options{})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, submitter.Close()) })
-		r.serves(func(o *api.Options) { o.Submitter = submitter })
+		r := newPlacesRig(t, most)
 		for i := range most {
 			r.accepted(`{"user":"alice","send_at":"` + on22([]string{"11:11:11", "12:11:11"}[i]) + `","title":"Hi"}`)
 		}
@@ -34,4 +43,36 @@ func TestAFullDayIsAConflict(t *testing.T) {
 			require.Equal(t, "2026-11-23T00:00:00.000Z", p.NextFreeAt.Format(message.TimeLayout))
 		}
 	}
+}
+
+// One account filled a user's day, and the others were refused until the next.
+func TestAnAccountLeavesPlacesToOthers(t *testing.T) {
+	t.Parallel()
+	r := newPlacesRig(t, 4, locked)
+	line := func(clock string) string {
+		return `{"user":"alice","id":"at-` + clock[:2] + `","send_at":"` + on22(clock) + `","title":"Hi"}`
+	}
+	sole := r.key("sole", accounts.ScopeSubmit)
+	r.key("reader", accounts.ScopeRead, accounts.ScopeAdmin)
+	for _, o := range r.judged(sole, checkBatchPath, line("11:00:00"), line("12:00:00"), line("13:00:00"), line("14:00:00")) {
+		require.Equal(t, message.Accepted, o.Outcome, "no other account is active: %+v", o)
+	}
+
+	r = newPlacesRig(t, 4, locked)
+	own, other := r.key("own", accounts.ScopeSubmit), r.key("other", accounts.ScopeSubmit)
+	for _, o := range r.judged(own, batchPath, line("11:00:00"), line("12:00:00"), line("13:00:00")) {
+		require.Equal(t, message.Accepted, o.Outcome, o)
+	}
+	for _, path := range []string{checkBatchPath, batchPath} {
+		o := r.judged(own, path, line("14:00:00"))[0]
+		require.Equal(t, fault.CodeAccountPlaces, o.Code, path)
+		require.Equal(t, "the account has 3 messages to alice on 2026-11-22 (UTC), the most of them that the setting account_places allows"+
+			" one account; the next free time is 2026-11-23 00:00:00", o.Detail, path)
+	}
+	next := r.judged(own, batchPath, strings.Replace(line("14:00:00"), "-22T", "-23T", 1))[0]
+	require.Equal(t, message.Accepted, next.Outcome)
+	move := request{method: http.MethodPatch, target: "/v1/users/alice/messages/at-14", body: `{"send_at":"` + on22("14:00:00") + `"}`}
+	require.Equal(t, fault.CodeAccountPlaces, r.problem(http.StatusConflict, r.with(own, move)).Code)
+	require.Equal(t, message.Accepted, r.judged(other, batchPath, line("15:00:00"))[0].Outcome)
+	require.Equal(t, fault.CodeTooManyPlaces, r.judged(other, batchPath, line("16:00:00"))[0].Code)
 }

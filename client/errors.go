@@ -25,6 +25,7 @@ const (
 	CodeSendLimit       = fault.CodeSendLimit       // the time would break a rule: see Refusal.Violations
 	CodeQuietHours      = fault.CodeQuietHours      // the time is in the user's quiet hours
 	CodeTooManyPlaces   = fault.CodeTooManyPlaces   // the user has as many messages on that day as places_per_day allows
+	CodeAccountPlaces   = fault.CodeAccountPlaces   // the account has as many messages to the user on that day as account_places allows
 	CodeTooManyDevices  = fault.CodeTooManyDevices  // the user has as many devices as are allowed
 	CodeThrottled       = fault.CodeThrottled       // all users together have as many of the category as is allowed then
 	CodeIDReused        = fault.CodeIDReused        // the id belongs to another message

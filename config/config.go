@@ -125,9 +125,11 @@ type Config struct {
 	Reach time.Duration // how far ahead a send time may lie
 	// PlacesPerDay is how many places a user may have in a day of UTC.
 	PlacesPerDay int
-	ExpireAfter  time.Duration // from the send time to the expiry of a message that names none
-	KeepRecords  time.Duration // how long a message's id is remembered after its end
-	KeepContent  bool          // whether the content of a delivered message is kept as long
+	// AccountPlaces is how many percent of them one account may have where several are active.
+	AccountPlaces int
+	ExpireAfter   time.Duration // from the send time to the expiry of a message that names none
+	KeepRecords   time.Duration // how long a message's id is remembered after its end
+	KeepContent   bool          // whether the content of a delivered message is kept as long
 
 	Horizon        time.Duration // how long before its send time a message goes to the queue
 	MovesPerMinute int           // how often a message can be moved in a minute

@@ -100,6 +100,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"policy.alert_to", "ada", "ada", "one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts"},
 		{"reach", "367d", "367d", span + "1m to 366d"},
 		{"reach", "30s", "30s", span + "1m to 366d"},
+		{"account_places", "0%", "0%", "a percentage such as 85%, from 1% to 100%"},
 		{"places_per_day", "0", "0", "a whole number from 1 to 100000"},
 		{"expire_after", "999ms", "999ms", span + "1s to 366d"},
 		{"keep_records", "forever", "forever", span + "1m to 366d"},

@@ -115,6 +115,7 @@ func (c Config) LogValue() slog.Value {
 		slog.String("policy", c.Policy.String()),
 		slog.Duration("reach", c.Reach),
 		slog.Int("places_per_day", c.PlacesPerDay),
+		slog.Int("account_places_percent", c.AccountPlaces),
 		slog.Duration("expire_after", c.ExpireAfter),
 		slog.Duration("keep_records", c.KeepRecords),
 		slog.Bool("keep_content", c.KeepContent),

@@ -28,6 +28,7 @@ type written struct {
 
 	Reach               string `env:"REACH"`
 	PlacesPerDay        string `env:"PLACES_PER_DAY"`
+	AccountPlaces       string `env:"ACCOUNT_PLACES"`
 	ExpireAfter         string `env:"EXPIRE_AFTER"`
 	KeepRecords         string `env:"KEEP_RECORDS"`
 	KeepContent         string `env:"KEEP_CONTENT"`

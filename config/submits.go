@@ -23,6 +23,11 @@ func submitSettings(w *written, c *Config) []*setting {
 			accept: number(&c.PlacesPerDay, 1, policy.MaxPlacesPerDay),
 		},
 		{
+			key: "account_places", written: &w.AccountPlaces, standard: "75%", kind: "percentage",
+			help:   "percentage of a user's messages of a day that one account may have, if several accounts have keys",
+			accept: percentage(&c.AccountPlaces, 1, 100),
+		},
+		{
 			key: "expire_after", written: &w.ExpireAfter, standard: "24h", kind: "duration",
 			help:   "how long after its send time an undelivered message is dropped; a message can say otherwise",
 			accept: duration(&c.ExpireAfter, time.Second, 366*day),

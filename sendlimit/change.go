@@ -30,6 +30,9 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	if err := r.Hold.check(t.options.Records); err != nil {
 		return Decision{}, err
 	}
+	if err := t.options.checkShare(r.Share); err != nil {
+		return Decision{}, err
+	}
 	book, err := t.book()
 	if err != nil {
 		return Decision{}, err
@@ -56,7 +59,9 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	}
 	call := judge.Call{Client: t.client, Script: lua.Move, Doing: doing, User: r.User, At: func(judge.UserRules) time.Time { return cmp.Or(r.At, r.Now) }}
 	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
-		args := by.Arguments(t.about(r.Now, r.At, nil), 7+len(recorded)+len(edit))
+		about := t.about(r.Now, r.At, nil)
+		about.Share = r.Share
+		args := by.Arguments(about, 7+len(recorded)+len(edit))
 		args = append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)
 		if len(recorded) > 0 {
 			args = append(args, by.Rules.Throttled(r.Hold.throttle()), r.most(t.options), r.onlyJudge(),
@@ -69,7 +74,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		return Decision{}, err
 	}
 	t.audience().Note(r.User)
-	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User}, by, r.ID)
+	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User, Share: r.Share}, by, r.ID)
 }
 
 // most returns how many moves of the message are made in a minute; "" for any number.

@@ -62,7 +62,8 @@ func (t *Timeline) decide(
 			return Decision{Allowed: true, At: r.At.UTC().Truncate(time.Millisecond), Now: in.Time(0)}, in.Err
 		}
 		status := in.Int(0)
-		refused := status == judge.StatusSendLimit || status == judge.StatusQuietHours || status == judge.StatusTooManyPlaces
+		refused := status == judge.StatusSendLimit || status == judge.StatusQuietHours ||
+			status == judge.StatusTooManyPlaces || status == judge.StatusAccountPlaces
 		switch {
 		case explaining && status == judge.StatusAllowed && explained.Hold != nil:
 			// The caller looks again at what the hold does not cover.
@@ -128,6 +129,10 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 		return t.refusal(ctx, in, d, r, by, self)
 	case judge.StatusTooManyPlaces:
 		d.Code, d.PlacesPerDay = fault.CodeTooManyPlaces, t.options.PlacesPerDay
+		d.OfOthers = r.Share != Share{} // else its account would have its share
+		return t.refusal(ctx, in, d, r, by, self)
+	case judge.StatusAccountPlaces:
+		d.Code, d.PlacesPerDay = fault.CodeAccountPlaces, r.Share.Places
 		return t.refusal(ctx, in, d, r, by, self)
 	case judge.StatusBlocked:
 		switch {
@@ -189,7 +194,7 @@ func (t *Timeline) refusal(ctx context.Context, in *script.ReplyReader, d Decisi
 	if in.Err != nil {
 		return Decision{}, in.Err
 	}
-	on := t.search(NextFreeRequest{User: r.User, Category: category, ID: self, Count: 1, Now: d.Now})
+	on := t.search(NextFreeRequest{User: r.User, Category: category, ID: self, Count: 1, Share: r.Share, Now: d.Now})
 	var err error
 	if on.From, on.Later = in.Time(5), true; !on.From.IsZero() {
 		if d.NextFree, err = firstFree(ctx, by.Book, on); err != nil {
@@ -230,7 +235,7 @@ func firstFree(ctx context.Context, book *judge.Rulebook, s judge.Search) (time.
 func (t *Timeline) search(r NextFreeRequest) judge.Search {
 	return judge.Search{
 		Client: t.client, User: r.User, Timeline: t.keys.Timeline(r.User), Settings: t.settings(r.User),
-		Reach: t.options.Reach, Places: t.options.PlacesPerDay,
+		Reach: t.options.Reach, Places: t.options.PlacesPerDay, Share: r.Share,
 		Category: r.Category, From: r.From, Now: r.Now, Count: r.Count, Later: !r.Earlier, Self: r.ID,
 	}
 }

@@ -39,8 +39,12 @@ type Decision struct {
 	// Latest is the last send time that is accepted now, with CodeTooFarAhead; or the last
 	// Record.ExpiresAt, with CodeInvalidField.
 	Latest time.Time
-	// PlacesPerDay is Options.PlacesPerDay, with CodeTooManyPlaces.
+	// PlacesPerDay is Options.PlacesPerDay, with CodeTooManyPlaces, or Share.Places, with
+	// CodeAccountPlaces.
 	PlacesPerDay int
+	// OfOthers reports that places of the day are not those of Share.Account, with
+	// CodeTooManyPlaces.
+	OfOthers bool
 	// Categories are those that the user's policy names, sorted, with
 	// CodeUnknownCategory.
 	Categories []string

@@ -26,6 +26,9 @@ func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time
 	if r.Count < 1 || r.Count > MaxNextFree {
 		return nil, &fault.InvalidError{Field: "count", Value: strconv.Itoa(r.Count), Want: fmt.Sprintf("1 to %d", MaxNextFree)}
 	}
+	if err := t.options.checkShare(r.Share); err != nil {
+		return nil, err
+	}
 	book, err := t.book()
 	if err != nil {
 		return nil, err

@@ -1,8 +1,12 @@
 package sendlimit
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -32,11 +36,34 @@ type Request struct {
 	// nil for none. It needs a Record. Check ignores it. If the category has a throttle
 	// and Hold does not have its charge, the code is CodeHoldOver.
 	Hold *Hold
+	// Share bounds the places of a day that the message's account may have. It needs a Record.
+	Share Share
 	// Record is what to store of the message. A Timeline with records requires it,
 	// one without refuses it.
 	Record *Record
 	// Now replaces the server's clock, for tests; zero means the server's.
 	Now time.Time
+}
+
+// Share is how many of the places that a user may have in a day of UTC (Options.PlacesPerDay)
+// one account may have. The code is CodeAccountPlaces if it has as many on that day. A place
+// counts for the account that is named in Hold when it is taken, for as long as its record is
+// kept. The zero value means no bound.
+type Share = judge.Share
+
+// checkShare returns an *InvalidError for an invalid share.
+func (o Options) checkShare(s Share) error {
+	switch {
+	case s == Share{}:
+		return nil
+	case !o.Records:
+		return &fault.InvalidError{Field: "share", Value: s.Account, Want: "none: this timeline keeps places only"}
+	case !keyspace.ValidName(s.Account): // accounts are named as policies are
+		return &fault.InvalidError{Field: "account", Value: s.Account, Want: keyspace.WantName}
+	case s.Places < 1 || s.Places > o.PlacesPerDay:
+		return &fault.InvalidError{Field: "share", Value: strconv.Itoa(s.Places), Want: fmt.Sprintf("1 to %d places", o.PlacesPerDay)}
+	}
+	return nil
 }
 
 // MoveRequest asks for another place for a reservation that has one. The old
@@ -58,6 +85,8 @@ type MoveRequest struct {
 	// From must be the present time of the reservation, else the code is
 	// CodeChanged. Hold requires it; without Hold, zero means any time.
 	From time.Time
+	// Share is as in Request. Its account must be that of the reservation.
+	Share Share
 	// Check asks what Move would answer, and changes nothing. What was charged for the
 	// reservation does not matter then. It needs a timeline with records.
 	Check bool
@@ -90,6 +119,7 @@ type NextFreeRequest struct {
 	Count int       // 1 to MaxNextFree
 	// Earlier searches from From back to now instead.
 	Earlier bool
+	Share   Share     // as in Request
 	Now     time.Time // as in Request
 }
 

@@ -106,6 +106,9 @@ func (t *Timeline) checked(r Request) (Request, error) {
 			return r, err
 		}
 	}
+	if err := t.options.checkShare(r.Share); err != nil {
+		return r, err
+	}
 	switch {
 	case t.options.Records && r.Record == nil:
 		return r, &fault.InvalidError{Field: "record", Value: "", Want: "a record: this timeline keeps them"}
@@ -144,6 +147,7 @@ func checkRecord(r *Record) error {
 func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]string, []any) {
 	set, scope := by.Rules, by.Rules.Scope(r.Category)
 	about := t.about(r.Now, r.At, scope)
+	about.Share = r.Share
 	args := append(by.Arguments(about, 32), r.ID)
 	sendAt := any("")
 	if r.At.IsZero() {
@@ -240,7 +244,9 @@ func (t *Timeline) expiry(r Request, at int64) int64 {
 func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]string, []any) {
 	scope := by.Rules.Scope(r.Category)
 	shiftUntil, _ := r.shift(by.Rules)
-	args := append(by.Arguments(t.about(r.Now, r.At, scope), 6), r.ID, script.Milliseconds(r.At), shiftUntil, resume)
+	about := t.about(r.Now, r.At, scope)
+	about.Share = r.Share
+	args := append(by.Arguments(about, 6), r.ID, script.Milliseconds(r.At), shiftUntil, resume)
 	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
 	if t.options.Records {
 		keys = append(keys, t.keys.Record(r.User, r.ID))

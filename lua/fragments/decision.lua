@@ -4,17 +4,16 @@
 --   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED + SUPERSEDED), moved from
 --   (0: not), with SUPERSEDED the generation that the change ended and when its task is
 --   due, then the id of the notice of an alert that the change has raised, if any;
---   if it is SEND_LIMIT, QUIET_HOURS or TOO_MANY_PLACES: next free time, where its search continues,
---   previous free time, where its search continues (0: none), the category of some of
---   the rules or "", then an array for each violated rule: its number from 1, how many
---   conflicts, from and until of its period (0 for a sliding rule), then id and send
---   time of the first conflicts.
+--   if it is SEND_LIMIT, QUIET_HOURS, TOO_MANY_PLACES or ACCOUNT_PLACES: next free time, where
+--   its search continues, previous free time, where its search continues (0: none), the
+--   category of some of the rules or "", then an array for each violated rule: its number
+--   from 1, how many conflicts, from and until of its period (0 for a sliding rule), then id
+--   and send time of the first conflicts.
 --   if it is EXPIRES_LATE: the last expiry that a message may have.
 --   BLOCKED has only the first four.
 --   SEARCH_ON has only status, now and where to continue. A change that its hold does
 --   not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED, see fragments/hold.lua.
 --   SETTINGS_CHANGED has its own form, see fragments/settings.lua.
-local TOO_MANY_PLACES = 19
 local GRACE = 5000 -- ms; a time this far in the past counts as now
 
 -- first_in returns ids and send times of the first places of a key in [from, till), at
@@ -76,16 +75,10 @@ local function crowd(reader, t, limit, window, excluded)
   return sides[1].total + sides[2].total, found
 end
 
--- is_full reports whether the day that t is in has as many places as are allowed.
-local function is_full(rules, t, excluded)
-  local key, from = set_of(rules), t - t % DAY
-  return may_fill(key, 0) and count_in(key, math.max(from, bounded_since), from + DAY, excluded) >= most_places
-end
-
 -- violations returns the rules, see fragments/policy.lua, that placing t would break,
 -- as in the reply. The field quiet reports whether t is in quiet hours, full whether its
--- day has as many places as are allowed, and free whether nothing forbids it. It also
--- returns the readers of what it read around t, by list.
+-- day has as many places as are allowed, own whether the account has its share of them, and
+-- free whether nothing forbids it. It also returns the readers of what it read around t, by list.
 -- The reservation `self` does not count.
 local function violations(rules, t, self)
   local lists, readers, excluded = lists_of(rules), {}, self and {[self] = true}
@@ -108,7 +101,8 @@ local function violations(rules, t, self)
       found[#found + 1] = violation
     end
   end
-  found.full = is_full(rules, t, excluded)
+  local full, own = filled(set_of(rules), t, 0, excluded)
+  found.full, found.own = full, own
   found.free = #found == 0 and not found.quiet and not found.full
   return found, readers
 end
@@ -117,6 +111,7 @@ end
 -- and `readers` for it; these are nil if a search used them since. `alone` leaves out the
 -- free times, which it needs no search for then.
 local function refusal(rules, t, requested, broken, readers, self, alone)
+  local TOO_MANY_PLACES, ACCOUNT_PLACES = 19, 23
   local excluded, down = self and {[self] = true}, {}
   local next_free, next_resume, previous, previous_resume
   if not alone then
@@ -128,7 +123,8 @@ local function refusal(rules, t, requested, broken, readers, self, alone)
       previous, previous_resume = new_search(rules, -1, t, excluded, down)(now)
     end
   end
-  local status = broken.quiet and QUIET_HOURS or broken.full and #broken == 0 and TOO_MANY_PLACES or SEND_LIMIT
+  local full = broken.full and #broken == 0 and (broken.own and ACCOUNT_PLACES or TOO_MANY_PLACES)
+  local status = broken.quiet and QUIET_HOURS or full or SEND_LIMIT
   local reply = {status, now, t, requested or 0,
     next_free or 0, next_resume or 0, previous or 0, previous_resume or 0, rules.category or rules.name or ''}
   for k = 1, #broken do reply[9 + k] = broken[k] end

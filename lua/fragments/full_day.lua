@@ -2,10 +2,48 @@
 -- that calls get slow. Those in the timeline and those beside it each have the bound; see
 -- most_places in fragments/judging.lua. In most timelines there are fewer places in all:
 -- then no day is counted.
+--
+-- Of each set, one account has at most its share of a day, if ARGV[3] names one. Whose a place
+-- is stands in its record, which is read only in days that have as many places as the share. A
+-- place without a record is nobody's.
 
-local set_of, may_fill
+local set_of, filled
 do
-  local cards = {}
+  local cards, share, account, whose = {}, nil, nil, {}
+
+  -- is_its_own reports whether a message is the account's. In a dry run, records that it has not
+  -- copied are read where they are.
+  local function is_its_own(message)
+    if whose[message] == nil then
+      local prefix, user = string.match(timeline, '^([^}]*}:)%l:(.*)$')
+      local key = table.concat({prefix, 'm:', user, ':', (string.gsub(message, ':', '/'))})
+      local charge = redis.call('HGET', key, 'y')
+      local real, copied = string.gsub(key, '^([^:]*)%-dry%-[^:]*', '%1', 1)
+      if not charge and copied == 1 then charge = redis.call('HGET', real, 'y') end
+      whose[message] = charge and string.match(charge, '^%S+') == account or false
+      spent = spent + 4
+    end
+    return whose[message]
+  end
+
+  -- own_reach reports whether `least` of the `count` places from first to last are the account's.
+  local function own_reach(least, key, first, last, count, excluded)
+    local SLICE = 256
+    local read, own, others = 0, 0, 0
+    repeat
+      local page = redis.call('ZRANGE', key, first, last, 'BYSCORE', 'LIMIT', read, SLICE)
+      for k = 1, #page do
+        if own >= least or others > count - least then break end
+        if is_its_own(page[k]) and not (excluded and excluded[page[k]]) then
+          own = own + 1
+        elseif not (excluded and excluded[page[k]]) then
+          others = others + 1
+        end
+      end
+      read, spent = read + #page, spent + #page + 8
+    until own >= least or others > count - least or #page < SLICE
+    return own >= least
+  end
 
   -- set_of returns the key of the places that are bounded together with those of a message
   -- with these rules, see fragments/policy.lua.
@@ -13,10 +51,20 @@ do
     return rules.uncounted and (string.gsub(timeline, '^([^}]*}:)u:', '%1x:', 1)) or timeline
   end
 
-  -- may_fill reports whether some day may be full in a set, if there are `more` places.
-  function may_fill(key, more)
+  -- filled reports whether the day of a time has as many places of a set as are allowed, with
+  -- `more` that are the account's; then whether the account has its share of them.
+  function filled(key, t, more, excluded)
     if not most_places then return false end
-    cards[key] = cards[key] or redis.call('ZCARD', key)
-    return cards[key] + more >= most_places
+    if not cards[key] then
+      cards[key] = redis.call('ZCARD', key)
+      share, account = string.match(ARGV[3], '^%d+ %d+ %d+ (%d+) (%S+)$')
+    end
+    if cards[key] + more < (share and tonumber(share) or most_places) then return false end
+    local first = t - t % DAY
+    local count = count_in(key, math.max(first, bounded_since), first + DAY, excluded)
+    local least = share and share - more
+    local own = least and count >= least
+      and own_reach(least, key, math.max(first, bounded_since), first + DAY - 1, count, excluded)
+    return own or count + more >= most_places, own
   end
 end

@@ -8,7 +8,8 @@
 --            the rules and the grace
 --   ARGV[3]  reach of schedules, ms after now; then, if places are bounded, how many a
 --            user may have in a day of UTC, and how long past ones count, ms:
---            "31622400000 1000 90005000"
+--            "31622400000 1000 90005000"; then, if the account of the message has a share,
+--            how many of them it may have, and its name: " 750 acme"
 --   ARGV[4]  rules, see fragments/policy.lua: those of one category, or the overall ones
 --   ARGV[5]  offsets of the time zone, see fragments/zone.lua; of a policy with dated
 --            changes, "|" and the times that the rules are for follow, from and until in
@@ -19,7 +20,7 @@
 --   ARGV[8]  alerts, see fragments/user_alert.lua
 --   ARGV[9]  the user's settings that Go used, see fragments/settings.lua
 local rules_until = tonumber(string.match(ARGV[1], '^!(%d+)$') or '')
-local ahead_ms, places_word, since_ms = string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*)$')
+local ahead_ms, places_word, since_ms = string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*)')
 local keep, reach, most_places = tonumber(ARGV[2]), tonumber(ahead_ms), tonumber(places_word)
 local bounded_since = now - (tonumber(since_ms) or 0)
 local rule_words, during = ARGV[4], string.match(ARGV[5], '|(.*)$')

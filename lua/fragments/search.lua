@@ -100,12 +100,12 @@ local function new_search(rules, direction, from, excluded, readers, taken)
   local set, own, day_open_till = set_of(rules), taken_in(direction, taken), -math.huge
   local function full_until()
     spent = spent + 1
-    if u < day_open_till or not may_fill(set, #own) then return false end
+    if u < day_open_till then return false end
     local a = direction * u - direction * u % DAY
     local from_u, till = a, a + DAY
     if direction < 0 then from_u, till = 1 - a - DAY, 1 - a end
     local found = less(own, till) - less(own, from_u)
-    if count_in(set, math.max(a, bounded_since), a + DAY, excluded) + found >= most_places then return till end
+    if filled(set, a, found, excluded) then return till end
     day_open_till = till
     return false
   end

@@ -154,7 +154,7 @@ while from < span_till do
     end
   end
   local set = set_of(rules)
-  if may_fill(set, 0) then
+  if most_places and redis.call('ZCARD', set) >= most_places then
     oldest = bounded_since
     till = periods_until(set, day_of, most_places, from, till)
     oldest = now - keep

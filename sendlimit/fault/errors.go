@@ -30,6 +30,9 @@ const (
 	// CodeTooManyPlaces is for a day in which the user has as many places as are allowed,
 	// see sendlimit.Options.PlacesPerDay.
 	CodeTooManyPlaces Code = "too_many_places"
+	// CodeAccountPlaces is for a day in which the account has its share of the user's places,
+	// see sendlimit.Share.
+	CodeAccountPlaces Code = "account_places"
 
 	CodeBlocked Code = "blocked" // nothing is accepted for the user, see UserSettings.Blocked
 
@@ -56,7 +59,7 @@ const (
 // of a user, the throttle of a category, and the quota of an account.
 func (c Code) Shiftable() bool {
 	switch c {
-	case CodeSendLimit, CodeQuietHours, CodeTooManyPlaces, CodeThrottled, CodeQuotaExceeded:
+	case CodeSendLimit, CodeQuietHours, CodeTooManyPlaces, CodeAccountPlaces, CodeThrottled, CodeQuotaExceeded:
 		return true
 	default:
 		return false

@@ -300,6 +300,9 @@ const DefaultReach = 366 * 24 * time.Hour
 const (
 	DefaultPlacesPerDay = 1000
 	MaxPlacesPerDay     = 100_000
+	// DefaultAccountPlaces is how many percent of them one account may have by default, where
+	// several are active.
+	DefaultAccountPlaces = 75
 )
 
 // RuleWords returns limit and window of each rule for lua/fragments/policy.lua.

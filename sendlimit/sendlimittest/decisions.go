@@ -16,9 +16,17 @@ const grace = int64(policy.Grace / time.Millisecond)
 func (m *Model) Reserve(r sendlimit.Request) sendlimit.Decision {
 	d := m.Check(r)
 	if d.Allowed && !d.Replayed {
-		m.users[r.User] = m.users[r.User].add(m.regime(r.User).at(cut(d.At)).newEntry(cut(d.At), r.ID, categoryOf(r)))
+		m.users[r.User] = m.users[r.User].add(m.regime(r.User).at(cut(d.At)).newEntry(cut(d.At), r.ID, categoryOf(r), accountOf(r.Hold)))
 	}
 	return d
+}
+
+// accountOf returns the account that is charged under a hold; "" for none.
+func accountOf(h *sendlimit.Hold) string {
+	if h == nil {
+		return ""
+	}
+	return h.Account
 }
 
 // categoryOf returns the category by which a request is judged.
@@ -35,13 +43,13 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 	asked := cutOr(r.At, now)
 	tl := m.remember(r.User, now)
 
-	g, category := m.regime(r.User), categoryOf(r)
+	g, category := m.regime(r.User).sharing(r.Share), categoryOf(r)
 	r.Shift = r.Shift || r.ByPolicy && g.shift
 	if held, ok := tl.find(r.ID); ok {
 		return replay(r, held.at, asked, now)
 	}
 	d := g.judgeNew(tl, category, asked, now)
-	conflict := d.Code == fault.CodeSendLimit || d.Code == fault.CodeQuietHours || d.Code == fault.CodeTooManyPlaces
+	conflict := d.Code.Shiftable()
 	if !conflict || !r.Shift {
 		if conflict && r.WithoutFreeTimes {
 			d.NextFree, d.PreviousFree, d.WithoutFreeTimes = time.Time{}, time.Time{}, true
@@ -83,11 +91,11 @@ func (m *Model) move(others timeline, held entry, r sendlimit.MoveRequest) sendl
 			Allowed: true, At: moment(now), RequestedAt: moment(asked), MovedFrom: moment(now), Now: moment(now),
 		}
 	}
-	g := m.regime(r.User)
+	g := m.regime(r.User).sharing(r.Share)
 	d := g.judge(others, held.category, asked, now)
 	if d.Allowed {
 		d.MovedFrom = moment(held.at)
-		m.users[r.User] = others.add(g.at(cut(d.At)).newEntry(cut(d.At), r.ID, held.category))
+		m.users[r.User] = others.add(g.at(cut(d.At)).newEntry(cut(d.At), r.ID, held.category, held.account))
 	}
 	return d
 }

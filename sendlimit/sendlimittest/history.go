@@ -68,6 +68,7 @@ type booked struct {
 	entry
 
 	request   string // fingerprint
+	attempt   string // under which it was charged last; "" for none
 	requested time.Time
 	shifted   bool
 	cancelled bool

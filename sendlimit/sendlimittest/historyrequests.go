@@ -1,6 +1,7 @@
 package sendlimittest
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -106,8 +107,35 @@ func (h *history) drawRequest(t *rapid.T) sendlimit.Request {
 			// Coarse, so that requests repeat.
 			Fingerprint: r.Category + r.At.Truncate(time.Hour).String(),
 		}
+		r.Share, r.Hold = h.drawShare(t)
 	}
 	return r
+}
+
+// drawShare draws the account of a request, what it may have of a day, and its hold.
+func (h *history) drawShare(t *rapid.T) (sendlimit.Share, *sendlimit.Hold) {
+	account := rapid.SampledFrom([]string{"", "acme", "beta"}).Draw(t, "account")
+	if account == "" {
+		return sendlimit.Share{}, nil
+	}
+	return h.shareOf(t, account), h.charge(account, nil)
+}
+
+// shareOf draws what an account may have of a day.
+func (h *history) shareOf(t *rapid.T, account string) sendlimit.Share {
+	if account == "" || rapid.IntRange(0, 3).Draw(t, "all of the day") == 0 {
+		return sendlimit.Share{}
+	}
+	return sendlimit.Share{Account: account, Places: rapid.IntRange(1, min(3, cmp.Or(h.model.places, 3))).Draw(t, "share")}
+}
+
+// charge returns the hold of a change of a message, nil for a new one.
+func (h *history) charge(account string, of *booked) *sendlimit.Hold {
+	hold := &sendlimit.Hold{Account: account, Attempt: fmt.Sprintf("a%d", h.generations), NotAfter: h.now}
+	if of != nil {
+		hold.Former = of.attempt
+	}
+	return hold
 }
 
 // expectReplay returns the answer to a request whose id is in use, nil if the id
@@ -145,7 +173,11 @@ func (h *history) expectReserve(r sendlimit.Request) sendlimit.Decision {
 	d := h.model.Reserve(r)
 	if d.Allowed {
 		e, _ := h.model.users[r.User].find(r.ID)
-		h.messages[r.User+r.ID] = &booked{entry: e, request: r.Record.Fingerprint, requested: d.RequestedAt, shifted: d.Shifted}
+		b := &booked{entry: e, request: r.Record.Fingerprint, requested: d.RequestedAt, shifted: d.Shifted}
+		if r.Hold != nil {
+			b.attempt = r.Hold.Attempt
+		}
+		h.messages[r.User+r.ID] = b
 	}
 	return d
 }
@@ -167,6 +199,10 @@ func (h *history) release(t *rapid.T) {
 	r.ID = h.drawHeld(t, r.User)
 	want := h.model.Release(r)
 	if known := h.messages[r.User+r.ID]; h.records && known != nil {
+		if known.attempt != "" && !known.cancelled {
+			h.generations++
+			r.Hold, r.From = h.charge(known.account, known), moment(known.at)
+		}
 		want = sendlimit.Decision{Allowed: true, Replayed: known.cancelled, At: moment(known.at), Now: moment(cut(h.now))}
 		known.cancelled = true
 	}
@@ -181,6 +217,9 @@ func (h *history) move(t *rapid.T) {
 	if h.records {
 		h.generations++
 		r.Generation = fmt.Sprintf("g%d", h.generations)
+		if known := h.messages[r.User+r.ID]; known != nil && known.attempt != "" && !known.cancelled {
+			r.Share, r.Hold, r.From = h.shareOf(t, known.account), h.charge(known.account, known), moment(known.at)
+		}
 	}
 	want := h.expectMove(r)
 	got, err := h.drawProcess(t).Move(t.Context(), r)
@@ -200,6 +239,9 @@ func (h *history) expectMove(r sendlimit.MoveRequest) sendlimit.Decision {
 			known.requested = moment(known.at)
 		}
 		known.entry, _ = h.model.users[r.User].find(r.ID)
+		if r.Hold != nil {
+			known.attempt = r.Hold.Attempt
+		}
 	}
 	return d
 }
@@ -219,6 +261,9 @@ func (h *history) nextFree(t *rapid.T) {
 		if known := h.messages[r.User+id]; known != nil {
 			r.ID, r.Category = id, known.category
 		}
+	}
+	if h.records {
+		r.Share, _ = h.drawShare(t)
 	}
 	got, err := h.drawProcess(t).NextFree(t.Context(), r)
 	require.NoError(t, err, "%+v", r)

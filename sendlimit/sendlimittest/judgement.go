@@ -9,8 +9,8 @@ import (
 )
 
 // newEntry returns the entry of a message with a new place.
-func (g *regime) newEntry(at int64, id, category string) entry {
-	return entry{at: at, id: id, category: category, uncounted: g.uncounted[category]}
+func (g *regime) newEntry(at int64, id, category, account string) entry {
+	return entry{at: at, id: id, category: category, account: account, uncounted: g.uncounted[category]}
 }
 
 // judge judges a time by the clock, then by the user's settings, then by quiet
@@ -45,8 +45,10 @@ func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit
 		d.Code, d.Quiet = fault.CodeQuietHours, ts.quiet.period(t)
 	case d.Violations != nil:
 		d.Code = fault.CodeSendLimit
-	case ts.full(tl, t):
-		d.Code, d.PlacesPerDay = fault.CodeTooManyPlaces, ts.places.Limit
+	case broken(ts.share, tl, t):
+		d.Code, d.PlacesPerDay = fault.CodeAccountPlaces, ts.share.Limit
+	case broken(ts.places, tl, t):
+		d.Code, d.PlacesPerDay, d.OfOthers = fault.CodeTooManyPlaces, ts.places.Limit, ts.share != nil
 	default:
 		d.Allowed = true
 		return d

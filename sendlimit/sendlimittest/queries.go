@@ -14,7 +14,7 @@ import (
 func (m *Model) NextFree(r sendlimit.NextFreeRequest) []time.Time {
 	now := cut(r.Now)
 	tl := m.remember(r.User, now).remove(r.ID)
-	g := m.regime(r.User)
+	g := m.regime(r.User).sharing(r.Share)
 
 	if g.blocked || slices.Contains(g.optOut, r.Category) {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -70,13 +71,37 @@ func (g *regime) boundPlaces(places int) {
 	if places == 0 {
 		return
 	}
-	bound := func(ts terms, beside bool) terms {
-		ts.places = &rule{Rule: policy.Rule{Limit: places, Period: calendar.Day}, zone: time.UTC, beside: beside}
-		return ts
+	g.bound(func(ts *terms, day rule) {
+		day.Limit = places
+		ts.places = &day
+	})
+}
+
+// sharing returns the regime for the messages of an account that has a share of the places.
+func (g *regime) sharing(s sendlimit.Share) *regime {
+	if s.Account == "" {
+		return g
 	}
-	g.overall = bound(g.overall, false)
+	own := *g
+	own.categories, own.dated = maps.Clone(g.categories), nil
+	own.bound(func(ts *terms, day rule) {
+		day.Limit, day.account = s.Places, s.Account
+		ts.share = &day
+	})
+	for _, d := range g.dated {
+		own.dated = append(own.dated, datedRegime{d.change, d.regime.sharing(s)})
+	}
+	return &own
+}
+
+// bound sets a bound of the places of a day of UTC for each category.
+func (g *regime) bound(set func(ts *terms, day rule)) {
+	day := rule{Rule: policy.Rule{Period: calendar.Day}, zone: time.UTC}
+	set(&g.overall, day)
 	for name, ts := range g.categories {
-		g.categories[name] = bound(ts, g.uncounted[name])
+		day.beside = g.uncounted[name]
+		set(&ts, day)
+		g.categories[name] = ts
 	}
 }
 

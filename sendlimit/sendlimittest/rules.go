@@ -22,10 +22,14 @@ type rule struct {
 	zone     *time.Location // of a calendar rule
 	category string         // of a category's rule
 	beside   bool           // it counts only places that no other rule counts
+	account  string         // it counts only places of this account; "" for all
 }
 
 // counts returns the reservations that the rule counts.
 func (r rule) counts(tl timeline) timeline {
+	if r.account != "" {
+		tl = slices.DeleteFunc(slices.Clone(tl), func(e entry) bool { return e.account != r.account && !e.taken })
+	}
 	switch {
 	case r.beside:
 		return slices.DeleteFunc(slices.Clone(tl), func(e entry) bool { return !e.uncounted && !e.taken })

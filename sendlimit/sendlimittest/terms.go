@@ -15,17 +15,22 @@ type terms struct {
 	// places bounds the places of a day of UTC, also of exempt categories; nil for any
 	// number. Those that count and those that do not each have the bound.
 	places *rule
+	// share bounds those of the message's account; nil for any number.
+	share *rule
 }
 
-// full reports whether the day of t has as many places as are allowed.
-func (ts terms) full(tl timeline, t int64) bool { return ts.places != nil && ts.places.brokenAt(tl, t) }
+// broken reports whether a bound of the day of t, nil for none, has as many places as are allowed.
+func broken(bound *rule, tl timeline, t int64) bool { return bound != nil && bound.brokenAt(tl, t) }
 
-// all returns the rules and the bound.
+// all returns the rules and the bounds.
 func (ts terms) all() []rule {
-	if ts.places == nil {
-		return ts.rules
+	all := slices.Clone(ts.rules)
+	for _, bound := range []*rule{ts.places, ts.share} {
+		if bound != nil {
+			all = append(all, *bound)
+		}
 	}
-	return append(slices.Clone(ts.rules), *ts.places)
+	return all
 }
 
 // allow reports whether t is outside quiet hours and would break no rule.

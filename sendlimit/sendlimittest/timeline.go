@@ -34,6 +34,7 @@ type entry struct {
 	at        int64
 	id        string
 	category  string
+	account   string
 	uncounted bool // no rule counts it
 	taken     bool // a free time that was found: counted and uncounted
 }

@@ -30,7 +30,10 @@ type Options struct {
 	Reach  time.Duration // how far ahead a send time may lie; zero means policy.DefaultReach
 	// PlacesPerDay is how many places a user may have in a day; zero means
 	// policy.DefaultPlacesPerDay.
-	PlacesPerDay   int
+	PlacesPerDay int
+	// AccountPlaces is how many percent of them one account may have where several are active;
+	// zero means policy.DefaultAccountPlaces.
+	AccountPlaces  int
 	KeepRecords    time.Duration // how long a record outlives its message; zero means sendlimit.DefaultKeepRecords
 	ExpireAfter    time.Duration // when a message without an expiry expires; zero means sendlimit.DefaultExpireAfter
 	MovesPerMinute int           // how often a message is moved in a minute; zero means sendlimit.DefaultMovesPerMinute
@@ -56,11 +59,13 @@ type Options struct {
 type Backend struct {
 	Client   redis.UniversalClient
 	Timeline sendlimit.Options // of every Timeline, Gate and the like; with records
-	Policies *rules.Policies   // the rules in Timeline
-	Queue    *queue.Queue
-	Watch    *messages.WatchList
-	Events   events.Options   // complete, of every events.Log and the like
-	Listen   *listen.Follower // of the audience in Timeline
+	// AccountPlaces is as in Options.
+	AccountPlaces int
+	Policies      *rules.Policies // the rules in Timeline
+	Queue         *queue.Queue
+	Watch         *messages.WatchList
+	Events        events.Options   // complete, of every events.Log and the like
+	Listen        *listen.Follower // of the audience in Timeline
 	// Activity counts what becomes of messages. Follow and submit.Submitter.Close flush it.
 	Activity  *activity.Log
 	Forecasts *forecast.Forecasts // see KeepForecast
@@ -96,7 +101,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	}
 	b := &Backend{
 		Events: logs, Listen: follower,
-		Client: client, Policies: policies, Queue: q,
+		Client: client, Policies: policies, Queue: q, AccountPlaces: o.AccountPlaces,
 		Metrics: o.Metrics, Logger: logger, outages: outages, Tracer: tracing.New(o.TracerProvider, queue.Name(o.Prefix)),
 		Timeline: sendlimit.Options{
 			Prefix: o.Prefix, Rules: policies.Rules(), Records: true,

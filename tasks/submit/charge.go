@@ -28,6 +28,9 @@ type charger struct {
 	stats   *stats.Stats
 	clock   *masterclock.Clocks
 	logger  *slog.Logger
+	// placesPerDay is how many places a user may have in a day, accountPlaces how many percent
+	// of them one account may have if there are several.
+	placesPerDay, accountPlaces int
 }
 
 // newCharger returns a charger; raised receives the notices that charges raise. Close it.

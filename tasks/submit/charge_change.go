@@ -28,6 +28,7 @@ type chargedChange struct {
 	edit     *sendlimit.Edit // made together with the move; nil for none
 	payer    payers.Payer    // of a move: who is charged
 	charge   quota.Request   // of a move: who is charged for the message, as it stands
+	share    sendlimit.Share // of a move: that of who is charged
 	// open is the hold of a change that got no answer. The same change uses it when it
 	// is called again.
 	open *openChange
@@ -200,11 +201,14 @@ func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply chang
 // stands notes the message that is to be moved, and who is charged for it.
 func (c *chargedChange) stands(ctx context.Context, s messages.Standing) error {
 	c.payer = payers.Payer{}
+	var err error
 	if s.Account != "" {
-		var err error
 		if c.payer, err = c.payers.Charged(ctx, s.Account); err != nil {
 			return err
 		}
+	}
+	if c.share, err = c.charger.share(ctx, s.Account); err != nil {
+		return err
 	}
 	c.charge = quota.Request{Account: c.payer.Account, Tier: c.payer.Tier, User: c.user, ID: c.id, Standing: &s}
 	return nil
@@ -225,7 +229,7 @@ func (c *chargedChange) free() freeTimes {
 	if c.charge.Standing != nil {
 		category = c.charge.Standing.Category
 	}
-	return freeTimes{c.charger, c.timeline, c.rules, category, c.charge}
+	return freeTimes{c.charger, c.timeline, c.rules, category, c.charge, c.share}
 }
 
 // completed returns a refused move with its free times: those before the message expires.

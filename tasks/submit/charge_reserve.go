@@ -223,5 +223,5 @@ func (c *chargedReserve) shifts(r sendlimit.Request) bool {
 func (c *chargedReserve) free(r sendlimit.Request) freeTimes {
 	return freeTimes{c.holder, c.judge, c.rules, r.Category, quota.Request{
 		Account: c.payer.Account, Tier: c.payer.Tier, User: r.User, ID: r.ID, Now: r.Now,
-	}}
+	}, r.Share}
 }

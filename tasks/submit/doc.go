@@ -25,6 +25,10 @@
 // late messages, retries of dead letters and RecordSent: what was accepted stays charged where
 // it was accepted.
 //
+// Where several accounts are active, a submit and a move of an account's message also ask for its
+// share of the user's places of that day, see sendlimit.Share. Whether there are several is known
+// for ten seconds.
+//
 // What a message says for one channel alone, and its size for that channel, is checked for the
 // channels that it names; a large message is checked for those of its user's devices, too, which
 // costs a read. Options.CheckChannel does it, since the package knows no channel. A device that

@@ -20,6 +20,7 @@ type freeTimes struct {
 	rules    *sendlimit.Rules
 	category string
 	charged  quota.Request // who is charged, without the throttle and the time
+	share    sendlimit.Share
 }
 
 // opener knows when a quota and a throttle have messages left.
@@ -73,7 +74,7 @@ func (f freeTimes) nearest(
 			return open, err
 		}
 		found, err := f.places.NextFree(ctx, sendlimit.NextFreeRequest{
-			User: r.User, Category: f.category, ID: r.ID, From: open, Count: 1, Earlier: earlier, Now: r.Now,
+			User: r.User, Category: f.category, ID: r.ID, From: open, Count: 1, Earlier: earlier, Share: f.share, Now: r.Now,
 		})
 		if err != nil || len(found) == 0 {
 			return time.Time{}, err

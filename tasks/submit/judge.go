@@ -30,6 +30,9 @@ func (s *Submitter) judge(
 	if err != nil {
 		return message.InvalidOutcome(err, m), judged{}
 	}
+	if request.Share, err = s.charger.share(ctx, m.Account); err != nil {
+		return message.Outcome{}, judged{err: err}
+	}
 	return s.judgeRequest(ctx, m, request, t, reserve)
 }
 

@@ -41,7 +41,7 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 		var err error
 		d, err = changed.runFrom(ctx, r.From, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
 			held := r
-			held.Generation, held.Hold, held.From = generation, h, from
+			held.Generation, held.Hold, held.From, held.Share = generation, h, from, changed.share
 			return t.Move(ctx, held)
 		}, changed.holdMove(to))
 		return d.Allowed, err
@@ -76,17 +76,17 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 // that would be made gets the error full. Others get the answer that they get otherwise.
 func (s *Submitter) moveInFull(ctx context.Context, t *sendlimit.Timeline, r sendlimit.MoveRequest, full error) (message.Outcome, error) {
 	d := notFound()
+	changed := s.change(r.User, r.ID)
+	changed.edit = r.Edit
 	found, err := s.records.Look(ctx, r.User, r.ID)
 	if err == nil && s.owns(found[0].Account) {
-		r.Check, r.Generation = true, keyspace.NewToken()
-		d, err = t.Move(ctx, r)
+		if err = changed.stands(ctx, found[0]); err == nil {
+			r.Check, r.Generation, r.Share = true, keyspace.NewToken(), changed.share
+			d, err = t.Move(ctx, r)
+		}
 	}
 	if err == nil && d.Code.Shiftable() {
-		changed := s.change(r.User, r.ID)
-		changed.edit = r.Edit
-		if err = changed.stands(ctx, found[0]); err == nil {
-			d, err = changed.completed(ctx, d)
-		}
+		d, err = changed.completed(ctx, d)
 	}
 	if err != nil {
 		return message.InvalidOr(err, r.User, r.ID)
@@ -186,11 +186,13 @@ func (s *Submitter) CheckMove(ctx context.Context, user, id string, at time.Time
 	if err != nil {
 		return message.Outcome{}, err
 	}
-	d, owned := notFound(), false
-	if owned, err = s.ownsMessage(ctx, user, id); err == nil && owned {
-		d, err = timeline.Move(ctx, sendlimit.MoveRequest{
-			User: user, ID: id, At: at, Check: true, Unlimited: true, Generation: keyspace.NewToken(),
-		})
+	d := notFound()
+	found, err := s.records.Look(ctx, user, id)
+	if err == nil && s.owns(found[0].Account) {
+		r := sendlimit.MoveRequest{User: user, ID: id, At: at, Check: true, Unlimited: true, Generation: keyspace.NewToken()}
+		if r.Share, err = s.charger.share(ctx, found[0].Account); err == nil {
+			d, err = timeline.Move(ctx, r)
+		}
 	}
 	if err != nil {
 		return message.InvalidOr(err, user, id)

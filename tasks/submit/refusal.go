@@ -20,6 +20,9 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 		return quietSentence(d, user) + insteadOf(d)
 	case fault.CodeTooManyPlaces:
 		return placesSentence(d, user)
+	case fault.CodeAccountPlaces:
+		return fmt.Sprintf("the account has %s to %s on %s (UTC), the most of them that the setting account_places allows one account",
+			countMessages(d.PlacesPerDay, ""), user, d.At.Format(time.DateOnly)) + insteadOf(d)
 	case fault.CodeBlocked:
 		return BlockedSentence(user)
 	case fault.CodeOptedOut:

@@ -132,6 +132,7 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 	if s.charger, err = newCharger(commands, b.Timeline, s.clock, s.Announce, b.Logger); err != nil {
 		return nil, err
 	}
+	s.charger.limitPlaces(b.Timeline.PlacesPerDay, b.AccountPlaces)
 	s.timers.Start()
 	return s, nil
 }
@@ -210,6 +211,9 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		return message.InvalidOutcome(err, m), nil
 	}
 	request.Record.Trace = tracing.Reference(ctx)
+	if request.Share, err = s.charger.share(ctx, m.Account); err != nil {
+		return message.Outcome{}, err
+	}
 	var charged *chargedReserve
 	switch {
 	case m.Account != "":

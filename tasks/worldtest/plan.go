@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -83,6 +84,15 @@ type Account struct {
 	Name            string
 	PerHour, PerDay int64
 	Zone            string
+}
+
+// share returns how many places of a user's day an account may have: three quarters of them, as
+// there are several accounts with keys; the zero value for all.
+func (p Plan) share(account string) sendlimit.Share {
+	if account == "" || p.PlacesPerDay == 0 {
+		return sendlimit.Share{}
+	}
+	return sendlimit.Share{Account: account, Places: max(1, p.PlacesPerDay*3/4)}
 }
 
 func (a Account) tier() accounts.Tier {

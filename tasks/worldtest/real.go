@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
@@ -143,7 +144,7 @@ func (v *verdict) judgePlacesAtTheEnd(m *sendlimittest.Model) {
 				}
 			}
 			own := sendlimittest.Placed{ID: k.id, Category: v.categoryOf(k), At: k.standing.SendAt}
-			if d := m.Fits(user, others, own, v.Began); d.Code == fault.CodeSendLimit || d.Code == fault.CodeQuietHours {
+			if d := m.Fits(user, others, own, sendlimit.Share{}, v.Began); d.Code == fault.CodeSendLimit || d.Code == fault.CodeQuietHours {
 				v.fault("rules: %s was sent at %s, which was not free: %+v", k, k.standing.SendAt, d)
 			}
 		}

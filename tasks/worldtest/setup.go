@@ -38,6 +38,8 @@ func SetUp(tb testing.TB, s *Story) []policy.Policy {
 		require.NoError(tb, list.SetTier(ctx, a.tier()))
 		_, err := list.Create(ctx, accounts.Account{Name: a.Name, Tier: a.Name, TimeZone: a.Zone, Contact: a.Name + "@example.com"})
 		require.NoError(tb, err)
+		_, _, err = list.AddKey(ctx, a.Name, []accounts.Scope{accounts.ScopeSubmit}, time.Time{})
+		require.NoError(tb, err)
 	}
 	if s.Plan.Pace != "" {
 		r, err := rate.Parse(s.Plan.Pace)

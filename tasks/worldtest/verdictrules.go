@@ -126,14 +126,19 @@ func (v *verdict) judgePlace(p Placement, places map[string]time.Time, models []
 		if late && !arrivedBy(k, p.At) && !v.inHand(k, p.At) {
 			continue
 		}
-		others = append(others, sendlimittest.Placed{ID: id, Category: v.categoryOf(k), At: at.Add(ahead)})
+		others = append(others, sendlimittest.Placed{ID: id, Category: v.categoryOf(k), Account: v.accountOf(k), At: at.Add(ahead)})
 	}
 	k := v.known[name{p.User, p.ID}]
 	own := sendlimittest.Placed{ID: p.ID, Category: v.categoryOf(k), At: p.To.Add(ahead)}
+	var share sendlimit.Share
+	if p.By == "place/reserve" || p.By == "place/move" {
+		share = v.Plan.share(v.accountOf(k))
+	}
 	var why []sendlimit.Violation
 	for _, m := range models {
-		d := m.Fits(p.User, others, own, p.At.Add(ahead))
-		if d.Code != fault.CodeSendLimit && d.Code != fault.CodeQuietHours && (d.Code != fault.CodeTooManyPlaces || p.By == "message/claim") {
+		d := m.Fits(p.User, others, own, share, p.At.Add(ahead))
+		full := d.Code == fault.CodeTooManyPlaces || d.Code == fault.CodeAccountPlaces
+		if d.Code != fault.CodeSendLimit && d.Code != fault.CodeQuietHours && (!full || p.By == "message/claim") {
 			return
 		}
 		why = d.Violations
@@ -143,6 +148,11 @@ func (v *verdict) judgePlace(p Placement, places map[string]time.Time, models []
 
 func (v *verdict) categoryOf(k *known) string {
 	return cmp.Or(k.submitted.Message.Category, k.standing.Category)
+}
+
+// accountOf returns the account of a message; "" for none.
+func (v *verdict) accountOf(k *known) string {
+	return cmp.Or(k.submitted.Message.Account, k.standing.Account)
 }
 
 // arrivedBy reports whether some recipient had taken a message by a time.

@@ -273,7 +273,7 @@ func (v *verdict) judgeStore(tb testing.TB) {
 func lasts(key string) bool {
 	_, after, _ := strings.Cut(key, "}:")
 	kind, _, _ := strings.Cut(after, ":")
-	return slices.Contains([]string{"ids", "camps", "users", "o", "d", "accounts", "tiers", "rate", "stored", "keeps", "versions", "changes"}, kind)
+	return slices.Contains([]string{"ids", "camps", "users", "o", "d", "accounts", "keys", "tiers", "rate", "stored", "keeps", "versions", "changes"}, kind)
 }
 
 // keysLike lists the keys that match a pattern.

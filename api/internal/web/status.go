@@ -48,6 +48,7 @@ func Kinds() []Kind {
 		{fault.CodeSendLimit, http.StatusConflict, "The send time would break a rule"},
 		{fault.CodeQuietHours, http.StatusConflict, "The send time is in quiet hours"},
 		{fault.CodeTooManyPlaces, http.StatusConflict, "The user has as many messages on that day as are allowed"},
+		{fault.CodeAccountPlaces, http.StatusConflict, "The account has its share of the user's messages on that day"},
 		{fault.CodeTooManyDevices, http.StatusConflict, "The user has as many devices as are allowed"},
 		{fault.CodeThrottled, http.StatusConflict, "The category's messages of that minute or hour are used up"},
 		{fault.CodeIDReused, http.StatusConflict, "The id stands for another message"},

@@ -296,6 +296,7 @@ class ChangeDocument(_ChangeDocument):
 class Code(StrEnum):
     """What is wrong. More may be added."""
 
+    ACCOUNT_PLACES = "account_places"
     ALREADY_EXISTS = "already_exists"
     BLOCKED = "blocked"
     CAMPAIGN_RUNNING = "campaign_running"

@@ -24,7 +24,7 @@ func StatusOf(code fault.Code) int {
 		return StatusDone
 	case fault.CodeInvalidField, fault.CodeInPast, fault.CodeTooFarAhead, fault.CodeUnknownCategory:
 		return StatusInvalid
-	case fault.CodeSendLimit, fault.CodeTooManyPlaces, fault.CodeIDReused, fault.CodeTooLate, fault.CodeExpired,
+	case fault.CodeSendLimit, fault.CodeTooManyPlaces, fault.CodeAccountPlaces, fault.CodeIDReused, fault.CodeTooLate, fault.CodeExpired,
 		fault.CodeRateLimited, fault.CodeQuotaExceeded, fault.CodeThrottled, fault.CodeQuietHours, fault.CodeBlocked, fault.CodeOptedOut,
 		fault.CodeVersionMismatch, fault.CodeRefitRunning, fault.CodeCampaignRunning, fault.CodeExists, fault.CodePolicyInUse,
 		fault.CodeIndexOff, fault.CodeTooManyDevices:

@@ -12,7 +12,7 @@ import (
 // program.
 func BackendOptions(c config.Config) backend.Options {
 	return backend.Options{
-		Prefix: c.Prefix, Reach: c.Reach, PlacesPerDay: c.PlacesPerDay, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
+		Prefix: c.Prefix, Reach: c.Reach, PlacesPerDay: c.PlacesPerDay, AccountPlaces: c.AccountPlaces, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
 		Horizon: c.Horizon, MovesPerMinute: c.MovesPerMinute, WithoutIndex: !c.Index, KeepContent: c.KeepContent,
 		Queues: c.Queues,
 		Events: events.Options{Keep: c.EventsKeep, Most: c.EventsMost},

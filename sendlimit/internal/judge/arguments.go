@@ -15,6 +15,8 @@ type Case struct {
 	Reach time.Duration // the program's own, see Ruleset.Reach
 	// Places is how many places a user may have in a day of UTC; 0 for any number.
 	Places int
+	// Share is what the message's account may have of them.
+	Share Share
 	// Scope has the rules for the message's category. It is nil if the script finds
 	// the category itself.
 	Scope *Scope
@@ -23,6 +25,13 @@ type Case struct {
 	CopiesStay time.Duration
 	// Late is for a late message at the gate: the policy's reach does not bound it.
 	Late bool
+}
+
+// Share is how many of the places that a user may have in a day of UTC one account may have.
+// The zero value means all.
+type Share struct {
+	Account string // 1 to 64 of a-z 0-9 _ -; "" for none
+	Places  int
 }
 
 // Keep returns for how long places count at a time, see Rulebook.Keep; longer if rules of the user's
@@ -64,7 +73,7 @@ func (u UserRules) Arguments(c Case, own int) []any {
 	}
 	farthest := any(reach.Milliseconds())
 	if c.Places > 0 {
-		farthest = u.Book.ahead.of(ahead{reach, u.Book.Keep, c.Places}, spellAhead)
+		farthest = u.Book.ahead.of(ahead{reach, u.Book.Keep, c.Places, c.Share}, spellAhead)
 	}
 	return append(make([]any, 0, 9+own),
 		u.clock(c), keep, farthest, words, offsets, whose, quiet, alerts, u.settings(c.Scope))

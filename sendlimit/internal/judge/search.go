@@ -63,7 +63,8 @@ type Search struct {
 	Timeline string // key of the timeline
 	Settings string // key of the settings
 	Reach    time.Duration
-	Places   int // see Case
+	Places   int   // see Case
+	Share    Share // see Case
 
 	Category string
 	Self     string // a reservation that does not count; "" for none
@@ -91,7 +92,7 @@ func (b *Rulebook) FreeTimes(ctx context.Context, s Search) (times []time.Time, 
 		if cursor.Anew() {
 			found, before = 0, ""
 		}
-		about := Case{Now: s.Now, Year: years, Reach: s.Reach, Places: s.Places, Scope: by.Rules.Scope(s.Category)}
+		about := Case{Now: s.Now, Year: years, Reach: s.Reach, Places: s.Places, Share: s.Share, Scope: by.Rules.Scope(s.Category)}
 		return []string{s.Timeline, s.Settings}, append(by.Arguments(about, 5), from, direction, s.Count-found, s.Self, before)
 	}
 	for {

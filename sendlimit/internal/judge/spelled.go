@@ -27,16 +27,21 @@ func (s *spelled[T]) of(value T, spell func(T) string) any {
 	return fresh.word
 }
 
-// ahead is how far ahead a send time may lie, and how many places a user may have in a day
-// of UTC, of those that are kept.
+// ahead is how far ahead a send time may lie, and how many places a user and an account may have
+// in a day of UTC, of those that are kept.
 type ahead struct {
 	reach, keep time.Duration
 	places      int
+	share       Share
 }
 
 // spellAhead spells ARGV[3], see lua/fragments/judging.lua.
 func spellAhead(a ahead) string {
-	return strconv.FormatInt(a.reach.Milliseconds(), 10) + " " + strconv.Itoa(a.places) + " " + strconv.FormatInt(a.keep.Milliseconds(), 10)
+	words := strconv.FormatInt(a.reach.Milliseconds(), 10) + " " + strconv.Itoa(a.places) + " " + strconv.FormatInt(a.keep.Milliseconds(), 10)
+	if a.share.Account == "" {
+		return words
+	}
+	return words + " " + strconv.Itoa(a.share.Places) + " " + a.share.Account
 }
 
 // spellUntil spells until when rules may judge, Unix ms, for ARGV[1].

@@ -29,4 +29,5 @@ const (
 	StatusMovedOften // see lua/place/move.lua
 	StatusExpiresLate
 	StatusEdited // see lua/fragments/edit.lua
+	StatusAccountPlaces
 )

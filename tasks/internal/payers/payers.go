@@ -32,6 +32,9 @@ type Payers struct {
 
 	mu    sync.Mutex
 	known map[string]Payer
+	// several is whether more than one account was active at the time severalAt.
+	several   bool
+	severalAt time.Time
 }
 
 // New returns Payers that look accounts up in the store. local reads the local clock.
@@ -62,6 +65,28 @@ func (p *Payers) Charged(ctx context.Context, name string) (Payer, error) {
 		found = Payer{Account: accounts.Account{Name: name}, Zone: time.UTC}
 	}
 	return found, err
+}
+
+// severalFor is how old a process's knowledge may get of whether several accounts are active.
+const severalFor = 10 * time.Second
+
+// Several reports whether more than one account is active, see accounts.SeveralActive.
+func (p *Payers) Several(ctx context.Context) (bool, error) {
+	now := p.local()
+	p.mu.Lock()
+	several, at := p.several, p.severalAt
+	p.mu.Unlock()
+	if !at.IsZero() && now.Sub(at) < severalFor {
+		return several, nil
+	}
+	several, err := p.accounts.SeveralActive(ctx, now)
+	if err != nil {
+		return false, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.several, p.severalAt = several, now
+	return several, nil
 }
 
 // get returns the zero Payer for an account that does not exist.
