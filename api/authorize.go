@@ -135,16 +135,24 @@ func (s *server) actingFor(account string) *submit.Submitter {
 	return s.submitter.For(account)
 }
 
-// concealed returns an outcome without the ids of other accounts' messages.
+// concealed returns an outcome without the ids of other accounts' messages. It says whether they
+// are in the way.
 func (s *server) concealed(ctx context.Context, o message.Outcome) (message.Outcome, error) {
-	if !callerOf(ctx).confined() || len(o.Violations) == 0 {
-		return o, nil
+	err := s.concealIn(ctx, o)
+	o.NoteOthers()
+	return o, err
+}
+
+// concealIn removes the ids of other accounts' messages from the violations of an outcome.
+func (s *server) concealIn(ctx context.Context, o message.Outcome) error {
+	if len(o.Violations) == 0 {
+		return nil
 	}
 	lists := make([][]message.Conflict, len(o.Violations))
 	for i, v := range o.Violations {
 		lists[i] = v.Conflicts
 	}
-	return o, s.conceal(ctx, o.User, lists...)
+	return s.conceal(ctx, o.User, lists...)
 }
 
 // conceal removes the ids of other accounts' messages from lists of a user's messages. It

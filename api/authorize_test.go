@@ -213,6 +213,11 @@ func TestOthersConflictsHaveNoID(t *testing.T) {
 		theirs := string(r.with(other, q).body)
 		require.Contains(t, theirs, on22("11:11:11.000"), name)
 		require.NotContains(t, theirs, "secret-id", name)
+		require.NotContains(t, theirs, `"own"`, name)
+		if name != "usage" {
+			require.Contains(t, theirs, `"others":"all"`, name)
+			require.Contains(t, theirs, "; all messages in the way are other accounts'", name)
+		}
 		if name != "move" { // which is of the other's message
 			require.Contains(t, string(r.with(own, q).body), "secret-id", name)
 		}

@@ -231,7 +231,7 @@ func (own *rehearsed) concealed(ctx context.Context, s *server, o message.Outcom
 			ids[i] = append(ids[i], conflict.ID)
 		}
 	}
-	o, err := s.concealed(ctx, o)
+	err := s.concealIn(ctx, o)
 	for i, v := range o.Violations {
 		for n := range v.Conflicts {
 			if own.has(messageRef{o.User, ids[i][n]}) {
@@ -239,6 +239,7 @@ func (own *rehearsed) concealed(ctx context.Context, s *server, o message.Outcom
 			}
 		}
 	}
+	o.NoteOthers()
 	return o, err
 }
 

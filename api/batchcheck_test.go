@@ -170,6 +170,7 @@ func TestADryRunConcealsOtherAccountsMessages(t *testing.T) {
 		ids = append(ids, conflict.ID)
 	}
 	require.Equal(t, []string{"", "x"}, ids)
+	require.Equal(t, message.SomeOfOthers, dry[1].Others)
 }
 
 // The copies that a dry run makes are bounded by its lines.

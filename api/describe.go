@@ -332,6 +332,7 @@ func messageDescriptions() map[string]string {
 		"detail":              "A sentence for a person.",
 		"quiet_hours":         "The quiet hours that contain the send time, with the code quiet_hours.",
 		"violations":          "Every rule that the message would break, in the order of the policy.",
+		"others":              "Whether all or some of the messages in the way are other accounts'; absent if none is, or with the scope admin.",
 		"next_free_at":        "The next free time; absent if there is none, or in a batch with without_free_times.",
 		"previous_free_at":    "The last free time before the requested one that is not in the past; absent if there is none.",
 

@@ -74,5 +74,8 @@ func TestAnAccountLeavesPlacesToOthers(t *testing.T) {
 	move := request{method: http.MethodPatch, target: "/v1/users/alice/messages/at-14", body: `{"send_at":"` + on22("14:00:00") + `"}`}
 	require.Equal(t, fault.CodeAccountPlaces, r.problem(http.StatusConflict, r.with(own, move)).Code)
 	require.Equal(t, message.Accepted, r.judged(other, batchPath, line("15:00:00"))[0].Outcome)
-	require.Equal(t, fault.CodeTooManyPlaces, r.judged(other, batchPath, line("16:00:00"))[0].Code)
+	full := r.judged(other, batchPath, line("16:00:00"))[0]
+	require.Equal(t, fault.CodeTooManyPlaces, full.Code)
+	require.Equal(t, message.SomeOfOthers, full.Others)
+	require.Regexp(t, "; some messages in the way are other accounts'$", full.Detail)
 }

@@ -63,8 +63,10 @@ type Refusal struct {
 	// CodeSendLimit). QuietHours is set with CodeQuietHours. The free times are set
 	// with all codes that are Shiftable; zero means that there is none, or that
 	// WithoutFreeTimes left it out.
-	Violations                 []Violation
-	QuietHours                 *QuietHours
+	Violations []Violation
+	QuietHours *QuietHours
+	// Others is "all" or "some" if so many of the messages in the way are other accounts', else "".
+	Others                     string
 	NextFreeAt, PreviousFreeAt time.Time
 
 	// RetryAfter is how long to wait (with CodeRateLimited), or the time until

@@ -33,6 +33,7 @@ type Outcome struct {
 	Detail         string      `json:"detail,omitempty"`      // a sentence for a person
 	QuietHours     *QuietHours `json:"quiet_hours,omitempty"` // of quiet_hours
 	Violations     []Violation `json:"violations,omitempty"`
+	Others         string      `json:"others,omitempty"` // whether the messages in the way are other accounts', see NoteOthers
 	NextFreeAt     Time        `json:"next_free_at,omitzero"`
 	PreviousFreeAt Time        `json:"previous_free_at,omitzero"`
 	// ResetsAt is set for quota_exceeded: the end of the hour or day whose quota is

@@ -32,6 +32,9 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) message.Outcome {
 	o.QuietHours = message.QuietHoursOf(d.Quiet)
 	o.NextFreeAt, o.PreviousFreeAt = message.Time{Time: d.NextFree}, message.Time{Time: d.PreviousFree}
 	o.Detail = refusalSentence(d, user, id)
+	if d.OfOthers {
+		o.NoteSomeOfOthers()
+	}
 	return o
 }
 

@@ -1082,6 +1082,10 @@ class Outcome(TypedDict):
     """The send time before the last move."""
     next_free_at: NotRequired[str]
     """The next free time; absent if there is none, or in a batch with without_free_times."""
+    others: NotRequired[str]
+    """Whether all or some of the messages in the way are other accounts'; absent if none is, or
+    with the scope admin.
+    """
     outcome: str
     """What was done. With refused, invalid and error nothing was done.
 
@@ -1315,6 +1319,10 @@ class Problem(TypedDict):
     """The send time before the last move."""
     next_free_at: NotRequired[str]
     """The next free time; absent if there is none, or in a batch with without_free_times."""
+    others: NotRequired[str]
+    """Whether all or some of the messages in the way are other accounts'; absent if none is, or
+    with the scope admin.
+    """
     outcome: str
     """What was done. With refused, invalid and error nothing was done.
 

@@ -1240,6 +1240,8 @@ export interface components {
              * @description The next free time; absent if there is none, or in a batch with without_free_times.
              */
             next_free_at?: string;
+            /** @description Whether all or some of the messages in the way are other accounts'; absent if none is, or with the scope admin. */
+            others?: string;
             /** @description What was done. With refused, invalid and error nothing was done. */
             outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /**
@@ -1486,6 +1488,8 @@ export interface components {
              * @description The next free time; absent if there is none, or in a batch with without_free_times.
              */
             next_free_at?: string;
+            /** @description Whether all or some of the messages in the way are other accounts'; absent if none is, or with the scope admin. */
+            others?: string;
             /** @description What was done. With refused, invalid and error nothing was done. */
             outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /**
