@@ -63,11 +63,12 @@ func policyDescriptions() map[string]string {
 		"CategoryQuiet.quiet_hours":      "When none of its messages are sent.",
 		"EffectiveRules.quiet_time_zone": "The time zone of the quiet hours.",
 
-		"EffectiveRule.category":  "The category whose messages the rule counts; absent if it counts all messages.",
-		"EffectiveRule.from":      "policy, or user if it is in the user's settings.",
-		"EffectiveRule.replaces":  "The policy's rule that it replaces; absent of a user's limit that applies beside the policy's rules, since the policy has none of its window.",
-		"ExemptCategory.category": "The category's name.",
-		"ExemptCategory.counts":   "Whether its messages count in the policy's rules.",
+		"EffectiveRule.category":    "The category whose messages the rule counts; absent if it counts all messages.",
+		"EffectiveRule.from":        "policy, or user if it is in the user's settings.",
+		"EffectiveRule.replaces":    "The policy's rule that it replaces; absent of a user's limit that applies beside the policy's rules, since the policy has none of its window.",
+		"CategoryDocument.accounts": "The accounts that may submit messages of the category; empty for all. Messages of other accounts are refused with category_reserved.",
+		"ExemptCategory.category":   "The category's name.",
+		"ExemptCategory.counts":     "Whether its messages count in the policy's rules.",
 
 		"PolicyDeletion.outcome": "deleted",
 

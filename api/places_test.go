@@ -79,3 +79,23 @@ func TestAnAccountLeavesPlacesToOthers(t *testing.T) {
 	require.Equal(t, message.SomeOfOthers, full.Others)
 	require.Regexp(t, "; some messages in the way are other accounts'$", full.Detail)
 }
+
+// Any account could submit messages of a category that no rule judges.
+func TestACategoryIsReserved(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	own, other, operator := r.key("own", accounts.ScopeSubmit), r.key("other", accounts.ScopeSubmit), r.key("operator", accounts.ScopeAdmin)
+	put := request{
+		method: http.MethodPut, target: "/v1/policies/default",
+		body: `{"rules":["1/minute"],"categories":{"codes":{"exempt":true,"accounts":["own"]}}}`,
+	}
+	require.Equal(t, http.StatusOK, r.with(operator, put).status)
+	submit := request{method: http.MethodPost, body: `{"user":"alice","send_at":"` + on22("11:11:11") + `","category":"codes","title":"Hi"}`}
+	for _, submit.target = range []string{messagesPath + "/dry-run", messagesPath} {
+		p := r.problem(http.StatusUnprocessableEntity, r.with(other, submit))
+		require.Equal(t, fault.CodeCategoryReserved, p.Code)
+		require.Equal(t, "category", p.Field)
+		require.Equal(t, "the category is for other accounts: the policy names those that may use it, and this is none of them", p.Detail)
+	}
+	require.Equal(t, http.StatusCreated, r.with(own, submit).status)
+}

@@ -130,7 +130,7 @@ func TestTheExamplesInTheExampleFile(t *testing.T) {
 	}
 	c, err := config.Load(nil, nil, file(t, text))
 	require.NoError(t, err)
-	require.Equal(t, "1/minute, 5/hour, 10/calendar_day, codes exempt and not counted, digests 500/minute over all users, marketing 2/calendar_day, news 1/hour and 5/calendar_day,"+
+	require.Equal(t, "1/minute, 5/hour, 10/calendar_day, codes exempt and not counted for shop only, digests 500/minute over all users, marketing 2/calendar_day, news 1/hour and 5/calendar_day,"+
 		" offers only mon-fri 10:00-18:00 and never on holidays",
 		c.Policy.String())
 	require.Len(t, c.Seeds.Policies, 1)

@@ -182,6 +182,8 @@ func (d *documentReader) texts(field string, node ast.Node, at *token.Token) []s
 	switch {
 	case hours:
 		want = `a list of hours such as ["22:00-08:00"]`
+	case last == "accounts":
+		want = "a list of accounts such as [shop, support]"
 	case last == "blackouts" || strings.HasPrefix(field, "calendars."):
 		want = "a list of dates such as [12-25, 2027-04-02..2027-04-05]"
 	}

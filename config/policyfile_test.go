@@ -172,7 +172,9 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{"categories.otp.rules", "hourly", rule, ", line 4", "rules: [1/day]\ncategories:\n  otp:\n    rules: [hourly]"},
 		{"categories.otp.rules", "2/hour", "!categories.otp.rules has 1/hour and 2/hour, which have the same window: keep one of them", ", line 3", "rules: [1/hour]\ncategories:\n  otp: {rules: [1/hour, 2/hour]}"},
 		{"categories.ads.throttle", "500/day", "1 to 1000000 a minute or an hour, such as 500/minute or 10000/hour", ", line 4", "rules: [1/day]\ncategories:\n  ads:\n    throttle: 500/day"},
-		{"setting", "categories.otp.reach", `!unknown setting "categories.otp.reach": there are rules, exempt, counts, quiet_hours, only, blackouts, throttle`, ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, reach: 1d}"},
+		{"categories.otp.accounts", "shop", "a list of accounts such as [shop, support]", ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, accounts: shop}"},
+		{"categories.otp.accounts", "Shop", "a name of 1 to 64 of a-z 0-9 _ -", ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, accounts: [shop, Shop]}"},
+		{"setting", "categories.otp.reach", `!unknown setting "categories.otp.reach": there are rules, exempt, counts, quiet_hours, only, blackouts, throttle, accounts`, ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, reach: 1d}"},
 		{"setting", "prefix", `!unknown setting "prefix": there are ` + known, ", line 2", "rules: [1/day]\nprefix: sl"},
 	} {
 		_, err := readPolicy(row.text)

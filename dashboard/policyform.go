@@ -34,7 +34,7 @@ type categoryForm struct {
 	Exempt, Uncounted           bool
 	QuietHours, Only, Blackouts string
 	OwnQuiet, OwnOnly, OwnBlack bool // what is empty replaces the policy's
-	Throttle                    string
+	Throttle, Accounts          string
 }
 
 // emptyCategories is how many categories the form has room for beside those that there are.
@@ -55,7 +55,7 @@ func policyFormOf(p message.Policy) policyForm {
 	for _, name := range sortedKeys(p.Categories) {
 		c := p.Categories[name]
 		f.Categories = append(f.Categories, categoryForm{
-			Name: name, Rules: lines(c.Rules), Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts, Throttle: c.Throttle,
+			Name: name, Rules: lines(c.Rules), Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts, Throttle: c.Throttle, Accounts: strings.Join(c.Accounts, " "),
 			QuietHours: lines(c.QuietHours), Only: lines(c.Only), Blackouts: lines(c.Blackouts),
 			OwnQuiet: c.QuietHours != nil, OwnOnly: c.Only != nil, OwnBlack: c.Blackouts != nil,
 		})
@@ -106,7 +106,7 @@ func readPolicyForm(r *http.Request) policyForm {
 		number := strconv.Itoa(i)
 		c := categoryForm{
 			Name: strings.TrimSpace(r.PostForm["category"][i]), Rules: of("rules"), QuietHours: of("quiet_hours"), Only: of("only"), Blackouts: of("blackouts"),
-			Throttle: of("throttle"), Exempt: value("exempt_"+number) == "yes", Uncounted: value("uncounted_"+number) == "yes",
+			Throttle: of("throttle"), Accounts: of("accounts"), Exempt: value("exempt_"+number) == "yes", Uncounted: value("uncounted_"+number) == "yes",
 			OwnQuiet: value("own_quiet_"+number) == "yes", OwnOnly: value("own_only_"+number) == "yes", OwnBlack: value("own_blackouts_"+number) == "yes",
 		}
 		if c.Name != "" || c.Rules != "" {
@@ -166,7 +166,7 @@ func (f *policyForm) check() (policy.Document, bool) {
 }
 
 func (c categoryForm) document() policy.CategoryDocument {
-	d := policy.CategoryDocument{Rules: fields(c.Rules), Exempt: c.Exempt, Throttle: c.Throttle}
+	d := policy.CategoryDocument{Rules: fields(c.Rules), Exempt: c.Exempt, Throttle: c.Throttle, Accounts: strings.Fields(c.Accounts)}
 	if c.Uncounted {
 		d.Counts = new(bool)
 	}

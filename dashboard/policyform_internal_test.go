@@ -32,7 +32,7 @@ func sent(f policyForm) url.Values {
 	for i, c := range f.Categories {
 		n := strconv.Itoa(i)
 		for name, values := range map[string][]string{
-			"category": {c.Name}, "category_rules": crlf(c.Rules), "category_throttle": {c.Throttle}, "category_quiet_hours": crlf(c.QuietHours),
+			"category": {c.Name}, "category_rules": crlf(c.Rules), "category_throttle": {c.Throttle}, "category_accounts": {c.Accounts}, "category_quiet_hours": crlf(c.QuietHours),
 			"category_only": crlf(c.Only), "category_blackouts": crlf(c.Blackouts), "exempt_" + n: yes(c.Exempt), "uncounted_" + n: yes(c.Uncounted),
 			"own_quiet_" + n: yes(c.OwnQuiet), "own_only_" + n: yes(c.OwnOnly), "own_blackouts_" + n: yes(c.OwnBlack),
 		} {
@@ -99,6 +99,7 @@ func drawDocument(t *rapid.T) policy.Document {
 			c.QuietHours, c.Only, c.Blackouts = own("own quiet", quiet...), own("own only", only...), own("own blackouts", black...)
 			c.Throttle = rapid.SampledFrom([]string{"", "100/minute"}).Draw(t, "throttle")
 		}
+		c.Accounts = rapid.SampledFrom([][]string{nil, {"acme"}, {"acme", "beta"}}).Draw(t, "accounts")
 		d.Categories[name] = c
 	}
 	return d

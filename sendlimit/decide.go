@@ -129,7 +129,7 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 		return t.refusal(ctx, in, d, r, by, self)
 	case judge.StatusTooManyPlaces:
 		d.Code, d.PlacesPerDay = fault.CodeTooManyPlaces, t.options.PlacesPerDay
-		d.OfOthers = r.Share != Share{} // else its account would have its share
+		d.OfOthers = r.Share.Places > 0 // else its account would have its share
 		return t.refusal(ctx, in, d, r, by, self)
 	case judge.StatusAccountPlaces:
 		d.Code, d.PlacesPerDay = fault.CodeAccountPlaces, r.Share.Places
@@ -140,6 +140,8 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 			d.Code = fault.CodeBlocked
 		case by.Rules.Scope(r.Category).OptedOut:
 			d.Code = fault.CodeOptedOut
+		case !by.Rules.Scope(r.Category).Admits(r.Share.Account):
+			d.Code = fault.CodeCategoryReserved
 		default:
 			d.Code = fault.CodeUnknownCategory
 			d.Categories = slices.Sorted(maps.Keys(by.Rules.Policy.Categories))

@@ -36,7 +36,8 @@ type Request struct {
 	// nil for none. It needs a Record. Check ignores it. If the category has a throttle
 	// and Hold does not have its charge, the code is CodeHoldOver.
 	Hold *Hold
-	// Share bounds the places of a day that the message's account may have. It needs a Record.
+	// Share is whose message it is, and bounds the places of a day that the account may have. It
+	// needs a Record.
 	Share Share
 	// Record is what to store of the message. A Timeline with records requires it,
 	// one without refuses it.
@@ -45,10 +46,11 @@ type Request struct {
 	Now time.Time
 }
 
-// Share is how many of the places that a user may have in a day of UTC (Options.PlacesPerDay)
-// one account may have. The code is CodeAccountPlaces if it has as many on that day. A place
-// counts for the account that is named in Hold when it is taken, for as long as its record is
-// kept. The zero value means no bound.
+// Share is whose message it is, and how many of the places that a user may have in a day of UTC
+// (Options.PlacesPerDay) that account may have. The code is CodeAccountPlaces if it has as many
+// on that day. A place counts for the account that is named in Hold when it is taken, for as long
+// as its record is kept. Zero Places mean no bound. The code is CodeCategoryReserved if a new
+// message is of a category for other accounts. The zero value is a message of no account.
 type Share = judge.Share
 
 // checkShare returns an *InvalidError for an invalid share.
@@ -60,8 +62,8 @@ func (o Options) checkShare(s Share) error {
 		return &fault.InvalidError{Field: "share", Value: s.Account, Want: "none: this timeline keeps places only"}
 	case !keyspace.ValidName(s.Account): // accounts are named as policies are
 		return &fault.InvalidError{Field: "account", Value: s.Account, Want: keyspace.WantName}
-	case s.Places < 1 || s.Places > o.PlacesPerDay:
-		return &fault.InvalidError{Field: "share", Value: strconv.Itoa(s.Places), Want: fmt.Sprintf("1 to %d places", o.PlacesPerDay)}
+	case s.Places < 0 || s.Places > o.PlacesPerDay:
+		return &fault.InvalidError{Field: "share", Value: strconv.Itoa(s.Places), Want: fmt.Sprintf("0 to %d places", o.PlacesPerDay)}
 	}
 	return nil
 }

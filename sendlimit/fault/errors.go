@@ -38,6 +38,8 @@ const (
 
 	CodeOptedOut        Code = "opted_out"        // the user does not want the category, see UserSettings.OptOut
 	CodeUnknownCategory Code = "unknown_category" // the policy names categories, and not this one
+	// CodeCategoryReserved is for a category that the policy reserves for other accounts.
+	CodeCategoryReserved Code = "category_reserved"
 
 	CodeRateLimited   Code = "rate_limited"   // too many calls: see RetryAfter
 	CodeQuotaExceeded Code = "quota_exceeded" // the account's messages of that hour or day are used up: see ResetsAt

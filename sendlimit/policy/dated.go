@@ -15,7 +15,7 @@ import (
 const MaxChanges = 20
 
 // DatedChange changes a policy for the send times in [From, Until). What is nil stays as in
-// the policy, and so do the throttles of its categories.
+// the policy, and so do the throttles and the accounts of its categories.
 type DatedChange struct {
 	From, Until time.Time // zero means without a begin, or without an end
 	Rules       []Rule
@@ -57,7 +57,7 @@ func (p Policy) During(change DatedChange) Policy {
 		before := p.Categories
 		p.Categories = maps.Clone(change.Categories)
 		for name, c := range p.Categories {
-			c.Throttle = before[name].Throttle
+			c.Throttle, c.Accounts = before[name].Throttle, before[name].Accounts
 			p.Categories[name] = c
 		}
 	}
@@ -78,7 +78,7 @@ func (p Policy) Naming(whole Policy) Policy {
 	for _, some := range all {
 		for name := range some {
 			c := p.Categories[name]
-			c.Throttle = whole.Categories[name].Throttle
+			c.Throttle, c.Accounts = whole.Categories[name].Throttle, whole.Categories[name].Accounts
 			categories[name] = c
 		}
 	}
@@ -252,6 +252,11 @@ func (p Policy) validateChanges() error {
 				wrong.Add(&fault.InvalidError{
 					Field: changesField(i, "categories."+name+".throttle"), Value: category.Throttle.String(),
 					Says: changesField(i, "categories."+name) + " has a throttle: only the policy's own categories may, at all times",
+				})
+			case len(category.Accounts) > 0:
+				wrong.Add(&fault.InvalidError{
+					Field: changesField(i, "categories."+name+".accounts"), Value: strings.Join(category.Accounts, ", "),
+					Says: changesField(i, "categories."+name) + " has accounts: only the policy's own categories may, at all times",
 				})
 			case category.Exempt && !p.Categories[name].Throttle.IsZero():
 				wrong.Add(&fault.InvalidError{

@@ -50,6 +50,7 @@ type CategoryDocument struct {
 	Only       []string `json:"only,omitzero"`
 	Blackouts  []string `json:"blackouts,omitzero"`
 	Throttle   string   `json:"throttle,omitempty"` // as ParseThrottle reads it
+	Accounts   []string `json:"accounts,omitempty"` // that may submit its messages; none means all
 }
 
 // Document returns the document of the policy, without fields that have their default.
@@ -95,7 +96,7 @@ func (p Policy) Document() Document {
 func categoryDocuments(categories map[string]CategoryRules) map[string]CategoryDocument {
 	documents := make(map[string]CategoryDocument, len(categories))
 	for name, c := range categories {
-		category := CategoryDocument{Exempt: c.Exempt, Throttle: c.Throttle.String()}
+		category := CategoryDocument{Exempt: c.Exempt, Throttle: c.Throttle.String(), Accounts: c.Accounts}
 		if len(c.Rules) > 0 {
 			category.Rules = ruleTexts(c.Rules)
 		}
@@ -246,6 +247,9 @@ func (c CategoryDocument) rules(field string) (CategoryRules, error) {
 	rules, err := parseRules(c.Rules)
 	wrong.Add(fault.InField(err, field+".rules"))
 	category := CategoryRules{Rules: rules, Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts}
+	if len(c.Accounts) > 0 {
+		category.Accounts = c.Accounts
+	}
 	if c.QuietHours != nil {
 		hours, err := ParseQuietHours(c.QuietHours...)
 		wrong.Add(fault.InField(err, field+".quiet_hours"))

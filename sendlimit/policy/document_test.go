@@ -124,6 +124,7 @@ func drawPolicy(t *rapid.T) policy.Policy {
 				category.Rules = append(category.Rules, r)
 			}
 		}
+		category.Accounts = rapid.SampledFrom([][]string{nil, {"acme", "beta"}}).Draw(t, "accounts")
 		if p.Categories == nil {
 			p.Categories = make(map[string]policy.CategoryRules)
 		}
@@ -190,6 +191,7 @@ func TestDatedChangesThatAreRefused(t *testing.T) {
 		"in changes.1: only 22:00-07:00 is all in the quiet hours 22:00-08:00":                {{From: "2027-01-02", Only: []string{"22:00-07:00"}}},
 		"in changes.1: categories.a needs at least one rule":                                  {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {}}}},
 		"changes.1.categories.a has a throttle: only the policy's own":                        {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {Throttle: "5/minute"}}}},
+		"changes.1.categories.a has accounts: only the policy's own":                          {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {Exempt: true, Accounts: []string{"acme"}}}}},
 		"there are 21 changes: a policy has at most 20":                                       make([]policy.ChangeDocument, 21),
 		`changes.1.quiet_hours "late" is not allowed: it takes hours such as 22:00-08:00`:     {{From: "2027-01-02", QuietHours: []string{"late"}}},
 	} {

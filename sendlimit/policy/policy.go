@@ -109,6 +109,17 @@ type CategoryRules struct {
 	// Throttle limits the messages of the category over all users of the policy. An exempt
 	// category has none.
 	Throttle Throttle
+	// Accounts are those that may submit messages of the category, at most MaxAccounts; nil
+	// means all. Messages without an account are accepted.
+	Accounts []string
+}
+
+// MaxAccounts is the most accounts that a category names.
+const MaxAccounts = 100
+
+// Admits reports whether an account may submit messages of the category; "" for none.
+func (c CategoryRules) Admits(account string) bool {
+	return account == "" || len(c.Accounts) == 0 || slices.Contains(c.Accounts, account)
 }
 
 // Default returns 1/minute, 5/hour and 10/calendar_day in UTC.
@@ -199,7 +210,7 @@ func (p Policy) Equal(other Policy) bool {
 func (c CategoryRules) equal(other CategoryRules) bool {
 	return slices.Equal(c.Rules, other.Rules) && c.Exempt == other.Exempt && c.Uncounted == other.Uncounted &&
 		equalOrNil(c.QuietHours, other.QuietHours) && equalOrNil(c.Only, other.Only) && equalOrNil(c.Blackouts, other.Blackouts) &&
-		c.Throttle == other.Throttle
+		c.Throttle == other.Throttle && slices.Equal(c.Accounts, other.Accounts)
 }
 
 func equalOrNil[T interface{ Equal(other T) bool }](a, b *T) bool {
@@ -245,8 +256,16 @@ func (p Policy) String() string {
 	return s.String()
 }
 
-// String returns the rules for a sentence: "2/calendar_day", "exempt".
+// String returns the rules for a sentence: "2/calendar_day", "exempt for acme only".
 func (c CategoryRules) String() string {
+	if len(c.Accounts) == 0 {
+		return c.limits()
+	}
+	return c.limits() + " for " + strings.Join(c.Accounts, " and ") + " only"
+}
+
+// limits returns the rules without the accounts.
+func (c CategoryRules) limits() string {
 	switch {
 	case c.Exempt && c.Uncounted:
 		return "exempt and not counted"

@@ -94,6 +94,18 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 			"categories.ads", "{}", "categories.ads needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or a throttle, or exempt: true",
 		},
 		{
+			categories(map[string]policy.CategoryRules{"ads": {Exempt: true, Accounts: []string{"acme", "A"}}}),
+			"categories.ads.accounts", "A", "a name of 1 to 64 of a-z 0-9 _ -",
+		},
+		{
+			categories(map[string]policy.CategoryRules{"ads": {Exempt: true, Accounts: []string{"acme", "acme"}}}),
+			"categories.ads.accounts", "acme", "each account once",
+		},
+		{
+			categories(map[string]policy.CategoryRules{"ads": {Exempt: true, Accounts: make([]string, 101)}}),
+			"categories.ads.accounts", "", "categories.ads.accounts has 101 accounts: a category names at most 100",
+		},
+		{
 			categories(map[string]policy.CategoryRules{"ads": {Exempt: true, Rules: minute}}),
 			"categories.ads", "1/minute", "categories.ads has rules and exempt: true: an exempt message is judged by no rule, so give one of the two",
 		},

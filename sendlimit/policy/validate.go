@@ -155,6 +155,25 @@ func (c CategoryRules) validate(field string) error {
 	var wrong fault.InvalidErrors
 	wrong.Add(fault.InField(validateRules(c.Rules, field+".rules"), field+".rules"))
 	wrong.Add(c.Throttle.validate(field + ".throttle"))
+	wrong.Add(validateAccounts(c.Accounts, field+".accounts"))
+	return wrong.Err()
+}
+
+func validateAccounts(accounts []string, field string) error {
+	if len(accounts) > MaxAccounts {
+		return &fault.InvalidError{
+			Field: field, Says: fmt.Sprintf("%s has %d accounts: a category names at most %d", field, len(accounts), MaxAccounts),
+		}
+	}
+	var wrong fault.InvalidErrors
+	for i, account := range accounts {
+		switch {
+		case !keyspace.ValidName(account): // accounts are named as policies are
+			wrong.Add(&fault.InvalidError{Field: field, Value: account, Want: keyspace.WantName})
+		case slices.Contains(accounts[:i], account):
+			wrong.Add(&fault.InvalidError{Field: field, Value: account, Want: "each account once"})
+		}
+	}
 	return wrong.Err()
 }
 

@@ -48,7 +48,7 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 	if held, ok := tl.find(r.ID); ok {
 		return replay(r, held.at, asked, now)
 	}
-	d := g.judgeNew(tl, category, asked, now)
+	d := g.judgeNew(tl, category, r.Share.Account, asked, now)
 	conflict := d.Code.Shiftable()
 	if !conflict || !r.Shift {
 		if conflict && r.WithoutFreeTimes {

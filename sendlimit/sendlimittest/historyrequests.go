@@ -124,7 +124,7 @@ func (h *history) drawShare(t *rapid.T) (sendlimit.Share, *sendlimit.Hold) {
 // shareOf draws what an account may have of a day.
 func (h *history) shareOf(t *rapid.T, account string) sendlimit.Share {
 	if account == "" || rapid.IntRange(0, 3).Draw(t, "all of the day") == 0 {
-		return sendlimit.Share{}
+		return sendlimit.Share{Account: account}
 	}
 	return sendlimit.Share{Account: account, Places: rapid.IntRange(1, min(3, cmp.Or(h.model.places, 3))).Draw(t, "share")}
 }

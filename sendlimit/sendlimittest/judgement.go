@@ -62,21 +62,24 @@ func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit
 	return d
 }
 
-// judgeNew is judge for a message that is not accepted yet. If its category is not
+// judgeNew is judge for a message of an account that is not accepted yet. If its category is not
 // accepted, quiet hours and rules do not matter.
-func (g *regime) judgeNew(tl timeline, category string, asked, now int64) sendlimit.Decision {
+func (g *regime) judgeNew(tl timeline, category, account string, asked, now int64) sendlimit.Decision {
 	d := g.judge(tl, category, asked, now)
 	g = g.at(max(asked, now))
 	_, known := g.categories[category]
+	of, reserved := g.reserved[category]
+	refused := sendlimit.Decision{At: d.At, RequestedAt: d.RequestedAt, Now: d.Now}
 	switch {
-	case !g.refusesUnknown || known || category == "":
-		return d
 	case d.Code == fault.CodeInPast || d.Code == fault.CodeTooFarAhead,
 		d.Code == fault.CodeBlocked, d.Code == fault.CodeOptedOut:
 		return d
+	case reserved && account != "" && !slices.Contains(of, account):
+		refused.Code = fault.CodeCategoryReserved
+	case g.refusesUnknown && !known && category != "":
+		refused.Code, refused.Categories = fault.CodeUnknownCategory, slices.Sorted(maps.Keys(g.categories))
+	default:
+		return d
 	}
-	return sendlimit.Decision{
-		Code: fault.CodeUnknownCategory, Categories: slices.Sorted(maps.Keys(g.categories)),
-		At: d.At, RequestedAt: d.RequestedAt, Now: d.Now,
-	}
+	return refused
 }

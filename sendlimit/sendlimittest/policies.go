@@ -75,6 +75,12 @@ func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 	p.OnConflict = rapid.SampledFrom([]policy.OnConflict{"", policy.Refuse, policy.Shift}).Draw(t, "on conflict")
 	if d.categories {
 		p.Categories, p.UnknownCategories = d.drawCategories(t), drawUnknownCategories(t)
+		for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
+			if c := p.Categories[name]; rapid.IntRange(0, 5).Draw(t, "reserved") == 0 {
+				c.Accounts = []string{"acme"}
+				p.Categories[name] = c
+			}
+		}
 	}
 	d.drawQuiet(t, &p)
 	p.Changes = d.drawChanges(t, p)

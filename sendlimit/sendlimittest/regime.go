@@ -27,6 +27,7 @@ type regime struct {
 	dated []datedRegime
 	// refusesUnknown is whether messages of other categories are refused.
 	refusesUnknown bool
+	reserved       map[string][]string // the accounts that may submit messages of a category
 }
 
 // newRegime returns the regime of a user. reach is the store's limit for send
@@ -48,6 +49,12 @@ func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration, pl
 	if err != nil {
 		return nil, err
 	}
+	g.reserved = make(map[string][]string)
+	for name, c := range p.Categories {
+		if c.Accounts != nil {
+			g.reserved[name] = c.Accounts
+		}
+	}
 	for _, c := range p.Changes {
 		changed := p
 		changed.Rules, changed.QuietHours, changed.Only = orElse(c.Rules, p.Rules), valueOr(c.QuietHours, p.QuietHours), valueOr(c.Only, p.Only)
@@ -60,6 +67,7 @@ func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration, pl
 			return nil, err
 		}
 		then.boundPlaces(places)
+		then.reserved = g.reserved
 		g.dated = append(g.dated, datedRegime{change: c, regime: then})
 	}
 	g.boundPlaces(places)
@@ -79,7 +87,7 @@ func (g *regime) boundPlaces(places int) {
 
 // sharing returns the regime for the messages of an account that has a share of the places.
 func (g *regime) sharing(s sendlimit.Share) *regime {
-	if s.Account == "" {
+	if s.Places == 0 {
 		return g
 	}
 	own := *g

@@ -23,7 +23,7 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) message.Outcome {
 		o.Outcome, o.Field = message.Invalid, "send_at"
 	}
 	o.RetryAfterSeconds = int64((d.RetryAfter + time.Second - 1) / time.Second)
-	if d.Code == fault.CodeUnknownCategory {
+	if d.Code == fault.CodeUnknownCategory || d.Code == fault.CodeCategoryReserved {
 		o.Outcome, o.Field = message.Invalid, "category"
 	}
 	for _, v := range d.Violations {

@@ -44,6 +44,8 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 			timeOfDay(d.At, d.Now), d.Latest.Format(message.TimeLayout))
 	case fault.CodeUnknownCategory:
 		return categorySentence(d)
+	case fault.CodeCategoryReserved:
+		return "the category is for other accounts: the policy names those that may use it, and this is none of them"
 	case fault.CodePastExpiry:
 		return fmt.Sprintf("%s is not before the message's expires_at %s: use an earlier time",
 			timeOfDay(d.At, d.Now), d.ExpiresAt.Format(message.TimeLayout))

@@ -8,17 +8,18 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// share returns how many of a user's places of a day an account may have: all, if there is no
-// account, or no other one is active.
+// share returns how many of a user's places of a day an account, "" for none, may have: all, if no
+// other one is active.
 func (c *charger) share(ctx context.Context, account string) (sendlimit.Share, error) {
 	if account == "" {
 		return sendlimit.Share{}, nil
 	}
+	share := sendlimit.Share{Account: account}
 	several, err := c.payers.Several(ctx)
-	if err != nil || !several {
-		return sendlimit.Share{}, err
+	if several {
+		share.Places = max(1, c.placesPerDay*c.accountPlaces/percent)
 	}
-	return sendlimit.Share{Account: account, Places: max(1, c.placesPerDay*c.accountPlaces/percent)}, nil
+	return share, err
 }
 
 const percent = 100

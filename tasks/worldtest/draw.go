@@ -134,6 +134,9 @@ func (d *drawer) rules(name string) Rules {
 	}
 	if d.Has(Categories) {
 		r.News, r.Codes = []string{d.window(2, 4)}, d.oneIn(2)
+		if len(d.Accounts) > 0 {
+			r.CodesOf = []string{"", d.Accounts[0].Name}[d.random.IntN(2)]
+		}
 		r.Throttle = []string{fmt.Sprintf("%d/minute", 2+d.random.IntN(4)), fmt.Sprintf("%d/hour", 8+d.random.IntN(30))}[d.random.IntN(2)]
 	}
 	if d.Has(ThrottledDates) {

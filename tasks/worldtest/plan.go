@@ -106,7 +106,8 @@ type Rules struct {
 	Rules    []string
 	Quiet    []Span // rounded to whole minutes
 	News     []string
-	Codes    bool // the category codes is exempt
+	Codes    bool   // the category codes is exempt
+	CodesOf  string // the account that may use it; "" for all
 	Throttle string
 	Reach    time.Duration
 	Dated    []Dated
@@ -135,7 +136,7 @@ const (
 const FirstTitle = "title"
 
 func (r Rules) String() string {
-	return fmt.Sprintf("%s %v %s, quiet %v, news %v, codes exempt %v, throttle %q, dated %v", r.Name, r.Rules, r.Zone, r.Quiet, r.News, r.Codes, r.Throttle, r.Dated)
+	return fmt.Sprintf("%s %v %s, quiet %v, news %v, codes exempt %v for %q, throttle %q, dated %v", r.Name, r.Rules, r.Zone, r.Quiet, r.News, r.Codes, r.CodesOf, r.Throttle, r.Dated)
 }
 
 // At returns the policy in a world that began at a time.
@@ -168,7 +169,11 @@ func (r Rules) At(began time.Time) (policy.Policy, error) {
 		p.Categories[CategoryNews] = policy.CategoryRules{Rules: rules}
 	}
 	if r.Codes {
-		p.Categories[CategoryCodes] = policy.CategoryRules{Exempt: true}
+		codes := policy.CategoryRules{Exempt: true}
+		if r.CodesOf != "" {
+			codes.Accounts = []string{r.CodesOf}
+		}
+		p.Categories[CategoryCodes] = codes
 	}
 	if r.Throttle != "" {
 		t, err := policy.ParseThrottle(r.Throttle)

@@ -82,6 +82,26 @@ func (v *verdict) judgeSettings() {
 	}
 }
 
+// judgeReserved requires that a category that all policies reserve for other accounts is refused, and
+// one that none reserves is not.
+func (v *verdict) judgeReserved() {
+	for _, a := range v.answers {
+		if a.Err != nil || a.Got.Replayed || a.Do != Submit && a.Do != Rehearse {
+			continue
+		}
+		admitted, reserved := false, false
+		for _, c := range v.changes {
+			for _, p := range c.Policies {
+				admits := p.Categories[a.Message.Category].Admits(a.Message.Account)
+				admitted, reserved = admitted || admits, reserved || !admits
+			}
+		}
+		if a.Got.Outcome == message.Accepted && !admitted || a.Got.Code == fault.CodeCategoryReserved && !reserved {
+			v.fault("settings: %s by the account %q is answered %+v", a.Event, a.Message.Account, a.Got)
+		}
+	}
+}
+
 // judgeOptOut requires that a category that its user does not want does not arrive, and that a
 // message is only dropped so if the user did not want it.
 func (v *verdict) judgeOptOut(k *known) {
@@ -122,7 +142,7 @@ func (v *verdict) judgeAnswers() {
 			v.fault("shift: %s %s/%s was refused, though %s is free: %+v", a.Do, a.User, a.Event.ID, a.Got.NextFreeAt, a.Got)
 		}
 		expired := !a.Message.ExpiresAt.IsZero() && a.Ended.After(a.Message.ExpiresAt)
-		if a.Got.Outcome == message.Invalid && !expired && (a.Got.Code != fault.CodeInPast || a.Ended.Before(a.Message.SendAt)) && (a.Do != Change || a.Got.Field != "send_at") {
+		if a.Got.Outcome == message.Invalid && a.Got.Code != fault.CodeCategoryReserved && !expired && (a.Got.Code != fault.CodeInPast || a.Ended.Before(a.Message.SendAt)) && (a.Do != Change || a.Got.Field != "send_at") {
 			v.fault("answer: %s is invalid: %+v", a.Event, a.Got)
 		}
 	}

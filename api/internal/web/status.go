@@ -44,6 +44,7 @@ func Kinds() []Kind {
 		{fault.CodeInvalidField, http.StatusUnprocessableEntity, "A field is not allowed as it is"},
 		{fault.CodeInPast, http.StatusUnprocessableEntity, "The send time is in the past"},
 		{fault.CodeUnknownCategory, http.StatusUnprocessableEntity, "The policy does not know the category"},
+		{fault.CodeCategoryReserved, http.StatusUnprocessableEntity, "The category is for other accounts"},
 		{fault.CodeTooFarAhead, http.StatusUnprocessableEntity, "The send time is too far ahead"},
 		{fault.CodeSendLimit, http.StatusConflict, "The send time would break a rule"},
 		{fault.CodeQuietHours, http.StatusConflict, "The send time is in quiet hours"},

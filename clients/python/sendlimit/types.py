@@ -203,6 +203,10 @@ class CampaignSummary(TypedDict):
 
 
 class Category(TypedDict):
+    accounts: NotRequired[list[str]]
+    """The accounts that may submit messages of the category; empty for all. Messages of other
+    accounts are refused with category_reserved.
+    """
     blackouts: NotRequired[list[str]]
     """Dates on which none of its messages are sent, in place of the policy's blackouts."""
     counts: NotRequired[bool]
@@ -225,6 +229,10 @@ class Category(TypedDict):
 
 
 class CategoryDocument(TypedDict):
+    accounts: NotRequired[list[str] | None]
+    """The accounts that may submit messages of the category; empty for all. Messages of other
+    accounts are refused with category_reserved.
+    """
     blackouts: NotRequired[list[str] | None]
     """Dates on which none of its messages are sent, in place of the policy's blackouts."""
     counts: NotRequired[bool | None]
@@ -300,6 +308,7 @@ class Code(StrEnum):
     ALREADY_EXISTS = "already_exists"
     BLOCKED = "blocked"
     CAMPAIGN_RUNNING = "campaign_running"
+    CATEGORY_RESERVED = "category_reserved"
     CROSS_ORIGIN = "cross_origin"
     EXPIRED = "expired"
     FORBIDDEN = "forbidden"

@@ -234,6 +234,8 @@ export interface components {
             account?: string;
         };
         Category: {
+            /** @description The accounts that may submit messages of the category; empty for all. Messages of other accounts are refused with category_reserved. */
+            accounts?: string[];
             /** @description Dates on which none of its messages are sent, in place of the policy's blackouts. */
             blackouts?: string[];
             /** @description Whether its messages count in the policy's rules. Only an exempt category may have false. */
@@ -250,6 +252,8 @@ export interface components {
             throttle?: string;
         };
         CategoryDocument: {
+            /** @description The accounts that may submit messages of the category; empty for all. Messages of other accounts are refused with category_reserved. */
+            accounts?: string[] | null;
             /** @description Dates on which none of its messages are sent, in place of the policy's blackouts. */
             blackouts?: string[] | null;
             /** @description Whether its messages count in the policy's rules. Only an exempt category may have false. */
@@ -317,7 +321,7 @@ export interface components {
             without_free_times?: boolean;
         };
         /** @description What is wrong. More may be added. */
-        Code: Open<"account_places" | "already_exists" | "blocked" | "campaign_running" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_devices" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
+        Code: Open<"account_places" | "already_exists" | "blocked" | "campaign_running" | "category_reserved" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_devices" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
         Conflict: {
             /** @description The message's id; absent if it belongs to another account. */
             id?: string;

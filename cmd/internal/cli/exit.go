@@ -22,7 +22,8 @@ func StatusOf(code fault.Code) int {
 	switch code {
 	case "":
 		return StatusDone
-	case fault.CodeInvalidField, fault.CodeInPast, fault.CodeTooFarAhead, fault.CodeUnknownCategory:
+	case fault.CodeInvalidField, fault.CodeInPast, fault.CodeTooFarAhead, fault.CodeUnknownCategory,
+		fault.CodeCategoryReserved:
 		return StatusInvalid
 	case fault.CodeSendLimit, fault.CodeTooManyPlaces, fault.CodeAccountPlaces, fault.CodeIDReused, fault.CodeTooLate, fault.CodeExpired,
 		fault.CodeRateLimited, fault.CodeQuotaExceeded, fault.CodeThrottled, fault.CodeQuietHours, fault.CodeBlocked, fault.CodeOptedOut,

@@ -15,7 +15,7 @@ type Case struct {
 	Reach time.Duration // the program's own, see Ruleset.Reach
 	// Places is how many places a user may have in a day of UTC; 0 for any number.
 	Places int
-	// Share is what the message's account may have of them.
+	// Share is whose message it is, and what that account may have of them.
 	Share Share
 	// Scope has the rules for the message's category. It is nil if the script finds
 	// the category itself.
@@ -28,10 +28,9 @@ type Case struct {
 }
 
 // Share is how many of the places that a user may have in a day of UTC one account may have.
-// The zero value means all.
 type Share struct {
 	Account string // 1 to 64 of a-z 0-9 _ -; "" for none
-	Places  int
+	Places  int    // 0 for all
 }
 
 // Keep returns for how long places count at a time, see Rulebook.Keep; longer if rules of the user's
@@ -76,7 +75,7 @@ func (u UserRules) Arguments(c Case, own int) []any {
 		farthest = u.Book.ahead.of(ahead{reach, u.Book.Keep, c.Places, c.Share}, spellAhead)
 	}
 	return append(make([]any, 0, 9+own),
-		u.clock(c), keep, farthest, words, offsets, whose, quiet, alerts, u.settings(c.Scope))
+		u.clock(c), keep, farthest, words, offsets, whose, quiet, alerts, u.settings(c))
 }
 
 // clock tells the script the time, how long the rules may judge, or how long copies stay, see
@@ -132,18 +131,19 @@ func (s *Ruleset) clocks(c Case) (offsets, quiet any) {
 
 // settings tells the script which settings were used, and whether nothing is accepted, see
 // lua/fragments/settings.lua.
-func (u UserRules) settings(s *Scope) any {
+func (u UserRules) settings(c Case) any {
 	version := u.Version
 	if u.Book.owner.fixed {
 		version = "-"
 	}
-	if u.Accepts(s) {
+	if u.Accepts(c.Scope, c.Share.Account) {
 		return version
 	}
 	return version + " b"
 }
 
-// Accepts reports whether new messages of a scope are accepted; nil is any scope.
-func (u UserRules) Accepts(s *Scope) bool {
-	return !u.Blocked && (s == nil || !s.Refused && !s.OptedOut)
+// Accepts reports whether new messages of a scope, nil is any, are accepted of an account, "" for
+// none.
+func (u UserRules) Accepts(s *Scope, account string) bool {
+	return !u.Blocked && (s == nil || !s.Refused && !s.OptedOut && s.Admits(account))
 }

@@ -50,7 +50,7 @@ func TestRulesOfAUser(t *testing.T) {
 	nothing := book.Of("alice")
 	require.Same(t, book.Base, nothing.Rules, "the first one, and not another one of its name")
 	require.Equal(t, "1/minute, 10/calendar_day (Europe/Berlin)", nothing.Rules.Policy.String())
-	require.Empty(t, nothing.settings(nil))
+	require.Empty(t, nothing.settings(Case{}))
 
 	for _, row := range []struct {
 		reason    string
@@ -75,7 +75,7 @@ func TestRulesOfAUser(t *testing.T) {
 		got := book.Of("alice")
 		require.Equal(t, row.rules, got.Rules.Policy.String(), row.reason)
 		require.Equal(t, row.quietZone, got.Rules.quietZone.String(), row.reason)
-		require.Equal(t, row.passed, got.settings(nil), row.reason)
+		require.Equal(t, row.passed, got.settings(Case{}), row.reason)
 		require.Same(t, got.Rules, book.Of("alice").Rules, "made once")
 		require.Same(t, book.Base, book.Of("bob").Rules)
 	}
@@ -149,7 +149,7 @@ func TestSettingsOutliveARulebook(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, ignoring.Book().Learn("alice", map[string]string{"limits": "9/minute", "v": "v1"}))
 	require.Same(t, ignoring.Book().Base, ignoring.Book().Of("alice").Rules)
-	require.Equal(t, "-", ignoring.Book().Of("alice").settings(nil))
+	require.Equal(t, "-", ignoring.Book().Of("alice").settings(Case{}))
 }
 
 // Rules with another policy share nothing with those they are made of.

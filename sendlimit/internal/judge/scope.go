@@ -25,7 +25,12 @@ type Scope struct {
 	// Throttle limits the category over all users; zero for none.
 	Throttle policy.NamedThrottle
 	quiet    int // index of its quiet times in Ruleset.quiets
+	// of has the accounts that may submit its messages.
+	of policy.CategoryRules
 }
+
+// Admits reports whether an account may submit messages of the scope; "" for none.
+func (c *Scope) Admits(account string) bool { return c.of.Admits(account) }
 
 // optedOut returns the scope of a category that the user does not want.
 func (c *Scope) optedOut() *Scope {
@@ -50,7 +55,7 @@ func (s *Ruleset) Scope(category string) *Scope {
 func (s *Ruleset) newScope(category, words string) *Scope {
 	rules := s.Policy.Categories[category]
 	if rules.Exempt {
-		return &Scope{Set: s, category: category, words: "", whose: rules.Exemption(), exempt: true, Uncounted: rules.Uncounted}
+		return &Scope{Set: s, category: category, words: "", whose: rules.Exemption(), exempt: true, Uncounted: rules.Uncounted, of: rules}
 	}
 	if len(rules.Rules) > 0 {
 		words += " " + policy.RuleWords(rules.Rules)
@@ -58,6 +63,7 @@ func (s *Ruleset) newScope(category, words string) *Scope {
 	return &Scope{
 		Set: s, Own: rules.Rules, category: category, words: words,
 		whose: strconv.Itoa(len(s.Policy.Rules)) + " " + category, Throttle: s.Policy.ThrottleOf(category),
+		of: rules,
 	}
 }
 

@@ -38,7 +38,7 @@ type ahead struct {
 // spellAhead spells ARGV[3], see lua/fragments/judging.lua.
 func spellAhead(a ahead) string {
 	words := strconv.FormatInt(a.reach.Milliseconds(), 10) + " " + strconv.Itoa(a.places) + " " + strconv.FormatInt(a.keep.Milliseconds(), 10)
-	if a.share.Account == "" {
+	if a.share.Places == 0 {
 		return words
 	}
 	return words + " " + strconv.Itoa(a.share.Places) + " " + a.share.Account

@@ -46,7 +46,7 @@ func (c *commands) applyCommand() *cobra.Command {
 			"  categories:               # in addition to the rules above\n" +
 			"    marketing: {rules: [2/calendar_day]}\n" +
 			"    offers: {throttle: 500/minute} # of all users together, by send times\n" +
-			"    codes: {exempt: true, counts: false}\n\n" +
+			"    codes: {exempt: true, counts: false, accounts: [shop]} # others may not\n\n" +
 			"Only rules are required. With version: N, which policy show prints, the file is\n" +
 			"applied only in place of that version: remove it to replace any. A field that is left out gets its default, not its old\n" +
 			"value. If anything in the file is wrong, nothing is applied. The policy takes\n" +
