@@ -34,18 +34,6 @@ func (s *Submitter) message(m message.Message) message.Message {
 // owns reports whether this submitter may see a message that an account was charged for.
 func (s *Submitter) owns(account string) bool { return s.account == "" || s.account == account }
 
-// ownsMessage reports whether this submitter may see a message.
-func (s *Submitter) ownsMessage(ctx context.Context, user, id string) (bool, error) {
-	if s.account == "" {
-		return true, nil
-	}
-	found, err := s.records.Look(ctx, user, id)
-	if err != nil {
-		return false, err
-	}
-	return s.owns(found[0].Account), nil
-}
-
 // ownStatuses empties the statuses that this submitter may not see.
 func (s *Submitter) ownStatuses(statuses []message.Status) []message.Status {
 	for i, status := range statuses {
