@@ -32,6 +32,7 @@ const (
 	overlapPattern  = `([0-9]+d)?([+-]?([0-9.]+([nuµμm]?s|m|h))+|[+-]?0)?`
 	rulePattern     = `(1000|[1-9][0-9]{0,2})/(calendar_(minute|hour|day|week|month)|minute|hour|day|week|` + durationPattern + `)`
 	ratePattern     = `(100000|[1-9][0-9]{0,4})/(second|minute|hour|day|\+?([0-9.]+([nuµμm]?s|m|h))+)`
+	sharePattern    = `[1-9][0-9]?%`
 	throttlePattern = `(1000000|[1-9][0-9]{0,5})/(minute|hour)`
 	blackoutPattern = `([0-9]{4}-)?[0-9]{2}-[0-9]{2}(\.\.([0-9]{4}-)?[0-9]{2}-[0-9]{2})?|` + calendarPattern
 	calendarPattern = `[a-z_-][a-z0-9_-]{0,63}`
@@ -91,6 +92,8 @@ func boundsOf(member string) *huma.Schema {
 		return &huma.Schema{Pattern: overlapPattern}
 	case "by":
 		return &huma.Schema{Pattern: movePattern}
+	case "account_share":
+		return &huma.Schema{Pattern: sharePattern}
 	case "throttle":
 		return &huma.Schema{Pattern: throttlePattern}
 	case whatIfRules:

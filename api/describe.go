@@ -341,6 +341,7 @@ func messageDescriptions() map[string]string {
 		"QuietHours.hours":         "The quiet hours as in the policy.",
 		"QuietHours.time_zone":     "The IANA time zone of the quiet hours.",
 		"rule":                     "The rule, as in the policy.",
+		"account_limit":            "How many of these one account may have by the policy's account_share. Set if the message's account has as many.",
 		"limit":                    "How many messages it allows in its window.",
 		"kind":                     "sliding: counts in every window of the length. calendar: counts in natural periods such as days.",
 		"window_seconds":           "The length of a sliding rule's window.",

@@ -14,6 +14,7 @@ func policyDescriptions() map[string]string {
 		"Policy.calendars":      "Lists of dates by name, which blackouts can name. A name begins with a letter.",
 		"Policy.reach":          "How far ahead a send time may lie: 1s to 366d, such as 30d or 36h; by default as far as the program allows.",
 		"Policy.on_conflict":    "refuse or shift, for a message without its own on_conflict whose time is not free; by default refuse.",
+		"Policy.account_share":  "What percentage of each rule one account may use up for a user where several accounts are active, such as 50%, rounded up; by default all. It is judged when a message is submitted or moved.",
 		"Policy.alert_at":       "Percents of a user's daily rule at which an alert is raised, 1 to 100; by default 80 and 100, empty is never.",
 		"Policy.alert_to":       "Who receives a list of users that reached such a percentage, once an hour: an e-mail address or an https: URL.",
 		"Policy.categories":     "Rules for messages of a category, by its name.",

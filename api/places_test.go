@@ -99,3 +99,27 @@ func TestACategoryIsReserved(t *testing.T) {
 	}
 	require.Equal(t, http.StatusCreated, r.with(own, submit).status)
 }
+
+// One account used up the rules of a user.
+func TestAnAccountsShareOfTheRules(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	own, other, operator := r.key("own", accounts.ScopeSubmit), r.key("other", accounts.ScopeSubmit), r.key("operator", accounts.ScopeAdmin)
+	put := request{method: http.MethodPut, target: "/v1/policies/default", body: `{"rules":["4/calendar_day"],"account_share":"50%"}`}
+	require.Equal(t, http.StatusOK, r.with(operator, put).status)
+	line := func(clock string) string { return `{"user":"alice","send_at":"` + on22(clock) + `","title":"Hi"}` }
+	for _, o := range r.judged(own, batchPath, line("11:00:00"), line("12:00:00")) {
+		require.Equal(t, message.Accepted, o.Outcome, o)
+	}
+	for _, path := range []string{checkBatchPath, batchPath} {
+		o := r.judged(own, path, line("13:00:00"))[0]
+		require.Equal(t, fault.CodeSendLimit, o.Code)
+		require.Equal(t, "the account has 2 messages to alice around then, and 2 of 4/calendar_day is the most for one account;"+
+			" the next free time is 2026-11-23 00:00:00", o.Detail)
+		require.Len(t, o.Violations, 1)
+		require.Equal(t, 2, o.Violations[0].AccountLimit)
+		require.Equal(t, "4/calendar_day", o.Violations[0].Rule)
+		require.Len(t, o.Violations[0].Conflicts, 2)
+	}
+	require.Equal(t, message.Accepted, r.judged(other, batchPath, line("13:00:00"))[0].Outcome)
+}

@@ -71,7 +71,7 @@ var keys = []string{ //nolint:globals // a constant table
 	"email_url", "smtp_password", "smtp_password_file", "email_from", "email_tls", "email_templates", "alert_secret", "alert_secret_file", "allow_internal_webhooks",
 	"alert_retry_min", "alert_retry_max", "alert_retry_for",
 	"events_keep", "events_most", "events_allow_internal", "events_give_up", "events_rate",
-	"policy.time_zone", "policy.user_time_zone", "policy.rules", "policy.quiet_hours", "policy.only", "policy.blackouts", "policy.reach", "policy.on_conflict",
+	"policy.time_zone", "policy.user_time_zone", "policy.rules", "policy.quiet_hours", "policy.only", "policy.blackouts", "policy.reach", "policy.on_conflict", "policy.account_share",
 	"policy.alert_at", "policy.alert_to", "policy.unknown_categories", "pace.rate", "pace.burst", "pace.ramp", "reach", "places_per_day", "account_places", "expire_after", "keep_records", "keep_content",
 	"horizon", "moves_per_minute", "index",
 	"store_full_at", "wait_replicas", "wait_replicas_timeout", "queues",
@@ -226,6 +226,7 @@ func other() map[string]struct {
 		"policy.blackouts":      {"12-25, 2027-04-02..2027-04-05", func(c config.Config) any { return c.Policy.Blackouts.String() }, "12-25 and 2027-04-02..2027-04-05"},
 		"policy.on_conflict":    {"shift", func(c config.Config) any { return c.Policy.OnConflict }, policy.Shift},
 		"policy.alert_at":       {"50,90", func(c config.Config) any { return c.Policy.AlertAt }, []int{50, 90}},
+		"policy.account_share":  {"50%", func(c config.Config) any { return c.Policy.AccountShare }, 50},
 		"policy.alert_to":       {"a@example.org", func(c config.Config) any { return c.Policy.AlertTo }, "a@example.org"},
 		"policy.unknown_categories": {
 			"allow", func(c config.Config) any { return c.Policy.UnknownCategories }, policy.AllowUnknown,

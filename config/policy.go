@@ -19,6 +19,7 @@ type writtenPolicy struct {
 	Blackouts    string `env:"BLACKOUTS"`
 	Reach        string `env:"REACH"`
 	OnConflict   string `env:"ON_CONFLICT"`
+	AccountShare string `env:"ACCOUNT_SHARE"`
 	AlertAt      string `env:"ALERT_AT"`
 	AlertTo      string `env:"ALERT_TO"`
 
@@ -69,6 +70,11 @@ func policySettings(w *written, c *Config) []*setting {
 			key: "policy.on_conflict", written: &w.Policy.OnConflict, standard: "refuse", kind: "answer",
 			help:   "what a new store's policy does when a message's time is not free: refuse or shift; a message can say otherwise",
 			accept: onConflict(c), words: []string{"refuse", "shift"},
+		},
+		{
+			key: "policy.account_share", written: &w.Policy.AccountShare, kind: "percentage",
+			help:   "percentage of each rule of a new store's policy that one account may use up for a user, if several accounts have keys",
+			accept: accountShare(c),
 		},
 		{
 			key: "policy.alert_at", written: &w.Policy.AlertAt, standard: "80, 100", kind: "percents", list: true,
@@ -202,6 +208,17 @@ func policyReach(c *Config) func(string) *fault.InvalidError {
 			return takes("%s", problem.Want)
 		}
 		c.Policy.Reach = policy.Reach
+		return nil
+	}
+}
+
+func accountShare(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
+		policy, problem := alone(policy.Document{AccountShare: s})
+		if problem != nil {
+			return takes("%s", problem.Want)
+		}
+		c.Policy.AccountShare = policy.AccountShare
 		return nil
 	}
 }

@@ -18,7 +18,7 @@ type policyForm struct {
 	Rules, QuietHours, Only, Blackouts string
 	TimeZone                           string
 	UserTimeZone                       bool
-	Reach, OnConflict                  string
+	Reach, OnConflict, AccountShare    string
 	AlertAt, AlertTo                   string
 	UnknownCategories                  string
 	Categories                         []categoryForm
@@ -43,7 +43,7 @@ const emptyCategories = 1
 func policyFormOf(p message.Policy) policyForm {
 	f := policyForm{
 		Name: p.Name, Rules: lines(p.Rules), QuietHours: lines(p.QuietHours), Only: lines(p.Only), Blackouts: lines(p.Blackouts),
-		TimeZone: p.TimeZone, UserTimeZone: p.UserTimeZone, Reach: p.Reach, OnConflict: p.OnConflict, AlertTo: p.AlertTo,
+		TimeZone: p.TimeZone, UserTimeZone: p.UserTimeZone, Reach: p.Reach, OnConflict: p.OnConflict, AccountShare: p.AccountShare, AlertTo: p.AlertTo,
 		UnknownCategories: p.UnknownCategories, Version: text(p.Version),
 	}
 	for i, percent := range p.AlertAt {
@@ -92,7 +92,7 @@ func readPolicyForm(r *http.Request) policyForm {
 	value := func(name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
 	f := policyForm{
 		Name: value("name"), Version: value("version"), Rules: value("rules"), QuietHours: value("quiet_hours"), Only: value("only"), Blackouts: value("blackouts"),
-		TimeZone: value("time_zone"), UserTimeZone: value("user_time_zone") == "yes", Reach: value("reach"), OnConflict: value("on_conflict"),
+		TimeZone: value("time_zone"), UserTimeZone: value("user_time_zone") == "yes", Reach: value("reach"), OnConflict: value("on_conflict"), AccountShare: value("account_share"),
 		AlertAt: value("alert_at"), AlertTo: value("alert_to"), UnknownCategories: value("unknown_categories"),
 		Calendars: value("calendars"), Changes: value("changes"),
 	}
@@ -131,7 +131,7 @@ func (f *policyForm) check() (policy.Document, bool) {
 	f.Wrong = make(map[string][]string)
 	d := policy.Document{
 		Name: f.Name, Rules: fields(f.Rules), QuietHours: fields(f.QuietHours), Only: fields(f.Only), Blackouts: fields(f.Blackouts),
-		TimeZone: f.TimeZone, UserTimeZone: f.UserTimeZone, Reach: f.Reach, OnConflict: f.OnConflict, AlertTo: f.AlertTo,
+		TimeZone: f.TimeZone, UserTimeZone: f.UserTimeZone, Reach: f.Reach, OnConflict: f.OnConflict, AccountShare: f.AccountShare, AlertTo: f.AlertTo,
 		UnknownCategories: f.UnknownCategories,
 	}
 	if d.Rules == nil {
@@ -220,7 +220,7 @@ func placeOf(field string) string {
 		field = field[:i]
 	}
 	switch field {
-	case "rules", "quiet_hours", "only", "blackouts", "time_zone", "reach", "on_conflict", "alert_at", "alert_to", "unknown_categories", "categories", "calendars", "changes", "name":
+	case "rules", "quiet_hours", "only", "blackouts", "time_zone", "reach", "on_conflict", "account_share", "alert_at", "alert_to", "unknown_categories", "categories", "calendars", "changes", "name":
 		return field
 	default:
 		return "rules"

@@ -26,7 +26,7 @@ func sent(f policyForm) url.Values {
 	crlf := func(text string) []string { return []string{strings.ReplaceAll(text, "\n", "\r\n")} }
 	v := url.Values{
 		"name": {f.Name}, "version": {f.Version}, "rules": crlf(f.Rules), "quiet_hours": crlf(f.QuietHours), "only": crlf(f.Only), "blackouts": crlf(f.Blackouts),
-		"time_zone": {f.TimeZone}, "user_time_zone": yes(f.UserTimeZone), "reach": {f.Reach}, "on_conflict": {f.OnConflict}, "alert_at": {f.AlertAt},
+		"time_zone": {f.TimeZone}, "user_time_zone": yes(f.UserTimeZone), "reach": {f.Reach}, "on_conflict": {f.OnConflict}, "account_share": {f.AccountShare}, "alert_at": {f.AlertAt},
 		"alert_to": {f.AlertTo}, "unknown_categories": {f.UnknownCategories}, "calendars": crlf(f.Calendars), "changes": crlf(f.Changes),
 	}
 	for i, c := range f.Categories {

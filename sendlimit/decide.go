@@ -213,6 +213,10 @@ func (t *Timeline) refusal(ctx context.Context, in *script.ReplyReader, d Decisi
 
 func violation(c *judge.Scope, in *script.ReplyReader) (Violation, error) {
 	number := int(in.Int(0))
+	own := number > c.Count() // the account's share of a rule
+	if own {
+		number -= c.Count()
+	}
 	if in.Err == nil && (number < 1 || number > c.Count()) {
 		return Violation{}, script.ReplyError(in.Doing, fmt.Sprintf("rule %d", number))
 	}
@@ -221,6 +225,9 @@ func violation(c *judge.Scope, in *script.ReplyReader) (Violation, error) {
 		return Violation{}, in.Err
 	}
 	v.Rule, v.Category = c.Rule(number)
+	if own {
+		v.Share = c.Set.Policy.AccountLimit(v.Rule)
+	}
 	return v, nil
 }
 

@@ -86,8 +86,11 @@ type Superseded struct {
 // rule are the reservations in all windows that would break; those of a calendar
 // rule are the reservations in the period [From, Until).
 type Violation struct {
-	Rule        policy.Rule
-	Category    string    // the rule counts only its messages; "" for all
+	Rule     policy.Rule
+	Category string // the rule counts only its messages; "" for all
+	// Share is how many of the rule's messages the account may have, of its policy's AccountShare,
+	// if it has as many. The conflicts are then the account's. Zero if the rule itself would break.
+	Share       int
 	From, Until time.Time // the period of a calendar rule; zero for a sliding rule
 	// Conflicts lists the first MaxConflicts reservations in the way, ascending
 	// by time, then id; ConflictsTotal counts all.

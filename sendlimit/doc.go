@@ -58,9 +58,10 @@
 // first, the change names the hold in the record, and the hold is settled. An open
 // hold is resolved by reading the record.
 //
-// With a Share an account has at most so many of a user's places in a day. The hold under which
-// a place was taken says whose it is. Only Reserve, Check, Move and NextFree ask it: late messages
-// and those that are placed again under other rules have been accepted.
+// With a Share an account has at most so many of a user's places in a day, and what its policy's
+// AccountShare says of each rule. The hold under which a place was taken says whose it is; the
+// scripts read it only where it matters. Only Reserve, Check, Move and NextFree ask it: late
+// messages and those that are placed again under other rules have been accepted.
 //
 // # Boundaries
 //

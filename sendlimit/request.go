@@ -48,8 +48,9 @@ type Request struct {
 
 // Share is whose message it is, and how many of the places that a user may have in a day of UTC
 // (Options.PlacesPerDay) that account may have. The code is CodeAccountPlaces if it has as many
-// on that day. A place counts for the account that is named in Hold when it is taken, for as long
-// as its record is kept. Zero Places mean no bound. The code is CodeCategoryReserved if a new
+// on that day. Zero Places mean no bound; otherwise Policy.AccountShare bounds what the account
+// has of each rule too, see Violation.Share. A place counts for the account that is named in Hold
+// when it is taken, for as long as its record is kept. The code is CodeCategoryReserved if a new
 // message is of a category for other accounts. The zero value is a message of no account.
 type Share = judge.Share
 

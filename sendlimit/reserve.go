@@ -156,7 +156,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 		at := r.At.UnixMilli()
 		sendAt = at
 		first, last := any(""), any("")
-		if resume == any("") && by.Accepts(scope, r.Share.Account) && !scope.QuietAt(at) {
+		if resume == any("") && !set.Shares(r.Share) && by.Accepts(scope, r.Share.Account) && !scope.QuietAt(at) {
 			first, last = scope.Span(at)
 		}
 		args = append(args, sendAt, first, last, max(at+by.Keep(r.Now).Milliseconds(), t.expiry(r, at)))

@@ -7,8 +7,8 @@
 --   if it is SEND_LIMIT, QUIET_HOURS, TOO_MANY_PLACES or ACCOUNT_PLACES: next free time, where
 --   its search continues, previous free time, where its search continues (0: none), the
 --   category of some of the rules or "", then an array for each violated rule: its number
---   from 1, how many conflicts, from and until of its period (0 for a sliding rule), then id
---   and send time of the first conflicts.
+--   from 1, those of an account's share behind all others, how many conflicts, from and until
+--   of its period (0 for a sliding rule), then id and send time of the first conflicts.
 --   if it is EXPIRES_LATE: the last expiry that a message may have.
 --   BLOCKED has only the first four.
 --   SEARCH_ON has only status, now and where to continue. A change that its hold does
@@ -89,15 +89,15 @@ local function violations(rules, t, self)
     local total, conflicts
     if window < 0 then
       from, till = period(-window, t)
-      total = count_of(list, window, from, till, excluded)
-      if total < limit then total = 0 else conflicts = first_in(list.key, from, till, excluded) end
+      total, conflicts = count_of(list, window, from, till, excluded)
+      if total < limit then total = 0 else conflicts = conflicts or first_in(list.key, from, till, excluded) end
     else
       readers[list] = readers[list] or new_reader(list, 1, excluded)
       total, conflicts = crowd(readers[list], t, limit, window, excluded)
     end
     if total > 0 then
       local violation = {r, total, from, till}
-      for k = 1, #conflicts do violation[4 + k] = conflicts[k] end
+      for k = 1, math.min(#conflicts, 2 * MOST_CONFLICTS) do violation[4 + k] = conflicts[k] end
       found[#found + 1] = violation
     end
   end

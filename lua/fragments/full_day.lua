@@ -4,27 +4,11 @@
 -- then no day is counted.
 --
 -- Of each set, one account has at most its share of a day, if ARGV[3] names one. Whose a place
--- is stands in its record, which is read only in days that have as many places as the share. A
--- place without a record is nobody's.
+-- is, see fragments/whose.lua, is read only in days that have as many places as the share.
 
 local set_of, filled
 do
-  local cards, share, account, whose = {}, nil, nil, {}
-
-  -- is_its_own reports whether a message is the account's. In a dry run, records that it has not
-  -- copied are read where they are.
-  local function is_its_own(message)
-    if whose[message] == nil then
-      local prefix, user = string.match(timeline, '^([^}]*}:)%l:(.*)$')
-      local key = table.concat({prefix, 'm:', user, ':', (string.gsub(message, ':', '/'))})
-      local charge = redis.call('HGET', key, 'y')
-      local real, copied = string.gsub(key, '^([^:]*)%-dry%-[^:]*', '%1', 1)
-      if not charge and copied == 1 then charge = redis.call('HGET', real, 'y') end
-      whose[message] = charge and string.match(charge, '^%S+') == account or false
-      spent = spent + 4
-    end
-    return whose[message]
-  end
+  local cards, share = {}, nil
 
   -- own_reach reports whether `least` of the `count` places from first to last are the account's.
   local function own_reach(least, key, first, last, count, excluded)
@@ -57,7 +41,7 @@ do
     if not most_places then return false end
     if not cards[key] then
       cards[key] = redis.call('ZCARD', key)
-      share, account = string.match(ARGV[3], '^%d+ %d+ %d+ (%d+) (%S+)$')
+      share = string.match(ARGV[3], '^%d+ %d+ %d+ (%d+) %S')
     end
     if cards[key] + more < (share and tonumber(share) or most_places) then return false end
     local first = t - t % DAY

@@ -9,7 +9,8 @@
 --   ARGV[3]  reach of schedules, ms after now; then, if places are bounded, how many a
 --            user may have in a day of UTC, and how long past ones count, ms:
 --            "31622400000 1000 90005000"; then, if the account of the message has a share,
---            how many of them it may have, and its name: " 750 acme"
+--            how many of them it may have, and its name: " 750 acme"; then how many
+--            percent of what each rule allows it may have, if not all: " 50"
 --   ARGV[4]  rules, see fragments/policy.lua: those of one category, or the overall ones
 --   ARGV[5]  offsets of the time zone, see fragments/zone.lua; of a policy with dated
 --            changes, "|" and the times that the rules are for follow, from and until in

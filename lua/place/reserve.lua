@@ -69,8 +69,8 @@ if not covered then
     and asked >= (tonumber(from) or asked) and asked < (tonumber(before) or math.huge)
 end
 local as_before -- there is no record, and Go used the present settings
-local reach_ms, most, since, share = string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*) ?(%d*)')
-if share ~= '' then most = share end -- with fewer places, nobody has more than it
+local reach_ms, most, since, of_account = string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*) ?(%d*)')
+if of_account ~= '' then most = of_account end -- with fewer places, nobody has more than it
 if covered and ARGV[12] ~= '' and asked >= now and asked <= now + reach_ms
     and now <= (tonumber(string.match(ARGV[1], '^!(%d+)$') or '') or now)
     and ARGV[14] - now - reach_ms <= 2678400000 then -- 31 days: no expiry that may be too late

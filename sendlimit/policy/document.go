@@ -30,7 +30,8 @@ type Document struct {
 	Calendars    map[string][]string         `json:"calendars,omitempty"`   // lists of dates by name
 	Reach        string                      `json:"reach,omitempty"`       // as ParseReach reads it
 	OnConflict   string                      `json:"on_conflict,omitempty"`
-	AlertAt      []int                       `json:"alert_at,omitzero"` // nil means the default, empty means never
+	AccountShare string                      `json:"account_share,omitempty"` // as ParseAccountShare reads it
+	AlertAt      []int                       `json:"alert_at,omitzero"`       // nil means the default, empty means never
 	AlertTo      string                      `json:"alert_to,omitempty"`
 	Categories   map[string]CategoryDocument `json:"categories,omitempty"`
 	// UnknownCategories is refuse or allow, see Policy.
@@ -71,6 +72,7 @@ func (p Policy) Document() Document {
 	if p.Reach != 0 {
 		d.Reach = FormatReach(p.Reach)
 	}
+	d.AccountShare = formatAccountShare(p.AccountShare)
 	if p.OnConflict != Refuse {
 		d.OnConflict = string(p.OnConflict)
 	}
@@ -180,7 +182,7 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 	}
 	parts, unread := d.readParts()
 	p.Rules, p.QuietHours, p.Only, p.Blackouts = parts.Rules, parts.QuietHours, parts.Only, parts.Blackouts
-	p.Calendars, p.Categories, p.Reach = parts.Calendars, parts.Categories, parts.Reach
+	p.Calendars, p.Categories, p.Reach, p.AccountShare = parts.Calendars, parts.Categories, parts.Reach, parts.AccountShare
 	zone, err := p.Location()
 	if err != nil {
 		zone = time.UTC // Validate refuses it
@@ -229,6 +231,10 @@ func (d Document) readParts() (Policy, fault.InvalidErrors) {
 	}
 	if d.Reach != "" {
 		p.Reach, err = ParseReach(d.Reach)
+		unread.Add(err)
+	}
+	if d.AccountShare != "" {
+		p.AccountShare, err = ParseAccountShare(d.AccountShare)
 		unread.Add(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Categories)) {

@@ -57,6 +57,10 @@ type Policy struct {
 	// means Refuse if there are Categories, else Allow. Messages without a category are
 	// always accepted.
 	UnknownCategories UnknownCategories
+	// AccountShare is how many percent of what each rule allows one account may have of a user
+	// where several accounts are active, rounded up to a whole message: 1 to 99; 0 for all. It is
+	// judged when a message is submitted or moved.
+	AccountShare int
 	// AlertAt are the percents of a user's daily rule, N/day or N/calendar_day, at
 	// which an alert is raised: 1 to 100, ascending. Nil means 80 and 100, empty means
 	// never. Of several such rules the fullest counts.
@@ -202,7 +206,7 @@ func (p Policy) Equal(other Policy) bool {
 		maps.EqualFunc(p.Calendars, other.Calendars, Blackouts.Equal) && p.Reach == other.Reach &&
 		cmp.Or(p.OnConflict, Refuse) == cmp.Or(other.OnConflict, Refuse) &&
 		maps.EqualFunc(p.Categories, other.Categories, CategoryRules.equal) &&
-		p.unknownCategories() == other.unknownCategories() &&
+		p.unknownCategories() == other.unknownCategories() && p.AccountShare == other.AccountShare &&
 		slices.Equal(p.thresholds(), other.thresholds()) && p.AlertTo == other.AlertTo &&
 		slices.EqualFunc(p.Changes, other.Changes, DatedChange.equal)
 }
@@ -248,6 +252,9 @@ func (p Policy) String() string {
 	}
 	if p.OnConflict == Shift {
 		s.WriteString(", shifted on conflict")
+	}
+	if p.AccountShare > 0 {
+		fmt.Fprintf(&s, ", at most %d%% of each rule for one account", p.AccountShare)
 	}
 	s.WriteString(p.unusualAlerts())
 	for _, c := range p.Changes {

@@ -31,6 +31,7 @@ func (p Policy) Validate() error {
 	}
 	wrong.Add(validateRules(p.Rules, "rules"))
 	wrong.Add(p.validateReach())
+	wrong.Add(p.validateAccountShare())
 	switch p.OnConflict {
 	case "", Refuse, Shift:
 	default:

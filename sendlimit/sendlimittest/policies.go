@@ -82,6 +82,7 @@ func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 			}
 		}
 	}
+	p.AccountShare = rapid.SampledFrom([]int{0, 0, 1, 50, 70}).Draw(t, "account share")
 	d.drawQuiet(t, &p)
 	p.Changes = d.drawChanges(t, p)
 	require.NoError(t, p.Validate())

@@ -3,6 +3,7 @@ package sendlimittest
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -27,6 +28,7 @@ type regime struct {
 	dated []datedRegime
 	// refusesUnknown is whether messages of other categories are refused.
 	refusesUnknown bool
+	accountShare   int                 // percent of each rule that one account may have; 0 for all
 	reserved       map[string][]string // the accounts that may submit messages of a category
 }
 
@@ -95,6 +97,15 @@ func (g *regime) sharing(s sendlimit.Share) *regime {
 	own.bound(func(ts *terms, day rule) {
 		day.Limit, day.account = s.Places, s.Account
 		ts.share = &day
+		if g.accountShare == 0 {
+			return
+		}
+		all := slices.Clone(ts.rules)
+		for _, r := range ts.rules {
+			r.account, r.whole, r.Limit = s.Account, r.Limit, int(math.Ceil(float64(r.Limit*g.accountShare)/100))
+			all = append(all, r)
+		}
+		ts.rules = all
 	})
 	for _, d := range g.dated {
 		own.dated = append(own.dated, datedRegime{d.change, d.regime.sharing(s)})
@@ -135,8 +146,8 @@ func newUndated(p policy.Policy, own policy.UserSettings, reach time.Duration, n
 	}
 	g := &regime{
 		reach: reach.Milliseconds(), shift: p.OnConflict == policy.Shift, blocked: own.Blocked, optOut: own.OptOut,
-		refusesUnknown: p.UnknownCategories == policy.RefuseUnknown,
-		categories:     make(map[string]terms), exempt: make(map[string]bool), uncounted: make(map[string]bool),
+		refusesUnknown: p.UnknownCategories == policy.RefuseUnknown, accountShare: p.AccountShare,
+		categories: make(map[string]terms), exempt: make(map[string]bool), uncounted: make(map[string]bool),
 	}
 	if g.overall.quiet, err = quietOf(p, policy.CategoryRules{}, own, theirs); err != nil {
 		return nil, err

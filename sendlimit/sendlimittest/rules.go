@@ -23,6 +23,7 @@ type rule struct {
 	category string         // of a category's rule
 	beside   bool           // it counts only places that no other rule counts
 	account  string         // it counts only places of this account; "" for all
+	whole    int            // the limit of the policy's rule, of an account's share of it; else 0
 }
 
 // counts returns the reservations that the rule counts.
@@ -98,6 +99,9 @@ func (r rule) violation(tl timeline, t int64) (sendlimit.Violation, bool) {
 	}
 	if r.Calendar() {
 		v.From, v.Until = moment(union.from), moment(union.until)
+	}
+	if r.whole > 0 {
+		v.Rule.Limit, v.Share = r.whole, r.Limit
 	}
 	return v, true
 }

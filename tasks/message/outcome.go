@@ -79,9 +79,11 @@ type QuietHours struct {
 // Violation is a rule that the message would break. A rule of a category counts only
 // the messages of that category.
 type Violation struct {
-	Rule           string     `json:"rule"`
-	Category       string     `json:"category,omitempty"`
-	Limit          int        `json:"limit"`
+	Rule     string `json:"rule"`
+	Category string `json:"category,omitempty"`
+	Limit    int    `json:"limit"`
+	// AccountLimit is how many of these one account may have, if the message's account has as many.
+	AccountLimit   int        `json:"account_limit,omitempty"`
 	Kind           string     `json:"kind"` // sliding or calendar
 	WindowSeconds  int        `json:"window_seconds,omitempty"`
 	From           Time       `json:"from,omitzero"`

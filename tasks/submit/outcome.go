@@ -41,6 +41,7 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) message.Outcome {
 func violationOf(v sendlimit.Violation) message.Violation {
 	out := message.Violation{
 		Rule: v.Rule.String(), Category: v.Category, Limit: v.Rule.Limit, Kind: "sliding",
+		AccountLimit:   v.Share,
 		WindowSeconds:  int(v.Rule.Window / time.Second),
 		Conflicts:      make([]message.Conflict, len(v.Conflicts)),
 		ConflictsTotal: v.ConflictsTotal,

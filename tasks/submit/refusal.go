@@ -74,6 +74,10 @@ func categorySentence(d sendlimit.Decision) string {
 
 func conflictSentence(d sendlimit.Decision, user string) string {
 	v := d.Violations[0]
+	if v.Share > 0 {
+		return fmt.Sprintf("the account has %s to %s around then, and %d of %s is the most for one account",
+			countMessages(v.ConflictsTotal, v.Category), user, v.Share, v.Rule)
+	}
 	switch n := v.ConflictsTotal; {
 	case v.Rule.Calendar():
 		return fmt.Sprintf("%s already has %s %s, and %d is the limit",

@@ -132,6 +132,9 @@ func (d *drawer) rules(name string) Rules {
 		from := d.upTo(d.Length).Truncate(time.Minute)
 		r.Quiet = []Span{{from, from + time.Duration(1+d.random.IntN(5))*time.Minute}}
 	}
+	if len(d.Accounts) > 0 {
+		r.AccountShare = []int{0, 0, 50, 70}[d.random.IntN(4)]
+	}
 	if d.Has(Categories) {
 		r.News, r.Codes = []string{d.window(2, 4)}, d.oneIn(2)
 		if len(d.Accounts) > 0 {

@@ -1,6 +1,7 @@
 package worldtest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -89,10 +90,10 @@ type Account struct {
 // share returns how many places of a user's day an account may have: three quarters of them, as
 // there are several accounts with keys; the zero value for all.
 func (p Plan) share(account string) sendlimit.Share {
-	if account == "" || p.PlacesPerDay == 0 {
+	if account == "" {
 		return sendlimit.Share{}
 	}
-	return sendlimit.Share{Account: account, Places: max(1, p.PlacesPerDay*3/4)}
+	return sendlimit.Share{Account: account, Places: max(1, cmp.Or(p.PlacesPerDay, policy.DefaultPlacesPerDay)*3/4)}
 }
 
 func (a Account) tier() accounts.Tier {
@@ -111,6 +112,8 @@ type Rules struct {
 	Throttle string
 	Reach    time.Duration
 	Dated    []Dated
+	// AccountShare is how many percent of each rule one account may have; 0 for all.
+	AccountShare int
 }
 
 // Span is a stretch of time.
@@ -136,7 +139,7 @@ const (
 const FirstTitle = "title"
 
 func (r Rules) String() string {
-	return fmt.Sprintf("%s %v %s, quiet %v, news %v, codes exempt %v for %q, throttle %q, dated %v", r.Name, r.Rules, r.Zone, r.Quiet, r.News, r.Codes, r.CodesOf, r.Throttle, r.Dated)
+	return fmt.Sprintf("%s %v %s, quiet %v, news %v, codes exempt %v for %q, throttle %q, dated %v, %d%% for an account", r.Name, r.Rules, r.Zone, r.Quiet, r.News, r.Codes, r.CodesOf, r.Throttle, r.Dated, r.AccountShare)
 }
 
 // At returns the policy in a world that began at a time.
@@ -145,7 +148,7 @@ func (r Rules) At(began time.Time) (policy.Policy, error) {
 	if err != nil {
 		return p, fmt.Errorf("a planned policy: %w", err)
 	}
-	p.UnknownCategories, p.Reach = policy.AllowUnknown, r.Reach
+	p.UnknownCategories, p.Reach, p.AccountShare = policy.AllowUnknown, r.Reach, r.AccountShare
 	zone, err := p.Location()
 	if err != nil {
 		return p, fmt.Errorf("a planned policy: %w", err)

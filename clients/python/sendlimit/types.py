@@ -1160,6 +1160,11 @@ class Policies(TypedDict):
 
 
 class Policy(TypedDict):
+    account_share: NotRequired[str]
+    """What percentage of each rule one account may use up for a user where several accounts are
+    active, such as 50%, rounded up; by default all. It is judged when a message is submitted
+    or moved.
+    """
     alert_at: NotRequired[list[int]]
     """Percents of a user's daily rule at which an alert is raised, 1 to 100; by default 80 and
     100, empty is never.
@@ -1234,6 +1239,11 @@ class PolicyDeletion(TypedDict):
 
 
 class PolicyDocument(TypedDict):
+    account_share: NotRequired[str | None]
+    """What percentage of each rule one account may use up for a user where several accounts are
+    active, such as 50%, rounded up; by default all. It is judged when a message is submitted
+    or moved.
+    """
     alert_at: NotRequired[list[int] | None]
     """Percents of a user's daily rule at which an alert is raised, 1 to 100; by default 80 and
     100, empty is never.
@@ -1927,6 +1937,10 @@ _Violation = TypedDict("_Violation", {
 
 
 class Violation(_Violation):
+    account_limit: NotRequired[int]
+    """How many of these one account may have by the policy's account_share. Set if the
+    message's account has as many.
+    """
     category: NotRequired[str]
     """The category whose messages the rule counts; absent if it counts all messages."""
     conflicts: list[Conflict]

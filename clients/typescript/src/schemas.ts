@@ -1323,6 +1323,8 @@ export interface components {
             unreadable?: string[];
         };
         Policy: {
+            /** @description What percentage of each rule one account may use up for a user where several accounts are active, such as 50%, rounded up; by default all. It is judged when a message is submitted or moved. */
+            account_share?: string;
             /** @description Percents of a user's daily rule at which an alert is raised, 1 to 100; by default 80 and 100, empty is never. */
             alert_at?: number[];
             /** @description Who receives a list of users that reached such a percentage, once an hour: an e-mail address or an https: URL. */
@@ -1389,6 +1391,8 @@ export interface components {
             policy: string;
         };
         PolicyDocument: {
+            /** @description What percentage of each rule one account may use up for a user where several accounts are active, such as 50%, rounded up; by default all. It is judged when a message is submitted or moved. */
+            account_share?: string | null;
             /** @description Percents of a user's daily rule at which an alert is raised, 1 to 100; by default 80 and 100, empty is never. */
             alert_at?: number[] | null;
             /** @description Who receives a list of users that reached such a percentage, once an hour: an e-mail address or an https: URL. */
@@ -2343,6 +2347,11 @@ export interface components {
             users: components["schemas"]["ListedUser"][];
         };
         Violation: {
+            /**
+             * Format: int64
+             * @description How many of these one account may have by the policy's account_share. Set if the message's account has as many.
+             */
+            account_limit?: number;
             /** @description The category whose messages the rule counts; absent if it counts all messages. */
             category?: string;
             /** @description Messages in the way, by time, at most 10. */

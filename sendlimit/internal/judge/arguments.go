@@ -72,7 +72,7 @@ func (u UserRules) Arguments(c Case, own int) []any {
 	}
 	farthest := any(reach.Milliseconds())
 	if c.Places > 0 {
-		farthest = u.Book.ahead.of(ahead{reach, u.Book.Keep, c.Places, c.Share}, spellAhead)
+		farthest = u.Book.ahead.of(ahead{reach, u.Book.Keep, c.Places, c.Share, set.Policy.AccountShare}, spellAhead)
 	}
 	return append(make([]any, 0, 9+own),
 		u.clock(c), keep, farthest, words, offsets, whose, quiet, alerts, u.settings(c))

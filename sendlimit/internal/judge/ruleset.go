@@ -100,6 +100,9 @@ func newUndated(part, whole policy.Policy, own policy.UserSettings, zones *calen
 	return s, nil
 }
 
+// Shares reports whether an account has a share of what the rules allow.
+func (s *Ruleset) Shares(by Share) bool { return s.Policy.AccountShare > 0 && by.Places > 0 }
+
 // Reach returns how far ahead a send time may lie, given the program's own reach.
 func (s *Ruleset) Reach(own time.Duration) time.Duration {
 	if s.Policy.Reach == 0 {

@@ -33,6 +33,7 @@ type ahead struct {
 	reach, keep time.Duration
 	places      int
 	share       Share
+	rulesShare  int // percent of what each rule allows that an account may have; 0 for all
 }
 
 // spellAhead spells ARGV[3], see lua/fragments/judging.lua.
@@ -41,7 +42,11 @@ func spellAhead(a ahead) string {
 	if a.share.Places == 0 {
 		return words
 	}
-	return words + " " + strconv.Itoa(a.share.Places) + " " + a.share.Account
+	words += " " + strconv.Itoa(a.share.Places) + " " + a.share.Account
+	if a.rulesShare > 0 {
+		words += " " + strconv.Itoa(a.rulesShare)
+	}
+	return words
 }
 
 // spellUntil spells until when rules may judge, Unix ms, for ARGV[1].

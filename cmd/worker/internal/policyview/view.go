@@ -74,6 +74,7 @@ func fieldsOf(p policy.Policy) []field {
 		{"quiet_hours", strings.Join(d.QuietHours, " and ")},
 		{"reach", d.Reach},
 		{"on_conflict", d.OnConflict},
+		{"account_share", d.AccountShare},
 		{"alert_at", joinPercents(d.AlertAt)},
 		{alertTo, d.AlertTo},
 	}
