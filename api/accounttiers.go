@@ -20,7 +20,7 @@ const (
 func TierOf(t accounts.Tier) message.Tier {
 	return message.Tier{Name: t.Name, TierLimits: message.TierLimits{
 		RequestsPerMinute: t.RequestsPerMinute, RequestsPerDay: t.RequestsPerDay, LinesPerMinute: t.LinesPerMinute,
-		MessagesPerHour: t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, AlertAt: t.AlertAt,
+		MessagesPerHour: t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, Devices: t.Devices, AlertAt: t.AlertAt,
 	}}
 }
 
@@ -120,7 +120,7 @@ func (s *server) setTier(r *http.Request, _ web.Query) (web.Answer, error) {
 	_, err := web.ReadBody(s.bodies(), r, func(limits message.TierLimits) error {
 		tier = accounts.Tier{
 			Name: r.PathValue("tier"), RequestsPerMinute: limits.RequestsPerMinute, RequestsPerDay: limits.RequestsPerDay, LinesPerMinute: limits.LinesPerMinute,
-			MessagesPerHour: limits.MessagesPerHour, MessagesPerDay: limits.MessagesPerDay, AlertAt: limits.AlertAt,
+			MessagesPerHour: limits.MessagesPerHour, MessagesPerDay: limits.MessagesPerDay, Devices: limits.Devices, AlertAt: limits.AlertAt,
 		}
 		return tier.Validate()
 	})

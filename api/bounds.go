@@ -159,7 +159,7 @@ func listBoundsOf(member string) *huma.Schema {
 			string(accounts.ScopeSubmit), string(accounts.ScopeRead), string(accounts.ScopeAdmin), string(accounts.ScopeContent),
 		}}
 		return &huma.Schema{Items: scope, MinItems: new(1), UniqueItems: true}
-	case "requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day":
+	case "requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day", "devices":
 		return &huma.Schema{Minimum: new(0.0), Maximum: new(float64(accounts.MaxTierLimit))}
 	case "per_minute", "per_hour", "per_day":
 		return &huma.Schema{Minimum: new(0.0), Maximum: new(float64(counters.MaxLimit))}

@@ -74,7 +74,8 @@ func (s *server) addDeviceRoute() route {
 			OperationID: "addDevice", Method: http.MethodPost, Path: devicesPath, Tags: []string{"users"},
 			Summary: "Register a device of a user",
 			Description: "Call it each time that the app starts or gets another token: registering again is safe. The device belongs to the account " +
-				"of the key, and takes the place of one of the account with the same id or the same address. An account registers at most 100 devices of a user.",
+				"of the key, and takes the place of one of the account with the same id or the same address. An account registers at most 100 devices of a user, and " +
+				"as many of all users as its tier says; one that is registered is registered again in any case.",
 			Parameters:  []*huma.Param{userParameter()},
 			RequestBody: jsonBody[message.DeviceDraft](s),
 			Responses:   responses[message.DeviceChange](s, "Registered.", bodyProblems(http.StatusConflict)...),
@@ -96,7 +97,7 @@ func (s *server) addDevice(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	stored, change, err := s.devices.Add(r.Context(), user, d)
+	stored, change, err := s.devices.Add(r.Context(), user, d, who.identity.Tier.Devices)
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -23,14 +23,14 @@ const (
 
 // withPhone registers a device of alice, of no account.
 func withPhone(r *rig) {
-	_, _, err := r.options.Devices.Add(r.Context(), "alice", devices.Device{ID: "phone", Channel: devices.FCM, Address: canaryToken})
+	_, _, err := r.options.Devices.Add(r.Context(), "alice", devices.Device{ID: "phone", Channel: devices.FCM, Address: canaryToken}, 0)
 	require.NoError(r, err)
 }
 
 // withAllDevices registers as many devices of alice as are allowed.
 func withAllDevices(r *rig) {
 	for i := range devices.Most {
-		_, _, err := r.options.Devices.Add(r.Context(), "alice", devices.Device{Channel: devices.FCM, Address: strings.Repeat("x", i+1)})
+		_, _, err := r.options.Devices.Add(r.Context(), "alice", devices.Device{Channel: devices.FCM, Address: strings.Repeat("x", i+1)}, 0)
 		require.NoError(r, err)
 	}
 }

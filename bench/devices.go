@@ -45,7 +45,7 @@ func (s *store) fillDevices(ctx context.Context, users, each int) (float64, erro
 	_, err = drive(ctx, users, func(ctx context.Context, i int) error {
 		var ids []string
 		for range each {
-			d, _, err := all.Add(ctx, userName(i), devices.Device{Channel: devices.FCM, Address: newToken(), Locale: "en-GB", Account: "acme"})
+			d, _, err := all.Add(ctx, userName(i), devices.Device{Channel: devices.FCM, Address: newToken(), Locale: "en-GB", Account: "acme"}, 0)
 			if err != nil {
 				return fmt.Errorf("registering a device: %w", err)
 			}

@@ -68,7 +68,7 @@ func (s *store) fillPushes(ctx context.Context, n int, device *notifier.Device) 
 	due = time.Now().Add(shortHorizon + 2*time.Second + time.Duration(n)*500*time.Microsecond)
 	_, err = drive(ctx, n, func(ctx context.Context, i int) error {
 		if device != nil {
-			if _, _, err := all.Add(ctx, userName(i), devices.Device{Channel: device.Channel, Address: device.Address}); err != nil {
+			if _, _, err := all.Add(ctx, userName(i), devices.Device{Channel: device.Channel, Address: device.Address}, 0); err != nil {
 				return fmt.Errorf("registering a device: %w", err)
 			}
 		}

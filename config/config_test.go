@@ -136,7 +136,7 @@ func TestTheExamplesInTheExampleFile(t *testing.T) {
 	require.Len(t, c.Seeds.Policies, 1)
 	require.Equal(t, "5/minute, 100/calendar_day (Europe/Berlin), quiet 23:00-06:00", c.Seeds.Policies[0].String())
 	require.Equal(t, []accounts.Tier{{
-		Name: "free", RequestsPerMinute: 60, RequestsPerDay: 10000, LinesPerMinute: 6000, MessagesPerHour: 100, MessagesPerDay: 500, AlertAt: []int{80, 100},
+		Name: "free", RequestsPerMinute: 60, RequestsPerDay: 10000, LinesPerMinute: 6000, MessagesPerHour: 100, MessagesPerDay: 500, Devices: 100_000, AlertAt: []int{80, 100},
 	}}, c.Seeds.Tiers)
 }
 

@@ -79,6 +79,7 @@ func (r *fileReader) tier(name string, node ast.Node, source string) {
 		{"lines_per_minute", &tier.LinesPerMinute, "a whole number"},
 		{"messages_per_hour", &tier.MessagesPerHour, "a whole number"},
 		{"messages_per_day", &tier.MessagesPerDay, "a whole number"},
+		{"devices", &tier.Devices, "a whole number"},
 		{"alert_at", &tier.AlertAt, "a list of percents such as [80, 100]"},
 	})
 	r.judge(tiersKey, accounts.Tier{Name: name}.Validate(), source)
@@ -88,6 +89,7 @@ func (r *fileReader) tier(name string, node ast.Node, source string) {
 		{Name: nobody, LinesPerMinute: tier.LinesPerMinute},
 		{Name: nobody, MessagesPerHour: tier.MessagesPerHour},
 		{Name: nobody, MessagesPerDay: tier.MessagesPerDay},
+		{Name: nobody, Devices: tier.Devices},
 		{Name: nobody, AlertAt: tier.AlertAt},
 	} {
 		r.judge(path+".", alone.Validate(), source)

@@ -24,12 +24,12 @@ func (d *Dashboard) listTiers(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if wantsCSV(r) {
-		d.download(w, r, "tiers", []string{"tier", "requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day"},
+		d.download(w, r, "tiers", []string{"tier", "requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day", "devices"},
 			func() ([][]string, bool, error) {
 				rows := make([][]string, len(p.Tiers))
 				for i, t := range p.Tiers {
 					rows[i] = []string{
-						t.Name, text(t.RequestsPerMinute), text(t.RequestsPerDay), text(t.LinesPerMinute), text(t.MessagesPerHour), text(t.MessagesPerDay),
+						t.Name, text(t.RequestsPerMinute), text(t.RequestsPerDay), text(t.LinesPerMinute), text(t.MessagesPerHour), text(t.MessagesPerDay), text(t.Devices),
 					}
 				}
 				return rows, false, nil
@@ -59,7 +59,7 @@ func (d *Dashboard) changeTier(w http.ResponseWriter, r *http.Request) {
 	var limits message.TierLimits
 	for field, into := range map[string]*int64{
 		"requests_per_minute": &limits.RequestsPerMinute, "requests_per_day": &limits.RequestsPerDay, "lines_per_minute": &limits.LinesPerMinute,
-		"messages_per_hour": &limits.MessagesPerHour, "messages_per_day": &limits.MessagesPerDay,
+		"messages_per_hour": &limits.MessagesPerHour, "messages_per_day": &limits.MessagesPerDay, "devices": &limits.Devices,
 	} {
 		given := strings.TrimSpace(r.PostFormValue(field))
 		if given == "" {

@@ -198,6 +198,15 @@ var DeviceRemove = script("device/remove")
 // were registered again.
 var DeviceRemoveGone = script("device/remove_gone")
 
+// DeviceRecount counts the devices of a user anew.
+var DeviceRecount = script("device/recount")
+
+// DeviceHold holds room for one more device of an account.
+var DeviceHold = script("device/hold")
+
+// DeviceNoteCount notes how many devices of an account a partition has, and ends a hold.
+var DeviceNoteCount = script("device/note_count")
+
 // DeviceNoteSuccess notes that devices of a user accepted a push in this hour.
 var DeviceNoteSuccess = script("device/note_success")
 
@@ -255,7 +264,7 @@ func All() []*redis.Script {
 		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
 		PolicyApply, PolicyMark, PolicyDelete, SettingsChange,
 		CampaignPause, Refit, RefitTurn, ForecastFar,
-		DeviceAdd, DeviceRemove, DeviceRemoveGone, DeviceNoteSuccess, DeviceSuspect,
+		DeviceAdd, DeviceRemove, DeviceRemoveGone, DeviceRecount, DeviceHold, DeviceNoteCount, DeviceNoteSuccess, DeviceSuspect,
 		ChannelStop, ChannelResume, ChannelTakeProbe,
 		AuditBegin, AuditEnd, AuditErase,
 		EventAppend, EventListen,

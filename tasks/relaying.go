@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -65,13 +66,17 @@ func newRelaying(b *backend.Backend, q *queue.Queue, timers *queue.Timers, o Rel
 	if err != nil {
 		return nil, err
 	}
+	known, err := devices.New(b.Client, devices.Options{Prefix: b.Timeline.Prefix})
+	if err != nil {
+		return nil, err
+	}
 	gatherer, err := events.NewGatherer(b.Client, b.Events)
 	if err != nil {
 		return nil, err
 	}
 	return &relaying{
 		relay: &relay.Relay{
-			Watch: b.Watch, Charges: charges, Places: places, Index: index, Queue: q, Timers: timers,
+			Watch: b.Watch, Charges: charges, Places: places, Index: index, Devices: known, Queue: q, Timers: timers,
 			Clock: b.Policies.Clock, Learn: func(ctx context.Context) { learnClock(ctx, b) },
 			Memory:  func(ctx context.Context) ([]store.Memory, error) { return store.ReadMemory(ctx, b.Client) },
 			Rewrite: func(ctx context.Context) (int, error) { return store.RewriteLogs(ctx, b.Client, b.Timeline.Prefix) },

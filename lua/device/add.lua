@@ -1,6 +1,7 @@
 -- device/add.lua: registers a device of a user, or registers it again.
 --
 -- KEYS[1]  devices of the user (STRING), see lua/fragments/devices.lua
+-- KEYS[2]  counts of the partition (HASH), see lua/fragments/device_counts.lua
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  id of the device
 -- ARGV[3]  letter of its channel, in lower case
@@ -9,30 +10,37 @@
 -- ARGV[6]  account
 -- ARGV[7]  address
 -- ARGV[8]  how many devices of an account a user may have
+-- ARGV[9]  user
+-- ARGV[10] 1 if the account may have more devices than before, else 0
 --
--- Returns  {2, time, success} added; {1, time, success} it replaced those of the same id or
---          address; {0, time, success} only its time changed, and it is not suspect; {-1}
---          the account has as many of the user as are allowed; {-2} another account has a device with the
---          id. The time is when it is registered, Unix seconds; success is as in its line.
+-- Returns  {2, time, success, counts} added; {1, time, success, counts} it replaced those of
+--          the same id or address; {0, time, success, counts} only its time changed, and it is
+--          not suspect; {-1} the account has as many of the user as are allowed; {-2} another
+--          account has a device with the id; {-3} the account would have more than before, and
+--          may not. The time is when it is registered, Unix seconds; success is as in its line;
+--          counts are {account, devices in the partition, ...} of those that changed.
 -- Cost     O(n) in the user's devices.
 
-if #KEYS ~= 1 or #ARGV ~= 8 then
+if #KEYS ~= 2 or #ARGV ~= 10 then
   return redis.error_reply('ERR device/add.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 --@include clock
 --@include devices
+--@include device_counts
 local seconds = (now - now % 1000) / 1000
 local id, channel, account, address = ARGV[2], ARGV[3], ARGV[6], ARGV[7]
 local added = {id, channel, base36(seconds), '', ARGV[4], ARGV[5], account, address}
 
-local list, own, replaced, same = {}, 0, 0, false
-for _, d in ipairs(read_devices(KEYS[1])) do
+local before, list, own, owned, replaced, same = read_devices(KEYS[1]), {}, 0, 0, 0, false
+for _, d in ipairs(before) do
   local at_address = d[8] == address and string.lower(d[2]) == channel
   local shared = at_address and (d[7] == account or d[7] == '' or account == '')
   if d[1] == id and d[7] ~= account and not shared then return {-2} end
   if d[7] == account then own = own + 1 end
   if d[1] == id or shared then
+    if d[7] == account then owned = owned + 1 end
     if replaced == 0 then list[#list + 1] = added end
     replaced = replaced + 1
     same = d[1] == id and at_address and d[5] == added[5] and d[6] == added[6] and d[7] == account
@@ -45,6 +53,7 @@ if replaced == 0 then
   if own >= tonumber(ARGV[8]) then return {-1} end
   list[#list + 1] = added
 end
-write_devices(KEYS[1], list)
-if replaced == 0 then return {2, seconds, ''} end
-return {same and replaced == 1 and 0 or 1, seconds, added[4]}
+if owned == 0 and ARGV[10] == '0' then return {-3} end
+local counts = change_devices(KEYS[1], KEYS[2], ARGV[9], before, list, {})
+if replaced == 0 then return {2, seconds, '', counts} end
+return {same and replaced == 1 and 0 or 1, seconds, added[4], counts}

@@ -2,20 +2,25 @@
 -- unless they were registered again.
 --
 -- KEYS[1]  devices of the user (STRING), see lua/fragments/devices.lua
--- ARGV[1..]  for each device its id, the address that is gone, and since when, Unix ms; "" for
+-- KEYS[2]  counts of the partition (HASH), see lua/fragments/device_counts.lua
+-- ARGV[1]  user
+-- ARGV[2..]  for each device its id, the address that is gone, and since when, Unix ms; "" for
 --          a provider that does not say it
 --
--- Returns  ids of those that it removed.
+-- Returns  {ids of those that it removed, counts}. The counts are {account, devices in the
+--          partition, ...} of those that changed.
 -- Cost     O(n * m) in the user's devices and those that are gone.
 
-if #KEYS ~= 1 or #ARGV < 3 or #ARGV % 3 ~= 0 then
+if #KEYS ~= 2 or #ARGV < 4 or #ARGV % 3 ~= 1 then
   return redis.error_reply('ERR device/remove_gone.lua: wrong number of keys or arguments')
 end
+--@include moving
 
 --@include devices
-local entries = {unpack(ARGV, 1)}
-local list, removed = {}, {}
-for _, d in ipairs(read_devices(KEYS[1])) do
+--@include device_counts
+local entries = {unpack(ARGV, 2)}
+local before, list, removed = read_devices(KEYS[1]), {}, {}
+for _, d in ipairs(before) do
   local gone = false
   for k = 1, #entries, 3 do
     local since = entries[k + 2]
@@ -26,5 +31,5 @@ for _, d in ipairs(read_devices(KEYS[1])) do
   end
   if gone then removed[#removed + 1] = d[1] else list[#list + 1] = d end
 end
-if #removed > 0 then write_devices(KEYS[1], list) end
-return removed
+if #removed == 0 then return {removed, {}} end
+return {removed, change_devices(KEYS[1], KEYS[2], ARGV[1], before, list, {})}

@@ -23,7 +23,7 @@ const tierNameWant = keyspace.WantName
 // MaxTierLimit is the largest limit of a Tier.
 const MaxTierLimit = 1_000_000_000
 
-// Tier limits what its accounts may send. A limit of 0 means no limit.
+// Tier limits what its accounts may send and keep. A limit of 0 means no limit.
 type Tier struct {
 	Name string // 1 to 64 of a-z 0-9 _ -
 	// RequestsPerMinute counts requests to the API in each natural minute, in three
@@ -38,6 +38,9 @@ type Tier struct {
 	// MessagesPerHour and MessagesPerDay count accepted messages in the natural
 	// hour and day of their send times, in the account's zone.
 	MessagesPerHour, MessagesPerDay int64
+	// Devices is how many devices of all users an account may have at a time. One that has
+	// more when a tier is lowered keeps them.
+	Devices int64
 	// AlertAt lists percents of MessagesPerDay at which the account's contact is
 	// told, 1 to 100, ascending. Nil means 80 and 100, empty means never.
 	AlertAt []int
@@ -59,6 +62,7 @@ func (t Tier) Validate() error {
 		{"lines_per_minute", t.LinesPerMinute},
 		{"messages_per_hour", t.MessagesPerHour},
 		{"messages_per_day", t.MessagesPerDay},
+		{"devices", t.Devices},
 	} {
 		if limit.value < 0 || limit.value > MaxTierLimit {
 			wrong.Add(&fault.InvalidError{
@@ -86,6 +90,7 @@ type storedTier struct {
 	LinesPerMinute    int64 `json:"lines_per_minute,omitempty"`
 	MessagesPerHour   int64 `json:"messages_per_hour,omitempty"`
 	MessagesPerDay    int64 `json:"messages_per_day,omitempty"`
+	Devices           int64 `json:"devices,omitempty"`
 	AlertAt           []int `json:"alert_at,omitzero"` // absent means the default, empty means never
 }
 
@@ -100,7 +105,7 @@ func decodeTier(name, text, doing string) (Tier, error) {
 	return Tier{
 		Name: name, RequestsPerMinute: stored.RequestsPerMinute, RequestsPerDay: stored.RequestsPerDay,
 		LinesPerMinute:  stored.LinesPerMinute,
-		MessagesPerHour: stored.MessagesPerHour, MessagesPerDay: stored.MessagesPerDay, AlertAt: stored.AlertAt,
+		MessagesPerHour: stored.MessagesPerHour, MessagesPerDay: stored.MessagesPerDay, Devices: stored.Devices, AlertAt: stored.AlertAt,
 	}, nil
 }
 
@@ -110,7 +115,7 @@ func encodeTier(t Tier) ([]byte, error) {
 	}
 	text, err := json.Marshal(storedTier{
 		RequestsPerMinute: t.RequestsPerMinute, RequestsPerDay: t.RequestsPerDay, LinesPerMinute: t.LinesPerMinute,
-		MessagesPerHour: t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, AlertAt: t.AlertAt,
+		MessagesPerHour: t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, Devices: t.Devices, AlertAt: t.AlertAt,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding a tier: %w", err)

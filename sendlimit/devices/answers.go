@@ -18,10 +18,12 @@ type Gone struct {
 }
 
 // RemoveGone removes devices, unless they got another address meanwhile or were registered
-// after the time that their provider says. It returns the ids of those that it removed.
+// after the time that their provider says. It returns the ids of those that it removed, also beside
+// an error.
 func (s *Store) RemoveGone(ctx context.Context, user string, gone []Gone) ([]string, error) {
 	const doing = "removing devices that are gone"
-	args := make([]any, 0, 3*len(gone))
+	args := make([]any, 1, 1+3*len(gone))
+	args[0] = user
 	for _, g := range gone {
 		if err := checkDevices(user, g.ID); err != nil {
 			return nil, err
@@ -36,7 +38,13 @@ func (s *Store) RemoveGone(ctx context.Context, user string, gone []Gone) ([]str
 		return nil, err
 	}
 	in := script.Read(answer, doing)
-	return in.Strings(0), in.Err
+	ids := in.Nested(0)
+	removed, counts := ids.Strings(0), readCounts(in, 1)
+	in.Absorb(ids)
+	if in.Err != nil {
+		return nil, in.Err
+	}
+	return removed, s.note(ctx, user, counts, "", "")
 }
 
 // NoteSuccess notes that devices accepted a push now. A success is kept to the hour, so at most
@@ -66,7 +74,7 @@ func (s *Store) each(ctx context.Context, call *redis.Script, doing, user string
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	answer, err := s.run(ctx, call, doing, user, args...)
+	answer, err := script.Run(ctx, s.client, call, doing, []string{s.keys.Devices(user)}, args)
 	if err != nil {
 		return 0, err
 	}

@@ -19,3 +19,18 @@ func (*TooManyError) Error() string {
 
 // Code returns fault.CodeTooManyDevices.
 func (*TooManyError) Code() fault.Code { return fault.CodeTooManyDevices }
+
+// AccountFullError is returned when an account has as many devices as it may have. Nothing was
+// done.
+type AccountFullError struct {
+	Account string
+	Most    int64
+}
+
+// Error says how many devices the account may have.
+func (e *AccountFullError) Error() string {
+	return fmt.Sprintf("account %q has the %d devices that its tier allows: remove one that is not used, or raise devices of the tier", e.Account, e.Most)
+}
+
+// Code returns fault.CodeTooManyDevices.
+func (*AccountFullError) Code() fault.Code { return fault.CodeTooManyDevices }

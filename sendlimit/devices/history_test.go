@@ -1,6 +1,7 @@
 package devices_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -40,8 +41,9 @@ func (m *model) count(account string) (n int) {
 }
 
 // add returns an error that stands for the kind of the store's.
-func (m *model) add(d devices.Device) (devices.Device, devices.Change, error) {
+func (m *model) add(d devices.Device, most int64) (devices.Device, devices.Change, error) {
 	var same []int // those that d takes the place of
+	more := true   // the account gets one more
 	for i, other := range m.list {
 		address := other.Channel == d.Channel && other.Address == d.Address
 		related := other.Account == d.Account || address && (other.Account == "" || d.Account == "")
@@ -50,7 +52,11 @@ func (m *model) add(d devices.Device) (devices.Device, devices.Change, error) {
 		}
 		if other.ID == d.ID || address && related {
 			same = append(same, i)
+			more = more && other.Account != d.Account
 		}
+	}
+	if more && most > 0 && d.Account != "" && m.count(d.Account)+elsewhere >= int(most) && (len(same) > 0 || m.count(d.Account) < devices.Most) {
+		return d, "", &devices.AccountFullError{Account: d.Account, Most: most}
 	}
 	d.RegisteredAt = m.now.Truncate(time.Second)
 	change := devices.Replaced
@@ -120,6 +126,9 @@ func (m *model) noteSuccess(d *devices.Device) bool {
 	return true
 }
 
+// elsewhere is how many devices an account has of another user.
+const elsewhere = 1
+
 // checkHistory compares a random history of one user's devices with the model.
 func checkHistory(t *rapid.T, client redis.Cmdable, prefix string) {
 	base, err := devices.New(client, devices.Options{Prefix: prefix})
@@ -130,10 +139,15 @@ func checkHistory(t *rapid.T, client redis.Cmdable, prefix string) {
 	addresses := rapid.SampledFrom([]string{"t1", "t2", "t3"})
 	some := rapid.SliceOfN(ids, 1, 3)
 	ctx := t.Context()
+	for _, account := range []string{"acme", "umbrella"} {
+		_, _, err := base.Add(ctx, "another", devices.Device{Channel: devices.FCM, Account: account, Address: "t1"}, 0)
+		require.NoError(t, err)
+	}
+	keys := keyspace.KeysUnder(prefix)
 	for range rapid.IntRange(1, 25).Draw(t, "calls") {
 		m.now = m.now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 999, 60_000, 3_600_000}).Draw(t, "ms")) * time.Millisecond)
 		s := base.At(m.now)
-		switch rapid.IntRange(0, 6).Draw(t, "call") {
+		switch rapid.IntRange(0, 8).Draw(t, "call") {
 		case 0, 1:
 			d := devices.Device{
 				ID: ids.Draw(t, "id"), Channel: devices.FCM, Account: accounts.Draw(t, "account"), Address: addresses.Draw(t, "address"),
@@ -142,8 +156,9 @@ func checkHistory(t *rapid.T, client redis.Cmdable, prefix string) {
 			if rapid.IntRange(0, 9).Draw(t, "apns") == 0 {
 				d.Channel, d.Address = devices.APNs, apnsToken
 			}
-			want, wantChange, wantErr := m.add(d)
-			got, change, err := s.Add(ctx, "u", d)
+			most := rapid.SampledFrom([]int64{0, 2, 3}).Draw(t, "most")
+			want, wantChange, wantErr := m.add(d, most)
+			got, change, err := s.Add(ctx, "u", d, most)
 			require.Equal(t, wantErr, err)
 			if err == nil {
 				require.Equal(t, want, got)
@@ -189,6 +204,20 @@ func checkHistory(t *rapid.T, client redis.Cmdable, prefix string) {
 				d.Suspect = suspect
 				return changes
 			}), n)
+		case 7:
+			m.list = nil
+			require.NoError(t, client.Del(ctx, keys.Devices("u")).Err())
+			require.NoError(t, s.Recount(ctx, "u"))
+		case 8: // programs died in between, or know no counts
+			require.NoError(t, client.HIncrBy(ctx, keys.DeviceCounts(keyspace.Partition("u")), "acme u", 1).Err())
+			require.NoError(t, client.HIncrBy(ctx, keys.DeviceCounts(keyspace.Partition("u")), "acme", 1).Err())
+			require.NoError(t, client.Del(ctx, keys.AccountDevices("umbrella")).Err())
+			require.NoError(t, s.Sweep(ctx, func(_ context.Context, batch func() error) error { return batch() }))
+		}
+		for _, account := range []string{"acme", "umbrella"} {
+			n, err := s.Count(ctx, account)
+			require.NoError(t, err)
+			require.EqualValues(t, m.count(account)+elsewhere, n, account)
 		}
 		list, err := s.List(ctx, "u")
 		require.NoError(t, err)

@@ -56,8 +56,10 @@ const (
 // times and of Suspect is ignored. Add returns the device as it is stored, see Complete. The
 // error may also be an *ExistsError, if another account has a device with the id, or a
 // *TooManyError.
-func (s *Store) Add(ctx context.Context, user string, d Device) (Device, Change, error) {
-	const doing = "registering a device"
+//
+// The account may have at most that many devices, of all users; 0 is no limit. If it has as many,
+// Add only registers what is registered, and returns an *AccountFullError for another one.
+func (s *Store) Add(ctx context.Context, user string, d Device, most int64) (Device, Change, error) {
 	if err := keyspace.CheckUser(user); err != nil {
 		return Device{}, "", err
 	}
@@ -66,37 +68,76 @@ func (s *Store) Add(ctx context.Context, user string, d Device) (Device, Change,
 	if err != nil {
 		return Device{}, "", err
 	}
-	answer, err := s.run(ctx, lua.DeviceAdd, doing, user,
-		script.Milliseconds(s.at), d.ID, letters[d.Channel], d.App, d.Locale, d.Account, d.Address, Most)
+	bounded := most > 0 && d.Account != ""
+	a, err := s.add(ctx, user, d, !bounded)
 	if err != nil {
 		return Device{}, "", err
 	}
-	in := script.Read(answer, doing)
-	var change Change
-	switch status := in.Int(0); {
-	case in.Err != nil:
-		return Device{}, "", in.Err
-	case status == 2:
-		change = Added
-	case status == 1:
-		change = Replaced
-	case status == 0:
-		change = Unchanged
-	case status == -1:
-		return Device{}, "", &TooManyError{User: user}
-	case status == -2:
-		return Device{}, "", &fault.ExistsError{What: "device", Name: d.ID}
-	default:
-		return Device{}, "", script.ReplyError(doing, fmt.Sprintf("outcome %d", status))
+	hold := ""
+	if a.status == needsRoom {
+		if hold, err = s.hold(ctx, d.Account, most); err != nil {
+			return Device{}, "", err
+		}
+		if a, err = s.add(ctx, user, d, true); err != nil {
+			return Device{}, "", errors.Join(err, s.release(ctx, d.Account, hold))
+		}
 	}
-	d.RegisteredAt = time.Unix(in.Int(1), 0).UTC()
+	if err := s.note(ctx, user, a.counts, d.Account, hold); err != nil {
+		return Device{}, "", err
+	}
+	switch a.status {
+	case 2:
+		return a.device, Added, nil
+	case 1:
+		return a.device, Replaced, nil
+	case 0:
+		return a.device, Unchanged, nil
+	case -1:
+		return Device{}, "", &TooManyError{User: user}
+	default:
+		return Device{}, "", &fault.ExistsError{What: "device", Name: d.ID}
+	}
+}
+
+// addition is what lua/device/add.lua answers.
+type addition struct {
+	status int64
+	device Device // if it is registered
+	counts []count
+}
+
+// needsRoom is the status of a device that needs a hold.
+const needsRoom = -3
+
+// add registers a complete device. With more, its account may have more devices than before.
+func (s *Store) add(ctx context.Context, user string, d Device, more bool) (addition, error) {
+	const doing = "registering a device"
+	mayHaveMore := 0
+	if more {
+		mayHaveMore = 1
+	}
+	answer, err := s.run(ctx, lua.DeviceAdd, doing, user,
+		script.Milliseconds(s.at), d.ID, letters[d.Channel], d.App, d.Locale, d.Account, d.Address, Most, user, mayHaveMore)
+	if err != nil {
+		return addition{}, err
+	}
+	in := script.Read(answer, doing)
+	a := addition{status: in.Int(0), device: d}
+	switch {
+	case in.Err != nil || a.status >= needsRoom && a.status < 0:
+		return a, in.Err
+	case a.status < 0 || a.status > 2:
+		return a, script.ReplyError(doing, fmt.Sprintf("outcome %d", a.status))
+	}
+	a.device.RegisteredAt = time.Unix(in.Int(1), 0).UTC()
 	if success := in.String(2); success != "" {
 		var ok bool
-		if d.LastSuccess, ok = decodeTime(success, secondsPerHour); !ok {
+		if a.device.LastSuccess, ok = decodeTime(success, secondsPerHour); !ok {
 			in.Fail(2, "time")
 		}
 	}
-	return d, change, in.Err
+	a.counts = readCounts(in, 3)
+	return a, in.Err
 }
 
 // List returns the devices of a user, in the order in which they were added. There may be none.
@@ -134,16 +175,21 @@ func (s *Store) remove(ctx context.Context, user, id, account string) (bool, err
 	if err := checkDevices(user, id); err != nil {
 		return false, err
 	}
-	answer, err := s.run(ctx, lua.DeviceRemove, doing, user, id, account)
+	answer, err := s.run(ctx, lua.DeviceRemove, doing, user, id, account, user)
 	if err != nil {
 		return false, err
 	}
-	return script.Yes(script.Read(answer, doing))
+	in := script.Read(answer, doing)
+	removed, counts := in.Int(0) == 1, readCounts(in, 1)
+	if in.Err != nil {
+		return false, in.Err
+	}
+	return removed, s.note(ctx, user, counts, "", "")
 }
 
-// run calls a script on a user's devices.
+// run calls a script on a user's devices and the counts of the partition.
 func (s *Store) run(ctx context.Context, call *redis.Script, doing, user string, args ...any) (script.Reply, error) {
-	return script.Run(ctx, s.client, call, doing, []string{s.keys.Devices(user)}, args)
+	return script.Run(ctx, s.client, call, doing, []string{s.keys.Devices(user), s.keys.DeviceCounts(keyspace.Partition(user))}, args)
 }
 
 func checkDevices(user string, ids ...string) error {

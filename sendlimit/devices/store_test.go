@@ -30,7 +30,7 @@ func newStore(t *testing.T) (*miniredis.Miniredis, *devices.Store) {
 // accepted adds a device of alice, and returns it as it is stored.
 func accepted(t *testing.T, s *devices.Store, d devices.Device, want devices.Change) devices.Device {
 	t.Helper()
-	stored, change, err := s.Add(t.Context(), "alice", d)
+	stored, change, err := s.Add(t.Context(), "alice", d, 0)
 	require.NoError(t, err)
 	require.Equal(t, want, change)
 	return stored
@@ -108,7 +108,7 @@ func TestDevicesOfAccounts(t *testing.T) {
 	// One account does not learn what another one has, and does not replace it.
 	taken := of("umbrella")
 	taken.ID, taken.Address = acme.ID, "another"
-	_, _, err := s.Add(t.Context(), "alice", taken)
+	_, _, err := s.Add(t.Context(), "alice", taken, 0)
 	require.Equal(t, &fault.ExistsError{What: "device", Name: acme.ID}, err)
 	removed, err := s.RemoveOf(t.Context(), "umbrella", "alice", acme.ID)
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestAUserHasABoundedNumberOfDevices(t *testing.T) {
 		accepted(t, s, devices.Device{Channel: devices.FCM, Address: fmt.Sprint("token", i)}, devices.Added)
 	}
 	more := devices.Device{Channel: devices.FCM, Address: "more"}
-	_, _, err := s.Add(t.Context(), "alice", more)
+	_, _, err := s.Add(t.Context(), "alice", more, 0)
 	require.EqualError(t, err, "the user has 100 devices already: remove one first")
 	var refused interface{ Code() fault.Code }
 	require.ErrorAs(t, err, &refused)
@@ -180,7 +180,7 @@ func TestConcurrentRegistrations(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for j := range 5 {
-				_, _, err := s.Add(t.Context(), "alice", devices.Device{Channel: devices.FCM, Address: strconv.Itoa(10*i + j)})
+				_, _, err := s.Add(t.Context(), "alice", devices.Device{Channel: devices.FCM, Address: strconv.Itoa(10*i + j)}, 0)
 				if err != nil {
 					t.Error(err)
 				}
@@ -221,7 +221,7 @@ func TestAStoreThatIsAway(t *testing.T) {
 	t.Parallel()
 	server, s := newStore(t)
 	server.SetError("LOADING it is")
-	_, _, err := s.Add(t.Context(), "alice", devices.Device{Channel: devices.FCM, Address: "canary"})
+	_, _, err := s.Add(t.Context(), "alice", devices.Device{Channel: devices.FCM, Address: "canary"}, 0)
 	require.NotContains(t, err.Error(), "canary")
 	_, listErr := s.List(t.Context(), "alice")
 	_, removeErr := s.Remove(t.Context(), "alice", "a")

@@ -59,6 +59,9 @@ const DefaultPrefix = "sl"
 //	sl-dry-<token>:…           the same of a dry run, and {p0042}:copies, HASH, what to remove of it
 //	sl:{p0042}:o:<user>        HASH  the user's own settings, see UserSettings
 //	sl:{p0042}:d:<user>        STRING  the user's devices, a line for each, see package devices
+//	sl:{p0042}:devices         HASH  how many devices accounts have of the partition's users, see lua/fragments/device_counts.lua
+//	sl:{d:<account>}:devices   HASH  how many devices an account has: partition -> how many; "all" -> their sum
+//	sl:{d:<account>}:holds     ZSET  room that is held for devices which are being registered: token -> until when, Unix ms; expires
 //	sl:{p0042}:users           ZSET  which users have settings, see lua/fragments/index.lua
 //	sl:{p0042}:marked          STRING  that a change in the partition waits for replicas; expires
 //	sl:{p0042}:claims:<policy> SET  tokens of changes that are about to give users the policy; expires
@@ -250,11 +253,6 @@ func (k Keys) StatsCalls(account string) string {
 // Settings returns the key of a user's own settings.
 func (k Keys) Settings(user string) string {
 	return k.Partitions[Partition(user)] + "o:" + user
-}
-
-// Devices returns the key of a user's devices.
-func (k Keys) Devices(user string) string {
-	return k.Partitions[Partition(user)] + "d:" + user
 }
 
 // UsersWithSettings returns the key of the users of a partition who have settings.

@@ -52,6 +52,9 @@ func (u *Users) Erase(ctx context.Context, user string, progress Progress) (Eras
 	if erased.Keys, err = u.unlink(ctx, own); err != nil {
 		return erased, err
 	}
+	if err := u.devices.Recount(ctx, user); err != nil {
+		return erased, err
+	}
 	changes, err := u.audit.EraseUser(ctx, user)
 	erased.Entries += changes
 	return erased, err

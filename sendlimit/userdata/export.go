@@ -33,6 +33,7 @@ type Users struct {
 	timeline *sendlimit.Timeline
 	records  *messages.Records
 	audit    *audit.Log
+	devices  *devices.Store
 }
 
 // New returns the users of a Timeline that has the same Options; the policy
@@ -55,7 +56,11 @@ func New(client redis.UniversalClient, o sendlimit.Options) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Users{client: client, keys: keys, timeline: t, records: records, audit: log}, nil
+	known, err := devices.New(client, devices.Options{Prefix: o.Prefix})
+	if err != nil {
+		return nil, err
+	}
+	return &Users{client: client, keys: keys, timeline: t, records: records, audit: log, devices: known}, nil
 }
 
 // Data is everything that a store has of a user. What there is none of is

@@ -189,8 +189,7 @@ func (a *attempt) pause(to *answer) {
 func (h *Handler) removeGone(ctx context.Context, user string, gone []devices.Gone, lines []*Line) {
 	removed, err := h.Devices.RemoveGone(ctx, user, gone)
 	if err != nil {
-		h.Logger.DebugContext(ctx, "devices that are gone stay until the next message", "error", err)
-		return
+		h.Logger.DebugContext(ctx, "devices that are gone stay until the next message, or in their account's count", "error", err)
 	}
 	for i, g := range gone {
 		if slices.Contains(removed, g.ID) {

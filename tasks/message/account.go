@@ -24,13 +24,21 @@ type Accounts struct {
 
 // AccountUsage says how much of its quota an account has used.
 type AccountUsage struct {
-	Account string     `json:"account" doc:"The account's name."`
-	Tier    string     `json:"tier,omitempty" doc:"Its tier; absent if nothing is limited."`
-	Now     Time       `json:"now" doc:"The time that was looked at, by the store's clock."`
-	Hour    QuotaUsage `json:"hour" doc:"The present hour."`
-	Day     QuotaUsage `json:"day" doc:"The present day, in the account's time zone."`
+	Account string       `json:"account" doc:"The account's name."`
+	Tier    string       `json:"tier,omitempty" doc:"Its tier; absent if nothing is limited."`
+	Now     Time         `json:"now" doc:"The time that was looked at, by the store's clock."`
+	Hour    QuotaUsage   `json:"hour" doc:"The present hour."`
+	Day     QuotaUsage   `json:"day" doc:"The present day, in the account's time zone."`
+	Devices DevicesUsage `json:"devices" doc:"The devices that it has registered."`
 	// Requests is nil if the tier has no limit of requests per day.
 	Requests *RequestsUsage `json:"requests,omitempty" doc:"The requests of the present day; absent if the tier has no limit for them."`
+}
+
+// DevicesUsage says how many devices an account has registered.
+type DevicesUsage struct {
+	Used      int64  `json:"used" doc:"Devices of all users."`
+	Limit     int64  `json:"limit,omitempty" doc:"Devices that the tier allows; absent if there is no limit."`
+	Remaining *int64 `json:"remaining,omitempty" doc:"Devices left; absent if there is no limit."`
 }
 
 // RequestsUsage says how many requests of the present day an account has made.
@@ -129,6 +137,7 @@ type TierLimits struct {
 	LinesPerMinute    int64 `json:"lines_per_minute" required:"false" doc:"Lines of batches in a minute, over all batches of the account; 0 is no limit. A bucket of as many lines fills evenly, and a batch waits for it."`
 	MessagesPerHour   int64 `json:"messages_per_hour" required:"false" doc:"Messages to be sent in each natural hour of the account's time zone; 0 is no limit."`
 	MessagesPerDay    int64 `json:"messages_per_day" required:"false" doc:"Messages to be sent in each natural day of the account's time zone; 0 is no limit."`
+	Devices           int64 `json:"devices" required:"false" doc:"Devices that an account may have registered at a time, of all users; 0 is no limit. An account that has more keeps them, and registers no others."`
 	AlertAt           []int `json:"alert_at,omitzero" doc:"Percents of messages_per_day at which the account's contact is alerted; by default 80 and 100, empty is never."`
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -32,6 +33,7 @@ type Relay struct {
 	Charges *quota.Charges
 	Places  *messages.LostPlaces
 	Index   *find.Index
+	Devices *devices.Store
 	Queue   *queue.Queue
 	Timers  *queue.Timers
 	Clock   *masterclock.Clocks
@@ -91,7 +93,7 @@ func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery tim
 			return r.freeLostPlaces(ctx, placesEvery/2)
 		},
 	}, jobs.Job{
-		Every: placesEvery, Failed: "could not look for stale entries of the index of messages: a later pass does",
+		Every: placesEvery, Failed: "could not look for stale entries of the index of messages, and count devices anew: a later pass does",
 		Run: func(ctx context.Context) error { return r.sweepIndex(ctx, placesEvery/2) },
 	})
 }

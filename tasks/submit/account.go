@@ -23,6 +23,16 @@ func (s *Submitter) CheckAccount(ctx context.Context, name string) error {
 	return err
 }
 
+// MostDevices returns how many devices the submitter's account may have; 0 is no limit, also
+// without an account.
+func (s *Submitter) MostDevices(ctx context.Context) (int64, error) {
+	if s.account == "" {
+		return 0, nil
+	}
+	payer, err := s.charger.payers.Active(ctx, s.account)
+	return payer.Tier.Devices, err
+}
+
 // message returns a message as this submitter submits it.
 func (s *Submitter) message(m message.Message) message.Message {
 	if s.account != "" {

@@ -16,14 +16,24 @@ func (s *Submitter) AccountUsage(ctx context.Context, a accounts.Account, t acco
 	if err != nil {
 		return message.AccountUsage{}, err
 	}
-	return AccountUsageOf(a, balance), nil
+	devices, err := s.channels.devices.Count(ctx, a.Name)
+	if err != nil {
+		return message.AccountUsage{}, err
+	}
+	return AccountUsageOf(a, t, balance, devices), nil
 }
 
 // AccountUsageOf returns how much of its quota an account has used, in the form of answers.
-func AccountUsageOf(a accounts.Account, b quota.Balance) message.AccountUsage {
-	return message.AccountUsage{
+// It has that many devices.
+func AccountUsageOf(a accounts.Account, t accounts.Tier, b quota.Balance, devices int64) message.AccountUsage {
+	usage := message.AccountUsage{
 		Account: a.Name, Tier: a.Tier, Now: message.Time{Time: b.Now}, Hour: quotaUsageOf(b.Hour), Day: quotaUsageOf(b.Day),
+		Devices: message.DevicesUsage{Used: devices, Limit: t.Devices},
 	}
+	if t.Devices > 0 {
+		usage.Devices.Remaining = new(max(t.Devices-devices, 0))
+	}
+	return usage
 }
 
 func quotaUsageOf(u counters.Usage) message.QuotaUsage {

@@ -146,6 +146,12 @@ func (d *drawer) faults() {
 	}
 	some(LongRetries, 2, long(Limits, 40*d.Unit, 140*d.Unit))
 	some(LongPauses, 1, long(SlowsDown, 15*d.Unit, 30*d.Unit))
+	some(Devices, 4, func() Event {
+		return Event{Do: AddDevices, Account: PhonesAccount, Name: fmt.Sprintf("p%d", d.random.IntN(3)), Together: 2 + d.random.IntN(5)}
+	})
+	some(Devices, 2, func() Event {
+		return Event{Do: RemoveDevices, Account: PhonesAccount, Name: fmt.Sprintf("p%d", d.random.IntN(3)), Together: 2 + d.random.IntN(5)}
+	})
 	if d.Has(Devices) && d.Has(ProviderFaults) {
 		for _, u := range d.Users {
 			if len(u.Devices) > 1 && d.oneIn(4) {

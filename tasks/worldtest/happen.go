@@ -35,6 +35,8 @@ func (w *world) happen(e Event) {
 		w.changeRules(e)
 	case Refit, Erase, RetryDead:
 		w.operate(e)
+	case AddDevices, RemoveDevices:
+		w.changeDevices(e)
 	default:
 		w.fail(e)
 	}

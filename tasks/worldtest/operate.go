@@ -3,10 +3,12 @@ package worldtest
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
@@ -125,6 +127,38 @@ func (w *world) changeRules(e Event) {
 		e.Lasts = 0 // as it was
 		w.changeRules(e)
 	}
+}
+
+// changeDevices registers devices of an account, or removes them, each of another user at the same time.
+func (w *world) changeDevices(e Event) {
+	var changing sync.WaitGroup
+	for n := range min(e.Together, len(w.plan.Users)) {
+		d := deviceOf(w.plan.Users[n].Name, e.Name)
+		d.Account = e.Account
+		changing.Go(func() {
+			w.untilDone(e, func(ctx context.Context, c *caller) error {
+				known, err := devices.New(c.client, devices.Options{})
+				if err != nil {
+					return err
+				}
+				user := w.plan.Users[n].Name
+				w.story.unanswered(1)
+				if e.Do == RemoveDevices {
+					_, err = known.RemoveOf(ctx, e.Account, user, d.ID)
+				} else {
+					_, _, err = known.Add(ctx, user, d, MostPhones)
+				}
+				if _, full := errors.AsType[*devices.AccountFullError](err); full {
+					err = nil
+				}
+				if err == nil {
+					w.story.unanswered(-1)
+				}
+				return err
+			})
+		})
+	}
+	changing.Wait()
 }
 
 // operate does what operators do.

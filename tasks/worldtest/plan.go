@@ -80,6 +80,12 @@ type User struct {
 	Devices []string
 }
 
+// PhonesAccount sends nothing, and has at most MostPhones devices, which are registered and removed.
+const (
+	PhonesAccount = "phones"
+	MostPhones    = 6
+)
+
 // Account is a sender with a quota.
 type Account struct {
 	Name            string
@@ -219,6 +225,9 @@ const (
 	Refit       Action = "refit"
 	Erase       Action = "erase user"
 	RetryDead   Action = "retry dead letters"
+
+	AddDevices    Action = "register devices of an account" // Together, of as many users
+	RemoveDevices Action = "remove them"
 
 	StoreAway  Action = "the store is away"
 	StoreSlow  Action = "the store is slow"

@@ -34,6 +34,7 @@ type Story struct {
 	answers    []Answer
 	placements []Placement // empty where a stage can't see them
 	changes    []RuleChange
+	failed     int // calls for devices without an answer: they may be done or not
 	spans      []Away
 }
 
@@ -110,6 +111,13 @@ func (s *Story) noteAway(what Action, channel string, from time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spans = append(s.spans, Away{what, channel, from, time.Now()})
+}
+
+// unanswered adds to the calls for devices that have no answer.
+func (s *Story) unanswered(calls int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed += calls
 }
 
 func (s *Story) halted(process string) {

@@ -70,6 +70,7 @@ func Judge(tb testing.TB, s *Story) []string {
 	v.judgeCharges(tb)
 	v.judgeMails(tb)
 	v.judgeEvents(tb)
+	v.judgeDevices(tb)
 	v.judgeStore(tb)
 	return v.faults
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -273,7 +274,34 @@ func (v *verdict) judgeStore(tb testing.TB) {
 func lasts(key string) bool {
 	_, after, _ := strings.Cut(key, "}:")
 	kind, _, _ := strings.Cut(after, ":")
-	return slices.Contains([]string{"ids", "camps", "users", "o", "d", "accounts", "keys", "tiers", "rate", "stored", "keeps", "versions", "changes"}, kind)
+	return slices.Contains([]string{"ids", "camps", "users", "o", "d", "devices", "accounts", "keys", "tiers", "rate", "stored", "keeps", "versions", "changes"}, kind)
+}
+
+// judgeDevices requires that an account is counted the devices that it has, and has no more than it
+// may. What a program without an answer did may be counted late, by the sweep.
+func (v *verdict) judgeDevices(tb testing.TB) {
+	tb.Helper()
+	ctx := tb.Context()
+	known, err := devices.New(v.Client, devices.Options{})
+	require.NoError(tb, err)
+	if v.failed > 0 || len(v.erased) > 0 {
+		require.NoError(tb, known.Sweep(ctx, func(_ context.Context, batch func() error) error { return batch() }))
+	}
+	registered := 0
+	for _, u := range v.Plan.Users {
+		list, err := known.List(ctx, u.Name)
+		require.NoError(tb, err)
+		for _, d := range list {
+			if d.Account == PhonesAccount {
+				registered++
+			}
+		}
+	}
+	counted, err := known.Count(ctx, PhonesAccount)
+	require.NoError(tb, err)
+	if counted != int64(registered) || registered > MostPhones+v.failed {
+		v.fault("devices: %d are counted, %d are registered of at most %d, %d calls failed", counted, registered, MostPhones, v.failed)
+	}
 }
 
 // keysLike lists the keys that match a pattern.

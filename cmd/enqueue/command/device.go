@@ -57,7 +57,7 @@ func (p *program) deviceAdd(ctx context.Context) *cobra.Command {
 		Short: "Register a device of a user",
 		Long: `Register a device of a user, or register it again, which is safe. It takes the
 place of one with the same id or the same address. An account
-registers at most 100 of a user.
+registers at most 100 of a user, and as many of all users as its tier says.
 
 Other users of this machine may see a command line: give the token with
 "--token -", on standard input.`,
@@ -76,7 +76,11 @@ Other users of this machine may see a command line: give the token with
 				if err != nil {
 					return err
 				}
-				stored, change, err := all.Add(ctx, user, d)
+				most, err := s.submitter.MostDevices(ctx)
+				if err != nil {
+					return err
+				}
+				stored, change, err := all.Add(ctx, user, d, most)
 				if err != nil {
 					return err
 				}

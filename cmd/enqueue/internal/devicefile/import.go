@@ -26,6 +26,8 @@ type Options struct {
 	Check   device.Check // of each device; nil for none
 	// Room returns an error if the store has no room for devices of size bytes; nil asks nobody.
 	Room func(ctx context.Context, size int) error
+	// Most returns how many devices the account may have; 0 is no limit. Nil is none.
+	Most func(context.Context) (int64, error)
 	// Read is told how many more lines are read, before they are registered.
 	Read func(lines int)
 	// Emit gets the outcome of each line, in order. An error ends the import.
@@ -132,7 +134,14 @@ func registerOne(ctx context.Context, store *devices.Store, l line, o Options) (
 			return message.Outcome{}, err
 		}
 	}
-	stored, change, err := store.Add(ctx, l.user, l.device)
+	var most int64
+	if o.Most != nil {
+		var err error
+		if most, err = o.Most(ctx); err != nil {
+			return message.Outcome{}, err
+		}
+	}
+	stored, change, err := store.Add(ctx, l.user, l.device, most)
 	if err == nil {
 		return message.Outcome{Outcome: string(change), Line: l.number, User: l.user, ID: stored.ID}, nil
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -77,6 +78,14 @@ func (a *commands) showCommand() *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("looking at the quota: %w", err)
 				}
+				known, err := devices.New(client, devices.Options{Prefix: c.Prefix})
+				if err != nil {
+					return fmt.Errorf("opening the devices: %w", err)
+				}
+				registered, err := known.Count(ctx, account.Name)
+				if err != nil {
+					return err
+				}
 				calls, err := counters.New(client, c.Prefix)
 				if err != nil {
 					return fmt.Errorf("opening the counters: %w", err)
@@ -97,7 +106,9 @@ func (a *commands) showCommand() *cobra.Command {
 					}
 					callback = &status
 				}
-				return a.printWithUsage(account, balance, requests, callback)
+				usage := submit.AccountUsageOf(account, tier, balance, registered)
+				usage.Requests = requests
+				return a.printWithUsage(account, balance, usage, callback)
 			}))
 		},
 	}
@@ -112,10 +123,8 @@ type accountWithUsage struct {
 	Callback *message.Callback `json:"callback,omitempty"`
 }
 
-func (a *commands) printWithUsage(account accounts.Account, b quota.Balance, requests *message.RequestsUsage, callback *message.Callback) error {
+func (a *commands) printWithUsage(account accounts.Account, b quota.Balance, usage message.AccountUsage, callback *message.Callback) error {
 	if a.asJSON {
-		usage := submit.AccountUsageOf(account, b)
-		usage.Requests = requests
 		return a.PrintJSON(accountWithUsage{api.AccountOf(account), usage, callback})
 	}
 	zone, err := account.LocationAt(b.Now)
@@ -131,7 +140,12 @@ func (a *commands) printWithUsage(account accounts.Account, b quota.Balance, req
 		}
 		fmt.Fprintf(&used, "  - %s: %d, %s, until %s\n", u.Counter.Name, u.Used, quota, cli.FormatTime(u.Until, zone))
 	}
-	if requests != nil {
+	quota := "no limit"
+	if d := usage.Devices; d.Limit > 0 {
+		quota = fmt.Sprintf("%d left of %d", *d.Remaining, d.Limit)
+	}
+	fmt.Fprintf(&used, "  - devices: %d, %s\n", usage.Devices.Used, quota)
+	if requests := usage.Requests; requests != nil {
 		for _, of := range []struct {
 			kind string
 			message.RequestUsage

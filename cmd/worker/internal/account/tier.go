@@ -49,6 +49,7 @@ func (a *commands) setTierCommand() *cobra.Command {
 				"lines-per-minute":    {&tier.LinesPerMinute, &given.LinesPerMinute},
 				"messages-per-hour":   {&tier.MessagesPerHour, &given.MessagesPerHour},
 				"messages-per-day":    {&tier.MessagesPerDay, &given.MessagesPerDay},
+				"devices":             {&tier.Devices, &given.Devices},
 			} {
 				if flags.Changed(name) {
 					*field.into = *field.from
@@ -69,6 +70,7 @@ func (a *commands) setTierCommand() *cobra.Command {
 	set.Flags().Int64Var(&given.LinesPerMinute, "lines-per-minute", 0, "`number` of lines of batches over the API; a batch waits for the next one; 0 is no limit")
 	set.Flags().Int64Var(&given.MessagesPerHour, "messages-per-hour", 0, "`number` of messages by their send times; 0 is no limit")
 	set.Flags().Int64Var(&given.MessagesPerDay, "messages-per-day", 0, "`number` of messages by their send times; 0 is no limit")
+	set.Flags().Int64Var(&given.Devices, "devices", 0, "`number` of devices that an account may have registered, of all users; 0 is no limit")
 	set.Flags().StringVar(&alertAt, "alert-at", "80,100",
 		"`percents` of messages-per-day at which an account's contact is alerted, or never")
 	set.Example = "  worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500\n" +
@@ -93,10 +95,10 @@ func (a *commands) listTiersCommand() *cobra.Command {
 			if len(all) == 0 {
 				return a.PrintHint("There are no tiers: worker tier set NAME makes one.\n")
 			}
-			return a.printTable("NAME\tREQUESTS/MINUTE\tREQUESTS/DAY\tLINES/MINUTE\tMESSAGES/HOUR\tMESSAGES/DAY\tALERT AT", func(row func(...any)) {
+			return a.printTable("NAME\tREQUESTS/MINUTE\tREQUESTS/DAY\tLINES/MINUTE\tMESSAGES/HOUR\tMESSAGES/DAY\tDEVICES\tALERT AT", func(row func(...any)) {
 				for _, tier := range all {
 					row(tier.Name, cli.FormatLimit(tier.RequestsPerMinute), cli.FormatLimit(tier.RequestsPerDay), cli.FormatLimit(tier.LinesPerMinute),
-						cli.FormatLimit(tier.MessagesPerHour), cli.FormatLimit(tier.MessagesPerDay), cli.FormatAlertAt(tier.AlertAt))
+						cli.FormatLimit(tier.MessagesPerHour), cli.FormatLimit(tier.MessagesPerDay), cli.FormatLimit(tier.Devices), cli.FormatAlertAt(tier.AlertAt))
 				}
 			})
 		})
@@ -139,6 +141,6 @@ func (a *commands) printTier(t accounts.Tier) error {
 	if a.asJSON {
 		return a.PrintJSON(api.TierOf(t))
 	}
-	return a.Print(fmt.Sprintf("name: %s\nrequests_per_minute: %s\nrequests_per_day: %s\nlines_per_minute: %s\nmessages_per_hour: %s\nmessages_per_day: %s\nalert_at: %s\n",
-		t.Name, cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.RequestsPerDay), cli.FormatLimit(t.LinesPerMinute), cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatAlertAt(t.AlertAt)))
+	return a.Print(fmt.Sprintf("name: %s\nrequests_per_minute: %s\nrequests_per_day: %s\nlines_per_minute: %s\nmessages_per_hour: %s\nmessages_per_day: %s\ndevices: %s\nalert_at: %s\n",
+		t.Name, cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.RequestsPerDay), cli.FormatLimit(t.LinesPerMinute), cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatLimit(t.Devices), cli.FormatAlertAt(t.AlertAt)))
 }

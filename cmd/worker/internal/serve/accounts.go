@@ -94,8 +94,8 @@ func seedAccounts(ctx context.Context, accounts *accounts.Accounts, seeds config
 
 // limitsOf formats a tier for the log.
 func limitsOf(t accounts.Tier) string {
-	return fmt.Sprintf("%s requests per minute, %s per day, %s lines per minute, %s messages per hour, %s per day, alerts at %s",
-		cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.RequestsPerDay), cli.FormatLimit(t.LinesPerMinute), cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatAlertAt(t.AlertAt))
+	return fmt.Sprintf("%s requests per minute, %s per day, %s lines per minute, %s messages per hour, %s per day, %s devices, alerts at %s",
+		cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.RequestsPerDay), cli.FormatLimit(t.LinesPerMinute), cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatLimit(t.Devices), cli.FormatAlertAt(t.AlertAt))
 }
 
 // differences returns the names of the settings in which two accounts differ, without

@@ -1,0 +1,19 @@
+package keyspace
+
+// Devices returns the key of a user's devices.
+func (k Keys) Devices(user string) string {
+	return k.Partitions[Partition(user)] + "d:" + user
+}
+
+// DeviceCounts returns the key of how many devices accounts have of the users of a partition.
+func (k Keys) DeviceCounts(partition int) string { return k.Partitions[partition] + "devices" }
+
+// AccountDevices returns the key of how many devices an account has in each partition, and in
+// all.
+func (k Keys) AccountDevices(account string) string { return k.ofDevices(account) + "devices" }
+
+// DeviceHolds returns the key of the room that is held for devices of an account. It shares a
+// hash tag with AccountDevices.
+func (k Keys) DeviceHolds(account string) string { return k.ofDevices(account) + "holds" }
+
+func (k Keys) ofDevices(account string) string { return k.prefix + ":{d:" + account + "}:" }
