@@ -107,6 +107,22 @@ func TestDevicesBelongToTheAccountThatRegisteredThem(t *testing.T) {
 	require.NotContains(t, r.log.String(), "canary")
 }
 
+// A device beyond those of the tier is refused, and the account sees how many it has.
+func TestDevicesOfATier(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	own := r.submitter("own", accounts.Tier{Devices: 1})
+	post := func(user string) request {
+		return request{method: http.MethodPost, target: "/v1/users/" + user + "/devices", body: canaryPhone}
+	}
+	into[message.DeviceChange](t, http.StatusOK, r.with(own, post("alice")))
+	refused := into[message.Outcome](t, http.StatusConflict, r.with(own, post("bob")))
+	require.Equal(t, fault.CodeTooManyDevices, refused.Code)
+	require.Equal(t, message.DeviceUnchanged, into[message.DeviceChange](t, http.StatusOK, r.with(own, post("alice"))).Outcome)
+	usage := into[message.AccountUsage](t, http.StatusOK, r.with(r.key("own", accounts.ScopeRead), request{method: http.MethodGet, target: "/v1/usage"}))
+	require.Equal(t, message.DevicesUsage{Used: 1, Limit: 1, Remaining: new(int64(0))}, usage.Devices)
+}
+
 // The export of a user has the devices, and conceals addresses as contents.
 func TestAnExportHasTheDevices(t *testing.T) {
 	t.Parallel()

@@ -87,12 +87,12 @@ func TestTiers(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
 	b.logs("set tier; gold; 1000 messages a day, 100 an hour, 0 requests a minute; done", func() {
-		got := b.post("/tiers", "tier", "gold", "messages_per_day", "1000", "messages_per_hour", "100", "requests_per_minute", "", "alert_at", "50%, 90")
+		got := b.post("/tiers", "tier", "gold", "messages_per_day", "1000", "messages_per_hour", "100", "requests_per_minute", "", "devices", "20", "alert_at", "50%, 90")
 		require.Equal(t, "The tier gold is set. It holds from the next request on.", b.done(got))
 	})
 	fields := b.shows("/tiers").fields("/tiers")
 	require.Equal(t, form("tier", "gold", "messages_per_day", "1000", "messages_per_hour", "100", "requests_per_minute", "0", "requests_per_day", "0",
-		"lines_per_minute", "0", "alert_at", "50, 90"), fields)
+		"lines_per_minute", "0", "devices", "20", "alert_at", "50, 90"), fields)
 	b.done(b.send("/tiers", fields))
 	require.Equal(t, fields, b.shows("/tiers").fields("/tiers"))
 	for field, value := range map[string]string{"messages_per_day": "-1", "requests_per_day": "many", "lines_per_minute": "1.5", "messages_per_hour": "99999999999999999999", "alert_at": "often"} {

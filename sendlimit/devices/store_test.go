@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,6 +171,40 @@ func TestAUserHasABoundedNumberOfDevices(t *testing.T) {
 	accepted(t, s, devices.Device{Channel: devices.FCM, Address: "token7"}, devices.Unchanged)
 	accepted(t, s, devices.Device{Channel: devices.FCM, Address: "more", Account: "other"}, devices.Added)
 	require.Len(t, listed(t, s), devices.Most+1)
+}
+
+// However many register at once, an account has no more devices than it may. Those that are
+// registered stay, and are registered again.
+func TestAnAccountHasABoundedNumberOfDevices(t *testing.T) {
+	t.Parallel()
+	server, s := newStore(t)
+	const most = 10
+	phone := devices.Device{ID: "phone", Channel: devices.FCM, Address: "token", Account: "acme"}
+	var all sync.WaitGroup
+	var added, full atomic.Int64
+	for i := range 4 * most {
+		all.Go(func() {
+			_, _, err := s.Add(t.Context(), fmt.Sprint("user", i), phone, most)
+			if err == nil {
+				added.Add(1)
+			} else if err.Error() == `account "acme" has the 10 devices that its tier allows: remove one that is not used, or raise devices of the tier` {
+				full.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, []int64{most, 3 * most}, []int64{added.Load(), full.Load()})
+	again := 0
+	for i := range 4 * most {
+		if _, change, err := s.Add(t.Context(), fmt.Sprint("user", i), phone, 1); err == nil && change == devices.Unchanged {
+			again++
+		}
+	}
+	require.Equal(t, most, again)
+	count, err := s.Count(t.Context(), "acme")
+	require.NoError(t, err)
+	require.EqualValues(t, most, count)
+	require.False(t, server.Exists("sl:{d:acme}:holds"))
 }
 
 // Devices that many programs add at once are all there.

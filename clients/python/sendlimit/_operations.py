@@ -1331,7 +1331,8 @@ class Operations(Caller):
         Call it each time that the app starts or gets another token: registering again is
         safe. The device belongs to the account of the key, and takes the place of one of the
         account with the same id or the same address. An account registers at most 100
-        devices of a user.
+        devices of a user, and as many of all users as its tier says; one that is registered
+        is registered again in any case.
 
         Requires the scope submit.
         """

@@ -69,6 +69,8 @@ class AccountUsage(TypedDict):
     """The account's name."""
     day: QuotaUsage
     """The present day, in the account's time zone."""
+    devices: DevicesUsage
+    """The devices that it has registered."""
     hour: QuotaUsage
     """The present hour."""
     now: str
@@ -565,6 +567,15 @@ class Devices(TypedDict):
     """In the order in which they were added."""
     user: str
     """The user's name."""
+
+
+class DevicesUsage(TypedDict):
+    limit: NotRequired[int]
+    """Devices that the tier allows; absent if there is no limit."""
+    remaining: NotRequired[int]
+    """Devices left; absent if there is no limit."""
+    used: int
+    """Devices of all users."""
 
 
 class Draft(TypedDict):
@@ -1738,6 +1749,10 @@ class Tier(TypedDict):
     """Percents of messages_per_day at which the account's contact is alerted; by default 80 and
     100, empty is never.
     """
+    devices: NotRequired[int]
+    """Devices that an account may have registered at a time, of all users; 0 is no limit. An
+    account that has more keeps them, and registers no others.
+    """
     lines_per_minute: NotRequired[int]
     """Lines of batches in a minute, over all batches of the account; 0 is no limit. A bucket of
     as many lines fills evenly, and a batch waits for it.
@@ -1762,6 +1777,10 @@ class TierLimits(TypedDict):
     alert_at: NotRequired[list[int] | None]
     """Percents of messages_per_day at which the account's contact is alerted; by default 80 and
     100, empty is never.
+    """
+    devices: NotRequired[int | None]
+    """Devices that an account may have registered at a time, of all users; 0 is no limit. An
+    account that has more keeps them, and registers no others.
     """
     lines_per_minute: NotRequired[int | None]
     """Lines of batches in a minute, over all batches of the account; 0 is no limit. A bucket of

@@ -62,6 +62,8 @@ export interface components {
             account: string;
             /** @description The present day, in the account's time zone. */
             day: components["schemas"]["QuotaUsage"];
+            /** @description The devices that it has registered. */
+            devices: components["schemas"]["DevicesUsage"];
             /** @description The present hour. */
             hour: components["schemas"]["QuotaUsage"];
             /**
@@ -557,6 +559,23 @@ export interface components {
             devices: components["schemas"]["Device"][];
             /** @description The user's name. */
             user: string;
+        };
+        DevicesUsage: {
+            /**
+             * Format: int64
+             * @description Devices that the tier allows; absent if there is no limit.
+             */
+            limit?: number;
+            /**
+             * Format: int64
+             * @description Devices left; absent if there is no limit.
+             */
+            remaining?: number;
+            /**
+             * Format: int64
+             * @description Devices of all users.
+             */
+            used: number;
         };
         Draft: {
             /**
@@ -2105,6 +2124,11 @@ export interface components {
             alert_at?: number[];
             /**
              * Format: int64
+             * @description Devices that an account may have registered at a time, of all users; 0 is no limit. An account that has more keeps them, and registers no others.
+             */
+            devices?: number;
+            /**
+             * Format: int64
              * @description Lines of batches in a minute, over all batches of the account; 0 is no limit. A bucket of as many lines fills evenly, and a batch waits for it.
              */
             lines_per_minute?: number;
@@ -2134,6 +2158,11 @@ export interface components {
         TierLimits: {
             /** @description Percents of messages_per_day at which the account's contact is alerted; by default 80 and 100, empty is never. */
             alert_at?: number[] | null;
+            /**
+             * Format: int64
+             * @description Devices that an account may have registered at a time, of all users; 0 is no limit. An account that has more keeps them, and registers no others.
+             */
+            devices?: number | null;
             /**
              * Format: int64
              * @description Lines of batches in a minute, over all batches of the account; 0 is no limit. A bucket of as many lines fills evenly, and a batch waits for it.
@@ -2433,6 +2462,7 @@ export type DeviceDraft = components['schemas']['DeviceDraft'];
 export type DeviceRemoval = components['schemas']['DeviceRemoval'];
 export type DeviceStatus = components['schemas']['DeviceStatus'];
 export type Devices = components['schemas']['Devices'];
+export type DevicesUsage = components['schemas']['DevicesUsage'];
 export type Draft = components['schemas']['Draft'];
 export type EffectiveRule = components['schemas']['EffectiveRule'];
 export type EffectiveRules = components['schemas']['EffectiveRules'];

@@ -39,23 +39,25 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 		t.Helper()
 		return prints(t, environ, "", args...)
 	}
-	require.Equal(t, "name: free\nrequests_per_minute: 60\nrequests_per_day: no limit\nlines_per_minute: no limit\nmessages_per_hour: no limit\nmessages_per_day: 500\nalert_at: 80%, 100%\n",
+	require.Equal(t, "name: free\nrequests_per_minute: 60\nrequests_per_day: no limit\nlines_per_minute: no limit\nmessages_per_hour: no limit\nmessages_per_day: 500\ndevices: no limit\nalert_at: 80%, 100%\n",
 		run("tier", "set", "free", "--requests-per-minute", "60", "--messages-per-day", "500"))
-	require.Contains(t, run("tier", "set", "free", "--alert-at", "never"), "messages_per_day: 500\nalert_at: never\n", "the rest stays")
+	require.Contains(t, run("tier", "set", "free", "--alert-at", "never"), "messages_per_day: 500\ndevices: no limit\nalert_at: never\n", "the rest stays")
 
 	key, said := says(t, environ, "account", "create", "acme", "--tier", "free", "--contact", "ops@acme.example", "--time-zone", "Europe/Berlin")
 	require.Regexp(t, `^sk_[A-Za-z0-9]{8}_[A-Za-z0-9]{43}\n$`, key, "alone, to be taken from there")
 	require.Equal(t, "This is key "+key[3:11]+" of account acme (submit, read). It is not shown again: only its SHA-256 is stored.\n", said)
 	require.Equal(t, "name: acme\ntier: free\ncontact: ops@acme.example\ntime_zone: Europe/Berlin\nreport_at: never\nevents_url: none\nstate: enabled\n"+
 		"created_at: 2026-11-22 11:00:00 UTC\nkeys:\n  - "+key[3:11]+": submit, read, made 2026-11-22 11:00:00 UTC\n"+
-		"used:\n  - hour: 0, no limit, until 2026-11-22 13:00:00 CET\n  - day: 0, 500 left of 500, until 2026-11-23 00:00:00 CET\n",
+		"used:\n  - hour: 0, no limit, until 2026-11-22 13:00:00 CET\n  - day: 0, 500 left of 500, until 2026-11-23 00:00:00 CET\n  - devices: 0, no limit\n",
 		run("account", "show", "acme"))
 	require.Equal(t, "NAME  TIER  KEYS  CONTACT           STATE\nacme  free  1     ops@acme.example  enabled\n", run("account", "list"))
 
 	require.Contains(t, run("tier", "set", "free", "--requests-per-day", "900"), "\nrequests_per_day: 900\n")
 	require.Contains(t, run("tier", "set", "free", "--lines-per-minute", "6000"), "\nlines_per_minute: 6000\n")
+	run("tier", "set", "free", "--devices", "20")
+	require.Contains(t, run("account", "show", "acme"), "  - devices: 0, 20 left of 20\n")
 	require.Contains(t, run("tier", "show", "free", "--json"), `"lines_per_minute":6000`)
-	require.Regexp(t, `free +60 +900 +6000 +no limit +500 `, run("tier", "list"))
+	require.Regexp(t, `free +60 +900 +6000 +no limit +500 +20 `, run("tier", "list"))
 	require.Contains(t, run("account", "show", "acme"), "  - submits of the day: 0, 900 left of 900, until 2026-11-23 01:00:00 CET\n")
 	require.Contains(t, run("account", "show", "acme", "--json"), `"requests":{"submit":{"used":0,"limit":900,"remaining":900,`)
 	run("tier", "set", "free", "--requests-per-day", "0")
