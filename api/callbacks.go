@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"net/url"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/audit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -37,7 +37,7 @@ func (s *server) setCallbackRoute() route {
 			Description: "Workers post what becomes of the account's messages to the URL, in signed batches of CloudEvents: see the webhook " +
 				"`events`. The first one begins with the events from now on; another URL goes on where the former one was. " +
 				"The answer to the request that makes the secret has it. The events have the metadata of the account's messages: for another " +
-				"account it takes the scope content too. Each request is an entry of the audit log.",
+				"account it takes the scope content too. Each request is an entry of the audit log, and the contact of the account is told of a change.",
 			Parameters:  []*huma.Param{accountParameter()},
 			RequestBody: jsonBody[message.CallbackDraft](s),
 			Responses:   responses[message.Callback](s, "Set.", bodyProblems(http.StatusNotFound)...),
@@ -63,20 +63,11 @@ func (s *server) setCallback(r *http.Request, _ web.Query) (web.Answer, error) {
 		return web.Answer{}, err
 	}
 	var set message.Callback
-	err = s.audited(r, audit.Entry{Action: "set callback", Object: account, Owner: account, Detail: "to " + hostOf(draft.URL)}, func() (err error) {
+	err = s.audited(r, audit.Entry{Action: "set callback", Object: account, Owner: account, Detail: "to " + callbacks.Host(draft.URL)}, func() (err error) {
 		set, err = s.callbacks.Set(ctx, account, draft.URL, draft.Secret)
 		return err
 	})
 	return done(set, err)
-}
-
-// hostOf returns the host of a URL, whose path may have a secret.
-func hostOf(address string) string {
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return parsed.Host
 }
 
 func (s *server) removeCallbackRoute() route {
@@ -84,12 +75,16 @@ func (s *server) removeCallbackRoute() route {
 		Operation: huma.Operation{
 			OperationID: "removeCallback", Method: http.MethodDelete, Path: callbackPattern, Tags: []string{"events"},
 			Summary:     "Post an account's events no longer",
-			Description: "Removes the URL and its secret. Dead events stay.",
+			Description: "Removes the URL and its secret. Dead events stay. Each request is an entry of the audit log, and the contact of the account is told.",
 			Parameters:  []*huma.Param{accountParameter()},
 			Responses:   responses[message.Account](s, "Removed: the account as it is now.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeAdmin, do: func(r *http.Request, q web.Query) (web.Answer, error) {
-			if err := s.callbacks.Remove(r.Context(), r.PathValue("account")); err != nil {
+			account := r.PathValue("account")
+			err := s.audited(r, audit.Entry{Action: "remove callback", Object: account, Owner: account}, func() error {
+				return s.callbacks.Remove(r.Context(), account)
+			})
+			if err != nil {
 				return web.Answer{}, err
 			}
 			return s.showAccount(r, q)
@@ -103,7 +98,7 @@ func (s *server) rotateCallbackRoute() route {
 			OperationID: "rotateCallbackSecret", Method: http.MethodPost, Path: callbackPattern + "/rotate", Tags: []string{"events"},
 			Summary: "Replace the secret of a callback by a new one",
 			Description: "For the overlap both secrets sign, so that there is time to install the new one: `webhook-signature` has two " +
-				"signatures then. Each request makes a secret, repeated ones too.",
+				"signatures then. Each request makes a secret, repeated ones too, is an entry of the audit log, and is told the contact of the account.",
 			Parameters:  []*huma.Param{accountParameter()},
 			RequestBody: jsonBody[message.SecretRotation](s),
 			Responses:   responses[message.Callback](s, "Rotated: the secret is told this once.", bodyProblems(http.StatusNotFound)...),
@@ -126,7 +121,13 @@ func (s *server) rotateCallback(r *http.Request, _ web.Query) (web.Answer, error
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return done(s.callbacks.Rotate(r.Context(), r.PathValue("account"), overlap))
+	var set message.Callback
+	account := r.PathValue("account")
+	err = s.audited(r, audit.Entry{Action: "replace secret of callback", Object: account, Owner: account}, func() (err error) {
+		set, err = s.callbacks.Rotate(r.Context(), account, overlap)
+		return err
+	})
+	return done(set, err)
 }
 
 // done answers with a value, unless there is an error.

@@ -129,4 +129,13 @@ func TestACallbackShowsMetadata(t *testing.T) {
 		[]string{entries[0].Account, entries[0].Key, entries[0].Address, entries[0].Action, entries[0].Object, entries[0].Detail, entries[0].Outcome})
 	own := r.key("acme", accounts.ScopeAdmin)
 	require.Equal(t, http.StatusOK, r.with(own, set).status)
+	require.Equal(t, http.StatusOK, r.with(admin, request{method: http.MethodPost, target: set.target + "/rotate", body: "{}"}).status)
+	require.Equal(t, http.StatusOK, r.with(admin, request{method: http.MethodDelete, target: set.target}).status)
+	entries, _, err = log.Page(t.Context(), audit.Filter{}, "", 10)
+	require.NoError(t, err)
+	var actions []string
+	for _, e := range entries {
+		actions = append(actions, e.Action)
+	}
+	require.Equal(t, []string{"remove callback", "replace secret of callback", "set callback", "set callback"}, actions)
 }

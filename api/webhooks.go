@@ -91,7 +91,7 @@ func noticeKinds() []string {
 func noticeDescriptions() map[string]string {
 	return map[string]string{
 		"Notice.id":        "The same at every attempt.",
-		"Notice.kind":      "account_quota, user_quota, user_quota_digest, daily_report or event_limit.",
+		"Notice.kind":      "account_quota, user_quota, user_quota_digest, daily_report, event_limit or callback_changed.",
 		"Notice.subject":   "What it is about: the account or the user; in a digest, the policy; of an event, the event and the key, such as submit/acme.",
 		"Notice.threshold": "The percentage of limit that was reached. Only in alerts.",
 		"Notice.used":      "Messages of that day, or calls of the event, when the threshold was reached. Only in alerts.",
@@ -102,10 +102,12 @@ func noticeDescriptions() map[string]string {
 		"Notice.policy":    "The policy of that rule.",
 		"Notice.event":     "The event whose limit counts. Only with the kind event_limit.",
 		"Notice.key":       "Whose calls the event counts: the account, for the events of the API. Only with the kind event_limit.",
-		"Notice.since":     "When the period of the event's limit began, RFC 3339 in time_zone. Only with the kind event_limit.",
+		"Notice.since":     "When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed, when it was changed. Only with these kinds.",
 		"Notice.until":     "When that period ends. Only with the kind event_limit.",
 		"Notice.users":     "The users of a digest.",
 		"Notice.more":      "Users of a digest beyond users.",
+		"Notice.change":    "What was done with the account's callback: set, secret or removed. Only with the kind callback_changed.",
+		"Notice.host":      "Where the callback is now. Only with the kind callback_changed.",
 		"Notice.report":    "Only in a daily report.",
 
 		"UserQuota.user":      "The user's name.",

@@ -28,6 +28,7 @@ const (
 	NoticeUserQuotaDigest = notice.KindUserQuotaDigest
 	NoticeDailyReport     = notice.KindDailyReport
 	NoticeEventLimit      = notice.KindEventLimit
+	NoticeCallbackChanged = notice.KindCallbackChanged
 )
 
 // NoticeKinds returns every NoticeKind, in the order above.

@@ -9,9 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notice"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/tasks/callbacks"
+	"github.com/sendlimit/sendlimiter/tasks/contact"
 )
 
 // The mail server is away while both thresholds are reached: only the higher one is told.
@@ -110,5 +115,44 @@ func TestAnAlertOfAnEventThatWasRemoved(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		require.Empty(s, mail.all())
 		require.Zero(s, s.waitingNotices())
+	}, "5/calendar_day")
+}
+
+// The contact of an account is told of each change of its callback, and of nothing that is as it was.
+func TestAnAccountIsToldOfItsCallback(t *testing.T) {
+	tell(t, func(s *story) {
+		var mail announcer
+		s.account(accounts.Account{Name: "acme", Contact: "ops@acme.example", TimeZone: "Europe/Berlin"})
+		s.work(announces(&mail), sweeps(time.Second))
+		registry, err := callbacks.NewRegistry(s.client, events.Options{}, contact.Callbacks{AllowInternal: true})
+		require.NoError(s, err)
+		set := func(host string) error {
+			_, err := registry.Set(s.Context(), "acme", "https://"+host+"/secret", "")
+			return err
+		}
+		for _, row := range []struct {
+			change     func() error
+			says, host string
+		}{
+			{func() error { return set("127.0.0.1") }, notice.CallbackSet, "127.0.0.1"},
+			{func() error { return set("127.0.0.1") }, "", ""},
+			{func() error { return set("127.0.0.2:1") }, notice.CallbackSet, "127.0.0.2:1"},
+			{func() error { _, err := registry.Rotate(s.Context(), "acme", time.Hour); return err }, notice.CallbackSecret, "127.0.0.2:1"},
+			{func() error { return registry.Remove(s.Context(), "acme") }, notice.CallbackRemoved, ""},
+			{func() error { return registry.Remove(s.Context(), "acme") }, "", ""},
+		} {
+			before := len(mail.all())
+			require.NoError(s, row.change())
+			time.Sleep(3 * time.Second)
+			told := mail.all()[before:]
+			if row.says == "" {
+				require.Empty(s, told)
+				continue
+			}
+			require.Len(s, told, 1)
+			require.Equal(s, []string{"ops@acme.example", "acme", row.says, row.host},
+				[]string{told[0].to, told[0].notice.Subject, told[0].notice.Change, told[0].notice.Host})
+			require.Regexp(s, `^2000-01-01T01:00:\d\d\+01:00$`, told[0].notice.Since)
+		}
 	}, "5/calendar_day")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notice"
 )
 
 // Sample returns an invented notice of a kind, to preview a template with. subject is the
@@ -52,6 +53,9 @@ func Sample(kind notifier.NoticeKind, subject string) (notifier.Notice, bool) {
 		n.Rule, n.TimeZone = "500/calendar_day", "Europe/Berlin"
 		n.Since, n.Until = "2026-11-22T00:00:00+01:00", "2026-11-23T00:00:00+01:00"
 		n.ID = fmt.Sprintf("%s/%s/%d@%d/%s", kind, "1795302000000", n.Threshold, n.Limit, n.Subject)
+	case notifier.NoticeCallbackChanged:
+		n.Change, n.Host, n.TimeZone, n.Since = notice.CallbackSet, "hooks.example.com", "Europe/Berlin", "2026-11-22T12:00:00+01:00"
+		n.ID = fmt.Sprintf("%s/%s/%s", kind, "1795345200000", n.Subject)
 	default:
 		return notifier.Notice{}, false
 	}

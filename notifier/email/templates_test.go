@@ -10,6 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/email"
+	"github.com/sendlimit/sendlimiter/notifier/notice"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 )
 
@@ -47,6 +48,7 @@ func TestSubjects(t *testing.T) {
 		notifier.NoticeUserQuotaDigest: "5 users are near or at a daily limit (policy default)",
 		notifier.NoticeEventLimit:      "acme has used 80 % of the limit of submit (400 of 500 per day)",
 		notifier.NoticeDailyReport:     "acme on 2026-11-22: 7,912 sent, 131 refused, 3 dropped, 17 late",
+		notifier.NoticeCallbackChanged: "Events of acme are posted to hooks.example.com now",
 	} {
 		require.Equal(t, want, render(t, sample(t, kind)).Subject)
 	}
@@ -83,6 +85,14 @@ func TestBodiesSayWhatHappensNext(t *testing.T) {
 		require.Contains(t, body, "in the hour from 2026-11-22 11:00 UTC")
 		require.Contains(t, body, "Nothing more is allowed in that hour")
 		require.NotContains(t, body, "more are allowed")
+	}
+
+	callback := sample(t, notifier.NoticeCallbackChanged)
+	for change, says := range map[string]string{
+		notice.CallbackSet: "was set to hooks.example.com at 2026-11-22 12:00 Europe/Berlin:", notice.CallbackSecret: "got a new secret at", notice.CallbackRemoved: "was removed at",
+	} {
+		callback.Change = change
+		require.Contains(t, render(t, callback).Text, says)
 	}
 
 	report := render(t, sample(t, notifier.NoticeDailyReport)).Text

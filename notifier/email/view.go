@@ -41,10 +41,13 @@ type View struct {
 	// "2026-11-22 00:00 Europe/Berlin". They are empty in other notices.
 	Event, Key, Period string
 	Since, Until       string
-	Users              []ViewUser
-	More               int // users of a digest beyond Users
-	Total              int // Users and More
-	Report             *ViewReport
+	// Change is what was done with the callback of an account at Since, and Host where it is
+	// now.
+	Change, Host string
+	Users        []ViewUser
+	More         int // users of a digest beyond Users
+	Total        int // Users and More
+	Report       *ViewReport
 }
 
 // ViewUser is one user of a digest.
@@ -94,6 +97,8 @@ func newView(n notifier.Notice) View {
 		Key:       oneLine(n.Key),
 		Since:     moment(n.Since, n.TimeZone),
 		Until:     moment(n.Until, n.TimeZone),
+		Change:    oneLine(n.Change),
+		Host:      oneLine(n.Host),
 		Sliding:   n.Rule != "" && !strings.Contains(n.Rule, "calendar"),
 		More:      n.More,
 		Total:     len(n.Users) + n.More,

@@ -12,11 +12,19 @@ const (
 	KindUserQuotaDigest Kind = "user_quota_digest" // users of a policy whose daily rule reached a threshold
 	KindDailyReport     Kind = "daily_report"      // what became of an account's messages on a day
 	KindEventLimit      Kind = "event_limit"       // a key reached a threshold of a limit of an event
+	KindCallbackChanged Kind = "callback_changed"  // where the events of an account are posted was changed
+)
+
+// What was done with a callback, in the field Change.
+const (
+	CallbackSet     = "set"
+	CallbackSecret  = "secret" // it has a new one
+	CallbackRemoved = "removed"
 )
 
 // Kinds returns every Kind, in the order above.
 func Kinds() []Kind {
-	return []Kind{KindAccountQuota, KindUserQuota, KindUserQuotaDigest, KindDailyReport, KindEventLimit}
+	return []Kind{KindAccountQuota, KindUserQuota, KindUserQuotaDigest, KindDailyReport, KindEventLimit, KindCallbackChanged}
 }
 
 // Notice is a message to a contact: a quota that was reached, or a report. Kind decides
@@ -43,7 +51,7 @@ type Notice struct {
 	Policy string `json:"policy,omitempty"`
 	// Event is the event whose limit counts, and Key whose calls it counts. Since and
 	// Until are the begin and the end of its period, RFC 3339 in TimeZone. They are set
-	// only in an alert of an event.
+	// only in an alert of an event, and Since where a callback was changed.
 	Event string `json:"event,omitempty"`
 	Key   string `json:"key,omitempty"`
 	Since string `json:"since,omitempty"`
@@ -51,6 +59,10 @@ type Notice struct {
 	// Users are the users of a digest; More counts those left out.
 	Users []UserQuota `json:"users,omitempty"`
 	More  int         `json:"more,omitempty"`
+	// Change is what was done with a callback: CallbackSet, CallbackSecret or CallbackRemoved.
+	// Host is the host of its URL, empty if it was removed.
+	Change string `json:"change,omitempty"`
+	Host   string `json:"host,omitempty"`
 	// Report is set only for a daily report.
 	Report *Report `json:"report,omitempty"`
 }

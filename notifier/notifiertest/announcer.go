@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notice"
 )
 
 // AnnouncerSuite makes an announcer in three situations, each with a contact. All fields
@@ -133,8 +134,12 @@ func Notices() map[string]notifier.Notice {
 	hostileEvent := event
 	hostileEvent.ID, hostileEvent.Key, hostileEvent.Subject = "event_limit/1795305600000/80@500/submit/"+HostileName, HostileName, "submit/"+HostileName
 	hostileEvent.Rule, hostileEvent.TimeZone, hostileEvent.Since, hostileEvent.Until = HostileName, HostileName, HostileName, HostileName
+	callback := notifier.Notice{
+		ID: "callback_changed/1795305600000/acme-" + canary, Kind: notifier.NoticeCallbackChanged, Subject: "acme-" + canary, Day: day,
+		Change: notice.CallbackSet, Host: HostileName, Since: "2026-11-22T00:00:00Z",
+	}
 	return map[string]notifier.Notice{
-		"event": event, "hostile event": hostileEvent,
+		"callback": callback, "event": event, "hostile event": hostileEvent,
 		"account": account, "user": user, "digest": digest, "report": report, "hostile": hostile, "empty report": empty,
 	}
 }

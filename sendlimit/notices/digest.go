@@ -27,6 +27,8 @@ type Details struct {
 	Users    []DigestUser `json:"users,omitempty"`        // of a digest
 	More     int          `json:"more,omitempty"`         // of a digest: users left out
 	Report   *stats.Day   `json:"report,omitempty"`       // of a daily report
+	Change   string       `json:"change,omitempty"`       // of a callback: what was done with it
+	Host     string       `json:"host,omitempty"`         // of a callback: where it is now
 }
 
 // DigestUser is a line of a digest.

@@ -24,20 +24,21 @@ const (
 	UserQuotaDigest Kind = "user_quota_digest" // users of a policy whose daily rule reached a threshold
 	DailyReport     Kind = "daily_report"      // what became of an account's messages on a day
 	EventLimit      Kind = "event_limit"       // a key reached a threshold of a limit of an event
+	CallbackChanged Kind = "callback_changed"  // where the events of an account are posted was changed
 )
 
 // alerts reports whether notices of the kind have a threshold.
 func (k Kind) alerts() bool { return k == AccountQuota || k == UserQuota || k == EventLimit }
 
 // Notice is something to say to a contact: a quota that reached a threshold, a
-// digest or a report.
+// digest, a report or a change.
 type Notice struct {
 	// ID names the notice, see FormatID. Kind, Subject, Threshold and Since
 	// follow from it.
 	ID      string
 	Kind    Kind
 	Subject string    // a user, an account, the policy of a digest, or an event and its key: "submit/acme"
-	Since   time.Time // start of the day that it is about; of the hour for a digest, of the period for an event
+	Since   time.Time // start of the day that it is about; of the hour for a digest, of the period for an event; when it was made for a change
 
 	Threshold int // percent; zero for a digest and a report
 	// Raised is the quota of an alert that came after the quota of its day was raised,
@@ -100,7 +101,7 @@ func ParseID(id string) (n Notice, ok bool) {
 	kind, rest, _ := strings.Cut(id, "/")
 	n = Notice{ID: id, Kind: Kind(kind)}
 	switch n.Kind {
-	case AccountQuota, UserQuota, UserQuotaDigest, DailyReport, EventLimit:
+	case AccountQuota, UserQuota, UserQuotaDigest, DailyReport, EventLimit, CallbackChanged:
 	default:
 		return Notice{}, false
 	}
@@ -159,7 +160,7 @@ func New(client redis.UniversalClient, o Options) (*Outbox, error) {
 // long a notice waits that nothing can deliver.
 func (n *Outbox) Kept() time.Duration { return n.options.Keep }
 
-// Put puts a digest or a report into the outbox. It reports whether the id was
+// Put puts a digest, a report or a change into the outbox. It reports whether the id was
 // new: a notice that the outbox still remembers is not put again. A zero now
 // means the server's clock.
 func (n *Outbox) Put(ctx context.Context, notice Notice, now time.Time) (bool, error) {

@@ -71,6 +71,9 @@ func (c *Contacts) announcementOf(ctx context.Context, n notices.Notice) (announ
 		said.Event, said.Key = event, key
 		said.Since, said.Until = momentOf(n.Since, zone), momentOf(time.UnixMilli(details.Until), zone)
 	}
+	if n.Kind == notices.CallbackChanged {
+		said.Change, said.Host, said.Since = details.Change, details.Host, momentOf(n.Since, zone)
+	}
 	for _, user := range details.Users {
 		said.Users = append(said.Users, notifier.UserQuota{
 			User: user.User, Threshold: user.Threshold, Used: user.Used, Limit: user.Limit,
@@ -93,7 +96,7 @@ func (c *Contacts) contactOf(ctx context.Context, n notices.Notice, zone string)
 	case notices.UserQuota:
 		settings, err := c.users.Get(ctx, n.Subject)
 		return settings.Contact, zone, err
-	case notices.AccountQuota, notices.DailyReport:
+	case notices.AccountQuota, notices.DailyReport, notices.CallbackChanged:
 		account, _, err := c.Accounts.Get(ctx, n.Subject)
 		return account.Contact, zone, err
 	case notices.UserQuotaDigest:

@@ -2,13 +2,19 @@ package callbacks
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/notifier/notice"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -21,6 +27,7 @@ type Registry struct {
 	listeners *events.Listeners
 	callbacks *events.Callbacks
 	log       *events.Log
+	notices   *notices.Outbox
 	rule      contact.Callbacks
 }
 
@@ -38,6 +45,9 @@ func NewRegistry(client redis.UniversalClient, o events.Options, rule contact.Ca
 	if r.log, err = events.NewLog(client, o); err != nil {
 		return nil, err
 	}
+	if r.notices, err = notices.New(client, notices.Options{Prefix: o.Prefix}); err != nil {
+		return nil, err
+	}
 	if r.callbacks, err = events.NewCallbacks(client, o); err != nil {
 		return nil, err
 	}
@@ -47,9 +57,16 @@ func NewRegistry(client redis.UniversalClient, o events.Options, rule contact.Ca
 // Set sets the callback URL of an account, see accounts.SetEvents. The callback gets the
 // events from now on; if there was one before, it goes on where that was. The answer has the
 // secret only if it was made. The error is a *fault.NoSuchError or a *fault.InvalidError.
-func (r *Registry) Set(ctx context.Context, account, url, secret string) (message.Callback, error) {
-	if err := r.rule.Check(url); err != nil {
+//
+// The contact of the account is told of a change: see tell.
+func (r *Registry) Set(ctx context.Context, account, address, secret string) (message.Callback, error) {
+	if err := r.rule.Check(address); err != nil {
 		return message.Callback{}, err
+	}
+	if secret != "" {
+		if err := accounts.ValidEventsSecret(secret); err != nil {
+			return message.Callback{}, err
+		}
 	}
 	found, ok, err := r.accounts.Get(ctx, account)
 	if err == nil && !ok {
@@ -67,7 +84,12 @@ func (r *Registry) Set(ctx context.Context, account, url, secret string) (messag
 	if err := begin(); err != nil {
 		return message.Callback{}, err
 	}
-	_, made, err := r.accounts.SetEvents(ctx, account, url, secret)
+	if found.EventsURL != address || secret != "" {
+		if err := r.tell(ctx, found, notice.CallbackSet, address); err != nil {
+			return message.Callback{}, err
+		}
+	}
+	_, made, err := r.accounts.SetEvents(ctx, account, address, secret)
 	if err != nil {
 		return message.Callback{}, err
 	}
@@ -82,6 +104,13 @@ func (r *Registry) Set(ctx context.Context, account, url, secret string) (messag
 // Remove removes the callback of an account; dead events stay. It does nothing if there is
 // none. The error is a *fault.NoSuchError.
 func (r *Registry) Remove(ctx context.Context, account string) error {
+	found, _, err := r.accounts.Get(ctx, account)
+	if err == nil && found.EventsURL != "" {
+		err = r.tell(ctx, found, notice.CallbackRemoved, "")
+	}
+	if err != nil {
+		return err
+	}
 	if _, err := r.accounts.RemoveEvents(ctx, account); err != nil {
 		return err
 	}
@@ -91,6 +120,13 @@ func (r *Registry) Remove(ctx context.Context, account string) error {
 // Rotate gives a callback a new secret, which the answer has, see
 // accounts.RotateEventsSecret.
 func (r *Registry) Rotate(ctx context.Context, account string, overlap time.Duration) (message.Callback, error) {
+	found, _, err := r.accounts.Get(ctx, account)
+	if err == nil && found.EventsURL != "" {
+		err = r.tell(ctx, found, notice.CallbackSecret, found.EventsURL)
+	}
+	if err != nil {
+		return message.Callback{}, err
+	}
 	secret, err := r.accounts.RotateEventsSecret(ctx, account, overlap)
 	if err != nil {
 		return message.Callback{}, err
@@ -98,6 +134,30 @@ func (r *Registry) Rotate(ctx context.Context, account string, overlap time.Dura
 	status, err := r.Status(ctx, account)
 	status.Secret = secret
 	return status, err
+}
+
+// tell puts a notice into the outbox that an account's callback is changed, before the change is
+// made: what can't be told is not done. A change that then fails was told, and is made again.
+func (r *Registry) tell(ctx context.Context, account accounts.Account, change, address string) error {
+	now, err := r.client.Time(ctx).Result()
+	if err != nil {
+		return store.Explain(err, "reading the store's clock")
+	}
+	details, err := json.Marshal(notices.Details{Change: change, Host: Host(address), TimeZone: account.TimeZone})
+	if err != nil {
+		return fmt.Errorf("telling an account of its callback: %w", err)
+	}
+	_, err = r.notices.Put(ctx, notices.Notice{ID: notices.FormatID(notices.CallbackChanged, now, 0, account.Name), Details: details}, time.Time{})
+	return err
+}
+
+// Host returns the host of a callback's URL, whose path may have a secret.
+func Host(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return parsed.Host
 }
 
 // Status says how far the callback of an account is. The error is a *fault.NoSuchError if

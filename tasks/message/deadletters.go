@@ -8,7 +8,7 @@ const NoticeFailed = "failed"
 // DeadAlert is an alert or a report that could not be delivered to its contact.
 type DeadAlert struct {
 	Alert     string `json:"alert" doc:"Its id."`
-	Kind      string `json:"kind" doc:"account_quota, user_quota, user_quota_digest, daily_report or event_limit."`
+	Kind      string `json:"kind" doc:"account_quota, user_quota, user_quota_digest, daily_report, event_limit or callback_changed."`
 	Subject   string `json:"subject" doc:"What it is about: the account or the user; of a digest, the policy; of an event, the event and the key, such as submit/acme."`
 	Since     Time   `json:"since" doc:"The start of the day that it is about; of a digest, of the hour; of an event, of the period of its limit."`
 	Threshold int    `json:"threshold,omitempty" doc:"The percentage of limit that was reached; absent for digests and reports."`
