@@ -2,7 +2,7 @@
 //
 // A Store registers, lists and removes the devices of a user, and notes what their providers
 // say of them: accepted, gone, or suspect. It does not know what a push is: see package
-// notifier. Each change is one script on one key.
+// notifier. Each change is one script in the user's partition.
 //
 // # Registering
 //
@@ -20,15 +20,40 @@
 // have the same address, under two ids. A device of none and one of an account never have the
 // same address, so no message reaches a device twice: the last one registered takes the place.
 //
+// # Counts
+//
+// An account may have at most a number of devices of all users, which Add is told. Its users are
+// in all partitions, which a cluster has on several servers. So no script can count all of them,
+// and a number that is added to and taken from would drift with each program that dies in between.
+// Instead each place has numbers that can be told again:
+//
+//	script: devices of a user ─► counts of the partition ─► program: devices of the account
+//
+// The script that changes devices changes the counts of its partition too, of the user and of the
+// account. The program then notes the new count of the partition, not the difference, beside those
+// of the others and their sum. It looks again whether the count still holds, so the last of several
+// programs notes the present one. What a dead program did not note, the next change in the
+// partition does, or Sweep. A torn log counts too many, never too few: Sweep counts each user
+// again that has a count.
+//
+// So that many at once do not pass the bound, a device that the account would have in addition
+// needs a hold, under which it is registered and noted. Who registers a device again needs
+// none, and no call more. A hold of a dead program ends after 10 seconds; by as many devices as
+// programs died between registering and noting, an account may pass its bound until Sweep.
+//
+// Devices that a former release registered are counted when they are registered again. A count
+// takes 90 bytes for each user and account.
+//
 // # Invariants
 //
 //   - The ids of a user's devices differ, and at most Most are of one account. So no account
 //     takes the room of another.
 //   - Two devices with one address belong to two accounts.
+//   - Once nothing runs and Sweep has, the counts are those of the devices.
 //   - RemoveGone removes only what still has the address that was sent to, and was not
 //     registered after the time that the provider says.
-//   - A device without a call of Remove or RemoveGone stays: the key does not expire. Erasing
-//     the user removes it, see package userdata.
+//   - A device without a call of Remove or RemoveGone stays, also if the bound of its account
+//     is lowered: the key does not expire. Erasing the user removes it, see package userdata.
 //   - An address never comes into a log or an error, nor into what a Device prints as.
 //
 // # Format

@@ -6,5 +6,6 @@
 // queue had already, and did not deliver, gets a new generation and a task of its own. A
 // charge that was left open is settled by the record of its message. A pass costs little
 // when nothing is due. About once an hour one of the workers looks for places whose
-// messages have no record, and frees them.
+// messages have no record, and frees them. It sweeps the index of messages, and the counts of
+// accounts' devices.
 package relay

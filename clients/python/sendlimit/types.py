@@ -356,9 +356,11 @@ class DeadAlert(TypedDict):
     ended_at: str
     """When it was given up."""
     kind: str
-    """account_quota, user_quota, user_quota_digest, daily_report or event_limit.
+    """account_quota, user_quota, user_quota_digest, daily_report, event_limit or
+    callback_changed.
 
-    account_quota, user_quota, user_quota_digest, daily_report, event_limit.
+    account_quota, user_quota, user_quota_digest, daily_report, event_limit,
+    callback_changed.
     """
     limit: NotRequired[int]
     """Messages that the day's quota or rule allows, or calls that the event's limit allows;
@@ -1032,10 +1034,19 @@ class NewKey(TypedDict):
 
 
 class Notice(TypedDict):
+    change: NotRequired[str]
+    """What was done with the account's callback: set, secret or removed. Only with the kind
+    callback_changed.
+
+    accepted, moved, changed, postponed, retry, taken_over, revived, paused, resumed,
+    delivered, cancelled, dropped, failed, uncertain.
+    """
     day: NotRequired[str]
     """The day that counts, such as 2026-11-22, in time_zone."""
     event: NotRequired[str]
     """The event whose limit counts. Only with the kind event_limit."""
+    host: NotRequired[str]
+    """Where the callback is now. Only with the kind callback_changed."""
     id: str
     """The same at every attempt."""
     key: NotRequired[str]
@@ -1043,9 +1054,11 @@ class Notice(TypedDict):
     event_limit.
     """
     kind: str
-    """account_quota, user_quota, user_quota_digest, daily_report or event_limit.
+    """account_quota, user_quota, user_quota_digest, daily_report, event_limit or
+    callback_changed.
 
-    account_quota, user_quota, user_quota_digest, daily_report, event_limit.
+    account_quota, user_quota, user_quota_digest, daily_report, event_limit,
+    callback_changed.
     """
     limit: NotRequired[int]
     """Messages that the day's quota or rule allows, or calls that the event's limit allows.
@@ -1062,8 +1075,8 @@ class Notice(TypedDict):
     as 100/calendar_hour.
     """
     since: NotRequired[str]
-    """When the period of the event's limit began, RFC 3339 in time_zone. Only with the kind
-    event_limit.
+    """When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed,
+    when it was changed. Only with these kinds.
     """
     subject: str
     """What it is about: the account or the user; in a digest, the policy; of an event, the

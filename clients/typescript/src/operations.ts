@@ -51,7 +51,8 @@ export abstract class Operations extends Caller {
   /**
    * Post an account's events no longer.
    *
-   * Removes the URL and its secret. Dead events stay.
+   * Removes the URL and its secret. Dead events stay. Each request is an entry of the audit
+   * log, and the contact of the account is told.
    *
    * Requires the scope admin.
    */
@@ -75,7 +76,8 @@ export abstract class Operations extends Caller {
    * CloudEvents: see the webhook `events`. The first one begins with the events from now on;
    * another URL goes on where the former one was. The answer to the request that makes the
    * secret has it. The events have the metadata of the account's messages: for another account
-   * it takes the scope content too. Each request is an entry of the audit log.
+   * it takes the scope content too. Each request is an entry of the audit log, and the contact
+   * of the account is told of a change.
    *
    * Requires the scope admin.
    */
@@ -88,7 +90,7 @@ export abstract class Operations extends Caller {
    *
    * For the overlap both secrets sign, so that there is time to install the new one:
    * `webhook-signature` has two signatures then. Each request makes a secret, repeated ones
-   * too.
+   * too, is an entry of the audit log, and is told the contact of the account.
    *
    * Requires the scope admin.
    */

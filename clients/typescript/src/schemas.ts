@@ -353,8 +353,8 @@ export interface components {
              * @description When it was given up.
              */
             ended_at: string;
-            /** @description account_quota, user_quota, user_quota_digest, daily_report or event_limit. */
-            kind: Open<"account_quota" | "user_quota" | "user_quota_digest" | "daily_report" | "event_limit">;
+            /** @description account_quota, user_quota, user_quota_digest, daily_report, event_limit or callback_changed. */
+            kind: Open<"account_quota" | "user_quota" | "user_quota_digest" | "daily_report" | "event_limit" | "callback_changed">;
             /**
              * Format: int64
              * @description Messages that the day's quota or rule allows, or calls that the event's limit allows; absent for digests and reports.
@@ -1190,16 +1190,20 @@ export interface components {
             scopes: string[];
         };
         Notice: {
+            /** @description What was done with the account's callback: set, secret or removed. Only with the kind callback_changed. */
+            change?: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /** @description The day that counts, such as 2026-11-22, in time_zone. */
             day?: string;
             /** @description The event whose limit counts. Only with the kind event_limit. */
             event?: string;
+            /** @description Where the callback is now. Only with the kind callback_changed. */
+            host?: string;
             /** @description The same at every attempt. */
             id: string;
             /** @description Whose calls the event counts: the account, for the events of the API. Only with the kind event_limit. */
             key?: string;
-            /** @description account_quota, user_quota, user_quota_digest, daily_report or event_limit. */
-            kind: Open<"account_quota" | "user_quota" | "user_quota_digest" | "daily_report" | "event_limit">;
+            /** @description account_quota, user_quota, user_quota_digest, daily_report, event_limit or callback_changed. */
+            kind: Open<"account_quota" | "user_quota" | "user_quota_digest" | "daily_report" | "event_limit" | "callback_changed">;
             /**
              * Format: int64
              * @description Messages that the day's quota or rule allows, or calls that the event's limit allows. Only in alerts.
@@ -1216,7 +1220,7 @@ export interface components {
             report?: components["schemas"]["Report"];
             /** @description The user's daily rule that counts, such as 10/calendar_day; of an event, its limit, such as 100/calendar_hour. */
             rule?: string;
-            /** @description When the period of the event's limit began, RFC 3339 in time_zone. Only with the kind event_limit. */
+            /** @description When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed, when it was changed. Only with these kinds. */
             since?: string;
             /** @description What it is about: the account or the user; in a digest, the policy; of an event, the event and the key, such as submit/acme. */
             subject: string;
