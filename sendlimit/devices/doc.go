@@ -42,7 +42,7 @@
 // programs died between registering and noting, an account may pass its bound until Sweep.
 //
 // Devices that a former release registered are counted when they are registered again. A count
-// takes 90 bytes for each user and account.
+// takes 75 bytes for each user and account.
 //
 // # Invariants
 //
