@@ -83,8 +83,8 @@ func (p *auditPage) filter() (audit.Filter, error) {
 	return f, nil
 }
 
-// longestRest bounds the rest after a page: one that took longer was held up by something else.
-const longestRest = time.Second
+// longestRest bounds the rest after a page: one that took long was held up by something else.
+const longestRest = 100 * time.Millisecond
 
 // readAudit reads a page of the audit log in its turn. If more follow, the turn rests for three
 // times as long: those who download long lists, however many, leave the store to others. They

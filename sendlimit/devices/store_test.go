@@ -193,7 +193,7 @@ func TestAnAccountHasABoundedNumberOfDevices(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.EqualValues(t, []int64{most, 3 * most}, []int64{added.Load(), full.Load()})
+	require.Equal(t, []int64{most, 3 * most}, []int64{added.Load(), full.Load()})
 	again := 0
 	for i := range 4 * most {
 		if _, change, err := s.Add(t.Context(), fmt.Sprint("user", i), phone, 1); err == nil && change == devices.Unchanged {
