@@ -29,7 +29,7 @@ type AccountFullError struct {
 
 // Error says how many devices the account may have.
 func (e *AccountFullError) Error() string {
-	return fmt.Sprintf("account %q has the %d devices that its tier allows: remove one that is not used, or raise devices of the tier", e.Account, e.Most)
+	return fmt.Sprintf("account %q has as many devices as its tier allows, which is %d: remove one that is not used, or raise devices of the tier", e.Account, e.Most)
 }
 
 // Code returns fault.CodeTooManyDevices.

@@ -187,7 +187,7 @@ func TestAnAccountHasABoundedNumberOfDevices(t *testing.T) {
 			_, _, err := s.Add(t.Context(), fmt.Sprint("user", i), phone, most)
 			if err == nil {
 				added.Add(1)
-			} else if err.Error() == `account "acme" has the 10 devices that its tier allows: remove one that is not used, or raise devices of the tier` {
+			} else if err.Error() == `account "acme" has as many devices as its tier allows, which is 10: remove one that is not used, or raise devices of the tier` {
 				full.Add(1)
 			}
 		})

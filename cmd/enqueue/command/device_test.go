@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/devices"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -112,6 +113,21 @@ func TestImportOfDevices(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"outcome":"unchanged","line":1,"id":"phone","user":"alice"}`+"\n"+
 		`{"outcome":"unchanged","line":3,"id":"`+f.devicesOf(t, "bob")[0].ID+`","user":"bob"}`+"\n", string(written))
+}
+
+// With an account, an import registers as many devices as the account's tier allows.
+func TestImportOfAnAccountsDevices(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.account(t, "acme", 0)
+	directory, err := accounts.New(f.client, "")
+	require.NoError(t, err)
+	require.NoError(t, directory.SetTier(t.Context(), accounts.Tier{Name: "acme", Devices: 1}))
+	f.stdin = strings.NewReader(importCSV[:strings.Index(importCSV, "bob")] + "alice,fcm,canary-3,,tablet,\n")
+	got := f.run(t, "device", "import", "-", "--account", "acme")
+	require.Equal(t, 3, got.status)
+	require.Equal(t, "3 lines read\n  added      1\n  replaced   1\n  refused    1\n", got.stdout)
+	require.Contains(t, got.stderr, `line 4: account "acme" has as many devices as its tier allows, which is 1: remove`)
 }
 
 // A line that is no device is reported without its token, and the others are registered.
