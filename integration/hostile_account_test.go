@@ -227,7 +227,9 @@ func newHostileAccount(t *testing.T, a *apiProcess, key string, others ...string
 	h := &hostileAccount{T: t, api: a, key: key, others: others, statuses: make(map[int]int), random: func() *rand.Rand {
 		return rand.New(rand.NewPCG(seeds[len(seeds)-1], callers.Add(1)))
 	}}
-	got, err := http.Get("http://" + a.address + "/openapi.json") //nolint:noctx // once
+	asked, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.address+"/openapi.json", http.NoBody)
+	require.NoError(t, err)
+	got, err := http.DefaultClient.Do(asked)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, got.Body.Close()) }()
 	var described struct {

@@ -199,7 +199,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	w.timers.Start()
 	server, err := w.queue.Serve(ctx, queue.ServerOptions{
-		Deliver: w.handler.Handle, Announce: w.announcements.Handle, Crowded: w.handler.Slots.Crowded,
+		Deliver: w.handler.Handle, Announce: w.announcements.Handle,
 		ShutdownTimeout: w.shutdown, Logger: w.backend.Logger,
 	})
 	if err != nil {

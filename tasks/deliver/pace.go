@@ -232,7 +232,7 @@ func (p *Pacer) untilNext() time.Duration {
 
 // expected returns about how long one more call would have to wait.
 func (p *Pacer) expected(o messages.Origin) time.Duration {
-	before, waiting := p.untilNext(), p.turn.Before(o.Account)
+	before, waiting := p.untilNext(), p.turn.Before(o)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rate := p.pace.Rate

@@ -21,17 +21,26 @@ type party struct {
 	line    list.List // of a campaign: a channel for each caller that waits, to be closed
 }
 
-// member returns a member, which it makes if there is none.
-func (p *party) member(name string) *party {
-	m := p.members[name]
-	if m == nil {
-		m = &party{name: name, of: p}
-		if p.members == nil {
-			p.members = make(map[string]*party)
-		}
-		p.members[name] = m
+// add adds a member.
+func (p *party) add(name string, granted uint64) *party {
+	m := &party{name: name, of: p, granted: granted}
+	if p.members == nil {
+		p.members = make(map[string]*party)
 	}
+	p.members[name] = m
 	return m
+}
+
+// before returns how many callers of the members get a slot before one of a member before which own
+// are of its own: these, and as many and one more of each other member.
+func (p *party) before(member string, own int) int {
+	before := own
+	for _, other := range p.waiting {
+		if other.name != member {
+			before += min(other.queued, own+1)
+		}
+	}
+	return before
 }
 
 // idle reports whether no caller has a slot or waits.

@@ -44,14 +44,14 @@ func NewDeliverySlots(deliveries int, local func() time.Time) *Slots {
 func (s *Slots) Try(o messages.Origin) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.try(s.accounts.member(o.Account), o)
+	return s.try(s.member(&s.accounts, o.Account), o)
 }
 
 func (s *Slots) try(account *party, o messages.Origin) bool {
 	if !s.mayHave(account) {
 		return false
 	}
-	s.grant(account.member(o.Campaign), 0)
+	s.grant(s.member(account, o.Campaign), 0)
 	return true
 }
 
@@ -64,12 +64,12 @@ func (s *Slots) Take(ctx context.Context, stop <-chan struct{}, o messages.Origi
 	default:
 	}
 	s.mu.Lock()
-	account := s.accounts.member(o.Account)
+	account := s.member(&s.accounts, o.Account)
 	if s.try(account, o) {
 		s.mu.Unlock()
 		return true
 	}
-	campaign := account.member(o.Campaign)
+	campaign := s.member(account, o.Campaign)
 	ready := make(chan struct{})
 	place := campaign.line.PushBack(ready)
 	campaign.change(0, 1)
@@ -96,38 +96,34 @@ func (s *Slots) Take(ctx context.Context, stop <-chan struct{}, o messages.Origi
 func (s *Slots) Leave(o messages.Origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.leave(s.accounts.member(o.Account).member(o.Campaign))
+	s.leave(s.member(s.member(&s.accounts, o.Account), o.Campaign))
 }
 
-// Before returns how many others are before a new caller of an account: those that have a slot,
-// those of its account that wait, and as many and one more of each other account.
-func (s *Slots) Before(account string) int {
+// Before returns about how many others are before a new caller: those that have a slot, those of
+// its campaign that wait, and as many and one more of each other campaign of its account, and then
+// of each other account.
+func (s *Slots) Before(o messages.Origin) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := 0
-	if a := s.accounts.members[account]; a != nil {
-		own = a.queued
-	}
-	before := own + s.accounts.held
-	for _, other := range s.accounts.waiting {
-		if other.name != account {
-			before += min(other.queued, own+1)
+	if account := s.accounts.members[o.Account]; account != nil {
+		if campaign := account.members[o.Campaign]; campaign != nil {
+			own = campaign.queued
 		}
+		own = account.before(o.Campaign, own)
 	}
-	return before
+	return s.accounts.held + s.accounts.before(o.Account, own)
 }
 
-// mostWaiting is how many callers of all accounts together may wait before one with more than
-// an equal share of that counts as crowded.
-const mostWaiting = 256
-
-// Crowded reports whether so many callers of an account wait that others should not have to
-// pass by more of them.
-func (s *Slots) Crowded(account string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	a := s.accounts.members[account]
-	return a != nil && a.queued > mostWaiting/len(s.accounts.members)
+// member returns a member of a party, which it makes if there is none. Who is new comes after who
+// got a slot before.
+func (s *Slots) member(of *party, name string) *party {
+	m := of.members[name]
+	if m == nil {
+		s.granted++
+		m = of.add(name, s.granted)
+	}
+	return m
 }
 
 // mayHave reports whether there is a slot that an account may have.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -214,4 +215,33 @@ func TestOneAccountLeavesSlotsToOthers(t *testing.T) {
 		require.True(t, s.Try(a))
 		require.True(t, s.Try(a))
 	})
+}
+
+// Who is new does not overtake who waits, neither an account nor a campaign.
+func TestNewPartiesWaitTheirTurn(t *testing.T) {
+	t.Parallel()
+	for _, fresh := range []func(int) messages.Origin{
+		func(i int) messages.Origin { return messages.Origin{Account: "a", Campaign: strconv.Itoa(i)} },
+		func(i int) messages.Origin { return messages.Origin{Account: strconv.Itoa(i)} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := NewSlots(1, 1, time.Now)
+			require.True(t, s.Try(fresh(0)))
+			var came []int
+			for i := range 20 {
+				go func() {
+					if s.Take(t.Context(), nil, fresh(i+1)) {
+						came = append(came, i+1)
+					}
+				}()
+				synctest.Wait()
+			}
+			for i := range 20 {
+				s.Leave(fresh(i))
+				synctest.Wait()
+				require.Len(t, came, i+1)
+				require.Equal(t, i+1, came[i])
+			}
+		})
+	}
 }

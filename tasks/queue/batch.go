@@ -46,7 +46,7 @@ func (q *Queue) enqueueBatch(ctx context.Context, batch []messages.Queued, at ti
 	if err != nil {
 		return err
 	}
-	for name, part := range q.spread.perQueue(chosen, batch) {
+	for name, part := range q.spread.perQueue(chosen, batch, q.answering.local()) {
 		if err := q.enqueueTogether(ctx, name, part, at); err != nil {
 			return err
 		}

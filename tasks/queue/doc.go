@@ -39,14 +39,16 @@
 // that all share. What an account has of one second goes into the shared queue up to a number,
 // and the rest into a lane; herds counts that, in each program for itself, since what several
 // programs add up to is still little. A worker also moves messages into a lane that it finds in
-// the shared queue, if many of their account are in its hands already and wait. Messages in no campaign have a lane of their own,
+// the shared queue, if most of its handlers have a task, and their account has an equal share of
+// these or more: they wait for a pace, a slot or a provider. Messages in no campaign have a lane of their own,
 // and the campaigns of an account share seven. So no account makes lanes without end.
 //
 // A Server serves each lane that has tasks to hand out, as it does queues of another number,
 // with an asynq server of its own. It looks every Polling.Forward, so what another program puts
 // into a new lane for now may wait that long. Which of the messages in hand
 // goes next, the worker's function decides: see deliver.Slots. At most 64 lanes are served at a time;
-// they take turns. A lane goes when it was empty for a minute.
+// they take turns. The handlers are shared among them. Each has a connection of its own, on which
+// asynq listens. A program uses at most 256 lanes at a time. A lane goes when it was empty for a minute.
 //
 // Why lanes and not an order within the queue: asynq has one list of what is due, and takes
 // from its front. A worker that read on past a herd would have to hold all of it.

@@ -13,11 +13,15 @@ const (
 	// ordinary is how many messages of an account that are due in the same second a program
 	// puts into the queues that all accounts share. The others go into lanes.
 	ordinary = 64
-	// herdSeconds is how many seconds herds counts at a time: those of two horizons.
-	herdSeconds = 256
-	// herdCounters is how many counters a second has. Two accounts with the same one get their
-	// lanes earlier.
-	herdCounters = 512
+	// herdSeconds is how many seconds herds counts at a time. With a longer horizon some share
+	// their counters in turn, and fewer messages get lanes.
+	herdSeconds = 512
+	// herdCounters is how many counters a second has: so many that what a worker can do in a
+	// second fills few of them. Two accounts with the same one get their lanes earlier.
+	herdCounters = 4096
+	// mostLanes is into how many lanes a program puts tasks at a time. With more herds the others
+	// are in the shared queues.
+	mostLanes = 256
 	// listedFor is for how long a lane counts as listed. It is well below serveOtherFor, after
 	// which it may be removed.
 	listedFor = 10 * time.Second
@@ -43,9 +47,10 @@ type herdSecond struct {
 	counts [herdCounters]uint8
 }
 
-// add counts a message of an account, and reports whether the message belongs to a herd.
-func (h *herds) add(account string, due time.Time) bool {
-	second := due.Unix()
+// add counts a message of an account, and reports whether the message belongs to a herd. What is
+// overdue belongs to the present second.
+func (h *herds) add(account string, due, now time.Time) bool {
+	second := max(due.Unix(), now.Unix())
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at := &h.seconds[uint64(second)%herdSeconds]
@@ -63,8 +68,17 @@ func (h *herds) add(account string, due time.Time) bool {
 	return false
 }
 
+// mayUse reports whether a program may put a task into a lane, beside those that it uses.
+func (h *herds) mayUse(lane string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, known := h.listed[lane]
+	return known || len(h.listed) < mostLanes
+}
+
 // list adds a lane that has just got a task to asynq's list of queues, unless that was done a
 // moment ago. Asynq adds a queue only once, and a lane is removed when it was empty for a while.
+// While that list can't be written, a lane counts as listed for as long as it is not removed.
 func (h *herds) list(ctx context.Context, client redis.UniversalClient, lane string, now time.Time) error {
 	h.mu.Lock()
 	last, known := h.listed[lane]
@@ -73,6 +87,9 @@ func (h *herds) list(ctx context.Context, client redis.UniversalClient, lane str
 		return nil
 	}
 	if err := client.SAdd(ctx, queuesKey, lane).Err(); err != nil {
+		if known && now.Sub(last) < serveOtherFor {
+			return nil
+		}
 		return err //nolint:wrapcheck // the caller says what it was doing
 	}
 	h.mu.Lock()
@@ -81,7 +98,7 @@ func (h *herds) list(ctx context.Context, client redis.UniversalClient, lane str
 		h.listed = make(map[string]time.Time)
 	}
 	for name, at := range h.listed {
-		if now.Sub(at) >= listedFor {
+		if now.Sub(at) >= serveOtherFor {
 			delete(h.listed, name)
 		}
 	}

@@ -7,9 +7,8 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/hibiken/asynq"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -61,26 +60,24 @@ func (q *Queue) removeLane(ctx context.Context, name string) {
 		return // it has tasks again, or another worker removed it
 	}
 	// A task may have come between asynq's two steps.
-	if all, _, err := q.countTasks(ctx, name); all > 0 || err != nil {
+	if found, err := q.countTasks(ctx, []string{name}); err != nil || found[name].all > 0 {
 		q.redis.SAdd(ctx, queuesKey, name)
+		return
 	}
+	q.redis.Del(ctx, key(name, "processed"), key(name, "failed")) // which asynq keeps for ever
 }
 
-// moveCrowds moves messages from a queue that all share into lanes, if many of their account
-// wait already: more of them would keep the handlers of the queue from others. It returns those
-// that stay.
+// moveCrowds moves messages from a queue that all share into lanes, if their account has more of
+// its tasks in hand than others while few more fit: they wait for a pace, a slot or a provider, and
+// would keep the handlers of the queue from others. It returns those that stay.
 func (s *Server) moveCrowds(ctx context.Context, batch []messages.Queued) (stay []messages.Queued, failed error) {
-	name, _ := asynq.GetQueueName(ctx)
-	if isLane(s.queue.spread.first, name) {
-		return batch, nil
-	}
 	chosen, err := s.queue.spread.shares(ctx)
 	if err != nil {
 		return nil, err
 	}
 	moved := make(map[string][]messages.Queued)
 	for _, m := range batch {
-		if !s.options.Crowded(m.Origin.Account) {
+		if !s.inHand.crowded(m.Origin.Account) {
 			stay = append(stay, m)
 			continue
 		}
@@ -94,4 +91,33 @@ func (s *Server) moveCrowds(ctx context.Context, batch []messages.Queued) (stay 
 		}
 	}
 	return stay, nil
+}
+
+// hands counts the tasks of the shared queues that a worker has in hand, by the account of their
+// first message.
+type hands struct {
+	mu    sync.Mutex
+	total int
+	of    map[string]int
+}
+
+func (h *hands) add(account string, n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.total += n
+	if h.of[account] += n; h.of[account] == 0 {
+		delete(h.of, account)
+	}
+}
+
+// fewInHand is how many tasks an account may always have in hand.
+const fewInHand = 8
+
+// crowded reports whether an account has an equal share of the tasks in hand, or more, while
+// most handlers have one.
+func (h *hands) crowded(account string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	own := h.of[account]
+	return h.total > handlers*3/4 && own > fewInHand && own*len(h.of) >= h.total
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -48,12 +49,12 @@ func TestAHerdIsCountedByAccountAndSecond(t *testing.T) {
 	due := time.Unix(1_000_000, 0)
 	for _, at := range []time.Time{due, due.Add(time.Second), due.Add(herdSeconds * time.Second)} {
 		for i := range 2 * ordinary {
-			require.Equal(t, i >= ordinary, h.add("acme", at.Add(time.Duration(i)*time.Millisecond)), i)
+			require.Equal(t, i >= ordinary, h.add("acme", at.Add(time.Duration(i)*time.Millisecond), due), i)
 		}
 	}
 	others := 0
 	for i := range 10 {
-		if !h.add(fmt.Sprint("account", i), due.Add(time.Second)) {
+		if !h.add(fmt.Sprint("account", i), due.Add(time.Second), due) {
 			others++
 		}
 	}
@@ -91,14 +92,21 @@ func TestManyLanesTakeTurns(t *testing.T) {
 			delivered.Add(1)
 			return nil
 		},
-		Crowded:         func(string) bool { return false },
 		ShutdownTimeout: time.Second, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
+	t.Cleanup(func() {
+		server.Stop()
+		server.Finish(nil)
+	})
 	all := int64((mostOthers + 20) * (ordinary + 1))
 	require.Eventually(t, func() bool { return delivered.Load() == all }, time.Minute, 10*time.Millisecond)
 	server.stopLook()
 
+	require.Eventually(t, func() bool {
+		require.NoError(t, server.lookForOthers(t.Context(), time.Now()))
+		return !slices.ContainsFunc(slices.Collect(maps.Values(server.others)), func(o *other) bool { return o.atWork })
+	}, time.Minute, 10*time.Millisecond)
 	require.NoError(t, server.lookForOthers(t.Context(), time.Now().Add(serveOtherFor+time.Minute)))
 	require.Empty(t, server.others)
 	server.running.Wait()
@@ -117,6 +125,4 @@ func TestManyLanesTakeTurns(t *testing.T) {
 	require.Len(t, slices.DeleteFunc(names, func(name string) bool { return !isLane("sl:push", name) }), 1)
 	require.NoError(t, server.lookForOthers(t.Context(), time.Now()))
 	require.Eventually(t, func() bool { return delivered.Load() == all+ordinary+1 }, time.Minute, 10*time.Millisecond)
-	server.Stop()
-	server.Finish(nil)
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -16,14 +17,20 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// soon is how long before a queue has a task to hand out it counts as having one.
-const soon = 2 * time.Second
+// leastSoon is how long before a queue has a task to hand out it counts as having one, at least.
+const leastSoon = 2 * time.Second
+
+// counted is what a queue has.
+type counted struct {
+	all  int64 // tasks that are to run or are running
+	soon int64 // those of them that do so soon, or now
+	done int64 // tasks that it ever did
+}
 
 // look looks for lanes, and for queues of programs with another number of queues. Until the next
-// look, those that have tasks are part of all. It returns for each whether it has tasks that run, or
-// that are to run soon. Beside an error, it returns those that it found: one that does not answer
-// is as the last look found it.
-func (q *Queue) look(ctx context.Context) (atWork map[string]bool, failed error) {
+// look, those that have tasks are part of all. It returns what each has. Beside an error, it returns
+// those that it found: of one that does not answer nothing is known, and the last look counts for all.
+func (q *Queue) look(ctx context.Context) (found map[string]counted, failed error) {
 	chosen, err := q.spread.shares(ctx)
 	if err != nil {
 		return nil, err
@@ -33,50 +40,70 @@ func (q *Queue) look(ctx context.Context) (atWork map[string]bool, failed error)
 	if err != nil {
 		return nil, store.Explain(err, doing)
 	}
+	known = slices.DeleteFunc(known, func(name string) bool { return !ours(q.spread.first, name) || chosen.has(name) })
+	found, err = q.countTasks(ctx, known)
+	if err != nil {
+		failed = store.Explain(err, doing)
+	}
 	var others []string
-	atWork = make(map[string]bool)
 	last := *q.spread.others.Load()
 	for _, name := range known {
-		if !ours(q.spread.first, name) || chosen.has(name) {
-			continue
-		}
-		all, due, err := q.countTasks(ctx, name)
-		if err != nil {
-			failed = store.Explain(err, doing)
-		}
-		stays := err != nil && slices.Contains(last, name)
-		if all > 0 || stays {
+		if c, answered := found[name]; c.all > 0 || !answered && slices.Contains(last, name) {
 			others = append(others, name)
 		}
-		atWork[name] = due > 0 || stays
 	}
 	q.spread.others.Store(&others)
-	return atWork, failed
+	return found, failed
 }
 
-// countTasks counts the tasks of a queue that are to run or are running, and those of them
-// that do so soon.
-func (q *Queue) countTasks(ctx context.Context, name string) (all, due int64, failed error) {
+// countTasks counts the tasks of queues. Beside an error, it returns the queues that answered.
+func (q *Queue) countTasks(ctx context.Context, names []string) (found map[string]counted, failed error) {
+	found = make(map[string]counted)
+	if len(names) == 0 {
+		return found, nil
+	}
 	now := q.answering.local()
 	if q.clock != nil {
 		now = q.clock.Now()
 	}
+	soon := max(leastSoon, 2*q.polling.Forward+q.polling.Fetch) // a look may be late, and then a poll
 	until := strconv.FormatInt(now.Add(soon).Unix(), 10)
-	var both, total, timely []*redis.IntCmd
-	_, err := q.redis.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for _, list := range []string{"pending", "active"} {
-			both = append(both, pipe.LLen(ctx, key(name, list)))
-		}
-		for _, set := range []string{"scheduled", "retry"} {
-			total = append(total, pipe.ZCard(ctx, key(name, set)))
-			timely = append(timely, pipe.ZCount(ctx, key(name, set), "-inf", until))
+	type asked struct {
+		both, total, timely []*redis.IntCmd
+		done                *redis.StringCmd
+	}
+	asking := make([]asked, len(names))
+	_, _ = q.redis.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its error
+		for i, name := range names {
+			a := &asking[i]
+			for _, list := range []string{"pending", "active"} {
+				a.both = append(a.both, pipe.LLen(ctx, key(name, list)))
+			}
+			for _, set := range []string{"scheduled", "retry"} {
+				a.total = append(a.total, pipe.ZCard(ctx, key(name, set)))
+				a.timely = append(a.timely, pipe.ZCount(ctx, key(name, set), "-inf", until))
+			}
+			a.done = pipe.Get(ctx, key(name, "processed"))
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("counting tasks: %w", err)
+	for i, name := range names {
+		a := asking[i]
+		var err error
+		for _, cmd := range slices.Concat(a.both, a.total, a.timely) {
+			err = errors.Join(err, cmd.Err())
+		}
+		done, noted := a.done.Int64()
+		if errors.Is(noted, redis.Nil) {
+			noted = nil
+		}
+		if err = errors.Join(err, noted); err != nil {
+			failed = fmt.Errorf("counting tasks: %w", err)
+			continue
+		}
+		found[name] = counted{sum(a.both) + sum(a.total), sum(a.both) + sum(a.timely), done}
 	}
-	return sum(both) + sum(total), sum(both) + sum(timely), nil
+	return found, failed
 }
 
 func sum(counts []*redis.IntCmd) (n int64) {
@@ -90,9 +117,9 @@ const (
 	// serveOtherFor is for how long a queue is served at least after it had a task: the
 	// program that uses it may still run.
 	serveOtherFor = time.Minute
-	// mostOthers is how many other queues a worker serves at a time: each costs the store a
-	// few calls a second. If there are more, those without tasks make room at once, and the
-	// others after othersTurn.
+	// mostOthers is how many other queues a worker serves at a time: each costs the store some
+	// twenty calls a second, and a connection. If there are more, those without tasks make room
+	// at once, and the others after othersTurn.
 	mostOthers = 64
 	othersTurn = 10 * time.Second
 )
@@ -100,10 +127,13 @@ const (
 // other is a lane, or a queue that another number of queues has. It is served for as long as
 // it has tasks, and known until it had none for a while.
 type other struct {
-	name   string
-	server *asynq.Server // nil while it is not served
-	began  time.Time     // when that began, local
-	used   time.Time     // when it was last seen to have tasks, or first seen, local
+	name     string
+	servers  []*asynq.Server // none while it is not served
+	handlers int             // of the servers together
+	began    time.Time       // when they did, local
+	used     time.Time       // when it was last seen to have tasks, or first seen, local
+	atWork   bool            // at the last look
+	done     int64           // as counted has it, at the last look
 }
 
 // startLooking serves other queues while they have tasks, until the returned function is
@@ -127,50 +157,71 @@ func (s *Server) startLooking(ctx context.Context) (stop func()) {
 	}
 }
 
+// lookForOthers begins and ends the serving of queues as they have tasks. While nothing answers,
+// all goes on as it is.
 func (s *Server) lookForOthers(ctx context.Context, now time.Time) error {
 	found, failed := s.queue.look(ctx)
-	var served int
-	var waiting []*other
-	for name, atWork := range found {
+	if found == nil {
+		return failed
+	}
+	for name, has := range found {
 		o := s.others[name]
 		if o == nil {
-			o = &other{name: name, used: now}
+			o = &other{name: name, used: now, done: has.done}
 			s.others[name] = o
 		}
-		if atWork {
-			o.used = now
-		}
-		if o.server != nil {
-			served++
-		} else if atWork {
-			waiting = append(waiting, o)
+		if o.atWork = has.soon > 0; o.atWork || has.done != o.done {
+			o.used, o.done = now, has.done
 		}
 	}
+	var waiting []*other
+	served, working := 0, 0
+	for _, o := range s.others {
+		if len(o.servers) > 0 {
+			served++
+		} else if o.atWork {
+			waiting = append(waiting, o)
+		}
+		if o.atWork {
+			working++
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *other) int { return a.began.Compare(b.began) }) // in turn
 	served -= s.leaveOthers(ctx, now, served+len(waiting)-mostOthers)
-	for _, o := range waiting[:min(len(waiting), mostOthers-served)] {
-		if err := s.serveOther(ctx, o, served, now); err != nil {
+	for _, o := range waiting[:max(0, min(len(waiting), mostOthers-served))] {
+		o.began = now
+		if !isLane(s.queue.spread.first, o.name) {
+			s.options.Logger.InfoContext(ctx, "serving a queue of programs with another number of queues", "queue", o.name)
+		}
+		if err := s.widen(o, working); err != nil {
 			return err
 		}
-		served++
+	}
+	for _, o := range s.others {
+		if o.atWork && len(o.servers) > 0 {
+			if err := s.widen(o, working); err != nil {
+				return err
+			}
+		}
 	}
 	return failed
 }
 
-// serveOther begins to serve a queue beside a number of others.
-func (s *Server) serveOther(ctx context.Context, o *other, beside int, now time.Time) (failed error) {
-	at, lane := handlers, isLane(s.queue.spread.first, o.name)
-	if lane {
-		// Each further lane takes fewer tasks ahead: a worker's memory is bounded, and so is
-		// what a lane can get.
-		at = max(leastHandlers, handlers/(1+beside))
+// widen gives a queue its share of the handlers, where so many queues are at work, if it has less
+// than half of it. The share of a lane is smaller the more there are: a worker's memory is bounded.
+func (s *Server) widen(o *other, working int) error {
+	share := handlers
+	if isLane(s.queue.spread.first, o.name) {
+		share = max(leastHandlers, handlers/max(1, working))
 	}
-	if o.server, failed = s.start(o.name, at); failed != nil {
-		return failed
+	if o.handlers > share/2 {
+		return nil
 	}
-	o.began = now
-	if !lane {
-		s.options.Logger.InfoContext(ctx, "serving a queue of programs with another number of queues", "queue", o.name)
+	started, err := s.start(o.name, share-o.handlers)
+	if err != nil {
+		return err
 	}
+	o.servers, o.handlers = append(o.servers, started), share
 	return nil
 }
 
@@ -182,18 +233,15 @@ func (s *Server) leaveOthers(ctx context.Context, now time.Time, tooMany int) (l
 		over := empty > serveOtherFor
 		if over {
 			delete(s.others, name)
-		} else if o.server == nil || left >= tooMany || empty == 0 && now.Sub(o.began) <= othersTurn {
+		} else if len(o.servers) == 0 || left >= tooMany || o.atWork && now.Sub(o.began) <= othersTurn {
 			continue
 		}
-		server := o.server
-		o.server = nil
-		if server != nil {
+		servers := o.servers
+		if o.servers, o.handlers = nil, 0; len(servers) > 0 {
 			left++
 		}
 		s.running.Go(func() {
-			if server != nil {
-				s.shutdown([]*asynq.Server{server})
-			}
+			s.shutdown(servers)
 			if over && isLane(s.queue.spread.first, name) {
 				s.queue.removeLane(context.WithoutCancel(ctx), name)
 			}

@@ -30,8 +30,7 @@ type ServerOptions struct {
 	// ctx when it loses track of the task.
 	Deliver         func(ctx context.Context, m messages.Queued, claimed func()) error
 	Announce        func(ctx context.Context, notice string) error
-	Crowded         func(account string) bool // whether many messages of an account are in hand, and wait
-	ShutdownTimeout time.Duration             // how long Finish waits for running tasks
+	ShutdownTimeout time.Duration // how long Finish waits for running tasks
 	Logger          *slog.Logger
 }
 
@@ -43,6 +42,7 @@ type Server struct {
 	chosen   []*asynq.Server   // one for each queue
 	others   map[string]*other // by queue, see lookForOthers
 	stopLook func()
+	inHand   hands
 	running  sync.WaitGroup // what runs, including what the queue has given up on
 }
 
@@ -52,7 +52,7 @@ func (q *Queue) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{queue: q, options: o, others: make(map[string]*other)}
+	s := &Server{queue: q, options: o, others: make(map[string]*other), inHand: hands{of: make(map[string]int)}}
 	for _, name := range chosen.names {
 		started, err := s.start(name, handlers)
 		if err != nil {
@@ -93,18 +93,18 @@ func (s *Server) start(name string, at int) (*asynq.Server, error) {
 // Stop takes no more tasks from the queues. Running tasks continue.
 func (s *Server) Stop() {
 	s.stopLook()
+	var stopping sync.WaitGroup
 	for _, server := range s.all() {
-		server.Stop()
+		stopping.Go(server.Stop) // each waits for the look that it is at
 	}
+	stopping.Wait()
 }
 
 // all returns what serves a queue. Call it after stopLook.
 func (s *Server) all() []*asynq.Server {
 	servers := slices.Clone(s.chosen)
 	for _, o := range s.others {
-		if o.server != nil {
-			servers = append(servers, o.server)
-		}
+		servers = append(servers, o.servers...)
 	}
 	return servers
 }
@@ -162,16 +162,7 @@ func (s *Server) dispatch(ctx context.Context, t *asynq.Task) error {
 		case newer:
 			return errNewer
 		}
-		if timers, err = s.moveCrowds(ctx, timers); err != nil {
-			return err
-		}
-		switch len(timers) {
-		case 0:
-			return nil
-		case 1:
-			return s.options.Deliver(ctx, timers[0], func() {})
-		}
-		return s.deliverBatch(ctx, timers)
+		return s.deliver(ctx, timers)
 	case TypeAlert:
 		p, err := decodeAlert(t.Payload())
 		if err != nil {
@@ -184,6 +175,25 @@ func (s *Server) dispatch(ctx context.Context, t *asynq.Task) error {
 	default:
 		return errNewer
 	}
+}
+
+// deliver handles the timers of a task.
+func (s *Server) deliver(ctx context.Context, timers []messages.Queued) (err error) {
+	if name, _ := asynq.GetQueueName(ctx); !isLane(s.queue.spread.first, name) {
+		account := timers[0].Origin.Account
+		s.inHand.add(account, 1)
+		defer s.inHand.add(account, -1)
+		if timers, err = s.moveCrowds(ctx, timers); err != nil {
+			return err
+		}
+	}
+	switch len(timers) {
+	case 0:
+		return nil
+	case 1:
+		return s.options.Deliver(ctx, timers[0], func() {})
+	}
+	return s.deliverBatch(ctx, timers)
 }
 
 func (s *Server) reportError(ctx context.Context, _ *asynq.Task, err error) {

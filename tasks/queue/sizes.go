@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hibiken/asynq"
@@ -46,6 +47,9 @@ func queueSizes(client redis.UniversalClient, first string) (map[string]int, err
 			continue
 		}
 		info, err := inspector.GetQueueInfo(queue)
+		if errors.Is(err, asynq.ErrQueueNotFound) {
+			continue // a lane that has just gone
+		}
 		if err != nil {
 			return nil, fmt.Errorf("looking at the queue: %w", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -83,20 +84,22 @@ func (s *spread) shares(ctx context.Context) (*shares, error) {
 func (s *shares) queueOf(partition int) string { return s.names[s.of[partition]] }
 
 // perQueue splits messages by the queue, or the lane of one, that they go into.
-func (s *spread) perQueue(chosen *shares, queued []messages.Queued) map[string][]messages.Queued {
+func (s *spread) perQueue(chosen *shares, queued []messages.Queued, now time.Time) map[string][]messages.Queued {
 	parts := make(map[string][]messages.Queued)
 	for _, m := range queued {
-		name := s.queueFor(chosen, m)
+		name := s.queueFor(chosen, m, now)
 		parts[name] = append(parts[name], m)
 	}
 	return parts
 }
 
 // queueFor returns the queue, or the lane of one, that a message goes into.
-func (s *spread) queueFor(chosen *shares, m messages.Queued) string {
+func (s *spread) queueFor(chosen *shares, m messages.Queued, now time.Time) string {
 	i := chosen.of[keyspace.Partition(m.User)]
-	if s.herds.add(m.Origin.Account, m.Due) {
-		return laneOf(s.first, m.Origin, int(i), len(chosen.names))
+	if s.herds.add(m.Origin.Account, m.Due, now) {
+		if lane := laneOf(s.first, m.Origin, int(i), len(chosen.names)); s.herds.mayUse(lane) {
+			return lane
+		}
 	}
 	return chosen.names[i]
 }
@@ -119,5 +122,5 @@ func (q *Queue) queueFor(ctx context.Context, m messages.Queued) (string, error)
 	if err != nil {
 		return "", err
 	}
-	return q.spread.queueFor(chosen, m), nil
+	return q.spread.queueFor(chosen, m, q.answering.local()), nil
 }

@@ -168,7 +168,7 @@ func (t *Timers) TrySetAll(ctx context.Context, queued []messages.Queued) (set i
 	var done atomic.Int64
 	var setters errgroup.Group
 	setters.SetLimit(queuesAtOnce)
-	for name, part := range t.queue.spread.perQueue(chosen, queued) {
+	for name, part := range t.queue.spread.perQueue(chosen, queued, t.queue.answering.local()) {
 		setters.Go(func() error { return t.setAll(ctx, name, part, &done) })
 	}
 	failed = setters.Wait()

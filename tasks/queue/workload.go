@@ -89,7 +89,8 @@ type batched struct {
 const (
 	batchPage = 1000 // tasks that are read at a time
 	// mostListed bounds how many tasks of each state are read for a Workload. If there are
-	// more, the queue has more than workers can do, and no batch counts as lost.
+	// more, the queue has more than workers can do, and no batch counts as lost, but for those of
+	// a lane.
 	mostListed = 20 * batchPage
 )
 
@@ -119,7 +120,7 @@ func (q *Queue) batched(name string) (batched, error) {
 	} {
 		for page := 1; ; page++ {
 			if page > mostListed/batchPage {
-				found.more = true
+				found.more = !isLane(q.spread.first, name) // or one account's herd would hide what all others lost
 				break
 			}
 			tasks, err := list(name, asynq.PageSize(batchPage), asynq.Page(page))

@@ -22,7 +22,7 @@ func connect(t *testing.T, to *store.Embedded) *net.TCPConn {
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", to.Address())
 	require.NoError(t, err)
 	require.NoError(t, conn.SetDeadline(time.Now().Add(3*time.Second)))
-	return conn.(*net.TCPConn)
+	return conn.(*net.TCPConn) //nolint:forcetypeassert // what a dial of tcp returns
 }
 
 // No bytes end the process that has the store: what is no command ends its connection.
