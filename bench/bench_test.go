@@ -22,7 +22,7 @@ func tinySizes() sizes {
 		bulkLines: 300, bulkRounds: 1, policies: 20,
 		deliveries: 100, deliveryRounds: 1, backlogUsers: 5,
 		distant: 100, herd: 100, herdWithin: 4 * time.Second,
-		dueMessages: 50, dueWithin: time.Second, pending: 100, follow: time.Second,
+		dueMessages: 50, dueWithin: time.Second, pending: 100, follow: time.Second, quiet: 5, quietWithin: time.Second,
 		workers: []int{1, 2}, slowPushes: 100, restartMessages: 50, restartWithin: 2 * time.Second,
 	}
 }

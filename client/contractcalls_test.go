@@ -30,7 +30,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		Name: "vip", TimeZone: "UTC", UserTimeZone: true, Rules: []string{"1/day"}, QuietHours: []string{"22:00-08:00"}, Reach: "1d",
 		Only: []string{"07:00-23:00"}, Blackouts: []string{"holidays"}, Calendars: map[string][]string{"holidays": {"12-25"}},
 		Changes:    []policy.ChangeDocument{{From: "2027-01-01", Rules: []string{"2/day"}}},
-		OnConflict: client.OnConflictShift, AlertAt: []int{80}, AlertTo: "a@example.org",
+		OnConflict: client.OnConflictShift, AccountShare: "50%", AlertAt: []int{80}, AlertTo: "a@example.org",
 		Categories: map[string]client.PolicyCategory{"c": {Rules: []string{"1/day"}, Exempt: true, Counts: &yes}}, UnknownCategories: "allow", Version: 1,
 	}
 	s := client.Settings{

@@ -226,7 +226,9 @@ func violation(c *judge.Scope, in *script.ReplyReader) (Violation, error) {
 	}
 	v.Rule, v.Category = c.Rule(number)
 	if own {
-		v.Share = c.Set.Policy.AccountLimit(v.Rule)
+		if v.Share = c.Set.Policy.AccountLimit(v.Rule); v.Share == 0 {
+			return Violation{}, script.ReplyError(in.Doing, fmt.Sprintf("rule %d, without a share of it", number))
+		}
 	}
 	return v, nil
 }
