@@ -348,14 +348,14 @@ func TestATargetThatRefusesAllIsProbedWithMessages(t *testing.T) {
 			m.User = user
 			s.accepted(m)
 		}
-		s.until(9 * time.Second)
+		s.until(12 * time.Second) // by then the channel is stopped
 		tried := len(s.recorder.Deliveries())
 		require.Equal(s, "0", s.record("alice", "a")["n"])
 		require.Equal(s, "unauthorized", s.record("alice", "a")["w"])
 		for i := range 3 {
-			s.accepted(s.message(fmt.Sprint("b", i), time.Duration(15+60*i)*time.Second))
+			s.accepted(s.message(fmt.Sprint("b", i), time.Duration(20+60*i)*time.Second))
 		}
-		s.until(150 * time.Second)
+		s.until(160 * time.Second)
 		probes := s.recorder.Deliveries()[tried:]
 		require.Len(s, probes, 3)
 		for i, d := range probes {
