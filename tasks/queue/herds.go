@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"hash/maphash"
+	"maps"
 	"sync"
 	"time"
 
@@ -35,6 +36,7 @@ type herds struct {
 	seed    maphash.Seed
 	seconds [herdSeconds]*herdSecond
 	listed  map[string]time.Time // lanes, by name: when this program listed them, local
+	forgot  time.Time            // when mayUse last forgot lanes, local
 	fresh   chan struct{}        // has an element once a lane was listed
 }
 
@@ -69,11 +71,22 @@ func (h *herds) add(account string, due, now time.Time) bool {
 }
 
 // mayUse reports whether a program may put a task into a lane, beside those that it uses.
-func (h *herds) mayUse(lane string) bool {
+func (h *herds) mayUse(lane string, now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, known := h.listed[lane]
-	return known || len(h.listed) < mostLanes
+	if _, known := h.listed[lane]; known {
+		return true
+	}
+	if len(h.listed) >= mostLanes && now.Sub(h.forgot) >= time.Second {
+		h.forgot = now
+		h.forget(now)
+	}
+	return len(h.listed) < mostLanes
+}
+
+// forget drops the lanes that may have been removed since they were listed.
+func (h *herds) forget(now time.Time) {
+	maps.DeleteFunc(h.listed, func(_ string, at time.Time) bool { return now.Sub(at) >= serveOtherFor })
 }
 
 // list adds a lane that has just got a task to asynq's list of queues, unless that was done a
@@ -97,11 +110,7 @@ func (h *herds) list(ctx context.Context, client redis.UniversalClient, lane str
 	if h.listed == nil {
 		h.listed = make(map[string]time.Time)
 	}
-	for name, at := range h.listed {
-		if now.Sub(at) >= serveOtherFor {
-			delete(h.listed, name)
-		}
-	}
+	h.forget(now)
 	h.listed[lane] = now
 	select {
 	case h.fresh <- struct{}{}:

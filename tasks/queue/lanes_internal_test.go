@@ -61,6 +61,20 @@ func TestAHerdIsCountedByAccountAndSecond(t *testing.T) {
 	require.GreaterOrEqual(t, others, 8, "few share a counter")
 }
 
+// A program that puts no tasks into its lanes any more may use others.
+func TestLanesAreForgotten(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	h, now := newHerds(), time.Unix(1_000_000, 0)
+	for i := range mostLanes {
+		require.True(t, h.mayUse(fmt.Sprint("lane", i), now))
+		require.NoError(t, h.list(t.Context(), client, fmt.Sprint("lane", i), now))
+	}
+	require.False(t, h.mayUse("another", now.Add(serveOtherFor-time.Second)))
+	require.True(t, h.mayUse("lane7", now.Add(serveOtherFor-time.Second)))
+	require.True(t, h.mayUse("another", now.Add(serveOtherFor)))
+}
+
 // More lanes than a worker serves at a time take turns. They go when they were empty for a
 // while, and come again with their tasks.
 func TestManyLanesTakeTurns(t *testing.T) {

@@ -97,7 +97,7 @@ func (s *spread) perQueue(chosen *shares, queued []messages.Queued, now time.Tim
 func (s *spread) queueFor(chosen *shares, m messages.Queued, now time.Time) string {
 	i := chosen.of[keyspace.Partition(m.User)]
 	if s.herds.add(m.Origin.Account, m.Due, now) {
-		if lane := laneOf(s.first, m.Origin, int(i), len(chosen.names)); s.herds.mayUse(lane) {
+		if lane := laneOf(s.first, m.Origin, int(i), len(chosen.names)); s.herds.mayUse(lane, now) {
 			return lane
 		}
 	}
