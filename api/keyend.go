@@ -37,9 +37,16 @@ func (s *server) keyEnded(ctx context.Context) error {
 }
 
 // endEarly ends a stream when the server is about to end, or its key works no longer, and hurries
-// its answer. Call the returned function after ctx has ended: it waits for the goroutine that
-// watches.
+// its answer. A stream that begins while the server stops ends before endEarly returns. Call the
+// returned function after ctx has ended: it waits for the goroutine that watches.
 func (s *server) endEarly(ctx context.Context, stop context.CancelCauseFunc, hurry func()) (wait func()) {
+	select {
+	case <-s.stopping:
+		stop(errStopping)
+		hurry()
+		return func() {}
+	default:
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -58,7 +58,8 @@ func (v *verdict) judgeTimes(k *known) {
 	if place.IsZero() {
 		return
 	}
-	if late := a.At.Sub(place); late > sendlimit.DefaultTolerance && !v.slowAt(a.At) {
+	// The gate counts in whole milliseconds.
+	if late := a.At.Truncate(time.Millisecond).Sub(place); late > sendlimit.DefaultTolerance && !v.slowAt(a.At) {
 		v.fault("late: %s arrived %s after its place, %s: %+v, places %+v", k, late, place, k.standing, k.placements)
 	}
 	if s := k.standing; !s.ExpiresAt.IsZero() && a.At.After(s.ExpiresAt.Add(sendlimit.DefaultTolerance)) {
