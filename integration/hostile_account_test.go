@@ -310,7 +310,7 @@ func (h *hostileAccount) draw(random *rand.Rand) (method, target string, body io
 		return http.MethodPost, []string{"/v1/messages/batch", "/v1/messages/batch/dry-run"}[random.IntN(2)], h.lines(random)
 	case 3:
 		return http.MethodPost, "/v1/users/" + h.own(random) + "/devices", strings.NewReader(fmt.Sprintf(
-			`{"channel":"fcm","address":"%s"}`, strings.Repeat("x", 1+random.IntN(300))))
+			`{"channel":"fcm","token":"%s"}`, strings.Repeat("x", 1+random.IntN(300))))
 	case 4:
 		return http.MethodGet, "/v1/messages?user_prefix=" + h.other(random) + "&limit=" + strconv.Itoa(1+random.IntN(1000)), http.NoBody
 	}
