@@ -22,7 +22,7 @@ const module = "github.com/sendlimit/sendlimiter"
 // no loop of the worker another loop.
 var floors = [][]string{ //nolint:globals // a constant table
 	{
-		"api/internal/docs", "clients/generate", "cmd/enqueue/internal/ordinal", "cmd/worker/internal/rawtest",
+		"api/internal/docs", "clients/generate", "cmd/worker/internal/rawtest",
 		"deploy/grafana/generate", "deploy/kubernetes", "examples/receiver", "lua", "notifier/notice",
 		"notifier/payload", "sendlimit/fault", "sendlimit/internal/page", "sendlimit/sendlimittest/output",
 		"sendlimit/sendlimittest/redistest", "tasks/internal/batch", "tasks/internal/gather",
@@ -30,7 +30,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 	},
 	{
 		"cmd/internal/tracing", "notifier", "sendlimit/calendar", "sendlimit/internal/guard",
-		"sendlimit/keyspace", "tasks/internal/outage", "tasks/internal/persist", "tasks/internal/queueclock",
+		"sendlimit/keyspace", "tasks/internal/persist",
 		"tasks/tracing",
 	},
 	{
@@ -43,7 +43,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"sendlimit/internal/script", "sendlimit/seal", "tasks/message",
 	},
 	{
-		"api/internal/web", "client", "cmd/internal/histogram", "notifier/precheck", "notifier/pushtarget",
+		"api/internal/web", "client", "cmd/internal/histogram", "notifier/precheck",
 		"sendlimit/accounts", "sendlimit/audit", "sendlimit/campaigns", "sendlimit/channels",
 		"sendlimit/counters", "sendlimit/devices", "sendlimit/events", "sendlimit/internal/judge",
 		"sendlimit/internal/tally", "sendlimit/rate", "sendlimit/settings", "tasks/input", "tasks/retry",

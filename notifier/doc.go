@@ -66,7 +66,6 @@
 //
 // # Packages
 //
-//	pushtarget     opens the channel of a target such as "log:" or "https://…"
 //	logline        channel and announcer: a line of JSON for each delivery
 //	webhook        channel and announcer: a signed HTTP POST for each delivery
 //	service        channel: ntfy, Gotify, Slack and others by URL

@@ -13,7 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/tasks/internal/outage"
 	"github.com/sendlimit/sendlimiter/tasks/listen"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -73,7 +72,7 @@ type Backend struct {
 	Tracer    tracing.Tracer
 	Logger    *slog.Logger // warns once of an outage of the store
 
-	outages *outage.Watch
+	outages *OutageWatch
 }
 
 // Open returns the backend in the store behind client. For a cluster, call store.WatchNodes
@@ -82,7 +81,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	outages := outage.New(client, o.Logger)
+	outages := NewOutageWatch(client, o.Logger)
 	logger := outages.Logger()
 	policies, err := rules.NewPolicies(client, o.Prefix, o.Policy, logger)
 	if err != nil {

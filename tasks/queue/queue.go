@@ -13,7 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks/internal/queueclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -56,7 +55,7 @@ func (q *Queue) Through(client redis.UniversalClient) *Queue {
 // ByClock returns the same queue, which goes by the store's clock and not by that of the
 // machine.
 func (q *Queue) ByClock(clock *storeclock.Clock) *Queue {
-	byClock := q.Through(queueclock.New(q.redis, clock))
+	byClock := q.Through(newByStoreClock(q.redis, clock))
 	byClock.clock = clock
 	return byClock
 }

@@ -31,7 +31,6 @@ func raced() map[string]string {
 		"tasks/internal/batch":       ".",
 		"tasks/internal/gather":      ".",
 		"tasks/internal/masterclock": ".",
-		"tasks/internal/outage":      "in tasks",
 		"tasks/listen":               "in tasks",
 		"tasks/queue":                "in tasks",
 		"tasks/relay":                "in tasks",

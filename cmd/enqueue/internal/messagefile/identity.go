@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/ordinal"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -12,7 +11,7 @@ import (
 // many equal messages came before in the file, so that the same file gives the same ids,
 // whatever lines are in between. It never changes: files are run again after years, by
 // newer programs.
-func autoID(content ordinal.Key, nth uint32) string {
+func autoID(content lineKey, nth uint32) string {
 	id := "auto-" + hex.EncodeToString(content[:])
 	if nth > 1 {
 		id += fmt.Sprintf("-%d", nth)
@@ -21,4 +20,4 @@ func autoID(content ordinal.Key, nth uint32) string {
 }
 
 // contentOf returns the same key for messages with the same content.
-func contentOf(m message.Message) ordinal.Key { return message.Fingerprint(m) }
+func contentOf(m message.Message) lineKey { return message.Fingerprint(m) }

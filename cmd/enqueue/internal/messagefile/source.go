@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/ordinal"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
@@ -48,7 +47,7 @@ type Source struct {
 	sent    bool
 
 	mu      sync.Mutex // guards the fields below: bulk.Run does not wait for a Next that hangs
-	counter *ordinal.Counter
+	counter *ordinals
 	closed  bool
 }
 
@@ -63,7 +62,7 @@ const keysInMemory = 1 << 18
 // it.
 func NewSource(records *input.Reader, fill Fill, zone string, from int, sent bool) *Source {
 	return &Source{
-		records: records, fill: fill, zone: zone, from: from, sent: sent, counter: ordinal.NewCounter(keysInMemory, ""),
+		records: records, fill: fill, zone: zone, from: from, sent: sent, counter: newOrdinals(keysInMemory, ""),
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/notifier/pushtarget"
 	"github.com/sendlimit/sendlimiter/notifier/reload"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -58,7 +57,7 @@ func followPush(ctx context.Context, c config.Config, now func() time.Time, log 
 }
 
 func openPush(c config.Config, now func() time.Time, log io.Writer) (notifier.Notifier, error) {
-	channel, err := pushtarget.Open(c.PushTarget(), pushtarget.Options{
+	channel, err := OpenTarget(c.PushTarget(), TargetOptions{
 		Log: log, Now: now, Secret: string(c.PushSecret), Timeout: c.PushTimeout,
 		Headers: string(c.PushHeaders), Proxy: c.PushProxy, UserAgent: cli.UserAgent(),
 	})

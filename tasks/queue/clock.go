@@ -1,4 +1,4 @@
-package queueclock
+package queue
 
 import (
 	"context"
@@ -11,30 +11,41 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// Client is the client of a store for asynq, which goes by the store's clock through it.
-type Client struct {
+// byStoreClock is the client of a store for asynq, which goes by the store's clock through it. asynq
+// compares the times of its tasks and leases with the clock of the machine, and has no option for
+// its clock. A worker whose clock is behind would hand out its tasks late, one whose clock is ahead
+// would hand them out early, and each would take running tasks away from the other. So the times
+// are replaced in the calls that compare or store one:
+//
+//   - forward, which moves due tasks to the waiting ones;
+//   - the leases of running tasks: taken, extended, and found expired.
+//
+// These calls are known by their keys, and all others pass as they are. The times of tasks
+// themselves are the store's already: those of scheduled tasks are given as such, and to the
+// delay of a task that comes again the queue adds the Skew of the clock.
+type byStoreClock struct {
 	redis.UniversalClient
 
 	clock *storeclock.Clock
 }
 
-// New returns a Client that reads the store's time from clock.
-func New(client redis.UniversalClient, clock *storeclock.Clock) *Client {
-	return &Client{UniversalClient: client, clock: clock}
+// newByStoreClock returns a client that reads the store's time from clock.
+func newByStoreClock(client redis.UniversalClient, clock *storeclock.Clock) *byStoreClock {
+	return &byStoreClock{UniversalClient: client, clock: clock}
 }
 
 // EvalSha runs a script with the store's times in place of the machine's.
-func (c *Client) EvalSha(ctx context.Context, hash string, keys []string, args ...any) *redis.Cmd {
+func (c *byStoreClock) EvalSha(ctx context.Context, hash string, keys []string, args ...any) *redis.Cmd {
 	return c.UniversalClient.EvalSha(ctx, hash, keys, c.byStore(keys, args)...)
 }
 
 // Eval is EvalSha for a script that the store does not know yet.
-func (c *Client) Eval(ctx context.Context, source string, keys []string, args ...any) *redis.Cmd {
+func (c *byStoreClock) Eval(ctx context.Context, source string, keys []string, args ...any) *redis.Cmd {
 	return c.UniversalClient.Eval(ctx, source, keys, c.byStore(keys, args)...)
 }
 
 // ZAddXX changes scores of entries that exist. Those of leases become the store's times.
-func (c *Client) ZAddXX(ctx context.Context, key string, members ...redis.Z) *redis.IntCmd {
+func (c *byStoreClock) ZAddXX(ctx context.Context, key string, members ...redis.Z) *redis.IntCmd {
 	if kind(key) == "lease" {
 		skew := c.skewSeconds()
 		members = slices.Clone(members)
@@ -47,7 +58,7 @@ func (c *Client) ZAddXX(ctx context.Context, key string, members ...redis.Z) *re
 
 // byStore returns the arguments of a script of asynq with the store's times. The caller's
 // are as they were.
-func (c *Client) byStore(keys []string, args []any) []any {
+func (c *byStoreClock) byStore(keys []string, args []any) []any {
 	kinds := make([]string, len(keys))
 	for i, key := range keys {
 		kinds[i] = kind(key)
@@ -90,4 +101,6 @@ func kind(key string) string {
 }
 
 // skewSeconds is the skew in whole seconds: leases last for many.
-func (c *Client) skewSeconds() int64 { return int64(c.clock.Skew().Round(time.Second) / time.Second) }
+func (c *byStoreClock) skewSeconds() int64 {
+	return int64(c.clock.Skew().Round(time.Second) / time.Second)
+}

@@ -1,4 +1,4 @@
-package outage_test
+package backend_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
-	"github.com/sendlimit/sendlimiter/tasks/internal/outage"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 )
 
 // server is a store that answers a ping with err. Other commands panic.
@@ -44,9 +44,9 @@ var (
 	errReading = fmt.Errorf("reading: %w", &fault.UnavailableError{Detail: "no Redis at 127.0.0.1:1", Err: errRefused})
 )
 
-func watched(level slog.Level) (*server, *outage.Watch, *output.Buffer) {
+func watched(level slog.Level) (*server, *backend.OutageWatch, *output.Buffer) {
 	log, store := new(output.Buffer), &server{}
-	return store, outage.New(store, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))), log
+	return store, backend.NewOutageWatch(store, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))), log
 }
 
 func TestAnOutageIsLoggedOnceWithItsEnd(t *testing.T) {
@@ -63,7 +63,7 @@ func TestAnOutageIsLoggedOnceWithItsEnd(t *testing.T) {
 			}
 			require.Equal(t, 2*n-1, strings.Count(log.String(), "\n"), log)
 			store.answers(nil)
-			time.Sleep(outage.AskEvery)
+			time.Sleep(backend.AskEvery)
 			synctest.Wait()
 			require.Equal(t, n, strings.Count(log.String(), `level=WARN msg="Redis does not answer" error="connection refused"`))
 			require.Equal(t, n, strings.Count(log.String(), `level=INFO msg="Redis is back" after=`))
@@ -108,7 +108,7 @@ func TestTheEndOfAnOutageIsNoticedByAWarning(t *testing.T) {
 		store.answers(errRefused)
 		watch.Logger().WarnContext(t.Context(), "could not look", "error", errReading)
 		store.answers(nil)
-		time.Sleep(outage.AskEvery)
+		time.Sleep(backend.AskEvery)
 		watch.Logger().WarnContext(t.Context(), "could not look", "error", errReading)
 		require.Regexp(t, `(?s)Redis does not answer.*Redis is back" after=2s\n.*level=WARN msg="could not look"`, log.String())
 	})

@@ -1,4 +1,4 @@
-package outage
+package backend
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// AskEvery is how often a Watch asks during an outage whether the store is back.
+	// AskEvery is how often an OutageWatch asks during an outage whether the store is back.
 	AskEvery = 2 * time.Second
 	// askWithin is how long the store may take to answer that.
 	askWithin = 2 * time.Second
@@ -21,9 +21,10 @@ const (
 	mostWarnings = 100
 )
 
-// Watch notices the outages of a store by the warnings of those that use it. It asks the
+// OutageWatch keeps a log short while the store is away: it warns once when the store stops answering, and
+// says once when it is back. It notices the outages of a store by the warnings of those that use it. It asks the
 // store nothing while there are no warnings. It is safe for concurrent use.
-type Watch struct {
+type OutageWatch struct {
 	client redis.Cmdable
 	logger *slog.Logger
 	local  func() time.Time
@@ -36,9 +37,9 @@ type Watch struct {
 	warned map[string]time.Time
 }
 
-// New returns a Watch of the store behind client. It logs outages to logger.
-func New(client redis.Cmdable, logger *slog.Logger) *Watch {
-	return &Watch{
+// NewOutageWatch returns a watch of the store behind client. It logs outages to logger.
+func NewOutageWatch(client redis.Cmdable, logger *slog.Logger) *OutageWatch {
+	return &OutageWatch{
 		client: client, logger: logger, local: storeclock.New().Local,
 		asking: make(chan struct{}, 1), warned: make(map[string]time.Time),
 	}
@@ -46,7 +47,7 @@ func New(client redis.Cmdable, logger *slog.Logger) *Watch {
 
 // Follow notices the end of outages until the returned function is called. Without Follow
 // the next warning notices it.
-func (w *Watch) Follow(ctx context.Context) (stop func()) {
+func (w *OutageWatch) Follow(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var following sync.WaitGroup
 	following.Go(func() {
@@ -65,7 +66,7 @@ func (w *Watch) Follow(ctx context.Context) (stop func()) {
 }
 
 // away reports whether there is an outage. If that is not known, it asks the store.
-func (w *Watch) away(ctx context.Context) bool {
+func (w *OutageWatch) away(ctx context.Context) bool {
 	w.asking <- struct{}{}
 	defer func() { <-w.asking }()
 	if w.since.IsZero() || w.local().Sub(w.asked) >= AskEvery {
@@ -75,7 +76,7 @@ func (w *Watch) away(ctx context.Context) bool {
 }
 
 // ask asks the store whether it answers, and logs what has changed.
-func (w *Watch) ask(ctx context.Context) {
+func (w *OutageWatch) ask(ctx context.Context) {
 	within, done := context.WithTimeout(ctx, askWithin)
 	defer done()
 	err := w.client.Ping(within).Err()
@@ -95,7 +96,7 @@ func (w *Watch) ask(ctx context.Context) {
 
 // due reports whether to log a warning although the store answers: a store that refuses
 // writes, for instance, has a warning for each.
-func (w *Watch) due(warning string) bool {
+func (w *OutageWatch) due(warning string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.local()

@@ -1,4 +1,4 @@
-package pushtarget_test
+package channels_test
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/notifier/pushtarget"
 )
 
 func notification() notifier.Notification {
@@ -22,10 +22,10 @@ func notification() notifier.Notification {
 
 func TestLog(t *testing.T) {
 	t.Parallel()
-	for _, target := range []string{pushtarget.Log, "LOG:"} {
+	for _, target := range []string{channels.LogTarget, "LOG:"} {
 		var out bytes.Buffer
 		// A secret in the environment must not keep anybody from trying log:.
-		channel, err := pushtarget.Open(target, pushtarget.Options{Log: &out, Now: time.Now, Secret: "whatever"})
+		channel, err := channels.OpenTarget(target, channels.TargetOptions{Log: &out, Now: time.Now, Secret: "whatever"})
 		require.NoError(t, err)
 		require.Equal(t, notifier.Delivered, channel.Notify(t.Context(), notification()).Status)
 		require.Contains(t, out.String(), `"user":"alice"`)
@@ -37,7 +37,7 @@ func TestWebhook(t *testing.T) {
 	receiver := notifiertest.NewReceiver(time.Now)
 	t.Cleanup(receiver.Close)
 	var out bytes.Buffer
-	channel, err := pushtarget.Open(receiver.URL()+"/deliver", pushtarget.Options{
+	channel, err := channels.OpenTarget(receiver.URL()+"/deliver", channels.TargetOptions{
 		Log:    &out,
 		Now:    time.Now,
 		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
@@ -56,14 +56,14 @@ func TestServices(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	host := strings.TrimPrefix(receiver.URL(), "http://")
 	for _, target := range []string{"generic://" + host + "/hook?disabletls=yes", "GENERIC+HTTP://" + host + "/hook"} {
-		channel, err := pushtarget.Open(target, pushtarget.Options{Log: new(bytes.Buffer), Now: time.Now, Secret: "whatever"})
+		channel, err := channels.OpenTarget(target, channels.TargetOptions{Log: new(bytes.Buffer), Now: time.Now, Secret: "whatever"})
 		require.NoError(t, err)
 		result := channel.Notify(t.Context(), notification())
 		require.Equal(t, notifier.Delivered, result.Status, "%v", result.Err)
 	}
 	require.Len(t, receiver.Requests(), 2)
 
-	_, err := pushtarget.Open("generic://"+host, pushtarget.Options{Log: new(bytes.Buffer), Now: time.Now, Timeout: -1})
+	_, err := channels.OpenTarget("generic://"+host, channels.TargetOptions{Log: new(bytes.Buffer), Now: time.Now, Timeout: -1})
 	require.ErrorContains(t, err, "push_timeout")
 }
 
@@ -72,7 +72,7 @@ func TestTimeoutOfAWebhook(t *testing.T) {
 	receiver := notifiertest.NewReceiver(time.Now)
 	t.Cleanup(receiver.Close)
 	receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer { return notifiertest.Answer{Delay: time.Hour} })
-	channel, err := pushtarget.Open(receiver.URL(), pushtarget.Options{Now: time.Now, Timeout: 50 * time.Millisecond})
+	channel, err := channels.OpenTarget(receiver.URL(), channels.TargetOptions{Now: time.Now, Timeout: 50 * time.Millisecond})
 	require.NoError(t, err)
 	require.Equal(t, notifier.ReasonTimeout, channel.Notify(t.Context(), notification()).Reason)
 }
@@ -87,11 +87,11 @@ func TestProxies(t *testing.T) {
 		proxied         bool
 	}{
 		{"http://provider.invalid/", "", false},
-		{"http://provider.invalid/", pushtarget.ProxyFromEnvironment, true},
-		{"http://direct.invalid/", pushtarget.ProxyFromEnvironment, false},
+		{"http://provider.invalid/", channels.ProxyFromEnvironment, true},
+		{"http://direct.invalid/", channels.ProxyFromEnvironment, false},
 		{"http://direct.invalid/", proxy.URL(), true},
 	} {
-		channel, err := pushtarget.Open(row.target, pushtarget.Options{
+		channel, err := channels.OpenTarget(row.target, channels.TargetOptions{
 			Log: new(bytes.Buffer), Now: time.Now, Timeout: 2 * time.Second, Proxy: row.setting, Headers: "X-Tenant: shop",
 		})
 		require.NoError(t, err)
@@ -102,7 +102,7 @@ func TestProxies(t *testing.T) {
 		}
 	}
 	for _, setting := range []string{"yes", "ftp://proxy.example.com", "http://", "http://robot:s3cret@proxy.example.com:x/"} {
-		_, err := pushtarget.Open("http://provider.invalid/", pushtarget.Options{Log: new(bytes.Buffer), Now: time.Now, Proxy: setting})
+		_, err := channels.OpenTarget("http://provider.invalid/", channels.TargetOptions{Log: new(bytes.Buffer), Now: time.Now, Proxy: setting})
 		require.ErrorContains(t, err, "push_proxy")
 		require.NotContains(t, err.Error(), "s3cret")
 	}
@@ -125,7 +125,7 @@ func TestInvalidTarget(t *testing.T) {
 		{"https:/push.example.com/TOKEN", "https…"},
 		{"https://push.example.com:99999/TOKEN", "https://push.example.com:99999/…"},
 	} {
-		channel, err := pushtarget.Open(row.target, pushtarget.Options{Log: new(bytes.Buffer), Now: time.Now})
+		channel, err := channels.OpenTarget(row.target, channels.TargetOptions{Log: new(bytes.Buffer), Now: time.Now})
 		require.Nil(t, channel, row.target)
 		var invalid *notifier.InvalidError
 		require.ErrorAs(t, err, &invalid, row.target)
@@ -136,18 +136,18 @@ func TestInvalidTarget(t *testing.T) {
 			require.Contains(t, invalid.Want, "http")
 		}
 	}
-	_, err := pushtarget.Open("telegrm://TOKEN@telegram", pushtarget.Options{Log: new(bytes.Buffer), Now: time.Now})
+	_, err := channels.OpenTarget("telegrm://TOKEN@telegram", channels.TargetOptions{Log: new(bytes.Buffer), Now: time.Now})
 	require.EqualError(t, err, `push_url "telegrm://…" is not allowed: it takes "log:", an http or https URL such as `+
 		`https://push.example.com/deliver, or the URL of a service with one of these schemes: `+strings.Join(notifier.ServiceSchemes(), ", "))
 }
 
 func TestInvalidSettings(t *testing.T) {
 	t.Parallel()
-	channel, err := pushtarget.Open("http://127.0.0.1:1", pushtarget.Options{Now: time.Now, Secret: "s3cret", Timeout: -time.Second})
+	channel, err := channels.OpenTarget("http://127.0.0.1:1", channels.TargetOptions{Now: time.Now, Secret: "s3cret", Timeout: -time.Second})
 	require.Nil(t, channel)
 	require.ErrorContains(t, err, "push_secret")
 	require.ErrorContains(t, err, `push_timeout "-1s"`)
 	require.NotContains(t, err.Error(), "s3cret")
-	_, err = pushtarget.Open(pushtarget.Log, pushtarget.Options{Now: time.Now})
+	_, err = channels.OpenTarget(channels.LogTarget, channels.TargetOptions{Now: time.Now})
 	require.Error(t, err, "a writer is missing")
 }

@@ -1,4 +1,4 @@
-package pushtarget_test
+package channels_test
 
 import (
 	"bytes"
@@ -14,9 +14,9 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/notifier/pushtarget"
 	"github.com/sendlimit/sendlimiter/notifier/reload"
 )
 
@@ -49,7 +49,7 @@ func TestASecretIsReplacedWhilePushesGoOn(t *testing.T) {
 		worker, err := reload.New(t.Context(), reload.Options{
 			File: file, Every: time.Millisecond, Reloaded: func(err error) { told <- err },
 			Open: func(content []byte) (notifier.Notifier, error) {
-				return pushtarget.Open(receiver.URL(), pushtarget.Options{Log: new(bytes.Buffer), Now: time.Now, Secret: string(content)})
+				return channels.OpenTarget(receiver.URL(), channels.TargetOptions{Log: new(bytes.Buffer), Now: time.Now, Secret: string(content)})
 			},
 		})
 		require.NoError(t, err)

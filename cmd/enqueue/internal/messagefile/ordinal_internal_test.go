@@ -1,4 +1,4 @@
-package ordinal_test
+package messagefile
 
 import (
 	"crypto/sha256"
@@ -10,20 +10,18 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/ordinal"
 )
 
-func key(n int) ordinal.Key {
+func key(n int) lineKey {
 	sum := sha256.Sum256([]byte(strconv.Itoa(n)))
-	return ordinal.Key(sum[:16])
+	return lineKey(sum[:16])
 }
 
 // Whatever the bound, the counts are those of a plain map.
 func TestCountsAreExact(t *testing.T) {
 	t.Parallel()
 	for _, bound := range []int{0, 1, 2, 3, 100, 5000} {
-		counter := ordinal.NewCounter(bound, t.TempDir())
+		counter := newOrdinals(bound, t.TempDir())
 		random := rand.New(rand.NewPCG(1, 1))
 		want := make(map[int]uint32)
 		for range 10_000 {
@@ -40,10 +38,10 @@ func TestCountsAreExact(t *testing.T) {
 // Keys whose slots are the same, at the end of the table too.
 func TestCollidingKeys(t *testing.T) {
 	t.Parallel()
-	counter := ordinal.NewCounter(0, t.TempDir())
+	counter := newOrdinals(0, t.TempDir())
 	defer counter.Close()
-	colliding := func(n uint64) ordinal.Key {
-		var k ordinal.Key
+	colliding := func(n uint64) lineKey {
+		var k lineKey
 		binary.LittleEndian.PutUint64(k[:8], ^uint64(0))
 		binary.LittleEndian.PutUint64(k[8:], n)
 		return k
@@ -55,10 +53,10 @@ func TestCollidingKeys(t *testing.T) {
 			require.Equal(t, round, got)
 		}
 	}
-	got, err := counter.Next(ordinal.Key{}) // a key like a free slot
+	got, err := counter.Next(lineKey{}) // a key like a free slot
 	require.NoError(t, err)
 	require.Equal(t, uint32(1), got)
-	got, err = counter.Next(ordinal.Key{})
+	got, err = counter.Next(lineKey{})
 	require.NoError(t, err)
 	require.Equal(t, uint32(2), got)
 }
@@ -66,7 +64,7 @@ func TestCollidingKeys(t *testing.T) {
 func TestNothingIsLeftInTheFolder(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	counter := ordinal.NewCounter(10, folder)
+	counter := newOrdinals(10, folder)
 	for n := range 1000 {
 		_, err := counter.Next(key(n))
 		require.NoError(t, err)
@@ -76,13 +74,13 @@ func TestNothingIsLeftInTheFolder(t *testing.T) {
 	require.Empty(t, files, "not even while it is in use")
 	require.NoError(t, counter.Close())
 
-	unused := ordinal.NewCounter(10, folder)
+	unused := newOrdinals(10, folder)
 	require.NoError(t, unused.Close())
 }
 
 func TestNoFolderForTheTable(t *testing.T) {
 	t.Parallel()
-	counter := ordinal.NewCounter(2, filepath.Join(t.TempDir(), "absent"))
+	counter := newOrdinals(2, filepath.Join(t.TempDir(), "absent"))
 	defer counter.Close()
 	for n := range 2 {
 		_, err := counter.Next(key(n))
@@ -98,7 +96,7 @@ func TestNoFolderForTheTable(t *testing.T) {
 func BenchmarkNext(b *testing.B) {
 	for name, bound := range map[string]int{"memory": 1 << 30, "file": 0} {
 		b.Run(name, func(b *testing.B) {
-			counter := ordinal.NewCounter(bound, b.TempDir())
+			counter := newOrdinals(bound, b.TempDir())
 			defer counter.Close()
 			for n := 0; b.Loop(); n++ {
 				if _, err := counter.Next(key(n % 300_000)); err != nil {

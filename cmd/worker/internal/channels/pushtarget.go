@@ -1,4 +1,4 @@
-package pushtarget
+package channels
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 )
 
-// Log is the target that writes to Options.Log.
-const Log = "log:"
+// LogTarget is the target that writes to TargetOptions.Log.
+const LogTarget = "log:"
 
-// Options configures the channels. A channel ignores options that it does not have: Secret,
-// Headers, Proxy and UserAgent change nothing about Log and services.
-type Options struct {
-	Log io.Writer        // where Log writes; required
+// TargetOptions configures the channels. A channel ignores options that it does not have: Secret,
+// Headers, Proxy and UserAgent change nothing about LogTarget and services.
+type TargetOptions struct {
+	Log io.Writer        // where LogTarget writes; required
 	Now func() time.Time // the clock; required
 	// Secret signs a webhook's requests, one or two as in webhook.Config. If it is empty, they
 	// are not signed.
@@ -39,19 +39,19 @@ type Options struct {
 	UserAgent string
 }
 
-// ProxyFromEnvironment is the Options.Proxy that follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY
+// ProxyFromEnvironment is the TargetOptions.Proxy that follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY
 // in the environment, as they were when it was first used.
 const ProxyFromEnvironment = "environment"
 
-// Open returns the channel of target. The error has a *notifier.InvalidError for each
+// OpenTarget returns the channel of target. The error has a *notifier.InvalidError for each
 // setting that is not allowed: push_url, push_secret, push_timeout, push_headers or push_proxy.
 // A channel that keeps connections is an io.Closer.
-func Open(target string, o Options) (notifier.Notifier, error) {
+func OpenTarget(target string, o TargetOptions) (notifier.Notifier, error) {
 	scheme, _, _ := strings.Cut(target, ":")
 	switch {
 	case notifier.ServiceScheme(target) != "":
 		return opened(service.New(service.Config{URL: target, Timeout: o.Timeout}))
-	case strings.EqualFold(target, Log):
+	case strings.EqualFold(target, LogTarget):
 		return opened(logline.New(o.Log, o.Now))
 	case strings.EqualFold(scheme, "http"), strings.EqualFold(scheme, "https"):
 		headers, wrongHeaders := webhook.ParseHeaders(o.Headers)
@@ -90,12 +90,4 @@ func proxyOf(setting string) (func(*http.Request) (*url.URL, error), error) {
 		}
 	}
 	return http.ProxyURL(proxy), nil
-}
-
-// opened returns a nil Notifier, rather than one with a nil pointer, if there is an error.
-func opened[C notifier.Notifier](channel C, err error) (notifier.Notifier, error) {
-	if err != nil {
-		return nil, err
-	}
-	return channel, nil
 }

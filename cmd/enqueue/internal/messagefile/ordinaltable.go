@@ -1,4 +1,4 @@
-package ordinal
+package messagefile
 
 import (
 	"bufio"
@@ -22,14 +22,14 @@ type table struct {
 }
 
 // A slot is a key and its count, little endian.
-const slotSize = len(Key{}) + 4
+const slotSize = len(lineKey{}) + 4
 
 type slot [slotSize]byte
 
-func (s *slot) count() uint32       { return binary.LittleEndian.Uint32(s[len(Key{}):]) }
-func (s *slot) setCount(n uint32)   { binary.LittleEndian.PutUint32(s[len(Key{}):], n) }
-func (s *slot) key() Key            { return Key(s[:len(Key{})]) }
-func (s *slot) set(k Key, n uint32) { copy(s[:], k[:]); s.setCount(n) }
+func (s *slot) count() uint32           { return binary.LittleEndian.Uint32(s[len(lineKey{}):]) }
+func (s *slot) setCount(n uint32)       { binary.LittleEndian.PutUint32(s[len(lineKey{}):], n) }
+func (s *slot) key() lineKey            { return lineKey(s[:len(lineKey{})]) }
+func (s *slot) set(k lineKey, n uint32) { copy(s[:], k[:]); s.setCount(n) }
 
 // newTable returns a table with at least slots slots.
 func newTable(folder string, slots int) (*table, error) {
@@ -47,7 +47,7 @@ func newTable(folder string, slots int) (*table, error) {
 }
 
 // next counts a key and returns its count.
-func (t *table) next(key Key) (uint32, error) {
+func (t *table) next(key lineKey) (uint32, error) {
 	s, at, err := t.find(key)
 	if err != nil {
 		return 0, err
@@ -69,7 +69,7 @@ func (t *table) next(key Key) (uint32, error) {
 }
 
 // put adds a new key with its count. The table must have room.
-func (t *table) put(key Key, n uint32) error {
+func (t *table) put(key lineKey, n uint32) error {
 	_, at, err := t.find(key)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (t *table) put(key Key, n uint32) error {
 }
 
 // find returns the slot of a key, or the free one where it belongs.
-func (t *table) find(key Key) (slot, uint64, error) {
+func (t *table) find(key lineKey) (slot, uint64, error) {
 	for at := binary.LittleEndian.Uint64(key[:]); ; at++ {
 		at &= t.slots - 1
 		var s slot
@@ -92,7 +92,7 @@ func (t *table) find(key Key) (slot, uint64, error) {
 	}
 }
 
-func (t *table) write(at uint64, key Key, n uint32) error {
+func (t *table) write(at uint64, key lineKey, n uint32) error {
 	var s slot
 	s.set(key, n)
 	if _, err := t.file.WriteAt(s[:], offset(at)); err != nil {

@@ -1,4 +1,4 @@
-package outage
+package backend
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// errorKey is the key of the error of a warning, by which a Watch finds those about the
+// errorKey is the key of the error of a warning, by which an OutageWatch finds those about the
 // store: their error is a *fault.UnavailableError.
 const errorKey = "error"
 
@@ -18,12 +18,12 @@ const sameBytes = 40
 
 // Logger returns a logger for those that use the store. It logs a warning about the store
 // at debug level during an outage, and otherwise at most once in RepeatAfter.
-func (w *Watch) Logger() *slog.Logger { return slog.New(handler{w.logger.Handler(), w}) }
+func (w *OutageWatch) Logger() *slog.Logger { return slog.New(handler{w.logger.Handler(), w}) }
 
 type handler struct {
 	slog.Handler
 
-	watch *Watch
+	watch *OutageWatch
 }
 
 // Handle implements slog.Handler.

@@ -1,27 +1,27 @@
-package ordinal
+package messagefile
 
 import "fmt"
 
-// Key is a counted key. It must be a hash, so that keys are spread evenly.
-type Key [16]byte
+// lineKey is a counted key. It must be a hash, so that keys are spread evenly.
+type lineKey [16]byte
 
-// Counter counts keys. It is not safe for concurrent use.
-type Counter struct {
+// ordinals counts keys. It is not safe for concurrent use.
+type ordinals struct {
 	bound  int
 	folder string
-	memory map[Key]uint32
+	memory map[lineKey]uint32
 	table  *table // used once memory is full
 }
 
-// NewCounter returns a counter that holds inMemory keys in memory, and more in a file in
+// newOrdinals returns a counter that holds inMemory keys in memory, and more in a file in
 // the folder, "" for that of temporary files. Close it.
-func NewCounter(inMemory int, folder string) *Counter {
-	return &Counter{bound: inMemory, folder: folder, memory: make(map[Key]uint32)}
+func newOrdinals(inMemory int, folder string) *ordinals {
+	return &ordinals{bound: inMemory, folder: folder, memory: make(map[lineKey]uint32)}
 }
 
 // Next counts a key and returns its count: 1 for the first time. The error is one of the
 // file, and then nothing is counted.
-func (c *Counter) Next(key Key) (uint32, error) {
+func (c *ordinals) Next(key lineKey) (uint32, error) {
 	if c.table != nil {
 		return c.table.next(key)
 	}
@@ -36,7 +36,7 @@ func (c *Counter) Next(key Key) (uint32, error) {
 }
 
 // spill moves all counts into a file.
-func (c *Counter) spill() error {
+func (c *ordinals) spill() error {
 	t, err := newTable(c.folder, 4*c.bound)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (c *Counter) spill() error {
 }
 
 // Close removes the file.
-func (c *Counter) Close() error {
+func (c *ordinals) Close() error {
 	if c.table == nil {
 		return nil
 	}

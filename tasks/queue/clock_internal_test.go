@@ -1,4 +1,4 @@
-package queueclock_test
+package queue
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/tasks/internal/queueclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -22,7 +21,7 @@ func TestReplacedTimes(t *testing.T) {
 	machine := func() time.Time { return local }
 	clock := &storeclock.Clock{Local: machine, Wall: machine}
 	clock.Learn(local, local, local.Add(time.Hour))
-	byStore := queueclock.New(client, clock)
+	byStore := newByStoreClock(client, clock)
 
 	const source = "return ARGV"
 	script := redis.NewScript(source)
