@@ -307,7 +307,7 @@ func messageDescriptions() map[string]string {
 		"provider_id":   "The provider's id of the message.",
 		"provider_said": "What the provider said of a message that was given up.",
 		"ended_at":      "When the message ended without being delivered.",
-		"next_try_at":   "When a failed delivery is tried again, or a message that waits for its paused campaign or for a dated change of its policy is looked at.",
+		"next_try_at":   "When a failed delivery is tried again, or a message that waits for its paused campaign or for a dated change of its policy, or that may have arrived and waits for a free time, is looked at.",
 		"attempts":      "The number of delivery attempts.",
 		"uncertain":     "Whether an earlier attempt may have arrived.",
 		"history":       "The last changes of the message, its accept and its end among them, at most 16, oldest first; absent in lists. A delivery that is running is no change yet.",

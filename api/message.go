@@ -43,7 +43,7 @@ func (s *server) moveRoute() route {
 		Operation: huma.Operation{
 			OperationID: "moveMessage", Method: http.MethodPatch, Path: messagePattern, Tags: []string{"messages"},
 			Summary: "Move a message to another send time, or change what it says",
-			Description: "Possible until the message is being sent. The body is a JSON merge patch (RFC 7396): what is absent stays " +
+			Description: "Possible until the message is being sent, and a move not after a delivery that may have arrived. The body is a JSON merge patch (RFC 7396): what is absent stays " +
 				"as it is, and null removes it, also single entries of data and metadata. With send_at the message moves. If the new " +
 				"time is not free, the message stays as it is; with on_conflict shift it gets the next free time after the new one. " +
 				"Without send_at it keeps its place, which costs no quota and is judged by no rule. A submit with its id that is the " +
@@ -87,7 +87,7 @@ func (s *server) cancelRoute() route {
 		Operation: huma.Operation{
 			OperationID: "cancelMessage", Method: http.MethodDelete, Path: messagePattern, Tags: []string{"messages"},
 			Summary:     "Cancel a message",
-			Description: "Possible until the message is being sent. This erases its content. Cancelling twice is no error, and sets replayed.",
+			Description: "Possible until the message is being sent. This erases its content. If an earlier delivery may have arrived, its place still counts. Cancelling twice is no error, and sets replayed.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[message.Outcome](s, "Cancelled: it is not sent.", http.StatusNotFound, http.StatusConflict),
 		},

@@ -18,7 +18,8 @@ import (
 // nothing and is not judged: At equals MovedFrom. With records, the rules of the
 // message's category apply. If that has a throttle, the move needs a Hold with it. A
 // message that was moved Options.MovesPerMinute times in a minute stays where it is until
-// the minute is over; the code is CodeRateLimited.
+// the minute is over; the code is CodeRateLimited. It is
+// CodeTooLate if a delivery at the present place may have arrived.
 func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	const doing = "moving a reservation"
 	if err := keyspace.CheckUser(r.User); err != nil {
@@ -103,7 +104,8 @@ func (r MoveRequest) onlyJudge() any {
 
 // Release gives a reservation back. With records it cancels the message: its
 // content is erased at once, no task delivers it any more, and its id is free. A
-// second release is allowed, and marked Replayed.
+// second release is allowed, and marked Replayed. A message that may have arrived is not sent
+// again, and its place counts until the rules forget it.
 func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, error) {
 	const doing = "releasing a reservation"
 	if err := keyspace.CheckUser(r.User); err != nil {

@@ -12,8 +12,8 @@
 -- expired does not count: its task will drop it, and a younger message must not get
 -- the place that becomes free then. The same holds for one that the user does not want.
 -- One of a paused campaign is not judged, keeps its place, and holds nothing up. Nor is one
--- that reached a device judged: its place counts as if it had been sent, and it holds nothing
--- up. They are judged by the rules of now, so none gets a time at which others apply: one that
+-- that reached a device judged, or may have: its place counts as if it had been sent, and it holds
+-- nothing up. They are judged by the rules of now, so none gets a time at which others apply: one that
 -- finds none before, and does not expire before, waits until then as for a retry.
 --
 -- Needs the locals of message/claim.lua, such as the message `this`, and fragments/overdue.lua.
@@ -30,8 +30,7 @@ do -- the embedded store bounds the locals of a script
 
   -- begin lets a class begin with its first message, or where an earlier call ended.
   local function begin(class)
-    class.from, class.in_the_way, class.goes_on, class.next_free = now, nil, false, nil
-    class.glimpsed, class.last_waiting = nil, nil -- see last_waiting
+    class.from, class.goes_on = now, false
     if resume_class == class.name then
       class.from, class.in_the_way, class.goes_on = tonumber(resume_at), tonumber(resume_rule), true
     end
@@ -82,7 +81,6 @@ do -- the embedded store bounds the locals of a script
   -- late_ones returns the user's messages that are late and wait for nothing else,
   -- and whether `this` may come after those listed. Their present places
   -- do not count, as all of them are placed anew; neither do those of expired exempt ones.
-  -- One that expired and may have arrived keeps its place, which counts.
   -- A late one of its class that was promised earlier and is being sent holds a message up: only
   -- its own claim places it. Until when one holds `this` up is noted in the class. Once `this`
   -- waits for it no longer, the others do not either: they go before `this`, which may be the
@@ -112,7 +110,7 @@ do -- the embedded store bounds the locals of a script
           spent = spent + LOOK
           f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n', 'C', 'w', 'D')
         end
-        local is, waits = state_of(f[1], f[2]), not has_reached(f[14])
+        local is, waits = state_of(f[1], f[2]), not f[6] and not has_reached(f[14])
         open = is == PENDING or is == SENDING
         ended = not open
         if is == SENDING and waits then
@@ -125,20 +123,20 @@ do -- the embedded store bounds the locals of a script
         if is == PENDING and waits and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[19]) or stands) then
           local promise, class = tonumber(f[5]), class_of(f[8])
           local expires = tonumber(f[4]) or (promise or stands) + ARGV[16]
-          if opted_out(timeline, ARGV[9], f[8]) and not f[6] then
+          if opted_out(timeline, ARGV[9], f[8]) then
             excluded[other] = true
           elseif not class.rules.exempt and not (now < expires and is_paused(f[12], f[7])) then
             m = {id = other, record = key, member = f[2] .. suffix_of(other),
-              generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
+              generation = f[2], at = stands, promised = promise, charged = f[7],
               expires = expires, category = f[8], class = class, beside = f[9], tries = tonumber(f[11] or 0),
               held = f[13] == 'paused', campaign = f[12]}
-          elseif now >= expires and not f[6] then
+          elseif now >= expires then
             excluded[other] = true
           end
         end
       end
       if m then
-        if not m.doubt or now < m.expires then excluded[other] = true end
+        excluded[other] = true
         if is_held_up(m) then
           held_up[#held_up + 1] = m
         elseif #late < MOST then
@@ -192,7 +190,7 @@ do -- the embedded store bounds the locals of a script
     for k = 1, #late do
       local m = late[k]
       local class, promise = m.class, m.promised or m.at
-      if m.tries == 0 then
+      if m.tries == 0 and not m.doubt then
         class.oldest = math.min(class.oldest or promise, promise)
         first = math.min(first or promise, promise)
       end
@@ -207,11 +205,11 @@ do -- the embedded store bounds the locals of a script
       local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 't', 'C')
       local stands, expires = tonumber(f[10]), tonumber(f[4]) or promise + ARGV[16]
       if state_of(f[1], f[2]) == PENDING and f[5] and f[8] == category and not f[3] and stands >= now - ARGV[17]
-          and stands >= (tonumber(ARGV[19]) or stands) and (f[6] or not opted_out(timeline, ARGV[9], category))
+          and not f[6] and stands >= (tonumber(ARGV[19]) or stands) and not opted_out(timeline, ARGV[9], category)
           and not (now < expires and is_paused(f[11], f[7])) then
         excluded[other] = true
         late[#late + 1] = {id = other, record = key, member = f[2] .. suffix_of(other),
-          generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
+          generation = f[2], at = stands, promised = promise, charged = f[7],
           expires = expires, category = category, class = class, beside = f[9],
           waits = true, campaign = f[11]}
       end
@@ -269,32 +267,18 @@ do -- the embedded store bounds the locals of a script
     m.to, m.class.from = time, time
   end
 
-  -- keep_place lets the place of a message count that may have arrived and is not sent again.
-  -- All are judged anew: the place did not count for those before it.
-  local function keep_place(m, late)
-    m.ends, excluded[m.id] = true, nil
-    given, excluded_times[excluded] = {of = {}}, nil
-    for _, class in pairs(classes) do
-      begin(class)
-      class.rules.lists = nil -- with the counts of natural periods
-    end
-    for k = 1, #late do late[k].to, late[k].wakes = nil, nil end
-  end
-
   -- judge sorts late messages and finds times for as many of them as one call can, and returns how many
   -- it judged. If the first one needs more than one call, it also returns where its
   -- search continues, and its class, as in the reply.
   function judge(late)
     add_waiting(late)
     table.sort(late, older)
-    local k = 1
-    while k <= #late do
+    for k = 1, #late do
       local m = late[k]
-      k = k + 1
-      if now < m.expires and not m.ends then
-        local after = last_waiting(m)
+      if now < m.expires then
+        local after = not m.doubt and last_waiting(m)
         if after and after > m.class.from then m.class.from, m.class.next_free = after, nil end
-        if not search_in(m.class, k - 1) then return k - 2 end
+        if not search_in(m.class, k) then return k - 1 end
         local free, resume, first = m.class.next_free(math.min(m.expires - 1, now + reach))
         local class = m.class
         -- What an earlier call found in its way came first. If nothing was in its own way,
@@ -304,16 +288,11 @@ do -- the embedded store bounds the locals of a script
           m.wakes = resume
           resume = nil
         end
-        if resume and k > 2 then return k - 2 end
+        if resume and k > 1 then return k - 1 end
         class.in_the_way = class.in_the_way or first
         if resume then return 0, resume, (class.in_the_way or '-') .. ' ' .. class.name end
         class.goes_on, m.rule = false, class.in_the_way
-        if free then
-          give(m, free)
-        elseif m.doubt and not m.wakes then
-          keep_place(m, late)
-          k = 1
-        end
+        if free then give(m, free) end
       end
     end
     return #late

@@ -11,7 +11,7 @@ local ended_since = {} -- members of KEYS[7] whose messages do not wait any more
 
 -- overdue_before returns the categories of messages that were promised earlier, were late
 -- before and are late again, false for no category; nil if there are none. One that was
--- tried, or is paused, holds nothing up. Nor does one that its claim will drop.
+-- tried, may have arrived, or is paused, holds nothing up. Nor does one that its claim will drop.
 local function overdue_before()
   local seen = call('ZRANGE', KEYS[7], '-inf', promised, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
   local members, ids, categories, found = {}, {}, {}, nil
@@ -35,7 +35,7 @@ local function overdue_before()
         ended_since[#ended_since + 1] = members[k]
       elseif is == PENDING and stands and stands >= (tonumber(ARGV[19]) or stands) and not f[4]
           and tonumber(f[5] or 0) == 0 and now < (tonumber(f[6]) or f[3] + ARGV[16])
-          and (f[8] or not opted_out(timeline, ARGV[9], category)) and not is_paused(f[9], f[10]) then
+          and not f[8] and not opted_out(timeline, ARGV[9], category) and not is_paused(f[9], f[10]) then
         found, is_found[category] = found or {}, true
         found[#found + 1] = category
       end

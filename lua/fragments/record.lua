@@ -14,13 +14,13 @@
 --   j  moves made in that minute
 --   f  fingerprint of the request
 --   x  expiry that the caller set, Unix ms
---   k  category. The only field after an uncertain dead letter was purged: its place
---      still counts
+--   k  category. The only field after an uncertain dead letter was purged, or of the place of
+--      a cancelled message that may have arrived: the place still counts
 --   c  content, opaque here; erased when the message ends, but not of a dead letter,
 --      which can be sent after all, nor of a delivered one if a setting keeps it. One of
 --      65 to 512 bytes goes on in the fields 1 to 7, see fragments/content.lua
 --   n  deliveries tried
---   a  not before, Unix ms: when a retry is due
+--   a  not before, Unix ms: when a retry is due, or what waits for a time is judged again
 --   o  nonce of the last delivery that claimed or dropped it
 --   u  when that delivery's lease ends, Unix ms
 --   v  looks at it since that lease ended

@@ -19,6 +19,11 @@
 -- once. One of a paused campaign waits at its place, which counts, until it expires or the
 -- campaign is resumed, see message/resume.lua. It holds nothing up.
 --
+-- A message that may have arrived holds nothing up either, and its place counts as if it had
+-- been sent: what comes later counts with it. So it gets no later place. Late, it goes out if the
+-- rules leave the present time free without that place, which moves there then. Else it waits for
+-- the next free time as for a retry, and is judged again.
+--
 -- A message that reached a device before is tried again on the others. It holds nothing up.
 -- Late, it goes out if its place still counts, nothing has one between that and now, and the
 -- rules leave the present time free. Its place moves there: whatever else reaches a device is counted with
@@ -68,7 +73,8 @@
 --          {EARLY, now, due}           not yet due
 --          {DROP, now, send time, reason, account, notices, changes ...}
 --          {POSTPONED, now, notices, changes ...}: this one is among the changes, or waits under
---                                      a new generation until other rules apply
+--                                      a new generation until other rules apply, or, if it may
+--                                      have arrived, until a time that is free now
 --          {PAUSED, now, until}        it waits under a new generation: the watch list has it
 --          {REACHED, now, send time, reason, account}  it ended as delivered, and is not tried on
 --                                      the devices that are left
@@ -154,7 +160,7 @@ if r[2] == generation then
     if now <= at + ARGV[17] and not unwanted and not paused
         and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
         and at >= (tonumber(ARGV[19]) or at) then
-      overdue = promised and tries == 0 and not reached and overdue_before()
+      overdue = promised and tries == 0 and not reached and not r[15] and overdue_before()
       if not overdue then
         hold()
         return send(tries + 1)
@@ -354,9 +360,14 @@ if rules.exempt or reached then
   return send(tries + 1)
 end
 
-local late, behind = late_ones()
+local late, behind = {this}, false
+if not this.doubt then late, behind = late_ones() end
 excluded[id] = true
 local judged, resume, resume_in = judge(late)
+if this.doubt and this.to and this.to > now then
+  this.wakes = this.to
+  this.to = nil
+end
 if resume then return {LOOK_ON, now, resume, resume_in, notices} end
 
 -- wait_for returns the reply that the message waits for an older one, or nil if it has

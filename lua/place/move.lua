@@ -2,7 +2,7 @@
 --
 -- The reservation's own place does not count against the new one, and is kept
 -- when the new one is refused. A message can be moved until it is being sent; afterwards only
--- if it is tried again and has reached no device.
+-- if it is tried again, and can't have reached a device at its place.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
@@ -84,7 +84,7 @@ local stands, first_requested, former_generation, former_due, expiry, charged, c
 local moves, moves_since = 0, now
 if record then
 --@include progress
-  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z', 'a', 'd', 'j', 'H', 'D')
+  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z', 'a', 'd', 'j', 'H', 'D', 'q')
   local state = state_of(r[1], r[2])
   stands = tonumber(r[3])
   -- The same call, repeated by a client that got no answer.
@@ -93,7 +93,7 @@ if record then
     return {ALLOWED, now, stands, graced and asked or 0, 0, tonumber(r[5])}
   end
   if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
-  if state ~= PENDING or has_reached(r[15]) then return {TOO_LATE, now, stands, 0} end
+  if state ~= PENDING or has_reached(r[15]) or r[16] and stands <= now then return {TOO_LATE, now, stands, 0} end
   if not only_judge and not is_as(r[8], stands, ARGV[18], ARGV[19]) then return {CHANGED, now, stands, 0} end
   former_generation, first_requested, expiry, charged = r[2], r[4] or r[7] or r[3], tonumber(r[6]), r[8]
   category, was_beside, former_due = r[9], r[10], tonumber(r[11]) or stands

@@ -88,7 +88,7 @@ if record then
   if ARGV[18] ~= '' then add_found(KEYS[4], KEYS[5], ARGV[18], ARGV[17], there) end
   if ARGV[19] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[19], ARGV[17], there) end
 end
-if record then keep_former_place(former[2]) end
+if record then keep_former_place(former[2], redis.call('PEXPIRETIME', record)) end
 redis.call('ZADD', timeline, at, id)
 if category then redis.call('ZADD', places_of(category), at, id) end
 outlive(at, nil, timeline, category)

@@ -1,7 +1,8 @@
 -- place/release.lua: gives a reservation back; with a record, it cancels the message.
 --
 -- A message can be cancelled until it is being sent; afterwards only if it is tried again and
--- has reached no device. Its content is erased at once.
+-- has reached no device. Its content is erased at once. If it may have arrived, it is not sent
+-- again, and its place counts until the rules forget it, under another name.
 -- Its record stays for a while, so that a second call does no harm.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -43,6 +44,7 @@ local id = ARGV[2]
 --@include metadata
 --@include category
 --@include places
+--@include former_place
 --@include watch
 --@include event
 local charge, bounds = ARGV[6] or '', ARGV[7] or ''
@@ -55,7 +57,7 @@ if not record then
   return {ALLOWED, now, held, 0, 0, 0}
 end
 
-local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z', 'k', 'a', 'D')
+local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z', 'k', 'a', 'D', 'q')
 local state, stood = state_of(r[1], r[2]), tonumber(r[3])
 -- The same attempt means the same call, repeated by a client that got no answer,
 -- even if another message has the id now.
@@ -74,6 +76,8 @@ local answer = outside(stood)
 if answer then return answer end
 
 redis.call('HDEL', record, 'b') -- a script that removes first may write in a full store
+-- A dead letter that is retried may have a place that is not over. That is not when it may have arrived.
+if r[9] and not r[5] and stood <= now then keep_former_place(r[6], stood + ARGV[3]) end
 if charge == '' then
   redis.call('HSET', record, 's', CANCELLED, 'e', now)
 else

@@ -239,7 +239,7 @@ if not taken then
     if ARGV[24] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[24], member, there) end
     if ARGV[25] ~= '' then add_found(KEYS[8], KEYS[9], ARGV[25], member, there) end
   end
-  if record and not lost then keep_former_place(former[2]) end
+  if record and not lost then keep_former_place(former[2], redis.call('PEXPIRETIME', record)) end
   redis.call('ZADD', timeline, at, id)
   if places then redis.call('ZADD', places, at, id) end
 --@include outlive

@@ -18,7 +18,7 @@ type Code string
 const (
 	CodeSendLimit   Code = "send_limit"     // the time would break a rule: see Violations
 	CodeIDReused    Code = "id_reused"      // the id stands for another request
-	CodeTooLate     Code = "too_late"       // the message is being sent, or was sent
+	CodeTooLate     Code = "too_late"       // the message is being sent, was sent, or may have been
 	CodeNotFound    Code = "not_found"      // there is no such reservation
 	CodeInPast      Code = "in_past"        // more than Grace before now
 	CodeTooFarAhead Code = "too_far_ahead"  // beyond the reach of schedules

@@ -27,5 +27,8 @@
 // it counts as delivered: it keeps its place, is not judged again, neither moved nor cancelled,
 // and ends as delivered where another one would fail, end uncertain or be dropped.
 //
+// A message that may have arrived counts at its place until it is sent again, which moves the place.
+// It is not moved. If it is cancelled, its place counts until the rules forget it.
+//
 // The package does not know accounts' numbers, notices or the queue.
 package messages

@@ -176,6 +176,11 @@ type Drop struct {
 // and its place counts for all others. It holds nothing up. The watch list brings it back in
 // an hour, at its expiry if that is earlier, or with campaigns.Pauses.ResumeMessage.
 //
+// A message that may have arrived holds nothing up, and no other claim places it: its place counts
+// until it is sent again. Late, it is Send if the present time is free without that place, which
+// moves there. Otherwise it is Postponed without a place in Claim.Placed: it waits for the next
+// free time, as for a retry.
+//
 // A message that reached a device before holds nothing up. Late, it is Send if no other one of
 // its user has a place between its own and now, and the present time is free. Its place moves
 // there. So no device ever gets more than the rules allow: an interval that has the former place

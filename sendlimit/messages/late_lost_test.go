@@ -170,6 +170,8 @@ func TestALateMessageKeepsAwayFromWhatMayHaveArrived(t *testing.T) {
 			s.Until(c.now)
 			claim := s.Claim("older", "o1", "n2")
 			require.Equal(t, messages.Postponed, claim.Verdict)
+			s.Holds("doubt 11:10:00", "older "+c.gets, "later 11:30:00")
+			require.Equal(t, messages.Dropped, s.Claim("doubt", "d2", "n3").Verdict)
 			require.Equal(t, messages.StateUncertain, s.Look("doubt").State)
 			s.Holds("doubt 11:10:00", "older "+c.gets, "later 11:30:00")
 		})
@@ -184,8 +186,9 @@ func TestALateMessageKeepsOutOfAnHourWhereAnotherMayHaveArrived(t *testing.T) {
 	mayHaveArrived(s, "10:50", "11:16", "12:30")
 	s.Until("11:12")
 	require.Equal(t, messages.Postponed, s.Claim("older", "o1", "n2").Verdict)
-	require.Equal(t, messages.StateUncertain, s.Look("doubt").State)
 	s.Holds("doubt 11:10:00", "later 12:30:00", "older 13:00:00")
+	require.Equal(t, messages.Send, s.Claim("doubt", "d2", "n3").Verdict, "no other one is in that hour")
+	s.Holds("doubt 11:12:00", "later 12:30:00", "older 13:00:00")
 }
 
 // mayHaveArrived has a message "doubt" of 11:10 that may have arrived then and expires at a

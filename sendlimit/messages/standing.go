@@ -61,7 +61,7 @@ type Standing struct {
 	RequestedAt time.Time
 	Shifted     bool      // a shift chose the send time
 	MovedFrom   time.Time // the send time before the last move
-	NotBefore   time.Time // when a pending message that failed is tried again, or one that waits for its paused campaign or for other rules is looked at
+	NotBefore   time.Time // when a pending message that failed is tried again, or one that waits for its paused campaign, for other rules or for a free time is looked at
 	ExpiresAt   time.Time // what the caller set
 
 	// EndedAt is when the message ended; if delivered, when its delivery began,

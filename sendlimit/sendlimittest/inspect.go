@@ -59,8 +59,9 @@ func (m *mailbox) inspectWatched(t *rapid.T, wanted map[string]time.Time) {
 // listed returns the places that count and those of pending messages.
 func (m *mailbox) listed() timeline {
 	counted := cut(m.now) - m.model.remembered
-	return slices.DeleteFunc(places(m.messages), func(e entry) bool {
-		return e.at < counted && !m.messages[e.id].isOpen()
+	return slices.DeleteFunc(m.places(), func(e entry) bool {
+		known := m.messages[e.id]
+		return e.at < counted && (known == nil || !known.isOpen())
 	})
 }
 

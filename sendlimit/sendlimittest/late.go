@@ -36,6 +36,9 @@ func (m *mailbox) expectLateClaim(claiming *message, nonce string, c messages.Cl
 	if g.exempt[claiming.category] {
 		return m.sendLate(claiming, nonce, cut(m.now), c)
 	}
+	if claiming.mayHaveArrived() {
+		return m.expectAgain(claiming, nonce, c)
+	}
 	for answered := false; !answered; {
 		plan := m.plan(m.candidates(claiming), claiming)
 		if m.anotherFirst(plan, claiming) && m.waitsFrom(claiming, time.Time{}, &c) {
@@ -70,38 +73,20 @@ type planned struct {
 // plan gives each of the oldest candidates, in the order in which they were promised, the
 // next free time from now on. No candidate gets a time before the previous one of its
 // class, or before one that was late earlier and still waits. The former places of
-// candidates do not count, except of those that may have arrived and get no other: they end.
-func (m *mailbox) plan(candidates []*message, claiming *message) []planned {
-	end := make(map[*message]bool)
-	for {
-		plan, ends := m.planWithout(end, candidates, claiming)
-		if ends == nil {
-			return plan
-		}
-		end[ends] = true
-	}
-}
-
-// planWithout is plan with messages that are known to end. It returns the first other one
-// that may have arrived and gets no place, or nil.
-func (m *mailbox) planWithout(end map[*message]bool, candidates []*message, claiming *message) (plan []planned, ends *message) {
+// candidates do not count.
+func (m *mailbox) plan(candidates []*message, claiming *message) (plan []planned) {
 	g := m.regime()
 	placed := candidates[:min(len(candidates), mostPlaced)]
 	placed = append(slices.Clone(placed), m.displaced(placed)...)
 	slices.SortFunc(placed, byPromise)
 	others := m.remembered().counted()
-	keeps := func(known *message) bool {
-		return end[known] || known.doubt && !m.now.Before(known.expiry(m.options.ExpireAfter))
-	}
 	for _, known := range slices.Concat(candidates, placed) {
-		if !keeps(known) {
-			others = others.remove(known.id)
-		}
+		others = others.remove(known.id)
 	}
 	for id, known := range m.messages {
 		gone := g.exempt[known.category] && !m.now.Before(known.expiry(m.options.ExpireAfter)) || slices.Contains(g.optOut, known.category)
 		late := m.isLate(known) || m.isOverdue(known) && slices.Contains(g.optOut, known.category) // also of a paused campaign
-		if late && !keeps(known) && (!known.doubt && gone || !g.exempt[known.category] && m.heldUp(known, claiming)) {
+		if late && (gone || !g.exempt[known.category] && m.heldUp(known, claiming)) {
 			others = others.remove(id) // its claim will drop it, or give it another place
 		}
 	}
@@ -118,19 +103,13 @@ func (m *mailbox) planWithout(end map[*message]bool, candidates []*message, clai
 			plan = append(plan, planned{message: known, dropped: reasonExpired})
 			continue
 		}
-		free, ok := int64(0), false
-		if !end[known] {
-			free, ok = terms.nextFree(others, from[class], min(cut(expiry), change)-1)
-		}
-		if !ok && !end[known] && change < cut(expiry) {
+		free, ok := terms.nextFree(others, from[class], min(cut(expiry), change)-1)
+		if !ok && change < cut(expiry) {
 			if from[class] < change {
 				reasons[class] = terms.inTheWay(others, span{from[class], change})
 			}
 			plan, from[class] = append(plan, planned{message: known, wakes: change, reasons: reasons[class]}), change
 			continue
-		}
-		if !ok && !end[known] && (known.doubt || known.state == sending) {
-			return nil, known
 		}
 		if !ok {
 			plan = append(plan, planned{message: known, dropped: reasonNoFreeTime})
@@ -142,7 +121,7 @@ func (m *mailbox) planWithout(end map[*message]bool, candidates []*message, clai
 		plan = append(plan, planned{message: known, to: free, reasons: reasons[class]})
 		others, from[class] = others.add(entry{at: free, id: known.id, category: known.category}), free
 	}
-	return plan, nil
+	return plan
 }
 
 // byPromise compares messages by the times that were promised first, then by id.
@@ -152,7 +131,7 @@ func byPromise(a, b *message) int {
 
 // wasPostponed reports whether a message was late and has a later place.
 func (m *mailbox) wasPostponed(known *message) bool {
-	return known.waitsForRules() && !known.promised.IsZero() && known.notBefore.IsZero() &&
+	return known.waitsForRules() && !known.doubt && !known.promised.IsZero() && known.notBefore.IsZero() &&
 		!m.regime().exempt[known.category]
 }
 
@@ -175,7 +154,7 @@ func (m *mailbox) displaced(late []*message) []*message {
 	var waiting []*message
 	for _, known := range m.messages {
 		at, ok := oldest[g.class(known.category)]
-		unwanted := slices.Contains(g.optOut, known.category) && !known.doubt
+		unwanted := slices.Contains(g.optOut, known.category)
 		onTime := !m.now.After(known.at.Add(m.options.Tolerance)) && !known.at.Before(m.options.DropDueBefore)
 		if ok && m.wasPostponed(known) && onTime && !slices.Contains(late, known) && !unwanted && !m.isHeld(known) &&
 			known.firstPromised().After(at) {
@@ -207,12 +186,12 @@ func (m *mailbox) lastWaiting(late *message, placed []*message) int64 {
 // an older one of its class, which was late before and is late again. Neither was tried.
 func (m *mailbox) olderIsOverdue(younger *message) bool {
 	g := m.regime()
-	if !younger.waitsForRules() || younger.promised.IsZero() || younger.attempts > 0 ||
+	if !younger.waitsForRules() || younger.doubt || younger.promised.IsZero() || younger.attempts > 0 ||
 		g.exempt[younger.category] || younger.uncounted {
 		return false
 	}
 	for _, known := range m.messages {
-		gone := !m.now.Before(known.expiry(m.options.ExpireAfter)) || slices.Contains(g.optOut, known.category) && !known.doubt
+		gone := !m.now.Before(known.expiry(m.options.ExpireAfter)) || slices.Contains(g.optOut, known.category)
 		if m.isLate(known) && !known.promised.IsZero() && known.notBefore.IsZero() && known.attempts == 0 && !known.uncounted &&
 			!gone && !m.isHeld(known) && known != younger && byPromise(known, younger) < 0 && g.class(known.category) == g.class(younger.category) {
 			return true
@@ -238,16 +217,17 @@ func (m *mailbox) candidates(claiming *message) []*message {
 // isJudged reports whether the rules of a late message say when it goes.
 func (m *mailbox) isJudged(known *message) bool {
 	g := m.regime()
-	unwanted := slices.Contains(g.optOut, known.category) && !known.doubt
+	unwanted := slices.Contains(g.optOut, known.category)
 	return !g.exempt[known.category] && !known.uncounted && !unwanted
 }
 
 // isLate reports whether a message is late and waits for nothing else.
 func (m *mailbox) isLate(known *message) bool { return m.isOverdue(known) && !m.isHeld(known) }
 
-// isOverdue reports whether the message is late, also if its campaign is paused.
+// isOverdue reports whether the message is late, also if its campaign is paused. One that may have
+// arrived counts as sent.
 func (m *mailbox) isOverdue(known *message) bool {
-	waits := known.waitsForRules() && !m.now.Before(known.due()) && !known.at.Before(m.options.DropDueBefore)
+	waits := known.waitsForRules() && !known.doubt && !m.now.Before(known.due()) && !known.at.Before(m.options.DropDueBefore)
 	return waits && known.at.Add(m.options.Tolerance).Before(m.now)
 }
 
@@ -304,13 +284,13 @@ func (m *mailbox) postpone(known *message, nonce string, p planned) {
 	known.goOn(m.now)
 	known.postponeTo(moment(p.to), m.regime())
 	known.note(change{letter: "p", at: m.now, to: known.at, from: known.stood, reasons: p.reasons})
-	known.doubt = known.doubt || known.state == sending
 	known.state, known.reason, known.reasons = pending, "", p.reasons
 	known.renew(postponed(known.generation(), nonce), m.firstLook(moment(p.to)))
 	m.note(known, events.Postponed, known.stood, "")
 }
 
-// waitUntil lets a late message wait at its place until other rules apply.
+// waitUntil lets a late message wait at its place until a time, as other rules apply then or as it
+// may have arrived.
 func (m *mailbox) waitUntil(known *message, nonce string, p planned) {
 	known.goOn(m.now)
 	known.note(change{letter: "p", at: m.now, to: moment(p.wakes), from: known.at, reasons: p.reasons})

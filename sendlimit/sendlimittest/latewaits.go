@@ -30,7 +30,7 @@ func (m *mailbox) goesNow(plan []planned, claiming *message) bool {
 func (m *mailbox) sendingAhead(late, claiming *message) (until time.Time, ahead bool) {
 	g := m.regime()
 	for _, known := range m.messages {
-		if known != late && known != claiming && byPromise(known, late) < 0 && known.state == sending && !known.reached() && !known.uncounted &&
+		if known != late && known != claiming && byPromise(known, late) < 0 && known.state == sending && !known.doubt && !known.reached() && !known.uncounted &&
 			known.at.Add(m.options.Tolerance).Before(m.now) && g.class(known.category) == g.class(late.category) {
 			ahead = true
 			if known.leaseEnd.After(until) {

@@ -33,6 +33,7 @@ type mailbox struct {
 	model    *Model
 	now      time.Time
 	messages map[string]*message
+	former   []entry         // places of cancelled messages that may have arrived
 	tokens   int             // generations and nonces so far
 	paused   map[string]bool // campaigns
 	devices  string          // of the user, as a claim returns them
@@ -116,7 +117,7 @@ func (m *mailbox) drawKnown(t *rapid.T, matters func(*message) bool) string {
 // remembered passes the messages' places to the model and returns those that are
 // not forgotten.
 func (m *mailbox) remembered() timeline {
-	m.model.users[mailboxUser] = places(m.messages)
+	m.model.users[mailboxUser] = m.places()
 	return m.model.remember(mailboxUser, cut(m.now))
 }
 

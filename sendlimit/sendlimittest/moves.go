@@ -40,7 +40,7 @@ func (m *mailbox) move(t *rapid.T, id string) {
 	switch {
 	case known.isFree():
 		want = sendlimit.Decision{Code: fault.CodeNotFound, Now: m.now}
-	case !known.waitsForRules():
+	case !known.waitsForRules() || m.arrivedAtPlace(known):
 		want = sendlimit.Decision{Code: fault.CodeTooLate, At: known.at, Now: m.now}
 	case !known.fits(r.Edit):
 		want = sendlimit.Decision{Code: fault.CodeEdited, At: known.at, Now: m.now}
@@ -118,6 +118,7 @@ func (m *mailbox) cancel(t *rapid.T, id string) {
 		want.Code, want.At = fault.CodeTooLate, known.at
 	default:
 		want.Allowed, want.At, want.Superseded = true, known.at, known.superseded()
+		m.keepFormerPlace(known)
 		known.end(cancelled, "", m.now)
 		m.noteEnd(known, "")
 	}

@@ -1688,7 +1688,8 @@ class Status(TypedDict):
     """The send time before the last move."""
     next_try_at: NotRequired[str]
     """When a failed delivery is tried again, or a message that waits for its paused campaign or
-    for a dated change of its policy is looked at.
+    for a dated change of its policy, or that may have arrived and waits for a free time, is
+    looked at.
     """
     priority: NotRequired[str]
     """Its priority; absent where title is.

@@ -814,8 +814,8 @@ export abstract class Operations extends Caller {
   /**
    * Cancel a message.
    *
-   * Possible until the message is being sent. This erases its content. Cancelling twice is no
-   * error, and sets replayed.
+   * Possible until the message is being sent. This erases its content. If an earlier delivery
+   * may have arrived, its place still counts. Cancelling twice is no error, and sets replayed.
    *
    * Requires the scope submit.
    */
@@ -841,13 +841,14 @@ export abstract class Operations extends Caller {
   /**
    * Move a message to another send time, or change what it says.
    *
-   * Possible until the message is being sent. The body is a JSON merge patch (RFC 7396): what
-   * is absent stays as it is, and null removes it, also single entries of data and metadata.
-   * With send_at the message moves. If the new time is not free, the message stays as it is;
-   * with on_conflict shift it gets the next free time after the new one. Without send_at it
-   * keeps its place, which costs no quota and is judged by no rule. A submit with its id that
-   * is the same as the first one is still answered as its repetition. A key with the scope
-   * admin changes content and metadata of other accounts' messages only with the scope content.
+   * Possible until the message is being sent, and a move not after a delivery that may have
+   * arrived. The body is a JSON merge patch (RFC 7396): what is absent stays as it is, and null
+   * removes it, also single entries of data and metadata. With send_at the message moves. If
+   * the new time is not free, the message stays as it is; with on_conflict shift it gets the
+   * next free time after the new one. Without send_at it keeps its place, which costs no quota
+   * and is judged by no rule. A submit with its id that is the same as the first one is still
+   * answered as its repetition. A key with the scope admin changes content and metadata of
+   * other accounts' messages only with the scope content.
    *
    * Requires the scope submit.
    */

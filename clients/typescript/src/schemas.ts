@@ -2040,7 +2040,7 @@ export interface components {
             moved_from?: string;
             /**
              * Format: date-time
-             * @description When a failed delivery is tried again, or a message that waits for its paused campaign or for a dated change of its policy is looked at.
+             * @description When a failed delivery is tried again, or a message that waits for its paused campaign or for a dated change of its policy, or that may have arrived and waits for a free time, is looked at.
              */
             next_try_at?: string;
             /** @description Its priority; absent where title is. */

@@ -16,7 +16,8 @@ func (p *program) cancelCommand(ctx context.Context) *cobra.Command {
 		Use:   "cancel ID",
 		Short: "Cancel a message",
 		Long: `Cancel a message, which works until it is being sent. Its place and its id are
-free again. Cancelling twice is not an error.`,
+free again. If a delivery may have arrived, the place still counts. Cancelling
+twice is not an error.`,
 		Example: `  enqueue cancel --user alice order-17`,
 		Args:    cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,9 +41,10 @@ func (p *program) moveCommand(ctx context.Context) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "move ID",
 		Short: "Give a message another send time",
-		Long: `Give a message another send time, which works until it is being sent. If the
-new time is refused, the message keeps the old one. With --on-conflict shift it
-gets the next free time after the new one instead.`,
+		Long: `Give a message another send time, which works until it is being sent, and
+not after a delivery that may have arrived. If the new time is refused, the
+message keeps the old one. With --on-conflict shift it gets the next free time
+after the new one instead.`,
 		Example: `  enqueue move --user alice order-17 --at "$(date -d tomorrow +%F) 12:00" --tz Europe/Berlin
   enqueue move --user alice order-17 --at +2h
   enqueue move --user alice order-17 --at +2h --on-conflict shift --shift-until +6h`,
