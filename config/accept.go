@@ -22,7 +22,8 @@ type accepts struct {
 	// store puts a value into the Config. Otherwise it returns what is allowed in Want,
 	// and in Value the part that is wrong if it is only a part.
 	store func(string) *fault.InvalidError
-	// log returns the value in the Config as it may be logged; nil if it is not logged.
+	// log returns the value in the Config as it may be logged; nil for parts of the
+	// policy, which is logged as a whole.
 	log func() any
 	// show returns a rejected value as it may be shown; nil means unchanged.
 	show func(string) string

@@ -50,12 +50,10 @@ func rules(c *Config) accepts {
 
 // lines accepts a list that parse reads, once split has split it.
 func lines[T any](kind string, into *T, split func(string) []string, parse func(...string) (T, error)) accepts {
-	a := listed(read(kind, into, func(s string) (T, *fault.InvalidError) {
+	return listed(read(kind, into, func(s string) (T, *fault.InvalidError) {
 		value, err := parse(split(s)...)
 		return value, invalid(err)
 	}))
-	a.log = nil // LogValue has the policy as a whole
-	return a
 }
 
 // hourLines returns the lines of hours as written.

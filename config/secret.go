@@ -84,7 +84,7 @@ func redactURL(s string) string {
 func (c Config) LogValue() slog.Value {
 	values := []slog.Attr{slog.String("policy", c.Policy.String())}
 	for _, row := range settings(&c) {
-		if row.log != nil {
+		if row.group != groupPolicy {
 			values = append(values, slog.Any(strings.ReplaceAll(row.key, ".", "_"), row.log()))
 		}
 	}

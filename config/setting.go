@@ -30,7 +30,7 @@ func row(key, standard string, a accepts, help string) *setting {
 // store, and only enqueue has an account.
 func (s *setting) isFlagOf(program Program) bool {
 	if program == Enqueue {
-		return s.group == groupStore
+		return s.kind != "" && s.group == groupStore
 	}
 	return s.kind != "" && s.key != "account"
 }
