@@ -1,10 +1,8 @@
 package config
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
-	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -14,255 +12,271 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
-// takes returns an error that says what a setting accepts.
-func takes(format string, args ...any) *fault.InvalidError {
-	return &fault.InvalidError{Want: fmt.Sprintf(format, args...)}
+// accepts is what a setting accepts, and where its value goes.
+type accepts struct {
+	// kind is the word for a value in the help; a setting without a kind has no flag.
+	kind string
+	// store puts a value into the Config. Otherwise it returns what is allowed in Want,
+	// and in Value the part that is wrong if it is only a part.
+	store func(string) *fault.InvalidError
+	// log returns the value in the Config as it may be logged; nil for parts of the
+	// policy, which is logged as a whole.
+	log func() any
+	// show returns a rejected value as it may be shown; nil means unchanged.
+	show func(string) string
+	// list is set if the setting can be a list in the file.
+	list bool
+	// words are all values that are accepted; nil if there are too many.
+	words []string
 }
 
-func text(into *string) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		*into = s
-		return nil
-	}
-}
-
-func account(into *string) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		if s != "" && !accounts.ValidName(s) {
-			return &fault.InvalidError{Want: "a name of 1 to 64 of a-z 0-9 _ -"}
-		}
-		*into = s
-		return nil
-	}
-}
-
-func prefix(into *string) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		other := strings.IndexFunc(s, func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' && r != '-'
-		})
-		if len(s) > 32 || other >= 0 {
-			return takes("1 to 32 of a-z 0-9 _ -")
-		}
-		*into = s
-		return nil
-	}
-}
-
-func listen(into *string) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		if s == "off" {
-			*into = ""
-			return nil
-		}
-		host, valid := splitAddress(s)
-		if !valid || strings.ContainsAny(host, " /") {
-			return takes("an address and port such as 127.0.0.1:8080 or :8080, or off")
-		}
-		*into = s
-		return nil
-	}
-}
-
-func embeddedAddress(into *string) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		if host, valid := splitAddress(s); !valid || !loopback(host) {
-			return takes("a loopback address and port such as %s:"+
-				" the embedded store has no password, so other machines must not reach it", EmbeddedAddress)
-		}
-		*into = s
-		return nil
-	}
-}
-
-// splitAddress returns the host of an address with a port. Port 0 is valid and means any free
-// port.
-func splitAddress(s string) (host string, valid bool) {
-	host, port, err := net.SplitHostPort(s)
-	if err != nil {
-		return "", false
-	}
-	_, err = strconv.ParseUint(port, 10, 16)
-	return host, err == nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-func pushURL(into *string) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		if s != LogTarget {
-			u, err := url.Parse(s)
-			webhook := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Fragment == ""
-			if !webhook && (err != nil || notifier.ServiceScheme(s) == "") {
-				return takes("log:, an http or https URL with a host such as https://push.example.com/deliver,"+
-					" or the URL of a service with one of these schemes: %s", strings.Join(notifier.ServiceSchemes(), ", "))
+// read accepts what parse returns a value for; otherwise parse returns what is allowed.
+func read[T any](kind string, into *T, parse func(string) (T, *fault.InvalidError)) accepts {
+	return accepts{
+		kind: kind,
+		store: func(s string) *fault.InvalidError {
+			value, problem := parse(s)
+			if problem == nil {
+				*into = value
 			}
-		}
-		*into = s
-		return nil
-	}
-}
-
-// pushSecret accepts a secret of Standard Webhooks, or a list of two that both sign.
-func pushSecret(into *Secret) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		secrets := strings.Join(words(s), ",")
-		if _, valid := notifier.ParseSecrets(secrets); !valid {
-			return takes("%s", notifier.WantSecrets)
-		}
-		*into = Secret(secrets)
-		return nil
-	}
-}
-
-// invalids returns everything that an error says is wrong.
-func invalids(err error) []*fault.InvalidError {
-	if several, ok := errors.AsType[fault.InvalidErrors](err); ok {
-		return several
-	}
-	if err == nil {
-		return nil
-	}
-	return []*fault.InvalidError{invalid(err)}
-}
-
-// invalid returns the first thing that an error says is wrong; nil for nil.
-func invalid(err error) *fault.InvalidError {
-	if err == nil {
-		return nil
-	}
-	if problem, ok := errors.AsType[*fault.InvalidError](err); ok {
-		return problem
-	}
-	return takes("%v", err)
-}
-
-func duration(into *time.Duration, least, most time.Duration) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		d, err := ParseDuration(s)
-		if err != nil || d < least || d > most {
-			return takes("a length of time such as 30s, 15m, 2h or 7d, from %s to %s",
-				FormatDuration(least), FormatDuration(most))
-		}
-		*into = d
-		return nil
-	}
-}
-
-func number(into *int, least, most int) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < least || n > most {
-			return takes("a whole number from %d to %d", least, most)
-		}
-		*into = n
-		return nil
-	}
-}
-
-func boolean(into *bool) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		if s != "true" && s != "false" {
-			return takes("true or false")
-		}
-		*into = s == "true"
-		return nil
-	}
-}
-
-// percentage accepts a whole number with a percent sign.
-func percentage(into *int, least, most int) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		digits, found := strings.CutSuffix(s, "%")
-		n, err := strconv.Atoi(digits)
-		if !found || err != nil || n < least || n > most {
-			return takes("a percentage such as 85%%, from %d%% to %d%%", least, most)
-		}
-		*into = n
-		return nil
-	}
-}
-
-// oneOf accepts one of some words.
-func oneOf(into *string, words ...string) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		if !slices.Contains(words, s) {
-			return takes("%s", strings.Join(words, " or "))
-		}
-		*into = s
-		return nil
-	}
-}
-
-func logLevel(into *slog.Level) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		switch s {
-		case "debug":
-			*into = slog.LevelDebug
-		case "info":
-			*into = slog.LevelInfo
-		case "warn":
-			*into = slog.LevelWarn
-		case "error":
-			*into = slog.LevelError
-		default:
-			return takes("debug, info, warn or error")
-		}
-		return nil
-	}
-}
-
-func logFormat(into *LogFormat) func(string) *fault.InvalidError {
-	return func(s string) *fault.InvalidError {
-		switch f := LogFormat(s); f {
-		case LogAuto, LogText, LogJSON:
-			*into = f
-			return nil
-		}
-		return takes("text, json or auto")
-	}
-}
-
-// crossChecks returns the checks that compare settings with each other.
-func crossChecks() []Check {
-	return slices.Concat(credentialsOnce(), []Check{
-		wholePolicy,
-		func(c Config) *fault.InvalidError {
-			if c.RetryMin <= c.RetryMax || c.RetryMax == 0 {
-				return nil
-			}
-			return longer("retry_min", c.RetryMin, "retry_max", c.RetryMax)
+			return problem
 		},
-		func(c Config) *fault.InvalidError {
-			if c.AlertRetryMin <= c.AlertRetryMax || c.AlertRetryMax == 0 {
-				return nil
-			}
-			return longer("alert_retry_min", c.AlertRetryMin, "alert_retry_max", c.AlertRetryMax)
-		},
-		func(c Config) *fault.InvalidError {
-			if c.AlertRetryMax <= c.AlertRetryFor || c.AlertRetryFor == 0 {
-				return nil
-			}
-			return longer("alert_retry_max", c.AlertRetryMax, "alert_retry_for", c.AlertRetryFor)
-		},
-		// A delivery that outlives the shutdown goes back to the queue while
-		// its request is under way, and the message goes out twice.
-		func(c Config) *fault.InvalidError {
-			if c.ShutdownTimeout > c.PushTimeout || c.PushTimeout == 0 {
-				return nil
-			}
-			return fault.Wrong("shutdown_timeout", "shutdown_timeout, %s, has to be longer than push_timeout, %s",
-				FormatDuration(c.ShutdownTimeout), FormatDuration(c.PushTimeout))
-		},
+		log: func() any { return *into },
+	}
+}
+
+// matching accepts texts that match; want says which these are.
+func matching(kind string, into *string, match func(string) bool, want string) accepts {
+	return read(kind, into, func(s string) (string, *fault.InvalidError) {
+		if !match(s) {
+			return "", takes("%s", want)
+		}
+		return s, nil
 	})
 }
 
-// longer returns the error for a duration that is longer than another one may make it.
-func longer(field string, value time.Duration, than string, most time.Duration) *fault.InvalidError {
-	return fault.Wrong(field, "%s, %s, is longer than %s, %s", field, FormatDuration(value), than, FormatDuration(most))
+func text(kind string, into *string) accepts {
+	return matching(kind, into, func(string) bool { return true }, "")
+}
+
+// shown accepts a text that is logged and rejected as show returns it.
+func shown(a accepts, show func(string) string) accepts {
+	value := a.log
+	a.show = show
+	a.log = func() any {
+		s, _ := value().(string)
+		return show(s)
+	}
+	return a
+}
+
+// listed accepts a list in the file too.
+func listed(a accepts) accepts {
+	a.list = true
+	return a
+}
+
+// secret accepts any text. It has no flag, because all users of a machine can read its
+// command lines.
+func secret(into *Secret) accepts {
+	a := read("", into, func(s string) (Secret, *fault.InvalidError) { return Secret(s), nil })
+	a.show = hideSecret
+	return a
+}
+
+// signing accepts a secret of Standard Webhooks, or a list of two that both sign.
+func signing(into *Secret) accepts {
+	a := listed(read("", into, func(s string) (Secret, *fault.InvalidError) {
+		secrets := strings.Join(words(s), ",")
+		if _, valid := notifier.ParseSecrets(secrets); !valid {
+			return "", takes("%s", notifier.WantSecrets)
+		}
+		return Secret(secrets), nil
+	}))
+	a.show = hideSecret
+	return a
+}
+
+func account(into *string) accepts {
+	return matching("name", into, accounts.ValidName, "a name of 1 to 64 of a-z 0-9 _ -")
+}
+
+func prefix(into *string) accepts {
+	return matching("name", into, func(s string) bool {
+		return len(s) <= 32 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+	}, "1 to 32 of a-z 0-9 _ -")
+}
+
+func listen(into *string) accepts {
+	return read("address", into, func(s string) (string, *fault.InvalidError) {
+		if s == "off" {
+			return "", nil
+		}
+		if host, valid := splitAddress(s); !valid || strings.ContainsAny(host, " /") {
+			return "", takes("an address and port such as 127.0.0.1:8080 or :8080, or off")
+		}
+		return s, nil
+	})
+}
+
+func embeddedAddress(into *string) accepts {
+	return matching("address", into, func(s string) bool {
+		host, valid := splitAddress(s)
+		return valid && loopback(host)
+	}, "a loopback address and port such as "+EmbeddedAddress+
+		": the embedded store has no password, so other machines must not reach it")
+}
+
+func pushURL(into *string) accepts {
+	return shown(matching("url", into, func(s string) bool {
+		u, err := url.Parse(s)
+		webhook := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Fragment == ""
+		return s == LogTarget || webhook || err == nil && notifier.ServiceScheme(s) != ""
+	}, "log:, an http or https URL with a host such as https://push.example.com/deliver,"+
+		" or the URL of a service with one of these schemes: "+strings.Join(notifier.ServiceSchemes(), ", ")), redactPushURL)
+}
+
+func emailURL(into *string) accepts {
+	return shown(matching("url", into, func(s string) bool {
+		u, err := url.Parse(s)
+		return s == LogTarget || err == nil && (u.Scheme == "smtp" || u.Scheme == "smtps") && u.Hostname() != ""
+	}, "log:, or an smtp or smtps URL with a host such as smtp://mail.example.com:587"), redactURL)
+}
+
+// endpoint accepts the https URL of a server, and on loopback an http URL too.
+func endpoint(into *string) accepts {
+	return shown(read("url", into, func(s string) (string, *fault.InvalidError) {
+		u, err := url.Parse(s)
+		if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" ||
+			u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+			return "", takes("an https URL of a host, such as https://push.example.com; on loopback http is allowed")
+		}
+		return strings.TrimSuffix(s, "/"), nil
+	}), redactURL)
+}
+
+// list accepts a list of words with commas between them.
+func list(into *[]string) accepts {
+	return listed(read("list", into, func(s string) ([]string, *fault.InvalidError) { return words(s), nil }))
+}
+
+// topics accepts a list of APP=BUNDLE with commas between them.
+func topics(into *map[string]string) accepts {
+	return listed(read("list", into, func(s string) (map[string]string, *fault.InvalidError) {
+		var found map[string]string
+		for _, word := range words(s) {
+			app, bundle, ok := strings.Cut(word, "=")
+			if !ok || app == "" || bundle == "" {
+				return nil, &fault.InvalidError{Value: word, Want: "a list of APP=BUNDLE such as driver=com.example.driver"}
+			}
+			if found == nil {
+				found = make(map[string]string)
+			}
+			found[app] = bundle
+		}
+		return found, nil
+	}))
+}
+
+// networks accepts addresses and networks, separated by commas.
+func networks(into *[]netip.Prefix) accepts {
+	return listed(read("networks", into, func(s string) ([]netip.Prefix, *fault.InvalidError) {
+		var found []netip.Prefix
+		for _, word := range words(s) {
+			network, err := netip.ParsePrefix(word)
+			if address, one := netip.ParseAddr(word); one == nil && address.Zone() == "" {
+				network, err = netip.PrefixFrom(address, address.BitLen()), nil
+			}
+			if err != nil {
+				return nil, &fault.InvalidError{Value: word, Want: "networks and addresses such as 10.0.0.0/8, 192.0.2.7"}
+			}
+			found = append(found, network.Masked())
+		}
+		return found, nil
+	}))
+}
+
+func duration(into *time.Duration, least, most time.Duration) accepts {
+	return read("duration", into, func(s string) (time.Duration, *fault.InvalidError) {
+		d, err := ParseDuration(s)
+		if err != nil || d < least || d > most {
+			return 0, takes("a length of time such as 30s, 15m, 2h or 7d, from %s to %s", FormatDuration(least), FormatDuration(most))
+		}
+		return d, nil
+	})
+}
+
+func number[N int | int64](into *N, least, most N) accepts {
+	return read("number", into, func(s string) (N, *fault.InvalidError) {
+		n, err := strconv.Atoi(s)
+		if err != nil || N(n) < least || N(n) > most {
+			return 0, takes("a whole number from %d to %d", least, most)
+		}
+		return N(n), nil
+	})
+}
+
+// percentage accepts a whole number with a percent sign.
+func percentage(into *int, least, most int) accepts {
+	return read("percentage", into, func(s string) (int, *fault.InvalidError) {
+		digits, found := strings.CutSuffix(s, "%")
+		n, err := strconv.Atoi(digits)
+		if !found || err != nil || n < least || n > most {
+			return 0, takes("a percentage such as 85%%, from %d%% to %d%%", least, most)
+		}
+		return n, nil
+	})
+}
+
+func boolean(into *bool) accepts {
+	return read("bool", into, func(s string) (bool, *fault.InvalidError) {
+		if s != "true" && s != "false" {
+			return false, takes("true or false")
+		}
+		return s == "true", nil
+	})
+}
+
+// oneOf accepts one of some words.
+func oneOf(kind string, into *string, words ...string) accepts {
+	a := matching(kind, into, func(s string) bool { return slices.Contains(words, s) }, strings.Join(words, " or "))
+	a.words = words
+	return a
+}
+
+func logLevel(into *slog.Level) accepts {
+	levels := []string{"debug", "info", "warn", "error"}
+	a := read("level", into, func(s string) (level slog.Level, problem *fault.InvalidError) {
+		if !slices.Contains(levels, s) || level.UnmarshalText([]byte(s)) != nil {
+			return 0, takes("debug, info, warn or error")
+		}
+		return level, nil
+	})
+	a.words = levels
+	return a
+}
+
+func logFormat(into *LogFormat) accepts {
+	formats := []string{string(LogAuto), string(LogText), string(LogJSON)}
+	a := read("format", into, func(s string) (LogFormat, *fault.InvalidError) {
+		if !slices.Contains(formats, s) {
+			return "", takes("text, json or auto")
+		}
+		return LogFormat(s), nil
+	})
+	a.words = formats
+	return a
+}
+
+func paceRate(into *rate.Rate) accepts {
+	return read("rate", into, func(s string) (rate.Rate, *fault.InvalidError) {
+		r, err := rate.Parse(s)
+		if problem := invalid(err); problem != nil {
+			return r, takes("%s", problem.Want)
+		}
+		return r, nil
+	})
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
@@ -177,9 +176,6 @@ const (
 	LogJSON LogFormat = "json"
 )
 
-// Check checks what one program requires of the settings. It returns nil if they meet it.
-type Check func(Config) *fault.InvalidError
-
 // StoreURL returns RedisURL, or the URL of the embedded store if that is empty.
 func (c Config) StoreURL() string {
 	if c.RedisURL == "" {
@@ -197,34 +193,27 @@ func (c Config) PushTarget() string {
 	return c.PushURL
 }
 
-// NeedsPushTarget is the Check of a program that delivers: if Deliver is set, a store other
-// than the embedded one needs a push target or a channel to devices.
-func NeedsPushTarget(c Config) *fault.InvalidError {
-	if !c.Deliver || c.PushURL != "" || c.RedisURL == "" || c.HasDeviceChannel() {
-		return nil
-	}
-	return fault.Wrong("push_url", "--push-url is required with --redis-url: an http or https URL, or log: to only log messages;"+
-		" or a channel to devices: see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file")
-}
-
 // Relays reports whether the worker hands messages over to the queue when they are due soon.
 func (c Config) Relays() bool { return c.Relay == "true" || c.Relay == "" && c.Deliver }
 
-// HasSomethingToDo is the Check of a program that delivers, relays or serves the API.
-func HasSomethingToDo(c Config) *fault.InvalidError {
-	if c.Deliver || c.Relays() || c.Listen != "" {
-		return nil
+// EmailTarget returns EmailURL, or LogTarget if that is empty and the store is the embedded
+// one. It is empty if notices to e-mail addresses have to wait.
+func (c Config) EmailTarget() string {
+	if c.EmailURL == "" && c.RedisURL == "" {
+		return LogTarget
 	}
-	return fault.Wrong("deliver", "deliver is false and listen is off: this worker would do nothing")
+	return c.EmailURL
 }
 
-// ReplicasNeedRedis is the Check of a program that waits for replicas, which the embedded
-// store does not have.
-func ReplicasNeedRedis(c Config) *fault.InvalidError {
-	if c.WaitReplicas == 0 || c.RedisURL != "" {
-		return nil
-	}
-	return fault.Wrong("wait_replicas", "wait_replicas is %d, and the embedded store has no replicas: set redis_url, or wait_replicas to 0", c.WaitReplicas)
+// Exposed reports whether other machines may reach the address of the API.
+func (c Config) Exposed() bool { return exposed(c.Listen) }
+
+// AdminExposed is Exposed for the address of the probes and the metrics.
+func (c Config) AdminExposed() bool { return exposed(c.AdminListen) }
+
+func exposed(address string) bool {
+	host, valid := splitAddress(address)
+	return valid && !loopback(host)
 }
 
 // Load returns the settings from flags that RegisterFlags registered (nil for none), the
@@ -232,15 +221,14 @@ func ReplicasNeedRedis(c Config) *fault.InvalidError {
 // checks. The error is an *Error with everything that is wrong.
 func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) (Config, error) {
 	var (
-		w        written
 		c        Config
 		rejected rejections
 	)
-	rows := settings(&w, &c)
+	rows := settings(&c)
 	c.Policy.Name = policy.DefaultName
 	rejected.add(readFile(file, rows, &c)...)
 	unread := rejected.has(FileFlag)
-	rejected.add(readEnvironment(environ, &w, rows)...)
+	rejected.add(readEnvironment(environ, rows)...)
 	readFlags(flags, rows)
 
 	for _, row := range rows {

@@ -293,7 +293,7 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 				program = config.Enqueue
 			}
 			config.RegisterFlags(flags, program)
-			if slices.Contains([]string{"push_secret", "push_headers", "smtp_password", "alert_secret", "fcm.credentials", "apns.key", "webpush.private_key"}, key) { // a command line is no place for it
+			if slices.Contains(secrets(), key) { // a command line is no place for it
 				require.Nil(t, flags.Lookup(flagOf(key)))
 				return
 			}
@@ -302,6 +302,31 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, row.want, row.got(c), "flag")
 		})
+	}
+}
+
+// The policy is logged as a whole, under its own name.
+func TestEverySettingIsLoggedByItsName(t *testing.T) {
+	t.Parallel()
+	want := []string{"policy"}
+	for _, key := range keys {
+		if !strings.HasPrefix(key, "policy.") {
+			want = append(want, strings.ReplaceAll(key, ".", "_"))
+		}
+	}
+	var logged []string
+	for _, value := range defaults().LogValue().Group() {
+		logged = append(logged, value.Key)
+	}
+	require.ElementsMatch(t, want, logged)
+	for _, key := range secrets() {
+		c, err := config.Load(nil, []string{variable(key) + "=" + other()[key].value}, "")
+		require.NoError(t, err)
+		shown := c.LogValue().String()
+		require.Contains(t, shown, strings.ReplaceAll(key, ".", "_")+"=***")
+		for word := range strings.SplitSeq(other()[key].value, ", ") {
+			require.NotContains(t, shown, "="+word)
+		}
 	}
 }
 

@@ -24,11 +24,3 @@ const (
 func Groups() []string {
 	return []string{groupStore, groupDelivery, groupChannels, groupAPI, groupSubmits, groupPolicy, groupEmail, groupEvents, groupLog}
 }
-
-// grouped puts settings under a heading.
-func grouped(group string, rows []*setting) []*setting {
-	for _, row := range rows {
-		row.group = group
-	}
-	return rows
-}

@@ -21,3 +21,10 @@ func yamlOf(key, value string) string {
 	}
 	return key + ": " + value + "\n"
 }
+
+// Secrets have no flag, and are hidden wherever settings are shown.
+func secrets() []string {
+	return []string{
+		"push_secret", "push_headers", "smtp_password", "alert_secret", "fcm.credentials", "apns.key", "webpush.private_key",
+	}
+}

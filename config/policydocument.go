@@ -169,7 +169,7 @@ func (d *documentReader) version(field, s string, at *token.Token, into *int64) 
 }
 
 func (d *documentReader) truth(field, s string, at *token.Token, into *bool) {
-	if problem := boolean(into)(s); problem != nil {
+	if problem := boolean(into).store(s); problem != nil {
 		d.reject(field, s, problem.Want, at)
 	}
 }

@@ -72,73 +72,23 @@ func redactPushURL(s string) string {
 	return notifier.RedactURL(s)
 }
 
-// LogValue returns the settings without secrets.
+// redactURL returns scheme and host of a URL.
+func redactURL(s string) string {
+	if s == "" {
+		return s
+	}
+	return notifier.RedactURL(s)
+}
+
+// LogValue returns the settings without secrets, and the policy as one text.
 func (c Config) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.String("redis_url", RedactRedisURL(c.RedisURL)),
-		slog.String("redis_tls_ca", c.RedisTLS.CA),
-		slog.String("redis_tls_cert", c.RedisTLS.Cert),
-		slog.String("redis_tls_server_name", c.RedisTLS.ServerName),
-		slog.String("embedded_address", c.EmbeddedAddress),
-		slog.String("prefix", c.Prefix),
-		slog.String("listen", c.Listen),
-		slog.String("admin_listen", c.AdminListen),
-		slog.Bool("require_keys", c.RequireKeys),
-		slog.String("tls_cert", c.TLSCert),
-		slog.Any("trusted_proxies", c.TrustedProxies),
-		slog.String("push_url", redactPushURL(c.PushURL)),
-		slog.Bool("push_signed", c.PushSecret != "" || c.PushSecretFile != ""),
-		slog.Duration("push_timeout", c.PushTimeout),
-		slog.Bool("push_headers", c.PushHeaders != ""),
-		slog.String("push_proxy", redactPushURL(c.PushProxy)),
-		slog.Bool("dashboard", c.Dashboard),
-		slog.Bool("fcm", c.FCM.Set()),
-		slog.String("fcm_endpoint", redactURL(c.FCM.Endpoint)),
-		slog.Bool("apns", c.APNs.Set()),
-		slog.String("apns_topic", c.APNs.Topic),
-		slog.Bool("apns_sandbox", c.APNs.Sandbox),
-		slog.String("apns_endpoint", redactURL(c.APNs.Endpoint)),
-		slog.Bool("webpush", c.WebPush.Set()),
-		slog.Bool("webpush_allow_internal", c.WebPush.AllowInternal),
-		slog.String("pace", c.Pace.String()),
-		slog.Duration("pace_ramp", c.Ramp),
-		slog.String("email_url", redactURL(c.EmailURL)),
-		slog.String("email_tls", c.EmailTLS),
-		slog.String("email_templates", c.EmailTemplates),
-		slog.Bool("alerts_signed", c.AlertSecret != "" || c.AlertSecretFile != ""),
-		slog.Bool("allow_internal_webhooks", c.AllowInternalWebhooks),
-		slog.Duration("events_keep", c.EventsKeep),
-		slog.Int("events_most", c.EventsMost),
-		slog.Bool("events_allow_internal", c.EventsAllowInternal),
-		slog.Duration("events_give_up", c.EventsGiveUp),
-		slog.Int("events_rate", c.EventsRate),
-		slog.String("policy", c.Policy.String()),
-		slog.Duration("reach", c.Reach),
-		slog.Int("places_per_day", c.PlacesPerDay),
-		slog.Int("account_places_percent", c.AccountPlaces),
-		slog.Duration("expire_after", c.ExpireAfter),
-		slog.Duration("keep_records", c.KeepRecords),
-		slog.Bool("keep_content", c.KeepContent),
-		slog.Duration("horizon", c.Horizon),
-		slog.Int("moves_per_minute", c.MovesPerMinute),
-		slog.Bool("index", c.Index),
-		slog.Int("store_full_at_percent", c.StoreFullAt),
-		slog.Int("wait_replicas", c.WaitReplicas),
-		slog.Duration("wait_replicas_timeout", c.WaitReplicasTimeout),
-		slog.Int("queues", c.Queues),
-		slog.Int("deliveries", c.Deliveries),
-		slog.Int("max_attempts", c.MaxAttempts),
-		slog.String("on_uncertain", c.OnUncertain),
-		slog.Duration("tolerance", c.Tolerance),
-		slog.Duration("retry_min", c.RetryMin),
-		slog.Duration("retry_max", c.RetryMax),
-		slog.Duration("alert_retry_min", c.AlertRetryMin),
-		slog.Duration("alert_retry_max", c.AlertRetryMax),
-		slog.Duration("alert_retry_for", c.AlertRetryFor),
-		slog.Duration("shutdown_timeout", c.ShutdownTimeout),
-		slog.String("log_level", c.LogLevel.String()),
-		slog.String("log_format", string(c.LogFormat)),
-	)
+	values := []slog.Attr{slog.String("policy", c.Policy.String())}
+	for _, row := range settings(&c) {
+		if row.group != groupPolicy {
+			values = append(values, slog.Any(strings.ReplaceAll(row.key, ".", "_"), row.log()))
+		}
+	}
+	return slog.GroupValue(values...)
 }
 
 // Format prints the settings without secrets, whatever the verb.

@@ -6,32 +6,33 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// setting is one row of the table of settings: its name, what it accepts, and where its
-// value is stored.
+// setting is one row of the table of settings: its name, its default, what it accepts and
+// its words. Variable, flag, name in the file and log value follow from it.
 type setting struct {
-	key     string  // as in the file, a dot before an inner name
-	written *string // in the written of this load
+	accepts
+
+	key string // as in the file, a dot before an inner name
 	// standard is the default, as it would be written; empty for none.
 	standard string
-	// kind and help are shown with the flag; a setting without kind has no flag.
-	kind, help string
-	// accept stores a value in the Config. Otherwise it returns what is allowed in
-	// Want, and in Value the part that is wrong if it is only a part.
-	accept func(string) *fault.InvalidError
-	// show returns a rejected value as it may be shown; nil means unchanged.
-	show func(string) string
-	// shared is set if the setting is a flag of every command of enqueue.
-	shared bool
-	// callers is set if the setting is a flag of such a program only.
-	callers bool
-	// list is set if the setting can be a list in the file.
-	list bool
-	// group is the heading of the flag in the help.
-	group string
-	// words are all values that accept accepts; nil if there are too many.
-	words []string
+	help     string // shown with the flag
+	group    string // the heading of the flag in the help
 
-	source string // where the value was given: "--prefix"; empty for nowhere
+	written string // the value as written in this load; empty for none
+	source  string // where the value was given: "--prefix"; empty for nowhere
+}
+
+// row returns a setting.
+func row(key, standard string, a accepts, help string) *setting {
+	return &setting{key: key, standard: standard, accepts: a, help: help}
+}
+
+// isFlagOf reports whether the setting is a flag of the program. Enqueue has those of the
+// store, and only enqueue has an account.
+func (s *setting) isFlagOf(program Program) bool {
+	if program == Enqueue {
+		return s.kind != "" && s.group == groupStore
+	}
+	return s.kind != "" && s.key != "account"
 }
 
 // variable returns the setting's name in the environment.
@@ -51,21 +52,21 @@ func (s *setting) flag() string {
 // source.
 func (s *setting) give(value, source string) {
 	if value != "" {
-		*s.written, s.source = value, source
+		s.written, s.source = value, source
 	}
 }
 
 // parse stores the value, or else the default, in the Config. It returns what is wrong with
 // it, or nil.
 func (s *setting) parse() *fault.InvalidError {
-	value := *s.written
+	value := s.written
 	if value == "" {
 		value = s.standard
 	}
 	if value == "" {
 		return nil
 	}
-	problem := s.accept(value)
+	problem := s.store(value)
 	if problem == nil {
 		return nil
 	}

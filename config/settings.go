@@ -1,82 +1,248 @@
 package config
 
-import "slices"
+import (
+	"slices"
+	"time"
 
-// written has every setting as written; empty if it was not given. The tags are the names in
-// the environment, after the prefix.
-type written struct {
-	EmbeddedAddress string        `env:"EMBEDDED_ADDRESS"`
-	Prefix          string        `env:"PREFIX"`
-	Account         string        `env:"ACCOUNT"`
-	Listen          string        `env:"LISTEN"`
-	AdminListen     string        `env:"ADMIN_LISTEN"`
-	Deliver         string        `env:"DELIVER"`
-	Relay           string        `env:"RELAY"`
-	Dashboard       string        `env:"DASHBOARD"`
-	PushURL         string        `env:"PUSH_URL"`
-	PushSecret      string        `env:"PUSH_SECRET"`
-	PushSecretFile  string        `env:"PUSH_SECRET_FILE"`
-	PushTimeout     string        `env:"PUSH_TIMEOUT"`
-	PushHeaders     string        `env:"PUSH_HEADERS"`
-	PushProxy       string        `env:"PUSH_PROXY"`
-	Policy          writtenPolicy `envPrefix:"POLICY_"`
-	Pace            writtenPace   `envPrefix:"PACE_"`
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+)
 
-	FCM     writtenFCM     `envPrefix:"FCM_"`
-	APNs    writtenAPNs    `envPrefix:"APNS_"`
-	WebPush writtenWebPush `envPrefix:"WEBPUSH_"`
+// day is 24 hours.
+const day = 24 * time.Hour
 
-	Reach               string `env:"REACH"`
-	PlacesPerDay        string `env:"PLACES_PER_DAY"`
-	AccountPlaces       string `env:"ACCOUNT_PLACES"`
-	ExpireAfter         string `env:"EXPIRE_AFTER"`
-	KeepRecords         string `env:"KEEP_RECORDS"`
-	KeepContent         string `env:"KEEP_CONTENT"`
-	Horizon             string `env:"HORIZON"`
-	MovesPerMinute      string `env:"MOVES_PER_MINUTE"`
-	Index               string `env:"INDEX"`
-	StoreFullAt         string `env:"STORE_FULL_AT"`
-	WaitReplicas        string `env:"WAIT_REPLICAS"`
-	WaitReplicasTimeout string `env:"WAIT_REPLICAS_TIMEOUT"`
-	Queues              string `env:"QUEUES"`
-	Deliveries          string `env:"DELIVERIES"`
-	MaxAttempts         string `env:"MAX_ATTEMPTS"`
-	OnUncertain         string `env:"ON_UNCERTAIN"`
-	Tolerance           string `env:"TOLERANCE"`
-	RetryMin            string `env:"RETRY_MIN"`
-	RetryMax            string `env:"RETRY_MAX"`
-	ShutdownTimeout     string `env:"SHUTDOWN_TIMEOUT"`
-	LogLevel            string `env:"LOG_LEVEL"`
-	LogFormat           string `env:"LOG_FORMAT"`
+// mostRequests bounds the settings about requests.
+const mostRequests = 100_000
 
-	RedisTLS writtenRedisTLS `envPrefix:"REDIS_TLS_"`
-
-	Access writtenAccess // without a prefix of its own
-	Email  writtenEmail  // without a prefix of its own
-
-	Callbacks writtenCallbacks // without a prefix of its own
-
-	unprefixed unprefixed
-}
-
-// unprefixed has the settings whose name in the environment has no prefix.
-type unprefixed struct {
-	RedisURL string `env:"REDIS_URL"`
-}
-
-// settings returns the table, in the order of the example file.
-func settings(w *written, c *Config) []*setting {
+// settings returns the table, in the order of the example file. Its values go to c.
+func settings(c *Config) []*setting {
 	return slices.Concat(
-		grouped(groupStore, storeSettings(w, c)),
-		grouped(groupAPI, slices.Concat(addressSettings(w, c), accessSettings(w, c))),
-		grouped(groupDelivery, pushSettings(w, c)),
-		grouped(groupChannels, channelSettings(w, c)),
-		grouped(groupEmail, emailSettings(w, c)),
-		grouped(groupEvents, callbackSettings(w, c)),
-		grouped(groupPolicy, policySettings(w, c)),
-		grouped(groupDelivery, paceSettings(w, c)),
-		grouped(groupSubmits, submitSettings(w, c)),
-		grouped(groupDelivery, deliverySettings(w, c)),
-		grouped(groupLog, logSettings(w, c)),
+		grouped(groupStore,
+			row("redis_url", "", shown(text("url", &c.RedisURL), RedactRedisURL),
+				"URL of the store: redis://, unix://, redis-sentinel:// or redis-cluster://, with TLS rediss://, rediss-sentinel:// or rediss-cluster://; without one, the embedded store"),
+			row("redis_tls_ca", "", text("file", &c.RedisTLS.CA),
+				"file with the authorities (PEM) that sign the certificates of Redis; without it, those of this machine"),
+			row("redis_tls_cert", "", text("file", &c.RedisTLS.Cert),
+				"file with the certificate chain (PEM) that Redis asks its clients for"),
+			row("redis_tls_key", "", text("file", &c.RedisTLS.Key),
+				"file with that certificate's private key (PEM)"),
+			row("redis_tls_server_name", "", text("name", &c.RedisTLS.ServerName),
+				"name in the certificates of Redis; by default the host of each server's address"),
+			row("embedded_address", EmbeddedAddress, embeddedAddress(&c.EmbeddedAddress),
+				"address of the embedded store, for programs without a Redis URL"),
+			row("prefix", "sl", prefix(&c.Prefix),
+				"beginning of every key and queue in the store, so that environments can share a store"),
+			row("account", "", account(&c.Account),
+				"account that is charged for what enqueue submits; enqueue sees and changes only its messages; empty for no account"),
+		),
+		grouped(groupAPI,
+			row("listen", "127.0.0.1:8080", listen(&c.Listen),
+				"address of the API, and of health and metrics without admin_listen, or off"),
+			row("admin_listen", "", listen(&c.AdminListen),
+				"address of its own for /livez, /healthz, /readyz and /metrics, which need no key there; the API's address then serves none of them"),
+			row("require_keys", "false", boolean(&c.RequireKeys),
+				"require an API key on a loopback address too; on other addresses one is always required"),
+			row("tls_cert", "", text("file", &c.TLSCert),
+				"file with the certificate chain (PEM) for TLS; without it, the API is plain HTTP"),
+			row("tls_key", "", text("file", &c.TLSKey),
+				"file with the certificate's private key (PEM)"),
+			row("trusted_proxies", "", networks(&c.TrustedProxies),
+				"networks of proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8"),
+			row("streams", "32", number(&c.Streams, 1, 1000),
+				"batches, refits, exports, work on campaigns and other long requests to the API that may run at a time"),
+			row("streams_per_account", "", number(&c.StreamsPerAccount, 1, 1000),
+				"of these, how many an account may have, or all requests without a key; by default a quarter"),
+			row("stream_idle", "30s", duration(&c.StreamIdle, time.Second, time.Hour),
+				"how long a batch may take to send its next line"),
+			row("requests", "256", number(&c.Requests, 1, mostRequests),
+				"requests to the API that are answered at a time, besides streams"),
+			row("requests_per_account", "", number(&c.RequestsPerAccount, 1, mostRequests),
+				"of these, how many an account may have; by default half"),
+			row("reads_per_account", "", number(&c.ReadsPerAccount, 1, mostRequests),
+				"of these, how many may read (GET); by default half"),
+			row("event_streams", "512", number(&c.EventStreams, 1, mostRequests),
+				"streams of events that may be followed at a time"),
+			row("event_streams_per_account", "", number(&c.EventStreamsPerAccount, 1, mostRequests),
+				"of these, how many an account may follow, or all requests without a key; by default 16, but at most half"),
+		),
+		grouped(groupDelivery,
+			row("deliver", "true", boolean(&c.Deliver),
+				"deliver messages; with false the process only serves the API and needs no push target"),
+			row("relay", "", oneOf("bool", &c.Relay, "true", "false"),
+				"hand messages over to the queue when they are due soon; by default as deliver, and one process on a store has to"),
+			row("dashboard", "true", boolean(&c.Dashboard),
+				"serve the dashboard at /, beside the API; it asks for a login where the API asks for a key"),
+			row("push_url", "", pushURL(&c.PushURL),
+				"where deliveries go: an http or https URL, the URL of a service such as ntfy://ntfy.sh/topic, or log: to print one line each on standard output"),
+			row("push_secret", "", signing(&c.PushSecret), ""),
+			row("push_secret_file", "", text("file", &c.PushSecretFile),
+				"file with the secret that signs deliveries to push_url, or with two, which is read again when it changes"),
+			row("push_timeout", "10s", duration(&c.PushTimeout, 100*time.Millisecond, 5*time.Minute),
+				"timeout of one delivery, also to a contact's webhook; e-mail has the timeouts of RFC 5321"),
+			row("push_headers", "", secret(&c.PushHeaders), ""),
+			row("push_proxy", "", shown(text("url", &c.PushProxy), redactPushURL),
+				"proxy to an http or https push_url: the URL of one, or environment to follow HTTPS_PROXY; by default none"),
+		),
+		grouped(groupChannels,
+			row("fcm.credentials", "", secret(&c.FCM.Credentials), ""),
+			row("fcm.credentials_file", "", text("file", &c.FCM.CredentialsFile),
+				"service account of a Firebase project, in JSON; devices of the channel fcm get pushes through it"),
+			row("fcm.endpoint", "", endpoint(&c.FCM.Endpoint),
+				"server of the channel fcm, if it is not Google's"),
+			row("apns.key", "", secret(&c.APNs.Key), ""),
+			row("apns.key_file", "", text("file", &c.APNs.KeyFile),
+				"signing key of Apple's push service, a .p8 file; devices of the channel apns get pushes with it"),
+			row("apns.key_id", "", text("id", &c.APNs.KeyID),
+				"id of that key"),
+			row("apns.team_id", "", text("id", &c.APNs.TeamID),
+				"id of the team that the key belongs to"),
+			row("apns.topic", "", text("bundle", &c.APNs.Topic),
+				"bundle id of the app, such as com.example.shop"),
+			row("apns.topics", "", topics(&c.APNs.Topics),
+				"bundle ids of further apps, by the app of a device, such as driver=com.example.driver"),
+			row("apns.sandbox", "false", boolean(&c.APNs.Sandbox),
+				"push to apps that are signed for development"),
+			row("apns.connections", "4", number(&c.APNs.Connections, 1, 100),
+				"most connections to Apple; each carries many pushes at a time"),
+			row("apns.endpoint", "", endpoint(&c.APNs.Endpoint),
+				"server of the channel apns, if it is not Apple's"),
+			row("webpush.private_key", "", secret(&c.WebPush.PrivateKey), ""),
+			row("webpush.private_key_file", "", text("file", &c.WebPush.PrivateKeyFile),
+				"private VAPID key, as worker channel keys prints it; browsers get pushes with it"),
+			row("webpush.subject", "", text("contact", &c.WebPush.Subject),
+				"whom push services ask if something goes wrong: an e-mail address or an https URL"),
+			row("webpush.hosts", "", list(&c.WebPush.Hosts),
+				"hosts that are pushed to, such as *.push.example.com; by default the push services of browsers"),
+			row("webpush.allow_internal", "false", boolean(&c.WebPush.AllowInternal),
+				"allow push hosts at loopback, private or other internal addresses"),
+		),
+		grouped(groupEmail,
+			row("email_url", "", emailURL(&c.EmailURL),
+				"mail server: smtp://USER@HOST:587 or smtps://USER@HOST:465, or log: for a line each on standard output"),
+			row("smtp_password", "", secret(&c.SMTPPassword), ""),
+			row("smtp_password_file", "", text("file", &c.SMTPPasswordFile),
+				"file with the password of the user in email_url, which is read again when it changes"),
+			row("email_from", "", text("address", &c.EmailFrom),
+				"sender of e-mails, such as alerts@example.com"),
+			row("email_tls", "", oneOf("policy", &c.EmailTLS, "mandatory", "opportunistic", "none"),
+				"how an smtp connection is secured: mandatory, opportunistic or none; the default is mandatory, and none on loopback"),
+			row("email_templates", "", text("folder", &c.EmailTemplates),
+				"folder of templates that replace the built-in e-mail templates"),
+			row("alert_secret", "", signing(&c.AlertSecret), ""),
+			row("alert_secret_file", "", text("file", &c.AlertSecretFile),
+				"file with the secret that signs notices to https contacts, or with two, which is read again when it changes"),
+			row("allow_internal_webhooks", "false", boolean(&c.AllowInternalWebhooks),
+				"allow contacts that are https URLs at loopback, private or other internal addresses"),
+			row("alert_retry_min", "5s", duration(&c.AlertRetryMin, 100*time.Millisecond, day),
+				"wait before the first retry of an alert or report; doubles with each retry"),
+			row("alert_retry_max", "1h", duration(&c.AlertRetryMax, 100*time.Millisecond, day),
+				"longest wait before a retry of an alert or report"),
+			row("alert_retry_for", "3d", duration(&c.AlertRetryFor, time.Second, 30*day),
+				"how long an alert or report is retried after its first failure, before it becomes a dead letter"),
+		),
+		grouped(groupEvents,
+			row("events_keep", "3d", duration(&c.EventsKeep, time.Minute, 31*day),
+				"how long an event of a message is kept for those who listen"),
+			row("events_most", "100000", number(&c.EventsMost, 100, 10_000_000),
+				"about how many events of an account are kept, the latest"),
+			row("events_allow_internal", "false", boolean(&c.EventsAllowInternal),
+				"allow callback URLs of accounts that are http, or at loopback, private or other internal addresses"),
+			row("events_give_up", "1d", duration(&c.EventsGiveUp, time.Minute, 30*day),
+				"how long an event is tried at a callback before it becomes a dead event"),
+			row("events_rate", "10", number(&c.EventsRate, 1, 1000),
+				"most requests a second to the callback of an account, of all workers together"),
+		),
+		grouped(groupPolicy,
+			row("policy.time_zone", "UTC", timeZone(c),
+				"time zone of the calendar rules and quiet hours of a new store's policy"),
+			row("policy.user_time_zone", "false", boolean(&c.Policy.UserTimeZone),
+				"calendar rules of a new store's policy use a user's own time zone, if one is set"),
+			row("policy.rules", "1/minute, 5/hour, 10/calendar_day", rules(c),
+				"rules of a new store's policy"),
+			row("policy.quiet_hours", "", lines("hours", &c.Policy.QuietHours, hourLines, policy.ParseQuietHours),
+				"quiet hours of a new store's policy, when nothing is sent: 22:00-08:00 or 'sat,sun 00:00-24:00'"),
+			row("policy.only", "", lines("hours", &c.Policy.Only, hourLines, policy.ParseAllowedHours),
+				"the only hours at which anything is sent under a new store's policy: 09:00-20:00 or 'mon-fri 08:00-18:00'"),
+			row("policy.blackouts", "", lines("dates", &c.Policy.Blackouts, words, policy.ParseBlackouts),
+				"dates on which nothing is sent under a new store's policy: 2027-01-01, 12-25 for every year, 2027-04-02..2027-04-05"),
+			row("policy.reach", "", policyReach(c),
+				"how far ahead a send time may be under a new store's policy; at most --reach"),
+			row("policy.on_conflict", "refuse", onConflict(c),
+				"what a new store's policy does when a message's time is not free: refuse or shift; a message can say otherwise"),
+			row("policy.account_share", "", accountShare(c),
+				"percentage of each rule of a new store's policy that one account may use up for a user, if several accounts have keys"),
+			row("policy.alert_at", "80, 100", alertAt(c),
+				"percentages of a user's daily rule at which a new store's policy alerts; [] for never"),
+			row("policy.alert_to", "", alertTo(c),
+				"e-mail address or https URL that receives the alerts of a new store's policy, once an hour"),
+			row("policy.unknown_categories", "", unknownCategories(c),
+				"refuse or allow messages of a category that a new store's policy does not name; by default refuse if it names any"),
+		),
+		grouped(groupDelivery,
+			row("pace.rate", "", paceRate(&c.Pace.Rate),
+				"rate limit of a new store for the deliveries of all workers together, such as 100/second"),
+			row("pace.burst", "", number(&c.Pace.Burst, 1, int64(rate.MaxCount)),
+				"deliveries that may be sent at once within that rate"),
+			row("pace.ramp", "1m", duration(&c.Ramp, 0, time.Hour),
+				"how long a pace takes from nothing to its full rate, after a time without deliveries; 0s for no ramp"),
+		),
+		grouped(groupSubmits,
+			row("reach", "366d", duration(&c.Reach, time.Minute, policy.DefaultReach),
+				"how far ahead a send time may be"),
+			row("places_per_day", "1000", number(&c.PlacesPerDay, 1, policy.MaxPlacesPerDay),
+				"how many messages a user may have in a day of UTC, whatever the rules allow"),
+			row("account_places", "75%", percentage(&c.AccountPlaces, 1, 100),
+				"percentage of a user's messages of a day that one account may have, if several accounts have keys"),
+			row("expire_after", "24h", duration(&c.ExpireAfter, time.Second, 366*day),
+				"how long after its send time an undelivered message is dropped; a message can say otherwise"),
+			row("keep_records", "168h", duration(&c.KeepRecords, time.Minute, 366*day),
+				"how long a message's id is remembered after it ended"),
+			row("keep_content", "false", boolean(&c.KeepContent),
+				"keep title, body and data of a delivered message as long as its id, to show them"),
+			row("horizon", "2m", duration(&c.Horizon, 15*time.Second, day),
+				"how long before its send time a message is handed over to the queue"),
+			row("moves_per_minute", "10", number(&c.MovesPerMinute, 1, 1000),
+				"how often a message can be moved in a minute"),
+			row("index", "true", boolean(&c.Index),
+				"keep an index of messages, to find them without their user"),
+			row("store_full_at", "85%", percentage(&c.StoreFullAt, 50, 100),
+				"percentage of its maxmemory at which the store accepts no more messages"),
+			row("wait_replicas", "0", number(&c.WaitReplicas, 0, 10),
+				"replicas that must have a submit, move or cancel before it is answered"),
+			row("wait_replicas_timeout", "1s", duration(&c.WaitReplicasTimeout, 10*time.Millisecond, time.Minute),
+				"how long to wait for these replicas before the answer is an error"),
+			row("queues", "0", number(&c.Queues, 0, 64),
+				"queues that the messages are spread over; 0 for one, or as many as a cluster has masters"),
+		),
+		grouped(groupDelivery,
+			row("deliveries", "64", number(&c.Deliveries, 1, 512),
+				"maximum number of deliveries at a time"),
+			row("max_attempts", "8", number(&c.MaxAttempts, 1, 100),
+				"attempts to deliver a message before it fails, including the first"),
+			row("on_uncertain", "resend", oneOf("answer", &c.OnUncertain, "resend", "skip"),
+				"what to do with a message that may or may not have arrived: resend or skip"),
+			row("tolerance", "2s", duration(&c.Tolerance, 100*time.Millisecond, time.Minute),
+				"how late a message may be sent without being judged again"),
+			row("retry_min", "5s", duration(&c.RetryMin, 100*time.Millisecond, day),
+				"wait before the first retry; doubles with each retry"),
+			row("retry_max", "15m", duration(&c.RetryMax, 100*time.Millisecond, day),
+				"longest wait before a retry"),
+			row("shutdown_timeout", "30s", duration(&c.ShutdownTimeout, time.Second, time.Hour),
+				"how long to wait for running deliveries on shutdown; longer than push_timeout"),
+		),
+		grouped(groupLog,
+			row("log_level", "info", logLevel(&c.LogLevel),
+				"lowest level that is logged: debug, info, warn or error"),
+			row("log_format", "auto", logFormat(&c.LogFormat),
+				"log format: text, json, or auto, which is text on a terminal and json elsewhere"),
+		),
 	)
+}
+
+// grouped puts settings under a heading.
+func grouped(group string, rows ...*setting) []*setting {
+	for _, row := range rows {
+		row.group = group
+	}
+	return rows
 }

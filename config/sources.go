@@ -1,13 +1,11 @@
 package config
 
 import (
-	"errors"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/caarlos0/env/v11"
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -31,8 +29,8 @@ const FileFlag = "config"
 // RegisterFlags registers the flags of a program, including FileFlag, each with its help and
 // default. Load reads them after they are parsed.
 func RegisterFlags(flags *pflag.FlagSet, program Program) {
-	for _, row := range settings(&written{}, &Config{}) {
-		if row.kind == "" || program == Enqueue && !row.shared || program == Worker && row.callers {
+	for _, row := range settings(&Config{}) {
+		if !row.isFlagOf(program) {
 			continue
 		}
 		flag := flags.VarPF(&flagValue{text: row.standard, kind: row.kind}, row.flag(), "", row.help)
@@ -70,25 +68,16 @@ func readFlags(flags *pflag.FlagSet, rows []*setting) {
 	}
 }
 
-func readEnvironment(environ []string, w *written, rows []*setting) []*fault.InvalidError {
-	variables := env.ToMap(environ)
-	options := env.Options{
-		Environment: variables,
-		OnSet: func(name string, value any, _ bool) {
-			for _, row := range rows {
-				if row.variable() == name && value != "" {
-					row.source = name
-				}
-			}
-		},
+func readEnvironment(environ []string, rows []*setting) []*fault.InvalidError {
+	variables := make(map[string]string, len(environ))
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		variables[name] = value
 	}
-	err := env.ParseWithOptions(&w.unprefixed, options)
-	options.Prefix = envPrefix
-	err = errors.Join(err, env.ParseWithOptions(w, options))
+	for _, row := range rows {
+		row.give(variables[row.variable()], row.variable())
+	}
 	var problems []*fault.InvalidError
-	if err != nil {
-		problems = append(problems, fault.Wrong("environment", "the environment can't be read: %v", err))
-	}
 	if s := variables[envPrefix+"REDIS_URL"]; s != "" {
 		problems = append(problems, fault.Wrong(envPrefix+"REDIS_URL", "unknown variable %s: this one setting is named REDIS_URL", envPrefix+"REDIS_URL"))
 	}

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// takes returns an error that says what a setting accepts.
+func takes(format string, args ...any) *fault.InvalidError {
+	return &fault.InvalidError{Want: fmt.Sprintf(format, args...)}
+}
+
+// splitAddress returns the host of an address with a port. Port 0 is valid and means any free
+// port.
+func splitAddress(s string) (host string, valid bool) {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return "", false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return host, err == nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// invalids returns everything that an error says is wrong.
+func invalids(err error) []*fault.InvalidError {
+	if several, ok := errors.AsType[fault.InvalidErrors](err); ok {
+		return several
+	}
+	if err == nil {
+		return nil
+	}
+	return []*fault.InvalidError{invalid(err)}
+}
+
+// invalid returns the first thing that an error says is wrong; nil for nil.
+func invalid(err error) *fault.InvalidError {
+	if err == nil {
+		return nil
+	}
+	if problem, ok := errors.AsType[*fault.InvalidError](err); ok {
+		return problem
+	}
+	return takes("%v", err)
+}
+
+// emptyList is an empty list, as written.
+const emptyList = "[]"
+
+// words returns the elements of a list as written.
+func words(s string) []string {
+	if s == emptyList {
+		return nil
+	}
+	list := strings.Split(s, ",")
+	for i, word := range list {
+		list[i] = strings.TrimSpace(word)
+	}
+	return list
+}
