@@ -9,15 +9,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Decision is the answer of every limiter. A refusal is a Decision with Allowed
+// Decision is the answer of a Timeline. A refusal is a Decision with Allowed
 // false, never an error. All times are UTC with milliseconds; a zero time means none.
 type Decision struct {
 	Allowed bool
 	Code    fault.Code // why it is refused; empty if Allowed
 
 	// At is the judged send time: the place taken (Reserve, Move), the free one
-	// (Check), the freed one (Release), or the refused one. For allowed permits it
-	// is when they were taken, also if the call is repeated later.
+	// (Check), the freed one (Release), or the refused one.
 	At time.Time
 	// RequestedAt is the requested time if At differs from it: after a shift, or
 	// for a past time within the grace.

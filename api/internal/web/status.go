@@ -25,10 +25,7 @@ type Kind struct {
 func (k Kind) Statuses() []int {
 	switch k.Code {
 	case fault.CodeInvalidField:
-		return []int{
-			http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, k.Status,
-			http.StatusRequestHeaderFieldsTooLarge, http.StatusHTTPVersionNotSupported,
-		}
+		return []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, k.Status}
 	case fault.CodeUnavailable:
 		return []int{http.StatusRequestTimeout, k.Status}
 	case fault.CodeQuotaExceeded:

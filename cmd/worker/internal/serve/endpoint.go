@@ -76,7 +76,7 @@ func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog
 	}
 	e.server.Handler = timed(answerFirst(handler), e.bodyTimeout)
 	e.server.ErrorLog = slog.NewLogLogger(&handshakes{Handler: logger.Handler(), now: time.Now}, slog.LevelWarn)
-	scheme, serve := "http://", func(l net.Listener) error { return e.server.Serve(withProblems(l, logger)) }
+	scheme, serve := "http://", e.server.Serve
 	if e.server.TLSConfig != nil {
 		scheme, serve = "https://", func(l net.Listener) error { return e.server.ServeTLS(l, "", "") }
 	}
