@@ -13,7 +13,7 @@ type futurePage struct {
 	page
 
 	Forecast forecast.Forecast
-	Counted  bool
+	Counted  string // when, and how long ago; "" for not yet
 	Days     []heatDay
 	Most     int // messages of the fullest hour
 	Fullest  time.Time
@@ -22,7 +22,8 @@ type futurePage struct {
 	More     int // messages later than the days shown
 	// LaterFrom is where the hours begin that were counted at Forecast.HeatAt. Zero if that
 	// is about when everything else was.
-	LaterFrom time.Time
+	LaterFrom    time.Time
+	LaterCounted string // as Counted
 }
 
 // heatDay is a row of the heat map.
@@ -53,7 +54,13 @@ func (d *Dashboard) showFuture(w http.ResponseWriter, r *http.Request) {
 		d.showError(w, r, err)
 		return
 	}
-	p.Forecast, p.Counted = o.Forecast, !o.Forecast.At.IsZero()
+	p.Forecast = o.Forecast
+	if !o.Forecast.At.IsZero() {
+		p.Counted = counted(o.At, o.Forecast.At)
+	}
+	if !o.Forecast.HeatAt.IsZero() {
+		p.LaterCounted = counted(o.At, o.Forecast.HeatAt)
+	}
 	if p.Forecast.At.Sub(p.Forecast.HeatAt) > time.Minute {
 		p.LaterFrom = p.Forecast.End()
 	}

@@ -112,6 +112,11 @@ func lateLevels() []struct {
 	}{{"half", "late_p50", 0.5}, {"95 %", "late_p95", 0.95}, {"99 %", "late_p99", 0.99}}
 }
 
+// counted says when something was counted, and how long ago that was.
+func counted(now, at time.Time) string {
+	return when(at.Truncate(time.Second)) + ", " + length(now.Sub(at).Truncate(time.Second)) + " ago"
+}
+
 func liveStateOf(o *overview.Overview) liveState {
 	s := liveState{
 		At: o.At.UnixMilli(), Values: make(map[string]string), Alarms: make(map[string]bool), Series: make(map[string][]int64),
@@ -134,7 +139,10 @@ func liveStateOf(o *overview.Overview) liveState {
 		s.Values["pending"], s.Values["overdue"] = "counting…", "counting…"
 	}
 	s.Values["behind"] = length(o.Behind)
-	s.Values["counted"] = when(o.Forecast.At.Truncate(time.Second))
+	s.Values["counted"] = "not yet"
+	if !o.Forecast.At.IsZero() {
+		s.Values["counted"] = counted(o.At, o.Forecast.At)
+	}
 	for _, level := range lateLevels() {
 		s.Values[level.key] = "–"
 		if d, ok := hour.Lateness.Quantile(level.share); ok {

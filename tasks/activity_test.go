@@ -135,31 +135,31 @@ func TestMessagesThatOperatorsCancelAreCounted(t *testing.T) {
 	})
 }
 
-// A program keeps a forecast for others, and each of them may count next.
-func TestAForecastIsKept(t *testing.T) {
+// Programs that look share a forecast, and each of them may count next.
+func TestAForecastIsShared(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", 30*time.Minute), s.message("b", 3*time.Hour))
-		b := taskstest.Open(s, s.client, s.shared)
-		_, ok, err := b.Forecasts.Latest(s.Context())
+		first, second := taskstest.Open(s, s.client, s.shared), taskstest.Open(s, s.client, s.shared)
+		defer first.Forecasts.Close()
+		defer second.Forecasts.Close()
+		_, ok, err := second.Forecasts.Latest(s.Context())
 		require.NoError(s, err)
-		require.False(s, ok)
-		first := b.KeepForecast(s.Context())
-		s.until(time.Second)
-		latest, ok, err := b.Forecasts.Latest(s.Context())
+		require.False(s, ok, "nobody has looked")
+		latest, ok, err := first.Forecasts.Look(s.Context(), time.Time{})
 		require.NoError(s, err)
 		require.True(s, ok)
 		require.Equal(s, 2, latest.Pending)
 		require.Equal(s, 1, latest.Minutes[30])
 		require.Equal(s, 1, latest.Hours[3])
-		second := b.KeepForecast(s.Context())
-		first()
 		s.cancelled("a")
+		shared, _, err := second.Forecasts.Look(s.Context(), time.Time{})
+		require.NoError(s, err)
+		require.Equal(s, latest, shared)
 		s.server.FastForward(10 * time.Second) // keys of the embedded store expire by no clock
 		s.until(10 * time.Second)
-		latest, _, err = b.Forecasts.Latest(s.Context())
+		latest, _, err = second.Forecasts.Look(s.Context(), time.Time{})
 		require.NoError(s, err)
 		require.Equal(s, 1, latest.Pending)
-		second()
 	})
 }
 

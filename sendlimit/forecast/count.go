@@ -18,6 +18,7 @@ type Forecasts struct {
 	keys    keyspace.Keys
 	horizon time.Duration
 	local   func() time.Time // of this machine, to measure calls
+	looks   looks
 }
 
 // New returns Forecasts of the messages of a Timeline that has the same Options. The error

@@ -7,7 +7,8 @@
 // send time is read from the record of each message. Near lists have what is due within
 // minutes, what is being sent, and what is overdue.
 //
-// Keep counts in two parts. Each has its own pace:
+// A forecast is counted when somebody looks: Look reads the last one, and has it counted anew
+// if it is old. Nobody counts while nobody looks. A count has two parts. Each has its own pace:
 //
 //	near    what is due until the end of the 24 hours of Forecast.Hours, what is overdue, and
 //	        how many messages are pending in all
@@ -21,10 +22,11 @@
 // a near list costs two microseconds. The later part takes about a microsecond a message.
 // Both work in calls and pipelines of a millisecond. An empty store takes a millisecond.
 //
-// One of several workers counts at a time. After it nobody counts what is near for 300 times
+// One of several callers counts at a time, however many look. After it nobody counts what is near for 300 times
 // as long as that took, at least 5 seconds, and nobody the later hours for 700 times as long
 // as these took, at least a minute. So both parts together take less than 0.5 % of the store's
-// time, however many messages are pending: what grows is how old their numbers get. Latest reads the result in one GET.
+// time, however many messages are pending: what grows is how old their numbers get.
+// Beside the counts a Look costs two commands of a few microseconds.
 //
 // # Exactness
 //

@@ -22,7 +22,7 @@ const (
 	laterLeast  = time.Minute
 )
 
-// keptFor is how long the last forecast can be read if no worker makes another one.
+// keptFor is how long the last forecast can be read if nobody makes another one.
 const keptFor = time.Hour
 
 // NearRest returns how long nobody counts what is near after a count whose calls took so long.
@@ -34,7 +34,7 @@ func LaterRest(took time.Duration) time.Duration { return max(laterFactor*took, 
 // Keep counts what is near, and stores the result for Latest, if it is the caller's turn: no
 // other caller counts, and the rest after the last count is over. Then it counts the later
 // hours, too, if their rest is over. It reports whether what is near is stored; the error may
-// concern only the later hours. Call it every few seconds. A zero now means the store's clock.
+// concern only the later hours. A zero now means the store's clock.
 func (f *Forecasts) Keep(ctx context.Context, now time.Time) (kept bool, failed error) {
 	near := &turn{client: f.client, key: f.keys.ForecastTurn()}
 	mine, err := near.take(ctx, f.local())
@@ -46,36 +46,35 @@ func (f *Forecasts) Keep(ctx context.Context, now time.Time) (kept bool, failed 
 	rest := NearRest(c.took)
 	if failed == nil {
 		counted := c.tally.forecast(c.took)
-		failed = f.storeNear(ctx, counted)
+		var last Later
+		last, failed = f.storeNear(ctx, counted)
 		if kept = failed == nil; kept {
-			failed = f.keepLater(ctx, near, counted)
+			failed = f.keepLater(ctx, near, counted, last)
 		}
 	}
 	return kept, errors.Join(failed, near.rest(ctx, rest))
 }
 
-// storeNear stores a near count beside the later hours that are stored.
-func (f *Forecasts) storeNear(ctx context.Context, near Forecast) error {
+// storeNear stores a near count beside the later hours that are stored, and returns these.
+func (f *Forecasts) storeNear(ctx context.Context, near Forecast) (Later, error) {
 	_, later, _, err := f.read(ctx) // nobody else writes it during the turn
 	if err != nil && !errors.Is(err, fault.ErrReply) {
-		return err
+		return Later{}, err
 	}
-	return f.write(ctx, near, later)
+	return later, f.write(ctx, near, later)
 }
 
-// keepLater counts the later hours and stores them beside a near count, if it is time.
-func (f *Forecasts) keepLater(ctx context.Context, holding *turn, near Forecast) error {
-	later := &turn{client: f.client, key: f.keys.ForecastLaterTurn(), beside: holding}
-	mine, err := later.take(ctx, f.local())
-	if err != nil || !mine {
+// keepLater counts the later hours and stores them beside a near count, if the rest after the
+// last ones is over. A near count that follows a clock set back counts them, too.
+func (f *Forecasts) keepLater(ctx context.Context, holding *turn, near Forecast, last Later) error {
+	if rested := near.At.Sub(last.At); rested >= 0 && rested < last.Took+LaterRest(last.Took) {
+		return nil
+	}
+	c := &counting{Forecasts: f, turn: holding}
+	if err := c.later(ctx, near.At); err != nil {
 		return err
 	}
-	c := &counting{Forecasts: f, turn: later}
-	failed := c.later(ctx, near.At)
-	if failed == nil {
-		failed = f.write(ctx, near, c.tally.laterHours(c.took))
-	}
-	return errors.Join(failed, later.rest(ctx, LaterRest(c.took)))
+	return f.write(ctx, near, c.tally.laterHours(c.took))
 }
 
 func (f *Forecasts) write(ctx context.Context, near Forecast, later Later) error {

@@ -154,7 +154,6 @@ func TestAFailedCountFreesTheTurn(t *testing.T) {
 	require.ErrorContains(t, err, "counting what is due when")
 	require.False(t, kept)
 	require.Equal(t, 5*time.Second, server.TTL(keys.ForecastTurn()))
-	require.False(t, server.Exists(keys.ForecastLaterTurn()), "it is not this part's turn yet")
 	require.NoError(t, server.Set(keys.Forecast(), "{"))
 	_, _, err = f.Latest(t.Context())
 	require.ErrorContains(t, err, "reading what is due when")

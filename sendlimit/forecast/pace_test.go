@@ -43,6 +43,7 @@ func (c *costs) now() time.Time { return c.clock }
 func (c *costs) pass(d time.Duration) {
 	c.clock = c.clock.Add(d)
 	c.server.FastForward(d)
+	c.server.SetTime(c.clock)
 }
 
 func (c *costs) DialHook(next redis.DialHook) redis.DialHook { return next }

@@ -21,7 +21,6 @@ const (
 type turn struct {
 	client  redis.UniversalClient
 	key     string
-	beside  *turn // is renewed with it; may be nil
 	renewed time.Time
 }
 
@@ -38,9 +37,6 @@ func (t *turn) renew(ctx context.Context, local time.Time) error {
 		return nil
 	}
 	t.renewed = local
-	if err := t.beside.renew(ctx, local); err != nil {
-		return err
-	}
 	return store.Explain(t.client.PExpire(ctx, t.key, turnFor).Err(), "keeping the turn to count what is due when")
 }
 

@@ -24,6 +24,3 @@ func (k Keys) Forecast() string { return k.prefix + ":forecast" }
 
 // ForecastTurn returns the key of the turn to make a forecast.
 func (k Keys) ForecastTurn() string { return k.prefix + ":forecastturn" }
-
-// ForecastLaterTurn returns the key of the turn to count the later hours of a forecast.
-func (k Keys) ForecastLaterTurn() string { return k.prefix + ":forecastlaterturn" }

@@ -95,8 +95,7 @@ const DefaultPrefix = "sl"
 //	sl:{activity}:m:<start>    HASH  what became of the messages of all in a minute from start, Unix ms, on, see package
 //	                           activity; h:<start> of an hour. Beside them calls, STRING, as above
 //	sl:forecast                STRING  how many messages are due when, JSON, see package forecast; expires
-//	sl:forecastturn            STRING  that somebody counts them, or did; expires when it is time again
-//	sl:forecastlaterturn       STRING  the same of the hours of the forecast that are more than a day ahead
+//	sl:forecastturn            STRING  that somebody counts them, or did; expires when the next look may count
 //	sl:looked                  STRING  when the next look at the watch lists may be; expires soon after
 //	sl:chargeslooked           STRING  the same of the charges that are not settled
 //	sl:brought                 STRING  when somebody may look at the far lists again; expires soon after

@@ -59,7 +59,6 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 	require.Equal(t, "sl:{activity}:calls", keys.ActivityCalls())
 	require.Equal(t, "sl:forecast", keys.Forecast())
 	require.Equal(t, "sl:forecastturn", keys.ForecastTurn())
-	require.Equal(t, "sl:forecastlaterturn", keys.ForecastLaterTurn())
 
 	keys, err = keyspace.NewKeys("staging_2-b")
 	require.NoError(t, err)

@@ -67,7 +67,7 @@ type Backend struct {
 	Listen        *listen.Follower // of the audience in Timeline
 	// Activity counts what becomes of messages. Follow and submit.Submitter.Close flush it.
 	Activity  *activity.Log
-	Forecasts *forecast.Forecasts // see KeepForecast
+	Forecasts *forecast.Forecasts // close it if it was asked
 	Metrics   *metrics.Metrics    // nil for none
 	Tracer    tracing.Tracer
 	Logger    *slog.Logger // warns once of an outage of the store

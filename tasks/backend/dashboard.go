@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/tasks/internal/batch"
-	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
 )
 
 // flushWithin bounds a write of what became of messages.
@@ -29,20 +28,3 @@ func (b *Backend) startFlushing() *batch.Loop[struct{}] {
 // FlushActivity writes what became of messages since the last write. A failure is only
 // logged. Programs that do not Follow call it at their end; it does not need their context.
 func (b *Backend) FlushActivity() { b.startFlushing().Close() }
-
-// forecastEvery is about how often a program asks for the turn to count what is due. That is
-// a call of a few microseconds.
-const forecastEvery = 5 * time.Second
-
-// KeepForecast counts what is due when, for forecast.Latest, until the returned function is
-// called. Of all programs that do so on a store, one counts at a time.
-func (b *Backend) KeepForecast(ctx context.Context) (stop func()) {
-	return jobs.Start(ctx, b.Logger, jobs.Job{
-		Every: forecastEvery, Soon: true,
-		Run: func(ctx context.Context) error {
-			_, err := b.Forecasts.Keep(ctx, time.Time{})
-			return err
-		},
-		Failed: "could not count what is due when: trying again",
-	})
-}

@@ -17,7 +17,8 @@ type Overview struct {
 	Minutes  []activity.Span
 	LastHour activity.Counts
 
-	// Forecast says what is due when. It is zero until a worker has counted it.
+	// Forecast says what is due when. It is zero until it is counted: the first one
+	// who looks has that done.
 	Forecast forecast.Forecast
 
 	// Behind is how long the oldest entry of the schedule has been due: how far hand-over to

@@ -113,7 +113,7 @@ func (r *Reader) Read(ctx context.Context, now time.Time) (*Overview, error) {
 		return nil, err
 	}
 	if r.dues.due(now, forecasts) {
-		latest, ok, err := r.forecast.Latest(ctx)
+		latest, ok, err := r.forecast.Look(ctx, next.At)
 		if next.Failed = errors.Join(next.Failed, err); ok {
 			next.Forecast = latest
 		}

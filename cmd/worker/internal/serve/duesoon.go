@@ -20,19 +20,22 @@ const (
 
 	dueHelp     = "Messages that are due soon, estimated from the last count of what is due when; without the overdue ones."
 	overdueHelp = "Messages whose send time had passed and that had not ended, at the last count of what is due when."
+	ageHelp     = "How long ago it was last counted what is due when."
 )
 
-// addForecast adds what the last forecast says, which one process on the store counts. It
-// costs the store two commands.
+// addForecast adds what the last forecast says. If that is old, and no process on the store
+// counts, it is counted. Otherwise this costs the store three commands.
 func (c *storeCollector) addForecast(client redis.UniversalClient, prefix string) error {
 	forecasts, err := forecast.New(client, sendlimit.Options{Prefix: prefix})
 	if err != nil {
 		return err
 	}
+	c.close = forecasts.Close
+	age := c.describe("sendlimit_forecast_age_seconds", ageHelp)
 	due := c.describe("sendlimit_due_messages", dueHelp, "within")
 	overdue := c.describe("sendlimit_overdue_messages", overdueHelp)
 	c.add("forecast", func(ctx context.Context) ([]prometheus.Metric, error) {
-		latest, counted, err := forecasts.Latest(ctx)
+		latest, counted, err := forecasts.Look(ctx, time.Time{})
 		if err != nil || !counted {
 			return nil, err
 		}
@@ -44,7 +47,9 @@ func (c *storeCollector) addForecast(client redis.UniversalClient, prefix string
 		if !known {
 			return nil, nil
 		}
-		return []prometheus.Metric{gauge(due, soon, dueSoonName), gauge(overdue, float64(latest.Overdue))}, nil
+		return []prometheus.Metric{
+			gauge(due, soon, dueSoonName), gauge(overdue, float64(latest.Overdue)), gauge(age, now.Sub(latest.At).Seconds()),
+		}, nil
 	})
 	return nil
 }

@@ -63,33 +63,44 @@ func (c *commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	return next
 }
 
-func TestTheMetricsOfTheForecastCostTwoCommands(t *testing.T) {
+func TestTheMetricsOfTheForecastAreCountedWhenScraped(t *testing.T) {
 	t.Parallel()
-	_, client := redistest.Embedded(t)
-	counted := &commands{}
-	client.AddHook(counted)
+	server, client := redistest.Embedded(t)
+	now := time.Date(2026, 11, 22, 11, 11, 30, 0, time.UTC)
+	server.SetTime(now)
+	other, err := forecast.New(client, sendlimit.Options{})
+	require.NoError(t, err)
+	_, counted, err := other.Latest(t.Context())
+	require.NoError(t, err)
+	require.False(t, counted)
+
+	check := func(collector *storeCollector, age string) {
+		for name, want := range map[string]string{
+			"sendlimit_due_messages": `{within="5m"} 0`, "sendlimit_overdue_messages": " 0", "sendlimit_forecast_age_seconds": " " + age,
+		} {
+			want = fmt.Sprintf("# TYPE %s gauge\n%s%s\n", name, name, want)
+			require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(helpOf(name)+want), name))
+		}
+	}
 	collector := newCollector()
 	require.NoError(t, collector.addForecast(client, ""))
-	names := []string{"sendlimit_due_messages", "sendlimit_overdue_messages"}
-	require.Zero(t, testutil.CollectAndCount(collector, names...), "nothing is counted yet")
-	require.EqualValues(t, 1, counted.asked.Load())
+	check(collector, "0")
+	collector.close()
+	_, counted, err = other.Latest(t.Context())
+	require.NoError(t, err)
+	require.True(t, counted, "others have it, too")
 
-	kept, err := forecast.New(client, sendlimit.Options{})
-	require.NoError(t, err)
-	_, err = kept.Keep(t.Context(), time.Time{})
-	require.NoError(t, err)
+	asked := &commands{}
+	client.AddHook(asked)
+	server.SetTime(now.Add(3 * time.Second))
 	collector = newCollector()
 	require.NoError(t, collector.addForecast(client, ""))
-	before := counted.asked.Load()
-	want := ""
-	for name, labels := range map[string]string{"sendlimit_due_messages": `{within="5m"}`, "sendlimit_overdue_messages": ""} {
-		want = fmt.Sprintf("# TYPE %s gauge\n%s%s 0\n", name, name, labels)
-		require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(want+helpOf(name)), name))
-	}
-	require.EqualValues(t, 2, counted.asked.Load()-before, "its answer is used again for a while")
+	check(collector, "3")
+	collector.close()
+	require.EqualValues(t, 3, asked.asked.Load(), "it is not old, and the answer is used again for a while")
 }
 
 func helpOf(name string) string {
-	help := map[string]string{"sendlimit_due_messages": dueHelp, "sendlimit_overdue_messages": overdueHelp}
+	help := map[string]string{"sendlimit_due_messages": dueHelp, "sendlimit_overdue_messages": overdueHelp, "sendlimit_forecast_age_seconds": ageHelp}
 	return "# HELP " + name + " " + help[name] + "\n"
 }

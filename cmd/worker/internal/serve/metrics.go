@@ -24,6 +24,7 @@ type serviceMetrics struct {
 	// refusedLogins counts requests with a wrong key.
 	refusedLogins prometheus.Counter
 	requests      *prometheus.HistogramVec // to the API
+	close         func()                   // ends what scrapes began
 }
 
 // newMetrics measures the use of a client from now on. Call it before any other use.
@@ -62,7 +63,7 @@ func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, e
 	if err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
-	return &serviceMetrics{registry: registry, tasks: measured, refusedLogins: refusedLogins, requests: requests}, nil
+	return &serviceMetrics{registry: registry, tasks: measured, refusedLogins: refusedLogins, requests: requests, close: store.close}, nil
 }
 
 // watchClock measures the steps of the store's clock.

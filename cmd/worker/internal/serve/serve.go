@@ -63,6 +63,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 	if err != nil {
 		return err
 	}
+	defer measured.close()
 	if err := prepare(ctx, storage.client, settings, logger); err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 		}
 	}
 	defer storage.watchSize(ctx, settings.Prefix, logger)()
-	defer b.KeepForecast(ctx)()
+	defer b.Forecasts.Close()
 	defer summarize(ctx, b.Activity, logger)()
 	s := service{work: w.run, endpoints: endpoints, api: served, timeout: settings.ShutdownTimeout, logger: logger}
 	return s.run(ctx)

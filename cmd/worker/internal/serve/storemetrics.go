@@ -28,6 +28,7 @@ type storeCollector struct {
 	descriptions []*prometheus.Desc
 	sources      []*shared[[]prometheus.Metric]
 	failures     *prometheus.CounterVec
+	close        func() // ends what looks began
 }
 
 func newStoreCollector(client redis.UniversalClient, prefix string) (*storeCollector, error) {
