@@ -66,7 +66,7 @@ func (s *server) document(version string, routes []route) document {
 			License: &huma.License{Name: "MIT", Identifier: "MIT"},
 			Description: "Accepts messages to users at a future time, if the time is free under the user's rules. If it is not, the " +
 				"answer says which rules and messages are in the way, and the next free time.\n\n" +
-				"Times are RFC 3339; in answers they are UTC with milliseconds. Every answer has an `X-Request-Id`, " +
+				"Times are RFC 3339; in answers they are UTC with milliseconds. Every answer of an operation has an `X-Request-Id`, " +
 				"which is the caller's if it sent one.\n\n" +
 				"Send an API key as `Authorization: Bearer sk_…`. A key has scopes: with submit and read it reaches only the messages " +
 				"of its account, with admin it reaches everything. The content of other accounts' messages is shown only to a key with admin and " +

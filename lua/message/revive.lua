@@ -2,7 +2,8 @@
 --
 -- The message gets a new generation, all its attempts, and the next time from now on
 -- that rules, quiet hours and full days allow before it expires; in an exempt category that
--- is now. A place that it has kept does not count, and is given up. It goes to the devices that
+-- is now. A place that it has kept does not count for it. For others it counts on, under another
+-- name: the message may have arrived there. It goes to the devices that
 -- it failed on, or may have reached, once more; not to those that have it or are gone.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
@@ -49,6 +50,7 @@ local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include category
 --@include search
 --@include places
+--@include former_place
 --@include trim
 --@include outlive
 --@include user_alert
@@ -79,6 +81,7 @@ if not free then return {NO_FREE_TIME, now, 0, 0, expiry or 0} end
 
 local requested = tonumber(r[5] or r[4] or r[3])
 add_entry(KEYS[3], KEYS[5], free - ARGV[17], ARGV[14], generation .. ARGV[13])
+if state == UNCERTAIN and not r[9] and tonumber(r[3]) <= now then keep_former_place(r[8], r[3] + keep) end
 put_place(record, id, free, r[9], rules.uncounted, r[8])
 outlive(free, expiry or free + ARGV[15], rules.uncounted and beside or timeline, not rules.uncounted and r[8])
 local notice

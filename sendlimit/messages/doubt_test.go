@@ -162,3 +162,23 @@ func TestWhatMayHaveArrivedIsNotMoved(t *testing.T) {
 	s.Holds("doubt 11:00:00")
 	require.Equal(t, "again", s.Field("doubt", "g"))
 }
+
+// A dead letter that may have arrived counts at that time also while it is sent again.
+func TestWhatMayHaveArrivedCountsAfterItsRetry(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "2/10m")
+	s.Submit("doubt", "11:00", "d1", "text")
+	s.Until("11:00")
+	settle(s, "doubt", messages.Settlement{Outcome: messages.Uncertain, Reason: "timeout"})
+	dead, err := messages.NewDeadLetters(s.Client, s.Options)
+	require.NoError(t, err)
+	s.Until("11:05")
+	d, err := dead.Retry(t.Context(), messages.RetryRequest{User: "alice", ID: "doubt", Generation: "g2", Now: s.Now})
+	require.NoError(t, err)
+	require.Equal(t, story.At("11:05"), d.At)
+	near := func(when string) sendlimit.Decision {
+		return s.Ask(sendlimit.Request{ID: "near", At: story.At(when), Record: story.RecordOf("n1", "text")})
+	}
+	require.Len(t, near("11:09").Violations[0].Conflicts, 2, "the former place and the new one")
+	require.True(t, near("11:10").Allowed)
+}

@@ -178,6 +178,7 @@ func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Dec
 	known.note(change{letter: known.state.letter(), at: known.ended, attempt: known.attempts, reasons: []string{known.reason}})
 	known.note(change{letter: "v", at: m.now, to: moment(free), from: known.at})
 	known.doubt = known.state == uncertain
+	m.keepFormerPlace(known)
 	known.state, known.at, known.promised = pending, moment(free), time.Time{}
 	known.notBefore, known.waits, known.ended, known.leaseEnd = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	known.attempts, known.holder, known.reason, known.words, known.reasons = 0, "", "retried", "", nil

@@ -92,9 +92,13 @@ func (f freeTimes) throttle() policy.NamedThrottle {
 	return f.rules.Throttle(f.charged.User, f.category)
 }
 
-// chargeDecision returns the decision about a message whose quota or throttle is used up.
+// chargeDecision returns the decision about a message whose quota or throttle is used up. Its time
+// is now if the one asked for has just passed, which this process may not have known.
 func chargeDecision(asked time.Time, refused quota.Charge) sendlimit.Decision {
 	d := sendlimit.Decision{Code: refused.Code, At: refused.At, Now: refused.Now}
+	if d.At.Equal(asked) {
+		d.At = aimAt(asked, refused.Now).at
+	}
 	if !asked.IsZero() && !d.At.Equal(asked) {
 		d.RequestedAt = asked
 	}

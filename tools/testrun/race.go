@@ -17,6 +17,7 @@ func raced() map[string]string {
 		"notifier/reload":  ".",
 		"notifier/service": "Bounded",
 
+		"sendlimit/forecast": "Look",
 		"sendlimit/messages": "AtMany|Devices",
 		"sendlimit/store":    "Node",
 
@@ -24,6 +25,7 @@ func raced() map[string]string {
 			"TestRefitIsOneAtATime|HoldsUpNoOther|TestEraseAUserOfABatch|TestEventsAreGathered|TestWhoBeginsToListen|" +
 			"TestWhatBecomesOfMessages|ShareHolds",
 		"tasks/announce":             "in tasks",
+		"tasks/backend":              "in tasks",
 		"tasks/bulk":                 "GroupsGive|GroupsEnd|GroupsStop|Beside",
 		"tasks/callbacks":            ".",
 		"tasks/channels":             "in tasks",
