@@ -62,7 +62,7 @@ func TestTheDocumentationIsAPage(t *testing.T) {
 	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(text, -1) {
 		require.True(t, seen[link[1]], link[1])
 	}
-	require.Contains(t, text, "Every answer has an <code>X-Request-Id</code>")
+	require.Contains(t, text, "Every answer of an operation has an <code>X-Request-Id</code>")
 	require.Contains(t, text, `<a href="#rotateAccountKey">rotateAccountKey</a>`, "an operation that a text names")
 	require.Contains(t, text, `<code>quota_exceeded</code><span class="type">409, 429</span>`)
 	require.Contains(t, text, `<code>invalid_field</code><span class="type">400, 413, 415, 422</span>`)
