@@ -53,7 +53,7 @@ func TestManyWhoLookCostOneCount(t *testing.T) {
 	t.Parallel()
 	c, first, second := pacedCallers(t, time.Millisecond, time.Millisecond)
 	require.NotZero(t, look(t, first).At)
-	require.Equal(t, partitions, c.calls.near)
+	require.Equal(t, partitions, c.counted().near)
 	var failed atomic.Int32
 	var all sync.WaitGroup
 	for _, f := range []*forecast.Forecasts{first, second} {
@@ -67,8 +67,8 @@ func TestManyWhoLookCostOneCount(t *testing.T) {
 	}
 	all.Wait()
 	require.Zero(t, failed.Load())
-	require.Equal(t, partitions, c.calls.near)
-	require.Equal(t, partitions, c.calls.later)
+	require.Equal(t, partitions, c.counted().near)
+	require.Equal(t, partitions, c.counted().later)
 }
 
 // Who looks does not wait long for a count that takes long. It goes on, and another look has
@@ -89,7 +89,7 @@ func TestALookWaitsForALongCountOnlyForAWhile(t *testing.T) {
 		got, ok, err := first.Look(t.Context(), time.Time{})
 		return err == nil && ok && !got.HeatAt.IsZero()
 	}, time.Minute, time.Millisecond)
-	require.Equal(t, partitions, c.calls.near)
+	require.Equal(t, partitions, c.counted().near)
 }
 
 // A look tells of a count that failed once, and after Close nothing is counted.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,19 +30,37 @@ const partitions = 16
 type costs struct {
 	server      *miniredis.Miniredis
 	keys        keyspace.Keys
-	near, later time.Duration // of a call
-	clock       time.Time
-	calls       struct{ near, later int }
+	near, later time.Duration         // of a call
 	during      func()                // may be nil
 	dies        func(later bool) bool // whether the caller dies during a call; may be nil
-	dead        bool
+	dead        atomic.Bool
+
+	mu    sync.Mutex // a look counts beside its caller
+	clock time.Time
+	calls calls
+}
+
+// calls are calls of the script, by the part of a count.
+type calls struct{ near, later int }
+
+// counted returns the calls up to now.
+func (c *costs) counted() calls {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.calls
 }
 
 var errDead = errors.New("the caller is dead")
 
-func (c *costs) now() time.Time { return c.clock }
+func (c *costs) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.clock
+}
 
 func (c *costs) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.clock = c.clock.Add(d)
 	c.server.FastForward(d)
 	c.server.SetTime(c.clock)
@@ -50,7 +70,7 @@ func (c *costs) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (c *costs) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if c.dead {
+		if c.dead.Load() {
 			return errDead
 		}
 		if c.answer(cmd) {
@@ -62,7 +82,7 @@ func (c *costs) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func (c *costs) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(_ context.Context, cmds []redis.Cmder) error {
-		if c.dead {
+		if c.dead.Load() {
 			return errDead
 		}
 		for _, cmd := range cmds {
@@ -92,17 +112,20 @@ func (c *costs) answer(cmd redis.Cmder) bool {
 }
 
 func (c *costs) count(later bool) {
+	took := c.near
+	c.mu.Lock()
 	if later {
 		c.calls.later++
-		c.pass(c.later)
+		took = c.later
 	} else {
 		c.calls.near++
-		c.pass(c.near)
 	}
+	c.mu.Unlock()
+	c.pass(took)
 	if c.during != nil {
 		c.during()
 	}
-	c.dead = c.dies != nil && c.dies(later)
+	c.dead.Store(c.dies != nil && c.dies(later))
 }
 
 // pacedCallers are two callers of Keep, the first one with costs.
@@ -138,30 +161,30 @@ func TestEachPartHasItsPace(t *testing.T) {
 		c, f, _ := pacedCallers(t, near, later)
 		nearRest, laterRest := forecast.NearRest(near), forecast.LaterRest(later)
 		require.True(t, keep(t, f))
-		require.Equal(t, partitions, c.calls.near)
-		require.Equal(t, partitions, c.calls.later)
-		began, laterEnd := c.clock, c.clock
+		require.Equal(t, partitions, c.counted().near)
+		require.Equal(t, partitions, c.counted().later)
+		began, laterEnd := c.now(), c.now()
 		var spent time.Duration
-		for c.calls.later < 5*partitions {
+		for c.counted().later < 5*partitions {
 			require.Equal(t, nearRest, c.server.TTL(c.keys.ForecastTurn()), cost)
 			c.pass(nearRest - time.Millisecond)
 			require.False(t, keep(t, f), "it is too early")
 			c.pass(time.Millisecond)
-			before, at := c.calls, c.clock
+			before, at := c.counted(), c.now()
 			require.True(t, keep(t, f))
-			spent += c.clock.Sub(at)
-			require.Equal(t, partitions, c.calls.near-before.near)
+			spent += c.now().Sub(at)
+			require.Equal(t, partitions, c.counted().near-before.near)
 			rested := at.Add(near).Sub(laterEnd)
-			if c.calls.later == before.later {
+			if c.counted().later == before.later {
 				require.Less(t, rested, laterRest, cost)
 				continue
 			}
-			require.Equal(t, partitions, c.calls.later-before.later)
+			require.Equal(t, partitions, c.counted().later-before.later)
 			require.GreaterOrEqual(t, rested, laterRest, cost)
 			require.LessOrEqual(t, rested, laterRest+nearRest+near, cost)
-			laterEnd = c.clock
+			laterEnd = c.now()
 		}
-		share := float64(spent) / float64(c.clock.Sub(began))
+		share := float64(spent) / float64(c.now().Sub(began))
 		require.Less(t, share, 0.005, cost)
 	}
 }
@@ -172,7 +195,7 @@ func TestOneCountsAtATime(t *testing.T) {
 	c, first, second := pacedCallers(t, 80*time.Second, 80*time.Second)
 	c.during = func() { require.False(t, keep(t, second)) }
 	require.True(t, keep(t, first))
-	require.Equal(t, 2*partitions, c.calls.near+c.calls.later)
+	require.Equal(t, 2*partitions, c.counted().near+c.counted().later)
 	require.False(t, keep(t, second))
 }
 
@@ -181,7 +204,7 @@ func TestACallerThatDiesIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, inLater := range []bool{false, true} {
 		c, first, second := pacedCallers(t, time.Second, time.Second)
-		c.dies = func(later bool) bool { return later == inLater && c.calls.near+c.calls.later > 10 }
+		c.dies = func(later bool) bool { n := c.counted(); return later == inLater && n.near+n.later > 10 }
 		kept, err := first.Keep(t.Context(), time.Time{})
 		require.Error(t, err)
 		require.Equal(t, inLater, kept)
