@@ -60,9 +60,9 @@ soak: ## Run for hours: 10,000 worlds, 300 worlds of processes, 2,000 histories 
 	SENDLIMIT_TEST_STORY_ROUNDS=10000 go test -count=1 -timeout 24h -run '^TestWorldsKeepEveryPromise$$' ./tasks/worldtest
 	SENDLIMIT_TEST_STORY_ROUNDS=100 go test -count=1 -timeout 4h \
 	  -run '^(TestANoticeIsToldOnceAfterAnOutageOfALease|TestLateMessagesKeepTheirOrderWhateverIsLost)$$' \
-	  ./tasks ./sendlimit/messages
+	  ./tasks ./records/messages
 	RAPID_CHECKS=2000 SENDLIMIT_TEST_STORY_ROUNDS=100 go test -count=1 -timeout 4h \
-	  ./sendlimit/...
+	  ./sendlimit/... ./records/...
 
 .PHONY: compatible
 compatible: ## Run the histories on the servers in SERVERS, and write the table of docs/redis.md

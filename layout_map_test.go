@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The map of packages in docs/how-it-works.md has the folders of tasks and of sendlimit, without
+// The map of packages in docs/how-it-works.md has the folders of tasks, records and sendlimit, without
 // those of tests, and no others.
 func TestTheMapHasEachPackage(t *testing.T) {
 	t.Parallel()
@@ -22,7 +22,7 @@ func TestTheMapHasEachPackage(t *testing.T) {
 		t.Fatal("docs/how-it-works.md has no map of packages")
 	}
 	listed := regexp.MustCompile(`(?m)^ +((?:[a-z]+, )*[a-z]+)  `)
-	for _, root := range []string{"tasks", "sendlimit"} {
+	for _, root := range []string{"tasks", "records", "sendlimit"} {
 		_, part, found := strings.Cut(tree, "\n    "+root+" ")
 		if !found {
 			t.Fatalf("the map has no %s", root)

@@ -24,12 +24,12 @@ var floors = [][]string{ //nolint:globals // a constant table
 	{
 		"api/internal/docs", "clients/generate", "cmd/worker/internal/rawtest",
 		"deploy/grafana/generate", "deploy/kubernetes", "examples/receiver", "lua", "notifier/notice",
-		"notifier/payload", "sendlimit/fault", "sendlimit/internal/page", "sendlimit/sendlimittest/output",
+		"notifier/payload", "sendlimit/fault", "internal/page", "sendlimit/sendlimittest/output",
 		"sendlimit/sendlimittest/redistest", "tasks/internal/batch", "tasks/internal/gather",
 		"tasks/internal/jobs", "tasks/internal/storeclock",
 	},
 	{
-		"cmd/internal/tracing", "notifier", "sendlimit/calendar", "sendlimit/internal/guard",
+		"cmd/internal/tracing", "notifier", "sendlimit/calendar", "internal/guard",
 		"sendlimit/keyspace", "tasks/internal/persist",
 		"tasks/tracing",
 	},
@@ -40,26 +40,26 @@ var floors = [][]string{ //nolint:globals // a constant table
 	},
 	{
 		"cmd/worker/internal/policyview", "notifier/apns", "notifier/fcm", "notifier/webhook", "notifier/webpush",
-		"sendlimit/internal/script", "sendlimit/seal", "tasks/message",
+		"internal/script", "records/seal", "tasks/message",
 	},
 	{
 		"api/internal/web", "client", "cmd/internal/histogram", "notifier/precheck",
-		"sendlimit/accounts", "sendlimit/audit", "sendlimit/campaigns", "sendlimit/channels",
-		"sendlimit/counters", "sendlimit/devices", "sendlimit/events", "sendlimit/internal/judge",
-		"sendlimit/internal/tally", "sendlimit/rate", "sendlimit/settings", "tasks/input", "tasks/retry",
+		"records/accounts", "records/audit", "records/campaigns", "records/channels",
+		"sendlimit/counters", "records/devices", "records/events", "internal/judge",
+		"internal/tally", "sendlimit/rate", "records/settings", "tasks/input", "tasks/retry",
 	},
 	{
 		"config", "dashboard/session", "examples/order-reminder", "sendlimit",
-		"sendlimit/activity", "sendlimit/stats", "tasks/contact", "tasks/device",
+		"records/activity", "records/stats", "tasks/contact", "tasks/device",
 	},
 	{
-		"cmd/enqueue/internal/devicefile", "cmd/internal/channelcheck", "cmd/internal/cli", "sendlimit/forecast", "sendlimit/messages",
-		"sendlimit/notices", "sendlimit/sendlimittest/traffic",
+		"cmd/enqueue/internal/devicefile", "cmd/internal/channelcheck", "cmd/internal/cli", "records/forecast", "records/messages",
+		"records/notices", "sendlimit/sendlimittest/traffic",
 	},
 	{
-		"cmd/internal/picture", "cmd/worker/internal/channels", "sendlimit/find", "sendlimit/quota",
-		"sendlimit/refit", "sendlimit/sendlimittest/cmd/traffic", "sendlimit/sendlimittest/story",
-		"sendlimit/userdata",
+		"cmd/internal/picture", "cmd/worker/internal/channels", "records/find", "records/quota",
+		"records/refit", "sendlimit/sendlimittest/cmd/traffic", "sendlimit/sendlimittest/story",
+		"records/userdata",
 	},
 	{"sendlimit/sendlimittest", "sendlimit/sendlimittest/heavy", "tasks/internal/payers", "tasks/metrics"},
 	{
@@ -90,71 +90,71 @@ var floors = [][]string{ //nolint:globals // a constant table
 
 const (
 	redis   = "github.com/redis/go-redis/v9"
-	store   = redis + " sendlimit/fault sendlimit/internal/script sendlimit/keyspace sendlimit/store"
+	store   = redis + " sendlimit/fault internal/script sendlimit/keyspace sendlimit/store"
 	scripts = "lua " + store
 )
 
 // uses lists what some packages import beside the standard library. A package that is not
 // here may import whatever floors and refusals allow. Tests may import more.
 var uses = map[string]string{ //nolint:globals // a constant table
-	"api/internal/docs":        "github.com/danielgtaylor/huma/v2",
-	"clients/generate":         "",
-	"deploy/grafana/generate":  "",
-	"deploy/kubernetes":        "",
-	"lua":                      redis,
-	"sendlimit/fault":          "",
-	"sendlimit/internal/page":  "",
-	"sendlimit/calendar":       "sendlimit/fault",
-	"sendlimit/internal/guard": "sendlimit/fault",
-	"sendlimit/keyspace":       "sendlimit/fault",
+	"api/internal/docs":       "github.com/danielgtaylor/huma/v2",
+	"clients/generate":        "",
+	"deploy/grafana/generate": "",
+	"deploy/kubernetes":       "",
+	"lua":                     redis,
+	"sendlimit/fault":         "",
+	"internal/page":           "",
+	"sendlimit/calendar":      "sendlimit/fault",
+	"internal/guard":          "sendlimit/fault",
+	"sendlimit/keyspace":      "sendlimit/fault",
 	"tasks/tracing": redis + " lua go.opentelemetry.io/otel/attribute go.opentelemetry.io/otel/codes" +
 		" go.opentelemetry.io/otel/propagation go.opentelemetry.io/otel/semconv go.opentelemetry.io/otel/trace",
-	"sendlimit/policy":          "sendlimit/calendar sendlimit/fault sendlimit/keyspace",
-	"sendlimit/store":           redis + " sendlimit/fault sendlimit/keyspace",
-	"sendlimit/seal":            redis + " sendlimit/keyspace sendlimit/store",
-	"sendlimit/internal/script": redis + " sendlimit/fault sendlimit/keyspace sendlimit/store",
+	"sendlimit/policy": "sendlimit/calendar sendlimit/fault sendlimit/keyspace",
+	"sendlimit/store":  redis + " sendlimit/fault sendlimit/keyspace",
+	"records/seal":     redis + " sendlimit/keyspace sendlimit/store",
+	"internal/script":  redis + " sendlimit/fault sendlimit/keyspace sendlimit/store",
 	"tasks/message": "sendlimit/fault sendlimit/keyspace sendlimit/policy github.com/agnivade/levenshtein" +
 		" github.com/go-json-experiment/json/jsontext",
-	"api/internal/web":         "sendlimit/fault sendlimit/keyspace tasks/message",
-	"client":                   "sendlimit/fault sendlimit/policy tasks/message github.com/google/uuid",
-	"sendlimit/accounts":       scripts + " sendlimit/calendar sendlimit/internal/page sendlimit/policy",
-	"sendlimit/audit":          scripts + " sendlimit/calendar",
-	"sendlimit/campaigns":      scripts,
-	"sendlimit/channels":       scripts,
-	"sendlimit/counters":       scripts + " sendlimit/calendar sendlimit/internal/guard sendlimit/internal/page sendlimit/policy",
-	"sendlimit/devices":        scripts,
-	"sendlimit/events":         scripts,
-	"sendlimit/internal/judge": scripts + " sendlimit/calendar sendlimit/policy github.com/hashicorp/golang-lru/v2",
-	"sendlimit/internal/tally": redis + " lua sendlimit/internal/script sendlimit/keyspace sendlimit/store",
-	"sendlimit/rate":           scripts + " sendlimit/calendar sendlimit/internal/guard",
-	"sendlimit/settings":       scripts + " sendlimit/internal/page sendlimit/policy",
-	"tasks/retry":              "tasks/message",
-	"dashboard/session":        redis + " sendlimit/accounts sendlimit/keyspace sendlimit/store",
-	"examples/order-reminder":  "client",
-	"sendlimit":                scripts + " sendlimit/calendar sendlimit/events sendlimit/internal/judge sendlimit/policy",
-	"sendlimit/activity":       store + " sendlimit/internal/tally",
-	"sendlimit/stats":          store + " sendlimit/accounts sendlimit/calendar sendlimit/internal/tally",
-	"sendlimit/forecast":       scripts + " sendlimit",
-	"sendlimit/messages":       scripts + " sendlimit sendlimit/campaigns sendlimit/internal/judge sendlimit/policy",
-	"sendlimit/notices":        scripts + " sendlimit/calendar sendlimit/stats",
-	"sendlimit/find":           scripts + " sendlimit sendlimit/messages",
-	"sendlimit/quota": scripts + " sendlimit sendlimit/accounts sendlimit/calendar sendlimit/counters sendlimit/messages" +
+	"api/internal/web":        "sendlimit/fault sendlimit/keyspace tasks/message",
+	"client":                  "sendlimit/fault sendlimit/policy tasks/message github.com/google/uuid",
+	"records/accounts":        scripts + " sendlimit/calendar internal/page sendlimit/policy",
+	"records/audit":           scripts + " sendlimit/calendar",
+	"records/campaigns":       scripts,
+	"records/channels":        scripts,
+	"sendlimit/counters":      scripts + " sendlimit/calendar internal/guard internal/page sendlimit/policy",
+	"records/devices":         scripts,
+	"records/events":          scripts,
+	"internal/judge":          scripts + " sendlimit/calendar sendlimit/policy github.com/hashicorp/golang-lru/v2",
+	"internal/tally":          redis + " lua internal/script sendlimit/keyspace sendlimit/store",
+	"sendlimit/rate":          scripts + " sendlimit/calendar internal/guard",
+	"records/settings":        scripts + " internal/page sendlimit/policy",
+	"tasks/retry":             "tasks/message",
+	"dashboard/session":       redis + " records/accounts sendlimit/keyspace sendlimit/store",
+	"examples/order-reminder": "client",
+	"sendlimit":               scripts + " sendlimit/calendar internal/judge sendlimit/policy",
+	"records/activity":        store + " internal/tally",
+	"records/stats":           store + " records/accounts sendlimit/calendar internal/tally",
+	"records/forecast":        scripts + " sendlimit",
+	"records/messages":        scripts + " sendlimit records/campaigns internal/judge sendlimit/policy",
+	"records/notices":         scripts + " sendlimit/calendar records/stats",
+	"records/find":            scripts + " sendlimit records/messages",
+	"records/quota": scripts + " sendlimit records/accounts sendlimit/calendar sendlimit/counters records/messages" +
 		" sendlimit/policy sendlimit/rate",
-	"sendlimit/refit": scripts + " sendlimit sendlimit/internal/judge sendlimit/messages sendlimit/policy",
-	"sendlimit/userdata": store + " sendlimit sendlimit/audit sendlimit/devices sendlimit/events sendlimit/messages sendlimit/notices" +
-		" sendlimit/settings",
-	"api": "api/internal/docs api/internal/web notifier/notice notifier/payload sendlimit sendlimit/accounts" +
-		" sendlimit/audit sendlimit/calendar sendlimit/counters sendlimit/devices sendlimit/events sendlimit/fault" +
-		" sendlimit/find sendlimit/keyspace sendlimit/messages sendlimit/policy sendlimit/quota sendlimit/rate" +
-		" sendlimit/seal sendlimit/settings tasks/backend tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
+	"records/refit": scripts + " sendlimit internal/judge records/messages sendlimit/policy",
+	"records/userdata": store + " sendlimit records/audit records/devices records/events records/messages records/notices" +
+		" records/settings",
+	"api": "api/internal/docs api/internal/web notifier/notice notifier/payload sendlimit records/accounts" +
+		" records/audit sendlimit/calendar sendlimit/counters records/devices records/events sendlimit/fault" +
+		" records/find sendlimit/keyspace records/messages sendlimit/policy records/quota sendlimit/rate" +
+		" records/seal records/settings tasks/backend tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
 		" tasks/deliver tasks/device tasks/input tasks/message tasks/refit tasks/rules tasks/submit tasks/tracing" +
 		" tasks/userdata github.com/danielgtaylor/huma/v2 github.com/google/uuid" +
 		" github.com/klauspost/compress/gzhttp golang.org/x/sync/singleflight",
-	"tasks/overview": redis + " sendlimit/accounts sendlimit/activity sendlimit/calendar sendlimit/channels sendlimit/forecast" +
-		" sendlimit/keyspace sendlimit/messages sendlimit/notices sendlimit/rate sendlimit/stats" +
+	"tasks/overview": redis + " records/accounts records/activity sendlimit/calendar records/channels records/forecast" +
+		" sendlimit/keyspace records/messages records/notices sendlimit/rate records/stats" +
 		" sendlimit/store tasks/backend tasks/deliver tasks/message tasks/queue tasks/stats",
-	"dashboard": "api dashboard/session sendlimit sendlimit/accounts sendlimit/activity sendlimit/audit" +
-		" sendlimit/calendar sendlimit/fault sendlimit/forecast sendlimit/policy tasks/input tasks/message" +
+	"dashboard": "api dashboard/session sendlimit records/accounts records/activity records/audit" +
+		" sendlimit/calendar sendlimit/fault records/forecast sendlimit/policy tasks/input tasks/message" +
 		" tasks/overview github.com/klauspost/compress/gzhttp",
 }
 
@@ -174,17 +174,20 @@ const ( // what many refusals leave out
 )
 
 var refusals = []refusal{ //nolint:globals // a constant table
-	{"lua/... sendlimit/...", "... -lua/... -sendlimit/...", true, "lua and sendlimit are a library, on which the rest is built"},
+	{"lua/... internal/... sendlimit/...", "... -internal/... -lua/... -records/... -sendlimit/...", true, "lua and sendlimit are a library, on which the rest is built"},
+	{"lua/... internal/... sendlimit/... -sendlimit/sendlimittest/...", "records/...", false, "limits know nothing of what is kept beside them"},
+	{"records/...", "... -internal/... -lua/... -records/... -sendlimit/...", true, "records keeps what limits decide on, and knows nothing of queues or channels"},
 	{"notifier/...", "... -notifier/... -sendlimit/sendlimittest/...", true, "notifier delivers, and knows nothing of limits, queues or the store"},
 	{"notifier/...", "github.com/redis/... github.com/alicebob/...", true, "notifier knows nothing of Redis"},
-	{"tasks/...", "... -lua/... -notifier/... -sendlimit/... -tasks/...", true, "tasks stands on sendlimit, notifier and lua"},
-	{"config/...", "... -config/... -notifier/... -sendlimit/...", true, "config knows neither tasks nor the programs"},
+	{"tasks/...", "... -internal/... -lua/... -notifier/... -records/... -sendlimit/... -tasks/...", true, "tasks stands on records, sendlimit, notifier and lua"},
+	{"config/...", "... -config/... -notifier/... -records/... -sendlimit/...", true, "config knows neither tasks nor the programs"},
 	{"... -integration", "integration", true, "nothing imports integration"},
 
 	{"sendlimit/fault sendlimit/calendar sendlimit/keyspace sendlimit/policy", "context", false, "values need no context"},
-	{"tasks/deliver", "sendlimit/notices", false, "deliver knows no outbox"},
+	{"tasks/deliver", "records/notices", false, "deliver knows no outbox"},
 	{"tasks/relay", "tasks/report", false, "a loop knows no other"},
-	{"tasks/announce tasks/callbacks tasks/listen", "sendlimit sendlimit/messages", false, "alerts and events know no messages"},
+	{"tasks/announce tasks/callbacks", "sendlimit records/messages", false, "alerts and events know no messages"},
+	{"tasks/listen", "records/messages", false, "events know no messages"},
 	{
 		"tasks/backend tasks/listen tasks/queue tasks/relay tasks/report tasks/rules tasks/submit" +
 			" tasks/campaign tasks/deadletters tasks/device tasks/refit tasks/stats tasks/userdata",
@@ -280,23 +283,26 @@ func TestJudge(t *testing.T) {
 		test     bool
 		want     string // in the sentence; none if the import is fine
 	}{
-		{"sendlimit/events", "sendlimit/store", false, ""},
-		{"sendlimit/store", "sendlimit/events", false, "imports point downwards"},
+		{"records/events", "sendlimit/store", false, ""},
+		{"sendlimit/store", "records/events", false, "imports point downwards"},
 		{"tasks/relay", "tasks", false, "imports point downwards"},
 		{"tasks/relay", "tasks/deliver", false, "imports point downwards"},
 		{"tasks/relay", "tasks/taskstest", true, ""},
 		{"api", "integration", false, "imports point downwards"},
 		{"api", "nowhere", false, "nowhere is a new package"},
 
-		{"sendlimit/events", "sendlimit/calendar", false, "not in the list of what sendlimit/events uses"},
-		{"sendlimit/events", "sendlimit/calendar", true, ""},
+		{"records/events", "sendlimit/calendar", false, "not in the list of what records/events uses"},
+		{"records/events", "sendlimit/calendar", true, ""},
 		{"sendlimit/fault", redis, false, "not in the list of what sendlimit/fault uses"},
-		{"sendlimit/events", redis, false, ""},
+		{"records/events", redis, false, ""},
 		{"sendlimit/fault", "fmt", false, ""},
 		{"sendlimit/fault", "context", false, "values need no context"},
 		{"sendlimit/store", "context", false, ""},
 
-		{"sendlimit/events", "tasks/message", true, "are a library"},
+		{"sendlimit/rate", "tasks/message", true, "are a library"},
+		{"sendlimit", "records/messages", false, "limits know nothing"},
+		{"sendlimit", "records/messages", true, ""},
+		{"records/events", "tasks/message", true, "records keeps"},
 		{"notifier/fcm", "sendlimit/fault", true, "notifier delivers"},
 		{"notifier/fcm", "sendlimit/sendlimittest", true, ""},
 		{"notifier/fcm", redis, true, "notifier knows nothing of Redis"},
@@ -308,9 +314,9 @@ func TestJudge(t *testing.T) {
 		{"tasks/bulk", "notifier", false, "only what delivers knows channels"},
 		{"cmd/enqueue/command", "notifier/payload", false, ""},
 		{"cmd/enqueue/command", "notifier", false, "only what delivers knows channels"},
-		{"tasks/deliver", "sendlimit/notices", false, "deliver knows no outbox"},
+		{"tasks/deliver", "records/notices", false, "deliver knows no outbox"},
 		{"tasks/relay", "tasks/report", false, "a loop knows no other"},
-		{"tasks/listen", "sendlimit/messages", false, "know no messages"},
+		{"tasks/listen", "records/messages", false, "know no messages"},
 
 		{"tasks/queue", "github.com/hibiken/asynq", false, ""},
 		{"tasks/deliver", "github.com/hibiken/asynq", false, "one importer of asynq"},

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
+	logs "github.com/sendlimit/sendlimiter/records/events"
 )
 
 // called has acme have a callback.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
-	logs "github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/records/accounts"
+	logs "github.com/sendlimit/sendlimiter/records/events"
 )
 
 // happens appends events of an account to its log, and to that of all.

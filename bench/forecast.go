@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/records/activity"
+	"github.com/sendlimit/sendlimiter/records/forecast"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/activity"
-	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
 )
 
 // forecastOver is the span in which the messages of a forecast are due.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // measureGate compares the Redis time of Claim and Settle of a message on time with
@@ -146,9 +146,9 @@ func openHeardGate(ctx context.Context, s *store) (*messages.Gate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening: %w", err)
 	}
-	audience := events.NewAudience(events.Options{})
-	audience.Set(listening)
-	gate, err := messages.NewGate(s.client, sendlimit.Options{Prefix: "sr", Records: true, Audience: audience})
+	subscribers := sendlimit.NewSubscribers(events.DefaultKeep)
+	subscribers.Set(listening.Accounts())
+	gate, err := messages.NewGate(s.client, sendlimit.Options{Prefix: "sr", Records: true, Subscribers: subscribers})
 	if err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}

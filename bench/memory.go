@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // measureMemory measures how many bytes of Redis a reservation takes, for users with 10

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
-	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // changesASecond is how often a policy changes while a bulk runs.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/records/notices"
+	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/notices"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // measureRelay measures the Redis time of a look over all partitions of the watch list

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/dashboard"
 	"github.com/sendlimit/sendlimiter/dashboard/session"
-	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/records/accounts"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/audit"
+	"github.com/sendlimit/sendlimiter/records/audit"
 )
 
 // auditPage shows the changes that were made here.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
+	"github.com/sendlimit/sendlimiter/records/forecast"
 )
 
 // futurePage shows how many messages are scheduled in each hour.

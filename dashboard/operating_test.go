@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/channels"
+	"github.com/sendlimit/sendlimiter/records/channels"
 )
 
 func TestAccounts(t *testing.T) {

@@ -5,11 +5,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/internal/judge"
+	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -66,7 +65,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		args = append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)
 		if len(recorded) > 0 {
 			args = append(args, by.Rules.Throttled(r.Hold.throttle()), r.most(t.options), r.onlyJudge(),
-				t.options.Horizon.Milliseconds(), t.audience().Argument())
+				t.options.Horizon.Milliseconds(), t.subscribers().Argument())
 			args = append(args, edit...)
 		}
 		return keys, args
@@ -74,7 +73,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	t.audience().Note(r.User)
+	t.subscribers().Note(r.User)
 	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User, Share: r.Share}, by, r.ID)
 }
 
@@ -86,12 +85,12 @@ func (r MoveRequest) most(o Options) any {
 	return o.MovesPerMinute
 }
 
-// audience returns who is told of changes: nobody of those of a dry run.
-func (t *Timeline) audience() *events.Audience {
+// subscribers returns who is told of changes: nobody of those of a dry run.
+func (t *Timeline) subscribers() *Subscribers {
 	if t.copyOf != nil {
 		return nil
 	}
-	return t.options.Audience
+	return t.options.Subscribers
 }
 
 // onlyJudge returns 1 for a move that is not made, else "".
@@ -127,12 +126,12 @@ func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, err
 		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Near(r.User), t.keys.Ended(r.User), t.keys.Far(r.User, r.ID))
 		args = append(args, keyspace.WatchSuffix(r.User, r.ID), t.options.KeepRecords.Milliseconds())
 		args = append(args, r.Hold.changeArguments(r.From)...)
-		args = append(args, t.audience().Argument())
+		args = append(args, t.subscribers().Argument())
 	}
 	answer, err := script.Run(ctx, t.client, lua.Release, doing, keys, args)
 	if err != nil {
 		return Decision{}, err
 	}
-	t.audience().Note(r.User)
+	t.subscribers().Note(r.User)
 	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User}, judge.UserRules{Rules: book.Base, Book: book}, "")
 }

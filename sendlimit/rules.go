@@ -1,7 +1,7 @@
 package sendlimit
 
 import (
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
+	"github.com/sendlimit/sendlimiter/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 

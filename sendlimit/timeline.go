@@ -8,10 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
-	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -113,9 +112,9 @@ type Options struct {
 	// Ahead is for a cluster, whose masters have clocks of their own. The common clock is that of
 	// the times which WatchList.Due gets and returns.
 	Ahead keyspace.Ahead
-	// Audience is who listens to changes of messages; nil means nobody. Everything that
+	// Subscribers are who listens to changes of messages; nil means nobody. Everything that
 	// changes messages in a program shares one.
-	Audience *events.Audience
+	Subscribers *Subscribers
 }
 
 // WithDefaults returns the options with defaults in place of zero values.

@@ -5,11 +5,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/devices"
-	"github.com/sendlimit/sendlimiter/sendlimit/events"
-	"github.com/sendlimit/sendlimiter/sendlimit/find"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/records/find"
+	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/listen"
@@ -82,7 +82,7 @@ func newRelaying(b *backend.Backend, q *queue.Queue, timers *queue.Timers, o Rel
 			Rewrite: func(ctx context.Context) (int, error) { return store.RewriteLogs(ctx, b.Client, b.Timeline.Prefix) },
 			Metrics: b.Metrics, Tracer: b.Tracer, Logger: b.Logger,
 		},
-		gathering: &listen.Gathering{Gatherer: gatherer, Audience: b.Timeline.Audience, Metrics: b.Metrics, Logger: b.Logger},
+		gathering: &listen.Gathering{Gatherer: gatherer, Subscribers: b.Timeline.Subscribers, Metrics: b.Metrics, Logger: b.Logger},
 		options:   o,
 	}, nil
 }

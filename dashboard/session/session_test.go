@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sendlimit/sendlimiter/dashboard/session"
-	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )

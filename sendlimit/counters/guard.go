@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sendlimit/sendlimiter/internal/guard"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/guard"
 )
 
 // Guard limits the calls of a function or of an http.Handler. It counts each call

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/guard"
+	"github.com/sendlimit/sendlimiter/internal/guard"
 )
 
 // GuardHandler returns next behind a guard. A refused request does not reach

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 )
 
 // decision reads the reply of lua/count/count.lua.

@@ -3,8 +3,8 @@ package rate
 import (
 	"time"
 
+	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 )
 
 // Grant answers Permits.Acquire and TokenBucket.Take. A refusal is a Grant with

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/sendlimit/sendlimiter/internal/guard"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/guard"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 

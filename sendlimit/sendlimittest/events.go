@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -38,7 +38,7 @@ func (m *mailbox) listen(t *rapid.T) {
 	}
 	listening, err := listeners.Load(t.Context())
 	require.NoError(t, err)
-	m.options.Audience.Set(listening)
+	m.options.Subscribers.Set(listening.Accounts())
 	m.listened = len(listening.Logs("")) > 0
 }
 
@@ -91,7 +91,7 @@ func (m *mailbox) inspectEvents(t *rapid.T) {
 		expires, err := m.client.PTTL(t.Context(), key).Result()
 		require.NoError(t, err)
 		require.Positive(t, expires)
-		require.Equal(t, []int{keyspace.Partition(mailboxUser)}, slices.Compact(m.options.Audience.Take()), "a worker knows where to gather")
+		require.Equal(t, []int{keyspace.Partition(mailboxUser)}, slices.Compact(m.options.Subscribers.Take()), "a worker knows where to gather")
 	}
 	m.events = nil
 }

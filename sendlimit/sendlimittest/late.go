@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
-	"github.com/sendlimit/sendlimiter/sendlimit/events"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // Late messages: what a claim after the tolerance does to all late messages of the

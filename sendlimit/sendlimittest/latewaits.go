@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/records/messages"
 )
 
 // anotherFirst reports whether the oldest message of the class that is not

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 type state string

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // The watch list of CheckMessages: confirmations of the queue, the hand-over, and the relay.

@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
@@ -41,7 +41,7 @@ func drawOptions(t *rapid.T, prefix string) mailboxOptions {
 	other.Name = "other"
 	other.Rules = other.Rules[:rapid.IntRange(1, len(rules)).Draw(t, "rules of the other")]
 	return mailboxOptions{policies: []policy.Policy{p, other}, users: users, Options: sendlimit.Options{
-		Prefix: prefix, Records: true, Audience: events.NewAudience(events.Options{}),
+		Prefix: prefix, Records: true, Subscribers: sendlimit.NewSubscribers(events.DefaultKeep),
 		WithoutIndex: rapid.IntRange(0, 3).Draw(t, "without index") == 3,
 		Devices:      rapid.Bool().Draw(t, "to devices"),
 		KeepContent:  rapid.IntRange(0, 3).Draw(t, "keep content") == 3,

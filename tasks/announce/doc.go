@@ -1,6 +1,6 @@
 // Package announce delivers notices: quota alerts, digests and daily reports.
 //
-// A notice lies in the outbox of sendlimit/notices until somebody was told, or
+// A notice lies in the outbox of records/notices until somebody was told, or
 // until it failed for good. Announcements takes a notice from the queue, claims it,
 // finds its contact, tells the contact and settles the result. A notice that no
 // channel is set up for waits in the outbox. Several workers may get the same

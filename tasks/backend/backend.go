@@ -8,11 +8,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/sendlimit/sendlimiter/records/activity"
+	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/records/forecast"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/activity"
-	"github.com/sendlimit/sendlimiter/sendlimit/events"
-	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/listen"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -64,7 +64,7 @@ type Backend struct {
 	Queue         *queue.Queue
 	Watch         *messages.WatchList
 	Events        events.Options   // complete, of every events.Log and the like
-	Listen        *listen.Follower // of the audience in Timeline
+	Listen        *listen.Follower // of the subscribers in Timeline
 	// Activity counts what becomes of messages. Follow and submit.Submitter.Close flush it.
 	Activity  *activity.Log
 	Forecasts *forecast.Forecasts // close it if it was asked
@@ -107,7 +107,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 			Reach: o.Reach, PlacesPerDay: o.PlacesPerDay, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
 			MovesPerMinute: o.MovesPerMinute, WithoutIndex: o.WithoutIndex, KeepContent: o.KeepContent,
 			Horizon: o.Horizon, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
-			Audience: follower.Audience, Ahead: policies.Clock.Ahead,
+			Subscribers: follower.Subscribers, Ahead: policies.Clock.Ahead,
 		},
 	}
 	if b.Watch, err = messages.NewWatchList(client, b.Timeline); err != nil {

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
+	stored "github.com/sendlimit/sendlimiter/records/channels"
 )
 
 const (

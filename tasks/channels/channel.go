@@ -10,7 +10,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
+	stored "github.com/sendlimit/sendlimiter/records/channels"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
+	stored "github.com/sendlimit/sendlimiter/records/channels"
 )
 
 // What one account's messages earn stops no other account's.

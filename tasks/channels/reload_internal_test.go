@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
+	stored "github.com/sendlimit/sendlimiter/records/channels"
 )
 
 // account is a channel whose credentials can be replaced.

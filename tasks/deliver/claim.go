@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/records/messages"
 )
 
 // claim claims a message. It also returns how long the answer took: the answer may be

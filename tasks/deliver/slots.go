@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/records/messages"
 )
 
 // Slots bounds how much runs at a time, and shares that among accounts. A free slot goes to

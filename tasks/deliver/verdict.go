@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	stored "github.com/sendlimit/sendlimiter/sendlimit/channels"
-	"github.com/sendlimit/sendlimiter/sendlimit/devices"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	stored "github.com/sendlimit/sendlimiter/records/channels"
+	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 )

@@ -11,5 +11,5 @@
 // of programs that gather nothing and of workers that died. If nobody listens, a Gathering
 // does nothing.
 //
-// The package knows no messages and no listener. Package sendlimit/events has the log.
+// The package knows no messages and no listener. Package records/events has the log.
 package listen

@@ -9,7 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -22,7 +23,7 @@ const (
 
 // Follower tells the scripts of a program who listens. It is safe for concurrent use.
 type Follower struct {
-	Audience *events.Audience // of everything that changes messages in the program
+	Subscribers *sendlimit.Subscribers // of everything that changes messages in the program
 
 	listeners *events.Listeners
 	logger    *slog.Logger
@@ -38,7 +39,7 @@ func NewFollower(client redis.Cmdable, o events.Options, logger *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Follower{Audience: events.NewAudience(o), listeners: listeners, logger: logger}, nil
+	return &Follower{Subscribers: sendlimit.NewSubscribers(o.WithDefaults().Keep), listeners: listeners, logger: logger}, nil
 }
 
 // Load asks who listens now.
@@ -47,7 +48,7 @@ func (f *Follower) Load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("following who listens to events: %w", err)
 	}
-	f.Audience.Set(listening)
+	f.Subscribers.Set(listening.Accounts())
 	return nil
 }
 

@@ -6,7 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/events"
+	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
@@ -23,10 +24,10 @@ const (
 
 // Gathering gathers events in the background of a worker.
 type Gathering struct {
-	Gatherer *events.Gatherer
-	Audience *events.Audience
-	Metrics  *metrics.Metrics
-	Logger   *slog.Logger
+	Gatherer    *events.Gatherer
+	Subscribers *sendlimit.Subscribers
+	Metrics     *metrics.Metrics
+	Logger      *slog.Logger
 }
 
 // Start gathers the events of this process soon after they were written, and about every
@@ -42,7 +43,7 @@ func (g *Gathering) Start(ctx context.Context, every time.Duration) (stop func()
 				select {
 				case <-own.Done():
 					return
-				case <-g.Audience.Noted():
+				case <-g.Subscribers.Noted():
 				}
 			}
 			if !storeclock.Sleep(own, nil, gatherAfter) {
@@ -70,7 +71,7 @@ func (g *Gathering) Start(ctx context.Context, every time.Duration) (stop func()
 // gatherOwn gathers once from the partitions that this process changed, and from others. It
 // returns those that it has to gather from again.
 func (g *Gathering) gatherOwn(ctx context.Context, others []int) (left []int) {
-	partitions := append(g.Audience.Take(), others...)
+	partitions := append(g.Subscribers.Take(), others...)
 	if len(partitions) == 0 {
 		return nil
 	}
@@ -87,7 +88,7 @@ func (g *Gathering) gatherOwn(ctx context.Context, others []int) (left []int) {
 
 // round gathers from all partitions, if somebody listens and no other worker did so lately.
 func (g *Gathering) round(ctx context.Context, every time.Duration) error {
-	if g.Audience.Argument() == "" {
+	if g.Subscribers.Argument() == "" {
 		g.Metrics.EventsWaited(0)
 		return nil
 	}

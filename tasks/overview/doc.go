@@ -1,8 +1,8 @@
 // Package overview has what an operator's dashboard shows of the whole system: what becomes of
 // messages, what is due when, who delivers, and what holds it up.
 //
-//	counted as it happens     sendlimit/activity   by minute and hour
-//	counted for who looks     sendlimit/forecast   what is due when
+//	counted as it happens     records/activity   by minute and hour
+//	counted for who looks     records/forecast   what is due when
 //	looked up here            dead letters, hand-over, workers, channels, memory
 //
 // A Reader is asked once for a process, however many dashboards are open there. It looks at each

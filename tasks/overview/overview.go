@@ -3,8 +3,8 @@ package overview
 import (
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/activity"
-	"github.com/sendlimit/sendlimiter/sendlimit/forecast"
+	"github.com/sendlimit/sendlimiter/records/activity"
+	"github.com/sendlimit/sendlimiter/records/forecast"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )

@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/records/messages"
 )
 
 // outcome is how a message of a batch was claimed, or ended before: with an error if it has

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 const (

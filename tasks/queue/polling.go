@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 

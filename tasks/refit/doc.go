@@ -4,6 +4,6 @@
 // turn there: one program at a time does it, and the next continues where a stopped or
 // killed one ended. Both use at most about half of the store's time.
 //
-// The package decides nothing about rules: sendlimit/refit finds the misfits, and a
+// The package decides nothing about rules: records/refit finds the misfits, and a
 // submit.Submitter moves and cancels them.
 package refit

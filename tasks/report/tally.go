@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/stats"
+	"github.com/sendlimit/sendlimiter/records/stats"
 	"github.com/sendlimit/sendlimiter/tasks/internal/batch"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 )

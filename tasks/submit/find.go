@@ -3,7 +3,7 @@ package submit
 import (
 	"context"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/find"
+	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 

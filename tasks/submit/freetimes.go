@@ -5,10 +5,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // freeTimes finds times at which every limit has room for a message: the rules, the quiet hours

@@ -3,7 +3,7 @@ package submit
 import (
 	"context"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 

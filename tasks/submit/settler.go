@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/records/quota"
+	"github.com/sendlimit/sendlimiter/records/stats"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
-	"github.com/sendlimit/sendlimiter/sendlimit/stats"
 	"github.com/sendlimit/sendlimiter/tasks/internal/batch"
 )
 

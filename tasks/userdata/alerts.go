@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/notices"
-	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
+	"github.com/sendlimit/sendlimiter/records/notices"
+	"github.com/sendlimit/sendlimiter/records/userdata"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 

@@ -1,7 +1,7 @@
 package userdata
 
 import (
-	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/tasks/device"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )

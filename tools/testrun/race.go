@@ -17,9 +17,9 @@ func raced() map[string]string {
 		"notifier/reload":  ".",
 		"notifier/service": "Bounded",
 
-		"sendlimit/forecast": "Look",
-		"sendlimit/messages": "AtMany|Devices",
-		"sendlimit/store":    "Node",
+		"records/forecast": "Look",
+		"records/messages": "AtMany|Devices",
+		"sendlimit/store":  "Node",
 
 		"tasks": "TestStoreIsAsked|TestAHundredSubmitters|TestManySubmitters|TestChangesAtOnce|TestRulesAreFirstLoaded|" +
 			"TestRefitIsOneAtATime|HoldsUpNoOther|TestEraseAUserOfABatch|TestEventsAreGathered|TestWhoBeginsToListen|" +

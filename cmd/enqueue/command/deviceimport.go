@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/devicefile"
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit/devices"
+	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )

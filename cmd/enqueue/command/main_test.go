@@ -13,9 +13,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

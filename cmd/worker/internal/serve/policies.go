@@ -10,8 +10,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/policyview"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // seedPolicies adds the policies of the settings that the store lacks. It does not change

@@ -11,8 +11,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 

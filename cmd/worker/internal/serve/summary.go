@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/activity"
+	"github.com/sendlimit/sendlimiter/records/activity"
 )
 
 // summarize logs at the end of each minute what this process did in it, if it did anything,

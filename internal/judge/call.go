@@ -1,0 +1,134 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// MostCalls is the most calls of a script that finds changed settings each time.
+// Nobody changes them that often.
+const MostCalls = 4
+
+// Call is a call of a script that judges a user's messages.
+type Call struct {
+	Client redis.Scripter
+	Script *redis.Script
+	Doing  string // for errors
+	User   string
+	// LastKnown is set for a message that was accepted before: if the policies can't be
+	// reloaded, it is judged by those last known.
+	LastKnown bool
+	// At returns the send time that is judged, whose rules apply; zero means now. Nil is
+	// for now, too.
+	At func(by UserRules) time.Time
+}
+
+// Run makes the call by the user's settings as last known. The function returns keys
+// and arguments for the user's rules. If the script finds other settings, it does
+// nothing else: Run learns them and calls it again. If they name an unknown policy,
+// Run reloads the policies once; if the rules are too old, each time. It returns the
+// answer and the rules behind it.
+func (b *Rulebook) Run(
+	ctx context.Context, c Call, arguments func(by UserRules) (keys []string, args []any),
+) (script.Reply, UserRules, error) {
+	reloaded := false
+	var until, when int64
+	for range MostCalls {
+		by := b.Of(c.User)
+		by.user, by.until, by.when = c.User, until, when
+		at := time.Time{}
+		if c.At != nil {
+			at = c.At(by)
+		}
+		by = by.At(at)
+		keys, args := arguments(by)
+		answer, err := script.Run(ctx, c.Client, c.Script, c.Doing, keys, args)
+		if err != nil {
+			return nil, UserRules{}, err
+		}
+		switch {
+		case len(answer) < 2:
+			return answer, by, nil
+		case answer[0] == any(int64(StatusRulesOld)):
+			if b, until, err = b.reload(ctx, c, script.Read(answer, c.Doing)); err != nil {
+				return nil, UserRules{}, err
+			}
+			continue
+		case answer[0] == any(int64(StatusOtherRules)):
+			in := script.Read(answer, c.Doing)
+			if when = in.Int(2); in.Err != nil {
+				return nil, UserRules{}, in.Err
+			}
+			continue
+		case answer[0] != any(int64(StatusSettingsChanged)):
+			return answer, by, nil
+		}
+		values, err := SettingsIn(script.Read(answer, c.Doing))
+		if err != nil {
+			return nil, UserRules{}, err
+		}
+		unknown := b.Learn(c.User, values)
+		if errors.Is(unknown, ErrUnknownPolicy) && !reloaded {
+			reloaded = true
+			book, err := b.owner.younger(ctx)
+			if err != nil {
+				return nil, UserRules{}, err
+			}
+			if book != b {
+				b = book
+				unknown = b.Learn(c.User, values)
+			}
+		}
+		if unknown != nil {
+			return nil, UserRules{}, fmt.Errorf("%s: %w", c.Doing, unknown)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, UserRules{}, store.Explain(err, c.Doing)
+		}
+	}
+	return nil, UserRules{}, &fault.UnavailableError{
+		Detail: "the user's settings or the policies change faster than they can be read, or the store is too slow: try again in a moment",
+	}
+}
+
+// reload returns the present policies for a call that found the rules too old, and until
+// when they may judge. That is a time of the node that answered: nodes of a cluster have
+// clocks of their own.
+func (b *Rulebook) reload(ctx context.Context, c Call, in *script.ReplyReader) (*Rulebook, int64, error) {
+	_ = in.Int(0)
+	now := in.Int(1)
+	if in.Err != nil {
+		return nil, 0, in.Err
+	}
+	if b.owner.tell != nil {
+		b.owner.tell(c.User, time.UnixMilli(now))
+	}
+	book, err := b.owner.younger(ctx)
+	switch {
+	case err == nil:
+		return book, now + MaxAge.Milliseconds(), nil
+	case c.LastKnown && !errors.Is(err, fault.ErrClockStepped):
+		return b, script.EndOfTime, nil
+	default:
+		return nil, 0, err
+	}
+}
+
+// SettingsIn reads the settings that a script found, see
+// lua/fragments/settings.lua.
+func SettingsIn(in *script.ReplyReader) (map[string]string, error) {
+	_ = in.Time(1)
+	values := make(map[string]string, (len(in.Reply)-2)/2)
+	for i := 2; i < len(in.Reply); i += 2 {
+		values[in.String(i)] = in.String(i + 1)
+	}
+	return values, in.Err
+}

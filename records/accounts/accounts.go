@@ -1,0 +1,163 @@
+package accounts
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/page"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Accounts keeps accounts, their API keys and tiers in the store. A change takes
+// effect with the next call of any process. All of them share a slot of a Redis
+// Cluster, so that a change is made whole or not at all. It is safe for
+// concurrent use.
+//
+// While Redis is away every call returns an *UnavailableError, and nobody is let
+// in.
+type Accounts struct {
+	client redis.UniversalClient
+	keys   keyspace.Keys
+}
+
+// New returns the accounts in the store behind client. Its keys begin with
+// prefix; "" means keyspace.DefaultPrefix. The error is an *InvalidError.
+func New(client redis.UniversalClient, prefix string) (*Accounts, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Accounts{client: client, keys: keys}, nil
+}
+
+// Get returns an account; ok is false if it does not exist. Resolve returns its
+// tier as well.
+func (a *Accounts) Get(ctx context.Context, name string) (_ Account, ok bool, err error) {
+	found, err := a.find(ctx, name, "", "reading an account")
+	if err != nil || found.name == "" {
+		return Account{}, false, err
+	}
+	return found.account.public(name), true, nil
+}
+
+// Resolve returns an account with its tier in one round trip; ok is false if it
+// does not exist. An account without a tier has the zero Tier, which limits
+// nothing.
+func (a *Accounts) Resolve(ctx context.Context, name string) (_ Account, _ Tier, ok bool, err error) {
+	found, err := a.find(ctx, name, "", "reading an account")
+	if err != nil || found.name == "" {
+		return Account{}, Tier{}, false, err
+	}
+	return found.account.public(name), found.tier, true, nil
+}
+
+// List returns all accounts by name.
+func (a *Accounts) List(ctx context.Context) ([]Account, error) {
+	const doing = "listing accounts"
+	all, err := a.client.HGetAll(ctx, a.keys.Accounts()).Result()
+	if err != nil {
+		return nil, store.Explain(err, doing)
+	}
+	list := make([]Account, 0, len(all))
+	for name, text := range all {
+		stored, err := decodeAccount(name, text, doing)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, stored.public(name))
+	}
+	slices.SortFunc(list, func(x, y Account) int { return strings.Compare(x.Name, y.Name) })
+	return list, nil
+}
+
+// Page returns at most limit accounts by name, of those whose names come after a name; ""
+// is before all. Next is the name after which the next page begins, "" if there are no
+// more. Of the other accounts it reads only the names, in two round trips.
+func (a *Accounts) Page(ctx context.Context, after string, limit int) (list []Account, next string, err error) {
+	const doing = "listing accounts"
+	list = []Account{}
+	next, err = a.readPage(ctx, a.keys.Accounts(), doing, after, limit, func(name, text string) error {
+		stored, err := decodeAccount(name, text, doing)
+		list = append(list, stored.public(name))
+		return err
+	})
+	return list, next, err
+}
+
+// readPage calls each with the names and texts of a page of a hash.
+func (a *Accounts) readPage(
+	ctx context.Context, key, doing, after string, limit int, each func(name, text string) error,
+) (next string, err error) {
+	names, err := a.client.HKeys(ctx, key).Result()
+	if err != nil {
+		return "", store.Explain(err, doing)
+	}
+	names, next = page.Of(names, after, limit)
+	if len(names) == 0 {
+		return "", nil
+	}
+	texts, err := a.client.HMGet(ctx, key, names...).Result()
+	if err != nil {
+		return "", store.Explain(err, doing)
+	}
+	for i, name := range names {
+		text, there := texts[i].(string)
+		if !there {
+			continue // removed meanwhile
+		}
+		if err := each(name, text); err != nil {
+			return "", err
+		}
+	}
+	return next, nil
+}
+
+// Create stores a new account without keys; CreatedAt is the store's clock. The
+// error is an *ExistsError if the account exists, and an *InvalidError if its tier
+// does not exist or a field is not allowed.
+func (a *Accounts) Create(ctx context.Context, account Account) (Account, error) {
+	if err := account.Validate(); err != nil {
+		return Account{}, err
+	}
+	account.FormerZone, account.ZoneFrom = "", time.Time{}
+	return a.change(ctx, account.Name, "creating an account", func(now time.Time, found *storedAccount) (*storedAccount, error) {
+		if found != nil {
+			return nil, &fault.ExistsError{What: "account", Name: account.Name}
+		}
+		created := storedAccount{CreatedAt: now.UnixMilli(), Disabled: account.Disabled}
+		created.describe(account)
+		return &created, nil
+	})
+}
+
+// Set changes an account. A lower quota takes effect with the next charge, and
+// what is charged stays charged. Another time zone takes effect when the present day
+// of the account has ended in the zone that it had. The error is a *NoSuchError if the account does
+// not exist.
+func (a *Accounts) Set(ctx context.Context, name string, change Change) (Account, error) {
+	return a.change(ctx, name, "changing an account", func(now time.Time, found *storedAccount) (*storedAccount, error) {
+		if found == nil {
+			return nil, fault.NoSuchAccount(name)
+		}
+		changed := found.public(name)
+		change.apply(&changed)
+		if change.TimeZone != nil {
+			changed.changeZone(*change.TimeZone, now)
+		}
+		if err := changed.Validate(); err != nil {
+			return nil, err
+		}
+		next := *found
+		next.describe(changed)
+		if change.Disabled != nil {
+			next.Disabled = *change.Disabled
+		}
+		return &next, nil
+	})
+}

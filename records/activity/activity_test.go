@@ -1,0 +1,326 @@
+package activity_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/records/activity"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+func newLog(t *testing.T, client redis.Cmdable) *activity.Log {
+	t.Helper()
+	l, err := activity.New(client, "")
+	require.NoError(t, err)
+	return l
+}
+
+// aStore is a store and a time that its clock may show.
+type aStore struct {
+	client *redis.Client
+	now    time.Time
+}
+
+func stores(t *testing.T) []aStore {
+	t.Helper()
+	server, embedded := redistest.Embedded(t)
+	server.SetTime(story.At("12:00"))
+	return []aStore{{embedded, story.At("12:00")}, {redistest.Real(t).Client(), time.Now().UTC()}}
+}
+
+func TestWhatHappensInAMinuteAndAnHour(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	server.SetTime(story.At("12:00"))
+	l := newLog(t, client)
+	l.Accepted(story.At("11:59:59.999"))
+	l.Accepted(story.At("12:00"))
+	l.Accepted(story.At("12:01"))
+	l.Refused(story.At("12:00"), "5/hour")
+	l.Refused(story.At("12:00"), "5/hour")
+	require.NoError(t, l.Flush(t.Context()))
+	l.Refused(story.At("12:00:30"), "quota_exceeded")
+	l.Delivered(story.At("12:00"), 10*time.Millisecond, false)
+	l.Delivered(story.At("12:01"), 3*time.Second, true)
+	l.Dropped(story.At("12:00"), "expired")
+	l.Failed(story.At("12:00"), "rejected")
+	l.Postponed(story.At("12:00"))
+	l.Cancelled(story.At("12:00"))
+	for range 2 {
+		require.NoError(t, l.Flush(t.Context()))
+	}
+	minutes, err := l.Minutes(t.Context(), story.At("11:58:30"), story.At("12:01:00.001"))
+	require.NoError(t, err)
+	require.Len(t, minutes, 4)
+	require.Equal(t, activity.Span{Start: story.At("11:58")}, minutes[0])
+	require.Equal(t, activity.Span{Start: story.At("11:59"), Counts: activity.Counts{Accepted: 1}}, minutes[1])
+	noon := minutes[2]
+	require.EqualValues(t, 1, noon.Lateness.Count())
+	noon.Lateness = activity.Lateness{}
+	require.Equal(t, activity.Span{Start: story.At("12:00"), Counts: activity.Counts{
+		Accepted: 1, Delivered: 1, Postponed: 1, Cancelled: 1,
+		Refused: map[string]int64{"5/hour": 2, "quota_exceeded": 1},
+		Dropped: map[string]int64{"expired": 1}, Failed: map[string]int64{"rejected": 1},
+	}}, noon)
+	require.EqualValues(t, 1, minutes[3].Late)
+
+	hours, err := l.Hours(t.Context(), story.At("11:59"), story.At("13:00"))
+	require.NoError(t, err)
+	require.Len(t, hours, 2)
+	require.Equal(t, activity.Sum(minutes[:2]...), hours[0].Counts)
+	require.Equal(t, activity.Sum(minutes[2:]...), hours[1].Counts)
+
+	keys := keyspace.KeysUnder("sl")
+	require.Equal(t, activity.MinuteKept, server.TTL(keys.ActivityMinute(story.At("12:00"))))
+	require.Equal(t, activity.HourKept, server.TTL(keys.ActivityHour(story.At("12:00"))))
+	require.Equal(t, activity.HourKept, server.TTL(keys.ActivityCalls()))
+}
+
+// Many processes count at once: the sums are what was done.
+func TestSumsAreWhatWasDone(t *testing.T) {
+	t.Parallel()
+	for _, store := range stores(t) {
+		began := store.now.Truncate(time.Hour)
+		var mu sync.Mutex
+		want := make(map[time.Time]int64)
+		var processes sync.WaitGroup
+		for p := range 4 {
+			l, random := newLog(t, store.client), rand.New(rand.NewPCG(1, uint64(p)))
+			processes.Go(func() {
+				for n := range 500 {
+					at := began.Add(time.Duration(random.IntN(60*60)) * time.Second)
+					l.Delivered(at, time.Duration(random.IntN(5000))*time.Millisecond, n%5 == 0)
+					l.Refused(at, strconv.Itoa(n%3))
+					mu.Lock()
+					want[at.Truncate(time.Minute)]++
+					mu.Unlock()
+					if n%100 == 99 {
+						if err := l.Flush(t.Context()); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			})
+		}
+		processes.Wait()
+		l := newLog(t, store.client)
+		minutes, err := l.Minutes(t.Context(), began, began.Add(time.Hour))
+		require.NoError(t, err)
+		require.Len(t, minutes, 60)
+		for _, minute := range minutes {
+			require.Equal(t, want[minute.Start], minute.Delivered)
+			require.Equal(t, minute.Delivered, minute.Lateness.Count())
+		}
+		hours, err := l.Hours(t.Context(), began, began.Add(time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, activity.Sum(minutes...), activity.Sum(hours...))
+		require.EqualValues(t, 2000, hours[0].Delivered)
+		require.EqualValues(t, 400, hours[0].Late)
+		require.Equal(t, map[string]int64{"0": 668, "1": 668, "2": 664}, hours[0].Refused)
+	}
+}
+
+// Counts whose answer was lost are not counted twice.
+func TestAFlushWithoutAReplyCountsOnce(t *testing.T) {
+	t.Parallel()
+	for _, store := range stores(t) {
+		require.NoError(t, lua.AddOnce.Load(t.Context(), store.client).Err())
+		deaf := redis.NewClient(store.client.Options())
+		t.Cleanup(func() { require.NoError(t, deaf.Close()) })
+		hook := &loseReplies{script: lua.AddOnce, left: 3}
+		deaf.AddHook(hook)
+		l := newLog(t, deaf)
+		for range 3 {
+			l.Accepted(store.now)
+			require.ErrorIs(t, l.Flush(t.Context()), errNoAnswer)
+		}
+		require.NoError(t, l.Flush(t.Context()))
+		require.NoError(t, l.Flush(t.Context()))
+		got, err := l.Hours(t.Context(), store.now, store.now.Add(time.Nanosecond))
+		require.NoError(t, err)
+		require.EqualValues(t, 3, got[0].Accepted)
+		require.Equal(t, 2, hook.after, "what was counted during the outage is written together")
+	}
+}
+
+// An ended context leaves everything for the next flush.
+func TestAnEndedContextLosesNothing(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	server.SetTime(story.At("12:00"))
+	l := newLog(t, client)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for range 3 {
+		l.Accepted(story.At("12:00"))
+		require.ErrorIs(t, l.Flush(ended), context.Canceled)
+	}
+	require.NoError(t, l.Flush(t.Context()))
+	got, err := l.Minutes(t.Context(), story.At("12:00"), story.At("12:01"))
+	require.NoError(t, err)
+	require.EqualValues(t, 3, got[0].Accepted)
+}
+
+func TestLabelsAreBounded(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	server.SetTime(story.At("12:00"))
+	l := newLog(t, client)
+	for n := range 200 {
+		for range 2 {
+			l.Refused(story.At("12:00"), fmt.Sprint("rule", n))
+			require.NoError(t, l.Flush(t.Context()))
+		}
+	}
+	l.Dropped(story.At("12:30"), "one too many")
+	l.Failed(story.At("13:00"), "in another hour")
+	require.NoError(t, l.Flush(t.Context()))
+	hours, err := l.Hours(t.Context(), story.At("12:00"), story.At("14:00"))
+	require.NoError(t, err)
+	require.Len(t, hours[0].Refused, activity.MostLabels+1)
+	require.EqualValues(t, 2, hours[0].Refused["rule0"])
+	require.EqualValues(t, 2*(200-activity.MostLabels), hours[0].Refused[activity.Other])
+	require.Equal(t, map[string]int64{activity.Other: 1}, hours[0].Dropped)
+	require.Equal(t, map[string]int64{"in another hour": 1}, hours[1].Failed)
+}
+
+func TestSpansAreBounded(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	l, noon := newLog(t, client), story.At("12:00")
+	_, err := l.Minutes(t.Context(), noon, noon.Add(activity.MinutesOver+time.Second))
+	require.Equal(t, "at most 25 hours after from", story.Invalid(t, err, "to", "2026-11-23T13:00:01Z"))
+	_, err = l.Hours(t.Context(), noon, noon.Add(activity.HoursOver+time.Second))
+	require.Equal(t, "at most 32 days after from", story.Invalid(t, err, "to", "2026-12-24T12:00:01Z"))
+	minutes, err := l.Minutes(t.Context(), noon, noon.Add(activity.MinutesOver))
+	require.NoError(t, err)
+	require.Len(t, minutes, 1500)
+	none, err := l.Hours(t.Context(), noon, noon)
+	require.NoError(t, err)
+	require.Empty(t, none)
+}
+
+func TestNoLogCountsNothing(t *testing.T) {
+	t.Parallel()
+	var nobody *activity.Log
+	nobody.Accepted(story.At("12:00"))
+	nobody.Refused(story.At("12:00"), "5/hour")
+	require.NoError(t, nobody.Flush(t.Context()))
+	got, err := nobody.Minutes(t.Context(), story.At("12:00"), story.At("12:01"))
+	require.NoError(t, err)
+	require.Equal(t, []activity.Span{{Start: story.At("12:00")}}, got)
+	_, err = activity.New(nil, "A")
+	require.Equal(t, "1 to 32 of a-z 0-9 _ -", story.Invalid(t, err, "prefix", "A"))
+}
+
+// What another program has written there is an error that names the field.
+func TestWhatIsNoNumberIsAnError(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	key := keyspace.KeysUnder("sl").ActivityMinute(story.At("12:00"))
+	server.HSet(key, "a", "many", "future", "7", "h:99", "1")
+	_, err := newLog(t, client).Minutes(t.Context(), story.At("12:00"), story.At("12:01"))
+	require.ErrorContains(t, err, "reading what became of messages")
+	require.ErrorContains(t, err, "a is no number")
+	server.HDel(key, "a")
+	got, err := newLog(t, client).Minutes(t.Context(), story.At("12:00"), story.At("12:01"))
+	require.NoError(t, err)
+	require.Equal(t, activity.Counts{}, got[0].Counts)
+}
+
+func TestQuantilesAreNearTheExactOnes(t *testing.T) {
+	t.Parallel()
+	_, ok := activity.Lateness{}.Quantile(0.5)
+	require.False(t, ok)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		var h activity.Lateness
+		var exact []time.Duration
+		scale := time.Duration(random.Int64N(int64(6 * time.Hour)))
+		for range 1 + random.IntN(1000) {
+			late := time.Duration(random.ExpFloat64() * float64(scale))
+			h.Add(late)
+			exact = append(exact, late)
+		}
+		slices.Sort(exact)
+		for _, q := range []float64{0, 0.01, 0.5, 0.9, 0.99, 1} {
+			got, ok := h.Quantile(q)
+			require.True(t, ok)
+			want := exact[max(0, int(q*float64(len(exact)))-1)]
+			if want >= 24*time.Hour {
+				require.Greater(t, got, 17*time.Hour)
+				continue
+			}
+			// The neighbours bound what the quantile of a sample may be.
+			above := exact[min(len(exact)-1, int(q*float64(len(exact)))+1)]
+			require.GreaterOrEqual(t, float64(got)*1.4143+float64(time.Millisecond), float64(want))
+			require.LessOrEqual(t, float64(got), float64(above)*1.4143+float64(time.Millisecond))
+		}
+	}
+	var one activity.Lateness
+	one.Add(-time.Second)
+	one.Add(400 * 24 * time.Hour)
+	require.EqualValues(t, 2, one.Count())
+	half, _ := one.Quantile(0.5)
+	require.Equal(t, time.Millisecond, half)
+	all, _ := one.Quantile(1)
+	require.Greater(t, all, 24*time.Hour)
+}
+
+// Bounds of spans belong to the later one.
+func TestBoundsOfLateness(t *testing.T) {
+	t.Parallel()
+	for exponent := range 27 {
+		bound := time.Millisecond << exponent
+		var h activity.Lateness
+		h.Add(bound - 1)
+		h.Add(bound)
+		filled := slices.IndexFunc(h[:], func(n int64) bool { return n != 0 })
+		require.EqualValues(t, 1, h[filled], bound)
+		require.EqualValues(t, 1, h[filled+1], bound)
+	}
+}
+
+var errNoAnswer = errors.New("no answer")
+
+// loseReplies is a client hook that loses the first answers of a script.
+type loseReplies struct {
+	script *redis.Script
+	left   int
+	after  int // calls since
+}
+
+func (l *loseReplies) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (l *loseReplies) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (l *loseReplies) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if args := cmd.Args(); err == nil && len(args) > 1 && args[1] == l.script.Hash() {
+			if l.left == 0 {
+				l.after++
+				return nil
+			}
+			l.left--
+			cmd.SetErr(errNoAnswer)
+			return errNoAnswer
+		}
+		return err
+	}
+}

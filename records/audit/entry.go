@@ -1,0 +1,183 @@
+package audit
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// Entry is a change that an operator makes or made.
+type Entry struct {
+	// ID and At are given by Begin: At is the time of the store. Entries sort by ID.
+	ID string
+	At time.Time
+	// Account is the name of the account that makes the change, Key the id of its API key.
+	// Both are "" without keys.
+	Account, Key string
+	// Operator reports that the change is an operator's, who has the scope admin or no key.
+	// Give it to Begin and End. Page does not return it.
+	Operator bool
+	Address  string // of the client, for display
+	Action   string // a verb phrase such as "move message"; required
+	// User and Message are what the change is about, or Object is, such as the name of a
+	// policy.
+	User, Message, Object string
+	// Owner is the account whose things the change is about, if it should know; "" for none.
+	Owner string
+	// Detail is the change in words, without secrets and content.
+	Detail string
+	// Outcome is "" while the change is under way; then Done, Refused or Failed.
+	Outcome string
+	// Code and Answer say why it was refused or failed: in a word, and in a sentence.
+	Code, Answer string
+	EndedAt      time.Time // zero while it is under way
+	// More counts the refusals after this one, in the same minute, that have no entry.
+	More int
+	// Erased reports that User, Message, Detail and Answer were removed, because the user was
+	// erased.
+	Erased bool
+}
+
+// The outcomes of a change.
+const (
+	Done    = "done"
+	Refused = "refused" // nothing was changed
+	Failed  = "failed"  // something went wrong; the change may have been made
+)
+
+// What texts of entries are cut to, in bytes.
+const (
+	MaxName   = 256  // each of Account, Key, Address, Action, User, Message, Object and Code
+	MaxDetail = 1000 // Detail
+	MaxAnswer = 500  // Answer
+)
+
+// erasedDetail replaces the detail of an erased entry.
+const erasedDetail = "erased"
+
+// written is how an entry is stored. The script end.lua looks for erased.
+type written struct {
+	Account string `json:"account,omitempty"`
+	Key     string `json:"key,omitempty"`
+	Address string `json:"address,omitempty"`
+	Action  string `json:"action"`
+	User    string `json:"user,omitempty"`
+	Message string `json:"message,omitempty"`
+	Object  string `json:"object,omitempty"`
+	Owner   string `json:"owner,omitempty"`
+	Detail  string `json:"detail,omitempty"`
+	Erased  bool   `json:"erased,omitempty"`
+}
+
+// text returns what is stored of an entry.
+func (e Entry) text() (string, error) {
+	text, err := json.Marshal(written{
+		Account: cut(e.Account, MaxName), Key: cut(e.Key, MaxName), Address: cut(e.Address, MaxName), Action: cut(e.Action, MaxName),
+		User: cut(e.User, MaxName), Message: cut(e.Message, MaxName), Object: cut(e.Object, MaxName), Owner: cut(e.Owner, MaxName), Detail: cut(e.Detail, MaxDetail),
+		Erased: e.Erased,
+	})
+	if err != nil {
+		return "", fmt.Errorf("writing an entry of the log of changes: %w", err)
+	}
+	return string(text), nil
+}
+
+// erased returns an entry without what it says of its user.
+func (e Entry) erased() Entry {
+	e.User, e.Message, e.Detail, e.Answer, e.Erased = "", "", erasedDetail, "", true
+	return e
+}
+
+// cut cuts a text to a number of bytes. It removes what is no UTF-8, and cuts no character in
+// two.
+func cut(text string, most int) string {
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+// whose returns the account whose bounds an entry counts to. Operators are together, as "".
+func (e Entry) whose() string {
+	if e.Operator {
+		return ""
+	}
+	return e.Account
+}
+
+// read reads an entry with an id, how it ended, "" for not yet, and how many more there were. ok
+// is false if they make no sense.
+func read(id, text, end, more string) (e Entry, ok bool) {
+	var w written
+	ms, _, valid := strings.Cut(id, "-")
+	at, err := strconv.ParseInt(ms, 10, 64)
+	if !valid || err != nil || json.Unmarshal([]byte(text), &w) != nil {
+		return Entry{}, false
+	}
+	further, err := strconv.Atoi(cmp.Or(more, "0"))
+	if err != nil {
+		return Entry{}, false
+	}
+	e = Entry{
+		ID: id, At: time.UnixMilli(at).UTC(), Account: w.Account, Key: w.Key, Address: w.Address, Action: w.Action,
+		User: w.User, Message: w.Message, Object: w.Object, Owner: w.Owner, Detail: w.Detail, Erased: w.Erased, More: further,
+	}
+	if end == "" {
+		return e, true
+	}
+	parts := strings.SplitN(end, " ", 4) // as end.lua writes them
+	if len(parts) != 4 {
+		return Entry{}, false
+	}
+	if at, err = strconv.ParseInt(parts[0], 10, 64); err != nil {
+		return Entry{}, false
+	}
+	e.EndedAt, e.Outcome, e.Code, e.Answer = time.UnixMilli(at).UTC(), parts[1], parts[2], parts[3]
+	return e, true
+}
+
+// entries reads entries with ids from the fields of each: itself, its end and what came more. An
+// entry that was removed meanwhile is left out.
+func entries(ids []string, values []any, doing string) ([]Entry, error) {
+	if len(values) != 3*len(ids) {
+		return nil, script.ReplyError(doing, fmt.Sprintf("%d fields of %d entries", len(values), len(ids)))
+	}
+	list := make([]Entry, 0, len(ids))
+	for i, id := range ids {
+		text, there := values[3*i].(string)
+		if !there {
+			continue
+		}
+		end, _ := values[3*i+1].(string)
+		more, _ := values[3*i+2].(string)
+		e, ok := read(id, text, end, more)
+		if !ok {
+			return nil, script.ReplyError(doing, "entry "+id)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// validID reports whether an id is one that Begin returns.
+func validID(id string) bool {
+	ms, number, ok := strings.Cut(id, "-")
+	return ok && digits(ms) && len(ms) <= 16 && digits(number) && len(number) == 6
+}
+
+func digits(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+func checkID(field, id string) error {
+	if !validID(id) {
+		return &fault.InvalidError{Field: field, Value: id, Want: "an id of an entry, as Begin returns it"}
+	}
+	return nil
+}

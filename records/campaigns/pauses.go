@@ -1,0 +1,193 @@
+package campaigns
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// MostPaused is how many campaigns of an account may be paused at a time: a claim gets them.
+const MostPaused = 200
+
+// Lag is how old a Set may be that is passed to a claim, with the time of the claim itself.
+const Lag = 4 * time.Second
+
+// Campaign is a campaign of an account, "" without accounts.
+type Campaign struct {
+	Account string
+	Name    string
+}
+
+// check returns an *InvalidError if there can be no such campaign.
+func (c Campaign) check() error {
+	if c.Account != "" && !keyspace.ValidName(c.Account) {
+		return &fault.InvalidError{Field: "account", Value: c.Account, Want: keyspace.WantName}
+	}
+	if !keyspace.ValidCampaign(c.Name) {
+		return &fault.InvalidError{Field: "campaign", Value: c.Name, Want: keyspace.WantCampaign}
+	}
+	return nil
+}
+
+// String spells the campaign as the store does.
+func (c Campaign) String() string { return c.Account + "/" + c.Name }
+
+// Set is the campaigns that are paused. The zero Set has none.
+type Set struct {
+	words string
+	count int
+}
+
+// SetOf returns the set of campaigns.
+func SetOf(paused ...Campaign) Set {
+	words := make([]string, len(paused))
+	for i, c := range paused {
+		words[i] = c.String()
+	}
+	slices.Sort(words)
+	return setOf(words)
+}
+
+// setOf returns the set of campaigns that are spelled as the store does, in order.
+func setOf(words []string) Set {
+	if len(words) == 0 {
+		return Set{}
+	}
+	return Set{" " + strings.Join(words, " ") + " ", len(words)}
+}
+
+// Large reports whether a claim is to get only those of its account: there are more than one
+// account can have.
+func (s Set) Large() bool { return s.count > MostPaused }
+
+// Of returns the campaigns of an account, "" for those without one.
+func (s Set) Of(account string) Set {
+	var words []string
+	for word := range strings.FieldsSeq(s.words) {
+		if of, _, _ := strings.Cut(word, "/"); of == account {
+			words = append(words, word)
+		}
+	}
+	return setOf(words)
+}
+
+// Argument returns the set as lua/fragments/paused.lua reads it.
+func (s Set) Argument() string { return s.words }
+
+// Pauses keeps in the store which campaigns are paused. It is safe for concurrent use.
+type Pauses struct {
+	client redis.Cmdable
+	keys   keyspace.Keys
+}
+
+// New returns the pauses under a prefix, "" for DefaultPrefix. The error is an
+// *InvalidError.
+func New(client redis.Cmdable, prefix string) (*Pauses, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Pauses{client: client, keys: keys}, nil
+}
+
+// Pause pauses a campaign, and returns since when it is paused. To pause it again changes
+// nothing. It takes effect within Lag. The error is an *InvalidError, also if MostPaused
+// of the account are paused, or an *UnavailableError. A zero now means the server's clock.
+func (p *Pauses) Pause(ctx context.Context, c Campaign, now time.Time) (since time.Time, err error) {
+	const doing = "pausing a campaign"
+	if err := c.check(); err != nil {
+		return time.Time{}, err
+	}
+	answer, err := script.Run(ctx, p.client, lua.CampaignPause, doing, []string{p.keys.Paused()},
+		[]any{script.Milliseconds(now), c.Account, c.Name, MostPaused})
+	if err != nil {
+		return time.Time{}, err
+	}
+	in := script.Read(answer, doing)
+	paused, since := in.Int(0) == 1, in.Time(1)
+	if in.Err == nil && !paused {
+		return time.Time{}, &fault.InvalidError{
+			Field: "campaign", Value: c.Name,
+			Says: fmt.Sprintf("campaign %q can't be paused: the account has %d paused campaigns, which is the most; resume one first",
+				c.Name, MostPaused),
+		}
+	}
+	return since, in.Err
+}
+
+// Resume ends the pause of a campaign. It reports whether there was one. Its messages are
+// for ResumeMessage.
+func (p *Pauses) Resume(ctx context.Context, c Campaign) (was bool, err error) {
+	if err := c.check(); err != nil {
+		return false, err
+	}
+	removed, err := p.client.HDel(ctx, p.keys.Paused(), c.String()).Result()
+	return removed > 0, store.Explain(err, "resuming a campaign")
+}
+
+// Since returns since when a campaign is paused; the zero time if it is not.
+func (p *Pauses) Since(ctx context.Context, c Campaign) (time.Time, error) {
+	const doing = "looking at a campaign"
+	if err := c.check(); err != nil {
+		return time.Time{}, err
+	}
+	values, err := p.client.HMGet(ctx, p.keys.Paused(), c.String()).Result()
+	if err != nil {
+		return time.Time{}, store.Explain(err, doing)
+	}
+	f := script.ReadFields([]string{c.String()}, values)
+	return f.Time(c.String()), f.Err(doing)
+}
+
+// Load returns the campaigns that are paused. It passes over what is no campaign.
+func (p *Pauses) Load(ctx context.Context) (Set, error) {
+	found, err := p.client.HGetAll(ctx, p.keys.Paused()).Result()
+	if err != nil {
+		return Set{}, store.Explain(err, "looking for paused campaigns")
+	}
+	paused := make([]Campaign, 0, len(found))
+	for field := range found {
+		account, name, _ := strings.Cut(field, "/")
+		if c := (Campaign{Account: account, Name: name}); c.check() == nil {
+			paused = append(paused, c)
+		}
+	}
+	return SetOf(paused...), nil
+}
+
+// ResumeMessage lets a message that waits for its campaign be claimed again. It reports
+// false for any other message, which stays as it is. A repeated call with the same generation
+// returns the same answer. A zero now means the server's clock.
+func (p *Pauses) ResumeMessage(ctx context.Context, user, id, generation string, now time.Time) (resumed bool, err error) {
+	const doing = "resuming a message"
+	if err := keyspace.CheckMessage(user, id); err != nil {
+		return false, err
+	}
+	if err := keyspace.CheckToken("generation", generation); err != nil {
+		return false, err
+	}
+	answer, err := script.Run(ctx, p.client, lua.Resume, doing,
+		[]string{p.keys.Record(user, id), p.keys.Near(user), p.keys.Far(user, id)},
+		[]any{script.Milliseconds(now), generation, keyspace.WatchSuffix(user, id)})
+	if err != nil {
+		return false, err
+	}
+	in := script.Read(answer, doing)
+	result := in.Int(0)
+	_ = in.Time(1)
+	if in.Err == nil && result != 0 && result != 1 {
+		return false, script.ReplyError(doing, "result "+strconv.FormatInt(result, 10))
+	}
+	return result == 1, in.Err
+}

@@ -1,0 +1,150 @@
+package channels
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Store keeps the states of the channels. Its methods return an *UnavailableError if Redis
+// does not answer, and an *InvalidError for a name that no channel has. It is safe for
+// concurrent use.
+type Store struct {
+	client redis.Cmdable
+	keys   keyspace.Keys
+	at     time.Time // the time instead of the server's; zero but in tests
+}
+
+// New returns the store under a prefix, "" for DefaultPrefix. The error is an *InvalidError.
+func New(client redis.Cmdable, prefix string) (*Store, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{client: client, keys: keys}, nil
+}
+
+// Load returns the state of each channel that has one, by name.
+func (s *Store) Load(ctx context.Context) ([]State, error) {
+	fields, err := s.client.HGetAll(ctx, s.keys.Channels()).Result()
+	if err != nil {
+		return nil, store.Explain(err, "looking at the channels")
+	}
+	return decode(fields), nil
+}
+
+// Stop stops a channel of all workers, within a second or two. It reports whether this call
+// did: a channel that is stopped already keeps its reason.
+func (s *Store) Stop(ctx context.Context, name string, why Stop) (stopped bool, err error) {
+	const doing = "stopping a channel"
+	if err := check(name); err != nil {
+		return false, err
+	}
+	if len(why.Detail) > MaxDetail {
+		why.Detail = strings.ToValidUTF8(why.Detail[:MaxDetail], "")
+	}
+	text, err := json.Marshal(why)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", doing, err)
+	}
+	answer, err := script.Run(ctx, s.client, lua.ChannelStop, doing, []string{s.keys.Channels()},
+		[]any{script.Milliseconds(s.at), name, text})
+	if err != nil {
+		return false, err
+	}
+	in := script.Read(answer, doing)
+	stopped = in.Int(0) == 1
+	_ = in.Time(1)
+	return stopped, in.Err
+}
+
+// Resume makes a channel deliver again, whatever it was stopped for. It reports whether it was
+// stopped.
+func (s *Store) Resume(ctx context.Context, name string) (was bool, err error) {
+	return s.resume(ctx, name, "")
+}
+
+// ResumeProbed is Resume for who has probed a channel in a State: a stop that came later stays.
+func (s *Store) ResumeProbed(ctx context.Context, of State) (was bool, err error) {
+	return s.resume(ctx, of.Name, strconv.FormatInt(of.Since.UnixMilli(), 10))
+}
+
+func (s *Store) resume(ctx context.Context, name, since string) (bool, error) {
+	const doing = "resuming a channel"
+	if err := check(name); err != nil {
+		return false, err
+	}
+	answer, err := script.Run(ctx, s.client, lua.ChannelResume, doing, []string{s.keys.Channels()}, []any{name, since})
+	if err != nil {
+		return false, err
+	}
+	return script.Yes(script.Read(answer, doing))
+}
+
+// TakeProbe takes the turn to probe a stopped channel: one worker has it at a time, and the
+// next turn comes after every. The first comes at a time after the stop. It reports false if
+// another worker has it, or the channel is not stopped.
+func (s *Store) TakeProbe(ctx context.Context, name string, first, every time.Duration) (taken bool, err error) {
+	const doing = "taking the turn to probe a channel"
+	if err := check(name); err != nil {
+		return false, err
+	}
+	answer, err := script.Run(ctx, s.client, lua.ChannelTakeProbe, doing, []string{s.keys.Channels()},
+		[]any{script.Milliseconds(s.at), name, first.Milliseconds(), every.Milliseconds()})
+	if err != nil {
+		return false, err
+	}
+	in := script.Read(answer, doing)
+	taken = in.Int(0) == 1
+	_ = in.Time(1)
+	return taken, in.Err
+}
+
+// Accept notes that a channel has delivered at a time with the credentials of an identity, "" if
+// it is not known.
+func (s *Store) Accept(ctx context.Context, name, identity string, at time.Time) error {
+	return s.note(ctx, name, fieldAccepted, strconv.FormatInt(at.UnixMilli(), 10)+" "+identity)
+}
+
+// NoteWave notes a wave of devices that a provider calls gone.
+func (s *Store) NoteWave(ctx context.Context, name string, w Wave) error {
+	text, err := json.Marshal(w)
+	if err != nil {
+		return fmt.Errorf("noting a wave: %w", err)
+	}
+	return s.note(ctx, name, fieldWave, string(text))
+}
+
+func (s *Store) note(ctx context.Context, name, field, value string) error {
+	if err := check(name); err != nil {
+		return err
+	}
+	return store.Explain(s.client.HSet(ctx, s.keys.Channels(), name+field, value).Err(), "noting what a channel did")
+}
+
+func check(name string) error {
+	if !keyspace.ValidName(name) {
+		return &fault.InvalidError{Field: "channel", Value: name, Want: keyspace.WantName}
+	}
+	return nil
+}
+
+// unixMilli reads a time; zero if it is none.
+func unixMilli(text string) time.Time {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || ms <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,227 @@
+package devices
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+const (
+	holdFor    = 10 * time.Second // longer than a registration takes
+	noteWithin = 5 * time.Second  // also for a caller that is gone
+)
+
+// count is how many devices of an account a partition has.
+type count struct {
+	account string
+	devices int64
+}
+
+// readCounts reads the counts that element i of a reply lists.
+func readCounts(in *script.ReplyReader, i int) (counts []count) {
+	list := in.Nested(i)
+	for k := 0; k < len(list.Reply); k += 2 {
+		counts = append(counts, count{list.String(k), list.Int(k + 1)})
+	}
+	in.Absorb(list)
+	return counts
+}
+
+// Count returns how many devices of all users an account has.
+func (s *Store) Count(ctx context.Context, account string) (int64, error) {
+	n, err := s.client.HGet(ctx, s.keys.AccountDevices(account), "all").Int64()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return 0, store.Explain(err, "counting the devices of an account")
+	}
+	return n, nil
+}
+
+// hold holds room for one more device of an account, and returns the token of the hold.
+func (s *Store) hold(ctx context.Context, account string, most int64) (token string, err error) {
+	const doing = "holding room for a device"
+	token = keyspace.NewToken()
+	answer, err := script.Run(ctx, s.client, lua.DeviceHold, doing, s.keysOf(account),
+		[]any{script.Milliseconds(s.at), most, token, holdFor.Milliseconds()})
+	if err != nil {
+		return "", err
+	}
+	held, err := script.Yes(script.Read(answer, doing))
+	if err == nil && !held {
+		err = &AccountFullError{Account: account, Most: most}
+	}
+	return token, err
+}
+
+// release ends a hold with which nothing was registered.
+func (s *Store) release(ctx context.Context, account, hold string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
+	defer cancel()
+	if err := s.client.ZRem(ctx, s.keys.DeviceHolds(account), hold).Err(); err != nil {
+		return store.Explain(err, "giving back room for a device")
+	}
+	return nil
+}
+
+// note notes counts of a user's partition that changed, each with its account, and ends a hold of
+// one of the accounts, "" for none.
+func (s *Store) note(ctx context.Context, user string, counts []count, holder, hold string) error {
+	if len(counts) == 0 && hold == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
+	defer cancel()
+	for _, c := range counts {
+		token := ""
+		if c.account == holder {
+			token, hold = hold, ""
+		}
+		if err := s.noteOne(ctx, keyspace.Partition(user), c, token); err != nil {
+			return err
+		}
+	}
+	if hold != "" {
+		return s.release(ctx, holder, hold)
+	}
+	return nil
+}
+
+// noteOne notes one count. Of several programs the last one may be slower than the others, and
+// have an older count: so each looks whether its count still holds, and notes that one.
+func (s *Store) noteOne(ctx context.Context, partition int, c count, hold string) error {
+	const doing = "counting the devices of an account"
+	for {
+		answer, err := script.Run(ctx, s.client, lua.DeviceNoteCount, doing, s.keysOf(c.account), []any{partition, c.devices, hold})
+		if err != nil {
+			return err
+		}
+		in := script.Read(answer, doing)
+		if _ = in.Int(0); in.Err != nil {
+			return in.Err
+		}
+		now, err := s.client.HGet(ctx, s.keys.DeviceCounts(partition), c.account).Int64()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return store.Explain(err, doing)
+		}
+		if now == c.devices {
+			return nil
+		}
+		c.devices, hold = now, ""
+	}
+}
+
+// keysOf returns the keys of the devices of an account.
+func (s *Store) keysOf(account string) []string {
+	return []string{s.keys.AccountDevices(account), s.keys.DeviceHolds(account)}
+}
+
+// Recount counts the devices of a user anew, after they were removed in another way than by a
+// Store.
+func (s *Store) Recount(ctx context.Context, user string) error {
+	return s.eachCounted(ctx, keyspace.Partition(user), func(counted map[string][]string, _ []count) error {
+		if accounts := counted[user]; accounts != nil {
+			return s.recount(ctx, user, accounts)
+		}
+		return nil
+	})
+}
+
+// Sweep counts the devices of all users anew that are counted, and notes what each account has.
+// It makes its calls in throttle, which may rest.
+func (s *Store) Sweep(ctx context.Context, throttle func(ctx context.Context, batch func() error) error) error {
+	partitions, err := script.Occupied(ctx, s.client, "looking for devices", script.One(s.keys.DeviceCounts))
+	for _, partition := range partitions {
+		failed := s.eachCounted(ctx, partition, func(counted map[string][]string, sums []count) error {
+			for users := range slices.Chunk(slices.Sorted(maps.Keys(counted)), together) {
+				if err := throttle(ctx, func() error {
+					for _, user := range users {
+						if err := s.recount(ctx, user, counted[user]); err != nil {
+							return err
+						}
+					}
+					return nil
+				}); err != nil {
+					return err
+				}
+			}
+			return throttle(ctx, func() error {
+				for _, c := range sums {
+					if err := s.noteOne(ctx, partition, c, ""); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+		if failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+// together is how many users a Sweep counts without a rest, and about how many counts a call reads.
+const (
+	together = 50
+	perScan  = 500
+)
+
+// eachCounted calls do with the counts of a partition, in parts: the accounts that have devices of
+// users, and the sums.
+func (s *Store) eachCounted(ctx context.Context, partition int, do func(counted map[string][]string, sums []count) error) error {
+	const doing = "looking through the counts of devices"
+	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
+		var page []string // field and value in turn
+		var err error
+		page, cursor, err = s.client.HScan(ctx, s.keys.DeviceCounts(partition), cursor, "", perScan).Result()
+		if err != nil {
+			return store.Explain(err, doing)
+		}
+		counted, sums := make(map[string][]string), []count(nil)
+		for i := 0; i+1 < len(page); i += 2 {
+			account, user, ofUser := strings.Cut(page[i], " ")
+			if ofUser {
+				counted[user] = append(counted[user], account)
+				continue
+			}
+			n, err := strconv.ParseInt(page[i+1], 10, 64)
+			if err != nil {
+				return script.ReplyError(doing, "a count is no number")
+			}
+			sums = append(sums, count{account, n})
+		}
+		if err := do(counted, sums); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recount counts the devices that accounts have of a user.
+func (s *Store) recount(ctx context.Context, user string, accounts []string) error {
+	const doing = "counting the devices of a user"
+	args := []any{user}
+	for _, account := range accounts {
+		args = append(args, account)
+	}
+	answer, err := s.run(ctx, lua.DeviceRecount, doing, user, args...)
+	if err != nil {
+		return err
+	}
+	in := script.Read(script.Reply{[]any(answer)}, doing)
+	counts := readCounts(in, 0)
+	if in.Err != nil {
+		return in.Err
+	}
+	return s.note(ctx, user, counts, "", "")
+}

@@ -1,0 +1,205 @@
+package devices
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Options are the options of a Store. The zero value has the keys of DefaultPrefix.
+type Options struct {
+	Prefix string
+}
+
+// Store keeps the devices of users. Its methods return an *InvalidError for an argument out of
+// bounds, and an *UnavailableError if Redis does not answer or has devices that only a newer
+// program can read. It is safe for concurrent use.
+type Store struct {
+	client redis.Cmdable
+	keys   keyspace.Keys
+	at     time.Time // the time instead of the server's; zero but in tests
+}
+
+// New returns the store under the prefix of its options. The error is an *InvalidError.
+func New(client redis.Cmdable, o Options) (*Store, error) {
+	keys, err := keyspace.NewKeys(o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{client: client, keys: keys}, nil
+}
+
+// Change says what Add did.
+type Change string
+
+// The changes that Add makes.
+const (
+	Added    Change = "added"
+	Replaced Change = "replaced" // it took the place of those with its id or its address
+	// Unchanged is a device that was there. It is registered at a later time now, and no
+	// longer suspect.
+	Unchanged Change = "unchanged"
+)
+
+// Add registers a device, or registers it again. It takes the place of the user's device with
+// the same id, and of one with the same address and account, whatever its id. Between a device
+// of an account and one of none, the address decides. The time is the server's; what d says of
+// times and of Suspect is ignored. Add returns the device as it is stored, see Complete. The
+// error may also be an *ExistsError, if another account has a device with the id, or a
+// *TooManyError.
+//
+// The account may have at most that many devices, of all users; 0 is no limit. If it has as many,
+// Add only registers what is registered, and returns an *AccountFullError for another one.
+func (s *Store) Add(ctx context.Context, user string, d Device, most int64) (Device, Change, error) {
+	if err := keyspace.CheckUser(user); err != nil {
+		return Device{}, "", err
+	}
+	d.LastSuccess, d.Suspect = time.Time{}, false
+	d, err := Complete(d)
+	if err != nil {
+		return Device{}, "", err
+	}
+	bounded := most > 0 && d.Account != ""
+	a, err := s.add(ctx, user, d, !bounded)
+	if err != nil {
+		return Device{}, "", err
+	}
+	hold := ""
+	if a.status == needsRoom {
+		if hold, err = s.hold(ctx, d.Account, most); err != nil {
+			return Device{}, "", err
+		}
+		if a, err = s.add(ctx, user, d, true); err != nil {
+			return Device{}, "", errors.Join(err, s.release(ctx, d.Account, hold))
+		}
+	}
+	if err := s.note(ctx, user, a.counts, d.Account, hold); err != nil {
+		return Device{}, "", err
+	}
+	switch a.status {
+	case 2:
+		return a.device, Added, nil
+	case 1:
+		return a.device, Replaced, nil
+	case 0:
+		return a.device, Unchanged, nil
+	case -1:
+		return Device{}, "", &TooManyError{User: user}
+	default:
+		return Device{}, "", &fault.ExistsError{What: "device", Name: d.ID}
+	}
+}
+
+// addition is what lua/device/add.lua answers.
+type addition struct {
+	status int64
+	device Device // if it is registered
+	counts []count
+}
+
+// needsRoom is the status of a device that needs a hold.
+const needsRoom = -3
+
+// add registers a complete device. With more, its account may have more devices than before.
+func (s *Store) add(ctx context.Context, user string, d Device, more bool) (addition, error) {
+	const doing = "registering a device"
+	mayHaveMore := 0
+	if more {
+		mayHaveMore = 1
+	}
+	answer, err := s.run(ctx, lua.DeviceAdd, doing, user,
+		script.Milliseconds(s.at), d.ID, letters[d.Channel], d.App, d.Locale, d.Account, d.Address, Most, user, mayHaveMore)
+	if err != nil {
+		return addition{}, err
+	}
+	in := script.Read(answer, doing)
+	a := addition{status: in.Int(0), device: d}
+	switch {
+	case in.Err != nil || a.status >= needsRoom && a.status < 0:
+		return a, in.Err
+	case a.status < 0 || a.status > 2:
+		return a, script.ReplyError(doing, fmt.Sprintf("outcome %d", a.status))
+	}
+	a.device.RegisteredAt = time.Unix(in.Int(1), 0).UTC()
+	if success := in.String(2); success != "" {
+		var ok bool
+		if a.device.LastSuccess, ok = decodeTime(success, secondsPerHour); !ok {
+			in.Fail(2, "time")
+		}
+	}
+	a.counts = readCounts(in, 3)
+	return a, in.Err
+}
+
+// List returns the devices of a user, in the order in which they were added. There may be none.
+func (s *Store) List(ctx context.Context, user string) ([]Device, error) {
+	if err := keyspace.CheckUser(user); err != nil {
+		return nil, err
+	}
+	packed, err := s.client.Get(ctx, s.keys.Devices(user)).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, store.Explain(err, "reading the devices of a user")
+	}
+	list, err := Decode(packed)
+	if err != nil {
+		return nil, &fault.UnavailableError{Detail: "the devices of the user cannot be read: " + err.Error(), Err: err}
+	}
+	return list, nil
+}
+
+// Remove removes a device, and reports whether it was there.
+func (s *Store) Remove(ctx context.Context, user, id string) (bool, error) {
+	return s.remove(ctx, user, id, "*")
+}
+
+// RemoveOf removes a device if an account registered it, "" for none, and reports whether it
+// did.
+func (s *Store) RemoveOf(ctx context.Context, account, user, id string) (bool, error) {
+	if account != "" && !keyspace.ValidName(account) {
+		return false, &fault.InvalidError{Field: "account", Value: account, Want: keyspace.WantName}
+	}
+	return s.remove(ctx, user, id, account)
+}
+
+func (s *Store) remove(ctx context.Context, user, id, account string) (bool, error) {
+	const doing = "removing a device"
+	if err := checkDevices(user, id); err != nil {
+		return false, err
+	}
+	answer, err := s.run(ctx, lua.DeviceRemove, doing, user, id, account, user)
+	if err != nil {
+		return false, err
+	}
+	in := script.Read(answer, doing)
+	removed, counts := in.Int(0) == 1, readCounts(in, 1)
+	if in.Err != nil {
+		return false, in.Err
+	}
+	return removed, s.note(ctx, user, counts, "", "")
+}
+
+// run calls a script on a user's devices and the counts of the partition.
+func (s *Store) run(ctx context.Context, call *redis.Script, doing, user string, args ...any) (script.Reply, error) {
+	return script.Run(ctx, s.client, call, doing, []string{s.keys.Devices(user), s.keys.DeviceCounts(keyspace.Partition(user))}, args)
+}
+
+func checkDevices(user string, ids ...string) error {
+	if err := keyspace.CheckUser(user); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := CheckID(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package devices_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+func newStore(t *testing.T) (*miniredis.Miniredis, *devices.Store) {
+	t.Helper()
+	server, client := redistest.Embedded(t)
+	server.SetTime(story.At("10:00:30.900"))
+	s, err := devices.New(client, devices.Options{})
+	require.NoError(t, err)
+	return server, s
+}
+
+// accepted adds a device of alice, and returns it as it is stored.
+func accepted(t *testing.T, s *devices.Store, d devices.Device, want devices.Change) devices.Device {
+	t.Helper()
+	stored, change, err := s.Add(t.Context(), "alice", d, 0)
+	require.NoError(t, err)
+	require.Equal(t, want, change)
+	return stored
+}
+
+func listed(t *testing.T, s *devices.Store) []devices.Device {
+	t.Helper()
+	list, err := s.List(t.Context(), "alice")
+	require.NoError(t, err)
+	return list
+}
+
+func TestADeviceIsRegisteredByTheServersClock(t *testing.T) {
+	t.Parallel()
+	server, s := newStore(t)
+	require.Empty(t, listed(t, s))
+	stored := accepted(t, s, devices.Device{Channel: devices.FCM, Address: "token", LastSuccess: story.At("09:00"), Suspect: true}, devices.Added)
+	require.Equal(t, devices.Device{
+		ID: "4993k4l6c6ij", Channel: devices.FCM, Address: "token", RegisteredAt: story.At("10:00:30"),
+	}, stored)
+	require.Equal(t, []devices.Device{stored}, listed(t, s))
+
+	_, err := s.MarkSuspect(t.Context(), "alice", []string{stored.ID})
+	require.NoError(t, err)
+	server.SetTime(story.At("12:34"))
+	noted, err := s.NoteSuccess(t.Context(), "alice", []string{stored.ID, "unknown"})
+	require.NoError(t, err)
+	require.Equal(t, 1, noted)
+	require.True(t, listed(t, s)[0].Suspect)
+	require.Equal(t, story.At("12:00"), listed(t, s)[0].LastSuccess)
+
+	again := accepted(t, s, devices.Device{Channel: devices.FCM, Address: "token"}, devices.Unchanged)
+	require.Equal(t, devices.Device{
+		ID: stored.ID, Channel: devices.FCM, Address: "token", RegisteredAt: story.At("12:34"), LastSuccess: story.At("12:00"),
+	}, again)
+	require.Equal(t, []devices.Device{again}, listed(t, s))
+}
+
+// Without an id, the same address is the same device, however it is spelled. Another account
+// or channel is another one.
+func TestAnIDIsMadeOfTheAddress(t *testing.T) {
+	t.Parallel()
+	_, s := newStore(t)
+	first := accepted(t, s, devices.Device{Channel: devices.APNs, Address: apnsToken}, devices.Added)
+	accepted(t, s, devices.Device{Channel: devices.APNs, Address: strings.ToUpper(apnsToken)}, devices.Unchanged)
+	accepted(t, s, devices.Device{Channel: devices.FCM, Address: apnsToken}, devices.Added)
+	web := accepted(t, s, devices.Device{Channel: devices.WebPush, Address: subscription}, devices.Added)
+	spaced := strings.ReplaceAll(subscription, `:{"p256dh":"`, `: {"extra": [1], "p256dh": "`)
+	spaced = strings.Replace(spaced, `{"endpoint"`, "{\n \"expirationTime\": null,\n \"endpoint\"", 1)
+	spaced = strings.Replace(strings.Replace(spaced, auth, auth+"==", 1), "6-VV-J", "6+VV+J", 1)
+	require.NotEqual(t, subscription, spaced)
+	require.Equal(t, web.Address, accepted(t, s, devices.Device{Channel: devices.WebPush, Address: spaced}, devices.Unchanged).Address)
+	require.Equal(t, []string{subscription}, []string{web.Address}, "in the one spelling")
+	require.Len(t, listed(t, s), 3)
+
+	named := accepted(t, s, devices.Device{ID: "phone", Channel: devices.APNs, Address: apnsToken}, devices.Replaced)
+	require.Equal(t, named, listed(t, s)[0])
+	require.NotEqual(t, first.ID, named.ID)
+	require.Len(t, listed(t, s), 3)
+}
+
+func TestDevicesOfAccounts(t *testing.T) {
+	t.Parallel()
+	_, s := newStore(t)
+	token := devices.Device{Channel: devices.FCM, Address: "token"}
+	of := func(account string) devices.Device {
+		d := token
+		d.Account = account
+		return d
+	}
+	acme := accepted(t, s, of("acme"), devices.Added)
+	umbrella := accepted(t, s, of("umbrella"), devices.Added)
+	require.NotEqual(t, acme.ID, umbrella.ID)
+
+	// One account does not learn what another one has, and does not replace it.
+	taken := of("umbrella")
+	taken.ID, taken.Address = acme.ID, "another"
+	_, _, err := s.Add(t.Context(), "alice", taken, 0)
+	require.Equal(t, &fault.ExistsError{What: "device", Name: acme.ID}, err)
+	removed, err := s.RemoveOf(t.Context(), "umbrella", "alice", acme.ID)
+	require.NoError(t, err)
+	require.False(t, removed)
+	require.Equal(t, []devices.Device{acme, umbrella}, listed(t, s))
+	require.True(t, acme.For("acme"))
+	require.False(t, acme.For("umbrella"))
+	require.False(t, acme.For(""))
+
+	// An operator's device is everybody's, so no message reaches it twice.
+	shared := accepted(t, s, token, devices.Replaced)
+	require.Equal(t, []devices.Device{shared}, listed(t, s))
+	require.True(t, shared.For("acme"))
+	removed, err = s.RemoveOf(t.Context(), "acme", "alice", shared.ID)
+	require.NoError(t, err)
+	require.False(t, removed)
+	removed, err = s.Remove(t.Context(), "alice", shared.ID)
+	require.NoError(t, err)
+	require.True(t, removed)
+	require.Empty(t, listed(t, s))
+}
+
+// What a provider says of a device counts only for what it was then.
+func TestRemoveGone(t *testing.T) {
+	t.Parallel()
+	server, s := newStore(t)
+	d := accepted(t, s, devices.Device{ID: "phone", Channel: devices.FCM, Address: "token"}, devices.Added)
+	gone := func(since time.Time, address string) []string {
+		removed, err := s.RemoveGone(t.Context(), "alice", []devices.Gone{{ID: "other"}, {ID: "phone", Address: address, Since: since}})
+		require.NoError(t, err)
+		return removed
+	}
+	require.Empty(t, gone(time.Time{}, "former"))
+	require.Empty(t, gone(story.At("10:00:29.999"), "token"))
+	require.Equal(t, []devices.Device{d}, listed(t, s))
+	server.SetTime(story.At("10:05"))
+	accepted(t, s, d, devices.Unchanged)
+	require.Empty(t, gone(story.At("10:00:31"), "token"))
+	require.Equal(t, []string{"phone"}, gone(story.At("10:05"), "token"))
+	accepted(t, s, d, devices.Added)
+	require.Equal(t, []string{"phone"}, gone(time.Time{}, "token"))
+	removed, err := s.RemoveGone(t.Context(), "alice", nil)
+	require.NoError(t, err)
+	require.Empty(t, removed)
+}
+
+func TestAUserHasABoundedNumberOfDevices(t *testing.T) {
+	t.Parallel()
+	_, s := newStore(t)
+	for i := range devices.Most {
+		accepted(t, s, devices.Device{Channel: devices.FCM, Address: fmt.Sprint("token", i)}, devices.Added)
+	}
+	more := devices.Device{Channel: devices.FCM, Address: "more"}
+	_, _, err := s.Add(t.Context(), "alice", more, 0)
+	require.EqualError(t, err, "the user has 100 devices already: remove one first")
+	var refused interface{ Code() fault.Code }
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, fault.CodeTooManyDevices, refused.Code())
+	accepted(t, s, devices.Device{Channel: devices.FCM, Address: "token7"}, devices.Unchanged)
+	accepted(t, s, devices.Device{Channel: devices.FCM, Address: "more", Account: "other"}, devices.Added)
+	require.Len(t, listed(t, s), devices.Most+1)
+}
+
+// However many register at once, an account has no more devices than it may. Those that are
+// registered stay, and are registered again.
+func TestAnAccountHasABoundedNumberOfDevices(t *testing.T) {
+	t.Parallel()
+	server, s := newStore(t)
+	const most = 10
+	phone := devices.Device{ID: "phone", Channel: devices.FCM, Address: "token", Account: "acme"}
+	var all sync.WaitGroup
+	var added, full atomic.Int64
+	for i := range 4 * most {
+		all.Go(func() {
+			_, _, err := s.Add(t.Context(), fmt.Sprint("user", i), phone, most)
+			if err == nil {
+				added.Add(1)
+			} else if err.Error() == `account "acme" has as many devices as its tier allows, which is 10: remove one that is not used, or raise devices of the tier` {
+				full.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, []int64{most, 3 * most}, []int64{added.Load(), full.Load()})
+	again := 0
+	for i := range 4 * most {
+		if _, change, err := s.Add(t.Context(), fmt.Sprint("user", i), phone, 1); err == nil && change == devices.Unchanged {
+			again++
+		}
+	}
+	require.Equal(t, most, again)
+	count, err := s.Count(t.Context(), "acme")
+	require.NoError(t, err)
+	require.EqualValues(t, most, count)
+	require.False(t, server.Exists("sl:{d:acme}:holds"))
+}
+
+// Devices that many programs add at once are all there.
+func TestConcurrentRegistrations(t *testing.T) {
+	t.Parallel()
+	_, s := newStore(t)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for j := range 5 {
+				_, _, err := s.Add(t.Context(), "alice", devices.Device{Channel: devices.FCM, Address: strconv.Itoa(10*i + j)}, 0)
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Len(t, listed(t, s), 40)
+}
+
+// What a newer program stored is kept, and said to be unreadable.
+func TestDevicesOfANewerProgram(t *testing.T) {
+	t.Parallel()
+	server, s := newStore(t)
+	key := story.KeysOf(sendlimit.Options{}).Devices("alice")
+	require.NoError(t, server.Set(key, "2:of a newer format"))
+	accepted(t, s, devices.Device{ID: "phone", Channel: devices.FCM, Address: "token"}, devices.Added)
+	require.Equal(t, devices.APNs, accepted(t, s, devices.Device{ID: "phone", Channel: devices.APNs, Address: apnsToken}, devices.Replaced).Channel)
+	for _, call := range []func() (int, error){
+		func() (int, error) { return s.NoteSuccess(t.Context(), "alice", []string{"phone"}) },
+		func() (int, error) { return s.MarkSuspect(t.Context(), "alice", []string{"phone"}) },
+	} {
+		changed, err := call()
+		require.NoError(t, err)
+		require.Equal(t, 1, changed)
+	}
+	_, err := s.List(t.Context(), "alice")
+	var away *fault.UnavailableError
+	require.ErrorAs(t, err, &away)
+	require.Equal(t, "the devices of the user cannot be read: device 1 of a user: it has not 8 fields", away.Detail)
+	removed, err := s.Remove(t.Context(), "alice", "phone")
+	require.NoError(t, err)
+	require.True(t, removed)
+	server.CheckGet(t, key, "2:of a newer format")
+}
+
+func TestAStoreThatIsAway(t *testing.T) {
+	t.Parallel()
+	server, s := newStore(t)
+	server.SetError("LOADING it is")
+	_, _, err := s.Add(t.Context(), "alice", devices.Device{Channel: devices.FCM, Address: "canary"}, 0)
+	require.NotContains(t, err.Error(), "canary")
+	_, listErr := s.List(t.Context(), "alice")
+	_, removeErr := s.Remove(t.Context(), "alice", "a")
+	_, goneErr := s.RemoveGone(t.Context(), "alice", []devices.Gone{{ID: "a", Address: "canary"}})
+	require.NotContains(t, goneErr.Error(), "canary")
+	_, noteErr := s.NoteSuccess(t.Context(), "alice", []string{"a"})
+	for _, err := range []error{err, listErr, removeErr, goneErr, noteErr} {
+		var away *fault.UnavailableError
+		require.ErrorAs(t, err, &away)
+	}
+}

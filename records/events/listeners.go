@@ -1,0 +1,128 @@
+package events
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Listeners says whose events somebody listens to. It is safe for concurrent use.
+type Listeners struct {
+	client redis.Cmdable
+	keys   keyspace.Keys
+}
+
+// NewListeners returns the listeners under a prefix, "" for keyspace.DefaultPrefix. The error
+// is an *InvalidError.
+func NewListeners(client redis.Cmdable, prefix string) (*Listeners, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Listeners{client: client, keys: keys}, nil
+}
+
+// Listen notes that somebody listens to the events of an account, or of keyspace.Everyone,
+// until a time by the server's clock. If somebody listens for longer, that stays. Within two
+// seconds every program writes events of the account.
+func (l *Listeners) Listen(ctx context.Context, account string, until time.Time) error {
+	const doing = "listening to events"
+	if err := checkAccount(account); err != nil {
+		return err
+	}
+	answer, err := script.Run(ctx, l.client, lua.EventListen, doing, []string{l.keys.Listeners()},
+		[]any{"", account, until.UnixMilli()})
+	if err != nil {
+		return err
+	}
+	in := script.Read(answer, doing)
+	_ = in.Time(0)
+	return in.Err
+}
+
+// ListenEvery returns how often whoever follows the events of a Log calls Listen, each time
+// until Keep from then on. It is so often that a few failed calls don't end the listening.
+func (o Options) ListenEvery() time.Duration {
+	return min(time.Hour, o.WithDefaults().Keep/4)
+}
+
+// Forget notes that nobody listens to the events of an account any more. Events that no
+// worker has gathered yet expire.
+func (l *Listeners) Forget(ctx context.Context, account string) error {
+	if err := checkAccount(account); err != nil {
+		return err
+	}
+	return store.Explain(l.client.HDel(ctx, l.keys.Listeners(), account).Err(), "ending to listen to events")
+}
+
+// Load returns who listens now, by the server's clock.
+func (l *Listeners) Load(ctx context.Context) (Listening, error) {
+	listening, _, err := l.load(ctx)
+	return listening, err
+}
+
+// load is Load with the time by the server's clock.
+func (l *Listeners) load(ctx context.Context) (Listening, time.Time, error) {
+	const doing = "asking who listens to events"
+	var clock *redis.TimeCmd
+	var known *redis.MapStringStringCmd
+	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		clock, known = pipe.Time(ctx), pipe.HGetAll(ctx, l.keys.Listeners())
+		return nil
+	})
+	if err != nil {
+		return Listening{}, time.Time{}, store.Explain(err, doing)
+	}
+	now, listening := clock.Val(), Listening{}
+	for account, text := range known.Val() {
+		until, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return Listening{}, time.Time{}, script.ReplyError(doing, "until "+strconv.Quote(text))
+		}
+		if until <= now.UnixMilli() {
+			continue
+		}
+		if account == keyspace.Everyone {
+			listening.everyone = true
+		} else {
+			listening.accounts = append(listening.accounts, account)
+		}
+	}
+	slices.Sort(listening.accounts)
+	return listening, now, nil
+}
+
+// Listening says whose events somebody listens to. The zero value means nobody's.
+type Listening struct {
+	accounts []string // ascending
+	everyone bool     // somebody listens to all accounts
+}
+
+// Accounts returns whose events somebody listens to, with keyspace.Everyone for all accounts.
+func (l Listening) Accounts() []string {
+	if l.everyone {
+		return append(slices.Clone(l.accounts), keyspace.Everyone)
+	}
+	return l.accounts
+}
+
+// Logs returns whose logs get an event of an account; "" for a message that no account was
+// charged for.
+func (l Listening) Logs(account string) []string {
+	var logs []string
+	if _, found := slices.BinarySearch(l.accounts, account); found {
+		logs = append(logs, account)
+	}
+	if l.everyone {
+		logs = append(logs, keyspace.Everyone)
+	}
+	return logs
+}

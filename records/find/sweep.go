@@ -1,0 +1,104 @@
+package find
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+const sweeping = "looking for stale entries of the index"
+
+// Turn reports whether it is time to sweep: nobody did within every. One of several callers
+// gets the turn.
+func (x *Index) Turn(ctx context.Context, every time.Duration) (bool, error) {
+	ok, err := x.client.SetNX(ctx, x.keys.IndexSwept(), 1, every).Result()
+	if err != nil {
+		return false, store.Explain(err, sweeping)
+	}
+	return ok, nil
+}
+
+// GiveBack gives a turn back: the next caller gets it.
+func (x *Index) GiveBack(ctx context.Context) error {
+	if err := x.client.Del(ctx, x.keys.IndexSwept()).Err(); err != nil {
+		return store.Explain(err, sweeping)
+	}
+	return nil
+}
+
+// Swept is what a Sweep did.
+type Swept struct {
+	Removed int // stale entries
+	Watched int // messages that got an entry in the watch list
+}
+
+// Sweep removes all stale entries, those of messages whose records have expired or that have
+// another entry. Messages that have not ended get an entry in the watch list if they have none, see
+// messages.WatchList.Mend. It looks at all entries, also while the index is off. It makes its calls
+// in throttle, which may rest.
+func (x *Index) Sweep(
+	ctx context.Context, watch *messages.WatchList, throttle func(ctx context.Context, batch func() error) error,
+) (swept Swept, failed error) {
+	for _, byCampaign := range []bool{false, true} {
+		for w := newWalk(x.client, listsOf(x.keys, byCampaign), place{}); !w.ended(); {
+			err := throttle(ctx, func() error {
+				entries, err := w.next(ctx)
+				if err != nil {
+					return err
+				}
+				gone, err := x.stale(ctx, w.of, entries)
+				if err != nil {
+					return err
+				}
+				n, err := x.forget(ctx, w.of, gone)
+				swept.Removed += n
+				if err != nil || byCampaign { // the ids have the same messages
+					return err
+				}
+				n, err = watch.Mend(ctx, named(entries))
+				swept.Watched += n
+				return err
+			})
+			if err != nil {
+				return swept, err
+			}
+		}
+	}
+	return swept, nil
+}
+
+// named returns the messages of entries.
+func named(entries []entry) (all []messages.Message) {
+	for _, e := range entries {
+		if e.user != "" {
+			all = append(all, messages.Message{User: e.user, ID: e.id})
+		}
+	}
+	return all
+}
+
+// stale returns the entries whose messages are gone or have another in the head.
+func (x *Index) stale(ctx context.Context, of lists, entries []entry) (gone []entry, failed error) {
+	known := make([]*redis.BoolCmd, len(entries))
+	_, err := x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, e := range entries {
+			if e.user != "" {
+				known[i] = pipe.HExists(ctx, x.keys.Record(e.user, e.id), of.field())
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, store.Explain(err, sweeping)
+	}
+	for i, e := range entries {
+		if known[i] != nil && (e.twice || !known[i].Val()) {
+			gone = append(gone, e)
+		}
+	}
+	return gone, nil
+}

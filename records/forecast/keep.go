@@ -1,0 +1,108 @@
+package forecast
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// How long nobody counts a part after it was counted, as a multiple of what its calls took.
+// Counting what is near takes at most a 300th of the store's time, the later hours a 700th:
+// both together stay under 0.5 %, however many messages are pending.
+const (
+	nearFactor  = 300
+	laterFactor = 700
+	nearLeast   = 5 * time.Second
+	laterLeast  = time.Minute
+)
+
+// keptFor is how long the last forecast can be read if nobody makes another one.
+const keptFor = time.Hour
+
+// NearRest returns how long nobody counts what is near after a count whose calls took so long.
+func NearRest(took time.Duration) time.Duration { return max(nearFactor*took, nearLeast) }
+
+// LaterRest is NearRest for the later hours.
+func LaterRest(took time.Duration) time.Duration { return max(laterFactor*took, laterLeast) }
+
+// Keep counts what is near, and stores the result for Latest, if it is the caller's turn: no
+// other caller counts, and the rest after the last count is over. Then it counts the later
+// hours, too, if their rest is over. It reports whether what is near is stored; the error may
+// concern only the later hours. A zero now means the store's clock.
+func (f *Forecasts) Keep(ctx context.Context, now time.Time) (kept bool, failed error) {
+	near := &turn{client: f.client, key: f.keys.ForecastTurn()}
+	mine, err := near.take(ctx, f.local())
+	if err != nil || !mine {
+		return false, err
+	}
+	c := &counting{Forecasts: f, turn: near}
+	failed = c.near(ctx, now)
+	rest := NearRest(c.took)
+	if failed == nil {
+		counted := c.tally.forecast(c.took)
+		var last Later
+		last, failed = f.storeNear(ctx, counted)
+		if kept = failed == nil; kept {
+			failed = f.keepLater(ctx, near, counted, last)
+		}
+	}
+	return kept, errors.Join(failed, near.rest(ctx, rest))
+}
+
+// storeNear stores a near count beside the later hours that are stored, and returns these.
+func (f *Forecasts) storeNear(ctx context.Context, near Forecast) (Later, error) {
+	_, later, _, err := f.read(ctx) // nobody else writes it during the turn
+	if err != nil && !errors.Is(err, fault.ErrReply) {
+		return Later{}, err
+	}
+	return later, f.write(ctx, near, later)
+}
+
+// keepLater counts the later hours and stores them beside a near count, if the rest after the
+// last ones is over. A near count that follows a clock set back counts them, too.
+func (f *Forecasts) keepLater(ctx context.Context, holding *turn, near Forecast, last Later) error {
+	if rested := near.At.Sub(last.At); rested >= 0 && rested < last.Took+LaterRest(last.Took) {
+		return nil
+	}
+	c := &counting{Forecasts: f, turn: holding}
+	if err := c.later(ctx, near.At); err != nil {
+		return err
+	}
+	return f.write(ctx, near, c.tally.laterHours(c.took))
+}
+
+func (f *Forecasts) write(ctx context.Context, near Forecast, later Later) error {
+	err := f.client.Set(ctx, f.keys.Forecast(), encode(near, later), keptFor).Err()
+	return store.Explain(err, "storing what is due when")
+}
+
+// Latest returns what Keep stored last; ok is false if there is nothing, or only something
+// older than an hour.
+func (f *Forecasts) Latest(ctx context.Context) (_ Forecast, ok bool, err error) {
+	near, later, ok, err := f.read(ctx)
+	if err != nil || !ok || later.At.IsZero() {
+		return near, ok, err
+	}
+	return near.WithLater(later), true, nil
+}
+
+func (f *Forecasts) read(ctx context.Context) (near Forecast, later Later, ok bool, err error) {
+	const doing = "reading what is due when"
+	text, err := f.client.Get(ctx, f.keys.Forecast()).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return Forecast{}, Later{}, false, nil
+	}
+	if err != nil {
+		return Forecast{}, Later{}, false, store.Explain(err, doing)
+	}
+	if near, later, err = decode(text); err != nil {
+		return Forecast{}, Later{}, false, script.ReplyError(doing, "it is not in the form of this program")
+	}
+	return near, later, true, nil
+}

@@ -1,0 +1,166 @@
+package forecast_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/records/forecast"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+// submitted has messages of alice.
+func submitted(t *testing.T, client redis.UniversalClient, o sendlimit.Options, due ...string) {
+	t.Helper()
+	timeline, err := sendlimit.NewTimeline(client, o)
+	require.NoError(t, err)
+	for _, at := range due {
+		d, err := timeline.Reserve(t.Context(), sendlimit.Request{
+			User: "alice", ID: keyspace.NewToken(), At: story.At(at), Record: story.RecordOf(keyspace.NewToken(), "text"),
+		})
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+	}
+}
+
+// newQuick returns Forecasts whose counts take no time, however slow the machine is.
+func newQuick(t *testing.T, client redis.UniversalClient, o sendlimit.Options) *forecast.Forecasts {
+	t.Helper()
+	f := newForecasts(t, client, o)
+	f.SetLocal(func() time.Time { return time.Time{} })
+	return f
+}
+
+func keep(t *testing.T, f *forecast.Forecasts) (kept bool) {
+	t.Helper()
+	kept, err := f.Keep(t.Context(), time.Time{})
+	require.NoError(t, err)
+	return kept
+}
+
+func latest(t *testing.T, f *forecast.Forecasts) forecast.Forecast {
+	t.Helper()
+	latest, ok, err := f.Latest(t.Context())
+	require.NoError(t, err)
+	require.True(t, ok)
+	return latest
+}
+
+// One of several callers counts, and the others can read it.
+func TestOneOfSeveralCallersKeepsAForecast(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	server.SetTime(story.At("12:00"))
+	o := options(t, "1/minute")
+	submitted(t, client, o, "12:00:30", "12:30", "15:00", "24 15:00")
+	var turns atomic.Int32
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			kept, err := newForecasts(t, client, o).Keep(t.Context(), time.Time{})
+			if err != nil {
+				t.Error(err)
+			}
+			if kept {
+				turns.Add(1)
+			}
+		})
+	}
+	callers.Wait()
+	require.EqualValues(t, 1, turns.Load())
+	f := newForecasts(t, client, o)
+	got := latest(t, f)
+	require.Positive(t, got.Took)
+	got.Took = 0
+	require.Equal(t, count(t, f, story.At("12:00")), got)
+	require.Equal(t, 4, got.Pending)
+
+	rest := server.TTL(story.KeysOf(o).ForecastTurn())
+	require.GreaterOrEqual(t, rest, 5*time.Second)
+	server.FastForward(rest)
+	require.True(t, keep(t, f))
+	server.FastForward(time.Hour)
+	_, ok, err := f.Latest(t.Context())
+	require.NoError(t, err)
+	require.False(t, ok, "it is too old")
+}
+
+// The later hours stay as they were counted until their own rest is over. What is near, and
+// how many messages there are, is fresh.
+func TestLaterHoursAreCountedLessOften(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	server.SetTime(story.At("12:59:30"))
+	o := options(t, "1/minute")
+	submitted(t, client, o, "15:00", "23 12:30", "23 13:30", "24 15:00")
+	f := newQuick(t, client, o)
+	require.True(t, keep(t, f))
+	first := latest(t, f)
+	require.Equal(t, story.At("12:59:30"), first.HeatAt)
+
+	submitted(t, client, o, "15:30", "23 12:40", "24 15:30")
+	server.FastForward(40 * time.Second)
+	server.SetTime(story.At("13:00:10"))
+	require.True(t, keep(t, f))
+	got := latest(t, f)
+	require.Equal(t, story.At("13:00:10"), got.At)
+	require.Equal(t, story.At("12:59:30"), got.HeatAt)
+	require.Equal(t, 7, got.Pending)
+	require.Equal(t, []forecast.HourCount{
+		{Start: story.At("15:00"), Count: 2},
+		{Start: story.At("23 12:00"), Count: 2}, // was later, is near
+		{Start: story.At("23 13:00"), Count: 1},
+		{Start: story.At("24 15:00"), Count: 1},
+	}, got.Heat)
+
+	server.FastForward(40 * time.Second)
+	server.SetTime(story.At("13:00:50"))
+	require.True(t, keep(t, f))
+	got = latest(t, f)
+	require.Equal(t, got.At, got.HeatAt)
+	require.Equal(t, 2, got.Heat[3].Count)
+}
+
+func TestTheRestsAdapt(t *testing.T) {
+	t.Parallel()
+	for took, rest := range map[time.Duration][2]time.Duration{
+		0:                     {5 * time.Second, time.Minute},
+		10 * time.Millisecond: {5 * time.Second, time.Minute},
+		50 * time.Millisecond: {15 * time.Second, time.Minute},
+		time.Second:           {300 * time.Second, 700 * time.Second},
+		time.Minute:           {300 * time.Minute, 700 * time.Minute},
+	} {
+		require.Equal(t, rest[0], forecast.NearRest(took), took)
+		require.Equal(t, rest[1], forecast.LaterRest(took), took)
+	}
+}
+
+// After a failed count another caller may try soon, and what was kept stays.
+func TestAFailedCountFreesTheTurn(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	o := options(t, "1/minute")
+	keys := story.KeysOf(o)
+	require.NoError(t, server.Set(keys.NearOf(5), "no list"))
+	f := newQuick(t, client, o)
+	kept, err := f.Keep(t.Context(), time.Time{})
+	require.ErrorContains(t, err, "counting what is due when")
+	require.False(t, kept)
+	require.Equal(t, 5*time.Second, server.TTL(keys.ForecastTurn()))
+	require.NoError(t, server.Set(keys.Forecast(), "{"))
+	_, _, err = f.Latest(t.Context())
+	require.ErrorContains(t, err, "reading what is due when")
+
+	// What can't be read is replaced.
+	server.Del(keys.NearOf(5))
+	server.FastForward(5 * time.Second)
+	require.True(t, keep(t, f))
+	require.Zero(t, latest(t, f).Pending)
+}

@@ -1,0 +1,77 @@
+package messages
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+const (
+	// near is how long before it is due an entry is in a near list, NEAR of
+	// lua/fragments/watch.lua.
+	near = 5 * time.Minute
+	// farTurn is how long a turn to call BringNear lasts. Four turns may fail before an
+	// entry comes too late to the near list.
+	farTurn = time.Minute
+	// broughtAtOnce is how many entries a call moves: it takes the store about a
+	// millisecond.
+	broughtAtOnce = 500
+)
+
+// FarTurn reports whether it is time to call BringNear: no caller did within a minute.
+// One of several callers gets the turn.
+func (w *WatchList) FarTurn(ctx context.Context) (bool, error) {
+	return w.turn(ctx, w.keys.Brought(), farTurn)
+}
+
+// BringNear moves the entries of the far lists that are due within five minutes of now to the
+// near lists, where Due finds them, and returns how many it moved. It takes at most some 68
+// round trips, a few if no message is far, and one or more for each partition that has such
+// entries. If nothing is due, the store spends up to some 20 ms on it: on partitions without
+// far entries next to nothing. Where some partitions can't be read it goes on, and returns
+// the first error.
+func (w *WatchList) BringNear(ctx context.Context, now time.Time) (moved int, failed error) {
+	far := func(partition int) []string { return w.keys.WatchLists(partition)[:keyspace.FarLists] }
+	occupied, failed := script.Occupied(ctx, w.client, ReadingWatchList, far)
+	var has [keyspace.Partitions]bool
+	first := redis.ZRangeArgs{Start: "-inf", Stop: now.Add(near).UnixMilli(), ByScore: true, Count: 1}
+	for list := range keyspace.FarLists {
+		key := func(partition int) string { return w.keys.FarOf(partition, list) }
+		err := script.EachOf(ctx, w.client, ReadingWatchList, occupied, key, first, func(partition int, _ redis.Z) {
+			has[partition] = true
+		})
+		if failed == nil {
+			failed = err
+		}
+	}
+	for partition, due := range has {
+		for due {
+			n, err := w.bringNear(ctx, partition, now)
+			if err != nil && failed == nil {
+				failed = err
+			}
+			moved += n
+			due = n == broughtAtOnce
+		}
+	}
+	return moved, failed
+}
+
+// bringNear moves entries of one partition.
+func (w *WatchList) bringNear(ctx context.Context, partition int, now time.Time) (int, error) {
+	const doing = "bringing entries of the watch list near"
+	lists := w.keys.WatchLists(partition)
+	keys := append([]string{lists[keyspace.FarLists]}, lists[:keyspace.FarLists]...)
+	answer, err := script.Run(ctx, w.client, lua.BringNear, doing, keys, []any{script.Milliseconds(now), broughtAtOnce})
+	if err != nil {
+		return 0, err
+	}
+	in := script.Read(answer, doing)
+	moved := in.Int(0)
+	return int(moved), in.Err
+}

@@ -1,0 +1,338 @@
+package messages
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/judge"
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/records/campaigns"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// Gate is what a message passes just before its delivery. Claim leases it to one
+// delivery, Settle records the outcome. A repeated call with the same nonce returns
+// the same answer.
+type Gate struct {
+	client redis.Scripter
+	keys   keyspace.Keys
+	rules  *judge.Rules
+	fixed  sendlimit.Options // complete
+}
+
+// NewGate returns the gate of a Timeline that has the same Options. The error is an
+// *InvalidError.
+func NewGate(client redis.Scripter, o sendlimit.Options) (*Gate, error) {
+	o, keys, err := complete(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Gate{client: client, keys: keys, rules: o.Rules, fixed: o}, nil
+}
+
+// complete completes and checks options.
+func complete(o sendlimit.Options) (sendlimit.Options, keyspace.Keys, error) {
+	o = o.WithDefaults()
+	keys, err := keyspace.NewKeys(o.Prefix)
+	if err != nil {
+		return o, keys, err
+	}
+	return o, keys, o.Validate()
+}
+
+// Verdict is the result of a Claim.
+type Verdict uint8
+
+// The verdicts, as lua/message/claim.lua numbers them.
+const (
+	Send      Verdict = iota // deliver it now, and settle
+	Stale                    // not the message's present generation, or it ended: nothing to do
+	Busy                     // another delivery goes first: ask again at Claim.Until
+	Early                    // it is not due before Claim.Until
+	Dropped                  // it ended without delivery, see Claim.Reason
+	Postponed                // late, and the rules have no room now: it is among Claim.Placed, or waits until other rules apply
+	Paused                   // its campaign is paused: it is asked for again at Claim.Until
+	Reached                  // it reached a device before, and ended as delivered: it is not tried on the others, see Claim.Reason
+
+	lookOn // call the script again
+)
+
+var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed", "paused", "reached"} //nolint:globals // a constant table
+
+// String returns the verdict as logs and metrics show it.
+func (v Verdict) String() string {
+	if int(v) < len(verdictNames) {
+		return verdictNames[v]
+	}
+	return "verdict(" + strconv.Itoa(int(v)) + ")"
+}
+
+// Why a message is dropped, or ends uncertain. One that reached a device ends as delivered
+// instead, and is not tried on the others for the same reasons.
+const (
+	ReasonExpired    = "expired"      // past its expiry when its time came
+	ReasonNoFreeTime = "no_free_time" // late, and no time is free before its expiry; for the other devices, not at once
+	ReasonOptedOut   = "opted_out"    // the user does not want the category any more
+	ReasonNoDevice   = "no_device"    // the user has no device that it is for, or no longer
+	ReasonRestored   = "restored"     // due before Options.DropDueBefore: it may have been sent, and keeps its place
+	ReasonUncertain  = "uncertain"    // left in the middle of a delivery; it keeps its place
+)
+
+// Delivery names one try to deliver one generation of a message.
+type Delivery struct {
+	User       string
+	ID         string
+	Generation string
+	Nonce      string // made for this try, see keyspace.NewToken
+	Origin     Origin // as its task has it; the claim does not need it
+	// Paused is for Claim: the campaigns whose messages are not to be sent. It may be
+	// somewhat old, see campaigns.Lag.
+	Paused campaigns.Set
+}
+
+// Claim is the gate's answer.
+type Claim struct {
+	Verdict Verdict
+	Until   time.Time // of Busy, Early and Paused
+	// Fair is set with Busy in Options.SettleWithin after another delivery's lease: the
+	// message may be taken over after a few looks, one at each Until.
+	Fair bool
+	// The message, with Send; with Dropped and Reached only SendAt and Account.
+	SendAt      time.Time // the present time if it is sent late
+	Promised    time.Time // the send time before it was first late; zero if it is SendAt
+	RequestedAt time.Time // zero if it is SendAt
+	ExpiresAt   time.Time // when it is no longer sent; with Send only
+	Attempt     int       // deliveries tried, this one included
+	TakenOver   bool      // from a delivery that was not settled: its outcome is uncertain
+	Category    string
+	Content     []byte
+	Account     string // the charged account; "" for none
+	Campaign    string // as in Record
+	Metadata    []byte // as in Record; nil for none
+	Trace       []byte // as in Record; nil for none
+	Reason      string // of Dropped and Reached
+	// Devices are the devices of the user, with Send and Options.Devices: as package devices
+	// encodes them; "" for none.
+	Devices string
+	// Progress, with Send, lists the devices that earlier attempts of this message are done with.
+	Progress Progress
+	// Placed lists late messages of the user that got another time, also the claimed
+	// one if it was postponed. Each needs a task of its new generation. The watch
+	// list has them too.
+	Placed []Placement
+	// Dropped lists other late messages of the user that ended.
+	Dropped []Drop
+	// Notices lists the alerts that the new times raised, as in Decision.
+	Notices []string
+	// Now is the time of the call: the server's, or the given one.
+	Now time.Time
+}
+
+// Placement is a late message that got another time.
+type Placement struct {
+	ID         string
+	Generation string
+	At         time.Time
+	From       time.Time // the time it had
+	Origin     Origin
+}
+
+// Drop is a message that ended without delivery.
+type Drop struct {
+	ID     string
+	Reason string
+	SendAt time.Time
+
+	Account string // as in Claim
+}
+
+// Claim asks whether the task may deliver now; a zero now means the server's clock.
+// With Send the message is leased to this delivery. If it is not settled when the
+// lease and Options.SettleWithin have ended, another delivery takes it over.
+//
+// Within Options.Tolerance of its send time a message goes out at its place, even if
+// the rules have changed. A later one is judged anew at the present time, by the
+// present rules and quiet hours, together with all late messages of its user. Oldest
+// first, each gets the next free time before its expiry; messages on time keep their
+// places. Late ones of a category with rules of its own keep their order, and so do
+// all others together. If an older one of these can go at once, the claimed one is
+// Busy for a moment, so that the older goes first. So it is while an older one of these is
+// being sent. The same holds for one that is on time at the later place it got, if an older
+// one is late again. It waits for at most 30 s, and not in the last 5 s before its own expiry:
+// then the older one gets a new generation, in case its task was lost, and what is still
+// being sent is overtaken. One that failed holds nothing up until its retry. A message of an
+// exempt category goes out at once. The reach of a policy does not bound late messages. One
+// that no time is free for before a dated change of its policy begins or ends waits until then,
+// as for a retry.
+//
+// A message of a campaign in Delivery.Paused waits, unless it has expired: no attempt counts,
+// and its place counts for all others. It holds nothing up. The watch list brings it back in
+// an hour, at its expiry if that is earlier, or with campaigns.Pauses.ResumeMessage.
+//
+// A message that may have arrived holds nothing up, and no other claim places it: its place counts
+// until it is sent again. Late, it is Send if the present time is free without that place, which
+// moves there. Otherwise it is Postponed without a place in Claim.Placed: it waits for the next
+// free time, as for a retry.
+//
+// A message that reached a device before holds nothing up. Late, it is Send if no other one of
+// its user has a place between its own and now, and the present time is free. Its place moves
+// there. So no device ever gets more than the rules allow: an interval that has the former place
+// and a later send has the new place too. Otherwise it is Reached, and so it is where another
+// one would be Dropped.
+//
+// For a late message of a user whose settings name a policy that Options.Rules does
+// not have, the error is an *UnavailableError, see sendlimit.ErrUnknownPolicy.
+func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time) (Claim, error) {
+	if err := d.check(); err != nil {
+		return Claim{}, err
+	}
+	if lease < time.Millisecond {
+		return Claim{}, &fault.InvalidError{Field: "lease", Value: lease.String(), Want: "at least 1 ms"}
+	}
+	var placed []Placement
+	var dropped []Drop
+	var notices []string
+	cursor := judge.SearchCursor{Begin: ""}
+	book := g.rules.Book()
+	call := judge.Call{Client: g.client, Script: lua.Claim, Doing: "claiming a message", User: d.User, LastKnown: true, At: func(judge.UserRules) time.Time { return now }}
+	for {
+		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
+			return g.claimArguments(d, lease, now, cursor.Under(by), by)
+		})
+		if err != nil {
+			return Claim{}, err
+		}
+		book = by.Book
+		c, err := readClaim(script.Read(answer, call.Doing), by, &cursor)
+		if err != nil {
+			return Claim{}, err
+		}
+		placed, dropped = append(placed, c.Placed...), append(dropped, c.Dropped...)
+		notices = append(notices, c.Notices...)
+		c.Placed, c.Dropped, c.Notices = placed, dropped, notices
+		if c.Verdict == Dropped || c.Verdict == Reached || c.Verdict == Postponed || len(c.Placed)+len(c.Dropped) > 0 {
+			g.fixed.Subscribers.Note(d.User)
+		}
+		if c.Verdict != lookOn {
+			return c, nil
+		}
+	}
+}
+
+// readClaim reads the reply of a call. With lookOn it notes where to continue.
+func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchCursor) (Claim, error) {
+	verdict := in.Int(0)
+	if in.Err == nil && (verdict < 0 || verdict > int64(lookOn)) {
+		return Claim{}, script.ReplyError(in.Doing, fmt.Sprintf("verdict %d", verdict))
+	}
+	c := Claim{Verdict: Verdict(verdict), Now: in.Time(1)}
+	switch c.Verdict {
+	case Send:
+		c.SendAt, c.Promised, c.RequestedAt = in.Time(2), in.Time(3), in.Time(4)
+		c.Attempt, c.Category, c.Content = int(in.Int(5)), in.String(6), []byte(in.String(7))
+		c.TakenOver = in.Int(8) == 1
+		c.Account, c.Campaign = in.String(9), in.String(10)
+		if metadata := in.String(11); metadata != "" {
+			c.Metadata = []byte(metadata)
+		}
+		c.Devices, c.Progress = in.String(12), ParseProgress(in.String(13))
+		c.ExpiresAt = in.Time(14)
+		if trace := in.String(15); trace != "" {
+			c.Trace = []byte(trace)
+		}
+		c.changes(in, 16)
+	case Busy:
+		c.Until, c.Fair = in.Time(2), in.Int(3) == 1
+	case Early, Paused:
+		c.Until = in.Time(2)
+	case Dropped:
+		c.SendAt, c.Reason = in.Time(2), in.String(3)
+		c.Account = in.String(4)
+		c.changes(in, 5)
+	case Reached:
+		c.SendAt, c.Reason, c.Account = in.Time(2), in.String(3), in.String(4)
+	case Postponed:
+		c.changes(in, 2)
+	case lookOn:
+		at, class := in.Int(2), in.String(3)
+		c.changes(in, 4)
+		if in.Err != nil {
+			break
+		}
+		if at == 0 { // others were placed: a new search starts
+			*cursor = judge.SearchCursor{Begin: cursor.Begin}
+		} else if err := cursor.GoOn(in.Doing, by, strconv.FormatInt(at, 10)+" "+class); err != nil {
+			return Claim{}, err
+		}
+	case Stale:
+	}
+	return c, in.Err
+}
+
+// claimArguments returns the keys and arguments of lua.Claim.
+func (g *Gate) claimArguments(
+	d Delivery, lease time.Duration, now time.Time, from any, by judge.UserRules,
+) (keys []string, args []any) {
+	keys = []string{
+		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Near(d.User),
+		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User), g.keys.Ended(d.User),
+		g.keys.Waiting(d.User), g.keys.Far(d.User, d.ID),
+	}
+	if g.fixed.Devices {
+		keys = append(keys, g.keys.Devices(d.User))
+	}
+	keep := ""
+	if g.fixed.KeepContent {
+		keep = "1"
+	}
+	drop := any("")
+	if !g.fixed.DropDueBefore.IsZero() {
+		drop = g.fixed.DropDueBefore.UnixMilli()
+	}
+	attempts := g.fixed.Attempts
+	if g.fixed.SkipUncertain {
+		attempts = 0
+	}
+	args = by.Arguments(judge.Case{Now: now, Reach: g.fixed.Reach, Late: true}, 15)
+	return keys, append(args,
+		d.Generation, d.Nonce, lease.Milliseconds(), keyspace.WatchMember(d.User, d.ID, d.Generation), d.ID,
+		g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(), g.fixed.Tolerance.Milliseconds(),
+		attempts, drop, g.fixed.LookAfter.Milliseconds(), from, g.fixed.SettleWithin.Milliseconds(),
+		g.fixed.Horizon.Milliseconds(), g.fixed.Subscribers.Argument(), d.Paused.Argument(), keep)
+}
+
+// changes reads what a claim did to the user's late messages, from element i
+// on: first the notices, then six elements a message.
+func (c *Claim) changes(in *script.ReplyReader, i int) {
+	notices := in.Nested(i)
+	c.Notices = notices.Strings(0)
+	in.Absorb(notices)
+	for i++; i < len(in.Reply); i += 6 {
+		account := in.String(i + 4)
+		if at := in.Time(i + 2); at.IsZero() {
+			c.Dropped = append(c.Dropped, Drop{ID: in.String(i), Reason: in.String(i + 1), SendAt: in.Time(i + 3), Account: account})
+		} else {
+			c.Placed = append(c.Placed, Placement{ID: in.String(i), Generation: in.String(i + 1), At: at, From: in.Time(i + 3), Origin: Origin{account, in.String(i + 5)}})
+		}
+	}
+}
+
+func (d Delivery) check() error {
+	if err := keyspace.CheckUser(d.User); err != nil {
+		return err
+	}
+	if err := keyspace.CheckID(d.ID); err != nil {
+		return err
+	}
+	if err := keyspace.CheckToken("generation", d.Generation); err != nil {
+		return err
+	}
+	return keyspace.CheckToken("nonce", d.Nonce)
+}

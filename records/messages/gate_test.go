@@ -1,0 +1,282 @@
+package messages_test
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+// settingsStory is a story of alice with settings.
+type settingsStory struct {
+	*story.Messages
+
+	settings *settings.Users
+}
+
+func newSettingsStory(t *testing.T, o sendlimit.Options) *settingsStory {
+	t.Helper()
+	s := &settingsStory{Messages: story.TellMessages(t, o)}
+	var err error
+	s.settings, err = settings.NewUsers(s.Client, "")
+	require.NoError(t, err)
+	return s
+}
+
+func (s *settingsStory) set(settings policy.UserSettings) {
+	s.Helper()
+	require.NoError(s, s.settings.Set(s.Context(), "alice", settings))
+}
+
+// Changed settings of a user apply to the next late message. Cleared settings
+// do not.
+func TestALateMessageIsJudgedByWhatIsSetForItsUser(t *testing.T) {
+	t.Parallel()
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
+	for id, when := range map[string]string{"a": "11:00", "b": "11:01", "c": "11:02", "d": "11:03", "e": "11:04"} {
+		submitCategory(s.Messages, "", id, when)
+	}
+	s.Until("12:00")
+	s.set(policy.UserSettings{Limits: story.LimitsOf(t, "2/minute")})
+	requirePlaced(s.Messages, deliver(s.Messages, "a"), "b 11:01:00 12:00:00", "c 11:02:00 12:01:00", "d 11:03:00 12:01:00", "e 11:04:00 12:02:00")
+	s.Until("13:00")
+	err := s.settings.Clear(t.Context(), "alice")
+	require.NoError(t, err)
+	requirePlaced(s.Messages, deliver(s.Messages, "b"), "c 12:01:00 13:01:00", "d 12:01:00 13:02:00", "e 12:02:00 13:03:00")
+}
+
+// Another policy, with quiet hours in the user's zone.
+func TestALateMessageUnderThePolicyThatIsSetForItsUser(t *testing.T) {
+	t.Parallel()
+	night := addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")
+	night.Name = "night"
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"), night)})
+	submitCategory(s.Messages, "", "a", "11:00")
+	s.Until("14:00")
+	s.set(policy.UserSettings{Policy: "night", TimeZone: "Asia/Tokyo"}) // where it is 23:00
+	requirePostponed(s.Messages, s.Claim("a", "g-a", "n1"), "a 11:00:00 23:00:00")
+	require.True(t, s.Look("a").InQuietHours)
+}
+
+// An on-time message is sent without a look at settings, even if its user is
+// blocked meanwhile: it was accepted.
+func TestAnOnTimeMessageOfABlockedUser(t *testing.T) {
+	t.Parallel()
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
+	submitCategory(s.Messages, "", "a", "11:00")
+	submitCategory(s.Messages, "", "b", "11:01")
+	s.set(policy.UserSettings{Blocked: true, Policy: "unknown"})
+	s.Until("11:00")
+	deliver(s.Messages, "a")
+
+	// A late message is judged by the settings. It waits if they cannot be
+	// read.
+	s.Until("11:10")
+	d := messages.Delivery{User: "alice", ID: "b", Generation: "g-b", Nonce: "n1"}
+	before := s.Server.Dump()
+	_, err := s.Gate.Claim(t.Context(), d, story.Lease, time.Time{})
+	require.ErrorIs(t, err, sendlimit.ErrUnknownPolicy)
+	var unavailable *fault.UnavailableError
+	require.ErrorAs(t, err, &unavailable)
+	require.Equal(t, before, s.Server.Dump())
+	s.set(policy.UserSettings{Blocked: true})
+	deliver(s.Messages, "b")
+}
+
+// A gate that ignores settings does not read them.
+func TestAGateWithoutUserSettings(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{}) // without Rules
+	s.Server.HSet(story.KeysOf(s.Options).Settings("alice"), "v", "1", "limits", "5/minute")
+	submitCategory(s, "", "a", "11:00")
+	submitCategory(s, "", "b", "11:01")
+	s.Until("12:00")
+	requirePlaced(s, deliver(s, "a"), "b 11:01:00 12:01:00")
+}
+
+// A time that the former limit refused may be free under the new one.
+func TestALateMessageIsJudgedAnewWhereSettingsChange(t *testing.T) {
+	t.Parallel()
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), ExpireAfter: 30 * 24 * time.Hour})
+	submitCategory(s.Messages, "", "a", "11:00")
+	reserveEveryMinute(s.Messages, "12:00", 5000) // more than one call searches through
+	s.Until("12:00")
+	claims := redistest.DoAfterCalls(t, s.Client, lua.Claim, 1, func() {
+		s.set(policy.UserSettings{Limits: story.LimitsOf(t, "2/minute")})
+	})
+	deliver(s.Messages, "a")
+	require.Greater(t, claims.Calls, 2)
+}
+
+// A blocked user has no free times, even if another call learns newer settings
+// meanwhile.
+func TestFreeTimesAreThoseOfTheSettingsJudgedBy(t *testing.T) {
+	t.Parallel()
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
+	s.set(policy.UserSettings{Blocked: true})
+	ask := sendlimit.NextFreeRequest{User: "alice", Count: 1}
+	redistest.DoAfterCalls(t, s.Client, lua.NextFree, 2, func() {
+		s.set(policy.UserSettings{TimeZone: "Asia/Tokyo"})
+		times, err := s.Timeline.NextFree(t.Context(), ask)
+		require.NoError(t, err)
+		require.Len(t, times, 1)
+	})
+	times, err := s.Timeline.NextFree(t.Context(), ask)
+	require.NoError(t, err)
+	require.Empty(t, times)
+}
+
+// A message of a category that the user has opted out of meanwhile is not sent, on time or
+// late, and frees its place. Others are.
+func TestAMessageOfACategoryThatTheUserDoesNotWant(t *testing.T) {
+	t.Parallel()
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
+	submitCategory(s.Messages, "news", "a", "11:00")
+	submitCategory(s.Messages, "ads", "b", "11:01")
+	submitCategory(s.Messages, "news", "c", "11:02")
+	submitCategory(s.Messages, "ads", "d", "11:03")
+	s.set(policy.UserSettings{OptOut: []string{"news"}})
+	s.Until("11:00")
+	require.Equal(t, messages.Claim{Verdict: messages.Dropped, SendAt: story.At("11:00"), Reason: "opted_out", Now: s.Now}, s.Claim("a", "g-a", "n1"))
+	require.Equal(t, messages.StateDropped, s.Look("a").State)
+	require.Equal(t, "opted_out", s.Claim("a", "g-a", "n1").Reason, "the same call again")
+	s.Until("12:00")
+	requirePlaced(s.Messages, deliver(s.Messages, "b"), "d 11:03:00 12:01:00")
+	require.Equal(t, messages.Claim{Verdict: messages.Dropped, SendAt: story.At("11:02"), Reason: "opted_out", Now: s.Now}, s.Claim("c", "g-c", "n2"))
+
+	news := sendlimit.Request{ID: "e", At: story.At("13:00"), Record: story.Categorized("g-e", "news")}
+	require.Equal(t, fault.CodeOptedOut, s.Ask(news).Code)
+	submitCategory(s.Messages, "", "f", "13:00")
+	require.Equal(t, fault.CodeNotFound, s.MoveTo("a", "13:01", "g2").Code)
+	s.set(policy.UserSettings{OptOut: []string{"ads"}})
+	require.Equal(t, fault.CodeOptedOut, s.MoveTo("d", "14:00", "g2").Code)
+	require.Equal(t, fault.CodeSendLimit, s.Ask(news).Code, "news again, at the time of f")
+}
+
+func TestClaimSends(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	r := sendlimit.Request{ID: "b", At: story.At("11:00:30"), Shift: true, Record: story.RecordOf("g2", "")}
+	r.Record.Category = "news"
+	s.Ask(r)
+	s.Until("11:00:00.250")
+	require.Equal(t, messages.Claim{
+		Verdict: messages.Send, SendAt: story.At("11:00"), Attempt: 1, Content: []byte("text"), Now: s.Now,
+		ExpiresAt: story.At("11:00").Add(24 * time.Hour),
+	}, s.Claim("a", "g1", "n1"))
+	s.Watched("g2/b 10:59:00", "g1/a 11:00:30.25") // the time of the relay if the worker dies
+	s.Until("11:01:00.250")
+	require.Equal(t, messages.Claim{
+		Verdict: messages.Send, SendAt: story.At("11:01"), RequestedAt: story.At("11:00:30"), Attempt: 1,
+		Category: "news", Content: []byte{}, Now: s.Now, ExpiresAt: story.At("11:01").Add(24 * time.Hour),
+	}, s.Claim("b", "g2", "n2"))
+	s.Watched("g1/a 11:00:30.25", "g2/b 11:01:30.25")
+}
+
+func TestClaimIsEarlyToTheMillisecond(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:11:11.900", "g1", "text")
+	s.Until("11:11:11.899")
+	require.Equal(t, messages.Claim{Verdict: messages.Early, Until: story.At("11:11:11.900"), Now: s.Now}, s.Claim("a", "g1", "n1"))
+	s.Wait(time.Millisecond)
+	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+}
+
+// The store may have been away when the lease ended. So the first delivery may still settle
+// while the store answers, for four looks.
+func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
+	t.Parallel()
+	for _, settles := range []bool{true, false} {
+		s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), SettleWithin: 4 * time.Second})
+		s.Submit("a", "11:00", "g1", "text")
+		s.Until("11:00")
+		require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+		s.Until("11:05")
+		for k := range 4 {
+			fair := messages.Claim{Verdict: messages.Busy, Fair: true, Until: s.Now.Add(time.Second), Now: s.Now}
+			require.Equal(t, fair, s.Claim("a", "g1", fmt.Sprint("look", k)))
+			s.Wait(999 * time.Millisecond)
+			fair.Now = s.Now
+			require.Equal(t, fair, s.Claim("a", "g1", "other"), "no look, so soon after another one")
+			s.Wait(time.Millisecond)
+		}
+		if settles {
+			require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:00")}))
+			require.Equal(t, messages.Stale, s.Claim("a", "g1", "n2").Verdict)
+			require.Empty(t, s.Field("a", "v")+s.Field("a", "l"))
+			continue
+		}
+		require.True(t, s.Claim("a", "g1", "n2").TakenOver)
+		require.Empty(t, s.Field("a", "v")+s.Field("a", "l"), "the next lease has its own fair time")
+		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:00")}))
+		s.Wait(story.Lease)
+		require.True(t, s.Claim("a", "g1", "n3").Fair)
+	}
+}
+
+// A setting keeps the content of what is delivered, long or short, and of nothing else that ends.
+func TestSettleKeepsTheContent(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), KeepContent: true})
+	contents := map[string]string{"short": "text", "some": strings.Repeat("some", 50), "long": strings.Repeat("long", 200)}
+	for id, at := range map[string]string{"short": "11:00", "some": "11:01", "long": "11:02", "off": "11:03"} {
+		s.Submit(id, at, "g-"+id, cmp.Or(contents[id], "text"))
+	}
+	for _, id := range []string{"short", "some", "long"} {
+		s.Until(map[string]string{"short": "11:00", "some": "11:01", "long": "11:02"}[id])
+		s.Claim(id, "g-"+id, "n-"+id)
+		for range 2 { // the first answer may get lost
+			require.True(t, s.Settle(id, "g-"+id, "n-"+id, messages.Settlement{Outcome: messages.Delivered}))
+		}
+		chunks := []string{s.Field(id, "c")}
+		for n := 1; n <= 7; n++ {
+			chunks = append(chunks, s.Field(id, strconv.Itoa(n)))
+		}
+		require.Equal(t, contents[id], strings.Join(chunks, ""))
+		require.Equal(t, sendlimit.DefaultKeepRecords, s.KeptFor(id))
+	}
+	s.Release("off")
+	require.Empty(t, s.Field("off", "c"))
+	s.Watched()
+}
+
+// An id must be kept as long as its place counts. Otherwise a repeated submit
+// would conflict with itself or take a second place.
+func TestARecordOutlivesItsPlace(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/30d")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Until("11:00")
+	s.Claim("a", "g1", "n1")
+	s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered})
+	const counts = 30*24*time.Hour + policy.Grace
+	require.Equal(t, counts, s.KeptFor("a"), "more than the seven days that records are kept")
+	s.Wait(counts - time.Millisecond)
+	s.Holds("a 11:00:00")
+	require.True(t, s.Submit("a", "11:00", "g2", "text").Replayed)
+}
+
+func TestVerdictsHaveNames(t *testing.T) {
+	t.Parallel()
+	for verdict, name := range map[messages.Verdict]string{
+		messages.Send: "send", messages.Stale: "stale", messages.Busy: "busy", messages.Early: "early",
+		messages.Dropped: "dropped", messages.Postponed: "postponed", 9: "verdict(9)",
+	} {
+		require.Equal(t, name, verdict.String())
+	}
+}

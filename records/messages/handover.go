@@ -1,0 +1,92 @@
+package messages
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// Turn reports whether it is time to look for due entries: no caller did within lasts. A
+// look costs the store something even if nothing is due, so many workers look about as
+// often as one. One of several callers gets the turn.
+func (w *WatchList) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
+	return w.turn(ctx, w.keys.Looked(), lasts)
+}
+
+func (w *WatchList) turn(ctx context.Context, key string, lasts time.Duration) (bool, error) {
+	const doing = "taking the turn to look at the watch list"
+	answer, err := script.Run(ctx, w.client, lua.LookTurn, doing, []string{key}, []any{"", lasts.Milliseconds()})
+	if err != nil {
+		return false, err
+	}
+	in := script.Read(answer, doing)
+	mine := in.Int(0)
+	return mine == 1, in.Err
+}
+
+// HandedOver is what a call of HandOver found. Of what has ended or was moved it has nothing.
+type HandedOver struct {
+	// Soon are the messages that the queue needs, each with the generation that it has.
+	// Confirm them once the queue has them. If that does not happen, they are due again
+	// Options.LookAfter later. The queue may get a generation twice: it is the task's id.
+	Soon []Queued
+	// LookAfter are the entries of what the queue or a worker had already: see Renew.
+	LookAfter []Watched
+	// NotDue are the entries that another caller took, or that are not due yet by the
+	// server's clock.
+	NotDue []Watched
+}
+
+// HandOver takes due entries of one partition, at most MostHandedOver. It finishes the ends that a
+// torn log cut off, see Mend. A zero now means the server's clock.
+func (w *WatchList) HandOver(ctx context.Context, entries []Watched, now time.Time) (found HandedOver, failed error) {
+	const doing = "handing over messages that are due soon"
+	if len(entries) == 0 {
+		return found, nil
+	}
+	keys := []string{w.keys.Near(entries[0].User)}
+	args := []any{script.Milliseconds(now), w.look.Milliseconds(), w.horizon.Milliseconds()}
+	for _, entry := range entries {
+		keys = append(keys, w.keys.Record(entry.User, entry.ID))
+		args = append(args, keyspace.WatchMember(entry.User, entry.ID, entry.Generation))
+	}
+	answer, err := script.Run(ctx, w.client, lua.HandOver, doing, keys, args)
+	if err != nil {
+		return HandedOver{}, err
+	}
+	in := script.Read(answer, doing)
+	_ = in.Time(0)
+	const isHanded, isGone, isToLookAfter, isNotDue, isUnfinished = 0, 1, 2, 3, 4
+	var unfinished []Message
+	for i, entry := range entries {
+		due, origin := in.Time(2+4*i), Origin{in.String(3 + 4*i), in.String(4 + 4*i)}
+		switch result := in.Int(1 + 4*i); {
+		case in.Err != nil:
+			return HandedOver{}, in.Err
+		case result == isHanded:
+			found.Soon = append(found.Soon, Queued{User: entry.User, ID: entry.ID, Generation: entry.Generation, Due: due, Origin: origin})
+		case result == isToLookAfter:
+			found.LookAfter = append(found.LookAfter, entry)
+		case result == isNotDue:
+			found.NotDue = append(found.NotDue, entry)
+		case result == isUnfinished:
+			unfinished = append(unfinished, Message{User: entry.User, ID: entry.ID})
+		case result != isGone:
+			return HandedOver{}, script.ReplyError(doing, fmt.Sprintf("result %d", result))
+		}
+	}
+	for _, message := range unfinished {
+		if _, err := w.mend(ctx, message, now); err != nil {
+			return HandedOver{}, err
+		}
+	}
+	return found, nil
+}
+
+// MostHandedOver is how many entries a call of HandOver takes: they cost the store less
+// than a millisecond.
+const MostHandedOver = 100

@@ -1,0 +1,190 @@
+package messages
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// Change is something that happened to a message.
+type Change struct {
+	At   time.Time
+	What string // see the constants
+
+	// SendAt is the send time after the change, or when a failed delivery is tried again.
+	// FormerSendAt is the send time before it. Both are zero where they do not apply.
+	SendAt       time.Time
+	FormerSendAt time.Time
+
+	// Until is when a message of a paused campaign expires, if it still waits then; else zero.
+	Until time.Time
+
+	// Attempt is the number of the delivery that failed, was taken over, or ended the
+	// message; else 0.
+	Attempt int
+
+	// As in Standing. A reason that is longer than some 20 bytes may be cut.
+	Reason           string
+	InTheWay         policy.Rule
+	InTheWayCategory string
+	InQuietHours     bool
+}
+
+// Values of Change.What: what begins a history, what happens in between, and what ends it.
+const (
+	ChangeAccepted  = "accepted"
+	ChangeMoved     = "moved"
+	ChangeChanged   = "changed"    // content, metadata or expires_at; the reason says which
+	ChangePostponed = "postponed"  // it was late: it goes out now, or later if the rules have no room
+	ChangeRetry     = "retry"      // a delivery failed, to be tried again at SendAt
+	ChangeTakenOver = "taken_over" // a delivery was not settled in time; another one began
+	ChangeRevived   = "revived"    // a dead letter was made pending again
+	ChangePaused    = "paused"     // it was due, and waits for its paused campaign; once a pause
+	ChangeResumed   = "resumed"    // it does not wait any more, as its campaign was resumed
+	ChangeDelivered = "delivered"  // At is when the delivery began
+	ChangeCancelled = "cancelled"
+	ChangeDropped   = "dropped"
+	ChangeFailed    = "failed"
+	ChangeUncertain = "uncertain"
+)
+
+// MaxHistory is how many changes of a message are remembered, its accept and its end among
+// them.
+const MaxHistory = 16
+
+// changeWord returns the word for a letter in lua/fragments/history.lua, "" for one that a
+// newer program wrote.
+func changeWord(letter string) string {
+	switch letter {
+	case "m":
+		return ChangeMoved
+	case "c":
+		return ChangeChanged
+	case "p":
+		return ChangePostponed
+	case "r":
+		return ChangeRetry
+	case "o":
+		return ChangeTakenOver
+	case "v":
+		return ChangeRevived
+	case "w":
+		return ChangePaused
+	case "g":
+		return ChangeResumed
+	case "f":
+		return ChangeFailed
+	case "u":
+		return ChangeUncertain
+	}
+	return ""
+}
+
+// historyFields lists the fields of a record that historyOf reads beside the
+// StandingFields.
+func historyFields() []string {
+	return append([]string{keyspace.RecordAcceptedAt, keyspace.RecordChanges}, keyspace.HistoryFields()...)
+}
+
+// historyOf returns the last changes of a message, at most MaxHistory, oldest first.
+func historyOf(s Standing, record *script.Fields) []Change {
+	if s.State == StateUnknown {
+		return nil
+	}
+	noted, all := notedIn(record)
+	var history []Change
+	if accepted := record.Time(keyspace.RecordAcceptedAt); all && !accepted.IsZero() {
+		history = append(history, Change{At: accepted, What: ChangeAccepted, SendAt: s.firstSendAt(noted)})
+	}
+	history = append(history, noted...)
+	if !s.EndedAt.IsZero() {
+		history = append(history, s.end())
+	}
+	return history[max(0, len(history)-MaxHistory):]
+}
+
+// notedIn reads the changes that are noted in a record, oldest first, and reports whether
+// they are all that there were. It leaves out one that a newer program spelled otherwise.
+func notedIn(record *script.Fields) (noted []Change, all bool) {
+	fields, total := keyspace.HistoryFields(), record.Int(keyspace.RecordChanges)
+	kept := int64(len(fields))
+	for n := max(0, total-kept); n < total; n++ {
+		if c, ok := parseChange(record.Text(fields[n%kept])); ok {
+			noted = append(noted, c)
+		}
+	}
+	return noted, total <= kept
+}
+
+// parseChange parses a change as lua/fragments/history.lua spells it.
+func parseChange(text string) (c Change, ok bool) {
+	words := strings.SplitN(text, " ", 6)
+	if len(words) != 6 || changeWord(words[0]) == "" {
+		return Change{}, false
+	}
+	ms, err := strconv.ParseInt(words[1], 10, 64)
+	if err != nil {
+		return Change{}, false
+	}
+	c = Change{At: time.UnixMilli(ms).UTC(), What: changeWord(words[0])}
+	for i, at := range []*time.Time{&c.SendAt, &c.FormerSendAt} {
+		word := words[2+i]
+		if word == script.NoValue {
+			continue
+		}
+		after, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return Change{}, false
+		}
+		*at = time.UnixMilli(ms + after).UTC()
+	}
+	if c.What == ChangePaused {
+		c.SendAt, c.Until = time.Time{}, c.SendAt
+	}
+	if words[4] != script.NoValue {
+		if c.Attempt, err = strconv.Atoi(words[4]); err != nil {
+			return Change{}, false
+		}
+	}
+	if words[5] != script.NoValue {
+		c.explain(strings.ToValidUTF8(words[5], ""))
+	}
+	return c, true
+}
+
+// explain sets the reason, given as in a record.
+func (c *Change) explain(reason string) {
+	s := Standing{Reason: reason}
+	s.readLate()
+	c.Reason, c.InTheWay, c.InTheWayCategory, c.InQuietHours = s.Reason, s.InTheWay, s.InTheWayCategory, s.InQuietHours
+}
+
+// firstSendAt returns the send time that the message was accepted for, given all of its
+// changes.
+func (s Standing) firstSendAt(changes []Change) time.Time {
+	for _, c := range changes {
+		if !c.FormerSendAt.IsZero() {
+			return c.FormerSendAt
+		}
+	}
+	return s.promised()
+}
+
+// end returns the change that ended the message.
+func (s Standing) end() Change {
+	c := Change{At: s.EndedAt, What: s.State.String()}
+	switch s.State {
+	case StateDelivered:
+		c.Attempt = s.Attempts
+	case StateFailed, StateUncertain:
+		c.Attempt, c.Reason = s.Attempts, s.Reason
+	case StateDropped:
+		c.Reason = s.Reason
+	case StateUnknown, StatePending, StateSending, StateCancelled:
+	}
+	return c
+}

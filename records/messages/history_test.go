@@ -1,0 +1,250 @@
+package messages_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/records/campaigns"
+	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+// traced returns the history of a message of alice, each change as
+// "at change former>send #attempt reason".
+func (s *deadStory) traced(id string) []string {
+	s.Helper()
+	traced, err := story.RecordsIn(s, s.Client, s.Options.Prefix).Trace(s.Context(), "alice", id)
+	require.NoError(s, err)
+	var lines []string
+	for _, c := range traced[0].History {
+		line := c.At.Format("15:04:05.999 ") + c.What
+		if !c.FormerSendAt.IsZero() || !c.SendAt.IsZero() {
+			line += " " + clock(c.FormerSendAt) + ">" + clock(c.SendAt)
+		}
+		if !c.Until.IsZero() {
+			line += " until " + c.Until.Sub(c.At).String() + " later"
+		}
+		if c.Attempt > 0 {
+			line += fmt.Sprintf(" #%d", c.Attempt)
+		}
+		lines = append(lines, strings.TrimSpace(line+" "+c.Reason))
+	}
+	return lines
+}
+
+func clock(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.Format("15:04:05.999")
+}
+
+func TestAHistoryHasEveryChangeOfAMessage(t *testing.T) {
+	t.Parallel()
+	s := newDeadStory(t, "1/minute")
+	require.Empty(t, s.traced("a"), "nothing is known of it")
+	s.Submit("a", "11:00", "g1", "text")
+	want := []string{"00:00:00 accepted >11:00:00"}
+	require.Equal(t, want, s.traced("a"))
+
+	s.Until("10:00")
+	require.True(t, s.MoveTo("a", "11:11:11", "g2").Allowed)
+	require.True(t, s.MoveTo("a", "11:11:11", "g2").Allowed, "repeated without an answer")
+	require.True(t, s.MoveTo("a", "11:11:11", "g3").Allowed, "it is there already")
+	want = append(want, "10:00:00 moved 11:00:00>11:11:11")
+	require.Equal(t, want, s.traced("a"))
+
+	s.Until("11:11:11")
+	s.deliverAs("a", messages.Settlement{
+		Outcome: messages.Retried, Reason: "unavailable", Retry: messages.Retry{Generation: "g4", At: story.At("11:11:20")},
+	})
+	want = append(want, "11:11:11 retry >11:11:20 #1 unavailable")
+	s.Until("11:11:20")
+	require.Equal(t, messages.Send, s.Claim("a", "g4", "n2").Verdict)
+	want = append(want, "11:11:20 postponed 11:11:11>11:11:20 late")
+	require.Equal(t, want, s.traced("a"), "a claim is a change only of a late message")
+	require.True(t, s.Settle("a", "g4", "n2", messages.Settlement{
+		Outcome: messages.Retried, Reason: "shutdown", Retry: messages.Retry{Generation: "g5", Unsent: true},
+	}))
+	require.Equal(t, want, s.traced("a"), "nor to be given back unsent")
+
+	require.Equal(t, messages.Send, s.Claim("a", "g5", "n3").Verdict)
+	s.Wait(2 * time.Minute) // its worker dies
+	taken := s.Claim("a", "g5", "n4")
+	require.Equal(t, messages.Send, taken.Verdict)
+	require.True(t, taken.TakenOver)
+	require.Equal(t, messages.Send, s.Claim("a", "g5", "n4").Verdict, "repeated without an answer")
+	want = append(want, "11:13:20 taken_over #2", "11:13:20 postponed 11:11:20>11:13:20 late")
+	require.Equal(t, want, s.traced("a"))
+
+	require.True(t, s.Settle("a", "g5", "n4", messages.Settlement{Outcome: messages.Failed, Reason: "gone"}))
+	want = append(want, "11:13:20 uncertain #3 gone")
+	require.Equal(t, want, s.traced("a"))
+	s.Until("11:20")
+	require.True(t, s.retry("a", "g6").Allowed)
+	want = append(want, "11:20:00 revived 11:13:20>11:20:00")
+	require.Equal(t, want, s.traced("a"))
+	s.Wait(time.Second)
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Delivered, ProviderID: "p-1", Began: s.Now})
+	require.Equal(t, append(want, "11:20:01 delivered #1"), s.traced("a"))
+}
+
+// The reason of a postponement says what was in the way, as the status does.
+func TestAHistoryHasPostponements(t *testing.T) {
+	t.Parallel()
+	s := newDeadStory(t, "1/minute")
+	for i, id := range []string{"a", "b"} {
+		s.Submit(id, fmt.Sprintf("11:0%d", i), "first-"+id, "text")
+	}
+	s.Until("11:05")
+	require.Equal(t, messages.Send, s.Claim("a", "first-a", "n1").Verdict)
+	require.Equal(t, []string{
+		"00:00:00 accepted >11:01:00", "11:05:00 postponed 11:01:00>11:06:00 late",
+	}, s.traced("b"))
+	traced, err := story.RecordsIn(t, s.Client, s.Options.Prefix).Read(t.Context(), "alice", "b")
+	require.NoError(t, err)
+	require.Equal(t, policy.Rule{Limit: 1, Window: time.Minute}, traced[0].History[1].InTheWay)
+	require.Equal(t, []byte("text"), traced[0].Content)
+	require.Equal(t, []string{"00:00:00 accepted >11:00:00", "11:05:00 postponed 11:00:00>11:05:00 late"}, s.traced("a"))
+}
+
+// A cancel erases the content, and keeps the history. A new message with the id begins a
+// new one.
+func TestAHistoryOutlivesTheContent(t *testing.T) {
+	t.Parallel()
+	s := newDeadStory(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Until("09:00")
+	s.MoveTo("a", "12:00", "g2")
+	s.Until("10:00")
+	s.Release("a")
+	require.Empty(t, s.Field("a", "c"))
+	require.Equal(t, []string{
+		"00:00:00 accepted >11:00:00", "09:00:00 moved 11:00:00>12:00:00", "10:00:00 cancelled",
+	}, s.traced("a"))
+	s.Submit("a", "13:00", "g3", "text")
+	require.Equal(t, []string{"10:00:00 accepted >13:00:00"}, s.traced("a"))
+}
+
+// Settling a message writes its record anew if its content was long.
+func TestAHistoryOutlivesALongContent(t *testing.T) {
+	t.Parallel()
+	s := newDeadStory(t, "1/minute")
+	s.Submit("a", "11:00", "g1", strings.Repeat("long", 400))
+	s.MoveTo("a", "12:00", "g2")
+	s.Until("12:00")
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Delivered, Began: s.Now})
+	require.Equal(t, []string{
+		"00:00:00 accepted >11:00:00", "00:00:00 moved 11:00:00>12:00:00", "12:00:00 delivered #1",
+	}, s.traced("a"))
+}
+
+// Of a long history the last 16 changes stay, the end among them.
+func TestAHistoryHasTheLastChanges(t *testing.T) {
+	t.Parallel()
+	o := story.NewMessages(t, "1/minute").Options
+	o.MovesPerMinute = 100
+	s := &deadStory{Messages: story.TellMessages(t, o)}
+	s.Submit("a", "12:00", "g0", "text")
+	want := []string{"00:00:00 accepted >12:00:00"}
+	for i := 1; i <= 40; i++ {
+		former, next := fmt.Sprintf("12:%02d", i-1), fmt.Sprintf("12:%02d", i)
+		require.True(t, s.MoveTo("a", next, fmt.Sprintf("g%d", i)).Allowed)
+		want = append(want, fmt.Sprintf("00:00:00 moved %s:00>%s:00", former, next))
+		require.Equal(t, want[max(0, len(want)-messages.MaxHistory):], s.traced("a"))
+	}
+	s.Release("a")
+	want = append(want, "00:00:00 cancelled")
+	require.Equal(t, want[len(want)-messages.MaxHistory:], s.traced("a"))
+}
+
+// What earlier releases accepted has no time of its accept. What a later one notes in a way
+// of its own is left out.
+func TestAHistoryOfAnotherRelease(t *testing.T) {
+	t.Parallel()
+	s := newDeadStory(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	key := story.KeysOf(s.Options).Record("alice", "a")
+	require.NoError(t, s.Client.HDel(t.Context(), key, "A").Err())
+	require.Empty(t, s.traced("a"))
+	s.MoveTo("a", "12:00", "g2")
+	moved := []string{"00:00:00 moved 11:00:00>12:00:00"}
+	require.Equal(t, moved, s.traced("a"))
+	for i, foreign := range []string{"Z 1 . . . .", "m", "m x . . . .", "m 1 x . . .", "m 1 . . x .", ""} {
+		require.NoError(t, s.Client.HSet(t.Context(), key, "H", 2, "h1", foreign).Err())
+		require.Equal(t, moved, s.traced("a"), "%d: %s", i, foreign)
+	}
+	require.NoError(t, s.Client.HSet(t.Context(), key, "H", "many").Err())
+	_, err := story.RecordsIn(t, s.Client, s.Options.Prefix).Trace(t.Context(), "alice", "a")
+	require.ErrorIs(t, err, fault.ErrReply)
+}
+
+// No value of a history is longer than what the compact encoding of a record allows.
+func TestAHistoryCutsLongReasons(t *testing.T) {
+	t.Parallel()
+	s := newDeadStory(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Until("11:00")
+	reason := strings.Repeat("überlang", 20)
+	s.deliverAs("a", messages.Settlement{
+		Outcome: messages.Retried, Reason: reason, Retry: messages.Retry{Generation: "g2", At: story.At("11:00:30")},
+	})
+	require.Len(t, s.Field("a", "h0"), 64)
+	traced := s.traced("a")
+	_, cut, _ := strings.Cut(traced[1], "#1 ")
+	require.True(t, strings.HasPrefix(reason, cut) && len(cut) > 20, cut)
+	require.Equal(t, reason, s.Look("a").Reason)
+	require.True(t, slices.Contains(traced, "00:00:00 accepted >11:00:00"))
+}
+
+// A pause is noted once, however often the message is looked at meanwhile. So is its end,
+// whether the message is resumed or its next claim finds out.
+func TestAHistoryHasPauses(t *testing.T) {
+	t.Parallel()
+	s := newDeadStory(t, "1/minute")
+	spring := campaigns.Campaign{Name: "spring"}
+	record := story.RecordOf("g0", "text")
+	record.Campaign, record.ExpiresAt = spring.Name, story.At("11:00").Add(72*time.Hour)
+	require.True(t, s.Ask(sendlimit.Request{User: "alice", ID: "a", At: story.At("11:00"), Record: record}).Allowed)
+	claim := func(nonce string, paused ...campaigns.Campaign) messages.Claim {
+		d := messages.Delivery{
+			User: "alice", ID: "a", Generation: s.Field("a", "g"), Nonce: nonce, Paused: campaigns.SetOf(paused...),
+		}
+		answer, err := s.Gate.Claim(t.Context(), d, time.Minute, s.Now)
+		require.NoError(t, err)
+		return answer
+	}
+	s.Until("11:00")
+	want := []string{"00:00:00 accepted >11:00:00", "11:00:00 paused until 72h0m0s later"}
+	for n := range 20 {
+		answer := claim(fmt.Sprintf("n%d", n), spring)
+		require.Equal(t, messages.Paused, answer.Verdict)
+		require.Equal(t, want, s.traced("a"))
+		s.Wait(answer.Until.Sub(s.Now))
+	}
+
+	pauses, err := campaigns.New(s.Client, s.Options.Prefix)
+	require.NoError(t, err)
+	for range 2 { // repeated without an answer
+		resumed, err := pauses.ResumeMessage(t.Context(), "alice", "a", "g1", s.Now)
+		require.NoError(t, err)
+		require.True(t, resumed)
+	}
+	want = append(want, "07:00:00 resumed")
+	require.Equal(t, want, s.traced("a"))
+	require.Equal(t, messages.Paused, claim("again", spring).Verdict)
+	want = append(want, "07:00:00 paused until 52h0m0s later")
+	require.Equal(t, want, s.traced("a"))
+	s.Wait(time.Hour)
+	require.Equal(t, messages.Send, claim("sent").Verdict)
+	require.Equal(t, append(want, "08:00:00 resumed", "08:00:00 postponed 11:00:00>08:00:00 late"), s.traced("a"))
+	require.Empty(t, s.Look("a").Reason)
+}

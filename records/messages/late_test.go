@@ -1,0 +1,507 @@
+package messages_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+// requirePostponed requires that a claim postpones its message, and that
+// exactly these messages got another time, as "id former new".
+func requirePostponed(s *story.Messages, claim messages.Claim, placed ...string) {
+	s.Helper()
+	require.Equal(s, messages.Postponed, claim.Verdict)
+	requirePlaced(s, claim, placed...)
+}
+
+// requirePlaced requires the late messages that a claim placed, and that their
+// records agree.
+func requirePlaced(s *story.Messages, claim messages.Claim, wanted ...string) {
+	s.Helper()
+	var found []string
+	for _, p := range claim.Placed {
+		found = append(found, p.ID+" "+p.From.Format("15:04:05.999")+" "+p.At.Format("15:04:05.999"))
+		require.Equal(s, p.Generation, s.Field(p.ID, "g"))
+	}
+	require.Equal(s, wanted, found)
+}
+
+// requireBusy requires that a claim has to wait for an older late message, and
+// changes nothing.
+func requireBusy(s *story.Messages, id string) {
+	s.Helper()
+	generation := s.Field(id, "g")
+	require.Equal(s, messages.Claim{Verdict: messages.Busy, Until: s.Now.Add(500 * time.Millisecond), Now: s.Now},
+		s.Claim(id, generation, keyspace.NewToken()))
+	require.Equal(s, generation, s.Field(id, "g"))
+	require.Empty(s, s.Field(id, "s"), "pending")
+}
+
+// deliver requires that a message is to be sent now, and delivers it.
+func deliver(s *story.Messages, id string) messages.Claim {
+	s.Helper()
+	nonce := keyspace.NewToken()
+	claim := s.Claim(id, s.Field(id, "g"), nonce)
+	require.Equal(s, messages.Send, claim.Verdict, id)
+	require.True(s, s.Settle(id, s.Field(id, "g"), nonce, messages.Settlement{Outcome: messages.Delivered, Began: claim.Now}))
+	return claim
+}
+
+// usedAt returns the usage of the last rule at a time.
+func usedAt(s *story.Messages, when time.Time) int {
+	s.Helper()
+	usage, err := s.Timeline.Usage(s.Context(), sendlimit.UsageRequest{User: "alice", At: when})
+	require.NoError(s, err)
+	return usage.Rules[len(usage.Rules)-1].Used
+}
+
+// requireDeadLetters requires exactly these dead letters, as "id" and the time
+// of day of the end.
+func requireDeadLetters(s *story.Messages, wanted ...string) {
+	s.Helper()
+	entries, err := s.Client.ZRangeWithScores(s.Context(), story.KeysOf(s.Options).DeadLettersOf("alice"), 0, -1).Result()
+	require.NoError(s, err)
+	var found []string
+	for _, e := range entries {
+		member, ok := e.Member.(string)
+		require.True(s, ok)
+		user, id, ok := keyspace.ParseDeadLetterMember(member)
+		require.True(s, ok)
+		require.Equal(s, "alice", user)
+		found = append(found, id+" "+time.UnixMilli(int64(e.Score)).UTC().Format("15:04:05.999"))
+	}
+	require.Equal(s, wanted, found)
+}
+
+func TestTheToleranceEndsToTheMillisecond(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Submit("b", "11:01", "g2", "text")
+
+	s.Until("11:00:02")
+	require.Zero(t, deliver(s, "a").Promised, "on time")
+	s.Until("11:01:02.001")
+	claim := deliver(s, "b")
+	require.Equal(t, s.Now, claim.SendAt, "late")
+	require.Equal(t, story.At("11:01"), claim.Promised)
+	s.Holds("a 11:00:00", "b 11:01:02.001") // an on-time one keeps the time that was promised
+}
+
+// After an outage all due messages were forwarded at once, a burst for each
+// user.
+func TestABacklogNeverBursts(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute", "3/hour")
+	for i, when := range []string{"11:00", "11:01", "11:02", "12:10", "12:11"} {
+		s.Submit(fmt.Sprint("m", i), when, fmt.Sprint("g", i), "text")
+	}
+	s.Until("12:30")
+	// Whichever task comes first, the oldest message is sent first. All other
+	// late messages get their places then, in order.
+	requireBusy(s, "m3")
+	claim := deliver(s, "m0")
+	requirePlaced(s, claim, "m1 11:01:00 12:31:00", "m2 11:02:00 12:32:00", "m3 12:10:00 13:30:00", "m4 12:11:00 13:31:00")
+	require.Equal(t, "late 1 60000", s.Field("m1", "w"))
+	require.Equal(t, "late 1 60000", s.Field("m3", "w"), "the first in the way, though the hour's is too")
+	entry := func(id, look string) string { return s.Field(id, "g") + "/" + id + " " + look }
+	near := []string{entry("m1", "12:30:10"), entry("m2", "12:30:10")}
+	slices.Sort(near) // both at the same time
+	s.Watched(append(near, entry("m3", "13:28:00"), entry("m4", "13:29:00"))...)
+	for i := range 5 {
+		require.NotEqual(t, messages.Send, s.Claim(fmt.Sprint("m", i), fmt.Sprint("g", i), "n2").Verdict, "an old task")
+	}
+	for i, when := range []string{"12:31", "12:32", "13:30", "13:31"} {
+		s.Until(when)
+		deliver(s, fmt.Sprint("m", i+1))
+	}
+	s.Holds("m1 12:31:00", "m2 12:32:00", "m3 13:30:00", "m4 13:31:00") // m0 counts no more
+}
+
+func TestAPostponementIsBoundedByTheExpiry(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/hour")
+	submit := func(id, when, expires string) {
+		r := sendlimit.Request{ID: id, At: story.At(when), Record: story.RecordOf("g-"+id, "text")}
+		r.Record.ExpiresAt = story.At(expires)
+		require.True(t, s.Ask(r).Allowed)
+	}
+	submit("gone", "10:00", "13:29:59.999")
+	submit("first", "11:00", "20:00")
+	submit("short", "12:00", "14:30")
+	submit("fits", "13:00", "14:30:00.001")
+	s.Until("13:30")
+	claim := deliver(s, "first")
+	requirePlaced(s, claim, "fits 13:00:00 14:30:00")
+	require.Equal(t, []messages.Drop{
+		{ID: "gone", SendAt: story.At("10:00"), Reason: "expired"},
+		{ID: "short", SendAt: story.At("12:00"), Reason: "no_free_time"},
+	}, claim.Dropped, "strictly before its expiry")
+	for id, reason := range map[string]string{"gone": "expired", "short": "no_free_time"} {
+		require.Equal(t, "x", s.Field(id, "s"))
+		require.Equal(t, reason, s.Field(id, "w"))
+		require.Empty(t, s.Field(id, "c"))
+		require.Equal(t, sendlimit.DefaultKeepRecords, s.KeptFor(id))
+		require.Equal(t, messages.Stale, s.Claim(id, "g-"+id, "n2").Verdict)
+	}
+	s.Holds("first 13:30:00", "fits 14:30:00")
+	requireDeadLetters(s)
+}
+
+func TestARetryIsJudgedAnew(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Submit("b", "11:05:30", "g2", "text")
+	s.Until("11:00")
+	s.Claim("a", "g1", "n1")
+	s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g3", At: story.At("11:05")}, Reason: "busy"})
+	s.Until("11:05")
+	requirePostponed(s, s.Claim("a", "g3", "n2"), "a 11:00:00 11:06:30")
+	require.Empty(t, s.Field("a", "a"))
+	s.Until("11:06:30")
+	require.Equal(t, 2, deliver(s, "a").Attempt)
+}
+
+// Workers died while they sent a, and were away until b was late too. So b waits for a,
+// which another worker takes over when its lease ends.
+func TestALateMessageWaitsForAnOlderOneThatIsBeingSent(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "5/hour")
+	s.Submit("a", "11:00:00", "g1", "text")
+	s.Submit("b", "11:00:07", "g2", "text")
+	s.Submit("c", "11:00:08.500", "g3", "text")
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+	s.Until("11:00:10")
+	requireBusy(s, "b")
+	require.Equal(t, messages.Send, s.Claim("c", "g3", "n3").Verdict, "on time")
+	s.Until("11:00:11")
+	require.Equal(t, messages.Busy, s.Claim("b", "g2", "n4").Verdict)
+	s.Until("11:00:30")
+	claim := s.Claim("a", "g1", "n5")
+	require.True(t, claim.TakenOver)
+	requirePlaced(s, claim)
+	deliver(s, "b") // a may have arrived, and holds nothing up
+}
+
+// Its patience starts when the lease ends, so that a lost task holds nothing up for ever.
+// Messages of other classes, and older ones, do not wait.
+func TestALateMessageWaitsWithPatienceForOneThatIsBeingSent(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{
+		Rules: story.RulesBy(t, addCategory(t, story.PolicyOf(t, "5/hour"), "news", "5/day")),
+	})
+	s.Submit("first", "10:59:59", "g0", "text")
+	s.Submit("a", "11:00:00", "g1", "text")
+	s.Submit("b", "11:00:01", "g2", "text")
+	require.True(t, s.Ask(sendlimit.Request{ID: "n", At: story.At("11:00:02"), Record: story.Categorized("g3", "news")}).Allowed)
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+	s.Until("11:00:05")
+	deliver(s, "first")
+	deliver(s, "n")
+	requireBusy(s, "b")
+	for _, when := range []string{"11:00:30", "11:00:59.999"} {
+		s.Until(when)
+		require.Equal(t, messages.Busy, s.Claim("b", "g2", "n2").Verdict, when)
+	}
+	s.Until("11:01:00")
+	deliver(s, "b")
+}
+
+// A worker died while it sent b on time, which was promised later than a and has an earlier
+// place, since a was late before. They do not wait for each other: a goes first, as b may have
+// arrived.
+func TestALateMessageWaitsForNoneThatWasPromisedLater(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Submit("b", "11:01:30", "g2", "text")
+	s.Until("11:01")
+	requirePostponed(s, s.Claim("a", "g1", "n1"), "a 11:00:00 11:02:30")
+	s.Until("11:01:30")
+	require.Equal(t, messages.Send, s.Claim("b", "g2", "n2").Verdict)
+	s.Until("11:03")
+	require.Equal(t, messages.Postponed, s.Claim("b", "g2", "n3").Verdict)
+	deliver(s, "a")
+	s.Holds("b 11:01:30", "a 11:03:00")
+}
+
+// tellOneBeingSent submits a, b and c for 11:00, 11:01 and 11:02. A worker claims a, and dies.
+func tellOneBeingSent(t *testing.T) *story.Messages {
+	t.Helper()
+	s := story.NewMessages(t, "1/minute")
+	for id, at := range map[string]string{"a": "11:00", "b": "11:01", "c": "11:02"} {
+		s.Submit(id, at, "g"+id, "text")
+	}
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("a", "ga", "n1").Verdict)
+	return s
+}
+
+// Workers died while they sent a, and the task of b is lost. When c has waited for long enough, b
+// gets another task and goes first. It has waited as long.
+func TestALateMessageGoesPastOneThatIsBeingSentWithTheOlderOnes(t *testing.T) {
+	t.Parallel()
+	s := tellOneBeingSent(t)
+	s.Until("11:03")
+	requireBusy(s, "c")
+	s.Until("11:03:29.999")
+	require.Equal(t, messages.Busy, s.Claim("c", "gc", "n2").Verdict)
+	s.Until("11:03:30")
+	requirePostponed(s, s.Claim("c", "gc", "n3"), "b 11:01:00 11:03:30", "c 11:02:00 11:04:30")
+	s.Until("11:03:33")
+	deliver(s, "b")
+}
+
+// The same, but c could not go now: it gets no later time either before b has one.
+func TestALateMessageTakesNoTimeBeforeAnOlderOneThatIsHeldUp(t *testing.T) {
+	t.Parallel()
+	s := tellOneBeingSent(t)
+	s.Submit("d", "11:03:20", "g4", "text")
+	s.Until("11:02:30")
+	requireBusy(s, "c")
+	s.Until("11:03")
+	requirePostponed(s, s.Claim("c", "gc", "n3"), "b 11:01:00 11:04:20", "c 11:02:00 11:05:20")
+}
+
+func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Until("11:00")
+	s.Claim("a", "g1", "n1")
+	s.Wait(story.Lease)
+	due, _, err := s.Watch.Due(t.Context(), s.Now, 10)
+	require.NoError(t, err)
+	require.Equal(t, []messages.Watched{{User: "alice", ID: "a", Generation: "g1", Since: s.Now}}, due)
+	renewal, renewed, err := s.Watch.Renew(t.Context(), due[0], "g2", true, time.Time{})
+	require.NoError(t, err)
+	require.Equal(t, messages.Renewed, renewal, "whatever the queue has: nobody delivers it")
+	require.Equal(t, s.Now, renewed.Due)
+	s.Watched("g2/a 11:00:40")
+
+	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:00")}), "nobody else claimed it")
+	require.Equal(t, messages.Stale, s.Claim("a", "g2", "n2").Verdict)
+	s.Watched()
+}
+
+// Workers were down for longer than the largest window. Pending messages were
+// forgotten with their places, or expired with the key.
+func TestDownForLongerThanTheLargestWindow(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute", "2/hour")
+	for i, when := range []string{"11:00", "11:01", "12:30"} {
+		s.Submit(fmt.Sprint("m", i), when, fmt.Sprint("g", i), "text")
+	}
+	s.Until("20:00") // the store's clock too: what would expire has
+	require.Equal(t, int64(3), s.Client.ZCard(t.Context(), s.Key()).Val())
+	require.Equal(t, 0, usedAt(s, story.At("20:00")), "though none counts any more")
+	s.Submit("new", "20:30", "g9", "text")
+	s.Wait(16 * time.Millisecond) // a submit at such a moment trims
+	s.Submit("newer", "20:40", "g8", "text")
+	requirePostponed(s, s.Claim("m2", "g2", "n1"),
+		"m0 11:00:00 21:30:00", "m1 11:01:00 21:40:00", "m2 12:30:00 22:30:00")
+}
+
+func TestPlacesOfWhatHasEndedAreTrimmed(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("done", "11:00", "g1", "text")
+	s.Submit("waits", "11:01", "g2", "text")
+	s.Until("11:00")
+	deliver(s, "done")
+	s.Until("12:00")
+	s.Submit("new", "13:00", "g3", "text")
+	members, err := s.Client.ZRange(t.Context(), s.Key(), 0, -1).Result()
+	require.NoError(t, err)
+	require.Equal(t, []string{"waits", "new"}, members)
+	expires, err := s.Client.PExpireTime(t.Context(), s.Key()).Result()
+	require.NoError(t, err)
+	require.Equal(t, story.At("23 13:00").UnixMilli(), expires.Milliseconds(), "as long as the last can be sent")
+}
+
+// The timeline does not expire before its messages, in whatever order they were
+// submitted.
+func TestATimelineLivesAsLongAsItsMessages(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "3/minute")
+	far := sendlimit.Request{ID: "far", At: story.At("15:00"), Record: story.RecordOf("g1", "text")}
+	far.Record.ExpiresAt = story.At("15:01")
+	s.Ask(far)
+	for i, when := range []string{"15:00", "11:00", "14:59:30"} {
+		r := sendlimit.Request{ID: fmt.Sprint("m", i), At: story.At(when), Record: story.RecordOf("g2", "text")}
+		r.Record.ExpiresAt = story.At("24 11:00").Add(time.Duration(i) * time.Hour)
+		require.True(t, s.Ask(r).Allowed)
+		expires := s.Client.PExpireTime(t.Context(), s.Key()).Val()
+		require.Equal(t, r.Record.ExpiresAt.UnixMilli(), expires.Milliseconds())
+	}
+}
+
+// After a restore from a backup, messages that were due before it may have been
+// sent. They are not sent again, count, keep their ids, and can be sent by
+// hand.
+func TestWhatWasDueBeforeARestoreIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), DropDueBefore: story.At("11:30")})
+	s.Submit("old", "11:00", "g1", "text")
+	s.Submit("older", "11:01", "g2", "text")
+	s.Submit("new", "11:30", "g3", "text")
+	s.Until("11:31")
+	require.Empty(t, deliver(s, "new").Placed, "nothing that is to be dropped gets another time")
+	for id, generation := range map[string]string{"old": "g1", "older": "g2"} {
+		sendAt := story.At("11:00")
+		if id == "older" {
+			sendAt = story.At("11:01")
+		}
+		require.Equal(t,
+			messages.Claim{Verdict: messages.Dropped, SendAt: sendAt, Reason: "restored", Now: s.Now},
+			s.Claim(id, generation, "n1"))
+		require.Equal(t, "restored", s.Field(id, "w"))
+		require.Equal(t, "u", s.Field(id, "s"))
+		require.NotZero(t, s.Client.ZScore(t.Context(), s.Key(), id).Val(), "its place is kept")
+		require.True(t, s.Submit(id, sendAt.Format("15:04"), "g9", "text").Replayed, "and its id")
+	}
+	s.Watched()
+	requireDeadLetters(s, "old 11:31:00", "older 11:31:00")
+}
+
+func TestDeadLettersAreForgottenWithTheirRecords(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), KeepRecords: time.Hour})
+	fail := func(id, when string) {
+		s.Submit(id, when, "g-"+id, "text")
+		s.Until(when)
+		s.Claim(id, "g-"+id, "n1")
+		require.True(t, s.Settle(id, "g-"+id, "n1", messages.Settlement{Outcome: messages.Failed, Reason: "gone"}))
+	}
+	fail("a", "11:00")
+	fail("b", "11:30")
+	requireDeadLetters(s, "a 11:00:00", "b 11:30:00")
+	fail("c", "12:00:01")
+	requireDeadLetters(s, "b 11:30:00", "c 12:00:01")
+	require.Negative(t, s.KeptFor("a"))
+}
+
+func TestUncertain(t *testing.T) {
+	t.Parallel()
+	begin := func(o sendlimit.Options) *story.Messages {
+		o.Rules = story.RulesBy(t, story.PolicyOf(t, "1/minute"))
+		s := story.TellMessages(t, o)
+		s.Submit("a", "11:00", "g1", "text")
+		s.Until("11:00")
+		s.Claim("a", "g1", "n1")
+		s.Wait(story.Lease)
+		return s
+	}
+	ended := func(s *story.Messages, claim messages.Claim) {
+		require.Equal(t, messages.Claim{Verdict: messages.Dropped, SendAt: story.At("11:00"), Reason: "uncertain", Now: s.Now}, claim)
+		require.Equal(t, "u", s.Field("a", "s"))
+		require.Equal(t, "text", s.Field("a", "c"))
+		s.Holds("a 11:00:00") // it may have been sent, and counts
+		requireDeadLetters(s, "a 11:00:30")
+		s.Watched()
+		require.Equal(t, fault.CodeTooLate, s.Release("a").Code, "its id is not free")
+		require.Equal(t, fault.CodeIDReused, s.Submit("a", "15:00", "g9", "other").Code)
+		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered}), "another claim found it")
+	}
+	t.Run("resend", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{})
+		claim := s.Claim("a", "g1", "n2")
+		require.Equal(t, messages.Send, claim.Verdict)
+		require.Equal(t, 2, claim.Attempt)
+		require.Equal(t, story.At("11:00"), claim.Promised, "late by now, and judged so")
+	})
+	t.Run("skip", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{SkipUncertain: true})
+		ended(s, s.Claim("a", "g1", "n2"))
+	})
+	t.Run("attempts used up", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{Attempts: 1})
+		ended(s, s.Claim("a", "g1", "n2"))
+	})
+	t.Run("postponed, and the first answers at last", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{})
+		s.Submit("b", "11:01", "g2", "text")
+		requirePostponed(s, s.Claim("a", "g1", "n2"))
+		s.Holds("a 11:00:00", "b 11:01:00")
+		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered}), "it will be sent again")
+	})
+	t.Run("no answer from the provider", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{})
+		require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Uncertain, Reason: "timeout"}))
+		require.Equal(t, "timeout", s.Field("a", "w"))
+		requireDeadLetters(s, "a 11:00:30")
+		s.Holds("a 11:00:00")
+	})
+}
+
+// More messages are late than one call of the script places. Every claim gets
+// an answer nevertheless, and the order is kept.
+func TestBacklogsOfManyMessages(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	left := len(sendlimittest.Seeds(t, 4)) // one takes longer than a history
+	rapid.Check(t, func(t *rapid.T) {
+		if left--; left >= 0 {
+			sendlimittest.CheckBacklog(t, client, fmt.Sprintf("b%d", left))
+		}
+	})
+}
+
+// The search for a free time took several calls: the record names what was in the way
+// first, and not what the last call met first.
+func TestTheReasonOfALongSearchIsTheFirst(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute", "5/hour")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Until("12:00")
+	const full = 8000 // places, 5 in every hour
+	every := 11 * time.Minute
+	places := make([]redis.Z, full)
+	for i := range places {
+		places[i] = redis.Z{Score: float64(s.Now.Add(time.Duration(i) * every).UnixMilli()), Member: fmt.Sprint("m", i)}
+	}
+	require.NoError(t, s.Client.ZAdd(t.Context(), story.KeysOf(s.Options).Timeline("alice"), places...).Err())
+	s.Options.ExpireAfter = 366 * 24 * time.Hour
+	gate, err := messages.NewGate(s.Client, s.Options)
+	require.NoError(t, err)
+	claim, err := gate.Claim(t.Context(), messages.Delivery{User: "alice", ID: "a", Generation: "g1", Nonce: "n1"}, time.Minute, s.Now)
+	require.NoError(t, err)
+	require.Equal(t, messages.Postponed, claim.Verdict)
+	require.Equal(t, s.Now.Add((full-5)*every+time.Hour), claim.Placed[0].At)
+	require.Equal(t, "late 1 60000", s.Field("a", "w"))
+}
+
+// A late mark that a step of the clock put ahead of now hides no late message.
+func TestALateMarkAheadOfNowIsNotUsed(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute", "2/hour")
+	for i, when := range []string{"11:00", "11:01", "12:30"} {
+		s.Submit(fmt.Sprint("m", i), when, fmt.Sprint("g", i), "text")
+	}
+	s.Until("20:00")
+	mark := story.KeysOf(s.Options).LateMark("alice")
+	require.NoError(t, s.Client.Set(t.Context(), mark, story.At("21:00").UnixMilli(), 0).Err())
+	require.Equal(t, messages.Busy, s.Claim("m2", "g2", "n1").Verdict, "m0 goes first")
+}

@@ -1,0 +1,184 @@
+package messages
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// LostPlaces finds and frees the places of messages whose records were lost. No script
+// loses one: somebody deleted keys, or a store came back without all of them. Such a place
+// counts against its user until its time, and nothing else gives it back.
+//
+// A place that was reserved without a record looks the same. Whoever reserves such places
+// needs a prefix that no worker has.
+type LostPlaces struct {
+	client redis.UniversalClient
+	keys   keyspace.Keys
+}
+
+// NewLostPlaces returns the lost places of a Timeline that has the same Options. The error
+// is an *InvalidError.
+func NewLostPlaces(client redis.UniversalClient, o sendlimit.Options) (*LostPlaces, error) {
+	_, keys, err := complete(o)
+	if err != nil {
+		return nil, err
+	}
+	return &LostPlaces{client: client, keys: keys}, nil
+}
+
+const freeing = "looking for the places of lost messages"
+
+// Turn reports whether it is time to look: nobody did within every. One of several callers
+// gets the turn.
+func (l *LostPlaces) Turn(ctx context.Context, every time.Duration) (bool, error) {
+	ok, err := l.client.SetNX(ctx, l.keys.Swept(), 1, every).Result()
+	if err != nil {
+		return false, store.Explain(err, freeing)
+	}
+	return ok, nil
+}
+
+// GiveBack gives a turn back: the next caller gets it.
+func (l *LostPlaces) GiveBack(ctx context.Context) error {
+	if err := l.client.Del(ctx, l.keys.Swept()).Err(); err != nil {
+		return store.Explain(err, freeing)
+	}
+	return nil
+}
+
+// Free frees all places later than a minute from now whose messages have no record, and
+// returns how many. It looks at all keys of the store. It makes its calls in throttle,
+// which may rest. A zero now means the server's clock.
+func (l *LostPlaces) Free(
+	ctx context.Context, throttle func(ctx context.Context, batch func() error) error, now time.Time,
+) (freed int, failed error) {
+	servers, err := l.servers(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, server := range servers {
+		n, err := l.freeOf(ctx, server, throttle, now)
+		freed += n
+		if failed == nil {
+			failed = err
+		}
+	}
+	return freed, failed
+}
+
+// servers returns the server, or the masters of a cluster.
+func (l *LostPlaces) servers(ctx context.Context) ([]redis.Cmdable, error) {
+	cluster, ok := l.client.(*redis.ClusterClient)
+	if !ok {
+		return []redis.Cmdable{l.client}, nil
+	}
+	var servers []redis.Cmdable
+	masters := make(chan redis.Cmdable)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- cluster.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
+			masters <- master
+			return nil
+		})
+		close(masters)
+	}()
+	for master := range masters {
+		servers = append(servers, master)
+	}
+	if err := <-ended; err != nil {
+		return nil, store.Explain(err, freeing)
+	}
+	return servers, nil
+}
+
+// freeOf frees the lost places of one server.
+func (l *LostPlaces) freeOf(
+	ctx context.Context, server redis.Cmdable, throttle func(context.Context, func() error) error, now time.Time,
+) (freed int, failed error) {
+	const scanCount = 1000 // keys that one call looks at
+	for cursor := uint64(0); ; {
+		var keys []string
+		err := throttle(ctx, func() (err error) {
+			keys, cursor, err = server.Scan(ctx, cursor, l.keys.PlacesPattern(), scanCount).Result()
+			return store.Explain(err, freeing)
+		})
+		if err != nil {
+			return freed, err
+		}
+		open := make(map[string]int) // key -> places looked at and left
+		for _, key := range keys {
+			if _, ok := l.keys.ParsePlaces(key); ok {
+				open[key] = 0
+			}
+		}
+		for len(open) > 0 {
+			n := 0
+			err := throttle(ctx, func() (err error) {
+				n, err = l.freeIn(ctx, open, now)
+				return err
+			})
+			freed += n
+			if err != nil {
+				return freed, err
+			}
+		}
+		if cursor == 0 {
+			return freed, nil
+		}
+	}
+}
+
+// atOnce is how many sets of places one round trip looks at: few, as others wait for it.
+const atOnce = 32
+
+// freeIn looks at the next page of some of the open sets. It removes from open those of
+// which it saw the end. A set whose slot moves to another node is left for another time.
+func (l *LostPlaces) freeIn(ctx context.Context, open map[string]int, now time.Time) (freed int, failed error) {
+	keys := slices.Collect(maps.Keys(open))
+	keys = keys[:min(len(keys), atOnce)]
+	arguments := func(key string) []any {
+		user, _ := l.keys.ParsePlaces(key)
+		return []any{script.Milliseconds(now), l.keys.RecordPrefix(user), open[key]}
+	}
+	answers := make([]*redis.Cmd, len(keys))
+	_, _ = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its error
+		for i, key := range keys {
+			answers[i] = lua.FreeLost.EvalSha(ctx, pipe, []string{key}, arguments(key)...)
+		}
+		return nil
+	})
+	for i, key := range keys {
+		answer, err := answers[i].Slice()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			answer, err = lua.FreeLost.Run(ctx, l.client, []string{key}, arguments(key)...).Slice()
+		}
+		if store.IsMoving(err) {
+			delete(open, key)
+			continue
+		}
+		if err != nil {
+			return freed, store.Explain(err, freeing)
+		}
+		in := script.Read(answer, freeing)
+		lost, left, all := in.Int(0), in.Int(1), in.Int(2)
+		if in.Err != nil {
+			return freed, in.Err
+		}
+		freed += int(lost)
+		open[key] += int(left)
+		if all == 1 {
+			delete(open, key)
+		}
+	}
+	return freed, nil
+}

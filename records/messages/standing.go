@@ -1,0 +1,209 @@
+package messages
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// State is the state of a message.
+type State uint8
+
+// The states. A message that waits for a retry is pending, too.
+const (
+	StateUnknown   State = iota // there is no record: it never existed, or ended long ago
+	StatePending                // still to come
+	StateSending                // a worker has it
+	StateDelivered              // the provider has it
+	StateCancelled              // released before it was sent
+	StateDropped                // not sent: Reason is ReasonExpired, ReasonNoFreeTime, ReasonOptedOut or ReasonNoDevice
+	StateFailed                 // given up after its last attempt: a dead letter
+	StateUncertain              // given up; it may have been sent: a dead letter
+)
+
+var stateNames = [...]string{ //nolint:globals // a constant table
+	"unknown", "pending", "sending", "delivered", "cancelled", "dropped", "failed", "uncertain",
+}
+
+// String returns the state as logs and metrics show it.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return "state(" + strconv.Itoa(int(s)) + ")"
+}
+
+// ReasonLate is the Reason of a message that was postponed because its time had
+// passed. Standing.InTheWay and Standing.InQuietHours say what was in the way.
+const ReasonLate = "late"
+
+// ReasonPaused is the Reason of a message that waits because its campaign is paused.
+const ReasonPaused = "paused"
+
+// Standing is the state of a message, as its record has it. All times are UTC with
+// milliseconds; a zero time means none.
+type Standing struct {
+	User  string
+	ID    string
+	State State
+
+	// SendAt is the present send time, or the last one. Promised is what it was
+	// before the message was first postponed or sent late. RequestedAt is what the
+	// caller asked for. Each of them is zero if it is SendAt.
+	SendAt      time.Time
+	Promised    time.Time
+	RequestedAt time.Time
+	Shifted     bool      // a shift chose the send time
+	MovedFrom   time.Time // the send time before the last move
+	NotBefore   time.Time // when a pending message that failed is tried again, or one that waits for its paused campaign, for other rules or for a free time is looked at
+	ExpiresAt   time.Time // what the caller set
+
+	// EndedAt is when the message ended; if delivered, when its delivery began,
+	// Lateness after the promised time.
+	EndedAt  time.Time
+	Lateness time.Duration
+
+	Attempts int // deliveries tried, the one that runs included
+	// Reason is why it ended, is tried again or was postponed. If it is being sent or
+	// was delivered, Reason is why it was not sent before, or not to all devices. "" for none.
+	Reason string
+	// With ReasonLate: the first rule that postponed the message, zero if none did;
+	// the category of that rule, "" for an overall one; or that quiet hours did.
+	InTheWay         policy.Rule
+	InTheWayCategory string
+	InQuietHours     bool
+	ProviderID       string // the provider's name for the delivered message
+	Words            string // what the provider said of a message that failed or is uncertain; "" for nothing
+	Uncertain        bool   // an earlier delivery may have arrived, too
+	Category         string
+	// Uncounted says that its place does not count for other messages: its category
+	// was exempt and uncounted when it got the place.
+	Uncounted bool
+	Campaign  string // as in Record
+	Metadata  []byte // as in Record; nil for none
+	// Progress lists the devices that the message is done with, also after its end; nil for
+	// none, and for one that goes to no device.
+	Progress Progress
+
+	// Account is the account that was charged for the message; "" for none. Hold is
+	// the attempt of the hold under which it came to its place. FormerHolds are
+	// attempts under which the id got a place before. The change of each of them was
+	// made.
+	Account     string
+	Hold        string
+	FormerHolds []string
+
+	// History has the last changes, at most MaxHistory, oldest first. It is set where one
+	// message is read: by Trace, Read and DeadLetters.Get.
+	History []Change
+}
+
+// StandingFields lists the fields of a record that StandingOf reads.
+func StandingFields() []string {
+	return append([]string{
+		keyspace.RecordState, keyspace.RecordGeneration, keyspace.RecordSendAt, keyspace.RecordPromised,
+		keyspace.RecordRequestedAt, keyspace.RecordMovedFrom, keyspace.RecordNotBefore, keyspace.RecordExpiresAt,
+		keyspace.RecordEndedAt, keyspace.RecordAttempts, keyspace.RecordShifted, keyspace.RecordReason,
+		keyspace.RecordProviderID, keyspace.RecordCategory, keyspace.RecordUncertain, keyspace.RecordCharge,
+		keyspace.RecordUncounted, keyspace.RecordCampaign, keyspace.RecordProgress,
+	}, keyspace.MetadataFields()...)
+}
+
+// StandingOf reads the StandingFields of a record.
+func StandingOf(user, id string, record *script.Fields, doing string) (Standing, error) {
+	s := Standing{User: user, ID: id, State: stateOf(record)}
+	if s.State == StateUnknown {
+		return s, record.Err(doing)
+	}
+	s.SendAt, s.Promised = record.Time(keyspace.RecordSendAt), record.Time(keyspace.RecordPromised)
+	s.RequestedAt, s.MovedFrom = record.Time(keyspace.RecordRequestedAt), record.Time(keyspace.RecordMovedFrom)
+	s.NotBefore, s.ExpiresAt = record.Time(keyspace.RecordNotBefore), record.Time(keyspace.RecordExpiresAt)
+	s.EndedAt = record.Time(keyspace.RecordEndedAt)
+	s.Attempts, s.Shifted = int(record.Int(keyspace.RecordAttempts)), record.Has(keyspace.RecordShifted)
+	s.Reason, s.ProviderID = record.Text(keyspace.RecordReason), record.Text(keyspace.RecordProviderID)
+	s.Category, s.Uncounted = record.Text(keyspace.RecordCategory), record.Has(keyspace.RecordUncounted)
+	s.Campaign, s.Metadata = record.Text(keyspace.RecordCampaign), keyspace.JoinMetadata(record.Lookup)
+	s.Progress = ParseProgress(record.Text(keyspace.RecordProgress))
+	s.Uncertain = record.Has(keyspace.RecordUncertain) && s.State != StateUncertain // the state says so
+	s.Account, s.Hold, s.FormerHolds = parseCharge(record.Text(keyspace.RecordCharge))
+	if s.State == StateDelivered {
+		s.Lateness = s.EndedAt.Sub(s.promised())
+	}
+	if s.State == StateFailed || s.State == StateUncertain {
+		s.ProviderID, s.Words = "", s.ProviderID
+	}
+	if s.State == StateCancelled {
+		s.Reason = ""
+	}
+	if s.State != StatePending {
+		s.NotBefore = time.Time{} // of the try that has begun
+	}
+	s.readLate()
+	return s, record.Err(doing)
+}
+
+// stateOf reads the state of a message from its record. A pending message has
+// none in it.
+func stateOf(record *script.Fields) State {
+	switch letter := record.Text(keyspace.RecordState); letter {
+	case "":
+		if !record.Has(keyspace.RecordGeneration) {
+			return StateUnknown
+		}
+		return StatePending
+	case "s":
+		return StateSending
+	case "d":
+		return StateDelivered
+	case "c":
+		return StateCancelled
+	case "x":
+		return StateDropped
+	case "f":
+		return StateFailed
+	case "u":
+		return StateUncertain
+	default:
+		record.Fail(fmt.Sprintf("state %q of a record", fault.Clip(letter)))
+		return StateUnknown
+	}
+}
+
+// parseCharge parses the charge of a record.
+func parseCharge(y string) (account, attempt string, former []string) {
+	words := strings.Fields(y)
+	if len(words) < 2 {
+		return "", "", nil
+	}
+	for i, w := range words[:2] {
+		if w == script.NoValue {
+			words[i] = ""
+		}
+	}
+	if len(words) > 2 {
+		former = words[2:]
+	}
+	return words[0], words[1], former
+}
+
+// readLate takes the reason of a late message apart.
+func (s *Standing) readLate() {
+	if late, ok := policy.ReadLate(s.Reason); ok {
+		s.Reason = ReasonLate
+		s.InTheWay, s.InTheWayCategory, s.InQuietHours = late.InTheWay, late.Category, late.QuietHours
+	}
+}
+
+// promised returns the send time that the message was promised for.
+func (s Standing) promised() time.Time {
+	if s.Promised.IsZero() {
+		return s.SendAt
+	}
+	return s.Promised
+}

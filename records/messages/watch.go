@@ -1,0 +1,171 @@
+package messages
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// WatchList has an entry for each message that has not ended, with the time to
+// look after it. It is the schedule: a message that is due later than the horizon is here
+// and not in the queue. It also finds messages that the queue did not take, lost timers,
+// and deliveries that no worker settled.
+//
+// An entry is in the near list or in one of the far lists of its partition. Due looks at the
+// near lists only; BringNear moves there what is due within minutes.
+type WatchList struct {
+	client  redis.Cmdable
+	keys    keyspace.Keys
+	fixed   sendlimit.Options // complete
+	horizon time.Duration
+	look    time.Duration
+	overdue time.Duration
+	ahead   keyspace.Ahead
+}
+
+// NewWatchList returns the watch list of a Timeline that has the same Options.
+// The error is an *InvalidError.
+func NewWatchList(client redis.Cmdable, o sendlimit.Options) (*WatchList, error) {
+	o, keys, err := complete(o)
+	if err != nil {
+		return nil, err
+	}
+	return &WatchList{
+		client: client, keys: keys, fixed: o, horizon: o.Horizon, look: o.LookAfter, overdue: o.OverdueAfter, ahead: o.Ahead,
+	}, nil
+}
+
+// Horizon returns how long before its time a message is handed over to the queue.
+func (w *WatchList) Horizon() time.Duration { return w.horizon }
+
+// LookAfter returns how long after a message was accepted the relay checks whether the queue
+// has it.
+func (w *WatchList) LookAfter() time.Duration { return w.look }
+
+// Pending counts the messages that have not ended, in a few round trips. The store spends
+// some 10 ms on it, in parts.
+func (w *WatchList) Pending(ctx context.Context) (int, error) {
+	return script.CountPartitions(ctx, w.client, "counting the pending messages", w.keys.WatchLists)
+}
+
+// Queued names a generation of a message that the queue has taken.
+type Queued struct {
+	User       string
+	ID         string
+	Generation string
+	Due        time.Time
+	Origin     Origin // a hint: an empty one costs only fairness
+}
+
+// Origin is where a message comes from: who submitted it, and for what. Accounts share a
+// worker's capacity, and the campaigns of an account share what it gets. Messages without
+// an account count as those of one account more, and those without a campaign as a campaign
+// of its own.
+type Origin struct{ Account, Campaign string }
+
+// Confirm notes that the queue has these messages. Their entries are due again
+// Options.OverdueAfter after the messages are. It creates no entry: one whose
+// generation was superseded or ended is gone. It takes one round trip.
+func (w *WatchList) Confirm(ctx context.Context, queued []Queued) error {
+	_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, q := range queued {
+			pipe.ZAddXX(ctx, w.keys.Near(q.User), redis.Z{
+				Score:  float64(q.Due.Add(w.overdue).UnixMilli()),
+				Member: keyspace.WatchMember(q.User, q.ID, q.Generation),
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return store.Explain(err, "confirming queued messages")
+	}
+	return nil
+}
+
+// Watched is an entry of the watch list.
+type Watched struct {
+	User       string
+	ID         string
+	Generation string
+	Since      time.Time // when it became due
+}
+
+// ReadingWatchList says what is being done, for errors of Due and of a user's export.
+const ReadingWatchList = "reading the watch list"
+
+// Due lists the entries of the near lists that are due at now, oldest first, at most
+// perPartition of each partition. It takes a few round trips. An entry that it can't read, of a newer
+// program perhaps, stays and is passed over; Due returns how many it saw. With an error it
+// still returns what could be read, such as the entries of a cluster's other masters.
+func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) (due []Watched, unreadable int, failed error) {
+	unreadable, failed = script.EachDue(ctx, w.client, ReadingWatchList, w.keys.NearOf, now, w.ahead, perPartition,
+		func(_ int, member string, since time.Time) bool {
+			user, id, generation, ok := keyspace.ParseWatchMember(member)
+			if ok {
+				due = append(due, Watched{User: user, ID: id, Generation: generation, Since: since})
+			}
+			return ok
+		})
+	slices.SortStableFunc(due, func(a, b Watched) int { return a.Since.Compare(b.Since) })
+	return due, unreadable, failed
+}
+
+// Renewal is the outcome of Renew.
+type Renewal uint8
+
+// The renewals, as lua/message/renew.lua numbers them.
+const (
+	Renewed  Renewal = iota // hand its new generation to the queue
+	Gone                    // it ended or has another generation: nothing to do
+	Deferred                // the queue or a worker has it: look again later
+	NotDue                  // it is not due yet, by the server's clock
+)
+
+// Renew gives the message of a due entry a new generation, unless queued says that
+// the queue has a task of the present one that will run. A message that is being
+// sent keeps its generation until the lease ends. Of several callers with the same
+// entry one renews it. With Renewed it returns what the queue needs. A zero now
+// means the server's clock.
+func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string, queued bool, now time.Time) (Renewal, Queued, error) {
+	const doing = "renewing a message"
+	for _, g := range []string{entry.Generation, generation} {
+		if err := keyspace.CheckToken("generation", g); err != nil {
+			return 0, Queued{}, err
+		}
+	}
+	has := 0
+	if queued {
+		has = 1
+	}
+	answer, err := script.Run(ctx, w.client, lua.Renew, doing,
+		[]string{w.keys.Record(entry.User, entry.ID), w.keys.Near(entry.User)}, []any{
+			script.Milliseconds(now), entry.Generation, keyspace.WatchSuffix(entry.User, entry.ID), generation, has,
+			w.look.Milliseconds(), w.overdue.Milliseconds(),
+		})
+	if err != nil {
+		return 0, Queued{}, err
+	}
+	in := script.Read(answer, doing)
+	_ = in.Time(1)
+	switch result := in.Int(0); {
+	case in.Err != nil:
+		return 0, Queued{}, in.Err
+	case result == int64(Renewed):
+		return Renewed, Queued{
+			User: entry.User, ID: entry.ID, Generation: generation, Due: in.Time(2), Origin: Origin{in.String(3), in.String(4)},
+		}, in.Err
+	case result == int64(Gone), result == int64(Deferred), result == int64(NotDue):
+		return Renewal(result), Queued{}, nil
+	default:
+		return 0, Queued{}, script.ReplyError(doing, fmt.Sprintf("result %d", result))
+	}
+}

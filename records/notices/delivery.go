@@ -1,0 +1,221 @@
+package notices
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// Verdict says what to do with a notice that a delivery asks for.
+type Verdict uint8
+
+// The verdicts, as lua/notice/claim.lua numbers them.
+const (
+	Send    Verdict = iota // deliver it now, and settle
+	Stale                  // there is no such notice, or it ended: nothing to do
+	Busy                   // another delivery has it until Claim.Until
+	Early                  // it is not due before Claim.Until
+	Dropped                // it ended and was not delivered; Claim.Reason says why
+)
+
+// String returns the verdict as logs show it.
+func (v Verdict) String() string {
+	names := [...]string{"send", "stale", "busy", "early", "dropped"}
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return "verdict(" + strconv.Itoa(int(v)) + ")"
+}
+
+// Reasons of a notice that ended and was not delivered, beside those that its
+// deliveries settle it with.
+const (
+	ReasonExpired   = "expired"   // nothing could deliver it for Options.Keep
+	ReasonUncertain = "uncertain" // its last delivery did not settle it
+	// ReasonSuperseded is that of an alert that still waits when that of a higher
+	// threshold of the same day has been delivered.
+	ReasonSuperseded = "superseded"
+)
+
+// Claim answers Outbox.Claim.
+type Claim struct {
+	Verdict Verdict
+	Until   time.Time // of Busy and Early
+	// Fair is set with Busy in Options.SettleWithin after another delivery's lease: the
+	// task has to look again at Until.
+	Fair    bool
+	Notice  Notice    // of Send
+	Attempt int       // of Send: deliveries tried, this one included
+	First   time.Time // of Send: when it was first claimed
+	// FirstFailed, of Send, is when a delivery first failed and was to be tried again;
+	// zero if none did.
+	FirstFailed time.Time
+	// TakenOver says that another delivery was not settled: its notice may or may
+	// not have arrived.
+	TakenOver bool
+	Reason    string    // of Dropped: ReasonExpired, ReasonUncertain or ReasonSuperseded
+	Failed    bool      // of Dropped: it is among the failed notices
+	Now       time.Time // the server's clock, or the one given
+}
+
+// Claim takes a notice for one delivery. The nonce is that delivery's token, see
+// keyspace.NewToken; the notice is its own for the lease. A claim that got no
+// answer is repeated with the same nonce, and gets a whole lease from then on. A
+// zero now means the server's clock.
+//
+// A notice is dropped if nothing could deliver it for Options.Keep, and an alert if
+// a higher threshold of the same day was reached meanwhile. A notice
+// fails once Options.Attempts of its deliveries were not settled. A delivery whose lease
+// ended may still settle for Options.SettleWithin.
+func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (Claim, error) {
+	const doing = "claiming a notice"
+	notice, err := checkClaim(id, nonce, lease)
+	if err != nil {
+		return Claim{}, err
+	}
+	answer, err := script.Run(ctx, n.client, lua.NoticeClaim, doing, n.keysOf(notice), []any{
+		script.Milliseconds(now), id, nonce, lease.Milliseconds(), n.options.Attempts, n.options.Keep.Milliseconds(),
+		n.options.SettleWithin.Milliseconds(),
+	})
+	if err != nil {
+		return Claim{}, err
+	}
+	in := script.Read(answer, doing)
+	verdict := in.Int(0)
+	c := Claim{Now: in.Time(1)}
+	if in.Err == nil && (verdict < 0 || verdict > int64(Dropped)) {
+		return Claim{}, script.ReplyError(doing, fmt.Sprintf("verdict %d", verdict))
+	}
+	c.Verdict = Verdict(verdict)
+	switch c.Verdict {
+	case Send:
+		c.Attempt, c.TakenOver = int(in.Int(2)), in.Int(3) == 1
+		c.Notice, c.First = notice, in.Time(7)
+		if in.Int(8) != 0 {
+			c.FirstFailed = in.Time(8)
+		}
+		c.Notice.Used, c.Notice.Limit, c.Notice.Details = in.Int(4), in.Int(5), []byte(in.String(6))
+	case Busy:
+		c.Until, c.Fair = in.Time(2), in.Int(3) == 1
+	case Early:
+		c.Until = in.Time(2)
+	case Dropped:
+		c.Reason, c.Failed = in.String(2), in.Int(3) == 1
+	case Stale:
+	}
+	return c, in.Err
+}
+
+// Renew gives the delivery that claimed a notice a whole lease from now on. It reports
+// false if the delivery no longer has the notice: another one took it over, or it
+// ended. A zero now means the server's clock.
+func (n *Outbox) Renew(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (bool, error) {
+	const doing = "renewing the lease of a notice"
+	notice, err := checkClaim(id, nonce, lease)
+	if err != nil {
+		return false, err
+	}
+	answer, err := script.Run(ctx, n.client, lua.NoticeRenew, doing, n.keysOf(notice)[:2], []any{
+		script.Milliseconds(now), id, nonce, lease.Milliseconds(),
+	})
+	if err != nil {
+		return false, err
+	}
+	return script.Yes(script.Read(answer, doing))
+}
+
+// checkClaim checks the arguments of a claim and returns the notice.
+func checkClaim(id, nonce string, lease time.Duration) (Notice, error) {
+	notice, err := parseNotice(id)
+	if err != nil {
+		return Notice{}, err
+	}
+	if err := keyspace.CheckToken("nonce", nonce); err != nil {
+		return Notice{}, err
+	}
+	if lease < time.Millisecond {
+		return Notice{}, &fault.InvalidError{Field: "lease", Value: lease.String(), Want: "at least 1 ms"}
+	}
+	return notice, nil
+}
+
+// Outcome is what became of the delivery of a notice.
+type Outcome uint8
+
+// The outcomes of a delivery.
+const (
+	Delivered Outcome = iota + 1
+	Failed            // for good: it is among the failed notices
+	Discarded         // it is not to be announced, as there is nobody to tell, say
+	Retried           // to be tried again
+)
+
+// Settlement records what became of the delivery of a notice.
+type Settlement struct {
+	Outcome    Outcome
+	ProviderID string    // of Delivered: what the provider calls it, if anything
+	RetryAt    time.Time // of Retried: not before; hand it to the queue
+	Unsent     bool      // of Retried: nothing was tried, and it counts as no try
+	Reason     string    // of all but Delivered
+}
+
+// Settle records how a delivery ended. It reports false if the delivery no longer
+// has the notice: another one took it over, whose settlement counts. The details
+// of a notice are erased when it ends, unless it failed. A notice that is to be
+// tried again is due Options.OverdueAfter past its time.
+func (n *Outbox) Settle(ctx context.Context, id, nonce string, s Settlement, now time.Time) (bool, error) {
+	const doing = "settling a notice"
+	notice, err := parseNotice(id)
+	if err != nil {
+		return false, err
+	}
+	if err := keyspace.CheckToken("nonce", nonce); err != nil {
+		return false, err
+	}
+	outcome, err := s.letter()
+	if err != nil {
+		return false, err
+	}
+	reason := s.Reason
+	if s.Outcome == Delivered {
+		reason = s.ProviderID
+	}
+	unsent, look := 0, s.RetryAt
+	if s.Unsent {
+		unsent = 1
+	}
+	if !look.IsZero() {
+		look = look.Add(n.options.OverdueAfter)
+	}
+	answer, err := script.Run(ctx, n.client, lua.NoticeSettle, doing, n.keysOf(notice), []any{
+		script.Milliseconds(now), id, nonce, outcome, n.options.Keep.Milliseconds(), reason,
+		script.Milliseconds(s.RetryAt), script.Milliseconds(look), unsent,
+	})
+	if err != nil {
+		return false, err
+	}
+	return script.Yes(script.Read(answer, doing))
+}
+
+// letter returns the outcome as lua/notice/settle.lua spells it.
+func (s Settlement) letter() (string, error) {
+	letters := [...]string{Delivered: "d", Failed: "f", Discarded: "x", Retried: "p"}
+	letter := ""
+	if int(s.Outcome) < len(letters) {
+		letter = letters[s.Outcome]
+	}
+	retried := s.Outcome == Retried
+	if letter == "" || retried == s.RetryAt.IsZero() || s.Unsent && !retried {
+		return "", &fault.InvalidError{
+			Field: "settlement", Value: fmt.Sprintf("%+v", s),
+			Want: "exactly one of delivered, failed, dropped and a time to retry, and unsent only with the last",
+		}
+	}
+	return letter, nil
+}

@@ -1,0 +1,228 @@
+package quota
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// holding is a hold that is being asked for.
+type holding struct {
+	Request
+
+	attempt               string
+	hour, day             calendar.Stretch // zero of a release
+	chargeHour, chargeDay bool
+	backHour, backDay     time.Time // given back if the change is made; zero means none
+	made                  []string  // holds whose changes are known to be made
+}
+
+// takesOver marks what a message was charged to be given back, except for a
+// period that it is charged for again.
+func (h *holding) takesOver(s messages.Standing) {
+	if s.Hold != "" {
+		h.made = append([]string{s.Hold}, s.FormerHolds...)
+	}
+	former := chargedBy(s.Hold)
+	hour, day := former.hour.From, former.day.From
+	if hour.IsZero() || s.Account != h.Account.Name {
+		return
+	}
+	if h.chargeHour = !hour.Equal(h.hour.From) && h.hour != (calendar.Stretch{}); !hour.Equal(h.hour.From) {
+		h.backHour = hour
+	}
+	if h.chargeDay = !day.Equal(h.day.From) && h.day != (calendar.Stretch{}); !day.Equal(h.day.From) {
+		h.backDay = day
+	}
+}
+
+// Statuses of lua/charge/hold.lua.
+const (
+	holdHeld = iota
+	holdExceeded
+	holdOutside
+	holdOver
+)
+
+// exceededDay says that the day is full, and not the hour.
+const exceededDay = 2
+
+// hold makes the holds of one account, or of one throttle, in one call. They are judged in
+// their order. All are of the same Now, Tier and alert, and of users whose servers have about the
+// same clock; see share. Only a single one
+// may take over holds that were made.
+func (c *Charges) hold(ctx context.Context, holdings []holding) ([]Charge, error) {
+	const doing = "charging an account"
+	keys := []string{c.keys.Holds(holdings[0].Account.Name)}
+	answer, err := script.Run(ctx, c.client, lua.Hold, doing, keys, c.holdArguments(holdings))
+	if err != nil {
+		return nil, err
+	}
+	in := script.Read(answer, doing)
+	now, notices := in.Time(0), in.Nested(1)
+	charges := make([]Charge, len(holdings))
+	for i, h := range holdings {
+		charges[i] = h.charge(in, 2+4*i, now)
+	}
+	charges[0].Notices = notices.Strings(0)
+	in.Absorb(notices)
+	if in.Err == nil && len(answer) != 2+4*len(holdings) {
+		return nil, script.ReplyError(doing, fmt.Sprintf("%d elements for %d holds", len(answer), len(holdings)))
+	}
+	return charges, in.Err
+}
+
+// charge reads the answer for one hold, the four elements from the i-th on.
+func (h holding) charge(in *script.ReplyReader, i int, now time.Time) Charge {
+	charge := Charge{At: h.At, Now: now}
+	switch status := in.Int(i); status {
+	case holdHeld:
+		charge.Allowed = true
+		charge.Hold = sendlimit.Hold{NotAfter: in.Time(i + 1), From: h.hour.From, Until: h.hour.Until}
+		charge.Day = h.dayUsage(in.Int(i + 2))
+	case holdExceeded:
+		charge.Day = h.dayUsage(in.Int(i + 2))
+		charge.refuse(h.exceeded(in, i))
+	case holdOutside:
+		charge.Code = fault.CodeOutsideHold
+	case holdOver:
+		charge.Code = fault.CodeHoldOver
+	default:
+		in.Fail(i, "status of a hold")
+	}
+	return charge
+}
+
+// exceeded reads which of the two periods is used up.
+func (h holding) exceeded(in *script.ReplyReader, i int) counters.Usage {
+	used := in.Int(i + 1)
+	if in.Int(i+3) == exceededDay {
+		return h.usage(calendar.Day, h.day, used, h.Tier.MessagesPerDay)
+	}
+	return h.usage(calendar.Hour, h.hour, used, h.Tier.MessagesPerHour)
+}
+
+// dayUsage returns what is charged in the day; the zero Usage for -1.
+func (h holding) dayUsage(used int64) counters.Usage {
+	if used < 0 {
+		return counters.Usage{}
+	}
+	return h.usage(calendar.Day, h.day, used, h.Tier.MessagesPerDay)
+}
+
+func (h holding) usage(period calendar.Period, stretch calendar.Stretch, used, limit int64) counters.Usage {
+	return counters.Usage{
+		Counter: counters.Counter{Name: period.String(), Period: period, Limit: limit},
+		Used:    used, From: stretch.From, Until: stretch.Until,
+	}
+}
+
+// refuse completes the charge of a period that is used up.
+func (c *Charge) refuse(usedUp counters.Usage) {
+	c.Code, c.UsedUp = fault.CodeQuotaExceeded, usedUp
+	if usedUp.Counter.Period == calendar.Day {
+		c.Day = usedUp
+	}
+	if !c.Now.Before(usedUp.From) {
+		c.RetryAfter = max(usedUp.Until.Sub(c.Now), time.Millisecond)
+	}
+}
+
+// holdArguments returns the arguments of lua/charge/hold.lua.
+func (c *Charges) holdArguments(holdings []holding) []any {
+	first := holdings[0]
+	percents, details := first.alert()
+	args := make([]any, 0, 11+2*len(holdings))
+	args = append(args,
+		script.Milliseconds(first.Now), c.keys.Partitions[keyspace.Partition(first.Account.Name)], first.Account.Name,
+		limitArgument(first.Tier.MessagesPerHour), limitArgument(first.Tier.MessagesPerDay), percents, details,
+		c.within.Milliseconds(), c.look.Milliseconds(), strings.Join(first.made, " "),
+		c.aheadOf(first.Request, first.Account.Name).Milliseconds())
+	for i := range holdings {
+		args = append(args, holdings[i].attempt, holdings[i].words())
+	}
+	return args
+}
+
+// aheadOf returns how far the clock of the server that has the user of a request is ahead of that
+// of the one that has the charged subject.
+func (c *Charges) aheadOf(r Request, subject string) time.Duration {
+	if !r.Now.IsZero() {
+		return 0 // that is the time everywhere
+	}
+	return c.ahead.Between(r.User, subject)
+}
+
+// words spells a hold as an argument of the script, which keeps it. See readHold.
+func (h *holding) words() []byte {
+	charged := ""
+	if h.chargeHour {
+		charged += "h"
+	}
+	if h.chargeDay {
+		charged += "d"
+	}
+	words := make([]byte, 0, len(h.ID)+len(h.User)+96)
+	if h.Present {
+		words = append(words, '1')
+	} else {
+		words = append(words, '0')
+	}
+	word := func(text string) { words = append(append(words, ' '), text...) }
+	word(script.Word(h.hour.From))
+	word(script.Word(h.hour.Until))
+	word(cmp.Or(charged, script.NoValue))
+	word(script.Word(h.day.From))
+	word(script.Word(h.day.Until))
+	word(script.Word(h.backHour))
+	word(script.Word(h.backDay))
+	word(h.ID)
+	word(h.User)
+	return words
+}
+
+// limitArgument returns a limit as the script reads it: "" for none.
+func limitArgument(limit int64) any {
+	if limit == 0 {
+		return ""
+	}
+	return limit
+}
+
+// alert returns the percents of the day's quota at which the account's contact is
+// alerted, and the details of those notices, as words of a hold.
+func (h holding) alert() (percents string, details string) {
+	at := h.Tier.AlertAt
+	if at == nil {
+		at = policy.DefaultAlertAt()
+	}
+	if h.Account.Contact == "" || h.Tier.MessagesPerDay == 0 || len(at) == 0 {
+		return script.NoValue, script.NoValue
+	}
+	words := make([]string, len(at))
+	for i, percent := range at {
+		words[i] = strconv.Itoa(percent)
+	}
+	text, err := json.Marshal(map[string]string{"zone": h.alertZone()}) // a part of notices.Details
+	if err != nil {
+		text = nil // never: strings can always be encoded
+	}
+	return strings.Join(words, ","), string(text)
+}
+
+// alertZone returns the time zone in which the day ends.
+func (h holding) alertZone() string { return h.Account.ZoneAt(h.day.Until.Add(-time.Millisecond)) }

@@ -1,0 +1,176 @@
+package quota
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// Rehearsal is a dry run of many charges. It begins with what accounts and throttles are
+// charged when it first asks for each, counts on in memory, and writes nothing.
+// Charges.Rehearse makes one; the zero value is not usable. It is safe for
+// concurrent use.
+type Rehearsal struct {
+	charges *Charges
+
+	mu   sync.Mutex
+	used map[string]int64 // by the counter's key
+}
+
+// Rehearse begins a dry run.
+func (c *Charges) Rehearse() *Rehearsal {
+	return &Rehearsal{charges: c, used: make(map[string]int64)}
+}
+
+// Hold answers what Charges.Hold would answer if all that this rehearsal held had
+// been charged. Its hold is for a timeline's Rehearsal and does not expire.
+func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
+	if err := request.check(); err != nil {
+		return Charge{}, err
+	}
+	usage, keys, err := r.usage(ctx, request)
+	if err != nil {
+		return Charge{}, err
+	}
+	charge := Charge{At: request.At, Now: request.Now}
+	if charge.Now.IsZero() {
+		if charge.Now, err = r.charges.now(ctx); err != nil {
+			return Charge{}, err
+		}
+	}
+	charge.Hold = sendlimit.Hold{
+		Account: request.Account.Name, Throttle: request.Throttle, NotAfter: time.UnixMilli(script.EndOfTime).UTC(),
+	}
+	for _, u := range usage {
+		if charge.Hold.Until.IsZero() || u.Until.Before(charge.Hold.Until) {
+			charge.Hold.Until = u.Until
+		}
+		if u.From.After(charge.Hold.From) {
+			charge.Hold.From = u.From
+		}
+	}
+	if !charge.Now.Before(charge.Hold.Until) {
+		return Charge{At: request.At, Now: charge.Now, Code: fault.CodeOutsideHold}, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var charges charged
+	for i, u := range usage {
+		u.Used = r.used[keys[i]]
+		full := u.Counter.Limit > 0 && u.Remaining() == 0
+		switch {
+		case i == 2 || request.Account.Name == "":
+			charges.throttle, charges.period = request.Throttle.Name, u.From
+			if full && charge.Code == "" {
+				charge.full(u)
+			}
+		case full:
+			charge.refuse(u) // of both, the day
+		case i == 0:
+			charges.hour.From = u.From
+		default:
+			charge.Day, charges.day.From = u, u.From
+		}
+	}
+	if charge.Code != "" {
+		charge.Hold = sendlimit.Hold{}
+		return charge, nil
+	}
+	for _, key := range keys {
+		r.used[key]++
+	}
+	charge.Allowed = true
+	if request.Account.Name != "" {
+		charge.Day.Used++
+	}
+	charge.Hold.Attempt = newAttempt(charges)
+	return charge, nil
+}
+
+// NextOpen answers what Charges.NextOpen would answer if all that this rehearsal held had
+// been charged.
+func (r *Rehearsal) NextOpen(ctx context.Context, request Request, until time.Time) (time.Time, error) {
+	return r.charges.nextOpen(ctx, request, until, func(key string, used int64) int64 {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if known, ok := r.used[key]; ok {
+			return known
+		}
+		return used
+	})
+}
+
+// GiveBack gives back what was held.
+func (r *Rehearsal) GiveBack(h sendlimit.Hold) {
+	charges := chargedBy(h.Attempt)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h.Account != "" {
+		for _, key := range r.keys(h.Account, charges.hour.From, charges.day.From) {
+			r.used[key] = max(r.used[key]-1, 0)
+		}
+	}
+	if charges.throttle != "" {
+		key := r.charges.keys.Charged(subjectOf(charges.throttle), "h", charges.period)
+		r.used[key] = max(r.used[key]-1, 0)
+	}
+}
+
+// usage returns the periods of a request: the hour and the day of its account, then that of
+// its throttle. It reads what is charged in them if that is not known yet. It also returns
+// the keys of their counters.
+func (r *Rehearsal) usage(ctx context.Context, request Request) (usage []counters.Usage, keys []string, err error) {
+	if request.Account.Name != "" {
+		if usage, err = r.charges.periods(request.Account, request.Tier, request.At); err != nil {
+			return nil, nil, err
+		}
+		keys = r.keys(request.Account.Name, usage[0].From, usage[1].From)
+		if err := r.learn(ctx, keys); err != nil {
+			return nil, nil, err
+		}
+	}
+	if t := request.Throttle; !t.IsZero() {
+		key := r.charges.throttleKey(t, request.At)
+		if err := r.learn(ctx, []string{key}); err != nil {
+			return nil, nil, err
+		}
+		usage, keys = append(usage, usageOf(t, 0, request.At)), append(keys, key)
+	}
+	return usage, keys, nil
+}
+
+// learn reads counters of one partition, unless they are known.
+func (r *Rehearsal) learn(ctx context.Context, keys []string) error {
+	r.mu.Lock()
+	known := 0
+	for _, key := range keys {
+		if _, ok := r.used[key]; ok {
+			known++
+		}
+	}
+	r.mu.Unlock()
+	if known == len(keys) {
+		return nil
+	}
+	used, err := r.charges.used(ctx, keys)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, key := range keys {
+		if _, ok := r.used[key]; !ok {
+			r.used[key] = used[i]
+		}
+	}
+	return nil
+}
+
+func (r *Rehearsal) keys(account string, hour, day time.Time) []string {
+	return []string{r.charges.keys.Charged(account, "h", hour), r.charges.keys.Charged(account, "d", day)}
+}

@@ -1,0 +1,121 @@
+package quota
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// An attempt has up to three holds: of the account under the attempt itself, of the
+// throttle, and of the throttle that the message was charged for before. They may be in one
+// partition.
+const (
+	ofThrottle = "+in"
+	ofFormer   = "+out"
+)
+
+// subjectOf returns the name under which the scripts charge a throttle. No account has it.
+func subjectOf(throttle string) string { return "~" + throttle }
+
+// attemptOf returns the attempt of a hold.
+func attemptOf(hold string) string {
+	attempt, _, _ := strings.Cut(hold, "+")
+	return attempt
+}
+
+// throttleHolding returns the hold of a request's throttle, and takes a former charge of the
+// same throttle over.
+func (r Request) throttleHolding(attempt string, former charged) holding {
+	h := holding{
+		Request: r, attempt: attempt + ofThrottle, hour: r.Throttle.Around(r.At), chargeHour: true, made: throttleHolds(r.Standing),
+	}
+	h.Account = accounts.Account{Name: subjectOf(r.Throttle.Name)}
+	h.Tier = accounts.Tier{MessagesPerHour: int64(r.Throttle.Limit)}
+	if former.throttle == r.Throttle.Name {
+		if h.chargeHour = !former.period.Equal(h.hour.From); h.chargeHour {
+			h.backHour = former.period
+		}
+	}
+	return h
+}
+
+// formerHolding returns the hold that gives back what a message was charged for a throttle.
+func formerHolding(s messages.Standing, attempt string, former charged, now time.Time) holding {
+	return holding{
+		Request: Request{Account: accounts.Account{Name: subjectOf(former.throttle)}, User: s.User, ID: s.ID, Now: now},
+		attempt: attempt + ofFormer, backHour: former.period, made: throttleHolds(&s),
+	}
+}
+
+// throttleHolds lists the holds of throttles whose changes are known to be made.
+func throttleHolds(s *messages.Standing) []string {
+	if s == nil {
+		return nil
+	}
+	var holds []string
+	for _, attempt := range append([]string{s.Hold}, s.FormerHolds...) {
+		if strings.Contains(attempt, "~") {
+			holds = append(holds, attempt+ofThrottle, attempt+ofFormer)
+		}
+	}
+	return holds
+}
+
+// refusedBy takes over the refusal of one hold.
+func (c *Charge) refusedBy(one Charge, t policy.NamedThrottle, throttled bool) {
+	c.Allowed, c.Code, c.UsedUp, c.RetryAfter = false, one.Code, one.UsedUp, one.RetryAfter
+	if throttled && one.Code == fault.CodeQuotaExceeded {
+		c.full(usageOf(t, one.UsedUp.Used, c.At))
+	}
+}
+
+// full makes the charge a refusal for a period of a throttle that is used up.
+func (c *Charge) full(u counters.Usage) {
+	c.Allowed, c.Code, c.UsedUp, c.RetryAfter = false, fault.CodeThrottled, u, 0
+	if !c.Now.Before(u.From) {
+		c.RetryAfter = max(u.Until.Sub(c.Now), time.Millisecond)
+	}
+}
+
+// usageOf returns the usage of the period of a throttle around a time.
+func usageOf(t policy.NamedThrottle, used int64, at time.Time) counters.Usage {
+	around := t.Around(at)
+	return counters.Usage{
+		Counter: counters.Counter{Name: t.Period.String(), Period: t.Period, Limit: int64(t.Limit)},
+		Used:    used, From: around.From, Until: around.Until,
+	}
+}
+
+// throttleKey returns the key of the counter of a throttle around a time.
+func (c *Charges) throttleKey(t policy.NamedThrottle, at time.Time) string {
+	return c.keys.Charged(subjectOf(t.Name), "h", t.Around(at).From)
+}
+
+// used reads counters of one partition.
+func (c *Charges) used(ctx context.Context, keys []string) ([]int64, error) {
+	const doing = "reading what is charged"
+	counts, err := c.client.MGet(ctx, keys...).Result()
+	if err != nil {
+		return nil, store.Explain(err, doing)
+	}
+	used := make([]int64, len(keys))
+	for i, count := range counts {
+		text, ok := count.(string)
+		if !ok {
+			continue // nothing is charged
+		}
+		if used[i], err = strconv.ParseInt(text, 10, 64); err != nil {
+			return nil, script.ReplyError(doing, "a counter is no integer")
+		}
+	}
+	return used, nil
+}

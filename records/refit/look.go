@@ -1,0 +1,207 @@
+package refit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/judge"
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// refitUsersAtOnce is how many users are looked at in one round trip: few, since
+// others wait for as long.
+const refitUsersAtOnce = 16
+
+// refitLook is a look at the reservations of one user, in as many calls as it
+// takes.
+type refitLook struct {
+	user    string
+	by      judge.UserRules // of the call that is on its way
+	parts   []judge.Part    // of the rules without regard to a time: each takes calls of its own
+	answer  *redis.Cmd
+	changes int // how often the settings had changed
+
+	done    bool
+	passed  bool // the user is under another policy
+	unclear int  // 1 where nobody knows which
+
+	progress refitProgress // under the settings that the last call was made with
+}
+
+// refitProgress is how far a look has come.
+type refitProgress struct {
+	version string    // of the settings that all of it goes by
+	till    time.Time // what is up to it has been judged
+	counted string    // what the rules counted by then, as lua/refit/refit.lua wants it back
+	part    int       // the index in judge.Ruleset.Parts
+	judged  int
+	misfits []Misfit
+}
+
+// look looks at some users, who share a partition.
+func (r *Refit) look(ctx context.Context, users []string) ([]*refitLook, error) {
+	looks := make([]*refitLook, len(users))
+	for i, user := range users {
+		looks[i] = &refitLook{user: user}
+	}
+	if !r.own {
+		if err := r.throttle(ctx, func() error { return r.readSettings(ctx, looks) }); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		open := slices.DeleteFunc(slices.Clone(looks), func(l *refitLook) bool { return l.done })
+		if len(open) == 0 {
+			return looks, nil
+		}
+		if err := r.throttle(ctx, func() error { return r.call(ctx, open) }); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readSettings reads what is set for users, of whom only some have the policy. Of
+// a policy that is for everybody else it would be wasted: the script looks anyway.
+func (r *Refit) readSettings(ctx context.Context, looks []*refitLook) error {
+	found := make([]*redis.MapStringStringCmd, len(looks))
+	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, l := range looks {
+			found[i] = pipe.HGetAll(ctx, r.keys.Settings(l.user))
+		}
+		return nil
+	})
+	if err != nil {
+		return store.Explain(err, "reading the settings of users")
+	}
+	for i, l := range looks {
+		r.learn(l, found[i].Val())
+	}
+	return nil
+}
+
+// learn takes in the user's settings.
+func (r *Refit) learn(l *refitLook, fields map[string]string) {
+	if r.book.Learn(l.user, fields) != nil {
+		l.pass(1) // they name a policy that is not there, or a newer program wrote them
+	}
+}
+
+func (l *refitLook) pass(unclear int) { l.done, l.passed, l.unclear = true, true, unclear }
+
+// call makes the next call of each look, all in one round trip.
+func (r *Refit) call(ctx context.Context, looks []*refitLook) error {
+	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, l := range looks {
+			l.by, l.answer = r.book.Of(l.user), nil
+			if l.progress.version != l.by.Version {
+				l.progress = refitProgress{version: l.by.Version} // what was judged by other rules is judged anew
+			}
+			if l.by.Rules.Policy.Name != r.policy.Name {
+				l.pass(0)
+				continue
+			}
+			l.parts = l.by.Rules.Parts()
+			l.by = l.by.At(l.parts[l.progress.part].Inside())
+			keys, args := r.arguments(l)
+			l.answer = lua.Refit.EvalSha(ctx, pipe, keys, args...)
+		}
+		return nil
+	})
+	if err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+		return store.Explain(err, refitting)
+	}
+	for _, l := range looks {
+		if l.answer == nil {
+			continue
+		}
+		answer, err := l.answer.Slice()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") { // the server has been started anew, or is another one
+			keys, args := r.arguments(l)
+			answer, err = lua.Refit.Run(ctx, r.client, keys, args...).Slice()
+		}
+		if err != nil {
+			return store.Explain(err, refitting)
+		}
+		if err := r.read(l, script.Read(answer, refitting)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const refitting = "looking at the reservations of users"
+
+func (r *Refit) arguments(l *refitLook) (keys []string, args []any) {
+	return []string{r.keys.Timeline(l.user), r.keys.Settings(l.user)},
+		append(l.by.Arguments(judge.Case{Now: r.now, Reach: r.reach}, 2), script.Milliseconds(l.progress.till), l.progress.counted)
+}
+
+// read takes in the answer to the call of a look.
+func (r *Refit) read(l *refitLook, in *script.ReplyReader) error {
+	if in.Int(0) == judge.StatusSettingsChanged {
+		l.changes++
+		if l.changes > judge.MostCalls {
+			return fmt.Errorf("%s: %w", refitting, &fault.UnavailableError{
+				Detail: "the settings of a user change faster than they can be read: try again",
+			})
+		}
+		values, err := judge.SettingsIn(in)
+		if err != nil {
+			return err
+		}
+		r.learn(l, values)
+		return nil
+	}
+	now, judged, till, counted := in.Time(1), in.Int(2), in.Time(3), in.String(4)
+	p := &l.progress
+	for i := 5; i < len(in.Reply); i++ {
+		m, err := l.misfit(in.Nested(i))
+		if err != nil {
+			return err
+		}
+		p.misfits = append(p.misfits, m)
+	}
+	switch {
+	case in.Err != nil:
+		return in.Err
+	case in.Int(0) != judge.StatusAllowed || judged < 0 || now.IsZero():
+		return script.ReplyError(refitting, fmt.Sprintf("status %d", in.Int(0)))
+	case !till.IsZero() && (till.Before(p.till) || till.Equal(p.till) && counted == p.counted):
+		return script.ReplyError(refitting, "the next call would start at the same place")
+	}
+	p.judged += int(judged)
+	p.till, p.counted = till, counted
+	l.changes = 0
+	if l.done = till.IsZero(); l.done && p.part+1 < len(l.parts) {
+		l.done, p.part = false, p.part+1
+	}
+	return nil
+}
+
+func (l *refitLook) misfit(in *script.ReplyReader) (Misfit, error) {
+	m := Misfit{User: l.user, Reservation: keyspace.Reservation{ID: in.String(0), At: in.Time(1)}, Category: in.String(3)}
+	m.ExpiresAt = in.Time(4)
+	number := int(in.Int(2))
+	scope := l.by.Rules.Scope(m.Category)
+	switch {
+	case in.Err != nil:
+		return m, in.Err
+	case number < 0 || number > scope.Count():
+		return m, script.ReplyError(refitting, fmt.Sprintf("rule %d", number))
+	case number > 0:
+		m.Rule, m.RuleCategory = scope.Rule(number)
+		return m, nil
+	}
+	if m.Quiet = scope.QuietPeriod(m.At); m.Quiet == nil {
+		return m, script.ReplyError(refitting, "quiet hours at a time that has none")
+	}
+	return m, nil
+}

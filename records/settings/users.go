@@ -1,0 +1,178 @@
+package settings
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Users keeps the settings of users in the store, the only place they
+// live: what is changed holds from the next decision on. Its methods return an
+// *InvalidError for a user that can't be one, and an *UnavailableError when the
+// store did not answer, or has settings that only a newer program can read. It is
+// safe for concurrent use.
+type Users struct {
+	client redis.Cmdable
+	keys   keyspace.Keys
+}
+
+// NewUsers returns the settings under a prefix, "" for
+// DefaultPrefix. The error is an *InvalidError.
+func NewUsers(client redis.Cmdable, prefix string) (*Users, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Users{client: client, keys: keys}, nil
+}
+
+// Get returns what is set for a user.
+func (s *Users) Get(ctx context.Context, user string) (policy.UserSettings, error) {
+	if err := keyspace.CheckUser(user); err != nil {
+		return policy.UserSettings{}, err
+	}
+	values, err := s.client.HGetAll(ctx, s.keys.Settings(user)).Result()
+	if err != nil {
+		return policy.UserSettings{}, store.Explain(err, "reading the settings of a user")
+	}
+	settings, err := policy.ReadSettings(values)
+	if err != nil {
+		return policy.UserSettings{}, policy.UnreadableSettings(err)
+	}
+	return settings, nil
+}
+
+// Set puts settings in place of those that there are, under a new version; what
+// is empty is set no more. Settings that only a newer program knows stay. The
+// error may also be an *InvalidError as of UserSettings.Validate.
+func (s *Users) Set(ctx context.Context, user string, settings policy.UserSettings) error {
+	if err := keyspace.CheckUser(user); err != nil {
+		return err
+	}
+	_, _, err := s.change(ctx, user, "*", settings, settings.Policy != "")
+	return err
+}
+
+// mostUpdates is how often Update tries to be faster than other changes.
+const mostUpdates = 16
+
+// Update sets what change makes of a user's settings, as one step: where somebody
+// else changes them meanwhile, it is asked again with those. It returns what is set
+// then. An error of change ends it, and is returned as it is. Where change leaves
+// everything as it was, the version stays, too.
+func (s *Users) Update(
+	ctx context.Context, user string, change func(policy.UserSettings) (policy.UserSettings, error),
+) (policy.UserSettings, error) {
+	for range mostUpdates {
+		before, err := s.Get(ctx, user)
+		if err != nil {
+			return policy.UserSettings{}, err
+		}
+		settings, err := change(before)
+		if err != nil {
+			return policy.UserSettings{}, err
+		}
+		if settings.Equal(before) {
+			return before, nil
+		}
+		given := settings.Policy != "" && settings.Policy != before.Policy
+		settings, done, err := s.change(ctx, user, before.Version, settings, given)
+		if err != nil || done {
+			return settings, err
+		}
+	}
+	return policy.UserSettings{}, busySettings()
+}
+
+// change stores settings in place of those of a version, * for any, - to clear all, and reports
+// whether it was that. given says that the user is given a policy that the user may not
+// have yet: then it must not be in deletion.
+func (s *Users) change(
+	ctx context.Context, user, version string, settings policy.UserSettings, given bool,
+) (policy.UserSettings, bool, error) {
+	const doing = "storing the settings of a user"
+	if err := settings.Validate(); err != nil {
+		return policy.UserSettings{}, false, err
+	}
+	token := keyspace.NewToken()
+	partition := keyspace.Partition(user)
+	keys := []string{s.keys.Settings(user), s.keys.UsersWithSettings(partition), s.keys.PolicyClaims(partition, settings.Policy)}
+	for range mostUpdates {
+		claim := ""
+		if given {
+			claim = keyspace.NewToken()
+			if err := s.claim(ctx, keys[2], claim, settings.Policy); err != nil {
+				return policy.UserSettings{}, false, err
+			}
+		}
+		args := append([]any{version, token, user, claim}, settings.Stored()...)
+		answer, err := script.Run(ctx, s.client, lua.SettingsChange, doing, keys, args)
+		if err != nil {
+			return policy.UserSettings{}, false, err
+		}
+		r := script.Read(answer, doing)
+		status, stored := r.Int(0), r.String(1)
+		if r.Err != nil {
+			return policy.UserSettings{}, false, r.Err
+		}
+		if status >= 0 {
+			settings.Version = stored
+			return settings, status == 1, nil
+		}
+	}
+	return policy.UserSettings{}, false, busySettings()
+}
+
+// claimLasts is how long a change may take to store its settings after its claim.
+const claimLasts = time.Minute
+
+// claim announces that a user is about to get a policy, and then checks that the policy is
+// not being deleted. The order matters: see Policies.Delete. A policy that was never in
+// the store is not checked: a program may have it elsewhere.
+func (s *Users) claim(ctx context.Context, key, token, name string) error {
+	const doing = "giving a user a policy"
+	_, err := s.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.SAdd(ctx, key, token)
+		pipe.PExpire(ctx, key, claimLasts)
+		return nil
+	})
+	if err != nil {
+		return store.Explain(err, doing)
+	}
+	deleted, err := s.client.Exists(ctx, s.keys.PolicyDeletion(name)).Result()
+	switch {
+	case err != nil:
+		return store.Explain(err, doing)
+	case deleted == 0:
+		return nil
+	default:
+		return &fault.InvalidError{
+			Field: "policy", Value: name,
+			Says: fmt.Sprintf("policy %s was deleted, or is being deleted: choose another policy, or apply it again first", name),
+		}
+	}
+}
+
+func busySettings() error {
+	return &fault.UnavailableError{
+		Detail: "the settings of the user are being changed by others all the time: try again in a moment",
+	}
+}
+
+// Clear removes all that is set for a user, also what only a newer program knows.
+func (s *Users) Clear(ctx context.Context, user string) error {
+	if err := keyspace.CheckUser(user); err != nil {
+		return err
+	}
+	_, _, err := s.change(ctx, user, "-", policy.UserSettings{}, false)
+	return err
+}
