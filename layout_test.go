@@ -44,7 +44,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 	},
 	{
 		"api/internal/web", "client", "cmd/internal/histogram", "notifier/precheck",
-		"records/accounts", "records/audit", "records/campaigns", "records/channels",
+		"records/accounts", "records/audit", "records/campaigns",
 		"sendlimit/counters", "records/devices", "records/events", "internal/judge",
 		"internal/tally", "sendlimit/rate", "records/settings", "tasks/input", "tasks/retry",
 	},
@@ -120,7 +120,6 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"records/accounts":        scripts + " sendlimit/calendar internal/page sendlimit/policy",
 	"records/audit":           scripts + " sendlimit/calendar",
 	"records/campaigns":       scripts,
-	"records/channels":        scripts,
 	"sendlimit/counters":      scripts + " sendlimit/calendar internal/guard internal/page sendlimit/policy",
 	"records/devices":         scripts,
 	"records/events":          scripts,
@@ -150,9 +149,9 @@ var uses = map[string]string{ //nolint:globals // a constant table
 		" tasks/deliver tasks/device tasks/input tasks/message tasks/refit tasks/rules tasks/submit tasks/tracing" +
 		" tasks/userdata github.com/danielgtaylor/huma/v2 github.com/google/uuid" +
 		" github.com/klauspost/compress/gzhttp golang.org/x/sync/singleflight",
-	"tasks/overview": redis + " records/accounts records/activity sendlimit/calendar records/channels records/forecast" +
+	"tasks/overview": redis + " records/accounts records/activity sendlimit/calendar records/forecast" +
 		" sendlimit/keyspace records/messages records/notices sendlimit/rate records/stats" +
-		" sendlimit/store tasks/backend tasks/deliver tasks/message tasks/queue tasks/stats",
+		" sendlimit/store tasks/backend tasks/channels tasks/deliver tasks/message tasks/queue tasks/stats",
 	"dashboard": "api dashboard/session sendlimit records/accounts records/activity records/audit" +
 		" sendlimit/calendar sendlimit/fault records/forecast sendlimit/policy tasks/input tasks/message" +
 		" tasks/overview github.com/klauspost/compress/gzhttp",

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/records/channels"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 )
 
 func TestAccounts(t *testing.T) {
@@ -138,7 +138,7 @@ func TestPace(t *testing.T) {
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
-	states, err := channels.New(b.client, "")
+	states, err := channels.NewStore(b.client, "")
 	require.NoError(t, err)
 	stopped, err := states.Stop(t.Context(), "fcm", channels.Stop{Reason: channels.Unauthorized, Detail: "<b>401</b>"})
 	require.NoError(t, err)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	stored "github.com/sendlimit/sendlimiter/records/channels"
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -26,7 +25,7 @@ type phones struct {
 
 	fcm, apns *phone
 	devices   *devices.Store
-	states    *stored.Store
+	states    *channels.Store
 }
 
 // phone is a channel whose provider answers what it is told to. It can be probed.
@@ -81,7 +80,7 @@ func newPhones(s *story) *phones {
 	var err error
 	p.devices, err = devices.New(s.client, devices.Options{})
 	require.NoError(s, err)
-	p.states, err = stored.New(s.client, "")
+	p.states, err = channels.NewStore(s.client, "")
 	require.NoError(s, err)
 	return p
 }
@@ -115,7 +114,7 @@ func (p *phones) of(user string) []devices.Device {
 }
 
 // stateOfFCM returns the stored state of the channel fcm.
-func (p *phones) stateOfFCM() stored.State {
+func (p *phones) stateOfFCM() channels.State {
 	p.Helper()
 	all, err := p.states.Load(p.Context())
 	require.NoError(p, err)
@@ -124,7 +123,7 @@ func (p *phones) stateOfFCM() stored.State {
 			return state
 		}
 	}
-	return stored.State{Name: notifier.ChannelFCM}
+	return channels.State{Name: notifier.ChannelFCM}
 }
 
 // to is a message to a user.
@@ -241,7 +240,7 @@ func TestTheBrakeWipesNothing(t *testing.T) {
 		p.until(30 * time.Second)
 		state := p.stateOfFCM()
 		require.True(p, state.Stopped)
-		require.Equal(p, stored.Brake, state.Reason)
+		require.Equal(p, channels.Brake, state.Reason)
 		suspect := 0
 		for i := range users {
 			list := p.of(fmt.Sprintf("user%d", i))
@@ -280,7 +279,7 @@ func TestRefusedCredentialsStopOneChannel(t *testing.T) {
 		p.until(10 * time.Second)
 		state := p.stateOfFCM()
 		require.True(p, state.Stopped)
-		require.Equal(p, stored.Unauthorized, state.Reason)
+		require.Equal(p, channels.Unauthorized, state.Reason)
 		for i := range 5 {
 			p.accepted(p.to("bob", fmt.Sprint("b", i), time.Duration(20+i)*time.Second), p.message(fmt.Sprint("a", i), time.Duration(20+i)*time.Second))
 		}

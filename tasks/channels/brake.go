@@ -3,8 +3,6 @@ package channels
 import (
 	"sync"
 	"time"
-
-	stored "github.com/sendlimit/sendlimiter/records/channels"
 )
 
 const (
@@ -92,13 +90,13 @@ func (b *brake) gone(device uint64, of Sent, proved bool, now time.Time) Judgeme
 }
 
 // wave returns what is to be told of devices that were kept a moment ago; nil if none was.
-func (b *brake) wave(now time.Time) *stored.Wave {
+func (b *brake) wave(now time.Time) *Wave {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if age := now.Sub(b.kept); b.kept.IsZero() || age < 0 || age > stored.WaveLasts {
+	if age := now.Sub(b.kept); b.kept.IsZero() || age < 0 || age > WaveLasts {
 		return nil
 	}
-	w := &stored.Wave{At: now, Of: b.count, Accounts: map[string]int{}, Campaigns: map[string]int{}}
+	w := &Wave{At: now, Of: b.count, Accounts: map[string]int{}, Campaigns: map[string]int{}}
 	for _, a := range b.ring[:b.count] {
 		if a.gone {
 			w.Gone++

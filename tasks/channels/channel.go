@@ -10,7 +10,6 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	stored "github.com/sendlimit/sendlimiter/records/channels"
 )
 
 const (
@@ -38,7 +37,7 @@ type Channel struct {
 
 	mu       sync.Mutex
 	known    string // the identity of the credentials, as last seen
-	state    stored.State
+	state    State
 	changes  int  // counts what was learned here, which a look that began before does not know
 	untold   bool // the channel was stopped here, and the store may not know it yet
 	probed   probed
@@ -65,7 +64,7 @@ func newChannel(s Setup) (*Channel, error) {
 	}
 	return &Channel{
 		Setup: s, known: identityOf(s), refusals: refusals, seed: maphash.MakeSeed(), paused: paused,
-		state: stored.State{Name: s.Name}, suspects: map[Suspect]struct{}{},
+		state: State{Name: s.Name}, suspects: map[Suspect]struct{}{},
 	}, nil
 }
 
@@ -85,7 +84,7 @@ func (c *Channel) identity() string {
 }
 
 // State returns what is known of the stored state.
-func (c *Channel) State() stored.State {
+func (c *Channel) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state
@@ -103,7 +102,7 @@ func (c *Channel) Stopped(now time.Time) (wait time.Duration, stopped bool) {
 }
 
 // stops reports whether a state stops a channel with the present credentials.
-func (c *Channel) stops(state stored.State) bool {
+func (c *Channel) stops(state State) bool {
 	return state.Stopped && (state.Identity == "" || state.Identity == c.identity())
 }
 
@@ -120,8 +119,8 @@ func (c *Channel) ProbeDue(now time.Time) bool {
 	return c.stops(state) && c.messageProbes(state) && probeDue(state, now)
 }
 
-func (c *Channel) messageProbes(state stored.State) bool {
-	return state.Reason == stored.Brake || !c.probes()
+func (c *Channel) messageProbes(state State) bool {
+	return state.Reason == Brake || !c.probes()
 }
 
 // messageMayProbe reports whether a message may be the next probe of a stopped channel. One that
@@ -134,13 +133,13 @@ func (c *Channel) messageMayProbe(m Sent, now time.Time) bool {
 // this worker knows.
 func (c *Channel) spares(m Sent) bool {
 	state := c.State()
-	return c.stops(state) && state.Reason != stored.Brake && c.refusals.spares(m.Account)
+	return c.stops(state) && state.Reason != Brake && c.refusals.spares(m.Account)
 }
 
 // beginsProbe reports whether the Prober of a stopped channel is to ask now. It notes that
 // credentials which were not refused have been tried.
-func (c *Channel) beginsProbe(state stored.State, now time.Time) bool {
-	if state.Reason == stored.Brake { // a probe would pass, and says nothing
+func (c *Channel) beginsProbe(state State, now time.Time) bool {
+	if state.Reason == Brake { // a probe would pass, and says nothing
 		return false
 	}
 	if c.stops(state) {
@@ -155,7 +154,7 @@ func (c *Channel) beginsProbe(state stored.State, now time.Time) bool {
 }
 
 // probeDue reports whether the next probe of a stopped channel may be made.
-func probeDue(state stored.State, now time.Time) bool {
+func probeDue(state State, now time.Time) bool {
 	at := state.Since.Add(probeFirst)
 	if state.ProbeAt.After(at) {
 		at = state.ProbeAt
@@ -209,7 +208,7 @@ func (c *Channel) Refused(m Sent, now time.Time) Refusal {
 // Set.Stop does it.
 func (c *Channel) Gone(m Sent, device, address string, now time.Time) (what Judgement, wait time.Duration) {
 	state := c.State()
-	if state.Reason == stored.Brake && c.stops(state) {
+	if state.Reason == Brake && c.stops(state) {
 		wait, _ = c.Stopped(now)
 		return Hold, wait
 	}
@@ -227,7 +226,7 @@ func (c *Channel) Gone(m Sent, device, address string, now time.Time) (what Judg
 }
 
 // stop notes that the channel is stopped. It reports whether it was not.
-func (c *Channel) stop(why stored.Stop, now time.Time) bool {
+func (c *Channel) stop(why Stop, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changes++
@@ -250,7 +249,7 @@ func (c *Channel) told() {
 // learn takes over a state from the store, unless something else was learned meanwhile. It
 // returns the state before, and the devices that are not suspect any more, as an operator
 // has resumed the channel.
-func (c *Channel) learn(state stored.State, changes int) (before stored.State, cleared []Suspect) {
+func (c *Channel) learn(state State, changes int) (before State, cleared []Suspect) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if before = c.state; c.changes != changes || c.untold {
@@ -264,7 +263,7 @@ func (c *Channel) learn(state stored.State, changes int) (before stored.State, c
 	if before.Stopped && !state.Stopped {
 		c.refusals.resume()
 	}
-	if before.Stopped && before.Reason == stored.Brake && !state.Stopped {
+	if before.Stopped && before.Reason == Brake && !state.Stopped {
 		for suspect := range c.suspects {
 			cleared = append(cleared, suspect)
 		}

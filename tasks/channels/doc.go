@@ -33,6 +33,8 @@
 // up, and its success resumes the channel. Other credentials
 // are tried at once, also when they are read again from their file.
 //
+// Store keeps the states: all are fields of one small hash, which workers read about once a second.
+//
 // # The brake
 //
 // A wrong project, key or environment makes a provider call every device gone. Dormant users do so
@@ -51,6 +53,5 @@
 //
 // # What it does not know
 //
-// How a message is delivered, paced and settled is package deliver's. The stored states are
-// those of package sendlimit/channels.
+// How a message is delivered, paced and settled is package deliver's.
 package channels

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	stored "github.com/sendlimit/sendlimiter/records/channels"
 )
 
 // What one account's messages earn stops no other account's.
@@ -32,7 +31,7 @@ func TestWhoseRefusalsStopAChannel(t *testing.T) {
 		require.Equal(t, Refusal{Times: n/2 + 1}, refuse(c, of("a", n%2), time.Duration(n)*time.Second))
 	}
 	require.True(t, refuse(c, of("a", 2), 9*time.Second).Stop, "nobody else sends")
-	require.True(t, c.stop(stored.Stop{Reason: stored.Unauthorized, Identity: "shop"}, began))
+	require.True(t, c.stop(Stop{Reason: Unauthorized, Identity: "shop"}, began))
 	require.False(t, c.spares(of("a", 7)))
 	require.True(t, c.spares(of("b", 7)))
 	refuse(c, of("b", 7), 10*time.Second)

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	stored "github.com/sendlimit/sendlimiter/records/channels"
 )
 
 // account is a channel whose credentials can be replaced.
@@ -46,14 +45,14 @@ func TestAStopIsKeptUntilTheStoreKnowsIt(t *testing.T) {
 	t.Parallel()
 	c, err := newChannel(Setup{Name: notifier.ChannelFCM, HasDevices: true})
 	require.NoError(t, err)
-	require.True(t, c.stop(stored.Stop{Reason: stored.Unauthorized}, time.Now()))
-	_, _ = c.learn(stored.State{}, c.seen())
+	require.True(t, c.stop(Stop{Reason: Unauthorized}, time.Now()))
+	_, _ = c.learn(State{}, c.seen())
 	require.True(t, c.State().Stopped)
 	began := c.seen()
 	c.told()
-	_, _ = c.learn(stored.State{}, began)
+	_, _ = c.learn(State{}, began)
 	require.True(t, c.State().Stopped, "the look began before")
-	before, _ := c.learn(stored.State{}, c.seen())
+	before, _ := c.learn(State{}, c.seen())
 	require.True(t, before.Stopped)
 	require.False(t, c.State().Stopped)
 }

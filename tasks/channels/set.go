@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	stored "github.com/sendlimit/sendlimiter/records/channels"
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
@@ -34,7 +33,7 @@ const (
 // Set is the channels of a worker. It follows their states in the store, and changes them.
 type Set struct {
 	channels []*Channel
-	store    *stored.Store
+	store    *Store
 	devices  *devices.Store
 	clock    *masterclock.Clocks
 	timeout  time.Duration // of a probe
@@ -53,7 +52,7 @@ func NewSet(
 	}
 	s := &Set{clock: c, timeout: timeout, metrics: m, logger: logger}
 	var err error
-	if s.store, err = stored.New(client, prefix); err != nil {
+	if s.store, err = NewStore(client, prefix); err != nil {
 		return nil, err
 	}
 	if s.devices, err = devices.New(client, devices.Options{Prefix: prefix}); err != nil {
@@ -121,7 +120,7 @@ func (s *Set) look(ctx context.Context) (resumed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	known := make(map[string]stored.State, len(states))
+	known := make(map[string]State, len(states))
 	for _, state := range states {
 		known[state.Name] = state
 	}
@@ -142,7 +141,7 @@ func (s *Set) look(ctx context.Context) (resumed bool, err error) {
 }
 
 // stoppedFor returns why a channel is stopped; "" if it runs.
-func stoppedFor(state stored.State) string {
+func stoppedFor(state State) string {
 	if !state.Stopped {
 		return ""
 	}
@@ -201,7 +200,7 @@ func (s *Set) TakeProbe(ctx context.Context, c *Channel) bool {
 }
 
 // Passed resumes a channel whose probe has passed in a state.
-func (s *Set) Passed(ctx context.Context, c *Channel, state stored.State) {
+func (s *Set) Passed(ctx context.Context, c *Channel, state State) {
 	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
 	defer done()
 	if _, err := s.store.ResumeProbed(ctx, state); err != nil {
@@ -210,7 +209,7 @@ func (s *Set) Passed(ctx context.Context, c *Channel, state stored.State) {
 }
 
 // Stop stops a channel of this worker at once, and returns a function that tells the others.
-func (s *Set) Stop(c *Channel, why stored.Stop) (tell func(context.Context)) {
+func (s *Set) Stop(c *Channel, why Stop) (tell func(context.Context)) {
 	why.Identity = c.identity()
 	if !c.stop(why, s.clock.Now()) {
 		return func(context.Context) {}
@@ -231,7 +230,7 @@ func (s *Set) Stop(c *Channel, why stored.Stop) (tell func(context.Context)) {
 }
 
 // tell tells the other workers of successes and of a wave, if the store knows neither.
-func (s *Set) tell(ctx context.Context, c *Channel, known stored.State) {
+func (s *Set) tell(ctx context.Context, c *Channel, known State) {
 	identity := c.identity()
 	last := c.refusals.last()
 	if at, ok := known.Accepted(identity); !last.IsZero() && (!ok || last.Sub(at) >= lookEvery) {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	stored "github.com/sendlimit/sendlimiter/records/channels"
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
@@ -123,7 +122,7 @@ func (a *attempt) refused(to *answer, now time.Time) {
 	refusal := to.line.Refused(a.of(), now)
 	switch {
 	case refusal.Stop:
-		to.wait = a.stop(to.line, stored.Stop{Reason: stopReason(to.result.Reason), Detail: detail(to.result)})
+		to.wait = a.stop(to.line, channels.Stop{Reason: stopReason(to.result.Reason), Detail: detail(to.result)})
 	case refusal.Own:
 		a.failed(to)
 	default:
@@ -148,7 +147,7 @@ func (a *attempt) gone(to *answer, now time.Time) bool {
 		to.state = messages.DeviceGone
 	case channels.Trip:
 		to.wait = wait
-		a.stop(to.line, stored.Stop{Reason: stored.Brake, Detail: "its provider calls all devices gone; the last reason is " + to.reason})
+		a.stop(to.line, channels.Stop{Reason: channels.Brake, Detail: "its provider calls all devices gone; the last reason is " + to.reason})
 	case channels.Hold:
 		to.wait = wait
 	}
@@ -164,7 +163,7 @@ func (a *attempt) gone(to *answer, now time.Time) bool {
 }
 
 // stop stops a channel, and returns for how long the message waits.
-func (a *attempt) stop(l *Line, why stored.Stop) time.Duration {
+func (a *attempt) stop(l *Line, why channels.Stop) time.Duration {
 	a.later(a.h.Channels.Stop(l.Channel, why))
 	wait, _ := l.Stopped(a.h.Clock.Now())
 	return max(wait, refusedWait)
@@ -211,11 +210,11 @@ func (a *attempt) finish(ctx context.Context) {
 	}
 }
 
-func stopReason(r notifier.Reason) stored.Reason {
+func stopReason(r notifier.Reason) channels.Reason {
 	if r == notifier.ReasonMisaddressed {
-		return stored.Misaddressed
+		return channels.Misaddressed
 	}
-	return stored.Unauthorized
+	return channels.Unauthorized
 }
 
 func detail(r notifier.Result) string {

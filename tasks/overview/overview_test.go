@@ -15,7 +15,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
-	"github.com/sendlimit/sendlimiter/records/channels"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -25,6 +24,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/overview"
@@ -200,7 +200,7 @@ func TestAnOverviewSaysWhatWasDone(t *testing.T) {
 	require.NoError(t, paces.Apply(t.Context(), rate.Pace{Rate: limit, Burst: 7}))
 	until, err := paces.Pause(t.Context(), time.Minute)
 	require.NoError(t, err)
-	states, err := channels.New(r.client, "")
+	states, err := channels.NewStore(r.client, "")
 	require.NoError(t, err)
 	_, err = states.Stop(t.Context(), "fcm", channels.Stop{Reason: channels.Unauthorized, Detail: "401"})
 	require.NoError(t, err)
@@ -293,7 +293,7 @@ func TestPartsThatCantBeRead(t *testing.T) {
 	r := newRig(t)
 	require.True(t, r.submits("alice", "a", 0).OK())
 	r.givesUp("alice", "a")
-	states, err := channels.New(r.client, "")
+	states, err := channels.NewStore(r.client, "")
 	require.NoError(t, err)
 	_, err = states.Stop(t.Context(), "fcm", channels.Stop{Reason: channels.Brake})
 	require.NoError(t, err)

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/records/activity"
-	"github.com/sendlimit/sendlimiter/records/channels"
 	"github.com/sendlimit/sendlimiter/records/forecast"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/notices"
@@ -18,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -83,7 +83,7 @@ func New(b *backend.Backend) (*Reader, error) {
 	if r.notices, err = notices.New(b.Client, notices.Options{Prefix: prefix}); err != nil {
 		return nil, err
 	}
-	if r.channels, err = channels.New(b.Client, prefix); err != nil {
+	if r.channels, err = channels.NewStore(b.Client, prefix); err != nil {
 		return nil, err
 	}
 	if r.stats, err = stats.New(b.Client, prefix); err != nil {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/records/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 )
 
 func TestChannelKeys(t *testing.T) {
@@ -68,7 +68,7 @@ func TestChannelListAndResume(t *testing.T) {
 	t.Parallel()
 	m, client := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}
-	kept, err := channels.New(client, "")
+	kept, err := channels.NewStore(client, "")
 	require.NoError(t, err)
 
 	out := prints(t, environ, "", "channel", "list")

@@ -17,8 +17,8 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
 	"github.com/sendlimit/sendlimiter/config"
-	states "github.com/sendlimit/sendlimiter/records/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	states "github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -201,7 +201,7 @@ func (c *commands) resume(ctx context.Context, kept *states.Store, name string) 
 // withStates calls do with the states of the channels in the store that the settings name.
 func (c *commands) withStates(cmd *cobra.Command, do func(context.Context, *states.Store, config.Config) error) error {
 	return store.With(cmd.Context(), c.Program, cmd.Flags(), func(client redis.UniversalClient, settings config.Config) error {
-		kept, err := states.New(client, settings.Prefix)
+		kept, err := states.NewStore(client, settings.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the channels: %w", err)
 		}

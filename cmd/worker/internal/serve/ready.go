@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/records/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/stats"
 )
@@ -129,7 +129,7 @@ func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context
 // unwellChannels returns a warning for each channel that is stopped, or whose provider calls many
 // devices gone. The others deliver.
 func unwellChannels(ctx context.Context, client redis.UniversalClient, prefix string) []check {
-	kept, err := channels.New(client, prefix)
+	kept, err := channels.NewStore(client, prefix)
 	if err != nil {
 		return nil
 	}

@@ -86,9 +86,9 @@ const (
 	fieldWave     = " wave"     // a Wave as JSON
 )
 
-// decode reads the fields of all channels. It passes over what it can't read, except that a
+// decodeStates reads the fields of all channels. It passes over what it can't read, except that a
 // channel is stopped: it is not to deliver then, whatever the reason.
-func decode(fields map[string]string) []State {
+func decodeStates(fields map[string]string) []State {
 	known := map[string]State{}
 	for field, value := range fields {
 		name, what, _ := strings.Cut(field, " ")

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/records/channels"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 )
 
 func TestAStoppedChannelIsProbedAndResumed(t *testing.T) {
@@ -17,7 +17,7 @@ func TestAStoppedChannelIsProbedAndResumed(t *testing.T) {
 	server, client := redistest.Embedded(t)
 	at := time.Date(2051, time.July, 12, 11, 11, 11, 0, time.UTC)
 	server.SetTime(at)
-	s, err := channels.New(client, "")
+	s, err := channels.NewStore(client, "")
 	require.NoError(t, err)
 	state := func() channels.State {
 		all, err := s.Load(t.Context())
@@ -86,7 +86,7 @@ func TestAStoppedChannelIsProbedAndResumed(t *testing.T) {
 func TestAnUnreadableStopStops(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
-	s, err := channels.New(client, "")
+	s, err := channels.NewStore(client, "")
 	require.NoError(t, err)
 	require.NoError(t, client.HSet(t.Context(), "sl:channels", "apns stopped", "?", "apns later", "1", "log accepted", "1 ").Err())
 	all, err := s.Load(t.Context())

@@ -26,8 +26,8 @@ type Store struct {
 	at     time.Time // the time instead of the server's; zero but in tests
 }
 
-// New returns the store under a prefix, "" for DefaultPrefix. The error is an *InvalidError.
-func New(client redis.Cmdable, prefix string) (*Store, error) {
+// NewStore returns the store under a prefix, "" for DefaultPrefix. The error is an *InvalidError.
+func NewStore(client redis.Cmdable, prefix string) (*Store, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (s *Store) Load(ctx context.Context) ([]State, error) {
 	if err != nil {
 		return nil, store.Explain(err, "looking at the channels")
 	}
-	return decode(fields), nil
+	return decodeStates(fields), nil
 }
 
 // Stop stops a channel of all workers, within a second or two. It reports whether this call
