@@ -42,11 +42,12 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"cmd/worker/internal/policyview", "notifier/apns", "notifier/fcm", "notifier/webhook", "notifier/webpush",
 		"internal/script", "records/seal", "tasks/message",
 	},
+	{"internal/turn"},
 	{
 		"api/internal/web", "client", "cmd/internal/histogram", "notifier/precheck",
-		"records/accounts", "records/audit", "records/campaigns",
+		"records/accounts", "records/audit",
 		"sendlimit/counters", "records/devices", "records/events", "internal/judge",
-		"internal/tally", "sendlimit/rate", "records/settings", "tasks/input", "tasks/retry",
+		"internal/tally", "sendlimit/rate", "records/settings", "tasks/input", "tasks/internal/job", "tasks/retry",
 	},
 	{
 		"config", "dashboard/session", "examples/order-reminder", "sendlimit",
@@ -91,7 +92,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 const (
 	redis   = "github.com/redis/go-redis/v9"
 	store   = redis + " sendlimit/fault internal/script sendlimit/keyspace sendlimit/store"
-	scripts = "lua " + store
+	scripts = "lua internal/turn " + store
 )
 
 // uses lists what some packages import beside the standard library. A package that is not
@@ -119,7 +120,6 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"client":                  "sendlimit/fault sendlimit/policy tasks/message github.com/google/uuid",
 	"records/accounts":        scripts + " sendlimit/calendar internal/page sendlimit/policy",
 	"records/audit":           scripts + " sendlimit/calendar",
-	"records/campaigns":       scripts,
 	"sendlimit/counters":      scripts + " sendlimit/calendar internal/guard internal/page sendlimit/policy",
 	"records/devices":         scripts,
 	"records/events":          scripts,
@@ -134,7 +134,8 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"records/activity":        store + " internal/tally",
 	"records/stats":           store + " records/accounts sendlimit/calendar internal/tally",
 	"records/forecast":        scripts + " sendlimit",
-	"records/messages":        scripts + " sendlimit records/campaigns internal/judge sendlimit/policy",
+	"internal/turn":           scripts,
+	"records/messages":        scripts + " sendlimit internal/judge sendlimit/policy",
 	"records/notices":         scripts + " sendlimit/calendar records/stats",
 	"records/find":            scripts + " sendlimit records/messages",
 	"records/quota": scripts + " sendlimit records/accounts sendlimit/calendar sendlimit/counters records/messages" +

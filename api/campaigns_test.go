@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/records/accounts"
-	"github.com/sendlimit/sendlimiter/records/campaigns"
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -29,11 +29,8 @@ func inSpring(r *rig) {
 // movingSpring has somebody else move the campaign.
 func movingSpring(r *rig) {
 	inSpring(r)
-	pauses, err := campaigns.New(r.client, "")
-	require.NoError(r, err)
-	turn, err := pauses.NewTurn(campaigns.Campaign{Name: "spring"}, "move 1h0m0s")
-	require.NoError(r, err)
-	_, taken, _, err := turn.Take(r.Context(), 100*time.Millisecond) // for ever, on the store's clock
+	key := keyspace.KeysUnder(keyspace.DefaultPrefix).Turn(keyspace.CampaignWork("/spring"))
+	_, taken, _, err := turn.NewJob(r.client, key, "move 1h0m0s").Take(r.Context(), 100*time.Millisecond) // for ever, on the store's clock
 	require.NoError(r, err)
 	require.True(r, taken)
 }

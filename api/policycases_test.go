@@ -1,13 +1,15 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/records/refit"
+	"github.com/sendlimit/sendlimiter/internal/turn"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
@@ -69,9 +71,8 @@ func refitting(r *rig) {
 	strict(r)
 	p, _, err := r.options.Policies.Load(r.Context(), "default")
 	require.NoError(r, err)
-	turn, err := refit.NewTurn(r.client, "", p, "cancel")
-	require.NoError(r, err)
-	_, taken, _, err := turn.Take(r.Context(), 100*time.Millisecond) // for ever, on the store's clock
+	job := turn.NewJob(r.client, keyspace.KeysUnder(keyspace.DefaultPrefix).Turn(keyspace.RefitWork("default")), fmt.Sprintf("%d cancel", p.Version))
+	_, taken, _, err := job.Take(r.Context(), 100*time.Millisecond) // for ever, on the store's clock
 	require.NoError(r, err)
 	require.True(r, taken)
 }

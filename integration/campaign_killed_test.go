@@ -41,7 +41,7 @@ const (
 // script: takes it, notes the first page, notes its end, notes the second page, is done.
 const (
 	callMove     = "place/move"
-	callTurn     = "refit/refit_turn"
+	callTurn     = "turn/job"
 	callsOfTurns = 5
 )
 

@@ -1,7 +1,7 @@
 // Package lua holds the scripts that run inside Redis, one file an operation,
 // embedded and ready to call, in a folder for each thing that they are about:
 // place, message, charge, account, notice, count, rate, setting, refit, event, device, channel,
-// audit, forecast.
+// audit, forecast, turn.
 //
 // Only scripts write a timeline or a record. Each makes all its reads and checks
 // before its first write, since Redis does not roll back. Every file opens with its

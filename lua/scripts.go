@@ -55,8 +55,11 @@ var Settle = script("message/settle")
 // Resume lets a message of a resumed campaign be claimed again.
 var Resume = script("message/resume")
 
-// LookTurn lets one of several workers look at all partitions.
-var LookTurn = script("message/look_turn")
+// TurnTake lets one of several programs do what one at a time is to do.
+var TurnTake = script("turn/take")
+
+// TurnJob takes, keeps or ends the turn of a job that takes long.
+var TurnJob = script("turn/job")
 
 // BringNear moves entries of far lists to the near list of the watch list.
 var BringNear = script("message/bring_near")
@@ -221,9 +224,6 @@ var ForecastFar = script("forecast/count_far")
 // nothing.
 var Refit = script("refit/refit")
 
-// RefitTurn takes, keeps or gives back the turn of a refit.
-var RefitTurn = script("refit/refit_turn")
-
 // AuditBegin adds an entry to the log of changes, and removes the oldest.
 var AuditBegin = script("audit/begin")
 
@@ -256,14 +256,14 @@ var DeadRetry = script("event/dead_retry")
 func All() []*redis.Script {
 	return []*redis.Script{
 		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Times, Rehearse, FreeLost,
-		Claim, Settle, LookTurn, BringNear, HandOver, Renew, Mend, Revive, Edit, Purge, Resume, Forget,
+		Claim, Settle, BringNear, HandOver, Renew, Mend, Revive, Edit, Purge, Resume, Forget,
 		Hold, SettleHold, HoldLook, Requote,
 		AccountFind, AccountChange, AccountRemoveTier,
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,
 		Count, GiveBack, CountLook, AddOnce,
 		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
 		PolicyApply, PolicyMark, PolicyDelete, SettingsChange,
-		CampaignPause, Refit, RefitTurn, ForecastFar,
+		CampaignPause, Refit, ForecastFar, TurnTake, TurnJob,
 		DeviceAdd, DeviceRemove, DeviceRemoveGone, DeviceRecount, DeviceHold, DeviceNoteCount, DeviceNoteSuccess, DeviceSuspect,
 		ChannelStop, ChannelResume, ChannelTakeProbe,
 		AuditBegin, AuditEnd, AuditErase,

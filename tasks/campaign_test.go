@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/records/campaigns"
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -210,17 +209,17 @@ func inCampaign(campaign string, m message.Message) message.Message {
 func TestPausedCampaign(t *testing.T) {
 	tellSlowly(t, func(s *story) {
 		s.work()
-		pauses, err := campaigns.New(s.client, "")
+		pauses, err := messages.NewPauses(s.client, "")
 		require.NoError(s, err)
-		spring := campaigns.Campaign{Name: "spring"}
+		spring := messages.Campaign{Name: "spring"}
 		expires := inCampaign("spring", s.message("expires", 90*time.Second))
 		expires.ExpiresAt = s.at(5 * time.Minute)
 		s.accepted(inCampaign("spring", s.message("a", 30*time.Second)), expires, inCampaign("fall", s.message("other", 150*time.Second)),
 			s.message("none", 210*time.Second))
 		_, err = pauses.Pause(s.Context(), spring, time.Time{})
 		require.NoError(s, err)
-		for n := range campaigns.MostPaused { // a claim gets only those of its account
-			_, err := pauses.Pause(s.Context(), campaigns.Campaign{Account: "other", Name: strconv.Itoa(n)}, time.Time{})
+		for n := range messages.MostPaused { // a claim gets only those of its account
+			_, err := pauses.Pause(s.Context(), messages.Campaign{Account: "other", Name: strconv.Itoa(n)}, time.Time{})
 			require.NoError(s, err)
 		}
 		s.until(6 * time.Minute)

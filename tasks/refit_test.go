@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/records/accounts"
-	misfits "github.com/sendlimit/sendlimiter/records/refit"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -218,7 +218,7 @@ func TestRefitGoesOnWhereItStopped(t *testing.T) {
 		require.Equal(s, []int{20, 40}, []int{rest.Users, rest.Reservations})
 		require.Equal(s, map[string]int{"1/calendar_day": 20}, rest.MisfitsByRule)
 		require.Equal(s, keyspace.Partitions, rest.Next)
-		require.Zero(s, s.client.Exists(s.Context(), s.keys().Refit("default")).Val(), "nothing is left to go on with")
+		require.Zero(s, s.client.Exists(s.Context(), s.keys().Turn(keyspace.RefitWork("default"))).Val(), "nothing is left to go on with")
 
 		again, found := s.run(message.RefitShift)
 		require.Zero(s, again.First, "a run that has ended begins anew")
@@ -322,19 +322,19 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		require.Equal(s, fault.CodeRefitRunning, runs.Code())
 
 		// Nobody keeps the turn of one that was killed.
-		killed, err := misfits.NewTurn(s.client, "", s.stored(), string(message.RefitShift))
-		require.NoError(s, err)
+		work := fmt.Sprintf("%d %s", s.stored().Version, message.RefitShift)
+		killed := turn.NewJob(s.client, s.keys().Turn(keyspace.RefitWork("default")), work)
 		_, taken, _, err := killed.Take(s.Context(), 10*time.Second)
 		require.NoError(s, err)
 		require.True(s, taken)
 		began := time.Now()
-		kept, err := killed.Keep(s.Context(), misfits.Progress{Next: 900}, 10*time.Second)
+		kept, err := killed.Keep(s.Context(), `{"next_partition":900}`, 10*time.Second)
 		require.NoError(s, err)
 		require.True(s, kept)
 		summary, _ := s.run(message.RefitShift)
 		require.Equal(s, 900, summary.First)
 		require.GreaterOrEqual(s, time.Since(began), 9*time.Second)
-		kept, err = killed.Keep(s.Context(), misfits.Progress{Next: 901}, 10*time.Second)
+		kept, err = killed.Keep(s.Context(), `{"next_partition":901}`, 10*time.Second)
 		require.NoError(s, err)
 		require.False(s, kept, "somebody else has taken over")
 	})

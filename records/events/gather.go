@@ -12,8 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/internal/script"
-	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -152,12 +151,7 @@ func (g *Gatherer) remove(ctx context.Context, found []partitionEvents) error {
 // Turn reports whether it is time to gather from all partitions: no caller did within lasts.
 // One of several callers gets the turn.
 func (g *Gatherer) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
-	const doing = "taking the turn to gather events"
-	answer, err := script.Run(ctx, g.client, lua.LookTurn, doing, []string{g.log.keys.EventsTurn()}, []any{"", lasts.Milliseconds()})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	return turn.Take(ctx, g.client, g.log.keys.Turn(keyspace.WorkEvents), lasts)
 }
 
 // source is an event in a partition.

@@ -245,7 +245,7 @@ func TestTheTurnToGather(t *testing.T) {
 		turns = append(turns, mine)
 	}
 	require.Equal(t, []bool{true, false, true}, turns)
-	require.True(t, slices.Contains(server.Keys(), keyspace.KeysUnder("sl").EventsTurn()))
+	require.True(t, slices.Contains(server.Keys(), keyspace.KeysUnder("sl").Turn(keyspace.WorkEvents)))
 	_, err = events.NewGatherer(client, events.Options{Most: 1})
 	require.Error(t, err)
 }

@@ -6,7 +6,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -15,19 +17,12 @@ const sweeping = "looking for stale entries of the index"
 // Turn reports whether it is time to sweep: nobody did within every. One of several callers
 // gets the turn.
 func (x *Index) Turn(ctx context.Context, every time.Duration) (bool, error) {
-	ok, err := x.client.SetNX(ctx, x.keys.IndexSwept(), 1, every).Result()
-	if err != nil {
-		return false, store.Explain(err, sweeping)
-	}
-	return ok, nil
+	return turn.Take(ctx, x.client, x.keys.Turn(keyspace.WorkIndex), every)
 }
 
 // GiveBack gives a turn back: the next caller gets it.
 func (x *Index) GiveBack(ctx context.Context) error {
-	if err := x.client.Del(ctx, x.keys.IndexSwept()).Err(); err != nil {
-		return store.Explain(err, sweeping)
-	}
-	return nil
+	return turn.GiveBack(ctx, x.client, x.keys.Turn(keyspace.WorkIndex))
 }
 
 // Swept is what a Sweep did.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -36,7 +37,7 @@ func LaterRest(took time.Duration) time.Duration { return max(laterFactor*took, 
 // hours, too, if their rest is over. It reports whether what is near is stored; the error may
 // concern only the later hours. A zero now means the store's clock.
 func (f *Forecasts) Keep(ctx context.Context, now time.Time) (kept bool, failed error) {
-	near := &turn{client: f.client, key: f.keys.ForecastTurn()}
+	near := &turn{client: f.client, key: f.keys.Turn(keyspace.WorkForecast)}
 	mine, err := near.take(ctx, f.local())
 	if err != nil || !mine {
 		return false, err

@@ -82,7 +82,7 @@ func TestOneOfSeveralCallersKeepsAForecast(t *testing.T) {
 	require.Equal(t, count(t, f, story.At("12:00")), got)
 	require.Equal(t, 4, got.Pending)
 
-	rest := server.TTL(story.KeysOf(o).ForecastTurn())
+	rest := server.TTL(story.KeysOf(o).Turn(keyspace.WorkForecast))
 	require.GreaterOrEqual(t, rest, 5*time.Second)
 	server.FastForward(rest)
 	require.True(t, keep(t, f))
@@ -153,7 +153,7 @@ func TestAFailedCountFreesTheTurn(t *testing.T) {
 	kept, err := f.Keep(t.Context(), time.Time{})
 	require.ErrorContains(t, err, "counting what is due when")
 	require.False(t, kept)
-	require.Equal(t, 5*time.Second, server.TTL(keys.ForecastTurn()))
+	require.Equal(t, 5*time.Second, server.TTL(keys.Turn(keyspace.WorkForecast)))
 	require.NoError(t, server.Set(keys.Forecast(), "{"))
 	_, _, err = f.Latest(t.Context())
 	require.ErrorContains(t, err, "reading what is due when")

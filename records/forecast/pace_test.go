@@ -166,7 +166,7 @@ func TestEachPartHasItsPace(t *testing.T) {
 		began, laterEnd := c.now(), c.now()
 		var spent time.Duration
 		for c.counted().later < 5*partitions {
-			require.Equal(t, nearRest, c.server.TTL(c.keys.ForecastTurn()), cost)
+			require.Equal(t, nearRest, c.server.TTL(c.keys.Turn(keyspace.WorkForecast)), cost)
 			c.pass(nearRest - time.Millisecond)
 			require.False(t, keep(t, f), "it is too early")
 			c.pass(time.Millisecond)
@@ -212,7 +212,7 @@ func TestACallerThatDiesIsReplaced(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, inLater, ok)
 		require.False(t, keep(t, second))
-		require.LessOrEqual(t, c.server.TTL(c.keys.ForecastTurn()), time.Minute)
+		require.LessOrEqual(t, c.server.TTL(c.keys.Turn(keyspace.WorkForecast)), time.Minute)
 		c.pass(time.Minute)
 		require.True(t, keep(t, second))
 		got := latest(t, second)

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
@@ -26,7 +27,7 @@ const (
 // FarTurn reports whether it is time to call BringNear: no caller did within a minute.
 // One of several callers gets the turn.
 func (w *WatchList) FarTurn(ctx context.Context) (bool, error) {
-	return w.turn(ctx, w.keys.Brought(), farTurn)
+	return turn.Take(ctx, w.client, w.keys.Turn(keyspace.WorkFar), farTurn)
 }
 
 // BringNear moves the entries of the far lists that are due within five minutes of now to the

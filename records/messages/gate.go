@@ -11,7 +11,6 @@ import (
 	"github.com/sendlimit/sendlimiter/internal/judge"
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/records/campaigns"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -93,8 +92,8 @@ type Delivery struct {
 	Nonce      string // made for this try, see keyspace.NewToken
 	Origin     Origin // as its task has it; the claim does not need it
 	// Paused is for Claim: the campaigns whose messages are not to be sent. It may be
-	// somewhat old, see campaigns.Lag.
-	Paused campaigns.Set
+	// somewhat old, see PauseLag.
+	Paused PausedCampaigns
 }
 
 // Claim is the gate's answer.
@@ -174,7 +173,7 @@ type Drop struct {
 //
 // A message of a campaign in Delivery.Paused waits, unless it has expired: no attempt counts,
 // and its place counts for all others. It holds nothing up. The watch list brings it back in
-// an hour, at its expiry if that is earlier, or with campaigns.Pauses.ResumeMessage.
+// an hour, at its expiry if that is earlier, or with Pauses.ResumeMessage.
 //
 // A message that may have arrived holds nothing up, and no other claim places it: its place counts
 // until it is sent again. Late, it is Send if the present time is free without that place, which

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/records/campaigns"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -258,14 +257,14 @@ func (s *settingsStory) useGate(o sendlimit.Options) {
 func TestAMessageThatReachedADeviceWaitsForItsCampaign(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/hour")
-	pauses, err := campaigns.New(s.Client, "")
+	pauses, err := messages.NewPauses(s.Client, "")
 	require.NoError(t, err)
 	r := sendlimit.Request{ID: "a", At: story.At("11:00"), Record: story.RecordOf("g1", "text")}
 	r.Record.Campaign = "sale"
 	require.True(t, s.Ask(r).Allowed)
 	s.Until("11:00")
 	tryAgain(s, "a", "11:10", "dphone")
-	_, err = pauses.Pause(t.Context(), campaigns.Campaign{Name: "sale"}, time.Time{})
+	_, err = pauses.Pause(t.Context(), messages.Campaign{Name: "sale"}, time.Time{})
 	require.NoError(t, err)
 	s.Until("11:20")
 	paused, err := pauses.Load(t.Context())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
@@ -14,18 +15,7 @@ import (
 // look costs the store something even if nothing is due, so many workers look about as
 // often as one. One of several callers gets the turn.
 func (w *WatchList) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
-	return w.turn(ctx, w.keys.Looked(), lasts)
-}
-
-func (w *WatchList) turn(ctx context.Context, key string, lasts time.Duration) (bool, error) {
-	const doing = "taking the turn to look at the watch list"
-	answer, err := script.Run(ctx, w.client, lua.LookTurn, doing, []string{key}, []any{"", lasts.Milliseconds()})
-	if err != nil {
-		return false, err
-	}
-	in := script.Read(answer, doing)
-	mine := in.Int(0)
-	return mine == 1, in.Err
+	return turn.Take(ctx, w.client, w.keys.Turn(keyspace.WorkHandOver), lasts)
 }
 
 // HandedOver is what a call of HandOver found. Of what has ended or was moved it has nothing.

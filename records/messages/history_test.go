@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/records/campaigns"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -210,13 +209,13 @@ func TestAHistoryCutsLongReasons(t *testing.T) {
 func TestAHistoryHasPauses(t *testing.T) {
 	t.Parallel()
 	s := newDeadStory(t, "1/minute")
-	spring := campaigns.Campaign{Name: "spring"}
+	spring := messages.Campaign{Name: "spring"}
 	record := story.RecordOf("g0", "text")
 	record.Campaign, record.ExpiresAt = spring.Name, story.At("11:00").Add(72*time.Hour)
 	require.True(t, s.Ask(sendlimit.Request{User: "alice", ID: "a", At: story.At("11:00"), Record: record}).Allowed)
-	claim := func(nonce string, paused ...campaigns.Campaign) messages.Claim {
+	claim := func(nonce string, paused ...messages.Campaign) messages.Claim {
 		d := messages.Delivery{
-			User: "alice", ID: "a", Generation: s.Field("a", "g"), Nonce: nonce, Paused: campaigns.SetOf(paused...),
+			User: "alice", ID: "a", Generation: s.Field("a", "g"), Nonce: nonce, Paused: messages.PausedOf(paused...),
 		}
 		answer, err := s.Gate.Claim(t.Context(), d, time.Minute, s.Now)
 		require.NoError(t, err)
@@ -231,7 +230,7 @@ func TestAHistoryHasPauses(t *testing.T) {
 		s.Wait(answer.Until.Sub(s.Now))
 	}
 
-	pauses, err := campaigns.New(s.Client, s.Options.Prefix)
+	pauses, err := messages.NewPauses(s.Client, s.Options.Prefix)
 	require.NoError(t, err)
 	for range 2 { // repeated without an answer
 		resumed, err := pauses.ResumeMessage(t.Context(), "alice", "a", "g1", s.Now)

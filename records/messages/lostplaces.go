@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -41,19 +42,12 @@ const freeing = "looking for the places of lost messages"
 // Turn reports whether it is time to look: nobody did within every. One of several callers
 // gets the turn.
 func (l *LostPlaces) Turn(ctx context.Context, every time.Duration) (bool, error) {
-	ok, err := l.client.SetNX(ctx, l.keys.Swept(), 1, every).Result()
-	if err != nil {
-		return false, store.Explain(err, freeing)
-	}
-	return ok, nil
+	return turn.Take(ctx, l.client, l.keys.Turn(keyspace.WorkPlaces), every)
 }
 
 // GiveBack gives a turn back: the next caller gets it.
 func (l *LostPlaces) GiveBack(ctx context.Context) error {
-	if err := l.client.Del(ctx, l.keys.Swept()).Err(); err != nil {
-		return store.Explain(err, freeing)
-	}
-	return nil
+	return turn.GiveBack(ctx, l.client, l.keys.Turn(keyspace.WorkPlaces))
 }
 
 // Free frees all places later than a minute from now whose messages have no record, and

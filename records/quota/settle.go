@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -168,12 +169,7 @@ type DueHold struct {
 // Turn reports whether it is time to look for due holds: no caller did within lasts. One of
 // several callers gets the turn.
 func (c *Charges) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
-	const doing = "taking the turn to look at the charges that are not settled"
-	answer, err := script.Run(ctx, c.client, lua.LookTurn, doing, []string{c.keys.ChargesLooked()}, []any{"", lasts.Milliseconds()})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	return turn.Take(ctx, c.client, c.keys.Turn(keyspace.WorkCharges), lasts)
 }
 
 // Due lists the holds that are due at now, oldest first, at most perPartition of

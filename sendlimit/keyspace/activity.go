@@ -21,6 +21,3 @@ func (k Keys) ofActivity(unit string, start time.Time) string {
 
 // Forecast returns the key of the last forecast of what is due.
 func (k Keys) Forecast() string { return k.prefix + ":forecast" }
-
-// ForecastTurn returns the key of the turn to make a forecast.
-func (k Keys) ForecastTurn() string { return k.prefix + ":forecastturn" }

@@ -19,6 +19,3 @@ func (k Keys) ofEvents(account string) string { return k.prefix + ":{e:" + accou
 
 // Listeners returns the key of the accounts whose events somebody listens to.
 func (k Keys) Listeners() string { return k.prefix + ":listeners" }
-
-// EventsTurn returns the key of the turn to gather the events of all partitions.
-func (k Keys) EventsTurn() string { return k.prefix + ":eventsturn" }

@@ -93,9 +93,6 @@ func (k Keys) IndexKeys(user, id string) []string {
 	}
 }
 
-// IndexSwept returns the key that says that somebody looked for stale entries of the index.
-func (k Keys) IndexSwept() string { return k.prefix + ":indexswept" }
-
 // A score has 31 bits: Redis keeps such a number in 6 bytes of a compact list, a longer one in
 // 10. Some messages have the same score as others. Who reads them looks at the record anyway.
 

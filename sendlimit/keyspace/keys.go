@@ -75,9 +75,8 @@ const DefaultPrefix = "sl"
 //	sl:{e:<account>}:events    STREAM  the events of an account; of "*", those of all
 //	sl:{e:<account>}:gathered  HASH  what was gathered for it: partition -> last id of the partition's stream
 //	sl:listeners               HASH  whose events somebody listens to: account or "*" -> until when, Unix ms
-//	sl:eventsturn              STRING  when the next round of gathering may begin; expires soon after
-//	sl:refit:<name>            HASH  how far it is gone through what does not fit a policy, see lua/refit/refit_turn.lua
-//	sl:campaign:<account>/<campaign>  HASH  how far its messages are moved, see lua/refit/refit_turn.lua; expires
+//	sl:turn:<work>             STRING  when the turn of the work ends, Unix ms, see lua/turn/take.lua; expires soon after
+//	sl:turn:<refit|campaign>:<name>  HASH  how far a job has come, see lua/turn/job.lua; expires
 //	sl:paused                  HASH  the paused campaigns: account/campaign -> since when, Unix ms
 //	sl:channels                HASH  the states of the channels, see Channels
 //	sl:{audit}:ids             ZSET  the entries of the log of changes, by their ids: id -> 0, see lua/audit/begin.lua
@@ -95,12 +94,6 @@ const DefaultPrefix = "sl"
 //	sl:{activity}:m:<start>    HASH  what became of the messages of all in a minute from start, Unix ms, on, see package
 //	                           activity; h:<start> of an hour. Beside them calls, STRING, as above
 //	sl:forecast                STRING  how many messages are due when, JSON, see package forecast; expires
-//	sl:forecastturn            STRING  that somebody counts them, or did; expires when the next look may count
-//	sl:looked                  STRING  when the next look at the watch lists may be; expires soon after
-//	sl:chargeslooked           STRING  the same of the charges that are not settled
-//	sl:brought                 STRING  when somebody may look at the far lists again; expires soon after
-//	sl:swept                   STRING  that somebody looked for lost messages; expires when it is time again
-//	sl:indexswept              STRING  that somebody looked for stale entries of the index; expires when it is time again
 //	sl:meta                    HASH  the version of this layout, and the address under which the store was last delivered
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
 //	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period.

@@ -58,7 +58,8 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 	require.Equal(t, "sl:{activity}:h:3600000", keys.ActivityHour(time.UnixMilli(3_600_000)))
 	require.Equal(t, "sl:{activity}:calls", keys.ActivityCalls())
 	require.Equal(t, "sl:forecast", keys.Forecast())
-	require.Equal(t, "sl:forecastturn", keys.ForecastTurn())
+	require.Equal(t, "sl:turn:forecast", keys.Turn(keyspace.WorkForecast))
+	require.Equal(t, "sl:turn:refit:default", keys.Turn(keyspace.RefitWork("default")))
 
 	keys, err = keyspace.NewKeys("staging_2-b")
 	require.NoError(t, err)

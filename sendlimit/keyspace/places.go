@@ -2,9 +2,6 @@ package keyspace
 
 import "strings"
 
-// Swept returns the key that says that somebody looked for the places of lost messages.
-func (k Keys) Swept() string { return k.prefix + ":swept" }
-
 // PlacesPattern is what SCAN matches the keys of all users' places by.
 func (k Keys) PlacesPattern() string { return k.prefix + ":{p[0-9][0-9][0-9][0-9]}:[uxc]:*" }
 

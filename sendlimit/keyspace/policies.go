@@ -24,6 +24,3 @@ func (k Keys) PolicyWindows() string { return k.prefix + ":{policies}:windows" }
 func (k Keys) PolicyClaims(partition int, policy string) string {
 	return k.Partitions[partition] + "claims:" + policy
 }
-
-// Refit returns the key of how far a refit of a policy has come.
-func (k Keys) Refit(policy string) string { return k.prefix + ":refit:" + policy }

@@ -38,11 +38,3 @@ func (k Keys) WatchLists(partition int) []string {
 	return append(lists, k.NearOf(partition))
 }
 
-// Looked returns the key of the turn to look at the near lists.
-func (k Keys) Looked() string { return k.prefix + ":looked" }
-
-// ChargesLooked returns the key of the turn to look at unsettled charges.
-func (k Keys) ChargesLooked() string { return k.prefix + ":chargeslooked" }
-
-// Brought returns the key of the turn to look at the far lists.
-func (k Keys) Brought() string { return k.prefix + ":brought" }

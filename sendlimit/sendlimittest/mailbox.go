@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/internal/judge"
-	"github.com/sendlimit/sendlimiter/records/campaigns"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -27,7 +26,7 @@ type mailbox struct {
 	options  mailboxOptions
 	settings *settings.Users
 	records  *messages.Records
-	pauses   *campaigns.Pauses
+	pauses   *messages.Pauses
 	workers  [2]worker
 
 	model    *Model
@@ -72,7 +71,7 @@ func newMailbox(t *rapid.T, client redis.UniversalClient, o mailboxOptions) *mai
 	require.NoError(t, err)
 	m.records, err = messages.NewRecords(client, o.Prefix)
 	require.NoError(t, err)
-	m.pauses, err = campaigns.New(client, o.Prefix)
+	m.pauses, err = messages.NewPauses(client, o.Prefix)
 	require.NoError(t, err)
 	m.model, err = NewModel(o.policies[0], policy.DefaultReach)
 	require.NoError(t, err)

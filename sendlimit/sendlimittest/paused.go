@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/records/campaigns"
 	"github.com/sendlimit/sendlimiter/records/messages"
 )
 
@@ -20,7 +19,7 @@ const pausedFor = time.Hour
 // pause pauses a campaign, or resumes it with some or all of its messages.
 func (m *mailbox) pause(t *rapid.T) {
 	name := rapid.SampledFrom(historyCampaigns[2:]).Draw(t, "campaign")
-	c := campaigns.Campaign{Name: name}
+	c := messages.Campaign{Name: name}
 	if !m.paused[name] {
 		for range rapid.IntRange(1, 2).Draw(t, "calls") {
 			since, err := m.pauses.Pause(t.Context(), c, m.now)
@@ -54,7 +53,7 @@ func (m *mailbox) pause(t *rapid.T) {
 }
 
 // loadPaused returns the paused campaigns as the store has them.
-func (m *mailbox) loadPaused(t *rapid.T) campaigns.Set {
+func (m *mailbox) loadPaused(t *rapid.T) messages.PausedCampaigns {
 	set, err := m.pauses.Load(t.Context())
 	require.NoError(t, err)
 	return set

@@ -3,26 +3,29 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"github.com/redis/go-redis/v9"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/campaigns"
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // Campaign names a campaign of an account, "" without accounts.
-type Campaign = campaigns.Campaign
+type Campaign = messages.Campaign
 
 // Campaigns works on the messages of campaigns. It is safe for concurrent use.
 type Campaigns struct {
 	index   *find.Index
-	pauses  *campaigns.Pauses
+	client  redis.Scripter
+	keys    keyspace.Keys
+	pauses  *messages.Pauses
 	records *messages.Records
 	clock   *storeclock.Clock
 }
@@ -33,7 +36,7 @@ func New(b *backend.Backend) (*Campaigns, error) {
 	if err != nil {
 		return nil, err
 	}
-	pauses, err := campaigns.New(b.Client, b.Timeline.Prefix)
+	pauses, err := messages.NewPauses(b.Client, b.Timeline.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +44,11 @@ func New(b *backend.Backend) (*Campaigns, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Campaigns{index: index, pauses: pauses, records: records, clock: storeclock.New()}, nil
+	keys, err := keyspace.NewKeys(b.Timeline.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Campaigns{client: b.Client, keys: keys, index: index, pauses: pauses, records: records, clock: storeclock.New()}, nil
 }
 
 // Watcher receives the progress. Either function may be nil.
@@ -70,9 +77,6 @@ func (w Watcher) progress(done, total int) {
 // onPage is how many messages are read, and worked on, at a time.
 const onPage = 50
 
-// longestRest bounds the rest after a page.
-const longestRest = time.Second
-
 // each calls do with the messages of a campaign, page by page, and rests after each page for
 // as long as it took.
 func (c *Campaigns) each(ctx context.Context, of Campaign, size int, do func(found []messages.Standing) error) error {
@@ -96,8 +100,8 @@ func (c *Campaigns) pages(
 		if cursor = page.Next; err != nil || cursor == "" || !goOn {
 			return cursor, err
 		}
-		if !storeclock.Sleep(ctx, nil, min(c.clock.Local().Sub(began), longestRest)) {
-			return "", fmt.Errorf("resting: %w", ctx.Err())
+		if err := job.Rest(ctx, c.clock.Local().Sub(began)); err != nil {
+			return "", err
 		}
 	}
 }
@@ -126,7 +130,7 @@ func (c *Campaigns) List(ctx context.Context, of Campaign, do func(message.Statu
 	})
 }
 
-// Pause pauses a campaign, and counts its messages. It takes effect within campaigns.Lag.
+// Pause pauses a campaign, and counts its messages. It takes effect within messages.PauseLag.
 // Messages that are being sent are not stopped. The error is a *fault.NoSuchError for a campaign
 // without messages that is not paused yet: its pause would only take the place of another.
 func (c *Campaigns) Pause(ctx context.Context, of Campaign, how Counting) (message.CampaignStatus, error) {
@@ -159,7 +163,7 @@ func (c *Campaigns) checkNotEmpty(ctx context.Context, of Campaign) error {
 }
 
 // Resume ends the pause of a campaign, and lets its messages that wait be sent, as late ones
-// are. It begins with them after campaigns.Lag. It can be called again at any time. Of a run
+// are. It begins with them after messages.PauseLag. It can be called again at any time. Of a run
 // that was stopped, each message is sent after an hour at the latest.
 func (c *Campaigns) Resume(ctx context.Context, of Campaign, w Watcher) (message.CampaignSummary, error) {
 	r := c.newRun(message.CampaignResumed, of, w)
@@ -169,7 +173,7 @@ func (c *Campaigns) Resume(ctx context.Context, of Campaign, w Watcher) (message
 	if err := r.count(ctx); err != nil {
 		return r.summary, err
 	}
-	if !storeclock.Sleep(ctx, nil, campaigns.Lag) {
+	if !storeclock.Sleep(ctx, nil, messages.PauseLag) {
 		return r.summary, fmt.Errorf("waiting until every worker has seen it: %w", ctx.Err())
 	}
 	return r.all(ctx, func(s messages.Standing) error {

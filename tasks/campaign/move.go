@@ -3,25 +3,17 @@ package campaign
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/campaigns"
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
-)
-
-// How long a turn lasts unless it is kept, and how often to keep it. After a run was killed,
-// the next run waits for turnLasts before it goes on.
-const (
-	turnLasts = 10 * time.Second
-	turnKept  = 3 * time.Second
 )
 
 // notes are what a move leaves in the store for whoever goes on with it.
@@ -49,10 +41,9 @@ type move struct {
 
 	submitter *submit.Submitter
 	by        time.Duration
-	turn      *campaigns.Turn
+	job       *job.Run
 	notes     notes
-	kept      time.Time // when the turn was last kept
-	goesOn    bool      // with the plan of an earlier run
+	goesOn    bool // with the plan of an earlier run
 }
 
 // Move moves the messages of a campaign that are not sent yet by a length of time. Those that
@@ -67,50 +58,40 @@ func (c *Campaigns) Move(
 	if err := message.CheckCampaignMove(by); err != nil {
 		return m.summary, err
 	}
-	var err error
-	if m.turn, err = c.pauses.NewTurn(of, "move "+by.String()); err != nil {
+	if err := of.Check(); err != nil {
 		return m.summary, err
 	}
-	if err := m.take(ctx); err != nil {
+	if err := m.begin(ctx); err != nil {
 		return m.summary, err
 	}
-	err = m.count(ctx)
+	err := m.count(ctx)
 	for err == nil && !m.summary.Complete {
 		err = m.page(ctx)
 	}
 	if err != nil {
-		return m.summary, errors.Join(err, m.giveBack(ctx))
+		m.job.Stop(ctx, m.text())
+		return m.summary, err
 	}
-	return m.summary, m.turn.Done(ctx)
+	return m.summary, m.job.Done(ctx)
 }
 
-// take takes the turn, and goes on where the last one ended. It waits once for a held turn to
-// end: a killed run does not keep its turn, a running one does.
-func (m *move) take(ctx context.Context) error {
-	for waited := false; ; waited = true {
-		text, taken, wait, err := m.turn.Take(ctx, turnLasts)
-		switch {
-		case err != nil:
-			return err
-		case taken:
-			m.kept = m.clock.Local()
-			var earlier notes
-			if text != "" && json.Unmarshal([]byte(text), &earlier) == nil {
-				m.notes, m.goesOn, m.summary = earlier, true, earlier.Summary
-				m.summary.Continued = true
-			}
-			if m.summary.RefusedBy == nil {
-				m.summary.RefusedBy = map[string]int{}
-			}
-			return nil
-		case waited:
-			return &RunningError{Campaign: m.of.Name}
-		}
-		const margin = 50 * time.Millisecond
-		if !storeclock.Sleep(ctx, nil, min(wait, turnLasts)+margin) {
-			return fmt.Errorf("waiting for an earlier run to end: %w", ctx.Err())
-		}
+// begin takes the turn, and goes on where the last run ended.
+func (m *move) begin(ctx context.Context) error {
+	key := m.keys.Turn(keyspace.CampaignWork(m.of.String()))
+	run, text, err := job.Begin(ctx, turn.NewJob(m.client, key, "move "+m.by.String()), &RunningError{Campaign: m.of.Name})
+	if err != nil {
+		return err
 	}
+	m.job = run
+	var earlier notes
+	if text != "" && json.Unmarshal([]byte(text), &earlier) == nil {
+		m.notes, m.goesOn, m.summary = earlier, true, earlier.Summary
+		m.summary.Continued = true
+	}
+	if m.summary.RefusedBy == nil {
+		m.summary.RefusedBy = map[string]int{}
+	}
+	return nil
 }
 
 // page moves what is planned, or else plans a page first.
@@ -134,13 +115,10 @@ func (m *move) page(ctx context.Context) error {
 	if m.summary.Complete {
 		return nil
 	}
-	if err := m.keep(ctx, true); err != nil {
+	if err := m.job.Keep(ctx, m.text()); err != nil {
 		return err
 	}
-	if !storeclock.Sleep(ctx, nil, min(m.clock.Local().Sub(began), longestRest)) {
-		return fmt.Errorf("resting: %w", ctx.Err())
-	}
-	return nil
+	return job.Rest(ctx, m.clock.Local().Sub(began))
 }
 
 // plan reads the next page, and notes in the store what is to be moved of it.
@@ -160,7 +138,7 @@ func (m *move) plan(ctx context.Context) error {
 			m.notes.Plan = append(m.notes.Plan, m.inOrder(all)...)
 		}
 	}
-	return m.keep(ctx, true)
+	return m.job.Keep(ctx, m.text())
 }
 
 // snapshot returns the summary for the notes, which the run does not change.
@@ -203,7 +181,7 @@ func (m *move) inOrder(all []messages.Standing) []planned {
 
 // one moves a message, unless an earlier run did.
 func (m *move) one(ctx context.Context, p planned) error {
-	if err := m.keep(ctx, false); err != nil {
+	if err := m.job.KeepOften(ctx, m.text); err != nil {
 		return err
 	}
 	to := p.from().Add(m.by)
@@ -224,36 +202,7 @@ func (m *move) one(ctx context.Context, p planned) error {
 	return m.tell(o)
 }
 
-// keep keeps the turn with the notes, if now is set or turnKept has passed.
-func (m *move) keep(ctx context.Context, now bool) error {
-	local := m.clock.Local()
-	if !now && local.Sub(m.kept) < turnKept {
-		return nil
-	}
-	kept, err := m.turn.Keep(ctx, m.text(), turnLasts)
-	if err != nil {
-		return err
-	}
-	if !kept {
-		return &RunningError{Campaign: m.of.Name}
-	}
-	m.kept = local
-	return nil
-}
-
 func (m *move) text() string {
 	text, _ := json.Marshal(m.notes) // can't fail for these types
 	return string(text)
-}
-
-// giveBack gives the turn back, so that the next run can begin at once. If that fails, the
-// next run waits a little.
-func (m *move) giveBack(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	_, err := m.turn.Keep(ctx, m.text(), 0)
-	if !isInvalid(err) {
-		return nil // the run ended with this error, or the next run will report it
-	}
-	return err
 }

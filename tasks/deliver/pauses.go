@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/records/campaigns"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
@@ -18,7 +17,7 @@ const (
 	// lookAtPauses is how often a worker looks for paused campaigns.
 	lookAtPauses = time.Second
 	// pausesHold is how old the paused campaigns may be that a claim gets, with its own time
-	// less than campaigns.Lag. It also is after how long a look in vain is repeated.
+	// less than messages.PauseLag. It also is after how long a look in vain is repeated.
 	pausesHold = 3 * time.Second
 	// pausesWithin is how long a claim waits for a look.
 	pausesWithin = 500 * time.Millisecond
@@ -26,21 +25,21 @@ const (
 
 // Pauses follows which campaigns are paused.
 type Pauses struct {
-	store  *campaigns.Pauses
+	store  *messages.Pauses
 	clock  *masterclock.Clocks
 	logger *slog.Logger
 
 	turn chan struct{} // held by the goroutine that asks the store
 
 	mu   sync.Mutex
-	set  campaigns.Set
+	set  messages.PausedCampaigns
 	seen time.Time // when the last look began, or the last one in vain ended, by the local clock
 }
 
 // NewPauses returns the pauses in the store under a prefix. The error is a
 // *fault.InvalidError.
 func NewPauses(client redis.UniversalClient, prefix string, c *masterclock.Clocks, logger *slog.Logger) (*Pauses, error) {
-	store, err := campaigns.New(client, prefix)
+	store, err := messages.NewPauses(client, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +83,7 @@ func (p *Pauses) look(ctx context.Context) error {
 }
 
 // known returns the paused campaigns, and whether they are young.
-func (p *Pauses) known() (campaigns.Set, bool) {
+func (p *Pauses) known() (messages.PausedCampaigns, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.set, p.clock.Local().Sub(p.seen) < pausesHold
@@ -93,7 +92,7 @@ func (p *Pauses) known() (campaigns.Set, bool) {
 // current returns the paused campaigns. If nobody has looked for a while, as the process stood
 // still, it looks. If the store does not answer, it returns the last known ones: while the
 // node is away that has them, nobody pauses another.
-func (p *Pauses) current(ctx context.Context) campaigns.Set {
+func (p *Pauses) current(ctx context.Context) messages.PausedCampaigns {
 	set, young := p.known()
 	if young {
 		return set
@@ -117,14 +116,14 @@ func (p *Pauses) current(ctx context.Context) campaigns.Set {
 
 // paused returns the paused campaigns for the claim of a message. Where there are many, it looks
 // whose message it is, so that one account's pauses don't cost another's claims.
-func (h *Handler) paused(ctx context.Context, d messages.Delivery) (campaigns.Set, error) {
+func (h *Handler) paused(ctx context.Context, d messages.Delivery) (messages.PausedCampaigns, error) {
 	set := h.Pauses.current(ctx)
 	if !set.Large() {
 		return set, nil
 	}
 	found, err := h.Records.Look(ctx, d.User, d.ID)
 	if err != nil {
-		return campaigns.Set{}, err
+		return messages.PausedCampaigns{}, err
 	}
 	return set.Of(found[0].Account), nil
 }

@@ -3,7 +3,6 @@ package refit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,16 +14,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
-)
-
-// How long a turn lasts unless it is kept, and how often to keep it. After a run was
-// killed, the next run waits for refitTurn before it goes on.
-const (
-	refitTurn     = 10 * time.Second
-	refitTurnKept = 3 * time.Second
 )
 
 // Refitter finds the reservations that do not fit a policy, and moves or cancels them.
@@ -37,6 +30,7 @@ type Refitter struct {
 	store     *settings.Policies
 	own       string // name of the policy of users whose settings name none
 	options   sendlimit.Options
+	keys      keyspace.Keys
 	clock     *storeclock.Clock
 	rest      func(ctx context.Context, took time.Duration) error
 }
@@ -50,9 +44,6 @@ type Options struct {
 	Rest func(ctx context.Context, took time.Duration) error
 }
 
-// longestRest bounds a rest: calls that took longer were held up by something else.
-const longestRest = time.Second
-
 // New returns a Refitter on a backend. The error is a *fault.InvalidError. Close it.
 func New(b *backend.Backend, o Options) (*Refitter, error) {
 	submitter, err := submit.New(b, o.Options)
@@ -63,16 +54,16 @@ func New(b *backend.Backend, o Options) (*Refitter, error) {
 	if err != nil {
 		return nil, errors.Join(err, submitter.Close())
 	}
+	keys, err := keyspace.NewKeys(b.Timeline.Prefix)
+	if err != nil {
+		return nil, errors.Join(err, submitter.Close())
+	}
 	r := &Refitter{
 		client: b.Client, submitter: submitter, store: store, own: b.Policies.Name(), rest: o.Rest, clock: storeclock.New(), options: b.Timeline,
+		keys: keys,
 	}
 	if r.rest == nil {
-		r.rest = func(ctx context.Context, took time.Duration) error {
-			if !storeclock.Sleep(ctx, nil, min(took, longestRest)) {
-				return fmt.Errorf("resting: %w", ctx.Err())
-			}
-			return nil
-		}
+		r.rest = job.Rest
 	}
 	return r, nil
 }

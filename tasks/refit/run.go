@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/records/refit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
@@ -47,12 +48,11 @@ type refitRun struct {
 	*Refitter
 
 	refit   *refit.Refit
-	turn    *refit.Turn
+	job     *job.Run
 	policy  policy.Policy
 	action  message.RefitAction
 	watcher Watcher
 	summary message.RefitSummary
-	kept    time.Time // when the turn was last kept
 	tally   tally
 }
 
@@ -81,11 +81,7 @@ func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action message
 		run.summary.Next = keyspace.Partitions
 		return run.summary, nil
 	}
-	var err error
-	if run.turn, err = refit.NewTurn(r.client, r.options.Prefix, policy, string(action)); err != nil {
-		return run.summary, err
-	}
-	err = run.all(ctx)
+	err := run.all(ctx)
 	return run.summary, err
 }
 
@@ -117,62 +113,37 @@ func (r *refitRun) current(ctx context.Context) error {
 }
 
 // all takes the turn, reports where it starts, waits until every process follows the
-// policy, works through the remaining partitions, and gives the turn back.
+// policy, and works through the remaining partitions.
 func (r *refitRun) all(ctx context.Context) error {
-	at, err := r.take(ctx)
+	work := fmt.Sprintf("%d %s", r.policy.Version, r.action)
+	key := r.keys.Turn(keyspace.RefitWork(r.policy.Name))
+	run, notes, err := job.Begin(ctx, turn.NewJob(r.client, key, work), &RunningError{Policy: r.policy.Name})
 	if err != nil {
 		return err
 	}
-	r.continueFrom(at)
-	r.watcher.progress(at.Next)
+	r.job = run
+	r.continueFrom(notes)
+	r.watcher.progress(r.summary.Next)
+	if err := r.remaining(ctx); err != nil {
+		r.job.Stop(ctx, r.notes(r.summary.Next))
+		return err
+	}
+	return r.job.Done(ctx)
+}
+
+// remaining works through the partitions that no earlier run has finished.
+func (r *refitRun) remaining(ctx context.Context) (err error) {
 	if !storeclock.Sleep(ctx, nil, rules.PoliciesWithin) {
-		err = fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
-		return errors.Join(err, r.giveBack(ctx))
+		return fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
 	}
 	if r.refit, err = r.Refitter.refit(ctx, r.policy, r.throttle); err != nil {
-		return errors.Join(err, r.giveBack(ctx))
+		return err
 	}
 	err = eachOccupied(ctx, r.refit, &r.summary.Next, r.watcher, func() error { return r.partition(ctx) })
 	if err != nil {
-		return errors.Join(err, r.giveBack(ctx))
+		return err
 	}
-	if err := r.current(ctx); err != nil {
-		return errors.Join(err, r.giveBack(ctx))
-	}
-	return r.turn.Done(ctx)
-}
-
-// take takes the turn and returns where to go on. It waits once for a held turn to end:
-// a killed run does not keep its turn, a running one does.
-func (r *refitRun) take(ctx context.Context) (refit.Progress, error) {
-	for waited := false; ; waited = true {
-		at, taken, wait, err := r.turn.Take(ctx, refitTurn)
-		switch {
-		case err != nil:
-			return at, err
-		case taken:
-			r.kept = r.clock.Local()
-			return at, nil
-		case waited:
-			return at, &RunningError{Policy: r.policy.Name}
-		}
-		const margin = 50 * time.Millisecond
-		if !storeclock.Sleep(ctx, nil, min(wait, refitTurn)+margin) {
-			return at, fmt.Errorf("waiting for an earlier run to end: %w", ctx.Err())
-		}
-	}
-}
-
-// giveBack gives the turn back, so that the next run can begin at once. If that fails, the
-// next run waits a little.
-func (r *refitRun) giveBack(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	err := r.turn.GiveBack(ctx, r.progress(r.summary.Next))
-	if _, away := errors.AsType[*fault.UnavailableError](err); away {
-		return nil // the run ended with this error, or the next run will report it
-	}
-	return err
+	return r.current(ctx)
 }
 
 // partition works through one partition.
@@ -194,7 +165,7 @@ func (r *refitRun) partition(ctx context.Context) error {
 		return err
 	}
 	r.tally = newTally(r.summary)
-	return r.keep(ctx, r.summary.Next+1, true)
+	return r.job.Keep(ctx, r.notes(r.summary.Next+1))
 }
 
 // one applies the action to a misfit, if it still is one.
@@ -216,30 +187,13 @@ func (r *refitRun) one(ctx context.Context, m refit.Misfit) error {
 	}
 	countOutcome(&r.summary, done.Outcome)
 	r.tally.add(done)
-	return errors.Join(err, r.keep(ctx, r.summary.Next, true), r.watcher.misfit(done))
+	return errors.Join(err, r.job.Keep(ctx, r.notes(r.summary.Next)), r.watcher.misfit(done))
 }
 
 // throttle keeps the turn, runs a batch, and rests.
 func (r *refitRun) throttle(ctx context.Context, batch func() error) error {
-	if err := r.keep(ctx, r.summary.Next, false); err != nil {
+	if err := r.job.KeepOften(ctx, func() string { return r.notes(r.summary.Next) }); err != nil {
 		return err
 	}
 	return r.Refitter.throttle(ctx, batch)
-}
-
-// keep keeps the turn and stores next, if now is set or refitTurnKept has passed.
-func (r *refitRun) keep(ctx context.Context, next int, now bool) error {
-	local := r.clock.Local()
-	if !now && local.Sub(r.kept) < refitTurnKept {
-		return nil
-	}
-	kept, err := r.turn.Keep(ctx, r.progress(next), refitTurn)
-	if err != nil {
-		return err
-	}
-	if !kept {
-		return &RunningError{Policy: r.policy.Name}
-	}
-	r.kept = local
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 
-	"github.com/sendlimit/sendlimiter/records/refit"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -61,18 +60,20 @@ func addCounts(s *message.RefitSummary, more message.RefitSummary) {
 	}
 }
 
-// progress returns how far the run has come, for the next one.
-func (r *refitRun) progress(next int) refit.Progress {
-	notes, _ := json.Marshal(r.tally.sum()) // can't fail for counts and texts
-	return refit.Progress{Next: next, Notes: string(notes)}
+// notes returns how far the run has come, for the next one.
+func (r *refitRun) notes(next int) string {
+	sum := r.tally.sum()
+	sum.Next = next
+	text, _ := json.Marshal(sum) // can't fail for counts and texts
+	return string(text)
 }
 
-// continueFrom goes on where an earlier run ended. Notes that can't be read count nothing.
-func (r *refitRun) continueFrom(at refit.Progress) {
-	r.summary.First, r.summary.Next = at.Next, at.Next
+// continueFrom goes on where an earlier run ended. Without its notes it begins anew.
+func (r *refitRun) continueFrom(notes string) {
 	var earlier message.RefitSummary
-	if at.Notes != "" && json.Unmarshal([]byte(at.Notes), &earlier) == nil {
+	if notes != "" && json.Unmarshal([]byte(notes), &earlier) == nil {
 		addCounts(&r.summary, earlier)
+		r.summary.First, r.summary.Next = earlier.Next, earlier.Next
 	}
 	r.tally = newTally(r.summary)
 }

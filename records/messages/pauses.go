@@ -1,4 +1,4 @@
-package campaigns
+package messages
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 // MostPaused is how many campaigns of an account may be paused at a time: a claim gets them.
 const MostPaused = 200
 
-// Lag is how old a Set may be that is passed to a claim, with the time of the claim itself.
-const Lag = 4 * time.Second
+// PauseLag is how old a PausedCampaigns may be that is passed to a claim, with the time of the claim itself.
+const PauseLag = 4 * time.Second
 
 // Campaign is a campaign of an account, "" without accounts.
 type Campaign struct {
@@ -29,8 +29,8 @@ type Campaign struct {
 	Name    string
 }
 
-// check returns an *InvalidError if there can be no such campaign.
-func (c Campaign) check() error {
+// Check returns an *InvalidError if there can be no such campaign.
+func (c Campaign) Check() error {
 	if c.Account != "" && !keyspace.ValidName(c.Account) {
 		return &fault.InvalidError{Field: "account", Value: c.Account, Want: keyspace.WantName}
 	}
@@ -43,57 +43,66 @@ func (c Campaign) check() error {
 // String spells the campaign as the store does.
 func (c Campaign) String() string { return c.Account + "/" + c.Name }
 
-// Set is the campaigns that are paused. The zero Set has none.
-type Set struct {
+// PausedCampaigns are the campaigns that are paused. The zero value has none.
+type PausedCampaigns struct {
 	words string
 	count int
 }
 
-// SetOf returns the set of campaigns.
-func SetOf(paused ...Campaign) Set {
+// PausedOf returns the set of campaigns.
+func PausedOf(paused ...Campaign) PausedCampaigns {
 	words := make([]string, len(paused))
 	for i, c := range paused {
 		words[i] = c.String()
 	}
 	slices.Sort(words)
-	return setOf(words)
+	return pausedOf(words)
 }
 
-// setOf returns the set of campaigns that are spelled as the store does, in order.
-func setOf(words []string) Set {
+// pausedOf returns the set of campaigns that are spelled as the store does, in order.
+func pausedOf(words []string) PausedCampaigns {
 	if len(words) == 0 {
-		return Set{}
+		return PausedCampaigns{}
 	}
-	return Set{" " + strings.Join(words, " ") + " ", len(words)}
+	return PausedCampaigns{" " + strings.Join(words, " ") + " ", len(words)}
 }
 
 // Large reports whether a claim is to get only those of its account: there are more than one
 // account can have.
-func (s Set) Large() bool { return s.count > MostPaused }
+func (s PausedCampaigns) Large() bool { return s.count > MostPaused }
 
 // Of returns the campaigns of an account, "" for those without one.
-func (s Set) Of(account string) Set {
+func (s PausedCampaigns) Of(account string) PausedCampaigns {
 	var words []string
 	for word := range strings.FieldsSeq(s.words) {
 		if of, _, _ := strings.Cut(word, "/"); of == account {
 			words = append(words, word)
 		}
 	}
-	return setOf(words)
+	return pausedOf(words)
 }
 
 // Argument returns the set as lua/fragments/paused.lua reads it.
-func (s Set) Argument() string { return s.words }
+func (s PausedCampaigns) Argument() string { return s.words }
 
 // Pauses keeps in the store which campaigns are paused. It is safe for concurrent use.
+//
+// A paused campaign is a field of one small hash. Programs that deliver read the whole hash
+// about once a second, and pass it to each claim: see Delivery.Paused. The gate then lets a message
+// of the campaign wait, at its place, which counts for all others. It looks at such a message once
+// an hour, or when it expires.
+//
+// To resume a campaign, remove the pause, wait for PauseLag, and call ResumeMessage for each of its
+// messages: they are judged as late messages are. Whoever dies in between loses nothing: the hourly
+// look finds the rest, and resuming again goes on.
 type Pauses struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
 }
 
-// New returns the pauses under a prefix, "" for DefaultPrefix. The error is an
+// NewPauses returns the pauses under a prefix, "" for DefaultPrefix. The error is an
 // *InvalidError.
-func New(client redis.Cmdable, prefix string) (*Pauses, error) {
+func NewPauses(client redis.Cmdable, prefix string) (*Pauses, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err
@@ -102,11 +111,11 @@ func New(client redis.Cmdable, prefix string) (*Pauses, error) {
 }
 
 // Pause pauses a campaign, and returns since when it is paused. To pause it again changes
-// nothing. It takes effect within Lag. The error is an *InvalidError, also if MostPaused
+// nothing. It takes effect within PauseLag. The error is an *InvalidError, also if MostPaused
 // of the account are paused, or an *UnavailableError. A zero now means the server's clock.
 func (p *Pauses) Pause(ctx context.Context, c Campaign, now time.Time) (since time.Time, err error) {
 	const doing = "pausing a campaign"
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return time.Time{}, err
 	}
 	answer, err := script.Run(ctx, p.client, lua.CampaignPause, doing, []string{p.keys.Paused()},
@@ -129,7 +138,7 @@ func (p *Pauses) Pause(ctx context.Context, c Campaign, now time.Time) (since ti
 // Resume ends the pause of a campaign. It reports whether there was one. Its messages are
 // for ResumeMessage.
 func (p *Pauses) Resume(ctx context.Context, c Campaign) (was bool, err error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return false, err
 	}
 	removed, err := p.client.HDel(ctx, p.keys.Paused(), c.String()).Result()
@@ -139,7 +148,7 @@ func (p *Pauses) Resume(ctx context.Context, c Campaign) (was bool, err error) {
 // Since returns since when a campaign is paused; the zero time if it is not.
 func (p *Pauses) Since(ctx context.Context, c Campaign) (time.Time, error) {
 	const doing = "looking at a campaign"
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return time.Time{}, err
 	}
 	values, err := p.client.HMGet(ctx, p.keys.Paused(), c.String()).Result()
@@ -151,19 +160,19 @@ func (p *Pauses) Since(ctx context.Context, c Campaign) (time.Time, error) {
 }
 
 // Load returns the campaigns that are paused. It passes over what is no campaign.
-func (p *Pauses) Load(ctx context.Context) (Set, error) {
+func (p *Pauses) Load(ctx context.Context) (PausedCampaigns, error) {
 	found, err := p.client.HGetAll(ctx, p.keys.Paused()).Result()
 	if err != nil {
-		return Set{}, store.Explain(err, "looking for paused campaigns")
+		return PausedCampaigns{}, store.Explain(err, "looking for paused campaigns")
 	}
 	paused := make([]Campaign, 0, len(found))
 	for field := range found {
 		account, name, _ := strings.Cut(field, "/")
-		if c := (Campaign{Account: account, Name: name}); c.check() == nil {
+		if c := (Campaign{Account: account, Name: name}); c.Check() == nil {
 			paused = append(paused, c)
 		}
 	}
-	return SetOf(paused...), nil
+	return PausedOf(paused...), nil
 }
 
 // ResumeMessage lets a message that waits for its campaign be claimed again. It reports
