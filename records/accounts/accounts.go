@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/internal/page"
+	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -98,7 +98,7 @@ func (a *Accounts) readPage(
 	if err != nil {
 		return "", store.Explain(err, doing)
 	}
-	names, next = page.Of(names, after, limit)
+	names, next = script.PageOf(names, after, limit)
 	if len(names) == 0 {
 		return "", nil
 	}

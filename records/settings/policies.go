@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/internal/page"
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -117,7 +116,7 @@ func (s *Policies) Page(ctx context.Context, after string, limit int) (policies 
 	if err != nil {
 		return nil, nil, "", store.Explain(err, doing)
 	}
-	names, next = page.Of(names, after, limit)
+	names, next = script.PageOf(names, after, limit)
 	policies, unreadable, err = s.Named(ctx, names)
 	return policies, unreadable, next, err
 }

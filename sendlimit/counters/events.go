@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/internal/page"
+	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -218,7 +218,7 @@ func (s *Events) Page(ctx context.Context, after string, limit int) (events []Ev
 	if err != nil {
 		return nil, "", store.Explain(err, "listing the events")
 	}
-	names, next = page.Of(names, after, limit)
+	names, next = script.PageOf(names, after, limit)
 	events, err = s.read(ctx, names)
 	return events, next, err
 }

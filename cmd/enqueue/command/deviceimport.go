@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/devicefile"
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/records/devices"
@@ -81,7 +80,7 @@ func (p *program) importDevices(ctx context.Context, cmd *cobra.Command, f impor
 			return err
 		}
 		run := &importRun{progress: p.startProgress(file, ""), results: results}
-		stopped := devicefile.Import(ctx, all, rows, devicefile.Options{
+		stopped := importDevices(ctx, all, rows, deviceImportOptions{
 			Account: s.account, Check: s.checkDevice, Room: s.submitter.StoreFull, Most: s.submitter.MostDevices, Read: func(lines int) { run.progress.linesRead.Add(int64(lines)) }, Emit: run.emit,
 		})
 		return p.endImport(ctx, s, f, run, stopped, run.close())
@@ -93,7 +92,7 @@ func openRows(file io.Reader, trusted bool, format input.Format) (*input.Rows, e
 	if err != nil {
 		return nil, err
 	}
-	known, required := devicefile.Columns()
+	known, required := deviceColumns()
 	return input.NewRows(text, format, known, required)
 }
 
@@ -107,7 +106,7 @@ func (p *program) endImport(ctx context.Context, s *session, f importFlags, run 
 	if err := p.printImport(out, run.summary); err != nil {
 		return err
 	}
-	halt, halted := errors.AsType[*devicefile.StoppedError](stopped)
+	halt, halted := errors.AsType[*deviceImportStopped](stopped)
 	switch {
 	case halted:
 		const next = "run it again: a device that is registered is not registered twice"

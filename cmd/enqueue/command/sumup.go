@@ -76,7 +76,7 @@ func (p *program) printSummary(w io.Writer, summary *messagefile.Summary) error 
 	if _, err := fmt.Fprintln(w); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
-	return picture.Histogram(w, picture.StyleFor(w, p.getenv, summary.Plan.Zone), summary.Plan.Buckets())
+	return picture.DrawHistogram(w, picture.StyleFor(w, p.getenv, summary.Plan.Zone), summary.Plan.Buckets())
 }
 
 // halted prints why a run stopped, and from which line to go on.

@@ -6,21 +6,24 @@ import (
 
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/notifier/precheck"
+	"github.com/sendlimit/sendlimiter/notifier/apns"
+	"github.com/sendlimit/sendlimiter/notifier/fcm"
+	"github.com/sendlimit/sendlimiter/notifier/webpush"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Checks are the checks of a program. Make them with New.
-type Checks struct{ setup precheck.Setup }
+// Checks are the checks of a program with some settings. What the settings do not say, since
+// other programs deliver, is not checked.
+type Checks struct {
+	topics  []string // of APNs; nil if they are not known
+	webPush bool     // whether hosts is known
+	hosts   []string // of Web Push
+}
 
-// New returns the checks of a program with these settings. What they do not say, since other
-// programs deliver, is not checked.
+// New returns the checks of a program with these settings.
 func New(c config.Config) Checks {
-	return Checks{precheck.Setup{
-		APNsTopics: c.APNs.AllTopics(),
-		WebPush:    c.WebPush.Set() || len(c.WebPush.Hosts) > 0, WebPushHosts: c.WebPush.Hosts,
-	}}
+	return Checks{topics: c.APNs.AllTopics(), webPush: c.WebPush.Set() || len(c.WebPush.Hosts) > 0, hosts: c.WebPush.Hosts}
 }
 
 // Message is the submit.Options.CheckChannel of the programs. The error is a *fault.InvalidError
@@ -28,13 +31,27 @@ func New(c config.Config) Checks {
 // large.
 func (c Checks) Message(channel string, m message.Message) error {
 	now := time.Now()
-	return asFault(c.setup.Check(channel, notificationOf(channel, m, now), now))
+	n := notificationOf(channel, m, now)
+	switch channel {
+	case notifier.ChannelFCM:
+		return asFault(fcm.Check(n, now))
+	case notifier.ChannelAPNs:
+		return asFault(apns.Check(n, c.topics, now))
+	case notifier.ChannelWebPush:
+		return asFault(webpush.Check(n, now))
+	default:
+		return nil
+	}
 }
 
-// Device is the device.Check of the programs: whether the channel delivers to an address. The
-// error is a *fault.InvalidError about the field address.
+// Device is the device.Check of the programs: whether the channel delivers to an address. Only
+// webpush has more than one service that it may push to. The error is a *fault.InvalidError about
+// the field address.
 func (c Checks) Device(channel, address string) error {
-	return asFault(c.setup.CheckAddress(channel, address))
+	if channel == notifier.ChannelWebPush && c.webPush {
+		return asFault(webpush.CheckAddress(c.hosts, address))
+	}
+	return nil
 }
 
 func asFault(err error) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/channelcheck"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -94,4 +95,22 @@ func TestDevice(t *testing.T) {
 		require.Equal(t, row.allowed, err == nil, "%+v: %v", row, err)
 	}
 	require.NoError(t, channelcheck.New(config.Config{WebPush: set}).Device("fcm", "token"))
+}
+
+// Every channel to devices is checked without credentials.
+func TestCheckOfEveryChannelToDevices(t *testing.T) {
+	t.Parallel()
+	for _, channel := range []string{notifier.ChannelFCM, notifier.ChannelAPNs, notifier.ChannelWebPush} {
+		m := message.Message{ID: "order-17", User: "alice", Title: "Shipped", SendAt: time.Now()}
+		check := func() error { return channelcheck.New(config.Config{}).Message(channel, m) }
+		require.NoError(t, check(), channel)
+		override := map[bool]string{true: `{"token":"x"}`, false: `{"nosuch":1}`}[channel == notifier.ChannelFCM]
+		m.Channels = map[string]json.RawMessage{channel: []byte(override)}
+		var invalid *fault.InvalidError
+		require.ErrorAs(t, check(), &invalid, channel)
+		require.Contains(t, invalid.Field, "channels."+channel)
+		m.Channels, m.Body = nil, strings.Repeat("b", 5000)
+		require.ErrorAs(t, check(), &invalid, channel)
+		require.Equal(t, "message", invalid.Field)
+	}
 }

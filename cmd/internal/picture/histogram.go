@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/histogram"
 )
 
 // leastBar is the smallest width of a histogram's bars, in columns.
 const leastBar = 10
 
-// Histogram draws a campaign over time, a row for each bucket, and nothing without
+// DrawHistogram draws a campaign over time, a row for each bucket, and nothing without
 // buckets:
 //
 //	by send time in UTC, 1 hour a row
@@ -23,7 +22,7 @@ const leastBar = 10
 //	09:00  #######                               234
 //
 //	# at the time asked for   + shifted   refused: by the time asked for
-func Histogram(w io.Writer, s Style, b histogram.Buckets) error {
+func DrawHistogram(w io.Writer, s Style, b Buckets) error {
 	if len(b.All) == 0 {
 		return nil
 	}
@@ -32,7 +31,7 @@ func Histogram(w io.Writer, s Style, b histogram.Buckets) error {
 		label = "Mon 2006-01-02"
 	}
 	accepted, refused, most := 0, 0, 0
-	total := histogram.Count{}
+	total := Count{}
 	for _, one := range b.All {
 		most = max(most, one.Accepted)
 		accepted = max(accepted, len(cli.Thousands(one.Accepted)))
@@ -66,7 +65,7 @@ func Histogram(w io.Writer, s Style, b histogram.Buckets) error {
 
 // column draws the bar of a bucket. A part that is not zero has a cell, if there are
 // enough.
-func (s Style) column(n histogram.Count, most, columns int) string {
+func (s Style) column(n Count, most, columns int) string {
 	g := s.glyphs()
 	cells, shifted := share(n.Accepted, most, columns), 0
 	switch {
@@ -90,7 +89,7 @@ func share(part, whole, cells int) int {
 	return max(1, part*cells/whole)
 }
 
-func (s Style) histogramLegend(total histogram.Count) string {
+func (s Style) histogramLegend(total Count) string {
 	g := s.glyphs()
 	entries := []string{fmt.Sprintf("%c at the time asked for", g.full)}
 	if total.Shifted > 0 {

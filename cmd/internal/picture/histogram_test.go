@@ -7,27 +7,26 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/cmd/internal/histogram"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // counts are buckets of a length, one after the other.
-func counts(t *testing.T, from string, width time.Duration, all ...histogram.Count) histogram.Buckets {
+func counts(t *testing.T, from string, width time.Duration, all ...picture.Count) picture.Buckets {
 	t.Helper()
-	b := histogram.Buckets{Width: width}
+	b := picture.Buckets{Width: width}
 	next := at(t, from)
 	for _, n := range all {
-		b.All = append(b.All, histogram.Bucket{From: message.Time{Time: next}, Until: message.Time{Time: next.Add(width)}, Count: n})
+		b.All = append(b.All, picture.Bucket{From: message.Time{Time: next}, Until: message.Time{Time: next.Add(width)}, Count: n})
 		next = next.Add(width)
 	}
 	return b
 }
 
-func drawHistogram(t *testing.T, s picture.Style, b histogram.Buckets) string {
+func drawHistogram(t *testing.T, s picture.Style, b picture.Buckets) string {
 	t.Helper()
 	var text strings.Builder
-	require.NoError(t, picture.Histogram(&text, s, b))
+	require.NoError(t, picture.DrawHistogram(&text, s, b))
 	return text.String()
 }
 
@@ -35,8 +34,8 @@ func TestHistogram(t *testing.T) {
 	t.Parallel()
 	b := counts(
 		t, "2026-11-22T22:00:00Z", time.Hour,
-		histogram.Count{Accepted: 1234, Shifted: 234}, histogram.Count{Accepted: 617, Refused: 1056},
-		histogram.Count{}, histogram.Count{Accepted: 1, Shifted: 1}, histogram.Count{Accepted: 40, Shifted: 1, Refused: 3},
+		picture.Count{Accepted: 1234, Shifted: 234}, picture.Count{Accepted: 617, Refused: 1056},
+		picture.Count{}, picture.Count{Accepted: 1, Shifted: 1}, picture.Count{Accepted: 40, Shifted: 1, Refused: 3},
 	)
 	require.Equal(t, `  by send time in UTC, 1 hour a row
 
@@ -69,13 +68,13 @@ func TestHistogramOfDays(t *testing.T) {
 
   # at the time asked for
 `, drawHistogram(t, picture.Style{}, counts(
-		t, "2026-11-16T00:00:00Z", 7*24*time.Hour, histogram.Count{Accepted: 2}, histogram.Count{Accepted: 5},
+		t, "2026-11-16T00:00:00Z", 7*24*time.Hour, picture.Count{Accepted: 2}, picture.Count{Accepted: 5},
 	)))
 }
 
 func TestHistogramOfNothing(t *testing.T) {
 	t.Parallel()
-	require.Empty(t, drawHistogram(t, picture.Style{}, histogram.Buckets{}))
-	refused := drawHistogram(t, picture.Style{Width: 40}, counts(t, "2026-11-22T22:00:00Z", time.Minute, histogram.Count{Refused: 7}))
+	require.Empty(t, drawHistogram(t, picture.Style{}, picture.Buckets{}))
+	refused := drawHistogram(t, picture.Style{Width: 40}, counts(t, "2026-11-22T22:00:00Z", time.Minute, picture.Count{Refused: 7}))
 	require.Contains(t, refused, "  22:00                     0  7 refused\n")
 }

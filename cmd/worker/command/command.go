@@ -13,11 +13,10 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/check"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/deadletters"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/event"
-	"github.com/sendlimit/sendlimiter/cmd/worker/internal/health"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/pace"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/policy"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/serve"
-	"github.com/sendlimit/sendlimiter/cmd/worker/internal/stats"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/status"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/user"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -48,7 +47,7 @@ func newCommand(p cli.Program) *cobra.Command {
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	serve.Setup(p, root)
-	root.AddCommand(serve.Command(p), check.Command(p), check.PreviewCommand(p), stats.Command(p), health.Command(p))
+	root.AddCommand(serve.Command(p), check.Command(p), check.PreviewCommand(p), status.StatsCommand(p), status.HealthCommand(p))
 	root.AddCommand(policy.Command(p), channel.Command(p), pace.Command(p), event.Command(p))
 	root.AddCommand(user.Command(p), deadletters.Command(p))
 	root.AddCommand(account.Command(p), account.TierCommand(p))

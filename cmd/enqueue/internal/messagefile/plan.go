@@ -3,7 +3,7 @@ package messagefile
 import (
 	"time"
 
-	"github.com/sendlimit/sendlimiter/cmd/internal/histogram"
+	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -13,7 +13,7 @@ type Plan struct {
 	JudgedBy string         // other rules than the store's; "" means the store's
 	Baseline *Counter       // counts the outcomes under the store's rules; nil for none
 
-	times  histogram.Histogram
+	times  picture.Histogram
 	shifts shifts
 }
 
@@ -25,7 +25,7 @@ func (p *Plan) add(o message.Outcome) {
 }
 
 // Buckets returns the campaign over time.
-func (p *Plan) Buckets() histogram.Buckets {
+func (p *Plan) Buckets() picture.Buckets {
 	zone := p.Zone
 	if zone == nil {
 		zone = time.UTC

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/histogram"
+	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -30,11 +30,11 @@ type Summary struct {
 	// RefusedByCode counts the other refusals, such as those in quiet hours.
 	RefusedByCode map[string]int `json:"refused_by_code,omitempty"`
 	// ShiftedBy, Histogram and JudgedBy are for a dry run.
-	ShiftedBy *ShiftedBy         `json:"shifted_by_seconds,omitempty"`
-	Histogram []histogram.Bucket `json:"histogram,omitempty"`
-	JudgedBy  string             `json:"judged_by,omitempty"` // other rules than the store's
-	Baseline  *Baseline          `json:"baseline,omitempty"`  // with JudgedBy: the same under the store's rules
-	Seconds   float64            `json:"seconds"`
+	ShiftedBy *ShiftedBy       `json:"shifted_by_seconds,omitempty"`
+	Histogram []picture.Bucket `json:"histogram,omitempty"`
+	JudgedBy  string           `json:"judged_by,omitempty"` // other rules than the store's
+	Baseline  *Baseline        `json:"baseline,omitempty"`  // with JudgedBy: the same under the store's rules
+	Seconds   float64          `json:"seconds"`
 
 	// Failure says briefly why Errors have no outcome.
 	Failure string `json:"-"`

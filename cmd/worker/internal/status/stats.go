@@ -1,4 +1,4 @@
-package stats
+package status
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/stats"
 )
 
-// Command returns the command "worker stats".
-func Command(p cli.Program) *cobra.Command {
+// StatsCommand returns the command "worker stats".
+func StatsCommand(p cli.Program) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "stats",
@@ -28,7 +28,7 @@ func Command(p cli.Program) *cobra.Command {
 		Example: "  worker stats --json",
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.Report(asJSON, show(cmd, p, asJSON))
+			return p.Report(asJSON, showStats(cmd, p, asJSON))
 		},
 	}
 	cmd.Flags().AddFlagSet(cli.StoreFlags())
@@ -36,9 +36,9 @@ func Command(p cli.Program) *cobra.Command {
 	return cmd
 }
 
-func show(cmd *cobra.Command, p cli.Program, asJSON bool) error {
+func showStats(cmd *cobra.Command, p cli.Program, asJSON bool) error {
 	return store.With(cmd.Context(), p, cmd.Flags(), func(client redis.UniversalClient, settings config.Config) error {
-		now, err := read(cmd.Context(), client, settings.Prefix)
+		now, err := readStats(cmd.Context(), client, settings.Prefix)
 		if err != nil {
 			return fmt.Errorf("looking at the queue and the store: %w", err)
 		}
@@ -49,7 +49,7 @@ func show(cmd *cobra.Command, p cli.Program, asJSON bool) error {
 	})
 }
 
-func read(ctx context.Context, client redis.UniversalClient, prefix string) (message.Stats, error) {
+func readStats(ctx context.Context, client redis.UniversalClient, prefix string) (message.Stats, error) {
 	reader, err := stats.New(client, prefix)
 	if err != nil {
 		return message.Stats{}, fmt.Errorf("opening the store: %w", err)
@@ -81,12 +81,12 @@ func describe(s message.Stats) string {
 		text.WriteString("the schedule is not behind\n")
 	}
 	for _, server := range s.Store {
-		fmt.Fprintf(&text, "%s uses %s of memory%s\n", cmp.Or(server.Server, "the store"), megabytes(server.UsedBytes), limit(server.MaxBytes))
+		fmt.Fprintf(&text, "%s uses %s of memory%s\n", cmp.Or(server.Server, "the store"), megabytes(server.UsedBytes), limitOf(server.MaxBytes))
 	}
 	return text.String()
 }
 
-func limit(most int64) string {
+func limitOf(most int64) string {
 	if most == 0 {
 		return ""
 	}

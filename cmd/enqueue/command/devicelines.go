@@ -1,4 +1,4 @@
-package devicefile
+package command
 
 import (
 	"context"
@@ -20,8 +20,8 @@ const (
 	callsAtOnce = 64
 )
 
-// Options configure Import.
-type Options struct {
+// deviceImportOptions configure importDevices.
+type deviceImportOptions struct {
 	Account string       // that registers the devices; "" for none
 	Check   device.Check // of each device; nil for none
 	// Room returns an error if the store has no room for devices of size bytes; nil asks nobody.
@@ -34,28 +34,28 @@ type Options struct {
 	Emit func(message.Outcome) error
 }
 
-// StoppedError is returned when an import ended early: what is before Line is registered.
-type StoppedError struct {
+// deviceImportStopped is returned when an import ended early: what is before Line is registered.
+type deviceImportStopped struct {
 	Line int
 	Err  error
 }
 
 // Error returns what Err says.
-func (e *StoppedError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *deviceImportStopped) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
 // Unwrap returns the cause.
-func (e *StoppedError) Unwrap() error { return e.Err }
+func (e *deviceImportStopped) Unwrap() error { return e.Err }
 
-// Import registers the devices of a file. A line that is not a device, or that the store
+// importDevices registers the devices of a file. A line that is not a device, or that the store
 // refuses, has an outcome that says so. Importing a file again changes nothing. The error is a
-// *StoppedError if the store was away.
-func Import(ctx context.Context, store *devices.Store, rows *input.Rows, o Options) error {
+// *deviceImportStopped if the store was away.
+func importDevices(ctx context.Context, store *devices.Store, rows *input.Rows, o deviceImportOptions) error {
 	for {
-		lines, end := read(rows, o)
+		lines, end := readDevices(rows, o)
 		if o.Read != nil {
 			o.Read(len(lines))
 		}
-		outcomes, failed := register(ctx, store, lines, o)
+		outcomes, failed := registerDevices(ctx, store, lines, o)
 		for _, outcome := range outcomes {
 			if err := o.Emit(outcome); err != nil {
 				return err
@@ -63,7 +63,7 @@ func Import(ctx context.Context, store *devices.Store, rows *input.Rows, o Optio
 		}
 		switch {
 		case failed != nil:
-			return &StoppedError{Line: lines[len(outcomes)].number, Err: failed}
+			return &deviceImportStopped{Line: lines[len(outcomes)].number, Err: failed}
 		case errors.Is(end, io.EOF):
 			return nil
 		case end != nil:
@@ -72,21 +72,21 @@ func Import(ctx context.Context, store *devices.Store, rows *input.Rows, o Optio
 	}
 }
 
-// read returns the next lines, and the error with which the file ends.
-func read(rows *input.Rows, o Options) (lines []line, end error) {
+// readDevices returns the next lines, and the error with which the file ends.
+func readDevices(rows *input.Rows, o deviceImportOptions) (lines []deviceLine, end error) {
 	for len(lines) < linesAtOnce {
 		row, err := rows.Next()
 		if err != nil {
 			return lines, err
 		}
-		lines = append(lines, parse(row, o))
+		lines = append(lines, parseDevice(row, o))
 	}
 	return lines, nil
 }
 
-// register registers the devices of lines, those of a user one after the other. It returns the
+// registerDevices registers the devices of lines, those of a user one after the other. It returns the
 // outcomes up to the first line that the store did not answer, and that failure.
-func register(ctx context.Context, store *devices.Store, lines []line, o Options) ([]message.Outcome, error) {
+func registerDevices(ctx context.Context, store *devices.Store, lines []deviceLine, o deviceImportOptions) ([]message.Outcome, error) {
 	byUser := make(map[string][]int)
 	for i, l := range lines {
 		byUser[l.user] = append(byUser[l.user], i)
@@ -101,7 +101,7 @@ func register(ctx context.Context, store *devices.Store, lines []line, o Options
 					outcomes[i] = lines[i].refusal()
 					continue
 				}
-				if outcomes[i], failures[i] = registerOne(ctx, store, lines[i], o); failures[i] != nil {
+				if outcomes[i], failures[i] = registerDevice(ctx, store, lines[i], o); failures[i] != nil {
 					for _, later := range own[n:] {
 						failures[later] = failures[i]
 					}
@@ -121,14 +121,14 @@ func register(ctx context.Context, store *devices.Store, lines []line, o Options
 }
 
 // refusal returns the outcome of a line that is not a device.
-func (l line) refusal() message.Outcome {
+func (l deviceLine) refusal() message.Outcome {
 	o := message.OutcomeOf(l.invalid)
 	o.Line, o.User = l.number, l.user
 	return o
 }
 
-// registerOne returns the outcome of a line with a device, or an error if the store did not answer.
-func registerOne(ctx context.Context, store *devices.Store, l line, o Options) (message.Outcome, error) {
+// registerDevice returns the outcome of a line with a device, or an error if the store did not answer.
+func registerDevice(ctx context.Context, store *devices.Store, l deviceLine, o deviceImportOptions) (message.Outcome, error) {
 	if o.Room != nil {
 		if err := o.Room(ctx, len(l.device.Address)); err != nil {
 			return message.Outcome{}, err

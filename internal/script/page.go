@@ -1,15 +1,15 @@
 // Package page divides lists that are sorted by name into pages.
-package page
+package script
 
 import (
 	"slices"
 	"sort"
 )
 
-// Of sorts names, and returns the page of them that begins after the name after, with at
+// PageOf sorts names, and returns the page of them that begins after the name after, with at
 // most limit names. Next is the last name of the page if there are more, and "" at the end
 // of the list. A page begins at the same place whatever was added or removed before it.
-func Of(names []string, after string, limit int) (page []string, next string) {
+func PageOf(names []string, after string, limit int) (page []string, next string) {
 	slices.Sort(names)
 	from := sort.Search(len(names), func(i int) bool { return names[i] > after })
 	page = names[from:]

@@ -1,4 +1,4 @@
-package devicefile
+package command
 
 import (
 	"bytes"
@@ -15,37 +15,38 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// line is a line of a file.
-type line struct {
+// deviceLine is a line of a file of devices, NDJSON or CSV. No error shows a token or a
+// subscription.
+type deviceLine struct {
 	number  int
 	user    string
 	device  devices.Device
 	invalid error // a *fault.InvalidError; nil if there is a device
 }
 
-// object is what a line of NDJSON has.
-type object struct {
+// deviceObject is what a line of NDJSON has.
+type deviceObject struct {
 	message.DeviceDraft
 
 	User string `json:"user"`
 }
 
-// Columns returns the columns that a CSV file may have, and those it must have.
-func Columns() (known, required []string) {
+// deviceColumns returns the columns that a CSV file may have, and those it must have.
+func deviceColumns() (known, required []string) {
 	return []string{"user", "channel", "token", "subscription", "id", "app", "locale"}, []string{"user", "channel"}
 }
 
-// parse returns the line of a row.
-func parse(row input.Row, options Options) line {
-	l := line{number: row.Line}
-	var o object
+// parseDevice returns the line of a row.
+func parseDevice(row input.Row, options deviceImportOptions) deviceLine {
+	l := deviceLine{number: row.Line}
+	var o deviceObject
 	switch {
 	case row.Invalid != nil:
 		l.invalid = row.Invalid
 	case row.JSON != nil:
-		o, l.invalid = parseJSON(row.JSON)
+		o, l.invalid = parseDeviceJSON(row.JSON)
 	default:
-		o, l.invalid = parseFields(row.Fields)
+		o, l.invalid = parseDeviceFields(row.Fields)
 	}
 	l.user = o.User
 	if l.invalid == nil {
@@ -57,7 +58,7 @@ func parse(row input.Row, options Options) line {
 	return l
 }
 
-func parseJSON(text []byte) (o object, err error) {
+func parseDeviceJSON(text []byte) (o deviceObject, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	err = decoder.Decode(&o)
@@ -70,7 +71,7 @@ func parseJSON(text []byte) (o object, err error) {
 	case err == nil:
 		return o, nil
 	case mistyped && wrong.Field != "":
-		field := strings.TrimPrefix(wrong.Field, "DeviceDraft.") // which object embeds
+		field := strings.TrimPrefix(wrong.Field, "DeviceDraft.") // which deviceObject embeds
 		return o, fault.Wrong(field, "%s has the wrong type: it is a JSON %s", field, kindOf(wrong.Value))
 	case strings.HasPrefix(err.Error(), unknown):
 		return o, fault.Wrong("line", "unknown field %s", strings.TrimPrefix(err.Error(), unknown))
@@ -87,8 +88,8 @@ func kindOf(value string) string {
 	return kind
 }
 
-func parseFields(fields map[string]string) (object, error) {
-	o := object{User: fields["user"], DeviceDraft: message.DeviceDraft{
+func parseDeviceFields(fields map[string]string) (deviceObject, error) {
+	o := deviceObject{User: fields["user"], DeviceDraft: message.DeviceDraft{
 		ID: fields["id"], Channel: fields["channel"], Token: fields["token"], App: fields["app"], Locale: fields["locale"],
 	}}
 	if text, given := fields["subscription"]; given {

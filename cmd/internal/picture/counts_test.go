@@ -1,4 +1,4 @@
-package histogram_test
+package picture_test
 
 import (
 	"encoding/json"
@@ -10,32 +10,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/cmd/internal/histogram"
+	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
-
-func at(t *testing.T, text string) time.Time {
-	t.Helper()
-	parsed, err := time.Parse(time.RFC3339, text)
-	require.NoError(t, err)
-	return parsed
-}
 
 func accepted(at time.Time) message.Outcome {
 	return message.Outcome{Outcome: message.Accepted, SendAt: message.Time{Time: at}}
 }
 
-func zone(t *testing.T, name string) *time.Location {
-	t.Helper()
-	z, err := time.LoadLocation(name)
-	require.NoError(t, err)
-	return z
-}
-
 // starts are the beginnings of the buckets as clocks in the zone show them, and
 // where the last one ends.
-func starts(b histogram.Buckets, zone *time.Location) []string {
+func starts(b picture.Buckets, zone *time.Location) []string {
 	var all []string
 	for i, one := range b.All {
 		all = append(all, one.From.In(zone).Format("2006-01-02 15:04"))
@@ -49,7 +35,7 @@ func starts(b histogram.Buckets, zone *time.Location) []string {
 func TestWhatIsCounted(t *testing.T) {
 	t.Parallel()
 	noon := message.Time{Time: at(t, "2026-11-22T12:00:59.999Z")}
-	var h histogram.Histogram
+	var h picture.Histogram
 	require.Empty(t, h.Buckets(time.UTC).All)
 	for _, o := range []message.Outcome{
 		{Outcome: message.Accepted, SendAt: noon},
@@ -88,7 +74,7 @@ func TestWidthsFollowTheSpan(t *testing.T) {
 		{366 * 24 * time.Hour, 28 * 24 * time.Hour, 14, "2026-11-16 00:00"},
 		{3660 * 24 * time.Hour, 224 * 24 * time.Hour, 17, "2026-11-16 00:00"},
 	} {
-		var h histogram.Histogram
+		var h picture.Histogram
 		h.Add(accepted(first.Add(row.span)))
 		h.Add(accepted(first))
 		b := h.Buckets(time.UTC)
@@ -137,7 +123,7 @@ func TestBucketsBeginByTheClockOfTheZone(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			var h histogram.Histogram
+			var h picture.Histogram
 			h.Add(accepted(at(t, row.first)))
 			h.Add(accepted(at(t, row.last)))
 			got := starts(h.Buckets(zone(t, row.zone)), zone(t, row.zone))
@@ -159,7 +145,7 @@ func TestNothingIsLostOrCountedElsewhere(t *testing.T) {
 		for _, span := range []time.Duration{time.Hour, 26 * time.Hour, 8 * 24 * time.Hour, 40 * 24 * time.Hour, 366 * 24 * time.Hour} {
 			z := zone(t, name)
 			begin := at(t, "2026-01-01T00:00:00Z").Add(time.Duration(random.Int64N(int64(300 * 24 * time.Hour))))
-			var h histogram.Histogram
+			var h picture.Histogram
 			times := make([]time.Time, 20_000)
 			for i := range times {
 				times[i] = begin.Add(time.Duration(random.Int64N(int64(span))))

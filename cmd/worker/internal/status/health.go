@@ -1,4 +1,4 @@
-package health
+package status
 
 import (
 	"context"
@@ -40,8 +40,8 @@ type answered struct {
 	} `json:"checks"`
 }
 
-// Command returns "worker health".
-func Command(p cli.Program) *cobra.Command {
+// HealthCommand returns "worker health".
+func HealthCommand(p cli.Program) *cobra.Command {
 	var target string
 	var asJSON bool
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package page_test
+package script_test
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/internal/page"
+	"github.com/sendlimit/sendlimiter/internal/script"
 )
 
 func TestAPageOfNames(t *testing.T) {
@@ -25,7 +25,7 @@ func TestAPageOfNames(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			got, next := page.Of(slices.Clone([]string{"c", "a", "e", "b"}), row.after, row.limit)
+			got, next := script.PageOf(slices.Clone([]string{"c", "a", "e", "b"}), row.after, row.limit)
 			require.Equal(t, row.want, got)
 			require.Equal(t, row.next, next)
 		})
