@@ -115,7 +115,7 @@ func (b *backlog) drain(ctx context.Context, gate *messages.Gate, now time.Time,
 			return fmt.Errorf("claim: %w", err)
 		}
 		for _, placed := range c.Placed {
-			heap.Push(&b.tasks, task{placed.ID, placed.Generation, placed.At})
+			heap.Push(&b.tasks, task{placed.ID, placed.Generation, placed.Due})
 		}
 		if c.Verdict == messages.Send {
 			sent++

@@ -33,7 +33,7 @@ func (a *account) fill(t *testing.T, users int) {
 	require.NoError(t, err)
 	watch, err := messages.NewWatchList(a.client, sendlimit.Options{})
 	require.NoError(t, err)
-	var queued []messages.Queued
+	var queued []sendlimit.Timer
 	for range users {
 		user := fmt.Sprintf("user:%d", a.users)
 		a.users++
@@ -44,7 +44,7 @@ func (a *account) fill(t *testing.T, users int) {
 				Record: &sendlimit.Record{Generation: "g-" + id, Fingerprint: id, Content: []byte("text of " + id)},
 			})
 			require.True(t, d.Allowed)
-			queued = append(queued, messages.Queued{User: user, ID: id, Generation: "g-" + id, Due: d.At})
+			queued = append(queued, sendlimit.Timer{User: user, ID: id, Generation: "g-" + id, Due: d.At})
 		}
 		reserve("sent", 0, false)
 		reserve("shifted", 0, true)

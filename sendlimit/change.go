@@ -133,5 +133,5 @@ func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, err
 		return Decision{}, err
 	}
 	t.subscribers().Note(r.User)
-	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User}, judge.UserRules{Rules: book.Base, Book: book}, "")
+	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User}, judge.UserRules{Rules: book.Base, Book: book}, r.ID)
 }

@@ -114,7 +114,7 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 		d.MovedFrom = in.Time(5)
 		notices := 6
 		if flags&flagSuperseded != 0 {
-			d.Superseded = Superseded{Generation: in.String(6), Due: in.Time(7)}
+			d.Superseded = Timer{User: r.User, ID: self, Generation: in.String(6), Due: in.Time(7)}
 			notices = 8
 		}
 		d.Notices = in.Strings(notices)

@@ -25,7 +25,7 @@ type Decision struct {
 	MovedFrom time.Time
 	// Superseded is the generation that a Move or a Release ended; the zero value if the
 	// call changed nothing, was repeated, or the timeline has no records.
-	Superseded Superseded
+	Superseded Timer
 
 	// ExpiresAt is the message's expiry, with CodePastExpiry: the new time of a
 	// Move is not before it.
@@ -73,12 +73,6 @@ type Decision struct {
 	// Now is the time by which the request was judged: the server's, or the
 	// request's own.
 	Now time.Time
-}
-
-// Superseded is a generation that no longer delivers its message. Its task may be deleted.
-type Superseded struct {
-	Generation string
-	Due        time.Time // when the task is due
 }
 
 // Violation is a rule that the message would break. The conflicts of a sliding

@@ -109,5 +109,5 @@ func (t *Timeline) Edit(ctx context.Context, r EditRequest) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User}, judge.UserRules{Rules: book.Base, Book: book}, "")
+	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User}, judge.UserRules{Rules: book.Base, Book: book}, r.ID)
 }

@@ -54,7 +54,7 @@ func TestReleaseCancels(t *testing.T) {
 	s.Submit("a", "11:11:11", "g1", "text")
 	require.Equal(t, sendlimit.Decision{
 		Allowed: true, At: story.At("11:11:11"), Now: s.Now,
-		Superseded: sendlimit.Superseded{Generation: "g1", Due: story.At("11:11:11")},
+		Superseded: sendlimit.Timer{User: "alice", ID: "a", Generation: "g1", Due: story.At("11:11:11")},
 	}, s.Release("a"))
 	require.Empty(t, s.Field("a", "c"), "the content is erased at once")
 	require.Equal(t, sendlimit.DefaultKeepRecords, s.KeptFor("a"))

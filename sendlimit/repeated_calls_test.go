@@ -181,7 +181,7 @@ func TestARepeatedCallGetsTheFirstAnswer(t *testing.T) {
 			}
 			after := s.Server.Dump()
 			if d, decided := first.(sendlimit.Decision); decided {
-				d.Superseded = sendlimit.Superseded{} // by the first call only
+				d.Superseded = sendlimit.Timer{} // by the first call only
 				first = d
 			}
 			for range 3 {
@@ -195,7 +195,7 @@ func TestARepeatedCallGetsTheFirstAnswer(t *testing.T) {
 		s := begin(t)
 		first := s.Release("held")
 		after := s.Server.Dump()
-		first.Replayed, first.Superseded = true, sendlimit.Superseded{}
+		first.Replayed, first.Superseded = true, sendlimit.Timer{}
 		require.Equal(t, first, s.Release("held"), "the same, but for saying so")
 		require.Equal(t, after, s.Server.Dump())
 	})

@@ -265,7 +265,7 @@ func TestALateConfirmChangesNothing(t *testing.T) {
 		late := func(generation string) {
 			s.Helper()
 			before := s.watched("alice")
-			require.NoError(s, watch.Confirm(s.Context(), []messages.Queued{
+			require.NoError(s, watch.Confirm(s.Context(), []sendlimit.Timer{
 				{User: "alice", ID: "a", Generation: generation, Due: s.at(time.Hour)},
 			}))
 			require.Equal(s, before, s.watched("alice"))

@@ -86,7 +86,7 @@ func (p *planner) handOver() {
 	require.NoError(p, err)
 	require.Zero(p, unreadable)
 	for _, entry := range due {
-		found, err := p.watch.HandOver(p.Context(), []messages.Watched{entry}, p.now)
+		found, err := p.watch.HandOver(p.Context(), []sendlimit.Timer{entry}, p.now)
 		require.NoError(p, err)
 		require.NoError(p, p.watch.Confirm(p.Context(), found.Soon))
 	}

@@ -89,8 +89,8 @@ type Delivery struct {
 	User       string
 	ID         string
 	Generation string
-	Nonce      string // made for this try, see keyspace.NewToken
-	Origin     Origin // as its task has it; the claim does not need it
+	Nonce      string           // made for this try, see keyspace.NewToken
+	Origin     sendlimit.Origin // as its task has it; the claim does not need it
 	// Paused is for Claim: the campaigns whose messages are not to be sent. It may be
 	// somewhat old, see PauseLag.
 	Paused PausedCampaigns
@@ -136,11 +136,9 @@ type Claim struct {
 
 // Placement is a late message that got another time.
 type Placement struct {
-	ID         string
-	Generation string
-	At         time.Time
-	From       time.Time // the time it had
-	Origin     Origin
+	sendlimit.Timer // due at its new time
+
+	From time.Time // the time it had
 }
 
 // Drop is a message that ended without delivery.
@@ -209,7 +207,7 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 			return Claim{}, err
 		}
 		book = by.Book
-		c, err := readClaim(script.Read(answer, call.Doing), by, &cursor)
+		c, err := readClaim(d.User, script.Read(answer, call.Doing), by, &cursor)
 		if err != nil {
 			return Claim{}, err
 		}
@@ -226,7 +224,7 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 }
 
 // readClaim reads the reply of a call. With lookOn it notes where to continue.
-func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchCursor) (Claim, error) {
+func readClaim(user string, in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchCursor) (Claim, error) {
 	verdict := in.Int(0)
 	if in.Err == nil && (verdict < 0 || verdict > int64(lookOn)) {
 		return Claim{}, script.ReplyError(in.Doing, fmt.Sprintf("verdict %d", verdict))
@@ -246,7 +244,7 @@ func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchC
 		if trace := in.String(15); trace != "" {
 			c.Trace = []byte(trace)
 		}
-		c.changes(in, 16)
+		c.changes(user, in, 16)
 	case Busy:
 		c.Until, c.Fair = in.Time(2), in.Int(3) == 1
 	case Early, Paused:
@@ -254,14 +252,14 @@ func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchC
 	case Dropped:
 		c.SendAt, c.Reason = in.Time(2), in.String(3)
 		c.Account = in.String(4)
-		c.changes(in, 5)
+		c.changes(user, in, 5)
 	case Reached:
 		c.SendAt, c.Reason, c.Account = in.Time(2), in.String(3), in.String(4)
 	case Postponed:
-		c.changes(in, 2)
+		c.changes(user, in, 2)
 	case lookOn:
 		at, class := in.Int(2), in.String(3)
-		c.changes(in, 4)
+		c.changes(user, in, 4)
 		if in.Err != nil {
 			break
 		}
@@ -307,9 +305,8 @@ func (g *Gate) claimArguments(
 		g.fixed.Horizon.Milliseconds(), g.fixed.Subscribers.Argument(), d.Paused.Argument(), keep)
 }
 
-// changes reads what a claim did to the user's late messages, from element i
-// on: first the notices, then six elements a message.
-func (c *Claim) changes(in *script.ReplyReader, i int) {
+// changes reads what a claim did to the user's late messages, from element i on: first the notices, then six elements a message.
+func (c *Claim) changes(user string, in *script.ReplyReader, i int) {
 	notices := in.Nested(i)
 	c.Notices = notices.Strings(0)
 	in.Absorb(notices)
@@ -318,7 +315,12 @@ func (c *Claim) changes(in *script.ReplyReader, i int) {
 		if at := in.Time(i + 2); at.IsZero() {
 			c.Dropped = append(c.Dropped, Drop{ID: in.String(i), Reason: in.String(i + 1), SendAt: in.Time(i + 3), Account: account})
 		} else {
-			c.Placed = append(c.Placed, Placement{ID: in.String(i), Generation: in.String(i + 1), At: at, From: in.Time(i + 3), Origin: Origin{account, in.String(i + 5)}})
+			c.Placed = append(c.Placed, Placement{
+				Timer: sendlimit.Timer{
+					User: user, ID: in.String(i), Generation: in.String(i + 1), Due: at, Origin: sendlimit.Origin{Account: account, Campaign: in.String(i + 5)},
+				},
+				From: in.Time(i + 3),
+			})
 		}
 	}
 }

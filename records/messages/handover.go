@@ -8,6 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -23,17 +24,17 @@ type HandedOver struct {
 	// Soon are the messages that the queue needs, each with the generation that it has.
 	// Confirm them once the queue has them. If that does not happen, they are due again
 	// Options.LookAfter later. The queue may get a generation twice: it is the task's id.
-	Soon []Queued
+	Soon []sendlimit.Timer
 	// LookAfter are the entries of what the queue or a worker had already: see Renew.
-	LookAfter []Watched
+	LookAfter []sendlimit.Timer
 	// NotDue are the entries that another caller took, or that are not due yet by the
 	// server's clock.
-	NotDue []Watched
+	NotDue []sendlimit.Timer
 }
 
 // HandOver takes due entries of one partition, at most MostHandedOver. It finishes the ends that a
 // torn log cut off, see Mend. A zero now means the server's clock.
-func (w *WatchList) HandOver(ctx context.Context, entries []Watched, now time.Time) (found HandedOver, failed error) {
+func (w *WatchList) HandOver(ctx context.Context, entries []sendlimit.Timer, now time.Time) (found HandedOver, failed error) {
 	const doing = "handing over messages that are due soon"
 	if len(entries) == 0 {
 		return found, nil
@@ -53,12 +54,12 @@ func (w *WatchList) HandOver(ctx context.Context, entries []Watched, now time.Ti
 	const isHanded, isGone, isToLookAfter, isNotDue, isUnfinished = 0, 1, 2, 3, 4
 	var unfinished []Message
 	for i, entry := range entries {
-		due, origin := in.Time(2+4*i), Origin{in.String(3 + 4*i), in.String(4 + 4*i)}
+		due, origin := in.Time(2+4*i), sendlimit.Origin{Account: in.String(3 + 4*i), Campaign: in.String(4 + 4*i)}
 		switch result := in.Int(1 + 4*i); {
 		case in.Err != nil:
 			return HandedOver{}, in.Err
 		case result == isHanded:
-			found.Soon = append(found.Soon, Queued{User: entry.User, ID: entry.ID, Generation: entry.Generation, Due: due, Origin: origin})
+			found.Soon = append(found.Soon, sendlimit.Timer{User: entry.User, ID: entry.ID, Generation: entry.Generation, Due: due, Origin: origin})
 		case result == isToLookAfter:
 			found.LookAfter = append(found.LookAfter, entry)
 		case result == isNotDue:

@@ -194,5 +194,5 @@ func TestALateMessageInTheNightOfAClockChange(t *testing.T) {
 	s.Until("2027-10-30T20:30:00Z") // 22:30 in Berlin
 	claim := s.Claim("a", "g1", "n1")
 	require.Equal(t, messages.Postponed, claim.Verdict)
-	require.Equal(t, story.At("2027-10-31T07:00:00Z"), claim.Placed[0].At, "ten hours and the one that there is twice")
+	require.Equal(t, story.At("2027-10-31T07:00:00Z"), claim.Placed[0].Due, "ten hours and the one that there is twice")
 }

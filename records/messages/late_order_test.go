@@ -164,7 +164,7 @@ func (o *lateOrder) submit(id string) {
 
 // enqueue gives the queue a task. It may lose it.
 func (o *lateOrder) enqueue(id, generation string, due time.Time) {
-	require.NoError(o, o.Watch.Confirm(o.Context(), []messages.Queued{{User: "alice", ID: id, Generation: generation, Due: due}}))
+	require.NoError(o, o.Watch.Confirm(o.Context(), []sendlimit.Timer{{User: "alice", ID: id, Generation: generation, Due: due}}))
 	if !o.chance(12) {
 		o.tasks[generation] = lateTask{id, due}
 	} else {
@@ -192,7 +192,7 @@ func (o *lateOrder) claim(generation string) {
 	claim := o.Claim(task.id, generation, nonce)
 	o.tell("claim %s: %s %s placed %v dropped %v", task.id, claim.Verdict, claim.Until.Format("04:05.000"), claim.Placed, claim.Dropped)
 	for _, p := range claim.Placed {
-		o.enqueue(p.ID, p.Generation, p.At)
+		o.enqueue(p.ID, p.Generation, p.Due)
 	}
 	switch claim.Verdict {
 	case messages.Send:
@@ -243,7 +243,7 @@ func (o *lateOrder) relay() {
 		user, id, generation, ok := keyspace.ParseWatchMember(member)
 		require.True(o, ok, member)
 		_, queued := o.tasks[generation]
-		entry, again := messages.Watched{User: user, ID: id, Generation: generation, Since: since}, o.token()
+		entry, again := sendlimit.Timer{User: user, ID: id, Generation: generation, Due: since}, o.token()
 		result, renewed, err := o.Watch.Renew(o.Context(), entry, again, queued, o.Now)
 		require.NoError(o, err)
 		if result == messages.Renewed {

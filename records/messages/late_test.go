@@ -33,7 +33,7 @@ func requirePlaced(s *story.Messages, claim messages.Claim, wanted ...string) {
 	s.Helper()
 	var found []string
 	for _, p := range claim.Placed {
-		found = append(found, p.ID+" "+p.From.Format("15:04:05.999")+" "+p.At.Format("15:04:05.999"))
+		found = append(found, p.ID+" "+p.From.Format("15:04:05.999")+" "+p.Due.Format("15:04:05.999"))
 		require.Equal(s, p.Generation, s.Field(p.ID, "g"))
 	}
 	require.Equal(s, wanted, found)
@@ -288,7 +288,7 @@ func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
 	s.Wait(story.Lease)
 	due, _, err := s.Watch.Due(t.Context(), s.Now, 10)
 	require.NoError(t, err)
-	require.Equal(t, []messages.Watched{{User: "alice", ID: "a", Generation: "g1", Since: s.Now}}, due)
+	require.Equal(t, []sendlimit.Timer{{User: "alice", ID: "a", Generation: "g1", Due: s.Now}}, due)
 	renewal, renewed, err := s.Watch.Renew(t.Context(), due[0], "g2", true, time.Time{})
 	require.NoError(t, err)
 	require.Equal(t, messages.Renewed, renewal, "whatever the queue has: nobody delivers it")
@@ -489,7 +489,7 @@ func TestTheReasonOfALongSearchIsTheFirst(t *testing.T) {
 	claim, err := gate.Claim(t.Context(), messages.Delivery{User: "alice", ID: "a", Generation: "g1", Nonce: "n1"}, time.Minute, s.Now)
 	require.NoError(t, err)
 	require.Equal(t, messages.Postponed, claim.Verdict)
-	require.Equal(t, s.Now.Add((full-5)*every+time.Hour), claim.Placed[0].At)
+	require.Equal(t, s.Now.Add((full-5)*every+time.Hour), claim.Placed[0].Due)
 	require.Equal(t, "late 1 60000", s.Field("a", "w"))
 }
 

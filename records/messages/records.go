@@ -42,9 +42,9 @@ func (r *Records) Trace(ctx context.Context, user string, ids ...string) ([]Stan
 	return readEach(ctx, r, "reading histories of messages", append(StandingFields(), historyFields()...), tracedOf, user, ids)
 }
 
-// Queued returns the present generation of a pending message, and when it is due. It reports
+// Timer returns the present generation of a pending message, and when it is due. It reports
 // false if the message is not pending. Its errors are those of Look.
-func (r *Records) Queued(ctx context.Context, user, id string) (Queued, bool, error) {
+func (r *Records) Timer(ctx context.Context, user, id string) (sendlimit.Timer, bool, error) {
 	const doing = "looking at the task of a message"
 	fields := []string{
 		keyspace.RecordState, keyspace.RecordGeneration, keyspace.RecordSendAt, keyspace.RecordNotBefore,
@@ -52,10 +52,10 @@ func (r *Records) Queued(ctx context.Context, user, id string) (Queued, bool, er
 	}
 	records, err := r.read(ctx, doing, fields, user, []string{id})
 	if err != nil {
-		return Queued{}, false, err
+		return sendlimit.Timer{}, false, err
 	}
 	record := records[0]
-	q := Queued{User: user, ID: id, Generation: record.Text(keyspace.RecordGeneration), Due: record.Time(keyspace.RecordNotBefore)}
+	q := sendlimit.Timer{User: user, ID: id, Generation: record.Text(keyspace.RecordGeneration), Due: record.Time(keyspace.RecordNotBefore)}
 	q.Origin.Account, _, _ = parseCharge(record.Text(keyspace.RecordCharge))
 	q.Origin.Campaign = record.Text(keyspace.RecordCampaign)
 	if q.Due.IsZero() {

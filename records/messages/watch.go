@@ -57,25 +57,10 @@ func (w *WatchList) Pending(ctx context.Context) (int, error) {
 	return script.CountPartitions(ctx, w.client, "counting the pending messages", w.keys.WatchLists)
 }
 
-// Queued names a generation of a message that the queue has taken.
-type Queued struct {
-	User       string
-	ID         string
-	Generation string
-	Due        time.Time
-	Origin     Origin // a hint: an empty one costs only fairness
-}
-
-// Origin is where a message comes from: who submitted it, and for what. Accounts share a
-// worker's capacity, and the campaigns of an account share what it gets. Messages without
-// an account count as those of one account more, and those without a campaign as a campaign
-// of its own.
-type Origin struct{ Account, Campaign string }
-
 // Confirm notes that the queue has these messages. Their entries are due again
 // Options.OverdueAfter after the messages are. It creates no entry: one whose
 // generation was superseded or ended is gone. It takes one round trip.
-func (w *WatchList) Confirm(ctx context.Context, queued []Queued) error {
+func (w *WatchList) Confirm(ctx context.Context, queued []sendlimit.Timer) error {
 	_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, q := range queued {
 			pipe.ZAddXX(ctx, w.keys.Near(q.User), redis.Z{
@@ -91,14 +76,6 @@ func (w *WatchList) Confirm(ctx context.Context, queued []Queued) error {
 	return nil
 }
 
-// Watched is an entry of the watch list.
-type Watched struct {
-	User       string
-	ID         string
-	Generation string
-	Since      time.Time // when it became due
-}
-
 // ReadingWatchList says what is being done, for errors of Due and of a user's export.
 const ReadingWatchList = "reading the watch list"
 
@@ -106,16 +83,16 @@ const ReadingWatchList = "reading the watch list"
 // perPartition of each partition. It takes a few round trips. An entry that it can't read, of a newer
 // program perhaps, stays and is passed over; Due returns how many it saw. With an error it
 // still returns what could be read, such as the entries of a cluster's other masters.
-func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) (due []Watched, unreadable int, failed error) {
+func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) (due []sendlimit.Timer, unreadable int, failed error) {
 	unreadable, failed = script.EachDue(ctx, w.client, ReadingWatchList, w.keys.NearOf, now, w.ahead, perPartition,
 		func(_ int, member string, since time.Time) bool {
 			user, id, generation, ok := keyspace.ParseWatchMember(member)
 			if ok {
-				due = append(due, Watched{User: user, ID: id, Generation: generation, Since: since})
+				due = append(due, sendlimit.Timer{User: user, ID: id, Generation: generation, Due: since})
 			}
 			return ok
 		})
-	slices.SortStableFunc(due, func(a, b Watched) int { return a.Since.Compare(b.Since) })
+	slices.SortStableFunc(due, func(a, b sendlimit.Timer) int { return a.Due.Compare(b.Due) })
 	return due, unreadable, failed
 }
 
@@ -135,11 +112,11 @@ const (
 // sent keeps its generation until the lease ends. Of several callers with the same
 // entry one renews it. With Renewed it returns what the queue needs. A zero now
 // means the server's clock.
-func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string, queued bool, now time.Time) (Renewal, Queued, error) {
+func (w *WatchList) Renew(ctx context.Context, entry sendlimit.Timer, generation string, queued bool, now time.Time) (Renewal, sendlimit.Timer, error) {
 	const doing = "renewing a message"
 	for _, g := range []string{entry.Generation, generation} {
 		if err := keyspace.CheckToken("generation", g); err != nil {
-			return 0, Queued{}, err
+			return 0, sendlimit.Timer{}, err
 		}
 	}
 	has := 0
@@ -152,20 +129,20 @@ func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string,
 			w.look.Milliseconds(), w.overdue.Milliseconds(),
 		})
 	if err != nil {
-		return 0, Queued{}, err
+		return 0, sendlimit.Timer{}, err
 	}
 	in := script.Read(answer, doing)
 	_ = in.Time(1)
 	switch result := in.Int(0); {
 	case in.Err != nil:
-		return 0, Queued{}, in.Err
+		return 0, sendlimit.Timer{}, in.Err
 	case result == int64(Renewed):
-		return Renewed, Queued{
-			User: entry.User, ID: entry.ID, Generation: generation, Due: in.Time(2), Origin: Origin{in.String(3), in.String(4)},
+		return Renewed, sendlimit.Timer{
+			User: entry.User, ID: entry.ID, Generation: generation, Due: in.Time(2), Origin: sendlimit.Origin{Account: in.String(3), Campaign: in.String(4)},
 		}, in.Err
 	case result == int64(Gone), result == int64(Deferred), result == int64(NotDue):
-		return Renewal(result), Queued{}, nil
+		return Renewal(result), sendlimit.Timer{}, nil
 	default:
-		return 0, Queued{}, script.ReplyError(doing, fmt.Sprintf("result %d", result))
+		return 0, sendlimit.Timer{}, script.ReplyError(doing, fmt.Sprintf("result %d", result))
 	}
 }

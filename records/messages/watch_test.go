@@ -85,7 +85,7 @@ func TestFarEntriesComeNearInTime(t *testing.T) {
 
 	// An entry that is brought near a second time keeps what it got there.
 	s.Until("11:05")
-	_, err = s.Watch.HandOver(t.Context(), []messages.Watched{{User: "alice", ID: "m0", Generation: "gm0"}}, time.Time{})
+	_, err = s.Watch.HandOver(t.Context(), []sendlimit.Timer{{User: "alice", ID: "m0", Generation: "gm0"}}, time.Time{})
 	require.NoError(t, err)
 	_, err = s.Server.ZAdd(keys.Far("alice", "m0"), float64(story.At("11:05").UnixMilli()), "gm0/m0/alice")
 	require.NoError(t, err)

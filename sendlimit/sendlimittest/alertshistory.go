@@ -243,7 +243,7 @@ func (a *alerting) deliverLate(t *rapid.T) {
 	require.NoError(t, err)
 	placed := claim.Placed
 	if claim.Verdict == messages.Send {
-		placed = append(placed, messages.Placement{ID: id, At: claim.SendAt, From: stood})
+		placed = append(placed, messages.Placement{Timer: sendlimit.Timer{ID: id, Due: claim.SendAt}, From: stood})
 	}
 	if claim.Verdict == messages.Send || claim.Verdict == messages.Dropped {
 		delete(a.pending, id)
@@ -256,7 +256,7 @@ func (a *alerting) deliverLate(t *rapid.T) {
 	})
 	var taken []time.Time
 	for _, p := range placed {
-		taken = append(taken, p.At)
+		taken = append(taken, p.Due)
 		if p.ID != id || claim.Verdict == messages.Postponed {
 			a.pending[p.ID] = p.Generation
 		}

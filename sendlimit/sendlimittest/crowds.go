@@ -147,7 +147,7 @@ func (c *crowd) move(t *rapid.T, r sendlimit.MoveRequest) {
 	moved := rapid.SampledFrom(c.places).Draw(t, "moved")
 	r.ID = moved.id
 	got, err := c.timeline.Move(t.Context(), r)
-	got.Superseded = sendlimit.Superseded{} // CheckMessages compares it
+	got.Superseded = sendlimit.Timer{} // CheckMessages compares it
 	want := c.model.Move(r)
 	c.requireEqual(t, r, want, got, err)
 	if want.Code == "" || want.Code == fault.CodeNotFound {

@@ -207,7 +207,7 @@ func (h *history) release(t *rapid.T) {
 		known.cancelled = true
 	}
 	got, err := h.drawProcess(t).Release(t.Context(), r)
-	got.Superseded = sendlimit.Superseded{} // CheckMessages compares it
+	got.Superseded = sendlimit.Timer{} // CheckMessages compares it
 	h.requireEqual(t, r, want, got, err)
 }
 
@@ -223,7 +223,7 @@ func (h *history) move(t *rapid.T) {
 	}
 	want := h.expectMove(r)
 	got, err := h.drawProcess(t).Move(t.Context(), r)
-	got.Superseded = sendlimit.Superseded{} // CheckMessages compares it
+	got.Superseded = sendlimit.Timer{} // CheckMessages compares it
 	h.requireEqual(t, r, want, got, err)
 }
 

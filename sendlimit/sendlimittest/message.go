@@ -112,8 +112,8 @@ func (m *message) countMove(now time.Time) {
 }
 
 // superseded returns what a change of the pending message ends.
-func (m *message) superseded() sendlimit.Superseded {
-	return sendlimit.Superseded{Generation: m.generation(), Due: m.due()}
+func (m *message) superseded() sendlimit.Timer {
+	return sendlimit.Timer{User: mailboxUser, ID: m.id, Generation: m.generation(), Due: m.due()}
 }
 
 // firstPromised returns the send time that was promised first.
@@ -208,11 +208,13 @@ func (m *message) postponedBy(d messages.Delivery) bool {
 }
 
 // origin returns where the message comes from: nobody is charged in a history.
-func (m *message) origin() messages.Origin { return messages.Origin{Campaign: m.campaign} }
+func (m *message) origin() sendlimit.Origin { return sendlimit.Origin{Campaign: m.campaign} }
 
 // placement returns what a claim answers about a postponed message.
 func (m *message) placement() messages.Placement {
-	return messages.Placement{ID: m.id, Generation: m.generation(), At: m.at, From: m.stood, Origin: m.origin()}
+	return messages.Placement{
+		Timer: sendlimit.Timer{User: mailboxUser, ID: m.id, Generation: m.generation(), Due: m.at, Origin: m.origin()}, From: m.stood,
+	}
 }
 
 // firstRequested returns the time of the request, zero if it is at.

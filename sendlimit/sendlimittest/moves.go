@@ -72,8 +72,8 @@ func (m *mailbox) move(t *rapid.T, id string) {
 		got, err := m.timeline.Move(t.Context(), r)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%+v", r)
-		want.Superseded = sendlimit.Superseded{} // only the first call supersedes
-		if edited {                              // who repeats it has to read the message again
+		want.Superseded = sendlimit.Timer{} // only the first call supersedes
+		if edited {                         // who repeats it has to read the message again
 			want = sendlimit.Decision{Code: fault.CodeEdited, At: known.at, Now: m.now}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -69,8 +70,8 @@ func (m *mailbox) handOver(t *rapid.T) {
 	entries, _, err := m.watch.Due(t.Context(), m.now, 1+len(m.messages))
 	require.NoError(t, err)
 	if known := m.messages[m.drawKnown(t, (*message).isNear)]; known != nil && !known.far {
-		entries = append(entries, messages.Watched{
-			User: mailboxUser, ID: known.id, Since: known.lookAt,
+		entries = append(entries, sendlimit.Timer{
+			User: mailboxUser, ID: known.id, Due: known.lookAt,
 			Generation: rapid.SampledFrom(known.generations).Draw(t, "generation"),
 		})
 	}
@@ -86,7 +87,7 @@ func (m *mailbox) handOver(t *rapid.T) {
 }
 
 // expectHandOver adds what is expected of an entry, and updates the model.
-func (m *mailbox) expectHandOver(entry messages.Watched, want *messages.HandedOver) {
+func (m *mailbox) expectHandOver(entry sendlimit.Timer, want *messages.HandedOver) {
 	known := m.messages[entry.ID]
 	if !known.isOpen() || known.generation() != entry.Generation {
 		return
@@ -102,7 +103,7 @@ func (m *mailbox) expectHandOver(entry messages.Watched, want *messages.HandedOv
 		want.NotDue = append(want.NotDue, entry)
 	default:
 		known.lookAt = m.now.Add(m.options.LookAfter)
-		want.Soon = append(want.Soon, messages.Queued{User: mailboxUser, ID: entry.ID, Generation: entry.Generation, Due: due, Origin: known.origin()})
+		want.Soon = append(want.Soon, sendlimit.Timer{User: mailboxUser, ID: entry.ID, Generation: entry.Generation, Due: due, Origin: known.origin()})
 	}
 }
 
@@ -112,11 +113,11 @@ func (m *mailbox) confirm(t *rapid.T) {
 	if known == nil || known.isOpen() && known.far { // the queue has no task of it
 		return
 	}
-	q := messages.Queued{
+	q := sendlimit.Timer{
 		User: mailboxUser, ID: id, Due: rapid.SampledFrom([]time.Time{known.at, known.firstPromised()}).Draw(t, "due"),
 		Generation: rapid.SampledFrom(known.generations).Draw(t, "generation"),
 	}
-	require.NoError(t, m.watch.Confirm(t.Context(), []messages.Queued{q}))
+	require.NoError(t, m.watch.Confirm(t.Context(), []sendlimit.Timer{q}))
 	if known.isOpen() && q.Generation == known.generation() {
 		known.lookAt = q.Due.Add(m.options.OverdueAfter)
 	}
@@ -126,31 +127,31 @@ func (m *mailbox) confirm(t *rapid.T) {
 func (m *mailbox) relay(t *rapid.T) {
 	due, _, err := m.watch.Due(t.Context(), m.now, 1+len(m.messages))
 	require.NoError(t, err)
-	wanted := make(map[string]messages.Watched)
+	wanted := make(map[string]sendlimit.Timer)
 	for id, known := range m.messages {
 		if known.isNear() && !known.lookAt.After(m.now) {
-			wanted[id] = messages.Watched{
-				User: mailboxUser, ID: id, Generation: known.generation(), Since: known.lookAt,
+			wanted[id] = sendlimit.Timer{
+				User: mailboxUser, ID: id, Generation: known.generation(), Due: known.lookAt,
 			}
 		}
 	}
 	require.Len(t, due, len(wanted))
 	for i, entry := range due {
 		require.Equal(t, wanted[entry.ID], entry)
-		require.False(t, i > 0 && entry.Since.Before(due[i-1].Since), "the oldest first")
+		require.False(t, i > 0 && entry.Due.Before(due[i-1].Due), "the oldest first")
 		if rapid.IntRange(0, 3).Draw(t, "renew") > 0 {
 			m.renew(t, entry)
 		}
 	}
 	if known := m.messages[m.drawKnown(t, (*message).isNear)]; known != nil && !known.far {
-		m.renew(t, messages.Watched{
-			User: mailboxUser, ID: known.id, Since: known.lookAt,
+		m.renew(t, sendlimit.Timer{
+			User: mailboxUser, ID: known.id, Due: known.lookAt,
 			Generation: rapid.SampledFrom(known.generations).Draw(t, "generation"),
 		})
 	}
 }
 
-func (m *mailbox) renew(t *rapid.T, entry messages.Watched) {
+func (m *mailbox) renew(t *rapid.T, entry sendlimit.Timer) {
 	generation, queued := m.newToken("g"), rapid.Bool().Draw(t, "queued")
 	want, wantDue := m.expectRenewal(entry, generation, queued)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
@@ -159,7 +160,7 @@ func (m *mailbox) renew(t *rapid.T, entry messages.Watched) {
 		require.Equal(t, want, got, "%+v queued %t", entry, queued)
 		require.Equal(t, wantDue, renewed.Due, "%+v", entry)
 		if got == messages.Renewed {
-			require.Equal(t, messages.Queued{User: mailboxUser, ID: entry.ID, Generation: generation, Due: wantDue, Origin: m.messages[entry.ID].origin()}, renewed)
+			require.Equal(t, sendlimit.Timer{User: mailboxUser, ID: entry.ID, Generation: generation, Due: wantDue, Origin: m.messages[entry.ID].origin()}, renewed)
 		}
 		if want == messages.Deferred {
 			want = messages.NotDue
@@ -171,7 +172,7 @@ func (m *mailbox) renew(t *rapid.T, entry messages.Watched) {
 }
 
 // expectRenewal returns the expected answer to a renewal and updates the model.
-func (m *mailbox) expectRenewal(entry messages.Watched, generation string, queued bool) (messages.Renewal, time.Time) {
+func (m *mailbox) expectRenewal(entry sendlimit.Timer, generation string, queued bool) (messages.Renewal, time.Time) {
 	known := m.messages[entry.ID]
 	switch {
 	case !known.isOpen() || known.generation() != entry.Generation:

@@ -130,9 +130,9 @@ func (d *Letters) Retry(ctx context.Context, user, id string) (message.Outcome, 
 		o.Outcome, o.Code, o.Detail = message.Refused, decision.Code, noRetry(decision, user, id)
 		return o, nil
 	}
-	d.timers.Set(ctx, messages.Queued{
+	d.timers.Set(ctx, sendlimit.Timer{
 		User: user, ID: id, Generation: generation, Due: decision.At,
-		Origin: messages.Origin{Account: letter.Account, Campaign: letter.Campaign},
+		Origin: sendlimit.Origin{Account: letter.Account, Campaign: letter.Campaign},
 	}, decision.Now)
 	d.queue.EnqueueNotices(ctx, decision.Notices, d.logger)
 	if !decision.Replayed {

@@ -5,12 +5,13 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // settlement returns what to record of the attempt, and what to enqueue if the message is
 // tried again, else nil.
-func (a *attempt) settlement() (messages.Settlement, *messages.Queued) {
+func (a *attempt) settlement() (messages.Settlement, *sendlimit.Timer) {
 	progress, s := a.progress(), messages.Settlement{}
 	if len(progress) > 1 || len(a.claim.Progress) > 0 || len(progress) == 1 && !isTarget(progress[0].Device) ||
 		len(a.answers) > 1 {
@@ -69,7 +70,7 @@ func (a *attempt) pending() []answer {
 
 // again returns the settlement of a message that is tried again for pending recipients, as
 // soon as the first of them may get it.
-func (a *attempt) again(s messages.Settlement, pending []answer) (messages.Settlement, *messages.Queued) {
+func (a *attempt) again(s messages.Settlement, pending []answer) (messages.Settlement, *sendlimit.Timer) {
 	first, retry := pending[0], messages.Retry{Uncounted: true}
 	unsent := !a.sent() && len(a.claim.Progress) == 0
 	for _, to := range pending {
@@ -128,12 +129,12 @@ func (a *attempt) reasonOf(state messages.DeviceState) (reason, words string) {
 
 // tryAgain completes the settlement of a delivery that is tried again after wait, at the latest when
 // the message expires and is to be dropped. It returns what to enqueue.
-func (a *attempt) tryAgain(s messages.Settlement, wait time.Duration, again messages.Retry) (messages.Settlement, *messages.Queued) {
+func (a *attempt) tryAgain(s messages.Settlement, wait time.Duration, again messages.Retry) (messages.Settlement, *sendlimit.Timer) {
 	due := a.h.Clock.OfUser(a.d.User).Now().Add(wait).Truncate(time.Millisecond)
 	if due.After(a.claim.ExpiresAt) {
 		due = a.claim.ExpiresAt
 	}
-	retry := &messages.Queued{User: a.d.User, ID: a.d.ID, Generation: keyspace.NewToken(), Due: due, Origin: a.d.Origin}
+	retry := &sendlimit.Timer{User: a.d.User, ID: a.d.ID, Generation: keyspace.NewToken(), Due: due, Origin: a.d.Origin}
 	again.Generation, again.At = retry.Generation, retry.Due
 	s.Outcome, s.Retry = messages.Retried, again
 	return s, retry

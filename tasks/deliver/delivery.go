@@ -6,6 +6,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -49,7 +50,7 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 }
 
 // deliver asks the providers, and returns what to record and what to enqueue.
-func (a *attempt) deliver(ctx context.Context) (messages.Settlement, *messages.Queued) {
+func (a *attempt) deliver(ctx context.Context) (messages.Settlement, *sendlimit.Timer) {
 	var err error
 	if a.content, err = message.DecodeContent(a.claim.Content); err != nil {
 		a.h.Logger.WarnContext(ctx, "a message can't be read", "error", err)
@@ -66,7 +67,7 @@ func (a *attempt) deliver(ctx context.Context) (messages.Settlement, *messages.Q
 }
 
 // log logs the answers that were no success.
-func (a *attempt) log(ctx context.Context, s messages.Settlement, retry *messages.Queued) {
+func (a *attempt) log(ctx context.Context, s messages.Settlement, retry *sendlimit.Timer) {
 	if s.Outcome == messages.NoDevice {
 		a.h.Logger.InfoContext(ctx, "dropped a message: its user has no device for it", "id", a.d.ID)
 	}

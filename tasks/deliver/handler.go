@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -86,7 +87,7 @@ const rulesAfter = 30 * time.Second
 // A task that names no message is an error too. The queue ends ctx when it loses track of
 // the task: that stops only the waiting. Handle calls claimed when it has claimed the
 // message and delivers it.
-func (h *Handler) Handle(ctx context.Context, m messages.Queued, claimed func()) error {
+func (h *Handler) Handle(ctx context.Context, m sendlimit.Timer, claimed func()) error {
 	d := messages.Delivery{User: m.User, ID: m.ID, Generation: m.Generation, Origin: m.Origin}
 	var nonceFrom time.Time
 	due := m.Due
@@ -209,8 +210,8 @@ func (h *Handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given b
 
 // unsent returns what to enqueue and what to record for a message that was claimed and
 // not sent.
-func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlement) {
-	again := messages.Queued{
+func (h *Handler) unsent(d messages.Delivery) (sendlimit.Timer, messages.Settlement) {
+	again := sendlimit.Timer{
 		User: d.User, ID: d.ID, Generation: keyspace.NewToken(), Due: h.Clock.OfUser(d.User).Now().Truncate(time.Millisecond),
 		Origin: d.Origin,
 	}
@@ -223,7 +224,7 @@ func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlem
 
 // pass waits for a permit of the target. The caller has a delivery slot, which pass gives
 // back if it returns an error. The error is a *pacedError if the wait would be long.
-func (h *Handler) pass(ctx context.Context, o messages.Origin) (permit, error) {
+func (h *Handler) pass(ctx context.Context, o sendlimit.Origin) (permit, error) {
 	if wait, stopped := h.stoppedAll(); stopped {
 		h.Slots.Leave(o)
 		return permit{}, &pacedError{after: wait, most: wait}
@@ -291,11 +292,11 @@ func (h *Handler) deliver(
 		return messages.Claim{}, err
 	}
 	if claim.Verdict == messages.Send {
-		d.Origin = messages.Origin{Account: claim.Account, Campaign: claim.Campaign}
+		d.Origin = sendlimit.Origin{Account: claim.Account, Campaign: claim.Campaign}
 	}
 	// The delivery and the placing of other late messages do not wait for each other.
 	var placing sync.WaitGroup
-	placing.Go(func() { h.place(ctx, d.User, claim) })
+	placing.Go(func() { h.place(ctx, claim) })
 	defer placing.Wait()
 	h.traceUnsent(ctx, d, claim, took)
 	switch claim.Verdict {
@@ -335,13 +336,13 @@ func (h *Handler) deliver(
 
 // place sets the timers of a user's late messages that a claim gave other times, and
 // counts those that it dropped.
-func (h *Handler) place(ctx context.Context, user string, claim messages.Claim) {
+func (h *Handler) place(ctx context.Context, claim messages.Claim) {
 	h.Queue.EnqueueNotices(ctx, claim.Notices, h.Logger)
 	for _, p := range claim.Placed {
 		h.Metrics.Postponed()
 		h.Activity.Postponed(claim.Now)
-		h.Logger.DebugContext(ctx, "postponed a late message", "id", p.ID, "from", p.From, "to", p.At)
-		h.Timers.Set(ctx, messages.Queued{User: user, ID: p.ID, Generation: p.Generation, Due: p.At, Origin: p.Origin}, claim.Now)
+		h.Logger.DebugContext(ctx, "postponed a late message", "id", p.ID, "from", p.From, "to", p.Due)
+		h.Timers.Set(ctx, p.Timer, claim.Now)
 	}
 	for _, dropped := range claim.Dropped {
 		h.countDrop(ctx, dropped.Account, dropped.Reason, claim.Now, dropped.SendAt)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 )
 
@@ -60,7 +60,7 @@ func NewLines(
 }
 
 // takeSlot takes a slot of the channel, if one becomes free at once or within a time.
-func (l *Line) takeSlot(ctx context.Context, o messages.Origin, local func() time.Time, within time.Duration) bool {
+func (l *Line) takeSlot(ctx context.Context, o sendlimit.Origin, local func() time.Time, within time.Duration) bool {
 	if l.slots == nil || l.slots.Try(o) {
 		return true
 	}
@@ -85,7 +85,7 @@ func (l *Line) isFull(now time.Time) bool {
 	return !l.full.IsZero() && now.Sub(l.full) < fullFor
 }
 
-func (l *Line) leaveSlot(o messages.Origin) {
+func (l *Line) leaveSlot(o sendlimit.Origin) {
 	if l.slots != nil {
 		l.slots.Leave(o)
 	}

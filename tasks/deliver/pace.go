@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
@@ -141,13 +141,13 @@ func NewPacer(
 
 // pass returns when a call may be made. The error is a *pacedError if it would have to
 // wait longer than patience, and queue.ErrStopping when ctx or stop ends.
-func (p *Pacer) pass(ctx context.Context, stop <-chan struct{}, o messages.Origin) (permit, error) {
+func (p *Pacer) pass(ctx context.Context, stop <-chan struct{}, o sendlimit.Origin) (permit, error) {
 	return p.passLate(ctx, stop, o, min(usualTrips*p.clock.Latency(), patience))
 }
 
 // passLate is pass for a call that may begin later than paceLag after its permit by a
 // delay.
-func (p *Pacer) passLate(ctx context.Context, stop <-chan struct{}, o messages.Origin, delay time.Duration) (permit, error) {
+func (p *Pacer) passLate(ctx context.Context, stop <-chan struct{}, o sendlimit.Origin, delay time.Duration) (permit, error) {
 	if p.free() {
 		return permit{}, nil
 	}
@@ -177,7 +177,7 @@ func (p *Pacer) changed() <-chan struct{} {
 }
 
 func (p *Pacer) wait(
-	ctx context.Context, stop, wake <-chan struct{}, o messages.Origin, began time.Time, delay time.Duration,
+	ctx context.Context, stop, wake <-chan struct{}, o sendlimit.Origin, began time.Time, delay time.Duration,
 ) (permit, error) {
 	if expected := p.expected(o); expected > patience {
 		return permit{}, &pacedError{after: expected, most: backFor}
@@ -207,7 +207,7 @@ func (p *Pacer) wait(
 
 // takeTurn waits for the turn to ask the store. Only one goroutine of a worker asks at a
 // time, as the others would ask in vain.
-func (p *Pacer) takeTurn(ctx context.Context, stop <-chan struct{}, o messages.Origin) error {
+func (p *Pacer) takeTurn(ctx context.Context, stop <-chan struct{}, o sendlimit.Origin) error {
 	if p.turn.Try(o) {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (p *Pacer) untilNext() time.Duration {
 }
 
 // expected returns about how long one more call would have to wait.
-func (p *Pacer) expected(o messages.Origin) time.Duration {
+func (p *Pacer) expected(o sendlimit.Origin) time.Duration {
 	before, waiting := p.untilNext(), p.turn.Before(o)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -287,7 +287,7 @@ func (p *Pacer) ahead(ctx context.Context) time.Duration {
 //
 // The error is that of pass, or a *pacedError if all renewals came too late. Nothing is
 // held then.
-func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit, o messages.Origin) (permit, error) {
+func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit, o sendlimit.Origin) (permit, error) {
 	for range renewals {
 		latest := p.clock.Now().Add(p.clock.Latency()) // the clock is that accurate
 		if held.token == "" || !latest.After(held.useBy) {

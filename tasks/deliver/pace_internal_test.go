@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
@@ -76,9 +76,9 @@ func newPacers(t *testing.T, pace rate.Rate, hooks ...*permitAnswers) []*Pacer {
 func (p *Pacer) call(t *testing.T) time.Time {
 	t.Helper()
 	for {
-		held, err := p.pass(t.Context(), nil, messages.Origin{})
+		held, err := p.pass(t.Context(), nil, sendlimit.Origin{})
 		if err == nil {
-			held, err = p.renew(t.Context(), nil, held, messages.Origin{})
+			held, err = p.renew(t.Context(), nil, held, sendlimit.Origin{})
 		}
 		if err == nil && held.token != "" {
 			return time.Now()
@@ -138,7 +138,7 @@ func TestARefusalWithoutAWaitIsNoPermit(t *testing.T) {
 	}}
 	hook.left.Store(1 << 40)
 	p := newPacers(t, rate.Rate{Count: 1000, Interval: time.Second}, hook)[0]
-	held, err := p.pass(t.Context(), nil, messages.Origin{})
+	held, err := p.pass(t.Context(), nil, sendlimit.Origin{})
 	var paced *pacedError
 	require.ErrorAs(t, err, &paced)
 	require.Empty(t, held.token)

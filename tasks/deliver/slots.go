@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // Slots bounds how much runs at a time, and shares that among accounts. A free slot goes to
@@ -41,13 +41,13 @@ func NewDeliverySlots(deliveries int, local func() time.Time) *Slots {
 }
 
 // Try takes a slot, which Leave gives back, if one is free for an account.
-func (s *Slots) Try(o messages.Origin) bool {
+func (s *Slots) Try(o sendlimit.Origin) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.try(s.member(&s.accounts, o.Account), o)
 }
 
-func (s *Slots) try(account *party, o messages.Origin) bool {
+func (s *Slots) try(account *party, o sendlimit.Origin) bool {
 	if !s.mayHave(account) {
 		return false
 	}
@@ -57,7 +57,7 @@ func (s *Slots) try(account *party, o messages.Origin) bool {
 
 // Take waits for a slot, which Leave gives back. It reports false if ctx ends, or stop is closed,
 // before that.
-func (s *Slots) Take(ctx context.Context, stop <-chan struct{}, o messages.Origin) bool {
+func (s *Slots) Take(ctx context.Context, stop <-chan struct{}, o sendlimit.Origin) bool {
 	select {
 	case <-stop:
 		return false
@@ -93,7 +93,7 @@ func (s *Slots) Take(ctx context.Context, stop <-chan struct{}, o messages.Origi
 }
 
 // Leave gives back a slot that was taken for the same origin.
-func (s *Slots) Leave(o messages.Origin) {
+func (s *Slots) Leave(o sendlimit.Origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leave(s.member(s.member(&s.accounts, o.Account), o.Campaign))
@@ -102,7 +102,7 @@ func (s *Slots) Leave(o messages.Origin) {
 // Before returns about how many others are before a new caller: those that have a slot, those of
 // its campaign that wait, and as many and one more of each other campaign of its account, and then
 // of each other account.
-func (s *Slots) Before(o messages.Origin) int {
+func (s *Slots) Before(o sendlimit.Origin) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := 0

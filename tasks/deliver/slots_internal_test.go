@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // slotsRun draws callers of Slots and knows who has a slot and who waits.
@@ -23,8 +23,8 @@ type slotsRun struct {
 	*rapid.T
 
 	slots   *Slots
-	held    map[messages.Origin]int
-	waiting map[messages.Origin][]*slotCaller // those that wait longest in front
+	held    map[sendlimit.Origin]int
+	waiting map[sendlimit.Origin][]*slotCaller // those that wait longest in front
 	now     time.Time
 	mu      sync.Mutex
 	came    []*slotCaller // who got a slot, in order
@@ -32,7 +32,7 @@ type slotsRun struct {
 
 // slotCaller is one that takes a slot.
 type slotCaller struct {
-	origin messages.Origin
+	origin sendlimit.Origin
 	giveUp context.CancelFunc
 }
 
@@ -42,7 +42,7 @@ func TestSlotsAreShared(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		n, most := rapid.IntRange(1, 5).Draw(rt, "slots"), rapid.IntRange(0, 4).Draw(rt, "most")
-		r := &slotsRun{T: rt, held: make(map[messages.Origin]int), waiting: make(map[messages.Origin][]*slotCaller)}
+		r := &slotsRun{T: rt, held: make(map[sendlimit.Origin]int), waiting: make(map[sendlimit.Origin][]*slotCaller)}
 		r.slots = NewSlots(n, most, func() time.Time { return r.now })
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			rapid.SampledFrom([]func(){r.take, r.take, r.leave, r.giveUp, r.pass}).Draw(rt, "step")()
@@ -62,7 +62,7 @@ func TestSlotsAreShared(t *testing.T) {
 }
 
 func (r *slotsRun) take() {
-	o := messages.Origin{Account: rapid.SampledFrom([]string{"", "a", "b"}).Draw(r.T, "account"), Campaign: rapid.SampledFrom([]string{"", "c"}).Draw(r.T, "campaign")}
+	o := sendlimit.Origin{Account: rapid.SampledFrom([]string{"", "a", "b"}).Draw(r.T, "account"), Campaign: rapid.SampledFrom([]string{"", "c"}).Draw(r.T, "campaign")}
 	ctx, giveUp := context.WithCancel(context.Background())
 	caller := &slotCaller{o, giveUp}
 	r.waiting[o] = append(r.waiting[o], caller)
@@ -154,7 +154,7 @@ func (r *slotsRun) check() {
 
 // next returns the origin of those who came that got its slot first. They may have said so in
 // another order.
-func (r *slotsRun) next() messages.Origin {
+func (r *slotsRun) next() sendlimit.Origin {
 	return slices.MinFunc(r.came, func(a, b *slotCaller) int {
 		return cmp.Or(
 			cmp.Compare(r.heldBy(a.origin.Account), r.heldBy(b.origin.Account)), cmp.Compare(r.held[a.origin], r.held[b.origin]),
@@ -176,17 +176,17 @@ func (r *slotsRun) heldBy(account string) (n int) {
 	return n
 }
 
-func (r *slotsRun) waits(o messages.Origin, left []*slotCaller) {
+func (r *slotsRun) waits(o sendlimit.Origin, left []*slotCaller) {
 	if r.waiting[o] = left; len(left) == 0 {
 		delete(r.waiting, o)
 	}
 }
 
-func (r *slotsRun) origins(of map[messages.Origin]int) []messages.Origin {
+func (r *slotsRun) origins(of map[sendlimit.Origin]int) []sendlimit.Origin {
 	return slices.SortedFunc(maps.Keys(of), compareOrigins)
 }
 
-func compareOrigins(a, b messages.Origin) int {
+func compareOrigins(a, b sendlimit.Origin) int {
 	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Campaign, b.Campaign))
 }
 
@@ -195,7 +195,7 @@ func compareOrigins(a, b messages.Origin) int {
 func TestOneAccountLeavesSlotsToOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, a, b := NewDeliverySlots(8, time.Now), messages.Origin{Account: "a"}, messages.Origin{Account: "b"}
+		s, a, b := NewDeliverySlots(8, time.Now), sendlimit.Origin{Account: "a"}, sendlimit.Origin{Account: "b"}
 		for range 8 {
 			require.True(t, s.Try(a), "it is alone")
 		}
@@ -220,9 +220,9 @@ func TestOneAccountLeavesSlotsToOthers(t *testing.T) {
 // Who is new does not overtake who waits, neither an account nor a campaign.
 func TestNewPartiesWaitTheirTurn(t *testing.T) {
 	t.Parallel()
-	for _, fresh := range []func(int) messages.Origin{
-		func(i int) messages.Origin { return messages.Origin{Account: "a", Campaign: strconv.Itoa(i)} },
-		func(i int) messages.Origin { return messages.Origin{Account: strconv.Itoa(i)} },
+	for _, fresh := range []func(int) sendlimit.Origin{
+		func(i int) sendlimit.Origin { return sendlimit.Origin{Account: "a", Campaign: strconv.Itoa(i)} },
+		func(i int) sendlimit.Origin { return sendlimit.Origin{Account: strconv.Itoa(i)} },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := NewSlots(1, 1, time.Now)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -20,11 +20,11 @@ const (
 )
 
 // together sorts messages by their time and splits them into batches.
-func (q *Queue) together(queued []messages.Queued) iter.Seq[[]messages.Queued] {
-	queued = slices.SortedStableFunc(slices.Values(queued), func(a, b messages.Queued) int {
+func (q *Queue) together(queued []sendlimit.Timer) iter.Seq[[]sendlimit.Timer] {
+	queued = slices.SortedStableFunc(slices.Values(queued), func(a, b sendlimit.Timer) int {
 		return cmp.Compare(q.due(a).UnixMilli(), q.due(b).UnixMilli())
 	})
-	return func(yield func([]messages.Queued) bool) {
+	return func(yield func([]sendlimit.Timer) bool) {
 		for len(queued) > 0 {
 			n := 1
 			for n < min(len(queued), mostTogether) && q.due(queued[n]).Sub(q.due(queued[0])) <= batchSpan {
@@ -41,7 +41,7 @@ func (q *Queue) together(queued []messages.Queued) iter.Seq[[]messages.Queued] {
 // enqueueBatch puts messages into their queues, to be handed out at a time; zero means now.
 // Those of a queue share a task. A message may be in several tasks: the claim lets one
 // deliver it.
-func (q *Queue) enqueueBatch(ctx context.Context, batch []messages.Queued, at time.Time) error {
+func (q *Queue) enqueueBatch(ctx context.Context, batch []sendlimit.Timer, at time.Time) error {
 	chosen, err := q.spread.shares(ctx)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (q *Queue) enqueueBatch(ctx context.Context, batch []messages.Queued, at ti
 }
 
 // enqueueTogether puts a task for messages into a queue, as enqueueBatch does.
-func (q *Queue) enqueueTogether(ctx context.Context, name string, batch []messages.Queued, at time.Time) error {
+func (q *Queue) enqueueTogether(ctx context.Context, name string, batch []sendlimit.Timer, at time.Time) error {
 	if len(batch) == 1 {
 		return q.enqueueOne(ctx, name, batch[0], at)
 	}

@@ -7,19 +7,19 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // outcome is how a message of a batch was claimed, or ended before: with an error if it has
 // to come again.
 type outcome struct {
-	message messages.Queued
+	message sendlimit.Timer
 	err     error
 }
 
 // deliverBatch handles the timers of several messages side by side. It returns once each
 // message is claimed or has ended: a delivery may go on, and holds up no other message.
-func (s *Server) deliverBatch(ctx context.Context, batch []messages.Queued) error {
+func (s *Server) deliverBatch(ctx context.Context, batch []sendlimit.Timer) error {
 	outcomes := make(chan outcome, len(batch))
 	for _, m := range batch {
 		s.running.Go(func() {
@@ -51,7 +51,7 @@ func (s *Server) deliverBatch(ctx context.Context, batch []messages.Queued) erro
 
 // deliverOne handles the timer of one message. A panic is an error, as asynq has it for a
 // task.
-func (s *Server) deliverOne(ctx context.Context, m messages.Queued, claimed func()) (err error) {
+func (s *Server) deliverOne(ctx context.Context, m sendlimit.Timer, claimed func()) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
@@ -67,7 +67,7 @@ func (s *Server) comeAgain(ctx context.Context, size int, again map[string][]out
 		if len(same) == size {
 			return soonest(same)
 		}
-		together := make([]messages.Queued, len(same))
+		together := make([]sendlimit.Timer, len(same))
 		for i, o := range same {
 			together[i] = o.message
 		}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -27,7 +27,7 @@ const (
 // without a campaign have a lane of their own, and campaigns share a few, so that an account
 // can't make lanes without end. A lane lies in the same share of the slots as its queue. Its name
 // does not show the account.
-func laneOf(first string, o messages.Origin, i, n int) string {
+func laneOf(first string, o sendlimit.Origin, i, n int) string {
 	campaigns := uint64(0)
 	if o.Campaign != "" {
 		sum := fnv.New64a()
@@ -70,12 +70,12 @@ func (q *Queue) removeLane(ctx context.Context, name string) {
 // moveCrowds moves messages from a queue that all share into lanes, if their account has more of
 // its tasks in hand than others while few more fit: they wait for a pace, a slot or a provider, and
 // would keep the handlers of the queue from others. It returns those that stay.
-func (s *Server) moveCrowds(ctx context.Context, batch []messages.Queued) (stay []messages.Queued, failed error) {
+func (s *Server) moveCrowds(ctx context.Context, batch []sendlimit.Timer) (stay []sendlimit.Timer, failed error) {
 	chosen, err := s.queue.spread.shares(ctx)
 	if err != nil {
 		return nil, err
 	}
-	moved := make(map[string][]messages.Queued)
+	moved := make(map[string][]sendlimit.Timer)
 	for _, m := range batch {
 		if !s.inHand.crowded(m.Origin.Account) {
 			stay = append(stay, m)

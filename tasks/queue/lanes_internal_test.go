@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
@@ -22,7 +22,7 @@ func TestLanesLieBesideTheirQueue(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 3, 64} {
 		for i := range n {
-			name := laneOf("sl:push", messages.Origin{Account: "acme", Campaign: "sale"}, i, n)
+			name := laneOf("sl:push", sendlimit.Origin{Account: "acme", Campaign: "sale"}, i, n)
 			require.Equal(t, i, share(slot(name), n))
 			require.True(t, isLane("sl:push", name))
 			require.True(t, ours("sl:push", name))
@@ -31,11 +31,11 @@ func TestLanesLieBesideTheirQueue(t *testing.T) {
 	}
 	lanes := make(map[string]bool)
 	for c := range 1000 {
-		lanes[laneOf("sl:push", messages.Origin{Account: "acme", Campaign: fmt.Sprint(c)}, 0, 1)] = true
+		lanes[laneOf("sl:push", sendlimit.Origin{Account: "acme", Campaign: fmt.Sprint(c)}, 0, 1)] = true
 	}
 	require.Len(t, lanes, campaignLanes)
-	require.False(t, lanes[laneOf("sl:push", messages.Origin{Account: "acme"}, 0, 1)])
-	require.Equal(t, "sl:push:lane:b84f554e20186137", laneOf("sl:push", messages.Origin{Account: "acme"}, 0, 1))
+	require.False(t, lanes[laneOf("sl:push", sendlimit.Origin{Account: "acme"}, 0, 1)])
+	require.Equal(t, "sl:push:lane:b84f554e20186137", laneOf("sl:push", sendlimit.Origin{Account: "acme"}, 0, 1))
 	for _, name := range []string{"sl:push:lane:", "sl:push:lane:12", "sl:push:lane:zzzzzzzzzzzzzzzz", "sl:push:lane:AAAAAAAAAAAAAAAA", "sl:push:1:lane:aaaaaaaaaaaaaaaa"} {
 		require.False(t, isLane("sl:push", name), name)
 	}
@@ -85,11 +85,11 @@ func TestManyLanesTakeTurns(t *testing.T) {
 	due := time.Now().Truncate(time.Second)
 	submit := func(accounts int) {
 		for a := range accounts {
-			together := make([]messages.Queued, ordinary+1)
+			together := make([]sendlimit.Timer, ordinary+1)
 			for i := range together {
-				together[i] = messages.Queued{
+				together[i] = sendlimit.Timer{
 					User: "u", ID: fmt.Sprint(a, "-", i), Generation: fmt.Sprint("g", a, "-", i), Due: due,
-					Origin: messages.Origin{Account: fmt.Sprint("account", a)},
+					Origin: sendlimit.Origin{Account: fmt.Sprint("account", a)},
 				}
 			}
 			require.NoError(t, q.enqueueBatch(t.Context(), together, time.Time{}))
@@ -102,7 +102,7 @@ func TestManyLanesTakeTurns(t *testing.T) {
 
 	var delivered atomic.Int64
 	server, err := q.Serve(t.Context(), ServerOptions{
-		Deliver: func(context.Context, messages.Queued, func()) error {
+		Deliver: func(context.Context, sendlimit.Timer, func()) error {
 			delivered.Add(1)
 			return nil
 		},

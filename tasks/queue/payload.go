@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // The types of tasks.
@@ -45,16 +45,16 @@ type batchPayload struct {
 	Messages []Payload `json:"messages"`
 }
 
-func (p Payload) queued() messages.Queued {
-	return messages.Queued{
+func (p Payload) queued() sendlimit.Timer {
+	return sendlimit.Timer{
 		User: p.User, ID: p.ID, Generation: p.Generation, Due: time.UnixMilli(p.Due).UTC(),
-		Origin: messages.Origin{Account: p.Account, Campaign: p.Campaign},
+		Origin: sendlimit.Origin{Account: p.Account, Campaign: p.Campaign},
 	}
 }
 
 // payloadFor returns the payload of a task for messages, of the oldest version that can hold
 // it.
-func payloadFor(batch []messages.Queued) any {
+func payloadFor(batch []sendlimit.Timer) any {
 	timers := make([]Payload, len(batch))
 	for i, m := range batch {
 		timers[i] = Payload{
@@ -77,7 +77,7 @@ type AlertPayload struct {
 
 // decodePayload reads whose timers a delivery task is. If a newer program wrote it, newer is
 // true and nothing else is read.
-func decodePayload(text []byte) (timers []messages.Queued, newer bool, failed error) {
+func decodePayload(text []byte) (timers []sendlimit.Timer, newer bool, failed error) {
 	const what = "payload of a task"
 	var one Payload
 	version, err := decode(text, what, PayloadVersion, &one)
@@ -85,7 +85,7 @@ func decodePayload(text []byte) (timers []messages.Queued, newer bool, failed er
 	case err != nil:
 		return nil, false, err
 	case version == PayloadVersion:
-		return []messages.Queued{one.queued()}, false, nil
+		return []sendlimit.Timer{one.queued()}, false, nil
 	case version > batchVersion:
 		return nil, true, nil
 	}

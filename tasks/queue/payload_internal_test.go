@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 func goldenPayload(t *testing.T, name string) string {
@@ -24,15 +24,15 @@ func goldenPayload(t *testing.T, name string) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-func queuedAt(user, id, generation string, due int64) messages.Queued {
-	return messages.Queued{User: user, ID: id, Generation: generation, Due: time.UnixMilli(due).UTC()}
+func queuedAt(user, id, generation string, due int64) sendlimit.Timer {
+	return sendlimit.Timer{User: user, ID: id, Generation: generation, Due: time.UnixMilli(due).UTC()}
 }
 
 // goldenTimers lists the timers in each golden file.
-func goldenTimers() map[string][]messages.Queued {
+func goldenTimers() map[string][]sendlimit.Timer {
 	first := queuedAt("alice <a&b>/ü:{p}", "order:17", "Jz0k-3_9aQpL", 1795345871123)
 	second := queuedAt("bob", "order:17", "9aQpLJz0k-3_", 1795345871223)
-	return map[string][]messages.Queued{"push_deliver.v1.json": {first}, "push_deliver.v2.json": {first, second}}
+	return map[string][]sendlimit.Timer{"push_deliver.v1.json": {first}, "push_deliver.v2.json": {first, second}}
 }
 
 func TestPayloadsAreReadForEver(t *testing.T) {
@@ -102,14 +102,14 @@ func TestGoldenFilesAreAllHeld(t *testing.T) {
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC)
-	at := func(after ...int) (queued []messages.Queued) {
+	at := func(after ...int) (queued []sendlimit.Timer) {
 		for _, ms := range after {
-			queued = append(queued, messages.Queued{ID: "m", Due: began.Add(time.Duration(ms) * time.Millisecond)})
+			queued = append(queued, sendlimit.Timer{ID: "m", Due: began.Add(time.Duration(ms) * time.Millisecond)})
 		}
 		return queued
 	}
 	require.Empty(t, slices.Collect(new(Queue).together(nil)))
-	require.Equal(t, [][]messages.Queued{at(0, 50, 100), at(101, 201), at(302)}, slices.Collect(new(Queue).together(at(302, 100, 50, 0, 101, 201))))
+	require.Equal(t, [][]sendlimit.Timer{at(0, 50, 100), at(101, 201), at(302)}, slices.Collect(new(Queue).together(at(302, 100, 50, 0, 101, 201))))
 	sizes := []int{}
 	for batch := range new(Queue).together(at(make([]int, 70)...)) {
 		sizes = append(sizes, len(batch))

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -43,7 +43,7 @@ func (q *Queue) Lead() time.Duration {
 }
 
 // early returns when the task of a message is due in the queue.
-func (q *Queue) early(m messages.Queued) time.Time { return q.due(m).Add(-q.Lead()) }
+func (q *Queue) early(m sendlimit.Timer) time.Time { return q.due(m).Add(-q.Lead()) }
 
 // due returns when a message is due, by the queue's clock.
-func (q *Queue) due(m messages.Queued) time.Time { return m.Due.Add(-q.ahead.OfUser(m.User)) }
+func (q *Queue) due(m sendlimit.Timer) time.Time { return m.Due.Add(-q.ahead.OfUser(m.User)) }

@@ -10,7 +10,7 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
@@ -114,8 +114,8 @@ func (q *Queue) enqueue(ctx context.Context, name, kind, id string, payload any,
 
 // enqueueOne puts the timer of one generation of a message into a queue, to be handed out at a
 // time; zero means now.
-func (q *Queue) enqueueOne(ctx context.Context, name string, m messages.Queued, at time.Time) error {
-	err := q.enqueue(ctx, name, TypeDeliver, m.Generation, payloadFor([]messages.Queued{m}), at)
+func (q *Queue) enqueueOne(ctx context.Context, name string, m sendlimit.Timer, at time.Time) error {
+	err := q.enqueue(ctx, name, TypeDeliver, m.Generation, payloadFor([]sendlimit.Timer{m}), at)
 	if errors.Is(err, asynq.ErrTaskIDConflict) {
 		return nil // this generation was enqueued before
 	}

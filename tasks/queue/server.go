@@ -11,7 +11,7 @@ import (
 
 	"github.com/hibiken/asynq"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 const (
@@ -28,7 +28,7 @@ type ServerOptions struct {
 	// message is its own: then the lease and the watch list guard the message, and the
 	// queue need not. Announce handles the task of one notice to its end. The queue ends
 	// ctx when it loses track of the task.
-	Deliver         func(ctx context.Context, m messages.Queued, claimed func()) error
+	Deliver         func(ctx context.Context, m sendlimit.Timer, claimed func()) error
 	Announce        func(ctx context.Context, notice string) error
 	ShutdownTimeout time.Duration // how long Finish waits for running tasks
 	Logger          *slog.Logger
@@ -178,7 +178,7 @@ func (s *Server) dispatch(ctx context.Context, t *asynq.Task) error {
 }
 
 // deliver handles the timers of a task.
-func (s *Server) deliver(ctx context.Context, timers []messages.Queued) (err error) {
+func (s *Server) deliver(ctx context.Context, timers []sendlimit.Timer) (err error) {
 	if name, _ := asynq.GetQueueName(ctx); !isLane(s.queue.spread.first, name) {
 		account := timers[0].Origin.Account
 		s.inHand.add(account, 1)

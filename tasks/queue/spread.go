@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -84,8 +84,8 @@ func (s *spread) shares(ctx context.Context) (*shares, error) {
 func (s *shares) queueOf(partition int) string { return s.names[s.of[partition]] }
 
 // perQueue splits messages by the queue, or the lane of one, that they go into.
-func (s *spread) perQueue(chosen *shares, queued []messages.Queued, now time.Time) map[string][]messages.Queued {
-	parts := make(map[string][]messages.Queued)
+func (s *spread) perQueue(chosen *shares, queued []sendlimit.Timer, now time.Time) map[string][]sendlimit.Timer {
+	parts := make(map[string][]sendlimit.Timer)
 	for _, m := range queued {
 		name := s.queueFor(chosen, m, now)
 		parts[name] = append(parts[name], m)
@@ -94,7 +94,7 @@ func (s *spread) perQueue(chosen *shares, queued []messages.Queued, now time.Tim
 }
 
 // queueFor returns the queue, or the lane of one, that a message goes into.
-func (s *spread) queueFor(chosen *shares, m messages.Queued, now time.Time) string {
+func (s *spread) queueFor(chosen *shares, m sendlimit.Timer, now time.Time) string {
 	i := chosen.of[keyspace.Partition(m.User)]
 	if s.herds.add(m.Origin.Account, m.Due, now) {
 		if lane := laneOf(s.first, m.Origin, int(i), len(chosen.names)); s.herds.mayUse(lane, now) {
@@ -117,7 +117,7 @@ func (q *Queue) ofUser(ctx context.Context, user string) (string, error) {
 func (s *shares) has(name string) bool { return slices.Contains(s.names, name) }
 
 // queueFor returns the queue, or the lane of one, that a message goes into.
-func (q *Queue) queueFor(ctx context.Context, m messages.Queued) (string, error) {
+func (q *Queue) queueFor(ctx context.Context, m sendlimit.Timer) (string, error) {
 	chosen, err := q.spread.shares(ctx)
 	if err != nil {
 		return "", err

@@ -26,7 +26,7 @@ import (
 type Timers struct {
 	queue      *Queue
 	watch      *messages.WatchList
-	confirmed  *batch.Loop[messages.Queued]
+	confirmed  *batch.Loop[sendlimit.Timer]
 	unset      *batch.Loop[unset]
 	superseded *batch.Loop[placed]
 	logger     *slog.Logger
@@ -37,7 +37,7 @@ const confirmWithin = 5 * time.Second
 
 // unset is a message that the queue did not take.
 type unset struct {
-	messages.Queued
+	sendlimit.Timer
 
 	tries int // that are left, until the relay looks after it
 }
@@ -70,9 +70,9 @@ func (t *Timers) setAgain(ctx context.Context, waiting []unset) bool {
 	if len(waiting) == 0 {
 		return true
 	}
-	queued := make([]messages.Queued, len(waiting))
+	queued := make([]sendlimit.Timer, len(waiting))
 	for i, u := range waiting {
-		queued[i] = u.Queued
+		queued[i] = u.Timer
 	}
 	if _, err := t.TrySetAll(ctx, queued); err == nil {
 		return true
@@ -86,7 +86,7 @@ func (t *Timers) setAgain(ctx context.Context, waiting []unset) bool {
 }
 
 // confirm notes that the queue has messages. It reports false and logs it if that fails.
-func (t *Timers) confirm(ctx context.Context, queued []messages.Queued) bool {
+func (t *Timers) confirm(ctx context.Context, queued []sendlimit.Timer) bool {
 	if err := t.watch.Confirm(ctx, queued); err != nil {
 		t.logger.WarnContext(ctx, "could not confirm queued messages: they will be looked after again",
 			"messages", len(queued), "error", err)
@@ -113,7 +113,7 @@ func (t *Timers) Close() {
 // Set sets the timer of one generation of a message, if it is due within the horizon of
 // now. The watch list has all messages: a later one is handed over from there. A failure is
 // only logged: the timer is tried again soon, and the relay looks after the message.
-func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
+func (t *Timers) Set(ctx context.Context, m sendlimit.Timer, now time.Time) {
 	if m.Due.Sub(now) > t.watch.Horizon() {
 		return
 	}
@@ -132,7 +132,7 @@ func (t *Timers) Set(ctx context.Context, m messages.Queued, now time.Time) {
 
 // TrySet sets a timer, however late the message is due, for a caller that handles the
 // failure.
-func (t *Timers) TrySet(ctx context.Context, m messages.Queued) error {
+func (t *Timers) TrySet(ctx context.Context, m sendlimit.Timer) error {
 	name, err := t.queue.queueFor(ctx, m)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (t *Timers) TrySet(ctx context.Context, m messages.Queued) error {
 }
 
 // set puts the timer into a queue.
-func (t *Timers) set(ctx context.Context, name string, m messages.Queued) error {
+func (t *Timers) set(ctx context.Context, name string, m sendlimit.Timer) error {
 	if err := t.queue.enqueueOne(ctx, name, m, t.queue.early(m)); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ const (
 // are due together, in the same queue, share a task. It returns how many it set, and the
 // first error, after which it puts no more into the same queue. It confirms what it set
 // before it returns.
-func (t *Timers) TrySetAll(ctx context.Context, queued []messages.Queued) (set int, failed error) {
+func (t *Timers) TrySetAll(ctx context.Context, queued []sendlimit.Timer) (set int, failed error) {
 	chosen, err := t.queue.spread.shares(ctx)
 	if err != nil {
 		return 0, err
@@ -176,7 +176,7 @@ func (t *Timers) TrySetAll(ctx context.Context, queued []messages.Queued) (set i
 }
 
 // setAll is TrySetAll for the messages of one queue. It adds to done what it set.
-func (t *Timers) setAll(ctx context.Context, name string, queued []messages.Queued, done *atomic.Int64) error {
+func (t *Timers) setAll(ctx context.Context, name string, queued []sendlimit.Timer, done *atomic.Int64) error {
 	setters, running := errgroup.WithContext(ctx)
 	setters.SetLimit(setAtOnce)
 	for together := range t.queue.together(queued) {
@@ -197,14 +197,14 @@ func (t *Timers) setAll(ctx context.Context, name string, queued []messages.Queu
 	return setters.Wait() //nolint:wrapcheck // it says what was being done
 }
 
-// Unset deletes the task of a superseded generation of a user's message soon, if it is still scheduled. A task
+// Unset deletes the task of a superseded generation of a message soon, if it is still scheduled. A task
 // that is due by now leaves the queue by itself. One that is due later than the horizon is
 // not in the queue. One that shares a task, or that is in a lane, stays: the claim finds it
 // stale.
-func (t *Timers) Unset(ctx context.Context, user string, s sendlimit.Superseded, now time.Time) {
+func (t *Timers) Unset(ctx context.Context, s sendlimit.Timer, now time.Time) {
 	// The queue keeps whole seconds, cut off.
 	if s.Generation != "" && s.Due.Sub(now) <= t.watch.Horizon() && s.Due.Add(-t.queue.Lead()).Truncate(time.Second).After(now) {
-		if name, err := t.queue.ofUser(ctx, user); err == nil {
+		if name, err := t.queue.ofUser(ctx, s.User); err == nil {
 			t.superseded.Add(placed{name, s.Generation})
 		}
 	}

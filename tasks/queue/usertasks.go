@@ -10,7 +10,7 @@ import (
 
 	"github.com/hibiken/asynq"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -134,7 +134,7 @@ func (t UserTasks) Delete(ctx context.Context) (deleted, running int, err error)
 // delete deletes a task, and enqueues another one for the other users' messages in it. It
 // reports false if the task is running.
 func (t UserTasks) delete(ctx context.Context, task Task) (bool, error) {
-	var others []messages.Queued
+	var others []sendlimit.Timer
 	for _, p := range timersOf(task.payload) {
 		if p.User != t.user {
 			others = append(others, p.queued())

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -17,16 +18,16 @@ import (
 // together, as those that are due together share a task.
 type collected struct {
 	mu       sync.Mutex
-	messages []messages.Queued
+	messages []sendlimit.Timer
 }
 
-func (c *collected) add(found []messages.Queued) {
+func (c *collected) add(found []sendlimit.Timer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.messages = append(c.messages, found...)
 }
 
-func (c *collected) take() []messages.Queued {
+func (c *collected) take() []sendlimit.Timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	taken := c.messages
@@ -43,7 +44,7 @@ const (
 )
 
 // share takes room for entries, and returns those that have it and the others.
-func share(part []messages.Watched, room *atomic.Int64) (fits, left []messages.Watched) {
+func share(part []sendlimit.Timer, room *atomic.Int64) (fits, left []sendlimit.Timer) {
 	n := int64(len(part))
 	n = max(0, min(n, room.Add(-n)+n))
 	return slices.Clone(part[:n]), part[n:]
@@ -65,9 +66,9 @@ func (r *Relay) room(ctx context.Context) *atomic.Int64 {
 
 // byPartition splits due entries into parts that HandOver takes. A part has entries of one
 // partition, the oldest first.
-func byPartition(due []messages.Watched) iter.Seq[[]messages.Watched] {
-	return func(yield func([]messages.Watched) bool) {
-		parts := make(map[int][]messages.Watched)
+func byPartition(due []sendlimit.Timer) iter.Seq[[]sendlimit.Timer] {
+	return func(yield func([]sendlimit.Timer) bool) {
+		parts := make(map[int][]sendlimit.Timer)
 		for _, entry := range due { // a part that is full goes at once, as it is the oldest
 			partition := keyspace.Partition(entry.User)
 			parts[partition] = append(parts[partition], entry)

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
@@ -107,7 +108,7 @@ func (r *Relay) pass(ctx context.Context) error {
 	var room *atomic.Int64 // nil until something is due
 	work := r.askForWork(ctx)
 	working, span := ctx, tracing.Span{} // of what is due, if anything is
-	err := each(ctx, func(perPartition int) ([]messages.Watched, error) {
+	err := each(ctx, func(perPartition int) ([]sendlimit.Timer, error) {
 		if room != nil && room.Load() <= 0 {
 			return nil, nil // the next pass goes on
 		}
@@ -116,7 +117,7 @@ func (r *Relay) pass(ctx context.Context) error {
 		if first {
 			oldest := time.Duration(0)
 			if len(due) > 0 {
-				oldest = now.Sub(due[0].Since)
+				oldest = now.Sub(due[0].Due)
 			}
 			r.Metrics.Overdue(oldest)
 			r.tellBehind(ctx, oldest)
@@ -129,7 +130,7 @@ func (r *Relay) pass(ctx context.Context) error {
 		}
 		work = r.askForWork(ctx)
 		return due, failed
-	}, byPartition, func(part []messages.Watched) ([]messages.Watched, error) {
+	}, byPartition, func(part []sendlimit.Timer) ([]sendlimit.Timer, error) {
 		part, left := share(part, room)
 		found, err := r.Watch.HandOver(working, part, time.Time{})
 		if err != nil && !persist.Unavailable(err) {
@@ -191,8 +192,8 @@ func (r *Relay) tellUnreadable(ctx context.Context, entries int) {
 // lookAfterAll looks after messages, and returns those that it leaves, and the first error.
 // It ends early if the store is away.
 func (r *Relay) lookAfterAll(
-	ctx context.Context, entries []messages.Watched, ask func() (queue.Workload, error), renewed *atomic.Int64,
-) (left []messages.Watched, failed error) {
+	ctx context.Context, entries []sendlimit.Timer, ask func() (queue.Workload, error), renewed *atomic.Int64,
+) (left []sendlimit.Timer, failed error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
@@ -220,7 +221,7 @@ func (r *Relay) lookAfterAll(
 }
 
 // lookAfter looks after one message.
-func (r *Relay) lookAfter(ctx context.Context, entry messages.Watched, work queue.Workload) (messages.Renewal, error) {
+func (r *Relay) lookAfter(ctx context.Context, entry sendlimit.Timer, work queue.Workload) (messages.Renewal, error) {
 	queued, err := r.Queue.Has(ctx, entry.User, entry.Generation, work)
 	if err != nil {
 		return messages.Deferred, err

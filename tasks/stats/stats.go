@@ -77,7 +77,7 @@ func OldestOverdue(ctx context.Context, client redis.UniversalClient, watch *mes
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
-	return max(0, now.Sub(due[0].Since).Round(time.Millisecond).Seconds()), nil
+	return max(0, now.Sub(due[0].Due).Round(time.Millisecond).Seconds()), nil
 }
 
 // storeMemory returns the memory of the servers that report it.

@@ -215,11 +215,11 @@ func (c *chargedChange) stands(ctx context.Context, s messages.Standing) error {
 }
 
 // origin returns where the message comes from, if it has an account.
-func (c *chargedChange) origin() messages.Origin {
+func (c *chargedChange) origin() sendlimit.Origin {
 	if c.charge.Standing == nil {
-		return messages.Origin{}
+		return sendlimit.Origin{}
 	}
-	return messages.Origin{Account: c.charge.Standing.Account, Campaign: c.charge.Standing.Campaign}
+	return sendlimit.Origin{Account: c.charge.Standing.Account, Campaign: c.charge.Standing.Campaign}
 }
 
 // free returns the search for free times of the message. What it has already, its place and its

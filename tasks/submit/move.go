@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -52,11 +51,11 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 		s.enqueueAgain(ctx, user, id, d.At.Sub(d.Now), d.Now)
 	default: // also if the replicas do not have it yet
 		s.capacity.take(0)
-		s.timers.Set(ctx, messages.Queued{
+		s.timers.Set(ctx, sendlimit.Timer{
 			User: user, ID: id, Generation: generation, Due: d.At, Origin: changed.origin(),
 		}, d.Now)
 	}
-	s.timers.Unset(ctx, user, d.Superseded, d.Now)
+	s.timers.Unset(ctx, d.Superseded, d.Now)
 	s.Announce(ctx, d.Notices)
 	if err == nil && changed.refused.Code == "" && d.Code.Shiftable() {
 		d, err = changed.completed(ctx, d)

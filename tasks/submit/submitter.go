@@ -262,9 +262,9 @@ func (s *Submitter) enqueue(ctx context.Context, m message.Message, o message.Ou
 	case o.Replayed:
 		s.enqueueAgain(ctx, o.User, o.ID, o.SendAt.Sub(now), now)
 	default:
-		s.timers.Set(ctx, messages.Queued{
+		s.timers.Set(ctx, sendlimit.Timer{
 			User: o.User, ID: o.ID, Generation: judged.generation, Due: o.SendAt.Time,
-			Origin: messages.Origin{Account: m.Account, Campaign: m.Campaign},
+			Origin: sendlimit.Origin{Account: m.Account, Campaign: m.Campaign},
 		}, now)
 	}
 }
@@ -277,7 +277,7 @@ func (s *Submitter) enqueueAgain(ctx context.Context, user, id string, dueIn tim
 	if dueIn > s.lookAfter {
 		return
 	}
-	queued, pending, err := s.records.Queued(ctx, user, id)
+	queued, pending, err := s.records.Timer(ctx, user, id)
 	if err != nil {
 		s.logger.WarnContext(ctx, "could not look whether the queue has a message: the watch list has it", "error", err)
 		return
@@ -333,7 +333,7 @@ func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.T
 		}, changed.holdRelease)
 		return d.Allowed, err
 	})
-	s.timers.Unset(ctx, user, d.Superseded, d.Now)
+	s.timers.Unset(ctx, d.Superseded, d.Now)
 	if err != nil {
 		return message.InvalidOr(err, user, id)
 	}

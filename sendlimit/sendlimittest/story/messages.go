@@ -143,7 +143,7 @@ func BringNear(tb testing.TB, client redis.Scripter, keys keyspace.Keys, user st
 func (s *Messages) Confirm(generation, due string) {
 	s.Helper()
 	BringNear(s, s.Client, KeysOf(s.Options), "alice", At(due)) // the queue gets nothing else
-	require.NoError(s, s.Watch.Confirm(s.Context(), []messages.Queued{
+	require.NoError(s, s.Watch.Confirm(s.Context(), []sendlimit.Timer{
 		{User: "alice", ID: "a", Generation: generation, Due: At(due)},
 	}))
 }
