@@ -38,13 +38,13 @@ type yamlWriter struct {
 func (w *yamlWriter) value(indent, before string) error {
 	token, err := w.tokens.Token()
 	if err != nil {
-		return err //nolint:wrapcheck // YAML says what was being done
+		return err
 	}
 	delim, nested := token.(json.Delim)
 	switch {
 	case !nested:
 		w.out.WriteString(before)
-		return w.scalars.Encode(token) //nolint:wrapcheck // YAML says what was being done
+		return w.scalars.Encode(token)
 	case !w.tokens.More() && delim == '{':
 		w.out.WriteString(before + "{}\n")
 	case !w.tokens.More():
@@ -61,7 +61,7 @@ func (w *yamlWriter) value(indent, before string) error {
 		}
 	}
 	_, err = w.tokens.Token() // the end
-	return err                //nolint:wrapcheck // YAML says what was being done
+	return err
 }
 
 // entry writes a member of an object, or an element of an array.
@@ -72,12 +72,12 @@ func (w *yamlWriter) entry(delim json.Delim, indent string) error {
 	}
 	token, err := w.tokens.Token()
 	if err != nil {
-		return err //nolint:wrapcheck // YAML says what was being done
+		return err
 	}
 	if name, is := token.(string); is && plain(name) {
 		w.out.WriteString(name)
 	} else if err := w.scalars.Encode(token); err != nil {
-		return err //nolint:wrapcheck // YAML says what was being done
+		return err
 	} else {
 		w.out.Truncate(w.out.Len() - len("\n"))
 	}
