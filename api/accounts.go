@@ -59,19 +59,8 @@ func (s *server) listAccountsRoute() route {
 }
 
 func (s *server) listAccounts(r *http.Request, q web.Query) (web.Answer, error) {
-	after, limit, err := pageOf(q)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	all, next, err := s.accounts.Page(r.Context(), after, limit)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	list := message.Accounts{Accounts: make([]message.Account, len(all)), NextCursor: s.sealed(r.Context(), web.NameCursor(next))}
-	for i, account := range all {
-		list.Accounts[i] = AccountOf(account)
-	}
-	return web.Done(list), nil
+	all, next, err := pageByName(s, r, q, s.accounts.Page, AccountOf)
+	return web.Done(message.Accounts{Accounts: all, NextCursor: next}), err
 }
 
 func (s *server) createAccountRoute() route {

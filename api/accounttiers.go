@@ -38,19 +38,8 @@ func (s *server) listTiersRoute() route {
 }
 
 func (s *server) listTiers(r *http.Request, q web.Query) (web.Answer, error) {
-	after, limit, err := pageOf(q)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	all, next, err := s.accounts.PageTiers(r.Context(), after, limit)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	list := message.Tiers{Tiers: make([]message.Tier, len(all)), NextCursor: s.sealed(r.Context(), web.NameCursor(next))}
-	for i, tier := range all {
-		list.Tiers[i] = TierOf(tier)
-	}
-	return web.Done(list), nil
+	tiers, next, err := pageByName(s, r, q, s.accounts.PageTiers, TierOf)
+	return web.Done(message.Tiers{Tiers: tiers, NextCursor: next}), err
 }
 
 func (s *server) showTierRoute() route {

@@ -177,7 +177,7 @@ func (s *server) renew(
 		if outlasts && seen.valid(now, loginOutlasts) {
 			return caller{identity: seen.identity}, nil
 		}
-		return caller{identity: seen.identity}, err //nolint:wrapcheck // of the store
+		return caller{identity: seen.identity}, err
 	}
 	if identity, ok := found.(accounts.Identity); ok {
 		return caller{identity: identity}, nil

@@ -75,7 +75,7 @@ func (l *lines) Read(b []byte) (int, error) {
 		l.broken = &bodyError{err}
 		return n, l.broken
 	}
-	return n, err //nolint:wrapcheck // a reader's io.EOF is bare
+	return n, err
 }
 
 // next returns the next line. At the end the error is io.EOF.
@@ -248,13 +248,13 @@ func (a *answers) Write(b []byte) (int, error) {
 }
 
 // Emit adds the outcome of the next line.
-func (a *answers) Emit(o message.Outcome) error { return a.line(o) }
+func (a *answers) Emit(o message.Outcome) error { return a.line(o) } //nolint:wrapcheck // an answerError
 
 // line adds a line of any kind.
 func (a *answers) line(value any) error {
 	a.begin()
 	a.pending = true
-	return a.encoder.Encode(value) //nolint:wrapcheck // an answerError
+	return a.encoder.Encode(value)
 }
 
 // Flush writes the lines that were added.

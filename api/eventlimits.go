@@ -21,13 +21,7 @@ const (
 	eventLimitsPattern = eventLimitsPath + "/{event}"
 )
 
-func eventParameter() *huma.Param {
-	return &huma.Param{
-		Name: "event", In: "path", Required: true, Example: submitEvent,
-		Description: "The event's name: 1 to 64 of a-z 0-9 _ -",
-		Schema:      parameterSchema("event"),
-	}
-}
+func eventParameter() *huma.Param { return nameParameter("event", submitEvent) }
 
 func eventLimitsOf(e counters.Event) message.EventLimits {
 	return message.EventLimits{
@@ -58,19 +52,8 @@ func (s *server) listEventLimitsRoute() route {
 }
 
 func (s *server) listEventLimits(r *http.Request, q web.Query) (web.Answer, error) {
-	after, limit, err := pageOf(q)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	events, next, err := s.events.Page(r.Context(), after, limit)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	list := message.EventLimitsList{Events: make([]message.EventLimits, len(events)), NextCursor: s.sealed(r.Context(), web.NameCursor(next))}
-	for i, event := range events {
-		list.Events[i] = eventLimitsOf(event)
-	}
-	return web.Done(list), nil
+	events, next, err := pageByName(s, r, q, s.events.Page, eventLimitsOf)
+	return web.Done(message.EventLimitsList{Events: events, NextCursor: next}), err
 }
 
 func (s *server) showEventLimitsRoute() route {

@@ -55,7 +55,7 @@ func (e *exchange) Write(b []byte) (int, error) {
 	if e.status == 0 {
 		e.status = http.StatusOK
 	}
-	return e.ResponseWriter.Write(b) //nolint:wrapcheck // stands in for the writer
+	return e.ResponseWriter.Write(b)
 }
 
 // Unwrap returns the writer for http.ResponseController.

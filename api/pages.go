@@ -19,7 +19,6 @@ import (
 // is made by the first request, since most processes never get one.
 func (s *server) pages(version string, routes []route) []route {
 	made := sync.OnceValue(func() document { return s.document(version, routes) })
-	openAPI := sync.OnceValues(func() ([]byte, error) { return made().json() })
 	page := func(path, contentType string, write func() ([]byte, error)) route {
 		written := sync.OnceValues(func() (content, error) {
 			text, err := write()
@@ -50,14 +49,8 @@ func (s *server) pages(version string, routes []route) []route {
 		return func() ([]byte, error) { return text(), nil }
 	}
 	return []route{
-		page(openAPIPath, "application/json", openAPI),
-		page(openYAMLPath, "application/yaml", func() ([]byte, error) {
-			text, err := openAPI()
-			if err != nil {
-				return nil, err
-			}
-			return yamlOf(text)
-		}),
+		page(openAPIPath, "application/json", func() ([]byte, error) { return made().json() }),
+		page(openYAMLPath, "application/yaml", func() ([]byte, error) { return made().yaml() }),
 		page(docs.PagePath, "text/html; charset=utf-8", func() ([]byte, error) { return s.html(made()) }),
 		page(docs.StylePath, "text/css; charset=utf-8", file(docs.Style)),
 		page(docs.ScriptPath, "text/javascript; charset=utf-8", file(docs.Script)),
@@ -88,8 +81,8 @@ func (d document) json() ([]byte, error) {
 	return text, nil
 }
 
-func yamlOf(document []byte) ([]byte, error) {
-	text, err := docs.YAML(document)
+func (d document) yaml() ([]byte, error) {
+	text, err := d.OpenAPI.YAML()
 	if err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI document as YAML: %w", err)
 	}

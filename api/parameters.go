@@ -1,6 +1,9 @@
 package api
 
 import (
+	"context"
+	"net/http"
+
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
@@ -22,27 +25,17 @@ func idParameter() *huma.Param {
 	}
 }
 
-func accountParameter() *huma.Param {
-	return &huma.Param{
-		Name: "account", In: "path", Required: true, Example: "acme",
-		Description: "The account's name: 1 to 64 of a-z 0-9 _ -",
-		Schema:      parameterSchema("account"),
-	}
-}
+func accountParameter() *huma.Param { return nameParameter("account", "acme") }
 
-func tierParameter() *huma.Param {
-	return &huma.Param{
-		Name: "tier", In: "path", Required: true, Example: "free",
-		Description: "The tier's name: 1 to 64 of a-z 0-9 _ -",
-		Schema:      parameterSchema("tier"),
-	}
-}
+func tierParameter() *huma.Param { return nameParameter("tier", "free") }
 
-func policyParameter() *huma.Param {
+func policyParameter() *huma.Param { return nameParameter("policy", "vip") }
+
+func nameParameter(what, example string) *huma.Param {
 	return &huma.Param{
-		Name: "policy", In: "path", Required: true, Example: "vip",
-		Description: "The policy's name: 1 to 64 of a-z 0-9 _ -",
-		Schema:      parameterSchema("policy"),
+		Name: what, In: "path", Required: true, Example: example,
+		Description: "The " + what + "'s name: 1 to 64 of a-z 0-9 _ -",
+		Schema:      parameterSchema(what),
 	}
 }
 
@@ -80,14 +73,30 @@ func pageParameters(limit string) []*huma.Param {
 	return []*huma.Param{countParameter("limit", limit, usualPage, largestPage), cursorParameter()}
 }
 
-// pageOf returns the page of a list by name that a request asks for: the name after which
-// it begins, "" for the first page, and how many entries it has at most.
-func pageOf(q web.Query) (after string, limit int, err error) {
-	if limit, err = q.Count("limit", usualPage, largestPage); err != nil {
-		return "", 0, err
+// pageByName returns the page of a list by name that a request asks for, each entry as it is
+// described, and the cursor of the next page. read gets the name after which it begins, "" for
+// the first page, and how many entries it has at most; it returns the name of the last of them.
+func pageByName[E, D any](
+	s *server, r *http.Request, q web.Query,
+	read func(ctx context.Context, after string, limit int) ([]E, string, error), describe func(E) D,
+) (page []D, next string, err error) {
+	limit, err := q.Count("limit", usualPage, largestPage)
+	if err != nil {
+		return nil, "", err
 	}
-	after, err = q.NameCursor()
-	return after, limit, err
+	after, err := q.NameCursor()
+	if err != nil {
+		return nil, "", err
+	}
+	all, next, err := read(r.Context(), after, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	page = make([]D, len(all)) // not nil: its JSON is an array
+	for i, entry := range all {
+		page[i] = describe(entry)
+	}
+	return page, s.sealed(r.Context(), web.NameCursor(next)), nil
 }
 
 // conditionParameters documents the headers that web.PreconditionOf reads.

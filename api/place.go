@@ -70,11 +70,11 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	switch {
 	case b.ahead.Len() > 0:
-		return b.ahead.Read(p) //nolint:wrapcheck // never fails
+		return b.ahead.Read(p)
 	case b.err != nil:
 		return 0, b.err
 	default:
-		return b.ReadCloser.Read(p) //nolint:wrapcheck // stands in for the body
+		return b.ReadCloser.Read(p)
 	}
 }
 
@@ -92,5 +92,5 @@ func (b *body) readAhead() error {
 		b.ahead.Reset()
 		return err
 	}
-	return broken //nolint:wrapcheck // the reader of the body expects it as it is
+	return broken
 }

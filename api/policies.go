@@ -36,19 +36,12 @@ func (s *server) listPoliciesRoute() route {
 }
 
 func (s *server) listPolicies(r *http.Request, q web.Query) (web.Answer, error) {
-	after, limit, err := pageOf(q)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	all, unreadable, next, err := s.policies.Page(r.Context(), after, limit)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	list := message.Policies{Policies: make([]message.Policy, len(all)), Unreadable: unreadable, NextCursor: s.sealed(r.Context(), web.NameCursor(next))}
-	for i, policy := range all {
-		list.Policies[i] = message.PolicyOf(policy)
-	}
-	return web.Done(list), nil
+	var unreadable []string
+	policies, next, err := pageByName(s, r, q, func(ctx context.Context, after string, limit int) (all []policy.Policy, next string, err error) {
+		all, unreadable, next, err = s.policies.Page(ctx, after, limit)
+		return all, next, err
+	}, message.PolicyOf)
+	return web.Done(message.Policies{Policies: policies, Unreadable: unreadable, NextCursor: next}), err
 }
 
 func (s *server) showPolicyRoute() route {

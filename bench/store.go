@@ -60,7 +60,7 @@ func connectOver(server *redistest.Server, connections int, added time.Duration)
 	options.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // as the client's own dialer
+			return nil, err
 		}
 		return slowConn{conn, added}, nil
 	}
@@ -77,7 +77,7 @@ type slowConn struct {
 // Write implements net.Conn.
 func (c slowConn) Write(b []byte) (int, error) {
 	time.Sleep(c.later)
-	return c.Conn.Write(b) //nolint:wrapcheck // as the connection
+	return c.Conn.Write(b)
 }
 
 func (s *store) close() error {

@@ -138,7 +138,7 @@ func (a *recorder) WriteHeader(status int) {
 // Write keeps a part of the body.
 func (a *recorder) Write(b []byte) (int, error) {
 	a.wrote = true
-	return a.body.Write(b) //nolint:wrapcheck // never fails
+	return a.body.Write(b)
 }
 
 // Flush, SetReadDeadline, SetWriteDeadline and EnableFullDuplex are what answers of many lines

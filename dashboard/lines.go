@@ -95,7 +95,7 @@ func (f *forwarded) Write(b []byte) (int, error) {
 	if f.status == 0 {
 		f.WriteHeader(http.StatusOK)
 	}
-	return f.ResponseWriter.Write(b) //nolint:wrapcheck // stands in for the writer
+	return f.ResponseWriter.Write(b)
 }
 
 // SetReadDeadline does nothing: the body of the request to the API is in memory.

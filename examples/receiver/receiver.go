@@ -87,7 +87,7 @@ func (r *Receiver) cut() error {
 }
 
 // Close closes the journal.
-func (r *Receiver) Close() error { return r.journal.Close() } //nolint:wrapcheck // it says which file
+func (r *Receiver) Close() error { return r.journal.Close() }
 
 // ServeHTTP answers a worker:
 //

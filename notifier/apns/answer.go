@@ -102,23 +102,13 @@ func byStatus(status int) answer {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return badCredentials(settled)
-	case http.StatusRequestTimeout, http.StatusTooEarly:
-		return retry(settled)
-	case http.StatusRequestEntityTooLarge:
-		return answer{status: notifier.Permanent, reason: notifier.ReasonTooLarge}
 	case http.StatusTooManyRequests:
 		return slowDown(notifier.ReasonRateLimited, notifier.PauseDevice, settled)
 	case http.StatusServiceUnavailable:
 		return slowDown(notifier.ReasonUnavailable, notifier.PauseChannel, settled)
 	}
-	switch {
-	case status >= 300 && status <= 399:
-		return answer{status: notifier.Permanent, reason: notifier.ReasonRedirected}
-	case status >= 400 && status <= 499:
-		return badMessage()
-	default:
-		return retry(settled)
-	}
+	means, reason := exchange.ByStatus(status)
+	return answer{status: means, reason: reason}
 }
 
 // ofMessage returns what an answer means to a push whose topic is not that of the device's app,

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -68,14 +67,11 @@ func New(c Config) (*Notifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the public key: %w", err)
 	}
-	transport := exchange.NewTransport(&net.Dialer{}, c.Connections)
+	transport := exchange.NewTransport(&net.Dialer{}, c.Connections, c.RootCAs)
 	transport.Protocols = new(http.Protocols)
 	transport.Protocols.SetHTTP2(true)
 	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: pingTime}
 	transport.IdleConnTimeout = idleTime
-	if c.RootCAs != nil {
-		transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
-	}
 	host := c.host()
 	target, err := url.Parse(host)
 	if err != nil {
@@ -142,7 +138,7 @@ func (a *Notifier) Probe(ctx context.Context) notifier.Result {
 	n := notifier.Notification{IdempotencyKey: "probe", Device: &notifier.Device{ID: "probe", Address: nobody}, ExpiresAt: a.now()}
 	p, err := newPush(n, a.config.anyTopic(), nil, a.now())
 	if err != nil {
-		return refusedBeforehand(err)
+		return exchange.RefusedBeforehand(err)
 	}
 	result := a.send(ctx, n, p)
 	if result.Status == notifier.Gone {
@@ -160,17 +156,17 @@ func (a *Notifier) Close() error {
 // Notify pushes n once, to its Device.
 func (a *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	if n.Device == nil {
-		return permanent(notifier.ReasonNoDevice, errors.New("apns needs a device"))
+		return exchange.NotSent(notifier.ReasonNoDevice, errors.New("apns needs a device"))
 	}
 	if !validToken(n.Device.Address) {
-		return permanent(notifier.ReasonMisaddressed, errors.New("the device's token is malformed"))
+		return exchange.NotSent(notifier.ReasonMisaddressed, errors.New("the device's token is malformed"))
 	}
 	p, err := newPush(n, a.config.topicOf(n.Device.App), a.config.allTopics(), a.now())
 	if err != nil {
-		return refusedBeforehand(err)
+		return exchange.RefusedBeforehand(err)
 	}
 	if p.topic == "" {
-		return permanent(notifier.ReasonMisaddressed, errors.New("no topic is set for the device's app"))
+		return exchange.NotSent(notifier.ReasonMisaddressed, errors.New("no topic is set for the device's app"))
 	}
 	return a.send(ctx, n, p)
 }
@@ -185,7 +181,7 @@ func (a *Notifier) send(ctx context.Context, n notifier.Notification, p push) no
 		}
 		request, err := a.request(ctx, n, p, token)
 		if err != nil {
-			return permanent(notifier.ReasonRejected, err)
+			return exchange.NotSent(notifier.ReasonRejected, err)
 		}
 		journey := &trip{pool: a.pool}
 		client, next := a.client, settled
@@ -244,22 +240,4 @@ func (a *Notifier) request(ctx context.Context, n notifier.Notification, p push,
 		header.Set("Apns-Collapse-Id", p.collapseID)
 	}
 	return request, nil
-}
-
-// refusedBeforehand returns the Result of a message that can't be pushed. Values of the message
-// are not for the log.
-func refusedBeforehand(err error) notifier.Result {
-	wrong, ok := errors.AsType[*notifier.InvalidError](err)
-	switch {
-	case !ok:
-		return permanent(notifier.ReasonRejected, err)
-	case wrong.Field == fieldMessage:
-		return permanent(notifier.ReasonTooLarge, err)
-	default:
-		return permanent(notifier.ReasonRejected, fmt.Errorf("its %s is not allowed", wrong.Field))
-	}
-}
-
-func permanent(reason notifier.Reason, err error) notifier.Result {
-	return notifier.Result{Status: notifier.Permanent, Reason: reason, Err: fmt.Errorf("the push was not sent: %w", err)}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 const (
@@ -30,8 +31,6 @@ const (
 	// maxCollapseID bounds apns-collapse-id, in bytes.
 	maxCollapseID = 64
 
-	// fieldMessage is the field of the error for a message that is too large.
-	fieldMessage = "message"
 	// aps is the member of a payload that is Apple's.
 	aps = "aps"
 )
@@ -89,13 +88,7 @@ func newPush(n notifier.Notification, topic string, topics []string, now time.Ti
 	if p.pushType == typeVoIP {
 		longest = MaxVoIPPayload
 	}
-	if len(p.payload) > longest {
-		return push{}, &notifier.InvalidError{
-			Field: fieldMessage, Value: fmt.Sprintf("%d bytes", len(p.payload)),
-			Want: fmt.Sprintf("at most %d bytes as JSON in apns, with title, body, data, URLs and channels.apns", longest),
-		}
-	}
-	return p, nil
+	return p, exchange.CheckSize(len(p.payload), longest, "apns", "apns")
 }
 
 // newPayload returns the payload, see the package's documentation.

@@ -67,7 +67,7 @@ func (p *pool) acquire(ctx context.Context) (*conn, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			p.signal()
-			return nil, err //nolint:wrapcheck // the caller compares it
+			return nil, err
 		}
 		c, dialing, err := p.look(ctx, failed)
 		if c != nil || err != nil {

@@ -124,11 +124,11 @@ func signAlike(key *ecdsa.PrivateKey, text string) ([]byte, error) {
 	digest := sha256.Sum256([]byte(text))
 	encoded, err := key.Sign(nil, digest[:], crypto.SHA256)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller says what was signed
+		return nil, err
 	}
 	var pair struct{ R, S *big.Int }
 	if _, err := asn1.Unmarshal(encoded, &pair); err != nil {
-		return nil, err //nolint:wrapcheck // the caller says what was signed
+		return nil, err
 	}
 	signature := make([]byte, 64)
 	pair.R.FillBytes(signature[:32])

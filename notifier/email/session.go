@@ -58,9 +58,9 @@ func (a *Announcer) dial(ctx context.Context) (net.Conn, error) {
 	defer cancel()
 	if a.server.implicit {
 		dialer := &tls.Dialer{Config: a.tls}
-		return dialer.DialContext(ctx, "tcp", a.server.address()) //nolint:wrapcheck // connect does
+		return dialer.DialContext(ctx, "tcp", a.server.address())
 	}
-	return new(net.Dialer).DialContext(ctx, "tcp", a.server.address()) //nolint:wrapcheck // connect does
+	return new(net.Dialer).DialContext(ctx, "tcp", a.server.address())
 }
 
 func (s *session) open(ctx context.Context, a *Announcer) error {
@@ -168,7 +168,7 @@ func (s *session) send(from, to string, message Message) error {
 	var content io.WriteCloser
 	if err := s.step(stepData, t.Data, func() (err error) {
 		content, err = s.client.Data()
-		return err //nolint:wrapcheck // step does
+		return err
 	}); err != nil {
 		return err
 	}

@@ -197,7 +197,6 @@ func classify(status int, w words, asksToWait bool) (notifier.Status, notifier.R
 		case strings.Contains(w.text, "too big"):
 			return notifier.Permanent, notifier.ReasonTooLarge, 0
 		}
-		return notifier.Permanent, notifier.ReasonRejected, 0
 	case http.StatusUnauthorized:
 		if w.code == codeThirdParty {
 			return notifier.SlowDown, notifier.ReasonUnavailable, 0
@@ -213,26 +212,13 @@ func classify(status int, w words, asksToWait bool) (notifier.Status, notifier.R
 			return notifier.Gone, notifier.ReasonGone, 0
 		}
 		return notifier.Refused, notifier.ReasonMisaddressed, 0
-	case http.StatusRequestTimeout, http.StatusTooEarly:
-		return notifier.Retry, notifier.ReasonUnavailable, 0
-	case http.StatusRequestEntityTooLarge:
-		return notifier.Permanent, notifier.ReasonTooLarge, 0
-	case http.StatusTooManyRequests:
-		return notifier.SlowDown, notifier.ReasonRateLimited, 0
 	case http.StatusServiceUnavailable:
 		if w.code == codeUnavailable || w.status == codeUnavailable || asksToWait {
 			return notifier.SlowDown, notifier.ReasonUnavailable, 0
 		}
-		return notifier.Retry, notifier.ReasonUnavailable, 0
 	}
-	switch {
-	case status >= 300 && status <= 399:
-		return notifier.Permanent, notifier.ReasonRedirected, 0
-	case status >= 400 && status <= 499:
-		return notifier.Permanent, notifier.ReasonRejected, 0
-	default:
-		return notifier.Retry, notifier.ReasonUnavailable, 0
-	}
+	means, reason := exchange.ByStatus(status)
+	return means, reason, 0
 }
 
 // messageName returns the name that FCM gave a message, if it is one.

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -68,12 +66,9 @@ func New(c Config) (*Notifier, error) {
 }
 
 func newTransport(c Config) *http.Transport {
-	transport := exchange.NewTransport(&net.Dialer{}, maxConnections)
+	transport := exchange.NewTransport(&net.Dialer{}, maxConnections, c.RootCAs)
 	// Without a bound a burst dials once for each push, before the first connection is there.
 	transport.MaxConnsPerHost = maxConnections
-	if c.RootCAs != nil {
-		transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
-	}
 	return transport
 }
 
@@ -121,19 +116,19 @@ func (f *Notifier) Close() error {
 // Notify pushes n once, to its Device.
 func (f *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	if n.Device == nil {
-		return permanent(notifier.ReasonNoDevice, errors.New("fcm needs a device"))
+		return exchange.NotSent(notifier.ReasonNoDevice, errors.New("fcm needs a device"))
 	}
 	if f.CheckAddress(n.Device.Address) != nil {
-		return permanent(notifier.ReasonMisaddressed, errors.New("the device's address is not a registration token"))
+		return exchange.NotSent(notifier.ReasonMisaddressed, errors.New("the device's address is not a registration token"))
 	}
 	message, err := newMessage(n, f.now())
 	if err != nil {
-		return refusedBeforehand(err)
+		return exchange.RefusedBeforehand(err)
 	}
 	message["token"] = n.Device.Address
 	body, err := newBody(message)
 	if err != nil {
-		return refusedBeforehand(err)
+		return exchange.RefusedBeforehand(err)
 	}
 	result, more := f.send(ctx, body, n.Device.Address)
 	if more == askOtherwise {
@@ -180,7 +175,7 @@ func (f *Notifier) check(ctx context.Context, message object) notifier.Result {
 	}
 	body, err := encode(object{"validate_only": true, "message": checked})
 	if err != nil {
-		return permanent(notifier.ReasonRejected, err)
+		return exchange.NotSent(notifier.ReasonRejected, err)
 	}
 	result, _ := f.send(ctx, body, "")
 	return result
@@ -194,7 +189,7 @@ func (f *Notifier) try(ctx context.Context, body []byte, device string) (result 
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(body))
 	if err != nil {
-		return permanent(notifier.ReasonRejected, errors.New("the request of a push can't be made")), 0
+		return exchange.NotSent(notifier.ReasonRejected, errors.New("the request of a push can't be made")), 0
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
@@ -233,22 +228,4 @@ func (f *Notifier) judge(a exchange.Answer, device string) (notifier.Result, aga
 		asked = firstOverload
 	}
 	return f.backoffs.settle(r, asked, who, first, now), more
-}
-
-// refusedBeforehand returns the Result of a message that can't be pushed. Values of the message
-// are not for the log.
-func refusedBeforehand(err error) notifier.Result {
-	invalid, ok := errors.AsType[*notifier.InvalidError](err)
-	switch {
-	case !ok:
-		return permanent(notifier.ReasonRejected, err)
-	case invalid.Field == fieldMessage:
-		return permanent(notifier.ReasonTooLarge, err)
-	default:
-		return permanent(notifier.ReasonRejected, fmt.Errorf("its %s is not allowed", invalid.Field))
-	}
-}
-
-func permanent(reason notifier.Reason, err error) notifier.Result {
-	return notifier.Result{Status: notifier.Permanent, Reason: reason, Err: fmt.Errorf("the push was not sent: %w", err)}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 const (
@@ -26,7 +27,6 @@ const (
 	// topicLength is the length of a Topic of Web Push. Apple decodes it, and refuses others.
 	topicLength = 32
 
-	fieldMessage  = "message"
 	fieldData     = "data"
 	fieldOverride = "channels.fcm"
 	fieldLink     = "click_url"
@@ -253,13 +253,7 @@ func checkSize(message object) error {
 	if err != nil {
 		return err
 	}
-	if length += own; length > MaxPayload {
-		return &notifier.InvalidError{
-			Field: fieldMessage, Value: fmt.Sprintf("%d bytes", length),
-			Want: fmt.Sprintf("at most %d bytes as JSON in fcm, with title, body, data, URLs and channels.fcm", MaxPayload),
-		}
-	}
-	return nil
+	return exchange.CheckSize(length+own, MaxPayload, "fcm", "fcm")
 }
 
 // size returns the length of values as JSON, in bytes.

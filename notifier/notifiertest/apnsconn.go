@@ -102,7 +102,7 @@ func (c *apnsConn) Write(frame []byte) (int, error) {
 	if c.silent {
 		return len(frame), nil
 	}
-	return c.net.Write(frame) //nolint:wrapcheck // only the framer calls it
+	return c.net.Write(frame)
 }
 
 // write calls what writes frames. An error is seen when reading.

@@ -198,7 +198,7 @@ func send(sender types.Service, text string, params types.Params) (err error) {
 			err = errPanicked
 		}
 	}()
-	return sender.Send(text, &params) //nolint:wrapcheck // it is judged, and never shown
+	return sender.Send(text, &params)
 }
 
 // judge returns the Result of a send that ended. The library reports no status.

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"net"
@@ -52,13 +51,10 @@ func NewAnnouncer(c AnnouncerConfig) (*Announcer, error) {
 	}
 	posts, err := newPoster(posting{
 		secret: c.Secret, timeout: settings.Timeout, userAgent: settings.UserAgent, now: c.Now,
-		dialer: dialer, parallel: 2, // notices are few, and their hosts many
+		dialer: dialer, parallel: 2, roots: c.RootCAs, // notices are few, and their hosts many
 	})
 	if err != nil {
 		return nil, err
-	}
-	if c.RootCAs != nil {
-		posts.client.Transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
 	}
 	return &Announcer{posts}, nil
 }

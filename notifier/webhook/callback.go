@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
@@ -60,13 +59,10 @@ func NewCallback(c CallbackConfig) (*Callback, error) {
 	}
 	posts, err := newPoster(posting{
 		timeout: settings.Timeout, userAgent: settings.UserAgent, now: c.Now,
-		dialer: dialer, parallel: 2, // a batch at a time, and many hosts
+		dialer: dialer, parallel: 2, roots: c.RootCAs, // a batch at a time, and many hosts
 	})
 	if err != nil {
 		return nil, err
-	}
-	if c.RootCAs != nil {
-		posts.client.Transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
 	}
 	return &Callback{posts, c.AllowInternal}, nil
 }

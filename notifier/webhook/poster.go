@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ type posting struct {
 	dialer    *net.Dialer
 	parallel  int // idle connections to one host that are kept
 	headers   http.Header
+	roots     *x509.CertPool                        // nil for the system's
 	proxy     func(*http.Request) (*url.URL, error) // nil for none
 	ours      bool                                  // see judge
 }
@@ -47,7 +49,7 @@ type poster struct {
 
 func newPoster(p posting) (*poster, error) {
 	made := &poster{now: p.now, headers: p.headers, ours: p.ours, client: exchange.Client{
-		Provider: "the webhook", Timeout: p.timeout, UserAgent: p.userAgent, Transport: exchange.NewTransport(p.dialer, p.parallel),
+		Provider: "the webhook", Timeout: p.timeout, UserAgent: p.userAgent, Transport: exchange.NewTransport(p.dialer, p.parallel, p.roots),
 		Propagate: p.ours,
 	}}
 	made.client.Transport.Proxy = p.proxy

@@ -135,7 +135,6 @@ func classify(status int, host string, w words, asksToWait bool) (notifier.Statu
 		case status != http.StatusBadRequest || w.refusesUs():
 			return notifier.Refused, notifier.ReasonUnauthorized, 0
 		}
-		return notifier.Permanent, notifier.ReasonRejected, 0
 	case http.StatusNotFound, http.StatusGone:
 		// The endpoint is one subscription's: no setting of ours is in its path.
 		return notifier.Gone, notifier.ReasonGone, 0
@@ -143,27 +142,15 @@ func classify(status int, host string, w words, asksToWait bool) (notifier.Statu
 		if host == "notify.windows.com" || strings.HasSuffix(host, ".notify.windows.com") {
 			return notifier.SlowDown, notifier.ReasonRateLimited, notifier.PauseHost
 		}
-		return notifier.Permanent, notifier.ReasonRejected, 0
-	case http.StatusRequestEntityTooLarge:
-		return notifier.Permanent, notifier.ReasonTooLarge, 0
 	case http.StatusTooManyRequests:
 		return notifier.SlowDown, notifier.ReasonRateLimited, notifier.PauseDevice
-	case http.StatusRequestTimeout, http.StatusTooEarly:
-		return notifier.Retry, notifier.ReasonUnavailable, 0
 	case http.StatusServiceUnavailable:
 		if w.Errno == errnoBackOff || asksToWait && w.Errno != errnoTryAgain {
 			return notifier.SlowDown, notifier.ReasonUnavailable, notifier.PauseHost
 		}
-		return notifier.Retry, notifier.ReasonUnavailable, 0
 	}
-	switch {
-	case status >= 300 && status <= 399:
-		return notifier.Permanent, notifier.ReasonRedirected, 0
-	case status >= 400 && status <= 499:
-		return notifier.Permanent, notifier.ReasonRejected, 0
-	default:
-		return notifier.Retry, notifier.ReasonUnavailable, 0
-	}
+	means, reason := exchange.ByStatus(status)
+	return means, reason, 0
 }
 
 // receipt returns the message's URL at the push service, or Apple's id of it.

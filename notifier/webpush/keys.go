@@ -42,5 +42,5 @@ func parsePrivate(text string) (*ecdsa.PrivateKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ecdsa.ParseRawPrivateKey(elliptic.P256(), raw) //nolint:wrapcheck // the caller names the setting, and not the key
+	return ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 const (
@@ -23,9 +24,6 @@ const (
 	declarative = 8030
 	// topicLength is the length of a Topic. Apple decodes it, and refuses other lengths.
 	topicLength = 32
-
-	// fieldMessage is the field of the error for a message that is too large.
-	fieldMessage = "message"
 )
 
 // payload is what the browser decrypts, see the package's documentation.
@@ -95,11 +93,8 @@ func newPush(n notifier.Notification, now time.Time) (push, error) {
 	if err != nil {
 		return push{}, err
 	}
-	if len(text) > MaxPayload {
-		return push{}, &notifier.InvalidError{
-			Field: fieldMessage, Value: fmt.Sprintf("%d bytes", len(text)),
-			Want: fmt.Sprintf("at most %d bytes as JSON in web push, with title, body, data, URLs and channels.webpush", MaxPayload),
-		}
+	if err := exchange.CheckSize(len(text), MaxPayload, "web push", "webpush"); err != nil {
+		return push{}, err
 	}
 	p := push{payload: text, ttl: ttl(n, o, now), urgency: o.Urgency, topic: topic(n)}
 	if p.urgency == "" {

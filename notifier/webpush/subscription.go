@@ -67,7 +67,7 @@ func invalidAddress(want string) error {
 // decode reads base64url, and base64 as some libraries write it, with or without padding.
 func decode(text string) ([]byte, error) {
 	text = strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(text, "="))
-	return base64.RawURLEncoding.DecodeString(text) //nolint:wrapcheck // the caller says which field is wrong
+	return base64.RawURLEncoding.DecodeString(text)
 }
 
 // origin returns the endpoint's scheme, host and port.

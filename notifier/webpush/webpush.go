@@ -3,9 +3,7 @@ package webpush
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -47,10 +45,7 @@ func New(c Config) (*Notifier, error) {
 	if !c.AllowInternal {
 		dialer.Control = notifier.RefuseInternal
 	}
-	transport := exchange.NewTransport(dialer, parallel)
-	if c.RootCAs != nil {
-		transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
-	}
+	transport := exchange.NewTransport(dialer, parallel, c.RootCAs)
 	n := &Notifier{
 		hosts: hostsOf(c.Hosts), now: c.Now, signer: signs, pauses: waits,
 		client: exchange.Client{Provider: "the push service", Timeout: c.Timeout, UserAgent: c.UserAgent, Transport: transport, Reasons: true},
@@ -106,17 +101,17 @@ func (w *Notifier) Close() error {
 // Notify pushes n once, to its Device.
 func (w *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	if n.Device == nil {
-		return permanent(notifier.ReasonNoDevice, errors.New("web push needs a device"))
+		return exchange.NotSent(notifier.ReasonNoDevice, errors.New("web push needs a device"))
 	}
 	s, err := ParseSubscription(n.Device.Address)
 	if err != nil || !w.hosts.allow(s.endpoint) {
 		// The host may be what makes an endpoint a user's own.
-		return permanent(notifier.ReasonMisaddressed, errors.New("the device's subscription is malformed, or its endpoint is not one that is pushed to"))
+		return exchange.NotSent(notifier.ReasonMisaddressed, errors.New("the device's subscription is malformed, or its endpoint is not one that is pushed to"))
 	}
 	now := w.now()
 	p, err := newPush(n, now)
 	if err != nil {
-		return refusedBeforehand(err)
+		return exchange.RefusedBeforehand(err)
 	}
 	if left, why := w.pauses.of(s.origin(), now); left > 0 {
 		return notifier.Result{
@@ -126,7 +121,7 @@ func (w *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	}
 	request, err := w.request(ctx, s, p, now)
 	if err != nil {
-		return permanent(notifier.ReasonRejected, err)
+		return exchange.NotSent(notifier.ReasonRejected, err)
 	}
 	result := w.client.Send(ctx, request, func(a exchange.Answer) notifier.Result {
 		return judge(a, s.host(), w.now())
@@ -155,22 +150,4 @@ func (w *Notifier) request(ctx context.Context, s Subscription, p push, now time
 	header.Set("Urgency", p.urgency)
 	header.Set("Topic", p.topic)
 	return request, nil
-}
-
-// refusedBeforehand returns the Result of a message that can't be pushed. Values of the message
-// are not for the log.
-func refusedBeforehand(err error) notifier.Result {
-	invalid, ok := errors.AsType[*notifier.InvalidError](err)
-	switch {
-	case !ok:
-		return permanent(notifier.ReasonRejected, err)
-	case invalid.Field == fieldMessage:
-		return permanent(notifier.ReasonTooLarge, err)
-	default:
-		return permanent(notifier.ReasonRejected, fmt.Errorf("its %s is not allowed", invalid.Field))
-	}
-}
-
-func permanent(reason notifier.Reason, err error) notifier.Result {
-	return notifier.Result{Status: notifier.Permanent, Reason: reason, Err: fmt.Errorf("the push was not sent: %w", err)}
 }

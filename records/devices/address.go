@@ -91,5 +91,5 @@ const wantPublic = "a key p256dh that is a point on P-256, 65 bytes in base64url
 // decodeKey reads base64url, and base64 as some libraries write it, with or without padding.
 func decodeKey(text string) ([]byte, error) {
 	text = strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(text, "="))
-	return base64.RawURLEncoding.DecodeString(text) //nolint:wrapcheck // the caller says which field is wrong
+	return base64.RawURLEncoding.DecodeString(text)
 }

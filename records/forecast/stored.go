@@ -50,7 +50,7 @@ func encodeHours(hours []HourCount) []storedHour {
 func decode(text []byte) (near Forecast, later Later, err error) {
 	var s stored
 	if err := json.Unmarshal(text, &s); err != nil {
-		return Forecast{}, Later{}, err //nolint:wrapcheck // the caller says what it is
+		return Forecast{}, Later{}, err
 	}
 	near = Forecast{
 		At: decodeTime(s.At), Took: time.Duration(s.Took) * time.Microsecond, Overdue: s.Overdue, Pending: s.Pending,

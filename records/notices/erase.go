@@ -73,7 +73,7 @@ func (n *Outbox) eraseFromDigest(ctx context.Context, id, user string) (bool, er
 	removeUser := func(tx *redis.Tx) error {
 		text, err := tx.HGet(ctx, key, keyspace.NoticeDetails).Result()
 		if err != nil {
-			return err //nolint:wrapcheck // the caller says what was being done
+			return err
 		}
 		notice.Details = []byte(text)
 		d, err := notice.ParseDetails()
@@ -95,7 +95,7 @@ func (n *Outbox) eraseFromDigest(ctx context.Context, id, user string) (bool, er
 			return nil
 		})
 		erased = err == nil
-		return err //nolint:wrapcheck // the caller says what was being done
+		return err
 	}
 	// A delivery may claim it or end it between the two calls.
 	for range digestChanges {

@@ -108,7 +108,7 @@ func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
 			})
 			found, totals := looked(t, look)
 			require.Empty(t, found)
-			require.Equal(t, refit.Totals{Users: 1, Reservations: n}, totals)
+			require.Equal(t, policy.RefitTotals{Users: 1, Reservations: n}, totals)
 			require.Greater(t, counted.Calls, 1)
 		})
 	}

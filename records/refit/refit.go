@@ -112,41 +112,6 @@ func (m Misfit) Breaks() string {
 	}
 }
 
-// Totals are how many there are. The zero value is nobody.
-type Totals struct {
-	Users        int // under the policy who have messages still to be sent
-	Reservations int // of theirs that were judged
-	MisfitUsers  int // of the users, who have misfits
-	Misfits      int
-	ByRule       map[string]int // misfits by what they break, as Misfit.Breaks names it
-	// LimitUsers counts users with a limit of their own that replaces no rule of the
-	// policy.
-	LimitUsers int
-	// Unclear counts users who are under no policy that is known here, and were
-	// passed over.
-	Unclear int
-}
-
-// Add adds others to the totals.
-func (t *Totals) Add(others Totals) {
-	t.Users += others.Users
-	t.Reservations += others.Reservations
-	t.MisfitUsers += others.MisfitUsers
-	t.Misfits += others.Misfits
-	t.LimitUsers += others.LimitUsers
-	t.Unclear += others.Unclear
-	for name, n := range others.ByRule {
-		t.count(name, n)
-	}
-}
-
-func (t *Totals) count(name string, n int) {
-	if t.ByRule == nil {
-		t.ByRule = make(map[string]int)
-	}
-	t.ByRule[name] += n
-}
-
 // Occupied says of each partition whether it has users to look at, in a few round
 // trips. Most partitions of a small store have none. The error is an
 // *UnavailableError.
@@ -166,8 +131,8 @@ func (r *Refit) Occupied(ctx context.Context) ([]bool, error) {
 // is an *InvalidError, an *UnavailableError, ErrReply or that of do.
 func (r *Refit) Partition(
 	ctx context.Context, partition int, do func(ctx context.Context, misfits []Misfit) error,
-) (Totals, error) {
-	var totals Totals
+) (policy.RefitTotals, error) {
+	var totals policy.RefitTotals
 	if partition < 0 || partition >= keyspace.Partitions {
 		return totals, &fault.InvalidError{
 			Field: "partition", Value: strconv.Itoa(partition), Want: fmt.Sprintf("0 to %d", keyspace.Partitions-1),
@@ -184,7 +149,7 @@ func (r *Refit) Partition(
 		}
 		for _, l := range looks {
 			if l.passed {
-				totals.Unclear += l.unclear
+				totals.UnclearUsers += l.unclear
 				continue
 			}
 			totals.Users++
@@ -198,7 +163,7 @@ func (r *Refit) Partition(
 			totals.MisfitUsers++
 			totals.Misfits += len(l.progress.misfits)
 			for _, m := range l.progress.misfits {
-				totals.count(m.Breaks(), 1)
+				totals.Count(m.Breaks(), 1)
 			}
 			if err := do(ctx, l.progress.misfits); err != nil {
 				return totals, err

@@ -59,7 +59,7 @@ func schedule(t *testing.T, client redis.UniversalClient, now time.Time, user st
 
 // runRefit runs a refit over all partitions with users. It returns the misfits
 // by user, and the totals.
-func runRefit(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r refit.Options) (map[string][]refit.Misfit, refit.Totals) {
+func runRefit(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r refit.Options) (map[string][]refit.Misfit, policy.RefitTotals) {
 	t.Helper()
 	look, err := refit.New(client, o, r)
 	require.NoError(t, err)
@@ -67,10 +67,10 @@ func runRefit(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r
 }
 
 // looked is all that a Refit finds.
-func looked(t *testing.T, look *refit.Refit) (map[string][]refit.Misfit, refit.Totals) {
+func looked(t *testing.T, look *refit.Refit) (map[string][]refit.Misfit, policy.RefitTotals) {
 	t.Helper()
 	found := make(map[string][]refit.Misfit)
-	var sum refit.Totals
+	var sum policy.RefitTotals
 	occupied, err := look.Occupied(t.Context())
 	require.NoError(t, err)
 	require.Len(t, occupied, keyspace.Partitions)
@@ -226,9 +226,9 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 	require.Equal(t, []string{"d 3/calendar_day"}, summarize(found["lena"]), "by their own limits")
 	require.Len(t, found["bob"], 3, "what was accepted of a blocked user is sent")
 	require.Len(t, found["tokio"], 3, "the policy counts in its own zone")
-	require.Equal(t, refit.Totals{
-		Users: 4, Reservations: 16, MisfitUsers: 4, Misfits: 10, Unclear: 1,
-		ByRule: map[string]int{"1/calendar_day": 9, "3/calendar_day": 1},
+	require.Equal(t, policy.RefitTotals{
+		Users: 4, Reservations: 16, MisfitUsers: 4, Misfits: 10, UnclearUsers: 1,
+		MisfitsByRule: map[string]int{"1/calendar_day": 9, "3/calendar_day": 1},
 	}, totals)
 
 	everybody.UserTimeZone = true
@@ -243,8 +243,8 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 
 	found, totals = runRefit(t, client, o, refit.Options{Policy: vip, Now: now})
 	require.Equal(t, []string{"c 2/calendar_day", "d 2/calendar_day"}, summarize(found["vera"]))
-	require.Equal(t, refit.Totals{
-		Users: 1, Reservations: 4, MisfitUsers: 1, Misfits: 2, Unclear: 1, ByRule: map[string]int{"2/calendar_day": 2},
+	require.Equal(t, policy.RefitTotals{
+		Users: 1, Reservations: 4, MisfitUsers: 1, Misfits: 2, UnclearUsers: 1, MisfitsByRule: map[string]int{"2/calendar_day": 2},
 	}, totals)
 }
 
@@ -321,11 +321,11 @@ func TestRefitOfAUserWithManyReservations(t *testing.T) {
 	schedule(t, client, now, "alice", messages...)
 	calls := &redistest.ScriptCalls{}
 	client.AddHook(calls)
-	policy := story.PolicyOf(t, "1/hour")
+	hourly := story.PolicyOf(t, "1/hour")
 	var found map[string][]refit.Misfit
-	var totals refit.Totals
+	var totals policy.RefitTotals
 	made := calls.During(func() {
-		found, totals = runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.Options{Policy: policy, Now: now})
+		found, totals = runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, hourly)}, refit.Options{Policy: hourly, Now: now})
 	})
 	require.Equal(t, n, totals.Reservations)
 	require.Equal(t, n-(n+59)/60, totals.Misfits)

@@ -90,10 +90,10 @@ func newSealer(key []byte) (Sealer, error) {
 	}
 	block, err := aes.NewCipher(derived("text"))
 	if err != nil {
-		return Sealer{}, err //nolint:wrapcheck // it can't fail for this size
+		return Sealer{}, err
 	}
 	aead, err := cipher.NewGCM(block)
-	return Sealer{aead, derived("nonce")}, err //nolint:wrapcheck // as before
+	return Sealer{aead, derived("nonce")}, err
 }
 
 // Seal seals a text, as base64url. "" stays "".

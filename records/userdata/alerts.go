@@ -57,7 +57,7 @@ func (u *Users) alertedDay(ctx context.Context, k userKey, into *Data) error {
 		return nil // it has expired since it was found
 	}
 	if err != nil {
-		return err //nolint:wrapcheck // the caller says what was being done
+		return err
 	}
 	since, err := parseTime(k.name)
 	into.Alerted = append(into.Alerted, AlertedDay{Since: since, Threshold: threshold})
@@ -72,7 +72,7 @@ func (u *Users) alert(ctx context.Context, k userKey, into *Data) error {
 	}
 	values, err := u.client.HMGet(ctx, k.key, fields...).Result()
 	if err != nil {
-		return err //nolint:wrapcheck // the caller says what was being done
+		return err
 	}
 	f := script.ReadFields(fields, values)
 	notice, _ := notices.ParseID(k.name) // as it was found by its id

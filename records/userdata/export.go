@@ -252,7 +252,7 @@ func absent(text string, err error) (string, error) {
 func (u *Users) places(ctx context.Context, key string) ([]keyspace.Reservation, error) {
 	read, err := u.client.ZRangeWithScores(ctx, key, 0, -1).Result()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller says what was being done
+		return nil, err
 	}
 	places := make([]keyspace.Reservation, len(read))
 	for i, z := range read {
@@ -266,7 +266,7 @@ func (u *Users) message(ctx context.Context, k userKey, user string) (Message, e
 	fields := messages.StoredFields()
 	values, err := u.client.HMGet(ctx, k.key, fields...).Result()
 	if err != nil {
-		return Message{}, err //nolint:wrapcheck // the caller says what was being done
+		return Message{}, err
 	}
 	return messages.StoredOf(user, k.id(), script.ReadFields(fields, values), "reading a message")
 }

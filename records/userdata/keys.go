@@ -185,7 +185,7 @@ func (u *Users) serverOf(ctx context.Context, user string) (redis.Cmdable, error
 	case *redis.Client:
 		return client, nil
 	case *redis.ClusterClient:
-		return client.MasterForKey(ctx, u.keys.Timeline(user)) //nolint:wrapcheck // the caller says what was being done
+		return client.MasterForKey(ctx, u.keys.Timeline(user))
 	default:
 		return nil, errors.New("the client is neither of one server nor of a cluster")
 	}

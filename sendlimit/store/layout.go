@@ -59,7 +59,7 @@ func (l Layout) Raise(ctx context.Context, client redis.UniversalClient, prefix 
 		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 			return pipe.HSet(ctx, keys.Meta(), layoutField, int(l)).Err()
 		})
-		return err //nolint:wrapcheck // Explain does
+		return err
 	}
 	for tries := 1; ; tries++ {
 		err := client.Watch(ctx, raise, keys.Meta())

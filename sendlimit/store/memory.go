@@ -68,7 +68,7 @@ func readMemory(ctx context.Context, client redis.Cmdable, address string) (m Me
 		return Memory{}, false, nil // INFO is forbidden, or has no such section
 	}
 	if err != nil {
-		return Memory{}, false, err //nolint:wrapcheck // the caller says what was being done
+		return Memory{}, false, err
 	}
 	m = Memory{Address: address}
 	var apart int64

@@ -43,7 +43,7 @@ func RewriteLogs(ctx context.Context, client redis.UniversalClient, prefix strin
 		for ; partition < keyspace.Partitions; partition++ {
 			of, err := cluster.MasterForKey(ctx, keys.Probe(partition))
 			if err != nil {
-				return err //nolint:wrapcheck // the caller says what was being done
+				return err
 			}
 			if of.Options().Addr == master.Options().Addr {
 				break
@@ -71,7 +71,7 @@ func rewriteLog(ctx context.Context, client redis.Cmdable, key string) (bool, er
 		return false, nil // INFO is forbidden, or has no such section
 	}
 	if err != nil {
-		return false, err //nolint:wrapcheck // the caller says what was being done
+		return false, err
 	}
 	told := make(map[string]string)
 	for line := range strings.Lines(text) {
@@ -88,13 +88,13 @@ func rewriteLog(ctx context.Context, client redis.Cmdable, key string) (bool, er
 		return nil
 	})
 	if err != nil {
-		return false, err //nolint:wrapcheck // the caller says what was being done
+		return false, err
 	}
 	err = client.BgRewriteAOF(ctx).Err()
 	if isRefusal(err) {
 		return false, ErrNoRewrite
 	}
-	return err == nil, err //nolint:wrapcheck // the caller says what was being done
+	return err == nil, err
 }
 
 // isRefusal reports whether a server answered that it does not do something, and works.

@@ -34,7 +34,7 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 			return nil
 		}
 	}
-	return h.Handler.Handle(ctx, r) //nolint:wrapcheck // it adds nothing
+	return h.Handler.Handle(ctx, r)
 }
 
 // WithAttrs implements slog.Handler.

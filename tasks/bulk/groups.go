@@ -113,7 +113,7 @@ func (r *groupRun) read(ctx context.Context, next func() (Line, error), groups [
 		var read scanned
 		select {
 		case <-ctx.Done():
-			return ctx.Err() //nolint:wrapcheck // the caller's own
+			return ctx.Err()
 		case read = <-lines:
 		}
 		switch {

@@ -60,7 +60,7 @@ func (r *lineReader) next() (line, error) {
 		}
 		l.open = true
 	case err != nil:
-		return line{}, err //nolint:wrapcheck // Reader.Next says where
+		return line{}, err
 	}
 	r.number++
 	if !l.long {

@@ -51,29 +51,38 @@ type Reader struct {
 // if the file does not have the format: for example, a CSV file without a required column,
 // or a gzipped file. Columns named in filledIn are not required.
 func NewReader(file io.Reader, format Format, filledIn ...string) (*Reader, error) {
+	r, header, err := begin(file, format)
+	if header == nil || err != nil {
+		return r, err
+	}
+	r.csv, err = parseHeader(*header, filledIn)
+	return r, err
+}
+
+// begin returns the reader of a file, and its first line if that is the header of CSV.
+func begin(file io.Reader, format Format) (*Reader, *line, error) {
 	plain, err := withoutMark(bufio.NewReader(file))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r := &Reader{lines: newLineReader(plain)}
 	first, err := r.lines.nextFilled()
 	if errors.Is(err, io.EOF) {
-		return r, nil
+		return r, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the first line: %w", err)
+		return nil, nil, fmt.Errorf("reading the first line: %w", err)
 	}
 	if format == Auto {
 		if format, err = tell(first); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if format == NDJSON {
 		r.lines.unread(first.kept())
-		return r, nil
+		return r, nil, nil
 	}
-	r.csv, err = parseHeader(first, filledIn)
-	return r, err
+	return r, &first, nil
 }
 
 // Next returns the next message. The error is io.EOF at the end. After any other error

@@ -1,7 +1,6 @@
 package input
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -30,31 +29,15 @@ type Rows struct {
 // NewRows returns the rows of a file. A CSV file has columns that are among those given, and
 // all that are required. The error is a *fault.InvalidError if the file has another format.
 func NewRows(file io.Reader, format Format, columns, required []string) (*Rows, error) {
-	plain, err := withoutMark(bufio.NewReader(file))
-	if err != nil {
-		return nil, err
+	reader, header, err := begin(file, format)
+	r := &Rows{reader: reader}
+	if header == nil || err != nil {
+		return r, err
 	}
-	r := &Rows{reader: &Reader{lines: newLineReader(plain)}}
-	first, err := r.reader.lines.nextFilled()
-	if errors.Is(err, io.EOF) {
-		return r, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the first line: %w", err)
-	}
-	if format == Auto {
-		if format, err = tell(first); err != nil {
-			return nil, err
-		}
-	}
-	if format == NDJSON {
-		r.reader.lines.unread(first.kept())
-		return r, nil
-	}
-	if first.long {
+	if header.long {
 		return nil, tooLong()
 	}
-	names, invalid := r.records.split(first.text)
+	names, invalid := r.records.split(header.text)
 	if invalid != nil {
 		return nil, invalid
 	}

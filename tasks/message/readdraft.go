@@ -168,7 +168,7 @@ var errNoText = errors.New("it is no text")
 func (r *draftReader) readText() (string, error) {
 	value, err := r.in.ReadValue()
 	if err != nil {
-		return "", err //nolint:wrapcheck // decodeFaulty says what is wrong
+		return "", err
 	}
 	if value.Kind() != '"' {
 		return "", errNoText

@@ -1,6 +1,9 @@
 package message
 
-import "github.com/sendlimit/sendlimiter/sendlimit/fault"
+import (
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
 
 // RefitAction says what to do with messages that do not fit their policy.
 type RefitAction string
@@ -67,26 +70,19 @@ const (
 // RefitSummary counts the misfits of a policy and what was done about them. A run
 // that continues earlier ones counts theirs, too.
 type RefitSummary struct {
-	Outcome       string         `json:"outcome"` // Previewed or Refitted
-	Policy        string         `json:"policy"`
-	Version       int64          `json:"version,omitempty"` // absent of a preview
-	Action        RefitAction    `json:"then,omitempty"`    // absent of a preview
-	Users         int            `json:"users"`             // of the policy, with messages still to be sent
-	Reservations  int            `json:"reservations"`      // those messages
-	MisfitUsers   int            `json:"misfit_users"`
-	Misfits       int            `json:"misfits"`
-	MisfitsByRule map[string]int `json:"misfits_by_rule"` // by Misfit.Breaks
-	Moved         int            `json:"moved,omitempty"`
-	Cancelled     int            `json:"cancelled,omitempty"`
-	Kept          int            `json:"kept,omitempty"`
-	Gone          int            `json:"gone,omitempty"`
+	Outcome string      `json:"outcome"` // Previewed or Refitted
+	Policy  string      `json:"policy"`
+	Version int64       `json:"version,omitempty"` // absent of a preview
+	Action  RefitAction `json:"then,omitempty"`    // absent of a preview
+
+	policy.RefitTotals
+
+	Moved     int `json:"moved,omitempty"`
+	Cancelled int `json:"cancelled,omitempty"`
+	Kept      int `json:"kept,omitempty"`
+	Gone      int `json:"gone,omitempty"`
 	// Baseline has the same of the policy that is stored, in a preview of another one.
 	Baseline *RefitBaseline `json:"baseline,omitempty"`
-	// LimitUsers counts users with a limit of their own that replaces no rule of the
-	// policy, and applies beside its rules.
-	LimitUsers int `json:"limit_users,omitempty"`
-	// UnclearUsers counts users whose settings name a policy that does not exist.
-	UnclearUsers int `json:"unclear_users,omitempty"`
 	// First is the partition this run began with. Next is the first one that was not
 	// looked at: the number of partitions if the run is complete.
 	First int `json:"first_partition,omitempty"`

@@ -103,7 +103,7 @@ func (h *herds) list(ctx context.Context, client redis.UniversalClient, lane str
 		if known && now.Sub(last) < serveOtherFor {
 			return nil
 		}
-		return err //nolint:wrapcheck // the caller says what it was doing
+		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

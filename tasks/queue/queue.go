@@ -109,7 +109,7 @@ func (q *Queue) enqueue(ctx context.Context, name, kind, id string, payload any,
 			return err
 		}
 	}
-	return err //nolint:wrapcheck // the callers say what they were doing
+	return err
 }
 
 // enqueueOne puts the timer of one generation of a message into a queue, to be handed out at a

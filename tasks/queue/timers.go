@@ -194,7 +194,7 @@ func (t *Timers) setAll(ctx context.Context, name string, queued []sendlimit.Tim
 			return nil
 		})
 	}
-	return setters.Wait() //nolint:wrapcheck // it says what was being done
+	return setters.Wait()
 }
 
 // Unset deletes the task of a superseded generation of a message soon, if it is still scheduled. A task

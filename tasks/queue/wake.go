@@ -59,7 +59,7 @@ func (q *Queue) wakeIn(ctx context.Context, name string, cause error) error {
 		})
 	}
 	if err := wakers.Wait(); err != nil {
-		return err //nolint:wrapcheck // it says what was being done
+		return err
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (q *Queue) waitingFor(ctx context.Context, name string, cause error) ([]str
 			return nil, nil
 		}
 		if err != nil {
-			return nil, err //nolint:wrapcheck // the caller does
+			return nil, err
 		}
 		for _, task := range tasks {
 			if strings.HasSuffix(task.LastErr, cause.Error()) {
@@ -85,5 +85,5 @@ func (q *Queue) waitingFor(ctx context.Context, name string, cause error) ([]str
 			break
 		}
 	}
-	return ids, ctx.Err() //nolint:wrapcheck // the caller does
+	return ids, ctx.Err()
 }

@@ -72,18 +72,8 @@ func New(b *backend.Backend, o Options) (*Refitter, error) {
 // open.
 func (r *Refitter) Close() error { return r.submitter.Close() }
 
-// addTotals adds the totals of one partition.
-func addTotals(s *message.RefitSummary, totals refit.Totals) {
-	s.Users += totals.Users
-	s.Reservations += totals.Reservations
-	s.MisfitUsers += totals.MisfitUsers
-	s.Misfits += totals.Misfits
-	s.UnclearUsers += totals.Unclear
-	s.LimitUsers += totals.LimitUsers
-	for name, n := range totals.ByRule {
-		s.MisfitsByRule[name] += n
-	}
-}
+// noTotals returns the totals of nobody, whose JSON has an object for the rules.
+func noTotals() policy.RefitTotals { return policy.RefitTotals{MisfitsByRule: map[string]int{}} }
 
 // countOutcome counts what became of one misfit.
 func countOutcome(s *message.RefitSummary, outcome string) {
@@ -128,7 +118,7 @@ func (w Watcher) progress(done int) {
 // an error. The error is a *fault.InvalidError for an invalid policy, a
 // *fault.UnavailableError, or that of the watcher.
 func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (message.RefitSummary, error) {
-	summary := message.RefitSummary{Outcome: message.Previewed, Policy: p.Name, MisfitsByRule: map[string]int{}}
+	summary := message.RefitSummary{Outcome: message.Previewed, Policy: p.Name, RefitTotals: noTotals()}
 	look, err := r.refit(ctx, p, r.throttle)
 	if err != nil {
 		return summary, err
@@ -147,14 +137,14 @@ func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (mes
 			}
 			return nil
 		})
-		addTotals(&summary, totals)
+		summary.Add(totals)
 		if err != nil || present == nil {
 			return err
 		}
 		totals, err = present.Partition(ctx, summary.Next, func(context.Context, []refit.Misfit) error { return nil })
 		summary.Baseline.MisfitUsers += totals.MisfitUsers
 		summary.Baseline.Misfits += totals.Misfits
-		for name, n := range totals.ByRule {
+		for name, n := range totals.MisfitsByRule {
 			summary.Baseline.MisfitsByRule[name] += n
 		}
 		return err

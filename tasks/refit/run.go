@@ -69,7 +69,7 @@ type refitRun struct {
 // watcher.
 func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action message.RefitAction, w Watcher) (message.RefitSummary, error) {
 	run := &refitRun{Refitter: r, policy: policy, action: action, watcher: w, summary: message.RefitSummary{
-		Outcome: message.Refitted, Policy: policy.Name, Version: policy.Version, Action: action, MisfitsByRule: map[string]int{},
+		Outcome: message.Refitted, Policy: policy.Name, Version: policy.Version, Action: action, RefitTotals: noTotals(),
 	}}
 	if _, err := message.ParseRefitAction(string(action)); err != nil {
 		return run.summary, err
@@ -160,7 +160,7 @@ func (r *refitRun) partition(ctx context.Context) error {
 		}
 		return nil
 	})
-	addTotals(&r.summary, totals)
+	r.summary.Add(totals)
 	if err != nil {
 		return err
 	}

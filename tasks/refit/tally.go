@@ -18,7 +18,7 @@ type tally struct {
 
 func newTally(finished message.RefitSummary) tally {
 	finished.MisfitsByRule = maps.Clone(finished.MisfitsByRule)
-	return tally{finished: finished, part: message.RefitSummary{MisfitsByRule: map[string]int{}}}
+	return tally{finished: finished}
 }
 
 // add counts what became of a misfit. A user counts with the last one: the next run finds the
@@ -28,7 +28,7 @@ func (t *tally) add(m message.Misfit) {
 	case message.Moved, message.Cancelled, message.MisfitGone:
 		countOutcome(&t.part, m.Outcome)
 		t.part.Misfits++
-		t.part.MisfitsByRule[m.Breaks]++
+		t.part.Count(m.Breaks, 1)
 		if t.last {
 			t.part.MisfitUsers++
 		}
@@ -45,19 +45,11 @@ func (t *tally) sum() message.RefitSummary {
 
 // addCounts adds the counts of a summary.
 func addCounts(s *message.RefitSummary, more message.RefitSummary) {
-	s.Users += more.Users
-	s.Reservations += more.Reservations
-	s.MisfitUsers += more.MisfitUsers
-	s.Misfits += more.Misfits
+	s.Add(more.RefitTotals)
 	s.Moved += more.Moved
 	s.Cancelled += more.Cancelled
 	s.Kept += more.Kept
 	s.Gone += more.Gone
-	s.LimitUsers += more.LimitUsers
-	s.UnclearUsers += more.UnclearUsers
-	for rule, n := range more.MisfitsByRule {
-		s.MisfitsByRule[rule] += n
-	}
 }
 
 // notes returns how far the run has come, for the next one.

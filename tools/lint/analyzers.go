@@ -9,7 +9,6 @@ import (
 	"github.com/gostaticanalysis/forcetypeassert"
 	"github.com/ldez/usetesting"
 	"github.com/nishanths/exhaustive/passes/exhaustive"
-	"github.com/tomarrell/wrapcheck/v2/wrapcheck"
 	"go-simpler.org/sloglint"
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/passes/appends"
@@ -100,26 +99,6 @@ func with(a *analysis.Analyzer, flags ...string) *analysis.Analyzer {
 		if err := a.Flags.Set(name, value); err != nil {
 			panic(err)
 		}
-	}
-	return a
-}
-
-// wrappedErrors checks that an error of another module is returned with what was being done.
-// Those of this module already say it. In tests it goes straight to require, which prints
-// where it came from.
-func wrappedErrors() *analysis.Analyzer {
-	config := wrapcheck.NewDefaultConfig()
-	config.IgnorePackageGlobs = []string{module + "/*"}
-	a := wrapcheck.NewAnalyzer(config)
-	run := a.Run
-	a.Run = func(pass *analysis.Pass) (any, error) {
-		report, without := pass.Report, *pass
-		without.Report = func(d analysis.Diagnostic) {
-			if !strings.HasSuffix(pass.Fset.Position(d.Pos).Filename, "_test.go") {
-				report(d)
-			}
-		}
-		return run(&without)
 	}
 	return a
 }

@@ -166,7 +166,7 @@ func (p part) checkRaced(listed []folder) error {
 		for _, name := range f.GoFiles {
 			source, err := os.ReadFile(filepath.Join(f.Dir, name))
 			if err != nil {
-				return err //nolint:wrapcheck // it names the file
+				return err
 			}
 			if startsGoroutines.Match(source) {
 				errs = append(errs, fmt.Errorf("%s starts goroutines in %s: name in race.go the tests that the race detector watches", f.path(), name))

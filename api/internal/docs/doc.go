@@ -1,5 +1,4 @@
-// Package docs writes the reference of the API: a page that is made of the OpenAPI
-// document, and the document as YAML.
+// Package docs writes the reference of the API, a page that is made of the OpenAPI document.
 //
 // The page is our own, and not one of the known viewers of OpenAPI documents: they need
 // inline styles, which the page's Content-Security-Policy refuses, and megabytes of script.

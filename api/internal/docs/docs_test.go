@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/api/internal/docs"
 )
@@ -96,57 +94,4 @@ func TestTheQuotesOfAnExample(t *testing.T) {
   --data-binary &#39;{
     &#34;a&#34;: &#34;it&#39;\&#39;&#39;s&#34;
   }&#39;</code>`)
-}
-
-func TestYAML(t *testing.T) {
-	t.Parallel()
-	got, err := docs.YAML([]byte(`{"openapi":"3.1.0","paths":{"/v1/{a}":{"on":null,"x":[],"y":{},"list":[1,"a\nb",[true],{"b":1,"c":[2]}]}}}`))
-	require.NoError(t, err)
-	require.Equal(t, `openapi: "3.1.0"
-paths:
-  /v1/{a}:
-    "on": null
-    x: []
-    "y": {}
-    list:
-      - 1
-      - "a\nb"
-      - - true
-      - b: 1
-        c:
-          - 2
-`, string(got))
-	for _, broken := range []string{"", "{", `{"a"`, `{"a":1}}`, `{"a":1} 2`} {
-		_, err := docs.YAML([]byte(broken))
-		require.Error(t, err, broken)
-	}
-}
-
-// The YAML of any JSON has its content.
-func TestYAMLHasTheContentOfTheJSON(t *testing.T) {
-	t.Parallel()
-	text := rapid.OneOf(rapid.StringOf(rapid.RuneFrom([]rune("aon19 :#-'\"{}[],&*!|>%@`~\n\té€😀"))), rapid.SampledFrom([]string{"null", "~", "1e3", "0x1", "2026-11-21", "<<"}))
-	var value func(depth int) *rapid.Generator[any]
-	value = func(depth int) *rapid.Generator[any] {
-		leaves := []*rapid.Generator[any]{
-			rapid.Map(text, func(s string) any { return s }), rapid.Map(rapid.IntRange(-1000, 1000), func(n int) any { return float64(n) }),
-			rapid.Map(rapid.Bool(), func(b bool) any { return b }), rapid.Just[any](nil),
-		}
-		if depth == 0 {
-			return rapid.OneOf(leaves...)
-		}
-		inner := value(depth - 1)
-		return rapid.OneOf(append(leaves,
-			rapid.Map(rapid.SliceOfN(inner, 0, 4), func(s []any) any { return s }),
-			rapid.Map(rapid.MapOfN(text, inner, 0, 4), func(m map[string]any) any { return m }))...)
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		document, err := json.Marshal(map[string]any{"a": value(3).Draw(t, "value")})
-		require.NoError(t, err)
-		written, err := docs.YAML(document)
-		require.NoError(t, err)
-		read, err := yaml.YAMLToJSON(written)
-		require.NoError(t, err, string(written))
-		require.JSONEq(t, string(document), string(read), string(written))
-	})
 }

@@ -26,7 +26,7 @@ func (f *messageFile) Read(b []byte) (int, error) {
 	if f.read != nil {
 		f.read(n)
 	}
-	return n, err //nolint:wrapcheck // io.EOF is one of them
+	return n, err
 }
 
 // size returns how many bytes there are to read, 0 if that is not known.
@@ -114,7 +114,7 @@ func (f *resultsFile) empty() error {
 	if err == nil && info.Mode().IsRegular() {
 		err = f.Truncate(0)
 	}
-	return err //nolint:wrapcheck // of the file, which the caller names
+	return err
 }
 
 // badFile returns the error for a file that can't be used.

@@ -66,7 +66,7 @@ func (p *program) printOutcome(a answer) error {
 	switch {
 	case a.Outcome.Outcome == message.Invalid:
 		_, err := fmt.Fprintf(cli.VisibleTo(p.stderr), "%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), a.Detail)
-		return err //nolint:wrapcheck // nothing more can be printed
+		return err
 	case len(a.Violations) > 0 || a.QuietHours != nil:
 		s.Titles = a.titles
 		return picture.Refusal(p.stdout, s, a.Outcome, a.try)

@@ -18,25 +18,23 @@ func Words(flags *pflag.FlagSet, flag string, words ...string) {
 
 // complete registers the completion of all flags and arguments under c. A shell completes
 // files only where a file is expected.
-func complete(c *cobra.Command) error {
+func complete(c *cobra.Command) {
 	if c.ValidArgsFunction == nil && !strings.Contains(c.Use, "FILE") {
 		c.ValidArgsFunction = cobra.NoFileCompletions
 	}
-	var failed error
 	register := func(f *pflag.Flag) {
-		if _, known := c.GetFlagCompletionFunc(f.Name); known || failed != nil {
+		if _, known := c.GetFlagCompletionFunc(f.Name); known {
 			return
 		}
-		failed = c.RegisterFlagCompletionFunc(f.Name, completionOf(f))
+		if err := c.RegisterFlagCompletionFunc(f.Name, completionOf(f)); err != nil {
+			panic(err) // no such flag: a bug in this program
+		}
 	}
 	c.PersistentFlags().VisitAll(register)
 	c.LocalNonPersistentFlags().VisitAll(register)
 	for _, under := range c.Commands() {
-		if err := complete(under); err != nil {
-			return err
-		}
+		complete(under)
 	}
-	return failed //nolint:wrapcheck // a bug in this program
 }
 
 // completionOf returns the completion of a flag's value.

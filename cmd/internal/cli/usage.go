@@ -25,9 +25,7 @@ func Execute(ctx context.Context, names Names, root *cobra.Command, args []strin
 	root.AddCommand(manCommand(root))
 	root.InitDefaultHelpCmd()
 	names.name(root)
-	if err := complete(root); err != nil {
-		return err
-	}
+	complete(root)
 	run := execution{width: widthOf(root.OutOrStdout()), bare: len(args) == 0}
 	run.watch(root)
 	root.SetHelpFunc(run.helpOrUsage)

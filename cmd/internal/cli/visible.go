@@ -35,7 +35,7 @@ type visibleWriter struct{ to io.Writer }
 // Write writes whole characters.
 func (w visibleWriter) Write(text []byte) (int, error) {
 	if _, err := io.WriteString(w.to, Visible(string(text))); err != nil {
-		return 0, err //nolint:wrapcheck // stands in for the writer
+		return 0, err
 	}
 	return len(text), nil
 }

@@ -69,7 +69,7 @@ func StartEmbedded(ctx context.Context, address string) (*Embedded, error) {
 func (e *Embedded) begin() error {
 	first, err := e.server.Dial()
 	if err != nil {
-		return err //nolint:wrapcheck // StartEmbedded says what was done
+		return err
 	}
 	known := make(map[string]bool)
 	for _, name := range commands() {
@@ -77,7 +77,7 @@ func (e *Embedded) begin() error {
 	}
 	survivor := &survivor{server: e.server.Server(), known: known, running: make(map[*server.Peer]bool)}
 	e.server.Server().SetPreHook(survivor.run)
-	return first.Close() //nolint:wrapcheck // of a pipe
+	return first.Close()
 }
 
 // accept serves connections until the store ends.

@@ -52,7 +52,7 @@ func (c *guardedConn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	return c.whole.Read(p) //nolint:wrapcheck // it is not empty
+	return c.whole.Read(p)
 }
 
 func (c *guardedConn) readCommand() error {
@@ -82,7 +82,7 @@ func (c *guardedConn) readLength(kind byte, least, most int) (int, error) {
 	for !bytes.HasSuffix(line, []byte("\r\n")) {
 		b, err := c.from.ReadByte()
 		if err != nil {
-			return 0, err //nolint:wrapcheck // io.EOF between commands
+			return 0, err
 		}
 		if line = append(line, b); len(line) > longestLine {
 			return 0, errNoCommand

@@ -50,7 +50,7 @@ func (s *secured) dial(ctx context.Context, network, address string) (net.Conn, 
 	dialer := net.Dialer{KeepAlive: keepAlive}
 	conn, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the client library and store.Explain look at its type
+		return nil, err // the client library and store.Explain look at its type
 	}
 	settings := s.settings(ctx).Clone()
 	if settings.ServerName == "" {

@@ -1,5 +1,5 @@
 // Package exchange is what channels over HTTP share: one request, and what it means if no
-// answer comes. What an answer means is the channel's.
+// answer comes, and what pushes share. What an answer means is the channel's.
 //
 // A request is sent once. Redirects are not followed, and cookies not kept. net/http sends a
 // request again only if the provider certainly did not process it: if nothing of it was

@@ -2,6 +2,8 @@ package exchange
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,11 +19,12 @@ const (
 )
 
 // NewTransport returns a transport without a proxy, which keeps so many idle connections to
-// one host. The default transport uses a proxy from the environment and keeps two.
-func NewTransport(dialer *net.Dialer, parallel int) *http.Transport {
+// one host. It trusts roots, nil for those of the system. The default transport uses a proxy from the environment and keeps two.
+func NewTransport(dialer *net.Dialer, parallel int, roots *x509.CertPool) *http.Transport {
 	dialer.Timeout, dialer.KeepAlive = 5*time.Second, 30*time.Second
 	return &http.Transport{
 		DialContext:         dialer.DialContext,
+		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: 5 * time.Second,
 		ForceAttemptHTTP2:   true,
 		// Without pings a dead HTTP/2 connection accepts requests until the

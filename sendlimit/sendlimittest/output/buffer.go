@@ -16,7 +16,7 @@ type Buffer struct {
 func (b *Buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.text.Write(p) //nolint:wrapcheck // it never fails
+	return b.text.Write(p)
 }
 
 // String returns what has been written.

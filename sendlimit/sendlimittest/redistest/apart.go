@@ -60,7 +60,7 @@ func (m Masters) Client(hook redis.Hook) redis.UniversalClient {
 		Dialer: func(_ context.Context, _, address string) (net.Conn, error) {
 			pipe, err := m[slices.Index(addresses, address)].Dial()
 			if err != nil {
-				return nil, err //nolint:wrapcheck // the client compares it
+				return nil, err
 			}
 			return Buffered(pipe), nil
 		},

@@ -21,7 +21,7 @@ func LosingReplies(tb testing.TB, address string) (*redis.Client, *atomic.Bool) 
 		Addr: address,
 		Dialer: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
-			return lossyConn{conn, lose}, err //nolint:wrapcheck // the client library's own dialer would return it so
+			return lossyConn{conn, lose}, err
 		},
 	})
 	tb.Cleanup(func() { require.NoError(tb, client.Close()) })
@@ -41,5 +41,5 @@ func (c lossyConn) Read(b []byte) (int, error) {
 	if err == nil && c.lose.CompareAndSwap(true, false) {
 		return 0, io.EOF
 	}
-	return n, err //nolint:wrapcheck // the client compares it
+	return n, err
 }

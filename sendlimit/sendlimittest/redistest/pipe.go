@@ -89,5 +89,5 @@ func (c *bufferedConn) flush() {
 
 func (c *bufferedConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
-	return c.Conn.Close() //nolint:wrapcheck // as any connection
+	return c.Conn.Close()
 }

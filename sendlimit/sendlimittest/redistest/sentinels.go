@@ -167,7 +167,7 @@ func (s *Sentinels) awaitComplete(ctx context.Context, replicas int) error {
 func (s *Sentinels) complete(ctx context.Context, replicas int) (bool, error) {
 	info, err := s.Master.Client().Info(ctx, "replication").Result()
 	if err != nil || strings.Count(info, "state=online") < replicas {
-		return false, err //nolint:wrapcheck // the caller says what was being done
+		return false, err
 	}
 	for _, node := range s.Nodes {
 		client := redis.NewSentinelClient(node.clientOptions())

@@ -56,7 +56,7 @@ func New[T any](o Options, running *sync.WaitGroup, do func(ctx context.Context,
 // whose caller gives up before its group begins is not done.
 func (g *Gatherer[T]) Do(ctx context.Context, item T) error {
 	if err := ctx.Err(); err != nil {
-		return err //nolint:wrapcheck // as the client library
+		return err
 	}
 	mine := &call[T]{item: item, answered: make(chan struct{})}
 	mine.deadline, _ = ctx.Deadline()
@@ -68,7 +68,7 @@ func (g *Gatherer[T]) Do(ctx context.Context, item T) error {
 		return nil
 	case <-ctx.Done():
 		g.remove(mine)
-		return ctx.Err() //nolint:wrapcheck // as the client library
+		return ctx.Err()
 	}
 }
 

@@ -43,7 +43,7 @@ type counting struct {
 func (c *counting) Read(b []byte) (int, error) {
 	n, err := c.Reader.Read(b)
 	c.count += int64(n)
-	return n, err //nolint:wrapcheck // a reader's io.EOF is bare
+	return n, err
 }
 
 // unzipped is the text of a gzipped file.

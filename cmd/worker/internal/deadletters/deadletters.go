@@ -125,7 +125,7 @@ func (d *commands) printOutcome(o message.Outcome) error {
 		return d.Print(fmt.Sprintf("%s message %s to %s\n", d.palette.Green("purged:"), o.ID, o.User))
 	case o.Outcome == message.Invalid:
 		_, err := fmt.Fprintf(cli.VisibleTo(d.Stderr), "%s %s\n", cli.NewPalette(d.Stderr, d.Getenv).Red("error:"), o.Detail)
-		return err //nolint:wrapcheck // there is nowhere to print it
+		return err
 	default:
 		return d.Print(fmt.Sprintf("%s %s\n", d.palette.Yellow("refused:"), o.Detail))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -68,9 +69,11 @@ func TestRefitViewListsMisfits(t *testing.T) {
 	}
 	watcher.Progress(keyspace.Partitions)
 	require.NoError(t, v.end(message.RefitSummary{
-		Outcome: message.Refitted, Users: 20, Reservations: 40, MisfitUsers: 3, Misfits: 7,
-		MisfitsByRule: map[string]int{"2/calendar_day": 5, "quiet_hours": 1, "marketing 1/hour": 1},
-		Moved:         4, Kept: 2, Gone: 1, First: 10, UnclearUsers: 1, Next: keyspace.Partitions,
+		Outcome: message.Refitted, RefitTotals: policy.RefitTotals{
+			Users: 20, Reservations: 40, MisfitUsers: 3, Misfits: 7, UnclearUsers: 1,
+			MisfitsByRule: map[string]int{"2/calendar_day": 5, "quiet_hours": 1, "marketing 1/hour": 1},
+		},
+		Moved: 4, Kept: 2, Gone: 1, First: 10, Next: keyspace.Partitions,
 	}, nil))
 	require.Equal(t, strings.TrimLeft(`
 2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17

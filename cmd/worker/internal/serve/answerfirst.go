@@ -62,7 +62,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	case err != nil:
 		b.broken.Store(true)
 	}
-	return n, err //nolint:wrapcheck // stands in for the body
+	return n, err
 }
 
 // earlyAnswer writes an answer that does not wait for the rest of the request.
@@ -110,7 +110,7 @@ func (a *earlyAnswer) Write(b []byte) (int, error) {
 	if !a.written {
 		a.WriteHeader(http.StatusOK)
 	}
-	return a.ResponseWriter.Write(b) //nolint:wrapcheck // stands in for the writer
+	return a.ResponseWriter.Write(b)
 }
 
 // Unwrap returns the writer for http.ResponseController.

@@ -83,7 +83,7 @@ func (c *certificate) read() (changed bool, err error) {
 	}
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
-		return true, err //nolint:wrapcheck // it says which of the two is wrong
+		return true, err
 	}
 	c.current = &pair
 	return true, nil

@@ -23,7 +23,7 @@ type handshakes struct {
 // Handle logs a record.
 func (h *handshakes) Handle(ctx context.Context, r slog.Record) error {
 	if !strings.HasPrefix(r.Message, "http: TLS handshake error") {
-		return h.Handler.Handle(ctx, r) //nolint:wrapcheck // stands in for the handler
+		return h.Handler.Handle(ctx, r)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -34,5 +34,5 @@ func (h *handshakes) Handle(ctx context.Context, r slog.Record) error {
 	}
 	r.AddAttrs(slog.Int("others_before", h.untold))
 	h.told, h.untold = now, 0
-	return h.Handler.Handle(ctx, r) //nolint:wrapcheck // stands in for the handler
+	return h.Handler.Handle(ctx, r)
 }

@@ -133,7 +133,7 @@ func trust(file string) (*tls.Config, error) {
 func get(ctx context.Context, target string, secured *tls.Config) (status int, body []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
-		return 0, nil, err //nolint:wrapcheck // the caller names the URL
+		return 0, nil, err
 	}
 	request.Header.Set("User-Agent", cli.UserAgent())
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: secured, DisableKeepAlives: true}}
@@ -146,7 +146,7 @@ func get(ctx context.Context, target string, secured *tls.Config) (status int, b
 	}
 	defer response.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	return response.StatusCode, body, err //nolint:wrapcheck // see above
+	return response.StatusCode, body, err
 }
 
 // show prints an answer: a line for its status, and one for each check that is not ok.
