@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -71,6 +72,23 @@ func TestPermitsByTheServersClock(t *testing.T) {
 		return client.Exists(t.Context(), "sl:{pace:push}:permits").Val() == 0
 	}, 60*time.Second, 10*time.Millisecond)
 	require.Equal(t, int64(1), client.Exists(t.Context(), "sl:{pace:push}:rate").Val())
+}
+
+// A busy machine may hold up the server in the middle of a refusal, until the last permit has
+// come back and Redis removes the key. It is still a refusal, by the time at which it was asked for.
+func TestARefusalWhileTheLastPermitComesBack(t *testing.T) {
+	client, prefix := redistest.Shared(t).Client(), redistest.Prefix(t)
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Prefix: prefix, Name: "push"})
+	require.NoError(t, err)
+	require.NoError(t, permits.SetRate(t.Context(), rate.PermitRate{Rate: rate.Rate{Count: 1, Interval: time.Second}}))
+	taken := time.Now().Add(-time.Minute).Truncate(time.Millisecond) // back long ago, by the server's clock
+	key := prefix + ":{pace:push}:permits"
+	require.NoError(t, client.ZAdd(t.Context(), key, redis.Z{Score: float64(taken.UnixMilli()), Member: "other:0"}).Err())
+	d, err := permits.Acquire(t.Context(), rate.PermitRequest{Token: keyspace.NewToken(), Now: taken.Add(time.Millisecond)})
+	require.NoError(t, err)
+	require.False(t, d.Allowed)
+	require.Equal(t, 999*time.Millisecond, d.RetryAfter)
+	require.Zero(t, client.Exists(t.Context(), key).Val())
 }
 
 // A client that is killed between any two commands leaves no key without an expiry:

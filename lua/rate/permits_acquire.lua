@@ -49,9 +49,11 @@ if held > 0 and held ~= n then return {-3, now, held} end
 
 local missing = taken.used + n - rate
 if held == 0 and missing > 0 then
-  -- The `missing` oldest permits have to come back first.
+  -- The `missing` oldest permits have to come back first. They are read before the expiry is
+  -- set: on a busy machine the newest may be back by then, and Redis removes the key.
+  local wait = nth_taken(taken, missing) + lasts - now
   call('PEXPIREAT', key, taken.newest + lasts) -- the interval may have grown
-  return {0, now, rate, interval, taken.used, nth_taken(taken, missing) + lasts - now, taken.newest + lasts}
+  return {0, now, rate, interval, taken.used, wait, taken.newest + lasts}
 end
 
 if held == 0 then

@@ -18,6 +18,8 @@ type attempt struct {
 	content message.Content
 	began   time.Time     // by the local clock, with the claim at hand
 	late    time.Duration // how late it was then
+	mu      sync.Mutex
+	permit  permit // of the pace of all messages, which the calls share while it is in time
 	answers []answer
 	after   []func(context.Context) // what to do once the result is recorded
 	ends    []func()                // the same, at last
@@ -133,25 +135,15 @@ func (a *attempt) ask(ctx context.Context, to *answer) (end func()) {
 			return nil
 		}
 	}
-	waiting := !l.Pacer.free()
-	permit, err := l.Pacer.pass(ctx, h.Stopping, a.d.Origin)
-	if err != nil {
-		to.wait, to.reason = h.putBackPaced(l, err), reasonPaced
+	began, wait := a.begin(ctx, to)
+	if !to.sent {
+		to.wait, to.reason = wait, reasonPaced
 		return nil
 	}
-	if waiting {
-		waited := h.Clock.Local().Sub(a.began)
-		if to.late = a.late+waited > h.Tolerance; to.late || waited > h.Margin/2 {
-			l.Pacer.giveBack(ctx, permit)
-			to.wait, to.reason = backSoonest, reasonPaced
-			return nil
-		}
-	}
-	to.sent = true
 	l.Sends(a.of(), h.Clock.Now())
 	ctx, cancel := context.WithTimeout(ctx, h.PushTimeout)
 	ctx, clean := notifier.WithCleanup(ctx)
-	to.result = a.notify(ctx, to.recipient)
+	to.result = a.notify(ctx, to.recipient, began)
 	return func() {
 		defer cancel()
 		clean()

@@ -26,9 +26,12 @@ func (h *Handler) giveBack(ctx context.Context, d messages.Delivery, leave func(
 // send delivers a claimed message, which is late by so much, and settles the result. Nothing
 // that may wait comes between the answers and the settlement: a worker that dies there makes
 // the message arrive twice. It calls leave if the store does not take the result at once.
-func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.Claim, late time.Duration, leave func()) error {
-	a := &attempt{h: h, d: d, claim: claim, began: h.Clock.Local(), late: late}
+func (h *Handler) send(
+	ctx context.Context, d messages.Delivery, claim messages.Claim, permit permit, late time.Duration, leave func(),
+) error {
+	a := &attempt{h: h, d: d, claim: claim, began: h.Clock.Local(), late: late, permit: permit}
 	settlement, retry := a.deliver(ctx)
+	a.later(func(ctx context.Context) { h.Pacer.giveBack(ctx, a.permit) })
 	defer a.finish(ctx)
 	took := h.Clock.Local().Sub(a.began)
 	held, err := h.settle(ctx, d, settlement, leave)

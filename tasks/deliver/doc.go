@@ -57,4 +57,8 @@
 // claim, and a longer wait holds no delivery slot. If the gate says no, the permit is
 // given back. If the claim took so long that the call would add to those of the next
 // interval, the call gets another permit, or the message is given back to be judged anew.
+// The same goes for what a call waits for after the claim: a slot or the pace of its channel, or
+// the store. A call begins when both permits are found to be in time, right before the notifier
+// is called; its span starts then. Calls of one message share the permit of all messages while it
+// is in time. If none begins, it is given back.
 package deliver

@@ -262,8 +262,8 @@ func (h *Handler) stopped(ctx context.Context, wait time.Duration) error {
 }
 
 // deliver claims a message, sends it if the gate allows, and settles the result. It gives
-// back the delivery slot, and the permit if nothing is sent. It gives back the slot earlier
-// if the store does not take the result.
+// back the delivery slot, and the permit unless a call begins with it. It gives back the slot
+// earlier if the store does not take the result.
 func (h *Handler) deliver(
 	ctx context.Context, d messages.Delivery, permit permit, claimed func(),
 ) (messages.Claim, error) {
@@ -315,7 +315,7 @@ func (h *Handler) deliver(
 			return claim, h.giveBack(traced, d, leave)
 		}
 		sent = true
-		return claim, h.send(traced, d, claim, claim.Now.Sub(claim.SendAt)+took, leave)
+		return claim, h.send(traced, d, claim, permit, claim.Now.Sub(claim.SendAt)+took, leave)
 	case messages.Busy:
 		if claim.Fair {
 			return claim, nil // the queue would not bring it back as soon

@@ -80,9 +80,11 @@ type Pacer struct {
 // permit allows one call. The zero permit is for a target without a pace.
 type permit struct {
 	token  string
-	taken  time.Time // by the main clock
-	useBy  time.Time // until when the call may begin, by the main clock
+	clock  *storeclock.Clock // of the server that gave it
+	taken  time.Time         // by that clock
+	useBy  time.Time         // until when the call may begin, by that clock
 	bucket *rate.TokenBucket
+	spent  bool // a call has begun with it, or it was given back
 	// onlyExpired says that it allows no call: only a message that has expired may be claimed.
 	onlyExpired bool
 }
@@ -267,8 +269,7 @@ func (p *Pacer) ask(ctx context.Context, delay time.Duration) (permit, *rate.Gra
 		p.giveBack(ctx, asked)
 		return permit{}, p.refused(d), err
 	}
-	ahead := p.ahead(ctx)
-	asked.token, asked.taken, asked.useBy = token, d.Now.Add(-ahead), d.UseBy.Add(-ahead)
+	asked.token, asked.clock, asked.taken, asked.useBy = token, p.clock.Of(ctx, p.key), d.Now, d.UseBy
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ramp.passed(p.clock.Local())
@@ -280,22 +281,32 @@ func (p *Pacer) ahead(ctx context.Context) time.Duration {
 	return p.clock.Of(ctx, p.key).Ahead(p.clock.Clock)
 }
 
-// renew returns the permit for a call that begins now: the held one, or another if the
-// call would come so late that the permits of the next interval may be in use. The store
-// keeps each one taken for longer than the last, until it covers how slow the store or
-// this machine is. So the pace holds, however slow they are: only fewer calls are made.
+// inTime reports whether a call may begin now with a permit. If not, the permits of the next
+// interval may be in use.
+func (held permit) inTime() bool { return held.token == "" || !held.latest().After(held.useBy) }
+
+// latest returns what time it may be at the server that gave the permit: its clock is known as
+// accurately as a reply was fast, and replies tell whole milliseconds.
+func (held permit) latest() time.Time {
+	return held.clock.Now().Add(held.clock.Latency() + time.Millisecond)
+}
+
+// renew returns the permit for a call that begins now: the held one, or another if that is no
+// longer in time. The store keeps each one taken for longer than the last, until it covers how
+// slow the store or this machine is. So the pace holds, however slow they are: only fewer calls
+// are made.
 //
 // The error is that of pass, or a *pacedError if all renewals came too late. Nothing is
 // held then.
 func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit, o sendlimit.Origin) (permit, error) {
 	for range renewals {
-		latest := p.clock.Now().Add(p.clock.Latency()) // the clock is that accurate
-		if held.token == "" || !latest.After(held.useBy) {
+		if held.inTime() {
 			return held, nil
 		}
+		late := held.latest().Sub(held.taken)
 		p.giveBack(ctx, held)
 		var err error
-		if held, err = p.passLate(ctx, stop, o, 2*latest.Sub(held.taken)); err != nil {
+		if held, err = p.passLate(ctx, stop, o, 2*late); err != nil {
 			return permit{}, err
 		}
 	}
@@ -314,10 +325,10 @@ func (p *Pacer) refused(g rate.Grant) *rate.Grant {
 	return &g
 }
 
-// giveBack gives back a permit whose call was not made. If the store does not take it, it
-// comes back by itself.
+// giveBack gives back a permit unless it is spent. If the store does not take it, it comes back
+// by itself.
 func (p *Pacer) giveBack(ctx context.Context, unused permit) {
-	if unused.token == "" && unused.bucket == nil {
+	if unused.spent || unused.token == "" && unused.bucket == nil {
 		return
 	}
 	ctx, done := context.WithTimeout(ctx, persist.TryWithin)

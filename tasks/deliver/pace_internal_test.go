@@ -143,3 +143,28 @@ func TestARefusalWithoutAWaitIsNoPermit(t *testing.T) {
 	require.ErrorAs(t, err, &paced)
 	require.Empty(t, held.token)
 }
+
+// Replies tell whole milliseconds, so a clock that learned from one may be behind by that much. A
+// permit is not used in the millisecond after its last.
+func TestAPermitEndsByTheLatestTimeThatItMayBe(t *testing.T) {
+	t.Parallel()
+	last := time.Date(2026, time.November, 28, 12, 0, 0, 0, time.UTC)
+	local := last.Add(-time.Minute + 900*time.Microsecond)
+	clock := storeclock.New()
+	clock.Local = func() time.Time { return local }
+	clock.Learn(local, local, local.Truncate(time.Millisecond))
+	held := permit{token: "a", clock: clock, useBy: last}
+	for _, row := range []struct {
+		at time.Duration // after the last moment, by the server
+		ok bool
+	}{
+		{-2 * time.Millisecond, true},
+		{100 * time.Microsecond, false},
+		{800 * time.Microsecond, false},
+		{time.Second, false},
+	} {
+		local = last.Add(row.at)
+		require.Equal(t, row.ok, held.inTime(), row.at)
+	}
+	require.True(t, permit{clock: clock, useBy: last}.inTime(), "without a pace")
+}

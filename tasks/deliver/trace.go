@@ -45,9 +45,9 @@ func (a *attempt) traceResult(ctx context.Context, s messages.Settlement, held b
 	span.Result(s.Outcome.String(), s.Reason, failed)
 }
 
-// notify asks the provider of one recipient.
-func (a *attempt) notify(ctx context.Context, to recipient) notifier.Result {
-	ctx, span := tracing.Push(ctx, to.line.Name)
+// notify asks the provider of one recipient, with a call that has begun.
+func (a *attempt) notify(ctx context.Context, to recipient, began time.Time) notifier.Result {
+	ctx, span := tracing.Push(ctx, to.line.Name, began)
 	defer span.End()
 	result := to.line.Notifier.Notify(ctx, a.notification(to))
 	if span.Recording() {

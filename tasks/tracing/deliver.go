@@ -70,9 +70,13 @@ func (t Tracer) Unsent(ctx context.Context, c Claimed, verdict, why string) {
 	s.span.End(trace.WithTimestamp(c.Answered))
 }
 
-// Push starts the span of a request to the provider of a channel, below a delivery.
-func Push(ctx context.Context, channel string) (context.Context, Span) {
-	ctx, s := child(ctx, "push", channel, trace.SpanKindInternal)
+// Push starts the span of a request to the provider of a channel, below a delivery. It began when
+// its pace was found to allow it.
+func Push(ctx context.Context, channel string, began time.Time) (context.Context, Span) {
+	if !trace.SpanFromContext(ctx).IsRecording() {
+		return ctx, Span{} // costs no options
+	}
+	ctx, s := child(ctx, "push", channel, trace.SpanKindInternal, trace.WithTimestamp(began))
 	if s.Recording() {
 		s.Set(attribute.String("sendlimit.channel", channel))
 	}

@@ -93,12 +93,14 @@ func started(span trace.Span) Span {
 func Of(ctx context.Context) Span { return started(trace.SpanFromContext(ctx)) }
 
 // child starts a span below that of ctx, if that one is recorded.
-func child(ctx context.Context, operation, of string, kind trace.SpanKind) (context.Context, Span) {
+func child(
+	ctx context.Context, operation, of string, kind trace.SpanKind, more ...trace.SpanStartOption,
+) (context.Context, Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
 		return ctx, Span{}
 	}
-	ctx, span := parent.TracerProvider().Tracer(scope).Start(ctx, named(operation, of), trace.WithSpanKind(kind))
+	ctx, span := parent.TracerProvider().Tracer(scope).Start(ctx, named(operation, of), append(more, trace.WithSpanKind(kind))...)
 	return ctx, started(span)
 }
 

@@ -1,0 +1,69 @@
+package deliver
+
+import (
+	"context"
+	"time"
+)
+
+// begin begins the call to a recipient once both paces allow it: that of all messages and that of
+// its channel. It sets sent, and returns when the call began. Otherwise it returns for how long
+// the recipient is put back; late is set if the message has to be judged anew.
+//
+// Both permits are looked at right before the call: to wait for the slot, the pace or the store
+// takes long enough to make one of them too old. What holds up the machine after that makes the
+// call arrive later, as the way to the provider does.
+func (a *attempt) begin(ctx context.Context, to *answer) (began time.Time, wait time.Duration) {
+	h, l := a.h, to.line
+	waiting := !l.Pacer.free() || !h.Pacer.free()
+	ofChannel, err := l.Pacer.pass(ctx, h.Stopping, a.d.Origin)
+	for range renewals {
+		if err == nil {
+			ofChannel, err = l.Pacer.renew(ctx, h.Stopping, ofChannel, a.d.Origin)
+		}
+		if err != nil {
+			return time.Time{}, h.putBackPaced(l, err)
+		}
+		if err = a.renew(ctx); err != nil {
+			break
+		}
+		if waiting {
+			waited := h.Clock.Local().Sub(a.began)
+			if to.late = a.late+waited > h.Tolerance; to.late || waited > h.Margin/2 {
+				l.Pacer.giveBack(ctx, ofChannel)
+				return time.Time{}, backSoonest
+			}
+		}
+		if began, to.sent = a.spend(ofChannel); to.sent {
+			return began, 0
+		}
+	}
+	l.Pacer.giveBack(ctx, ofChannel)
+	return time.Time{}, h.putBackPaced(l, err)
+}
+
+// renew renews the permit of all messages if it is no longer in time. A call that has begun with
+// it keeps it: one that comes so much later needs its own.
+func (a *attempt) renew(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	renewed, err := a.h.Pacer.renew(ctx, a.h.Stopping, a.permit, a.d.Origin)
+	if err != nil {
+		a.permit.spent = true
+		return err
+	}
+	a.permit = renewed
+	return nil
+}
+
+// spend spends the permit of all messages and that of a channel if both are in time, and returns
+// when that was.
+func (a *attempt) spend(ofChannel permit) (began time.Time, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	began = a.h.Clock.Local()
+	if !a.permit.inTime() || !ofChannel.inTime() {
+		return time.Time{}, false
+	}
+	a.permit.spent = true
+	return began, true
+}
