@@ -59,10 +59,10 @@ var floors = [][]string{ //nolint:globals // a constant table
 	},
 	{
 		"cmd/internal/picture", "cmd/worker/internal/channels", "records/find", "records/quota",
-		"records/refit", "sendlimit/sendlimittest/cmd/traffic", "sendlimit/sendlimittest/story",
+		"sendlimit/sendlimittest/cmd/traffic", "sendlimit/sendlimittest/story",
 		"records/userdata",
 	},
-	{"sendlimit/sendlimittest", "sendlimit/sendlimittest/heavy", "tasks/internal/payers", "tasks/metrics"},
+	{"sendlimit/sendlimittest", "tasks/internal/payers", "tasks/metrics"},
 	{
 		"tasks/callbacks", "tasks/channels", "tasks/internal/ledger", "tasks/listen", "tasks/queue",
 		"tasks/rules",
@@ -74,7 +74,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"tasks/userdata",
 	},
 	{
-		"cmd/enqueue/command", "cmd/worker/internal/channel", "tasks/announce", "tasks/deliver",
+		"cmd/enqueue/command", "cmd/worker/internal/channel", "tasks/taskstest/heavy", "tasks/announce", "tasks/deliver",
 		"tasks/relay",
 	},
 	{"api", "cmd/enqueue", "cmd/sendlimit", "tasks", "tasks/overview"},
@@ -139,7 +139,6 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"records/find":            scripts + " sendlimit records/messages",
 	"records/quota": scripts + " sendlimit records/accounts sendlimit/calendar sendlimit/counters records/messages" +
 		" sendlimit/policy sendlimit/rate",
-	"records/refit": scripts + " sendlimit internal/judge records/messages sendlimit/policy",
 	"records/userdata": store + " sendlimit records/audit records/devices records/events records/messages records/notices" +
 		" records/settings",
 	"api": "api/internal/docs api/internal/web notifier/notice notifier/payload sendlimit records/accounts" +
@@ -168,7 +167,7 @@ type refusal struct {
 }
 
 const ( // what many refusals leave out
-	libraryTests = " -notifier/notifiertest -sendlimit/sendlimittest/... -tasks/taskstest -tasks/worldtest -api/apitest"
+	libraryTests = " -notifier/notifiertest -sendlimit/sendlimittest/... -tasks/taskstest/... -tasks/worldtest -api/apitest"
 	otherModules = " -bench -integration"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/heavy"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest/heavy"
 )
 
 // measureHeavy measures the slowest script call of each operation, for users with very many

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/heavy"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest/heavy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 

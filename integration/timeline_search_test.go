@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/heavy"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest/heavy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 

@@ -80,7 +80,7 @@ func TestPreviewChangesNothing(t *testing.T) {
 		require.NoError(s, err)
 		require.Equal(s, noted{"b 1/calendar_day misfit"}, found)
 		require.Equal(s, message.RefitSummary{
-			Outcome: message.Previewed, Policy: "default", RefitTotals: policy.RefitTotals{
+			Outcome: message.Previewed, Policy: "default", RefitTotals: message.RefitTotals{
 				Users: 1, Reservations: 3, MisfitUsers: 1, Misfits: 1, MisfitsByRule: map[string]int{"1/calendar_day": 1},
 			},
 			Baseline: &message.RefitBaseline{Version: 1, MisfitsByRule: map[string]int{}},

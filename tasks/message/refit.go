@@ -2,7 +2,6 @@ package message
 
 import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // RefitAction says what to do with messages that do not fit their policy.
@@ -75,7 +74,7 @@ type RefitSummary struct {
 	Version int64       `json:"version,omitempty"` // absent of a preview
 	Action  RefitAction `json:"then,omitempty"`    // absent of a preview
 
-	policy.RefitTotals
+	RefitTotals
 
 	Moved     int `json:"moved,omitempty"`
 	Cancelled int `json:"cancelled,omitempty"`

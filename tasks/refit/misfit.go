@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sendlimit/sendlimiter/records/refit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-func misfitOf(m refit.Misfit) message.Misfit {
+func misfitOf(m Misfit) message.Misfit {
 	found := message.Misfit{
 		Outcome: message.MisfitFound, ID: m.ID, User: m.User, Category: m.Category, SendAt: message.Time{Time: m.At}, Breaks: m.Breaks(),
 		QuietHours: message.QuietHoursOf(m.Quiet),
@@ -33,9 +32,9 @@ func broken(m message.Misfit) string {
 const refitTries = 5
 
 // shift moves a misfit to its next free time, if there is one before its expiry.
-func (r *refitRun) shift(ctx context.Context, m refit.Misfit) (message.Misfit, error) {
+func (r *refitRun) shift(ctx context.Context, m Misfit) (message.Misfit, error) {
 	done := misfitOf(m)
-	free, err := r.refit.NextFree(ctx, m)
+	free, err := r.finder.NextFree(ctx, m)
 	var refused message.Outcome
 	for range refitTries {
 		if err != nil {
@@ -56,7 +55,7 @@ func (r *refitRun) shift(ctx context.Context, m refit.Misfit) (message.Misfit, e
 		case refused.Code.Shiftable(): // somebody else was quicker, or the time is free for this policy's rules only
 			free = refused.NextFreeAt.Time
 		case refused.Code == fault.CodeInPast:
-			free, err = r.refit.NextFree(ctx, m)
+			free, err = r.finder.NextFree(ctx, m)
 		default:
 			return afterChange(done, refused), nil
 		}
@@ -65,7 +64,7 @@ func (r *refitRun) shift(ctx context.Context, m refit.Misfit) (message.Misfit, e
 }
 
 // cancel cancels a misfit.
-func (r *refitRun) cancel(ctx context.Context, m refit.Misfit) (message.Misfit, error) {
+func (r *refitRun) cancel(ctx context.Context, m Misfit) (message.Misfit, error) {
 	done := misfitOf(m)
 	o, err := r.submitter.CancelFrom(ctx, m.User, m.ID, m.At)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/records/refit"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -73,7 +72,7 @@ func New(b *backend.Backend, o Options) (*Refitter, error) {
 func (r *Refitter) Close() error { return r.submitter.Close() }
 
 // noTotals returns the totals of nobody, whose JSON has an object for the rules.
-func noTotals() policy.RefitTotals { return policy.RefitTotals{MisfitsByRule: map[string]int{}} }
+func noTotals() message.RefitTotals { return message.RefitTotals{MisfitsByRule: map[string]int{}} }
 
 // countOutcome counts what became of one misfit.
 func countOutcome(s *message.RefitSummary, outcome string) {
@@ -119,7 +118,7 @@ func (w Watcher) progress(done int) {
 // *fault.UnavailableError, or that of the watcher.
 func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (message.RefitSummary, error) {
 	summary := message.RefitSummary{Outcome: message.Previewed, Policy: p.Name, RefitTotals: noTotals()}
-	look, err := r.refit(ctx, p, r.throttle)
+	look, err := r.finder(ctx, p, r.throttle)
 	if err != nil {
 		return summary, err
 	}
@@ -129,7 +128,7 @@ func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (mes
 	}
 	w.progress(0)
 	err = eachOccupied(ctx, look, &summary.Next, w, func() error {
-		totals, err := look.Partition(ctx, summary.Next, func(_ context.Context, misfits []refit.Misfit) error {
+		totals, err := look.Partition(ctx, summary.Next, func(_ context.Context, misfits []Misfit) error {
 			for _, m := range misfits {
 				if err := w.misfit(misfitOf(m)); err != nil {
 					return err
@@ -141,7 +140,7 @@ func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (mes
 		if err != nil || present == nil {
 			return err
 		}
-		totals, err = present.Partition(ctx, summary.Next, func(context.Context, []refit.Misfit) error { return nil })
+		totals, err = present.Partition(ctx, summary.Next, func(context.Context, []Misfit) error { return nil })
 		summary.Baseline.MisfitUsers += totals.MisfitUsers
 		summary.Baseline.Misfits += totals.Misfits
 		for name, n := range totals.MisfitsByRule {
@@ -154,7 +153,7 @@ func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (mes
 
 // baseline returns a finder of the misfits of the stored policy, for a preview of another
 // one; nil if there is none, or the same.
-func (r *Refitter) baseline(ctx context.Context, p policy.Policy, s *message.RefitSummary) (*refit.Refit, error) {
+func (r *Refitter) baseline(ctx context.Context, p policy.Policy, s *message.RefitSummary) (*Finder, error) {
 	stored, ok, err := r.store.Load(ctx, p.Name)
 	if _, unreadable := errors.AsType[*fault.UnavailableError](err); unreadable && ctx.Err() == nil {
 		return nil, nil
@@ -163,13 +162,13 @@ func (r *Refitter) baseline(ctx context.Context, p policy.Policy, s *message.Ref
 		return nil, err
 	}
 	s.Baseline = &message.RefitBaseline{Version: stored.Version, MisfitsByRule: map[string]int{}}
-	return r.refit(ctx, stored, r.throttle)
+	return r.finder(ctx, stored, r.throttle)
 }
 
 // eachOccupied calls do for each partition from next on that has users, and reports the
 // progress. Messages that come to the others later were accepted under the policy.
-func eachOccupied(ctx context.Context, refit *refit.Refit, next *int, w Watcher, do func() error) error {
-	occupied, err := refit.Occupied(ctx)
+func eachOccupied(ctx context.Context, finder *Finder, next *int, w Watcher, do func() error) error {
+	occupied, err := finder.Occupied(ctx)
 	if err != nil {
 		return err
 	}
@@ -184,10 +183,10 @@ func eachOccupied(ctx context.Context, refit *refit.Refit, next *int, w Watcher,
 	return nil
 }
 
-// refit returns a finder of the misfits of a policy, as if the store had that policy.
-func (r *Refitter) refit(
+// finder returns a finder of the misfits of a policy, as if the store had that policy.
+func (r *Refitter) finder(
 	ctx context.Context, p policy.Policy, throttle func(context.Context, func() error) error,
-) (*refit.Refit, error) {
+) (*Finder, error) {
 	policies, _, err := r.store.All(ctx)
 	if err != nil {
 		return nil, err
@@ -203,7 +202,7 @@ func (r *Refitter) refit(
 	if o.Rules, err = sendlimit.NewRules(append([]policy.Policy{own}, policies...)...); err != nil {
 		return nil, err
 	}
-	return refit.New(r.client, o, refit.Options{Policy: p, Throttle: throttle})
+	return NewFinder(r.client, o, FinderOptions{Policy: p, Throttle: throttle})
 }
 
 // throttle runs a batch, then rests for as long as it took.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/sendlimit/sendlimiter/internal/turn"
-	"github.com/sendlimit/sendlimiter/records/refit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -47,7 +46,7 @@ func (e *PolicyReplacedError) Code() fault.Code { return fault.CodeVersionMismat
 type refitRun struct {
 	*Refitter
 
-	refit   *refit.Refit
+	finder  *Finder
 	job     *job.Run
 	policy  policy.Policy
 	action  message.RefitAction
@@ -136,10 +135,10 @@ func (r *refitRun) remaining(ctx context.Context) (err error) {
 	if !storeclock.Sleep(ctx, nil, rules.PoliciesWithin) {
 		return fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
 	}
-	if r.refit, err = r.Refitter.refit(ctx, r.policy, r.throttle); err != nil {
+	if r.finder, err = r.Refitter.finder(ctx, r.policy, r.throttle); err != nil {
 		return err
 	}
-	err = eachOccupied(ctx, r.refit, &r.summary.Next, r.watcher, func() error { return r.partition(ctx) })
+	err = eachOccupied(ctx, r.finder, &r.summary.Next, r.watcher, func() error { return r.partition(ctx) })
 	if err != nil {
 		return err
 	}
@@ -151,7 +150,7 @@ func (r *refitRun) partition(ctx context.Context) error {
 	if err := r.unchanged(ctx); err != nil {
 		return err
 	}
-	totals, err := r.refit.Partition(ctx, r.summary.Next, func(ctx context.Context, misfits []refit.Misfit) error {
+	totals, err := r.finder.Partition(ctx, r.summary.Next, func(ctx context.Context, misfits []Misfit) error {
 		for i, m := range misfits {
 			r.tally.last = i+1 == len(misfits) || misfits[i+1].User != m.User
 			if err := r.one(ctx, m); err != nil {
@@ -169,7 +168,7 @@ func (r *refitRun) partition(ctx context.Context) error {
 }
 
 // one applies the action to a misfit, if it still is one.
-func (r *refitRun) one(ctx context.Context, m refit.Misfit) error {
+func (r *refitRun) one(ctx context.Context, m Misfit) error {
 	if err := r.unchanged(ctx); err != nil {
 		return err
 	}

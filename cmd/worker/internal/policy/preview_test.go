@@ -12,7 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -69,7 +68,7 @@ func TestRefitViewListsMisfits(t *testing.T) {
 	}
 	watcher.Progress(keyspace.Partitions)
 	require.NoError(t, v.end(message.RefitSummary{
-		Outcome: message.Refitted, RefitTotals: policy.RefitTotals{
+		Outcome: message.Refitted, RefitTotals: message.RefitTotals{
 			Users: 20, Reservations: 40, MisfitUsers: 3, Misfits: 7, UnclearUsers: 1,
 			MisfitsByRule: map[string]int{"2/calendar_day": 5, "quiet_hours": 1, "marketing 1/hour": 1},
 		},

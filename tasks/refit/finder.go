@@ -17,9 +17,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Refit finds the reservations still to be sent that do not fit a policy, which
+// Finder finds the reservations still to be sent that do not fit a policy, which
 // may be one that is not applied. It changes nothing.
 //
 // It goes by time: a reservation stays if it breaks nothing together with those of
@@ -32,7 +33,7 @@ import (
 // It goes through the watch lists, one partition after the other, so that its memory
 // grows with the users of one partition and the misfits of a few users alone, and
 // each of its calls is short. Safe for concurrent use.
-type Refit struct {
+type Finder struct {
 	client   redis.Cmdable
 	keys     keyspace.Keys
 	reach    time.Duration
@@ -43,10 +44,10 @@ type Refit struct {
 	throttle func(ctx context.Context, batch func() error) error
 }
 
-// Options say what a Refit is to find.
-type Options struct {
+// FinderOptions say what a Finder is to find.
+type FinderOptions struct {
 	// Policy is the one to fit. Users are judged by it whose settings name it, and
-	// where it is the first of Options.Rules, by its name, all whose settings name none.
+	// where it is the first of FinderOptions.Rules, by its name, all whose settings name none.
 	Policy policy.Policy
 	Now    time.Time // replaces the server's clock, for tests; zero means the server's
 	// Throttle runs a few calls to the store at a time, and may wait before it
@@ -54,10 +55,10 @@ type Options struct {
 	Throttle func(ctx context.Context, batch func() error) error
 }
 
-// New returns a Refit of a store whose timelines have the options. Options.Policy
+// NewFinder returns a Finder of a store whose timelines have the options. FinderOptions.Policy
 // stands in for the policy of its name in their rules, which stay as they are. The
 // error is an *InvalidError.
-func New(client redis.Cmdable, o sendlimit.Options, r Options) (*Refit, error) {
+func NewFinder(client redis.Cmdable, o sendlimit.Options, r FinderOptions) (*Finder, error) {
 	o = o.WithDefaults()
 	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
@@ -74,7 +75,7 @@ func New(client redis.Cmdable, o sendlimit.Options, r Options) (*Refit, error) {
 	if r.Throttle == nil {
 		r.Throttle = func(_ context.Context, batch func() error) error { return batch() }
 	}
-	return &Refit{
+	return &Finder{
 		client: client, keys: keys, reach: o.Reach, book: book, policy: r.Policy, own: book.Base.Policy.Name == r.Policy.Name,
 		now: r.Now, throttle: r.Throttle,
 	}, nil
@@ -115,7 +116,7 @@ func (m Misfit) Breaks() string {
 // Occupied says of each partition whether it has users to look at, in a few round
 // trips. Most partitions of a small store have none. The error is an
 // *UnavailableError.
-func (r *Refit) Occupied(ctx context.Context) ([]bool, error) {
+func (r *Finder) Occupied(ctx context.Context) ([]bool, error) {
 	occupied := make([]bool, keyspace.Partitions)
 	partitions, err := script.Occupied(ctx, r.client, messages.ReadingWatchList, r.keys.WatchLists)
 	for _, partition := range partitions {
@@ -129,10 +130,10 @@ func (r *Refit) Occupied(ctx context.Context) ([]bool, error) {
 // Misfits may be sent, moved or cancelled by others meanwhile. The totals are of
 // the whole partition, beside an error of what was looked at before it. The error
 // is an *InvalidError, an *UnavailableError, ErrReply or that of do.
-func (r *Refit) Partition(
+func (r *Finder) Partition(
 	ctx context.Context, partition int, do func(ctx context.Context, misfits []Misfit) error,
-) (policy.RefitTotals, error) {
-	var totals policy.RefitTotals
+) (message.RefitTotals, error) {
+	var totals message.RefitTotals
 	if partition < 0 || partition >= keyspace.Partitions {
 		return totals, &fault.InvalidError{
 			Field: "partition", Value: strconv.Itoa(partition), Want: fmt.Sprintf("0 to %d", keyspace.Partitions-1),
@@ -177,7 +178,7 @@ func (r *Refit) Partition(
 const watchedAtOnce = 1000
 
 // users lists who has messages in a partition that have not ended.
-func (r *Refit) users(ctx context.Context, partition int) ([]string, error) {
+func (r *Finder) users(ctx context.Context, partition int) ([]string, error) {
 	seen := make(map[string]struct{})
 	var users []string
 	take := func(entries []string) { // member and score in turn
@@ -198,7 +199,7 @@ func (r *Refit) users(ctx context.Context, partition int) ([]string, error) {
 // scanAll calls take with all entries of sorted sets, some of them more than once. It reads a
 // page of each in a round trip. Entries may move to the last set meanwhile: it is read from
 // the begin again until the others are read.
-func (r *Refit) scanAll(ctx context.Context, sets []string, take func(page []string)) error {
+func (r *Finder) scanAll(ctx context.Context, sets []string, take func(page []string)) error {
 	type reading struct {
 		cursor uint64
 		page   *redis.ScanCmd
@@ -245,7 +246,7 @@ func (r *Refit) scanAll(ctx context.Context, sets []string, take func(page []str
 
 // NextFree is the next time after a misfit's own that is free for it under the
 // policy, before Misfit.ExpiresAt where that is set; zero where there is none.
-func (r *Refit) NextFree(ctx context.Context, m Misfit) (time.Time, error) {
+func (r *Finder) NextFree(ctx context.Context, m Misfit) (time.Time, error) {
 	if err := keyspace.CheckUser(m.User); err != nil {
 		return time.Time{}, err
 	}
@@ -260,6 +261,6 @@ func (r *Refit) NextFree(ctx context.Context, m Misfit) (time.Time, error) {
 }
 
 // isBeside reports whether a rule of a user is a limit that replaces no rule of the policy.
-func (r *Refit) isBeside(rule policy.Rule) bool {
+func (r *Finder) isBeside(rule policy.Rule) bool {
 	return !slices.ContainsFunc(r.policy.Rules, rule.SameWindow)
 }

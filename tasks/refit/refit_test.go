@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/records/refit"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
@@ -21,6 +20,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // scheduled is a message of a user.
@@ -59,18 +60,18 @@ func schedule(t *testing.T, client redis.UniversalClient, now time.Time, user st
 
 // runRefit runs a refit over all partitions with users. It returns the misfits
 // by user, and the totals.
-func runRefit(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r refit.Options) (map[string][]refit.Misfit, policy.RefitTotals) {
+func runRefit(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r refit.FinderOptions) (map[string][]refit.Misfit, message.RefitTotals) {
 	t.Helper()
-	look, err := refit.New(client, o, r)
+	look, err := refit.NewFinder(client, o, r)
 	require.NoError(t, err)
 	return looked(t, look)
 }
 
 // looked is all that a Refit finds.
-func looked(t *testing.T, look *refit.Refit) (map[string][]refit.Misfit, policy.RefitTotals) {
+func looked(t *testing.T, look *refit.Finder) (map[string][]refit.Misfit, message.RefitTotals) {
 	t.Helper()
 	found := make(map[string][]refit.Misfit)
-	var sum policy.RefitTotals
+	var sum message.RefitTotals
 	occupied, err := look.Occupied(t.Context())
 	require.NoError(t, err)
 	require.Len(t, occupied, keyspace.Partitions)
@@ -95,7 +96,7 @@ func looked(t *testing.T, look *refit.Refit) (map[string][]refit.Misfit, policy.
 // runRefitOfUser returns the misfits of one user.
 func runRefitOfUser(t *testing.T, client redis.UniversalClient, p policy.Policy, now time.Time, user string) []refit.Misfit {
 	t.Helper()
-	look, err := refit.New(client, sendlimit.Options{Rules: story.RulesBy(t, p)}, refit.Options{Policy: p, Now: now})
+	look, err := refit.NewFinder(client, sendlimit.Options{Rules: story.RulesBy(t, p)}, refit.FinderOptions{Policy: p, Now: now})
 	require.NoError(t, err)
 	var found []refit.Misfit
 	_, err = look.Partition(t.Context(), keyspace.Partition(user), func(_ context.Context, misfits []refit.Misfit) error {
@@ -178,7 +179,7 @@ func TestRefit(t *testing.T) {
 				messages = append(messages, m)
 			}
 			schedule(t, client, now, "alice", messages...)
-			found, totals := runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, c.policy)}, refit.Options{Policy: c.policy, Now: now})
+			found, totals := runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, c.policy)}, refit.FinderOptions{Policy: c.policy, Now: now})
 			require.Equal(t, c.want, strings.Join(summarize(found["alice"]), ","))
 			require.Equal(t, 1, totals.Users)
 			require.Equal(t, len(found["alice"]), totals.Misfits)
@@ -220,30 +221,30 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 	}
 	o := sendlimit.Options{Rules: story.RulesBy(t, everybody, vip)}
 
-	found, totals := runRefit(t, client, o, refit.Options{Policy: everybody, Now: now})
+	found, totals := runRefit(t, client, o, refit.FinderOptions{Policy: everybody, Now: now})
 	require.Len(t, found, 4)
 	require.Equal(t, []string{"b 1/calendar_day", "c 1/calendar_day", "d 1/calendar_day"}, summarize(found["alice"]))
 	require.Equal(t, []string{"d 3/calendar_day"}, summarize(found["lena"]), "by their own limits")
 	require.Len(t, found["bob"], 3, "what was accepted of a blocked user is sent")
 	require.Len(t, found["tokio"], 3, "the policy counts in its own zone")
-	require.Equal(t, policy.RefitTotals{
+	require.Equal(t, message.RefitTotals{
 		Users: 4, Reservations: 16, MisfitUsers: 4, Misfits: 10, UnclearUsers: 1,
 		MisfitsByRule: map[string]int{"1/calendar_day": 9, "3/calendar_day": 1},
 	}, totals)
 
 	everybody.UserTimeZone = true
-	found, _ = runRefit(t, client, o, refit.Options{Policy: everybody, Now: now})
+	found, _ = runRefit(t, client, o, refit.FinderOptions{Policy: everybody, Now: now})
 	require.Equal(t, []string{"b 1/calendar_day", "d 1/calendar_day"}, summarize(found["tokio"]), "in Tokyo c is on the next day")
 
 	changed := everybody
 	changed.Rules = story.PolicyOf(t, "4/day").Rules
-	found, totals = runRefit(t, client, o, refit.Options{Policy: changed, Now: now})
+	found, totals = runRefit(t, client, o, refit.FinderOptions{Policy: changed, Now: now})
 	require.Equal(t, []string{"d 3/calendar_day"}, summarize(found["lena"]), "her own limit is not lost with the rule")
 	require.Equal(t, 1, totals.LimitUsers)
 
-	found, totals = runRefit(t, client, o, refit.Options{Policy: vip, Now: now})
+	found, totals = runRefit(t, client, o, refit.FinderOptions{Policy: vip, Now: now})
 	require.Equal(t, []string{"c 2/calendar_day", "d 2/calendar_day"}, summarize(found["vera"]))
-	require.Equal(t, policy.RefitTotals{
+	require.Equal(t, message.RefitTotals{
 		Users: 1, Reservations: 4, MisfitUsers: 1, Misfits: 2, UnclearUsers: 1, MisfitsByRule: map[string]int{"2/calendar_day": 2},
 	}, totals)
 }
@@ -260,7 +261,7 @@ func TestRefitLooksAtWhatIsToBeSent(t *testing.T) {
 	require.NoError(t, client.HSet(t.Context(), keys.Record("alice", "b"), "s", "s").Err()) // being sent
 	require.NoError(t, client.ZAdd(t.Context(), keys.Uncounted("alice"), redis.Z{Score: float64(story.At("12:05").UnixMilli()), Member: "x"}).Err())
 	policy := story.PolicyOf(t, "1/hour")
-	found, _ := runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.Options{Policy: policy, Now: now})
+	found, _ := runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.FinderOptions{Policy: policy, Now: now})
 	require.Equal(t, []string{"c 1/hour"}, summarize(found["alice"]))
 }
 
@@ -275,7 +276,7 @@ func TestRefitLeavesWhatReachedADevice(t *testing.T) {
 		key := story.KeysOf(sendlimit.Options{}).Record("alice", "b")
 		require.NoError(t, client.HSet(t.Context(), key, keyspace.RecordProgress, progress).Err())
 		policy := story.PolicyOf(t, "1/hour")
-		found, _ := runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.Options{Policy: policy, Now: now})
+		found, _ := runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.FinderOptions{Policy: policy, Now: now})
 		require.Equal(t, wanted, summarize(found["alice"]))
 	}
 }
@@ -288,9 +289,9 @@ func TestRefitFreeTime(t *testing.T) {
 	require.NoError(t, client.HSet(t.Context(), story.KeysOf(sendlimit.Options{}).Record("alice", "b"), "x", story.At("13:00").UnixMilli()).Err())
 	policy := story.PolicyOf(t, "1/hour")
 	o := sendlimit.Options{Rules: story.RulesBy(t, policy), ExpireAfter: 10 * time.Minute}
-	look, err := refit.New(client, o, refit.Options{Policy: policy, Now: now})
+	look, err := refit.NewFinder(client, o, refit.FinderOptions{Policy: policy, Now: now})
 	require.NoError(t, err)
-	found, _ := runRefit(t, client, o, refit.Options{Policy: policy, Now: now})
+	found, _ := runRefit(t, client, o, refit.FinderOptions{Policy: policy, Now: now})
 	require.Len(t, found["alice"], 1)
 	m := found["alice"][0]
 	require.Equal(t, story.At("13:00"), m.ExpiresAt)
@@ -299,7 +300,7 @@ func TestRefitFreeTime(t *testing.T) {
 	require.Zero(t, free, "13:00 is free, and too late")
 
 	require.NoError(t, client.HDel(t.Context(), story.KeysOf(sendlimit.Options{}).Record("alice", "b"), "x").Err())
-	found, _ = runRefit(t, client, o, refit.Options{Policy: policy, Now: now})
+	found, _ = runRefit(t, client, o, refit.FinderOptions{Policy: policy, Now: now})
 	m = found["alice"][0]
 	require.Zero(t, m.ExpiresAt)
 	free, err = look.NextFree(t.Context(), m)
@@ -323,9 +324,9 @@ func TestRefitOfAUserWithManyReservations(t *testing.T) {
 	client.AddHook(calls)
 	hourly := story.PolicyOf(t, "1/hour")
 	var found map[string][]refit.Misfit
-	var totals policy.RefitTotals
+	var totals message.RefitTotals
 	made := calls.During(func() {
-		found, totals = runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, hourly)}, refit.Options{Policy: hourly, Now: now})
+		found, totals = runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, hourly)}, refit.FinderOptions{Policy: hourly, Now: now})
 	})
 	require.Equal(t, n, totals.Reservations)
 	require.Equal(t, n-(n+59)/60, totals.Misfits)
@@ -341,11 +342,11 @@ func TestRefitRefusesAndStops(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
 	policy := story.PolicyOf(t, "1/hour")
-	_, err := refit.New(client, sendlimit.Options{}, refit.Options{})
+	_, err := refit.NewFinder(client, sendlimit.Options{}, refit.FinderOptions{})
 	var wrong *fault.InvalidError
 	require.ErrorAs(t, err, &wrong)
 
-	look, err := refit.New(client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.Options{Policy: policy, Now: story.At("10:00")})
+	look, err := refit.NewFinder(client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.FinderOptions{Policy: policy, Now: story.At("10:00")})
 	require.NoError(t, err)
 	nothing := func(context.Context, []refit.Misfit) error { return nil }
 	for _, p := range []int{-1, keyspace.Partitions} {

@@ -47,7 +47,7 @@ type refitProgress struct {
 }
 
 // look looks at some users, who share a partition.
-func (r *Refit) look(ctx context.Context, users []string) ([]*refitLook, error) {
+func (r *Finder) look(ctx context.Context, users []string) ([]*refitLook, error) {
 	looks := make([]*refitLook, len(users))
 	for i, user := range users {
 		looks[i] = &refitLook{user: user}
@@ -70,7 +70,7 @@ func (r *Refit) look(ctx context.Context, users []string) ([]*refitLook, error) 
 
 // readSettings reads what is set for users, of whom only some have the policy. Of
 // a policy that is for everybody else it would be wasted: the script looks anyway.
-func (r *Refit) readSettings(ctx context.Context, looks []*refitLook) error {
+func (r *Finder) readSettings(ctx context.Context, looks []*refitLook) error {
 	found := make([]*redis.MapStringStringCmd, len(looks))
 	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, l := range looks {
@@ -88,7 +88,7 @@ func (r *Refit) readSettings(ctx context.Context, looks []*refitLook) error {
 }
 
 // learn takes in the user's settings.
-func (r *Refit) learn(l *refitLook, fields map[string]string) {
+func (r *Finder) learn(l *refitLook, fields map[string]string) {
 	if r.book.Learn(l.user, fields) != nil {
 		l.pass(1) // they name a policy that is not there, or a newer program wrote them
 	}
@@ -97,7 +97,7 @@ func (r *Refit) learn(l *refitLook, fields map[string]string) {
 func (l *refitLook) pass(unclear int) { l.done, l.passed, l.unclear = true, true, unclear }
 
 // call makes the next call of each look, all in one round trip.
-func (r *Refit) call(ctx context.Context, looks []*refitLook) error {
+func (r *Finder) call(ctx context.Context, looks []*refitLook) error {
 	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, l := range looks {
 			l.by, l.answer = r.book.Of(l.user), nil
@@ -139,13 +139,13 @@ func (r *Refit) call(ctx context.Context, looks []*refitLook) error {
 
 const refitting = "looking at the reservations of users"
 
-func (r *Refit) arguments(l *refitLook) (keys []string, args []any) {
+func (r *Finder) arguments(l *refitLook) (keys []string, args []any) {
 	return []string{r.keys.Timeline(l.user), r.keys.Settings(l.user)},
 		append(l.by.Arguments(judge.Case{Now: r.now, Reach: r.reach}, 2), script.Milliseconds(l.progress.till), l.progress.counted)
 }
 
 // read takes in the answer to the call of a look.
-func (r *Refit) read(l *refitLook, in *script.ReplyReader) error {
+func (r *Finder) read(l *refitLook, in *script.ReplyReader) error {
 	if in.Int(0) == judge.StatusSettingsChanged {
 		l.changes++
 		if l.changes > judge.MostCalls {

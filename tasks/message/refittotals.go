@@ -1,4 +1,4 @@
-package policy
+package message
 
 // RefitTotals count how scheduled messages fit a policy. The zero value is nobody.
 type RefitTotals struct {
@@ -6,7 +6,7 @@ type RefitTotals struct {
 	Reservations  int            `json:"reservations"` // of theirs that were judged
 	MisfitUsers   int            `json:"misfit_users"` // of the users, who have misfits
 	Misfits       int            `json:"misfits"`
-	MisfitsByRule map[string]int `json:"misfits_by_rule"` // by what they break, as refit.Misfit.Breaks names it
+	MisfitsByRule map[string]int `json:"misfits_by_rule"` // by what they break, as Misfit.Breaks names it
 	// LimitUsers counts users with a limit of their own that replaces no rule of the
 	// policy, and applies beside its rules.
 	LimitUsers int `json:"limit_users,omitempty"`

@@ -9,9 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/records/refit"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // Operation is something that a caller does.
@@ -137,7 +137,7 @@ func (c Case) Operations(client, store *redis.Client, user string, day time.Time
 			Name:    "refit",
 			Prepare: func(ctx context.Context, _ int) error { return writeJudged(ctx, store, user, c.Category, day) },
 			Do: func(ctx context.Context, _ int) error {
-				look, err := refit.New(client, o, refit.Options{Policy: c.Policy, Now: asked(day)})
+				look, err := refit.NewFinder(client, o, refit.FinderOptions{Policy: c.Policy, Now: asked(day)})
 				if err != nil {
 					return err
 				}

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/records/refit"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
@@ -16,6 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // scheduleEveryMinute returns n messages, one a minute, of the categories in
@@ -97,7 +98,7 @@ func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
 			o := sendlimit.Options{Rules: story.RulesBy(t, p)}
 			settings, err := settings.NewUsers(client, "")
 			require.NoError(t, err)
-			look, err := refit.New(client, o, refit.Options{Policy: p, Now: now})
+			look, err := refit.NewFinder(client, o, refit.FinderOptions{Policy: p, Now: now})
 			require.NoError(t, err)
 			counted := redistest.DoAfterCalls(t, client, lua.Refit, 1, func() {
 				require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Limits: story.LimitsOf(t, "60/hour")}))
@@ -108,7 +109,7 @@ func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
 			})
 			found, totals := looked(t, look)
 			require.Empty(t, found)
-			require.Equal(t, policy.RefitTotals{Users: 1, Reservations: n}, totals)
+			require.Equal(t, message.RefitTotals{Users: 1, Reservations: n}, totals)
 			require.Greater(t, counted.Calls, 1)
 		})
 	}
