@@ -25,24 +25,22 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"api/internal/docs", "clients/generate", "cmd/worker/internal/rawtest",
 		"deploy/grafana/generate", "deploy/kubernetes", "examples/receiver", "lua", "notifier/notice",
 		"notifier/payload", "sendlimit/fault", "sendlimit/sendlimittest/output",
-		"sendlimit/sendlimittest/redistest", "tasks/internal/batch", "tasks/internal/gather",
-		"tasks/internal/jobs", "tasks/internal/storeclock",
+		"sendlimit/sendlimittest/redistest", "tasks/internal/batch",
 	},
 	{
 		"cmd/internal/tracing", "notifier", "sendlimit/calendar", "internal/guard",
-		"sendlimit/keyspace", "tasks/internal/persist",
+		"sendlimit/keyspace",
 		"tasks/tracing",
 	},
 	{
 		"notifier/email", "notifier/internal/exchange", "notifier/logline", "notifier/notifiertest",
-		"notifier/reload", "notifier/service", "sendlimit/policy", "sendlimit/store", "tasks/internal/masterclock",
-		"tasks/internal/pipeline",
+		"notifier/reload", "notifier/service", "tasks/internal/gather", "tasks/internal/storeclock", "sendlimit/policy", "sendlimit/store",
 	},
 	{
 		"cmd/worker/internal/policyview", "notifier/apns", "notifier/fcm", "notifier/webhook", "notifier/webpush",
 		"internal/script", "records/seal", "tasks/message",
 	},
-	{"internal/turn"},
+	{"internal/turn", "tasks/internal/persist"},
 	{
 		"api/internal/web", "client",
 		"records/accounts", "records/audit",
@@ -199,7 +197,7 @@ var refusals = []refusal{ //nolint:globals // a constant table
 
 	{"... -tasks/queue" + otherModules, "github.com/hibiken/asynq/...", false, "tasks/queue is the one importer of asynq"},
 	{"... -tasks/..." + otherModules, "github.com/hibiken/asynq/...", true, "only tests of tasks look at what is queued"},
-	{"... -tasks/internal/jobs" + otherModules, "github.com/robfig/cron/...", false, "tasks/internal/jobs reads schedules"},
+	{"... -tasks/internal/job" + otherModules, "github.com/robfig/cron/...", false, "tasks/internal/job reads schedules"},
 	{
 		"... -tasks/metrics -cmd/worker/internal/serve" + otherModules,
 		"github.com/prometheus/...", false, "metrics are counted by tasks/metrics and served by the worker",
@@ -320,7 +318,7 @@ func TestJudge(t *testing.T) {
 		{"tasks/deliver", "github.com/hibiken/asynq", false, "one importer of asynq"},
 		{"tasks/deliver", "github.com/hibiken/asynq", true, ""},
 		{"cmd/worker/command", "github.com/hibiken/asynq", true, "only tests of tasks"},
-		{"tasks/report", "github.com/robfig/cron/v3", false, "tasks/internal/jobs reads schedules"},
+		{"tasks/report", "github.com/robfig/cron/v3", false, "tasks/internal/job reads schedules"},
 		{"tasks/deliver", "github.com/prometheus/client_golang/prometheus", false, "metrics are counted"},
 		{"cmd/worker/internal/serve", "github.com/prometheus/client_golang/prometheus", false, ""},
 		{"tasks/backend", "github.com/alicebob/miniredis/v2", false, "opens the embedded store"},

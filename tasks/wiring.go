@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/internal/gather"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
-	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
 	"github.com/sendlimit/sendlimiter/tasks/report"
 )
 
@@ -28,7 +28,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	for _, c := range o.Channels {
 		options.Devices = options.Devices || c.HasDevices
 	}
-	w.batches = pipeline.New(b.Client)
+	w.batches = gather.NewClient(b.Client)
 	gate, err := messages.NewGate(w.batches, options)
 	if err != nil {
 		return err

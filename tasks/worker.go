@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
-	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
+	"github.com/sendlimit/sendlimiter/tasks/internal/gather"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
@@ -77,8 +77,8 @@ type WorkerOptions struct {
 // Worker delivers messages when they are due. Any number may run on one store.
 type Worker struct {
 	backend       *backend.Backend
-	batches       *pipeline.Client // of claims and settlements
-	queue         *queue.Queue     // by the store's clock
+	batches       *gather.Client // of claims and settlements
+	queue         *queue.Queue   // by the store's clock
 	timers        *queue.Timers
 	handler       *deliver.Handler
 	announcements *announce.Announcements

@@ -15,7 +15,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -33,7 +32,7 @@ type Announcements struct {
 	Contacts  *Contacts
 	Announcer notifier.Announcer // nil: notices wait
 	Queue     *queue.Queue
-	Clock     *masterclock.Clocks
+	Clock     *storeclock.Clocks
 	Retries   retry.Span
 	Kept      time.Duration // how long a notice waits if nothing is set up for it
 	Timeout   time.Duration // of one try; channels have shorter timeouts of their own

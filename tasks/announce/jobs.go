@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/records/notices"
-	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/report"
@@ -21,7 +20,7 @@ type NoticeJobs struct {
 	Notices    *notices.Outbox
 	Reports    *report.Reports
 	Queue      *queue.Queue
-	Clock      *masterclock.Clocks
+	Clock      *storeclock.Clocks
 	Deliver    bool // the worker has an announcer
 	warned     bool // it has logged that it has none
 	unreadable int  // notices, at the last pass
@@ -45,10 +44,10 @@ const perPartition = 100
 // function is called. That function waits for the jobs to end.
 func (j *NoticeJobs) Start(ctx context.Context, lookEvery time.Duration) func() {
 	const failed = "could not look after every notice: the next pass does"
-	return jobs.Start(ctx, j.Logger,
-		jobs.Job{Every: lookEvery, Run: j.unlessStepped(j.relay), Failed: failed},
-		jobs.Job{Every: min(noticeEvery, 2*lookEvery), Run: j.unlessStepped(j.gather), Failed: failed},
-		jobs.Job{Every: min(noticeEvery, 2*lookEvery), Run: j.unlessStepped(j.report), Failed: failed})
+	return job.Start(ctx, j.Logger,
+		job.Periodic{Every: lookEvery, Run: j.unlessStepped(j.relay), Failed: failed},
+		job.Periodic{Every: min(noticeEvery, 2*lookEvery), Run: j.unlessStepped(j.gather), Failed: failed},
+		job.Periodic{Every: min(noticeEvery, 2*lookEvery), Run: j.unlessStepped(j.report), Failed: failed})
 }
 
 // unlessStepped returns a job that does nothing while a step of the store's clock is waited

@@ -1,5 +1,5 @@
 package callbacks_test
 
-import "github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
+import "github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 
-func newClock() *masterclock.Clocks { return masterclock.New(nil, "") }
+func newClock() *storeclock.Clocks { return storeclock.NewClocks(nil, "") }

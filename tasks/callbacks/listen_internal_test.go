@@ -9,7 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
 // Events may be kept for a minute only. A Sender that listened once an hour would miss most.
@@ -21,7 +21,7 @@ func TestASenderListensForAsLongAsEventsAreKept(t *testing.T) {
 	require.NoError(t, err)
 	callbacks, err := events.NewCallbacks(client, o)
 	require.NoError(t, err)
-	s := &Sender{Listeners: listeners, Callbacks: callbacks, Clock: masterclock.New(client, ""), Logger: slog.New(slog.DiscardHandler)}
+	s := &Sender{Listeners: listeners, Callbacks: callbacks, Clock: storeclock.NewClocks(client, ""), Logger: slog.New(slog.DiscardHandler)}
 	for _, row := range []struct {
 		before  time.Duration // when it last listened
 		listens bool

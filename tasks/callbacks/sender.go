@@ -12,7 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -31,7 +30,7 @@ type Sender struct {
 	Log       *events.Log
 	Callbacks *events.Callbacks
 	Poster    Poster
-	Clock     *masterclock.Clocks
+	Clock     *storeclock.Clocks
 	// GiveUp is how long an event is tried before it is dead.
 	GiveUp time.Duration
 	// Rate is the most requests a second for one account.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/devices"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -35,7 +34,7 @@ type Set struct {
 	channels []*Channel
 	store    *Store
 	devices  *devices.Store
-	clock    *masterclock.Clocks
+	clock    *storeclock.Clocks
 	timeout  time.Duration // of a probe
 	metrics  *metrics.Metrics
 	logger   *slog.Logger
@@ -44,7 +43,7 @@ type Set struct {
 // NewSet returns the channels of setups in the store under a prefix. A probe takes at most
 // timeout. The error is an *InvalidError.
 func NewSet(
-	client redis.UniversalClient, prefix string, setups []Setup, timeout time.Duration, c *masterclock.Clocks, m *metrics.Metrics,
+	client redis.UniversalClient, prefix string, setups []Setup, timeout time.Duration, c *storeclock.Clocks, m *metrics.Metrics,
 	logger *slog.Logger,
 ) (*Set, error) {
 	if err := Validate(setups); err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -38,7 +37,7 @@ type Handler struct {
 	Timers      *queue.Timers
 	Pacer       *Pacer
 	Pauses      *Pauses
-	Clock       *masterclock.Clocks
+	Clock       *storeclock.Clocks
 	Channels    *channels.Set
 	Lines       []*Line // of the channels
 	Devices     *devices.Store

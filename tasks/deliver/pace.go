@@ -13,7 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -60,7 +59,7 @@ type Pacer struct {
 	permits *rate.Permits
 	client  redis.UniversalClient
 	prefix  string
-	clock   *masterclock.Clocks
+	clock   *storeclock.Clocks
 	key     string // on the server by whose clock permits are given
 	metrics *metrics.Metrics
 	logger  *slog.Logger
@@ -120,7 +119,7 @@ type PacerOptions struct {
 // NewPacer returns a Pacer that follows the pace of a target in the store. The error is a
 // *fault.InvalidError.
 func NewPacer(
-	client redis.UniversalClient, o PacerOptions, c *masterclock.Clocks, m *metrics.Metrics, logger *slog.Logger,
+	client redis.UniversalClient, o PacerOptions, c *storeclock.Clocks, m *metrics.Metrics, logger *slog.Logger,
 ) (*Pacer, error) {
 	prefix := o.Prefix
 	store, err := rate.NewPaces(client, prefix, o.Target)

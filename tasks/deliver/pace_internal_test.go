@@ -18,7 +18,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 )
@@ -60,7 +59,7 @@ func newPacers(t *testing.T, pace rate.Rate, hooks ...*permitAnswers) []*Pacer {
 		own := redis.NewClient(&redis.Options{Addr: server.Addr()})
 		t.Cleanup(func() { _ = own.Close() })
 		own.AddHook(hook)
-		clock := masterclock.New(own, "")
+		clock := storeclock.NewClocks(own, "")
 		_, err := clock.Ask(t.Context())
 		require.NoError(t, err)
 		figures, err := metrics.New(prometheus.NewRegistry())

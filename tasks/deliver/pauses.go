@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -26,7 +25,7 @@ const (
 // Pauses follows which campaigns are paused.
 type Pauses struct {
 	store  *messages.Pauses
-	clock  *masterclock.Clocks
+	clock  *storeclock.Clocks
 	logger *slog.Logger
 
 	turn chan struct{} // held by the goroutine that asks the store
@@ -38,7 +37,7 @@ type Pauses struct {
 
 // NewPauses returns the pauses in the store under a prefix. The error is a
 // *fault.InvalidError.
-func NewPauses(client redis.UniversalClient, prefix string, c *masterclock.Clocks, logger *slog.Logger) (*Pauses, error) {
+func NewPauses(client redis.UniversalClient, prefix string, c *storeclock.Clocks, logger *slog.Logger) (*Pauses, error) {
 	store, err := messages.NewPauses(client, prefix)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 )
@@ -52,7 +52,7 @@ func (g *Gathering) Start(ctx context.Context, every time.Duration) (stop func()
 			left = g.gatherOwn(own, left)
 		}
 	})
-	stopRounds := jobs.Start(ctx, g.Logger, jobs.Job{
+	stopRounds := job.Start(ctx, g.Logger, job.Periodic{
 		Every: every, Soon: true, Failed: "could not gather all events: the next round does",
 		Run: func(ctx context.Context) error { return g.round(ctx, every) },
 	})

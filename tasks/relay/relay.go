@@ -16,8 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -37,7 +36,7 @@ type Relay struct {
 	Devices *devices.Store
 	Queue   *queue.Queue
 	Timers  *queue.Timers
-	Clock   *masterclock.Clocks
+	Clock   *storeclock.Clocks
 	Learn   func(context.Context) // learns the store's clock
 	Memory  func(context.Context) ([]store.Memory, error)
 	Rewrite func(context.Context) (int, error) // see store.RewriteLogs
@@ -57,7 +56,7 @@ type Relay struct {
 // passes to end.
 func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery time.Duration) func() {
 	turn := max(watchEvery*2/5, time.Millisecond)
-	return jobs.Start(ctx, r.Logger, jobs.Job{
+	return job.Start(ctx, r.Logger, job.Periodic{
 		Every: watchEvery, Soon: true, Failed: "could not look after every message: the next pass does",
 		Run: func(ctx context.Context) error {
 			r.Learn(ctx)
@@ -71,7 +70,7 @@ func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery tim
 			}
 			return r.pass(ctx)
 		},
-	}, jobs.Job{
+	}, job.Periodic{
 		Every: watchEvery, Failed: "could not look after every charge: the next pass does",
 		Run: func(ctx context.Context) error {
 			if r.Clock.Stepped() != (storeclock.Step{}) {
@@ -82,10 +81,10 @@ func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery tim
 			}
 			return r.settleCharges(ctx)
 		},
-	}, jobs.Job{
+	}, job.Periodic{
 		Every: logEvery, Soon: true, Failed: "could not have the append-only file of Redis rewritten: what a power cut has torn stays in it",
 		Run: r.rewriteLog,
-	}, jobs.Job{
+	}, job.Periodic{
 		Every: placesEvery, Failed: "could not look for the places of lost messages: a later pass does",
 		Run: func(ctx context.Context) error {
 			if r.Clock.Stepped() != (storeclock.Step{}) {
@@ -93,7 +92,7 @@ func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery tim
 			}
 			return r.freeLostPlaces(ctx, placesEvery/2)
 		},
-	}, jobs.Job{
+	}, job.Periodic{
 		Every: placesEvery, Failed: "could not look for stale entries of the index of messages, and count devices anew: a later pass does",
 		Run: func(ctx context.Context) error { return r.sweepIndex(ctx, placesEvery/2) },
 	})

@@ -20,7 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -44,9 +44,9 @@ const (
 type Policies struct {
 	client redis.UniversalClient
 	store  *settings.Policies
-	name   string              // of the policy for users whose settings name none
-	rules  *sendlimit.Rules    // the last usable ones; the default policy before the first load
-	Clock  *masterclock.Clocks // learns the store's clocks with every load
+	name   string             // of the policy for users whose settings name none
+	rules  *sendlimit.Rules   // the last usable ones; the default policy before the first load
+	Clock  *storeclock.Clocks // learns the store's clocks with every load
 	logger *slog.Logger
 
 	following atomic.Bool
@@ -83,7 +83,7 @@ func NewPolicies(client redis.UniversalClient, prefix, own string, logger *slog.
 	}
 	p := &Policies{
 		client: client, store: policies, name: cmp.Or(own, policy.DefaultName), rules: rules,
-		Clock: masterclock.New(client, keys.PolicyChanges()), logger: logger, loading: make(chan struct{}, 1),
+		Clock: storeclock.NewClocks(client, keys.PolicyChanges()), logger: logger, loading: make(chan struct{}, 1),
 	}
 	rules.ReloadBy(p.Reload)
 	rules.UseClocks(p.Clock.Ahead)

@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/records/stats"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -26,7 +26,7 @@ type charger struct {
 	payers  *payers.Payers
 	settler *settler
 	stats   *stats.Stats
-	clock   *masterclock.Clocks
+	clock   *storeclock.Clocks
 	logger  *slog.Logger
 	// placesPerDay is how many places a user may have in a day, accountPlaces how many percent
 	// of them one account may have if there are several.
@@ -35,7 +35,7 @@ type charger struct {
 
 // newCharger returns a charger; raised receives the notices that charges raise. Close it.
 func newCharger(
-	client redis.UniversalClient, o sendlimit.Options, clock *masterclock.Clocks, raised func(context.Context, []string), logger *slog.Logger,
+	client redis.UniversalClient, o sendlimit.Options, clock *storeclock.Clocks, raised func(context.Context, []string), logger *slog.Logger,
 ) (*charger, error) {
 	charges, err := quota.New(client, quota.Options{Prefix: o.Prefix, LookAfter: o.LookAfter, Ahead: o.Ahead})
 	if err != nil {

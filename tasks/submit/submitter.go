@@ -15,9 +15,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
+	"github.com/sendlimit/sendlimiter/tasks/internal/gather"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
-	"github.com/sendlimit/sendlimiter/tasks/internal/pipeline"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -69,13 +69,13 @@ type Submitter struct {
 	timers   *queue.Timers
 	// lookAfter is how long after an accept the relay checks whether the queue has the message.
 	lookAfter time.Duration
-	clock     *masterclock.Clocks
+	clock     *storeclock.Clocks
 	logger    *slog.Logger
 	metrics   *metrics.Metrics
 	activity  *activity.Log
 	flush     func() // of activity
 	client    redis.UniversalClient
-	batches   *pipeline.Client // nil without Batch
+	batches   *gather.Client // nil without Batch
 	charger   *charger
 	tracer    tracing.Tracer
 	account   string // that it acts for, see For; "" for everybody
@@ -86,7 +86,7 @@ func New(b *backend.Backend, o Options) (*Submitter, error) {
 	if !o.Batch {
 		return newSubmitter(b, b.Client, o)
 	}
-	batches := pipeline.New(b.Client)
+	batches := gather.NewClient(b.Client)
 	s, err := newSubmitter(b, batches, o)
 	if err != nil {
 		return nil, err

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const atOnce, together, backlog = 2, 32, 100
+const groups, together, waiting = 2, 32, 100
 
-var errFull = errors.New("full")
+var errTooMany = errors.New("full")
 
 // door is a Gatherer whose groups end only while it is open.
 type door struct {
@@ -28,8 +28,8 @@ type door struct {
 
 func newDoor() *door {
 	d := &door{open: make(chan struct{})}
-	full := func() error { return errFull }
-	d.Gatherer = New(Options{AtOnce: atOnce, Together: together, Backlog: backlog, Full: full}, &d.running, func(ctx context.Context, items []int) {
+	full := func() error { return errTooMany }
+	d.Gatherer = New(Options{AtOnce: groups, Together: together, Backlog: waiting, Full: full}, &d.running, func(ctx context.Context, items []int) {
 		bound := time.Duration(0)
 		if deadline, ok := ctx.Deadline(); ok {
 			bound = time.Until(deadline)
@@ -57,7 +57,7 @@ func TestWhatComesMeanwhileMakesTheNextGroups(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDoor()
-		const callers = atOnce + 3*together
+		const callers = groups + 3*together
 		var answered sync.WaitGroup
 		for range callers {
 			answered.Go(func() {
@@ -96,7 +96,7 @@ func TestASlowGroupHoldsUpNobody(t *testing.T) {
 			answered.Go(func() { _ = d.Do(t.Context(), 1) })
 			synctest.Wait()
 		}
-		for range atOnce + 1 {
+		for range groups + 1 {
 			add()
 		}
 		time.Sleep(slowAfter - time.Millisecond)
@@ -111,7 +111,7 @@ func TestASlowGroupHoldsUpNobody(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		sizes, _ = d.sent()
-		require.Len(t, sizes, atOnce+mostSlow, "where all are slow, no more are sent")
+		require.Len(t, sizes, groups+mostSlow, "where all are slow, no more are sent")
 
 		close(d.open)
 		answered.Wait()
@@ -132,7 +132,7 @@ func TestAGroupEndsWithItsCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDoor()
-		d.senders = atOnce
+		d.senders = groups
 		var answered sync.WaitGroup
 		for _, timeout := range []time.Duration{time.Second, 3 * time.Second, 2 * time.Second} {
 			answered.Go(func() {
@@ -158,11 +158,11 @@ func TestAGroupEndsWithItsCallers(t *testing.T) {
 func TestNoMoreWaitThanMay(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
-	d.waiting, d.senders = make([]*call[int], backlog), atOnce
-	require.ErrorIs(t, d.Do(t.Context(), 1), errFull)
+	d.waiting, d.senders = make([]*call[int], waiting), groups
+	require.ErrorIs(t, d.Do(t.Context(), 1), errTooMany)
 	d.waiting = d.waiting[1:]
 	ctx, done := context.WithTimeout(t.Context(), time.Millisecond)
 	defer done()
 	require.ErrorIs(t, d.Do(ctx, 1), context.DeadlineExceeded)
-	require.Equal(t, backlog-1, d.Waiting(), "nobody waits for it")
+	require.Equal(t, waiting-1, d.Waiting(), "nobody waits for it")
 }

@@ -1,4 +1,4 @@
-package masterclock_test
+package storeclock_test
 
 import (
 	"testing"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/tasks/internal/masterclock"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -26,7 +25,7 @@ func TestClocksOfMasters(t *testing.T) {
 		cluster, ok := redistest.Apart(t, func() time.Duration { return 0 }, row.ahead...).Client(nil).(*redis.ClusterClient)
 		require.True(t, ok)
 		t.Cleanup(func() { require.NoError(t, cluster.Close()) })
-		clocks := masterclock.New(cluster, "{"+keyspace.Tag(partitionOn(t, cluster, "master-0:6379"))+"}")
+		clocks := storeclock.NewClocks(cluster, "{"+keyspace.Tag(partitionOn(t, cluster, "master-0:6379"))+"}")
 		now, err := clocks.Ask(t.Context())
 		require.NoError(t, err)
 		require.WithinDuration(t, time.Now(), now, time.Second)

@@ -1,4 +1,4 @@
-package jobs
+package job
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Job is work that is repeated.
-type Job struct {
+// Periodic is work that is repeated.
+type Periodic struct {
 	Every time.Duration // about how often
 	Soon  bool          // it first runs at once
 	Run   func(context.Context) error
@@ -22,7 +22,7 @@ type Job struct {
 // Start runs jobs until the returned function is called. That function ends the context of
 // the runs and waits for them. A job never runs twice at the same time: a long run skips
 // the times that it misses.
-func Start(ctx context.Context, logger *slog.Logger, jobs ...Job) (stop func()) {
+func Start(ctx context.Context, logger *slog.Logger, jobs ...Periodic) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	runner := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DiscardLogger)), cron.WithLogger(cron.DiscardLogger))
 	for _, job := range jobs {

@@ -1,8 +1,3 @@
-// Package job runs work that takes long: a refit, a move of a campaign.
-//
-// One program at a time has the turn of it, and keeps the turn while it works. It can be stopped or
-// killed at any time: the next one continues with its notes. Rest leaves half of the store's time to
-// others. The package does not know the work.
 package job
 
 import (

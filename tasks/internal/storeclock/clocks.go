@@ -1,4 +1,4 @@
-package masterclock
+package storeclock
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
 // askWithin is how long a master may take to tell its time, unless it is the main one.
@@ -19,22 +18,22 @@ const askWithin = 500 * time.Millisecond
 // Clocks are the clocks of a store's masters. It is safe for concurrent use.
 type Clocks struct {
 	// Clock is that of the main master: the one that has the key main, or the only one.
-	*storeclock.Clock
+	*Clock
 
 	client  redis.UniversalClient
 	cluster *redis.ClusterClient // nil for one server
 	main    string
 	tags    [keyspace.Partitions]string
-	of      [keyspace.Partitions]atomic.Pointer[storeclock.Clock]
+	of      [keyspace.Partitions]atomic.Pointer[Clock]
 
 	mu        sync.Mutex
-	byAddress map[string]*storeclock.Clock
+	byAddress map[string]*Clock
 	mainAt    string
 }
 
-// New returns the clocks of the store behind client. Ask learns them.
-func New(client redis.UniversalClient, main string) *Clocks {
-	c := &Clocks{Clock: storeclock.New(), client: client, main: main, byAddress: make(map[string]*storeclock.Clock)}
+// NewClocks returns the clocks of the store behind client. Ask learns them.
+func NewClocks(client redis.UniversalClient, main string) *Clocks {
+	c := &Clocks{Clock: New(), client: client, main: main, byAddress: make(map[string]*Clock)}
 	c.cluster, _ = client.(*redis.ClusterClient)
 	for p := range c.tags {
 		c.tags[p] = "{" + keyspace.Tag(p) + "}"
@@ -44,12 +43,12 @@ func New(client redis.UniversalClient, main string) *Clocks {
 
 // OfUser returns the clock of the master that has a user, an account or another name that a
 // partition is found by.
-func (c *Clocks) OfUser(name string) *storeclock.Clock {
+func (c *Clocks) OfUser(name string) *Clock {
 	return c.OfPartition(keyspace.Partition(name))
 }
 
 // OfPartition returns the clock of the master that has a partition.
-func (c *Clocks) OfPartition(partition int) *storeclock.Clock {
+func (c *Clocks) OfPartition(partition int) *Clock {
 	if known := c.of[partition].Load(); known != nil {
 		return known
 	}
@@ -57,7 +56,7 @@ func (c *Clocks) OfPartition(partition int) *storeclock.Clock {
 }
 
 // Of returns the clock of the master that has a key.
-func (c *Clocks) Of(ctx context.Context, key string) *storeclock.Clock {
+func (c *Clocks) Of(ctx context.Context, key string) *Clock {
 	if c.cluster == nil {
 		return c.Clock
 	}
@@ -73,18 +72,18 @@ func (c *Clocks) Ahead(partition int) time.Duration { return c.OfPartition(parti
 
 // Stepped returns the step of a master's clock that is waited out, the main one's first; the
 // zero Step if there is none.
-func (c *Clocks) Stepped() storeclock.Step {
-	if step := c.Clock.Stepped(); step != (storeclock.Step{}) {
+func (c *Clocks) Stepped() Step {
+	if step := c.Clock.Stepped(); step != (Step{}) {
 		return step
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, clock := range c.byAddress {
-		if step := clock.Stepped(); step != (storeclock.Step{}) {
+		if step := clock.Stepped(); step != (Step{}) {
 			return step
 		}
 	}
-	return storeclock.Step{}
+	return Step{}
 }
 
 // Ask asks all masters for their times, learns their clocks, and which master has which
@@ -122,8 +121,8 @@ func (c *Clocks) moveMain(address string) {
 func (c *Clocks) askOthers(ctx context.Context, main *redis.Client) {
 	ctx, done := context.WithTimeout(ctx, askWithin)
 	defer done()
-	masters := map[*redis.Client]*storeclock.Clock{main: c.Clock}
-	var partitions [keyspace.Partitions]*storeclock.Clock
+	masters := map[*redis.Client]*Clock{main: c.Clock}
+	var partitions [keyspace.Partitions]*Clock
 	for p, tag := range c.tags {
 		master, err := c.cluster.MasterForKey(ctx, tag)
 		if err != nil {
@@ -149,7 +148,7 @@ func (c *Clocks) askOthers(ctx context.Context, main *redis.Client) {
 
 // at returns the clock of the master at an address. One that is not known yet goes as the main
 // one until it is asked.
-func (c *Clocks) at(address string) *storeclock.Clock {
+func (c *Clocks) at(address string) *Clock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byAddress[address] == nil {
@@ -159,7 +158,7 @@ func (c *Clocks) at(address string) *storeclock.Clock {
 }
 
 // keep forgets the clocks of servers that are no masters any more.
-func (c *Clocks) keep(masters map[*redis.Client]*storeclock.Clock) {
+func (c *Clocks) keep(masters map[*redis.Client]*Clock) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.byAddress)
@@ -169,7 +168,7 @@ func (c *Clocks) keep(masters map[*redis.Client]*storeclock.Clock) {
 }
 
 // ask learns the clock of a server.
-func ask(ctx context.Context, server redis.Cmdable, clock *storeclock.Clock) (time.Time, error) {
+func ask(ctx context.Context, server redis.Cmdable, clock *Clock) (time.Time, error) {
 	sent := clock.Local()
 	now, err := server.Time(ctx).Result()
 	if err != nil {

@@ -1,4 +1,4 @@
-package pipeline
+package gather
 
 import (
 	"context"
@@ -52,7 +52,7 @@ func TestScriptsShareRoundTrips(t *testing.T) {
 	script := redis.NewScript(`if ARGV[1] == '7' then return redis.error_reply('ERR seven') end return ARGV[1] .. KEYS[1]`)
 	hook := &sharing{release: make(chan struct{})}
 	one.AddHook(hook)
-	c := New(one)
+	c := NewClient(one)
 	const callers = 20
 	var running sync.WaitGroup
 	answers, failures := make([]string, callers), make([]error, callers)
@@ -88,7 +88,7 @@ func TestASingleScriptIsSentAlone(t *testing.T) {
 	hook := &sharing{release: make(chan struct{})}
 	close(hook.release)
 	one.AddHook(hook)
-	c := New(one)
+	c := NewClient(one)
 	script := redis.NewScript(`return #KEYS`)
 	for _, keys := range [][]string{nil, {"a", "b"}} {
 		got, err := script.Run(t.Context(), c, keys).Int()
@@ -103,7 +103,7 @@ func TestASingleScriptIsSentAlone(t *testing.T) {
 func TestEachMasterHasPipelinesOfItsOwn(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.RealCluster(t)
-	c := New(cluster.Client())
+	c := NewClient(cluster.Client())
 	script := redis.NewScript(`return KEYS[1]`)
 	var running sync.WaitGroup
 	for i := range 100 {

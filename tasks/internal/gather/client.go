@@ -1,4 +1,4 @@
-package pipeline
+package gather
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/internal/gather"
 	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
@@ -21,7 +20,7 @@ const (
 )
 
 // node has the commands for one node of a cluster, or for the only server.
-type node = gather.Gatherer[redis.Cmder]
+type node = Gatherer[redis.Cmder]
 
 // Client is a client of a store that sends the scripts of concurrent callers together. It
 // sends other commands as they are.
@@ -35,8 +34,8 @@ type Client struct {
 	running sync.WaitGroup
 }
 
-// New returns a Client that sends through client. Wait before client is closed.
-func New(client redis.UniversalClient) *Client {
+// NewClient returns a Client that sends through client. Wait before client is closed.
+func NewClient(client redis.UniversalClient) *Client {
 	cluster, _ := client.(*redis.ClusterClient)
 	return &Client{UniversalClient: client, cluster: cluster, nodes: make(map[string]*node)}
 }
@@ -97,7 +96,7 @@ func (c *Client) nodeOf(ctx context.Context, keys []string) (*node, error) {
 	defer c.mu.Unlock()
 	to, known := c.nodes[address]
 	if !known {
-		to = gather.New(gather.Options{
+		to = New(Options{
 			AtOnce: atOnce, Together: mostCommands, Backlog: backlog, Full: func() error { return errFull(address) },
 		}, &c.running, c.send)
 		c.nodes[address] = to

@@ -1,4 +1,4 @@
-package jobs_test
+package job_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 )
 
 // A job runs again after half its time to the whole of it.
@@ -21,7 +21,7 @@ func TestAJobIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		last := time.Now()
 		var waits []time.Duration
-		stop := jobs.Start(t.Context(), slog.New(slog.DiscardHandler), jobs.Job{Every: time.Minute, Run: func(context.Context) error {
+		stop := job.Start(t.Context(), slog.New(slog.DiscardHandler), job.Periodic{Every: time.Minute, Run: func(context.Context) error {
 			waits = append(waits, time.Since(last))
 			last = time.Now()
 			return nil
@@ -45,7 +45,7 @@ func TestAJobThatTakesLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		running, most, ended := 0, 0, false
-		stop := jobs.Start(t.Context(), slog.New(slog.DiscardHandler), jobs.Job{Every: time.Second, Run: func(ctx context.Context) error {
+		stop := job.Start(t.Context(), slog.New(slog.DiscardHandler), job.Periodic{Every: time.Second, Run: func(ctx context.Context) error {
 			running++
 			most = max(most, running)
 			<-ctx.Done()
@@ -67,7 +67,7 @@ func TestAJobThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(bytes.Buffer)
 		runs := 0
-		stop := jobs.Start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), jobs.Job{
+		stop := job.Start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), job.Periodic{
 			Every: time.Second, Failed: "could not look",
 			Run: func(context.Context) error { runs++; return errors.New("the store is away") },
 		})

@@ -1,0 +1,9 @@
+// Package job runs work in the background of a program.
+//
+//	Start  repeats short work in a worker, such as a look at the watch list
+//	Begin  begins work that takes long, such as a refit or a move of a campaign
+//
+// One program at a time has the turn of long work, and keeps the turn while it works. It can be
+// stopped or killed at any time: the next one continues with its notes. Rest leaves half of the
+// store's time to others. The package does not know the work.
+package job
