@@ -66,7 +66,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"tasks/callbacks", "tasks/channels", "tasks/internal/ledger", "tasks/listen", "tasks/queue",
 		"tasks/rules",
 	},
-	{"tasks/backend", "tasks/bulk", "tasks/stats"},
+	{"tasks/backend", "tasks/bulk"},
 	{"cmd/enqueue/internal/messagefile", "tasks/submit", "tasks/taskstest"},
 	{
 		"cmd/internal/store", "tasks/campaign", "tasks/deadletters", "tasks/refit", "tasks/report",
@@ -150,9 +150,9 @@ var uses = map[string]string{ //nolint:globals // a constant table
 		" tasks/deliver tasks/device tasks/input tasks/message tasks/refit tasks/rules tasks/submit tasks/tracing" +
 		" tasks/userdata github.com/danielgtaylor/huma/v2 github.com/google/uuid" +
 		" github.com/klauspost/compress/gzhttp golang.org/x/sync/singleflight",
-	"tasks/overview": redis + " records/accounts records/activity sendlimit/calendar records/channels records/forecast" +
+	"tasks/overview": redis + " sendlimit records/accounts records/activity sendlimit/calendar records/channels records/forecast" +
 		" sendlimit/keyspace records/messages records/notices sendlimit/rate records/stats" +
-		" sendlimit/store tasks/backend tasks/deliver tasks/message tasks/queue tasks/stats",
+		" sendlimit/store tasks/backend tasks/deliver tasks/message tasks/queue",
 	"dashboard": "api dashboard/session sendlimit records/accounts records/activity records/audit" +
 		" sendlimit/calendar sendlimit/fault records/forecast sendlimit/policy tasks/input tasks/message" +
 		" tasks/overview github.com/klauspost/compress/gzhttp",
@@ -190,7 +190,7 @@ var refusals = []refusal{ //nolint:globals // a constant table
 	{"tasks/listen", "records/messages", false, "events know no messages"},
 	{
 		"tasks/backend tasks/listen tasks/queue tasks/relay tasks/report tasks/rules tasks/submit" +
-			" tasks/campaign tasks/deadletters tasks/device tasks/refit tasks/stats tasks/userdata",
+			" tasks/campaign tasks/deadletters tasks/device tasks/refit tasks/userdata",
 		"notifier/...", false, "it delivers nothing",
 	},
 	{
