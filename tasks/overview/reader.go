@@ -12,7 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/records/channels"
 	"github.com/sendlimit/sendlimiter/records/forecast"
 	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/records/stats"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -36,9 +35,8 @@ type Reader struct {
 	activity *activity.Log
 	forecast *forecast.Forecasts
 	watch    *messages.WatchList
-	state    *Stats
+	stats    *Stats
 	channels *channels.Store
-	stats    *stats.Stats
 
 	keys keyspace.Keys
 
@@ -73,13 +71,10 @@ func New(b *backend.Backend) (*Reader, error) {
 	if r.keys, err = keyspace.NewKeys(prefix); err != nil {
 		return nil, err
 	}
-	if r.state, err = NewStats(b.Client, prefix); err != nil {
+	if r.stats, err = NewStats(b.Client, prefix); err != nil {
 		return nil, err
 	}
 	if r.channels, err = channels.New(b.Client, prefix); err != nil {
-		return nil, err
-	}
-	if r.stats, err = stats.New(b.Client, prefix); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -211,12 +206,12 @@ func (r *Reader) pace(ctx context.Context, target string) (Pace, error) {
 
 // readLists reads what has a list in each partition.
 func (r *Reader) readLists(ctx context.Context, o *Overview) error {
-	letters, err := r.state.letters.Count(ctx)
+	letters, err := r.stats.letters.Count(ctx)
 	failed := err
 	if err == nil {
 		o.DeadLetters = letters
 	}
-	dead, err := r.state.notices.CountDead(ctx)
+	dead, err := r.stats.notices.CountDead(ctx)
 	if failed = errors.Join(failed, err); err == nil {
 		o.FailedAlerts = dead
 	}
