@@ -45,11 +45,11 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"api/internal/web", "client",
 		"records/accounts", "records/audit",
 		"sendlimit/counters", "records/devices", "records/events", "internal/judge",
-		"internal/tally", "sendlimit/rate", "records/settings", "tasks/input", "tasks/internal/job", "tasks/retry",
+		"sendlimit/rate", "records/settings", "tasks/input", "tasks/internal/job", "tasks/retry",
 	},
 	{
 		"config", "dashboard/session", "examples/order-reminder", "sendlimit",
-		"records/activity", "records/stats", "tasks/contact", "tasks/device",
+		"records/activity", "tasks/contact", "tasks/device",
 	},
 	{
 		"cmd/internal/channelcheck", "cmd/internal/cli", "records/forecast", "records/messages",
@@ -62,14 +62,12 @@ var floors = [][]string{ //nolint:globals // a constant table
 	},
 	{"sendlimit/sendlimittest", "tasks/internal/payers", "tasks/metrics"},
 	{
-		"tasks/callbacks", "tasks/channels", "tasks/internal/ledger", "tasks/listen", "tasks/queue",
-		"tasks/rules",
+		"tasks/callbacks", "tasks/channels", "tasks/listen", "tasks/queue", "tasks/rules",
 	},
-	{"tasks/backend", "tasks/bulk", "tasks/stats"},
+	{"tasks/backend", "tasks/bulk"},
 	{"cmd/enqueue/internal/messagefile", "tasks/submit", "tasks/taskstest"},
 	{
-		"cmd/internal/store", "tasks/campaign", "tasks/deadletters", "tasks/refit", "tasks/report",
-		"tasks/userdata",
+		"cmd/internal/store", "tasks/campaign", "tasks/deadletters", "tasks/refit", "tasks/userdata",
 	},
 	{
 		"cmd/enqueue/command", "cmd/worker/internal/channel", "tasks/taskstest/heavy", "tasks/announce", "tasks/deliver",
@@ -121,19 +119,17 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"records/devices":         scripts,
 	"records/events":          scripts,
 	"internal/judge":          scripts + " sendlimit/calendar sendlimit/policy github.com/hashicorp/golang-lru/v2",
-	"internal/tally":          redis + " lua internal/script sendlimit/keyspace sendlimit/store",
 	"sendlimit/rate":          scripts + " sendlimit/calendar internal/guard",
 	"records/settings":        scripts + " sendlimit/policy",
 	"tasks/retry":             "tasks/message",
 	"dashboard/session":       redis + " records/accounts sendlimit/keyspace sendlimit/store",
 	"examples/order-reminder": "client",
 	"sendlimit":               scripts + " sendlimit/calendar internal/judge sendlimit/policy",
-	"records/activity":        store + " internal/tally",
-	"records/stats":           store + " records/accounts sendlimit/calendar internal/tally",
+	"records/activity":        scripts + " sendlimit/calendar",
 	"records/forecast":        scripts + " sendlimit",
 	"internal/turn":           scripts,
 	"records/messages":        scripts + " sendlimit internal/judge sendlimit/policy",
-	"records/notices":         scripts + " sendlimit/calendar records/stats",
+	"records/notices":         scripts + " records/activity sendlimit/calendar",
 	"records/find":            scripts + " sendlimit records/messages",
 	"records/quota": scripts + " sendlimit records/accounts sendlimit/calendar sendlimit/counters records/messages" +
 		" sendlimit/policy sendlimit/rate",
@@ -146,9 +142,9 @@ var uses = map[string]string{ //nolint:globals // a constant table
 		" tasks/deliver tasks/device tasks/input tasks/message tasks/refit tasks/rules tasks/submit tasks/tracing" +
 		" tasks/userdata github.com/danielgtaylor/huma/v2 github.com/google/uuid" +
 		" github.com/klauspost/compress/gzhttp golang.org/x/sync/singleflight",
-	"tasks/overview": redis + " records/accounts records/activity sendlimit/calendar records/forecast" +
-		" sendlimit/keyspace records/messages records/notices sendlimit/rate records/stats" +
-		" sendlimit/store tasks/backend tasks/channels tasks/deliver tasks/message tasks/queue tasks/stats",
+	"tasks/overview": redis + " sendlimit records/accounts records/activity sendlimit/calendar records/forecast" +
+		" sendlimit/keyspace records/messages records/notices sendlimit/rate" +
+		" sendlimit/store tasks/backend tasks/channels tasks/deliver tasks/message tasks/queue",
 	"dashboard": "api dashboard/session sendlimit records/accounts records/activity records/audit" +
 		" sendlimit/calendar sendlimit/fault records/forecast sendlimit/policy tasks/input tasks/message" +
 		" tasks/overview github.com/klauspost/compress/gzhttp",
@@ -181,12 +177,11 @@ var refusals = []refusal{ //nolint:globals // a constant table
 
 	{"sendlimit/fault sendlimit/calendar sendlimit/keyspace sendlimit/policy", "context", false, "values need no context"},
 	{"tasks/deliver", "records/notices", false, "deliver knows no outbox"},
-	{"tasks/relay", "tasks/report", false, "a loop knows no other"},
 	{"tasks/announce tasks/callbacks", "sendlimit records/messages", false, "alerts and events know no messages"},
 	{"tasks/listen", "records/messages", false, "events know no messages"},
 	{
-		"tasks/backend tasks/listen tasks/queue tasks/relay tasks/report tasks/rules tasks/submit" +
-			" tasks/campaign tasks/deadletters tasks/device tasks/refit tasks/stats tasks/userdata",
+		"tasks/backend tasks/listen tasks/queue tasks/relay tasks/rules tasks/submit" +
+			" tasks/campaign tasks/deadletters tasks/device tasks/refit tasks/userdata",
 		"notifier/...", false, "it delivers nothing",
 	},
 	{
@@ -311,14 +306,13 @@ func TestJudge(t *testing.T) {
 		{"cmd/enqueue/command", "notifier/payload", false, ""},
 		{"cmd/enqueue/command", "notifier", false, "only what delivers knows channels"},
 		{"tasks/deliver", "records/notices", false, "deliver knows no outbox"},
-		{"tasks/relay", "tasks/report", false, "a loop knows no other"},
 		{"tasks/listen", "records/messages", false, "know no messages"},
 
 		{"tasks/queue", "github.com/hibiken/asynq", false, ""},
 		{"tasks/deliver", "github.com/hibiken/asynq", false, "one importer of asynq"},
 		{"tasks/deliver", "github.com/hibiken/asynq", true, ""},
 		{"cmd/worker/command", "github.com/hibiken/asynq", true, "only tests of tasks"},
-		{"tasks/report", "github.com/robfig/cron/v3", false, "tasks/internal/job reads schedules"},
+		{"tasks/announce", "github.com/robfig/cron/v3", false, "tasks/internal/job reads schedules"},
 		{"tasks/deliver", "github.com/prometheus/client_golang/prometheus", false, "metrics are counted"},
 		{"cmd/worker/internal/serve", "github.com/prometheus/client_golang/prometheus", false, ""},
 		{"tasks/backend", "github.com/alicebob/miniredis/v2", false, "opens the embedded store"},

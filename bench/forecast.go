@@ -149,17 +149,17 @@ func measureActivity(ctx context.Context, _ sizes) (rows []row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	log, err := activity.New(s.client, "sr")
+	log, err := activity.New(s.client, "sr", nil)
 	if err != nil {
 		return nil, fmt.Errorf("activity: %w", err)
 	}
 	now := time.Now().Truncate(time.Hour)
 	count := func(at time.Time, i int) {
-		log.Accepted(at)
-		log.Delivered(at, time.Duration(i)*time.Millisecond, i%50 == 0)
-		log.Refused(at, []string{"1/minute", "5/hour", "10/calendar_day"}[i%3])
-		log.Failed(at, []string{"rejected", "gone"}[i%2])
-		log.Dropped(at, "expired")
+		log.Accepted("", at)
+		log.Delivered("", at, time.Duration(i)*time.Millisecond, i%50 == 0)
+		log.Refused("", at, []string{"1/minute", "5/hour", "10/calendar_day"}[i%3])
+		log.Failed("", at, []string{"rejected", "gone"}[i%2])
+		log.Dropped("", at, "expired")
 	}
 	for minute := range 24 * 60 {
 		for i := range 100 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -26,7 +27,7 @@ func functions(a assets) template.FuncMap {
 		"join":       strings.Join,
 		"percent":    percent,
 		"dict":       dict,
-		"total":      func(counts map[string]int64) string { return number(sum(counts)) },
+		"total":      func(counts map[string]int64) string { return number(activity.Total(counts)) },
 		"hourAfter":  func(from int64, n int) string { return when(time.Unix(from, 0).Add(time.Duration(n) * time.Hour)) },
 		"lateness":   func(ms *int64) string { return length(*ms) },
 		"ref":        ref,

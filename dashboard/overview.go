@@ -17,7 +17,7 @@ type overviewPage struct {
 	O      *overview.Overview // nil for a caller without the scope admin
 	Live   liveState
 	Past   pastState // the last days
-	Days   []overview.AccountDay
+	Days   []activity.Span
 	Usage  *message.AccountUsage
 	Levels []lateLevel
 }
@@ -127,7 +127,7 @@ func liveStateOf(o *overview.Overview) liveState {
 		s.HoursFrom = o.Forecast.At.Truncate(time.Hour).Unix()
 	}
 	hour := o.LastHour
-	refused, dropped, failed := sum(hour.Refused), sum(hour.Dropped), sum(hour.Failed)
+	refused, dropped, failed := activity.Total(hour.Refused), activity.Total(hour.Dropped), activity.Total(hour.Failed)
 	for name, n := range map[string]int64{
 		"pending": int64(o.Forecast.Pending), "overdue": int64(o.Forecast.Overdue), "accepted": hour.Accepted, "refused": refused,
 		"delivered": hour.Delivered, "late": hour.Late, "dropped": dropped, "failed": failed, "postponed": hour.Postponed,
@@ -168,7 +168,7 @@ func (s *liveState) addSeries(minutes []activity.Span) {
 func addSpans(series map[string][]int64, spans []activity.Span) {
 	for _, m := range spans {
 		for name, n := range map[string]int64{
-			"accepted": m.Accepted, "refused": sum(m.Refused), "delivered": m.Delivered, "late": m.Late, "dropped": sum(m.Dropped), "failed": sum(m.Failed),
+			"accepted": m.Accepted, "refused": activity.Total(m.Refused), "delivered": m.Delivered, "late": m.Late, "dropped": activity.Total(m.Dropped), "failed": activity.Total(m.Failed),
 		} {
 			series[name] = append(series[name], n)
 		}
@@ -203,13 +203,6 @@ func reasonsOf(name string, counts map[string]int64) reasons {
 		list.Rows = append(list.Rows, reasonRow{label, number(counts[label])})
 	}
 	return list
-}
-
-func sum(counts map[string]int64) (n int64) {
-	for _, count := range counts {
-		n += count
-	}
-	return n
 }
 
 // sortedKeys returns the keys of a map in order.

@@ -81,8 +81,8 @@ func TestAnAccountCantChangeWhatOthersHave(t *testing.T) {
 	b := r.sender("own")
 	require.Eventually(t, func() bool {
 		dump := r.store.Dump()
-		return !strings.Contains(dump, ":holds") && strings.Contains(dump, ":stats:own:calls") && strings.Contains(dump, ":stats:other:calls")
-	}, time.Minute, time.Millisecond, "charges are settled, and counted, after the answer")
+		return !strings.Contains(dump, ":holds")
+	}, time.Minute, time.Millisecond, "charges are settled after the answer")
 	before := r.store.Dump()
 	for _, q := range requests() {
 		if q.statuses.account != forbidden || strings.HasPrefix(q.route, "GET ") {

@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
-	"github.com/sendlimit/sendlimiter/tasks/stats"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
@@ -26,7 +26,7 @@ func libraryTypes() map[string]reflect.Type {
 		"Refitter": reflect.TypeFor[*refit.Refitter](), "Policies": reflect.TypeFor[*settings.Policies](),
 		"Users": reflect.TypeFor[*settings.Users](), "Accounts": reflect.TypeFor[*accounts.Accounts](),
 		"UserData": reflect.TypeFor[*userdata.Users](), "Events": reflect.TypeFor[*counters.Events](),
-		"Campaigns": reflect.TypeFor[*campaign.Campaigns](), "Paces": reflect.TypeFor[*rate.Paces](), "Stats": reflect.TypeFor[*stats.Reader](),
+		"Campaigns": reflect.TypeFor[*campaign.Campaigns](), "Paces": reflect.TypeFor[*rate.Paces](), "Stats": reflect.TypeFor[*overview.Stats](),
 		"Callbacks": reflect.TypeFor[*callbacks.Registry](), "Devices": reflect.TypeFor[*devices.Store](),
 		"Sessions": reflect.TypeFor[*session.Sessions](),
 	}

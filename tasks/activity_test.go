@@ -8,10 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
@@ -132,6 +134,61 @@ func TestMessagesThatOperatorsCancelAreCounted(t *testing.T) {
 		require.Equal(s, 1, erased.Cancelled)
 		require.NoError(s, submitter.Close())
 		require.Equal(s, activity.Counts{Accepted: 3, Cancelled: 3}, s.activityOf(b))
+	})
+}
+
+// What is counted of all is counted of the account, too, on its day: also a dead letter that is
+// sent again, and a user's messages that are erased.
+func TestWhatBecomesOfAnAccountsMessagesIsCounted(t *testing.T) {
+	tell(t, func(s *story) {
+		b := taskstest.Open(s, s.client, s.shared)
+		s.Submitter = s.newSubmitterOn(b, submit.Options{})
+		s.account(accounts.Account{Name: "shop", TimeZone: "Asia/Kolkata"})
+		s.accepted(s.messageOf("shop", "a", 10*time.Second), s.messageOf("shop", "b", 2*time.Minute), s.messageOf("shop", "c", time.Hour), s.messageOf("shop", "d", 2*time.Hour))
+		require.Equal(s, message.Refused, s.submit(s.messageOf("shop", "e", time.Hour)).Outcome)
+		s.recorder.Script(gone())
+		stop := s.workOn(b)
+		s.until(3 * time.Minute)
+		stop()
+		letters, err := deadletters.New(b)
+		require.NoError(s, err)
+		for range 2 { // the second one is replayed, or refused
+			_, err = letters.Retry(s.Context(), "alice", "a")
+			require.NoError(s, err)
+		}
+		letters.Close()
+		s.cancelled("c")
+		users, err := userdata.New(b)
+		require.NoError(s, err)
+		_, err = users.Erase(s.Context(), "alice", time.Second, nil)
+		require.NoError(s, err)
+
+		want := activity.Counts{
+			Accepted: 4, Delivered: 1, Cancelled: 3, Retried: 1,
+			Refused: map[string]int64{"1/minute": 1}, Failed: map[string]int64{"gone": 1},
+		}
+		kolkata, err := time.LoadLocation("Asia/Kolkata")
+		require.NoError(s, err)
+		days, err := b.Activity.Days(s.Context(), "shop", time.Date(2000, 1, 1, 0, 0, 0, 0, kolkata))
+		require.NoError(s, err)
+		require.Equal(s, want, days[0].Counts)
+		require.Zero(s, days[0].WaitingChange())
+		all := s.activityOf(b)
+		all.Lateness = activity.Lateness{}
+		require.Equal(s, want, all)
+	})
+}
+
+// An account that can't be read has days of UTC.
+func TestAnAccountThatCantBeReadIsCounted(t *testing.T) {
+	tell(t, func(s *story) {
+		b := taskstest.Open(s, s.client, s.shared)
+		s.server.HSet(s.keys().Accounts(), "shop", "{")
+		b.Activity.Cancelled("shop", s.began)
+		require.NoError(s, b.Activity.Flush(s.Context()))
+		days, err := b.Activity.Days(s.Context(), "shop", s.began)
+		require.NoError(s, err)
+		require.Equal(s, activity.Counts{Cancelled: 1}, days[0].Counts)
 	})
 }
 

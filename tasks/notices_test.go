@@ -88,7 +88,7 @@ func (s *story) putReport() (id string) {
 	s.Helper()
 	s.account(accounts.Account{Name: "shop", Contact: "ops@example.com"})
 	id = notices.FormatID(notices.DailyReport, s.began, 0, "shop")
-	put, err := s.notices().Put(s.Context(), notices.Notice{ID: id, Details: []byte(`{"report":{"sent":7}}`)}, time.Time{})
+	put, err := s.notices().Put(s.Context(), notices.Notice{ID: id, Details: []byte(`{"report":{"delivered":7}}`)}, time.Time{})
 	require.NoError(s, err)
 	require.True(s, put)
 	return id

@@ -14,12 +14,13 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/settings"
-	"github.com/sendlimit/sendlimiter/records/stats"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
@@ -48,8 +49,11 @@ func TestTheDailyReportTellsOfTheDayBefore(t *testing.T) {
 	tellSlowly(t, func(s *story) {
 		var mail announcer
 		s.account(accounts.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
+		b := taskstest.Open(s, s.client, s.shared)
+		s.Submitter = s.newSubmitterOn(b, submit.Options{})
 		s.accepted(s.messageOf("shop", "first", time.Hour), s.messageOf("shop", "second", 25*time.Hour))
 		require.Equal(s, message.Refused, s.submit(s.messageOf("shop", "refused", time.Hour)).Outcome)
+		b.FlushActivity()
 		s.workFor(59*time.Minute, 2*time.Minute, &mail)
 		s.workFor(25*time.Hour-time.Minute, 2*time.Minute, &mail)
 		s.workFor(32*time.Hour-2*time.Minute, 5*time.Minute, &mail)
@@ -149,12 +153,11 @@ func (s *story) reportedDays(random *rand.Rand, seed uint64) {
 		}
 	})
 	b := taskstest.Open(s, s.client, s.shared)
+	s.Submitter = s.newSubmitterOn(b, submit.Options{})
 	letters, err := deadletters.New(b)
 	require.NoError(s, err)
 	defer letters.Close()
 	users, err := userdata.New(b)
-	require.NoError(s, err)
-	numbers, err := stats.New(s.client, "")
 	require.NoError(s, err)
 
 	ids := map[string][]string{}
@@ -165,7 +168,7 @@ func (s *story) reportedDays(random *rand.Rand, seed uint64) {
 		}
 		return ids[of][random.IntN(len(ids[of]))]
 	}
-	waited, kinds := int64(0), stats.Day{}
+	waited, kinds := int64(0), activity.Counts{}
 	for day := range reportedDays {
 		midnight := time.Duration(day+1) * 24 * time.Hour
 		s.until(midnight - 9*time.Minute)
@@ -209,17 +212,15 @@ func (s *story) reportedDays(random *rand.Rand, seed uint64) {
 		s.until(midnight - time.Second)
 		stop()
 		waits := s.waiting("shop")
-		read, err := numbers.Read(s.Context(), "shop", s.at(midnight-24*time.Hour))
+		b.FlushActivity()
+		days, err := b.Activity.Days(s.Context(), "shop", s.at(midnight-24*time.Hour))
 		require.NoError(s, err)
+		read := days[0]
 		require.Equal(s, waits-waited, read.WaitingChange(), "seed %d, day %d: %+v", seed, day, read)
 		waited = waits
-		kinds.Sent += read.Sent
-		kinds.Dropped += read.Dropped
-		kinds.Failed += read.Failed
-		kinds.Cancelled += read.Cancelled
-		kinds.Retried += read.Retried
+		kinds = activity.Sum(read, activity.Span{Counts: kinds})
 	}
-	for _, n := range []int64{kinds.Sent, kinds.Failed, kinds.Cancelled} {
+	for _, n := range []int64{kinds.Delivered, activity.Total(kinds.Failed), kinds.Cancelled} {
 		require.Positive(s, n, "%+v", kinds)
 	}
 	s.Logf("seed %d: %+v", seed, kinds)

@@ -8,15 +8,12 @@ import (
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/notices"
-	"github.com/sendlimit/sendlimiter/records/stats"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks/announce"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/gather"
-	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
-	"github.com/sendlimit/sendlimiter/tasks/report"
 )
 
 // addDeliveries adds the handler of messages, and the relay if the worker has one.
@@ -79,8 +76,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	return err
 }
 
-// addAnnouncements adds the announcer of notices, their jobs, and the tally for daily
-// reports to a worker.
+// addAnnouncements adds the announcer of notices, and their jobs.
 func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	b, clock := w.backend, w.handler.Clock
 	notices, err := notices.New(b.Client, notices.Options{
@@ -94,11 +90,6 @@ func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	stats, err := stats.New(b.Client, b.Timeline.Prefix)
-	if err != nil {
-		return err
-	}
-	w.handler.Tally = report.NewTally(stats, payers.New(contacts.Accounts, clock.Local), b.Logger)
 	w.announcements = &announce.Announcements{
 		Notices: notices, Contacts: contacts, Announcer: o.Announcer, Queue: w.queue, Clock: clock,
 		Retries: o.AlertRetries, Kept: notices.Kept(), Timeout: o.AnnounceTimeout,
@@ -109,7 +100,7 @@ func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	w.noticeJobs = &announce.NoticeJobs{
 		Notices: notices, Queue: w.queue, Clock: clock, Deliver: o.Announcer != nil,
 		Kept: notices.Kept(), Forget: w.announcements.Forget, Logger: b.Logger,
-		Reports: &report.Reports{Accounts: contacts.Accounts, Stats: stats, Notices: notices, Done: make(map[string]int64)},
+		Reports: &announce.Reports{Accounts: contacts.Accounts, Activity: b.Activity, Notices: notices, Done: make(map[string]int64)},
 	}
 	return nil
 }

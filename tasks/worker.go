@@ -210,7 +210,6 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	stopRelay, stopGathering := w.relay.start(ctx)
 	stopFollowing := w.backend.Follow(ctx)
-	w.handler.Tally.Start()
 	stopNotices := w.noticeJobs.Start(ctx, w.sweepEvery)
 	waitForCallbacks := func() {}
 	if w.callbacks != nil {
@@ -232,7 +231,6 @@ func (w *Worker) Run(ctx context.Context) error {
 		server.Finish(timeout.C)
 		close(w.ended)
 		waitForCallbacks()
-		w.handler.Tally.Close()
 		w.timers.Close()
 		stopGathering()
 		stopFollowing()

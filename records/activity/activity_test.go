@@ -1,8 +1,6 @@
 package activity_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -23,7 +20,7 @@ import (
 
 func newLog(t *testing.T, client redis.Cmdable) *activity.Log {
 	t.Helper()
-	l, err := activity.New(client, "")
+	l, err := activity.New(client, "", nil)
 	require.NoError(t, err)
 	return l
 }
@@ -46,19 +43,19 @@ func TestWhatHappensInAMinuteAndAnHour(t *testing.T) {
 	server, client := redistest.Embedded(t)
 	server.SetTime(story.At("12:00"))
 	l := newLog(t, client)
-	l.Accepted(story.At("11:59:59.999"))
-	l.Accepted(story.At("12:00"))
-	l.Accepted(story.At("12:01"))
-	l.Refused(story.At("12:00"), "5/hour")
-	l.Refused(story.At("12:00"), "5/hour")
+	l.Accepted("", story.At("11:59:59.999"))
+	l.Accepted("", story.At("12:00"))
+	l.Accepted("", story.At("12:01"))
+	l.Refused("", story.At("12:00"), "5/hour")
+	l.Refused("", story.At("12:00"), "5/hour")
 	require.NoError(t, l.Flush(t.Context()))
-	l.Refused(story.At("12:00:30"), "quota_exceeded")
-	l.Delivered(story.At("12:00"), 10*time.Millisecond, false)
-	l.Delivered(story.At("12:01"), 3*time.Second, true)
-	l.Dropped(story.At("12:00"), "expired")
-	l.Failed(story.At("12:00"), "rejected")
+	l.Refused("", story.At("12:00:30"), "quota_exceeded")
+	l.Delivered("", story.At("12:00"), 10*time.Millisecond, false)
+	l.Delivered("", story.At("12:01"), 3*time.Second, true)
+	l.Dropped("", story.At("12:00"), "expired")
+	l.Failed("", story.At("12:00"), "rejected")
 	l.Postponed(story.At("12:00"))
-	l.Cancelled(story.At("12:00"))
+	l.Cancelled("", story.At("12:00"))
 	for range 2 {
 		require.NoError(t, l.Flush(t.Context()))
 	}
@@ -102,8 +99,8 @@ func TestSumsAreWhatWasDone(t *testing.T) {
 			processes.Go(func() {
 				for n := range 500 {
 					at := began.Add(time.Duration(random.IntN(60*60)) * time.Second)
-					l.Delivered(at, time.Duration(random.IntN(5000))*time.Millisecond, n%5 == 0)
-					l.Refused(at, strconv.Itoa(n%3))
+					l.Delivered("", at, time.Duration(random.IntN(5000))*time.Millisecond, n%5 == 0)
+					l.Refused("", at, strconv.Itoa(n%3))
 					mu.Lock()
 					want[at.Truncate(time.Minute)]++
 					mu.Unlock()
@@ -133,47 +130,6 @@ func TestSumsAreWhatWasDone(t *testing.T) {
 	}
 }
 
-// Counts whose answer was lost are not counted twice.
-func TestAFlushWithoutAReplyCountsOnce(t *testing.T) {
-	t.Parallel()
-	for _, store := range stores(t) {
-		require.NoError(t, lua.AddOnce.Load(t.Context(), store.client).Err())
-		deaf := redis.NewClient(store.client.Options())
-		t.Cleanup(func() { require.NoError(t, deaf.Close()) })
-		hook := &loseReplies{script: lua.AddOnce, left: 3}
-		deaf.AddHook(hook)
-		l := newLog(t, deaf)
-		for range 3 {
-			l.Accepted(store.now)
-			require.ErrorIs(t, l.Flush(t.Context()), errNoAnswer)
-		}
-		require.NoError(t, l.Flush(t.Context()))
-		require.NoError(t, l.Flush(t.Context()))
-		got, err := l.Hours(t.Context(), store.now, store.now.Add(time.Nanosecond))
-		require.NoError(t, err)
-		require.EqualValues(t, 3, got[0].Accepted)
-		require.Equal(t, 2, hook.after, "what was counted during the outage is written together")
-	}
-}
-
-// An ended context leaves everything for the next flush.
-func TestAnEndedContextLosesNothing(t *testing.T) {
-	t.Parallel()
-	server, client := redistest.Embedded(t)
-	server.SetTime(story.At("12:00"))
-	l := newLog(t, client)
-	ended, end := context.WithCancel(t.Context())
-	end()
-	for range 3 {
-		l.Accepted(story.At("12:00"))
-		require.ErrorIs(t, l.Flush(ended), context.Canceled)
-	}
-	require.NoError(t, l.Flush(t.Context()))
-	got, err := l.Minutes(t.Context(), story.At("12:00"), story.At("12:01"))
-	require.NoError(t, err)
-	require.EqualValues(t, 3, got[0].Accepted)
-}
-
 func TestLabelsAreBounded(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
@@ -181,12 +137,12 @@ func TestLabelsAreBounded(t *testing.T) {
 	l := newLog(t, client)
 	for n := range 200 {
 		for range 2 {
-			l.Refused(story.At("12:00"), fmt.Sprint("rule", n))
+			l.Refused("", story.At("12:00"), fmt.Sprint("rule", n))
 			require.NoError(t, l.Flush(t.Context()))
 		}
 	}
-	l.Dropped(story.At("12:30"), "one too many")
-	l.Failed(story.At("13:00"), "in another hour")
+	l.Dropped("", story.At("12:30"), "one too many")
+	l.Failed("", story.At("13:00"), "in another hour")
 	require.NoError(t, l.Flush(t.Context()))
 	hours, err := l.Hours(t.Context(), story.At("12:00"), story.At("14:00"))
 	require.NoError(t, err)
@@ -216,13 +172,13 @@ func TestSpansAreBounded(t *testing.T) {
 func TestNoLogCountsNothing(t *testing.T) {
 	t.Parallel()
 	var nobody *activity.Log
-	nobody.Accepted(story.At("12:00"))
-	nobody.Refused(story.At("12:00"), "5/hour")
+	nobody.Accepted("", story.At("12:00"))
+	nobody.Refused("", story.At("12:00"), "5/hour")
 	require.NoError(t, nobody.Flush(t.Context()))
 	got, err := nobody.Minutes(t.Context(), story.At("12:00"), story.At("12:01"))
 	require.NoError(t, err)
 	require.Equal(t, []activity.Span{{Start: story.At("12:00")}}, got)
-	_, err = activity.New(nil, "A")
+	_, err = activity.New(nil, "A", nil)
 	require.Equal(t, "1 to 32 of a-z 0-9 _ -", story.Invalid(t, err, "prefix", "A"))
 }
 
@@ -291,36 +247,5 @@ func TestBoundsOfLateness(t *testing.T) {
 		filled := slices.IndexFunc(h[:], func(n int64) bool { return n != 0 })
 		require.EqualValues(t, 1, h[filled], bound)
 		require.EqualValues(t, 1, h[filled+1], bound)
-	}
-}
-
-var errNoAnswer = errors.New("no answer")
-
-// loseReplies is a client hook that loses the first answers of a script.
-type loseReplies struct {
-	script *redis.Script
-	left   int
-	after  int // calls since
-}
-
-func (l *loseReplies) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (l *loseReplies) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (l *loseReplies) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		if args := cmd.Args(); err == nil && len(args) > 1 && args[1] == l.script.Hash() {
-			if l.left == 0 {
-				l.after++
-				return nil
-			}
-			l.left--
-			cmd.SetErr(errNoAnswer)
-			return errNoAnswer
-		}
-		return err
 	}
 }

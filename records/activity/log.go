@@ -2,12 +2,13 @@ package activity
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/internal/tally"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -16,179 +17,164 @@ const (
 	MinuteKept = 26 * time.Hour
 	// HourKept is MinuteKept for an hour.
 	HourKept = 32 * 24 * time.Hour
-	// MostLabels is how many labels a process counts in an hour.
+	// DayKept is MinuteKept for a day of an account.
+	DayKept = 8 * 24 * time.Hour
+	// MostLabels is how many labels a process counts in an hour, of all messages together.
 	MostLabels = 64
 	// Other is the label of what has another one.
 	Other = "other"
 )
 
-// remembered is how much is stored of the tokens of calls, bytes: about 150 calls of all
-// processes. A repeated one comes a second or two later.
-const remembered = 2048
+// Zones returns the time zone that an account's days have now. An error means that it may be
+// known later: what became of the account's messages waits for that.
+type Zones func(ctx context.Context, account string) (*time.Location, error)
 
 // Log counts what becomes of messages. Counting happens in memory and costs no round trip.
-// Call Flush about once a second and at the end.
+// Call Flush about once a second and at the end. Each method takes the account of the message,
+// "" for none.
 //
 // A nil *Log is valid and counts nothing. It is safe for concurrent use.
 type Log struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
-	writer *tally.Writer
+	zones  Zones
 
-	mu      sync.Mutex // over what follows
-	minutes map[int64]*Counts
-	last    int64   // the minute of current
-	current *Counts // of the last call; nil after a Flush
-	hour    int64   // of labels
-	labels  map[label]bool
-	flushed Counts // by this Log, since the last call of TakeFlushed
+	turn    chan struct{} // of one Flush at a time, with pending; a mutex would not end a wait with its context
+	pending []batch       // may be written
+
+	mu       sync.Mutex       // over what follows
+	all      spans            // by minute
+	accounts map[string]spans // by quarter of an hour, at which days begin in every zone
+	hour     int64            // of labels
+	labels   map[string]bool  // fields
+	flushed  fields           // of all, until the last call of TakeFlushed
 }
 
-// label is a label of refusals, drops or failures.
-type label struct{ kind, text string }
+type (
+	fields map[string]int64 // how often, by the field of the HASH
+	spans  map[int64]fields // by start, Unix s
+)
+
+// add adds other counts.
+func (f fields) add(others fields) {
+	for field, count := range others {
+		f[field] += count
+	}
+}
+
+// at returns the fields of a span.
+func (s spans) at(start int64) fields {
+	if s[start] == nil {
+		s[start] = make(fields)
+	}
+	return s[start]
+}
+
+const minute, quarter, hour = 60, 15 * 60, 60 * 60 // seconds
 
 // New returns a Log that has counted nothing yet. Its keys begin with prefix; "" means
-// keyspace.DefaultPrefix. The error is a *fault.InvalidError.
-func New(client redis.Cmdable, prefix string) (*Log, error) {
+// keyspace.DefaultPrefix. If zones is nil, all days are those of UTC. The error is a
+// *fault.InvalidError.
+func New(client redis.Cmdable, prefix string, zones Zones) (*Log, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err
 	}
+	if zones == nil {
+		zones = func(context.Context, string) (*time.Location, error) { return time.UTC, nil }
+	}
 	return &Log{
-		client: client, keys: keys, minutes: make(map[int64]*Counts), labels: make(map[label]bool),
-		writer: tally.NewWriter(client, "writing what became of messages", remembered),
+		client: client, keys: keys, zones: zones, turn: make(chan struct{}, 1),
+		all: make(spans), accounts: make(map[string]spans), labels: make(map[string]bool), flushed: make(fields),
 	}, nil
 }
 
-// Accepted counts an accepted submit.
-func (l *Log) Accepted(at time.Time) {
-	l.count(at, func(c *Counts) { c.Accepted++ })
-}
+// Accepted counts an accepted submit, whatever its send time.
+func (l *Log) Accepted(account string, at time.Time) { l.count(account, at, fieldAccepted) }
 
 // Refused counts a refused submit by what refused it: the label of a rule, or a code.
-func (l *Log) Refused(at time.Time, by string) {
-	l.count(at, func(c *Counts) { addLabel(&c.Refused, l.known(fieldRefused, by), 1) })
+func (l *Log) Refused(account string, at time.Time, by string) {
+	l.count(account, at, fieldRefused+by)
 }
 
 // Delivered counts a delivered message and its lateness; late says whether that was past the
 // tolerance.
-func (l *Log) Delivered(at time.Time, lateness time.Duration, late bool) {
-	l.count(at, func(c *Counts) {
-		c.Delivered++
-		if late {
-			c.Late++
-		}
-		c.Lateness.Add(lateness)
-	})
+func (l *Log) Delivered(account string, at time.Time, lateness time.Duration, late bool) {
+	l.count("", at, fieldLateness+strconv.Itoa(latenessSpan(lateness)))
+	l.count(account, at, fieldDelivered)
+	if late {
+		l.count(account, at, fieldLate)
+	}
 }
 
 // Dropped counts a message that ended unsent.
-func (l *Log) Dropped(at time.Time, reason string) {
-	l.count(at, func(c *Counts) { addLabel(&c.Dropped, l.known(fieldDropped, reason), 1) })
+func (l *Log) Dropped(account string, at time.Time, reason string) {
+	l.count(account, at, fieldDropped+reason)
 }
 
 // Failed counts a message that was given up: it failed for good, or it may or may not have
 // arrived.
-func (l *Log) Failed(at time.Time, reason string) {
-	l.count(at, func(c *Counts) { addLabel(&c.Failed, l.known(fieldFailed, reason), 1) })
+func (l *Log) Failed(account string, at time.Time, reason string) {
+	l.count(account, at, fieldFailed+reason)
 }
 
 // Postponed counts a late message that got a later time.
-func (l *Log) Postponed(at time.Time) {
-	l.count(at, func(c *Counts) { c.Postponed++ })
-}
+func (l *Log) Postponed(at time.Time) { l.count("", at, fieldPostponed) }
 
 // Cancelled counts a cancelled message.
-func (l *Log) Cancelled(at time.Time) {
-	l.count(at, func(c *Counts) { c.Cancelled++ })
-}
+func (l *Log) Cancelled(account string, at time.Time) { l.count(account, at, fieldCancelled) }
 
-// count has the counts of a minute changed.
-func (l *Log) count(at time.Time, change func(*Counts)) {
+// Retried counts a message that was given up before and waits again.
+func (l *Log) Retried(account string, at time.Time) { l.count(account, at, fieldRetried) }
+
+func (l *Log) count(account string, at time.Time, field string) {
 	if l == nil {
 		return
 	}
-	minute := at.Unix() / 60
+	seconds := at.Unix()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.current == nil || l.last != minute {
-		counts := l.minutes[minute]
-		if counts == nil {
-			counts = new(Counts)
-			l.minutes[minute] = counts
-		}
-		l.last, l.current = minute, counts
+	l.all.at(seconds - seconds%minute)[l.known(seconds/hour, field)]++
+	if account == "" {
+		return
 	}
-	change(l.current)
+	if l.accounts[account] == nil {
+		l.accounts[account] = make(spans)
+	}
+	l.accounts[account].at(seconds - seconds%quarter)[field]++
 }
 
-// known returns a label, or Other if it is one too many in the hour of the current minute.
-func (l *Log) known(kind, text string) string {
-	if hour := l.last / 60; hour != l.hour {
-		l.hour = hour
+// known returns a field with its label, or with Other if the label is one too many of the hour.
+func (l *Log) known(of int64, field string) string {
+	kind, label, labelled := strings.Cut(field, ":")
+	if kind += ":"; !labelled || kind == fieldLateness {
+		return field
+	}
+	if of != l.hour {
+		l.hour = of
 		clear(l.labels)
 	}
-	one := label{kind, text}
-	if l.labels[one] {
-		return text
+	if l.labels[field] {
+		return field
 	}
-	if len(l.labels) >= MostLabels || len(text) > keyspace.MaxID {
-		return Other
+	if len(l.labels) >= MostLabels || len(label) > keyspace.MaxID {
+		return kind + Other
 	}
-	l.labels[one] = true
-	return text
+	l.labels[field] = true
+	return field
 }
 
-// Flush writes what was counted. What it could not write stays for the next call; what was
-// written is not written twice, even if the reply got lost.
-func (l *Log) Flush(ctx context.Context) error {
-	if l == nil {
-		return nil
-	}
-	return l.writer.Write(ctx, l.take)
-}
-
-// TakeFlushed returns what this Log alone counted until the last Flush, and was not yet
+// TakeFlushed returns what this Log alone counted of all until the last Flush, and was not yet
 // returned.
-func (l *Log) TakeFlushed() Counts {
+func (l *Log) TakeFlushed() (counts Counts) {
 	if l == nil {
 		return Counts{}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	counts := l.flushed
-	l.flushed = Counts{}
+	for field, count := range l.flushed {
+		counts.add(field, count)
+	}
+	clear(l.flushed)
 	return counts
-}
-
-// take returns what was counted since the last call.
-func (l *Log) take() []tally.Batch {
-	l.mu.Lock()
-	minutes := l.minutes
-	l.minutes, l.current = make(map[int64]*Counts), nil
-	for _, counts := range minutes {
-		l.flushed.merge(counts)
-	}
-	l.mu.Unlock()
-	if len(minutes) == 0 {
-		return nil
-	}
-	hours := make(map[int64]*Counts)
-	batch := tally.Batch{Calls: l.keys.ActivityCalls()}
-	add := func(key string, start time.Time, kept time.Duration, counts *Counts) {
-		batch.Numbers = append(batch.Numbers, tally.Numbers{Key: key, Expires: start.Add(kept).UnixMilli(), Counts: counts.fields()})
-	}
-	for minute, counts := range minutes {
-		if hours[minute/60] == nil {
-			hours[minute/60] = new(Counts)
-		}
-		hours[minute/60].merge(counts)
-		start := time.Unix(minute*60, 0)
-		add(l.keys.ActivityMinute(start), start, MinuteKept, counts)
-	}
-	for hour, counts := range hours {
-		start := time.Unix(hour*3600, 0)
-		add(l.keys.ActivityHour(start), start, HourKept, counts)
-	}
-	return []tally.Batch{batch}
 }

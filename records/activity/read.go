@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -27,20 +29,29 @@ const (
 // the minute of from on, as far as processes have flushed them. Minutes in which nothing
 // happened are there too. The error is a *fault.InvalidError for more than MinutesOver.
 func (l *Log) Minutes(ctx context.Context, from, to time.Time) ([]Span, error) {
-	return l.read(ctx, from, to, time.Minute, MinutesOver, "at most 25 hours after from", (*Log).minuteKey)
+	return l.between(ctx, from, to, time.Minute, MinutesOver, "at most 25 hours after from", keyspace.Keys.ActivityMinute)
 }
 
 // Hours is Minutes for the hours of UTC, over at most HoursOver.
 func (l *Log) Hours(ctx context.Context, from, to time.Time) ([]Span, error) {
-	return l.read(ctx, from, to, time.Hour, HoursOver, "at most 32 days after from", (*Log).hourKey)
+	return l.between(ctx, from, to, time.Hour, HoursOver, "at most 32 days after from", keyspace.Keys.ActivityHour)
 }
 
-func (l *Log) minuteKey(start time.Time) string { return l.keys.ActivityMinute(start) }
+// Days returns the counts of an account on each of the natural days that begin at some times,
+// as far as processes have flushed them.
+func (l *Log) Days(ctx context.Context, account string, starts ...time.Time) ([]Span, error) {
+	if !keyspace.ValidName(account) {
+		return nil, &fault.InvalidError{Field: "account", Value: account, Want: keyspace.WantName}
+	}
+	days := make([]Span, len(starts))
+	for i, start := range starts {
+		days[i].Start = start
+	}
+	return days, l.read(ctx, days, func(k keyspace.Keys, start time.Time) string { return k.ActivityDay(account, start) })
+}
 
-func (l *Log) hourKey(start time.Time) string { return l.keys.ActivityHour(start) }
-
-func (l *Log) read(
-	ctx context.Context, from, to time.Time, each, most time.Duration, want string, key func(*Log, time.Time) string,
+func (l *Log) between(
+	ctx context.Context, from, to time.Time, each, most time.Duration, want string, key func(keyspace.Keys, time.Time) string,
 ) ([]Span, error) {
 	if to.Sub(from) > most {
 		return nil, &fault.InvalidError{Field: "to", Value: to.UTC().Format(time.RFC3339), Want: want}
@@ -49,35 +60,34 @@ func (l *Log) read(
 	for start := from.UTC().Truncate(each); start.Before(to); start = start.Add(each) {
 		spans = append(spans, Span{Start: start})
 	}
-	if l == nil {
-		return spans, nil
-	}
-	for some := range slices.Chunk(spans, spansAtOnce) {
-		if err := l.readSpans(ctx, some, key); err != nil {
-			return nil, err
-		}
-	}
-	return spans, nil
+	return spans, l.read(ctx, spans, key)
 }
 
-// readSpans reads the counts of spans in one round trip.
-func (l *Log) readSpans(ctx context.Context, spans []Span, key func(*Log, time.Time) string) error {
+// read reads the counts of spans.
+func (l *Log) read(ctx context.Context, spans []Span, key func(keyspace.Keys, time.Time) string) error {
 	const doing = "reading what became of messages"
-	found := make([]*redis.MapStringStringCmd, len(spans))
-	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, span := range spans {
-			found[i] = pipe.HGetAll(ctx, key(l, span.Start))
-		}
+	if l == nil {
 		return nil
-	})
-	if err != nil {
-		return store.Explain(err, doing)
 	}
 	var wrong error
-	for i := range spans {
-		for field, value := range found[i].Val() {
-			if !spans[i].read(field, value) {
-				wrong = errors.Join(wrong, script.ReplyError(doing, fault.Clip(field)+" is no number"))
+	for some := range slices.Chunk(spans, spansAtOnce) {
+		found := make([]*redis.MapStringStringCmd, len(some))
+		_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for i, span := range some {
+				found[i] = pipe.HGetAll(ctx, key(l.keys, span.Start))
+			}
+			return nil
+		})
+		if err != nil {
+			return store.Explain(err, doing)
+		}
+		for i := range some {
+			for field, value := range found[i].Val() {
+				if count, err := strconv.ParseInt(value, 10, 64); err == nil {
+					some[i].add(field, count)
+				} else {
+					wrong = errors.Join(wrong, script.ReplyError(doing, fault.Clip(field)+" is no number"))
+				}
 			}
 		}
 	}

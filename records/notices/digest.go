@@ -13,22 +13,22 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
-	"github.com/sendlimit/sendlimiter/records/stats"
+	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // Details are what a Notice says beside its numbers.
 type Details struct {
-	Policy   string       `json:"policy,omitempty"`       // of a user's quota
-	TimeZone string       `json:"zone,omitempty"`         // of the day; "" for UTC
-	Rule     string       `json:"rule,omitempty"`         // of a user's quota; of an event its limit: "500/calendar_day"
-	Until    int64        `json:"until,omitempty,string"` // of an event: end of the period, Unix ms
-	Users    []DigestUser `json:"users,omitempty"`        // of a digest
-	More     int          `json:"more,omitempty"`         // of a digest: users left out
-	Report   *stats.Day   `json:"report,omitempty"`       // of a daily report
-	Change   string       `json:"change,omitempty"`       // of a callback: what was done with it
-	Host     string       `json:"host,omitempty"`         // of a callback: where it is now
+	Policy   string           `json:"policy,omitempty"`       // of a user's quota
+	TimeZone string           `json:"zone,omitempty"`         // of the day; "" for UTC
+	Rule     string           `json:"rule,omitempty"`         // of a user's quota; of an event its limit: "500/calendar_day"
+	Until    int64            `json:"until,omitempty,string"` // of an event: end of the period, Unix ms
+	Users    []DigestUser     `json:"users,omitempty"`        // of a digest
+	More     int              `json:"more,omitempty"`         // of a digest: users left out
+	Report   *activity.Counts `json:"report,omitempty"`       // of a daily report
+	Change   string           `json:"change,omitempty"`       // of a callback: what was done with it
+	Host     string           `json:"host,omitempty"`         // of a callback: where it is now
 }
 
 // DigestUser is a line of a digest.

@@ -14,9 +14,10 @@ import (
 
 // Cancellation is what Cancel did.
 type Cancellation struct {
-	Cancelled bool   // the message was still to come
-	Sending   bool   // it is being sent: left alone, as one that has ended
-	Account   string // that was charged for a cancelled message, and stays so; "" for none
+	Cancelled bool      // the message was still to come
+	Sending   bool      // it is being sent: left alone, as one that has ended
+	Account   string    // that was charged for a cancelled message, and stays so; "" for none
+	At        time.Time // when it was cancelled, by the store's clock
 }
 
 // Cancel releases a message that is still to come. The error is a *fault.InvalidError for a
@@ -28,7 +29,7 @@ func (u *Users) Cancel(ctx context.Context, user, id string) (c Cancellation, er
 	for range tries {
 		d, err := u.timeline.Release(ctx, r)
 		if err != nil || d.Code != fault.CodeChanged && d.Code != fault.CodeTooLate {
-			c.Cancelled = d.Allowed && !d.Replayed
+			c.Cancelled, c.At = d.Allowed && !d.Replayed, d.Now
 			return c, err
 		}
 		found, err := u.records.Look(ctx, user, id)

@@ -6,11 +6,16 @@ import (
 )
 
 // ActivityMinute returns the key of what became of messages in the minute that begins at a
-// time. It shares a hash tag with ActivityHour and ActivityCalls.
+// time. All keys of what became of messages share a hash tag.
 func (k Keys) ActivityMinute(start time.Time) string { return k.ofActivity("m:", start) }
 
 // ActivityHour is ActivityMinute for an hour.
 func (k Keys) ActivityHour(start time.Time) string { return k.ofActivity("h:", start) }
+
+// ActivityDay is ActivityMinute for a natural day of an account and its messages.
+func (k Keys) ActivityDay(account string, start time.Time) string {
+	return k.ofActivity("d:"+account+":", start)
+}
 
 // ActivityCalls returns the key of the tokens of the last calls that added to these.
 func (k Keys) ActivityCalls() string { return k.prefix + ":{activity}:calls" }

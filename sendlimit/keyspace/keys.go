@@ -46,8 +46,6 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:l:<user>        STRING  the late mark: what stands before it in the timeline has ended, Unix ms
 //	sl:{p0042}:w:<user>        ZSET  messages that were late and wait for a later time: message id -> when it was promised, Unix ms
 //	sl:{p0042}:e:<user>        ZSET  what ended and gave its place back: message id -> send time, Unix ms
-//	sl:{p0042}:stats:<account>:<day start>  HASH  what the account's messages came to on a day of its own
-//	sl:{p0042}:stats:<account>:calls  STRING  the tokens of the last calls that added to these, see lua/count/add_once.lua
 //	sl:{p0042}:probe           STRING  nothing: it is written and removed at once, see store.RewriteLogs
 //	sl:{p0042}:draft           HASH  a record that replaces another one, for as long as a script runs
 //	sl:{p0042}:holds           ZSET  charges that are not settled: attempt -> when to look, Unix ms
@@ -92,7 +90,8 @@ const DefaultPrefix = "sl"
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
 //	sl:{policies}:windows      ZSET  windows that policies had, see lua/fragments/policy_change.lua; expires
 //	sl:{activity}:m:<start>    HASH  what became of the messages of all in a minute from start, Unix ms, on, see package
-//	                           activity; h:<start> of an hour. Beside them calls, STRING, as above
+//	                           activity; h:<start> of an hour; d:<account>:<start> of the account's messages on a day of its own
+//	sl:{activity}:calls        STRING  the tokens of the last calls that added to these, see lua/count/add_once.lua
 //	sl:forecast                STRING  how many messages are due when, JSON, see package forecast; expires
 //	sl:meta                    HASH  the version of this layout, and the address under which the store was last delivered
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
@@ -228,18 +227,6 @@ func (k Keys) Waiting(user string) string {
 // with the last record.
 func (k Keys) Ended(user string) string {
 	return k.Partitions[Partition(user)] + "e:" + user
-}
-
-// Stats returns the key of the numbers of an account and a day that begins at
-// Unix milliseconds.
-func (k Keys) Stats(account string, day int64) string {
-	return k.Partitions[Partition(account)] + "stats:" + account + ":" + strconv.FormatInt(day, 10)
-}
-
-// StatsCalls returns the key of the tokens of the last calls that added to the numbers of an
-// account. It shares a hash tag with Stats.
-func (k Keys) StatsCalls(account string) string {
-	return k.Partitions[Partition(account)] + "stats:" + account + ":calls"
 }
 
 // Settings returns the key of a user's own settings.

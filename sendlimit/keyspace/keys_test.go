@@ -53,7 +53,7 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 	require.Equal(t, "sl:{policies}:stored", keys.Policies())
 	require.Equal(t, "sl:{policies}:versions:default", keys.PolicyVersions("default"))
 	require.Equal(t, "sl:meta", keys.Meta())
-	require.Equal(t, "sl:{p0999}:stats:alice:calls", keys.StatsCalls("alice"))
+	require.Equal(t, "sl:{activity}:d:shop:86400000", keys.ActivityDay("shop", time.UnixMilli(86_400_000)))
 	require.Equal(t, "sl:{activity}:m:60000", keys.ActivityMinute(time.UnixMilli(60_000)))
 	require.Equal(t, "sl:{activity}:h:3600000", keys.ActivityHour(time.UnixMilli(3_600_000)))
 	require.Equal(t, "sl:{activity}:calls", keys.ActivityCalls())

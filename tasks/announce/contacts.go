@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
@@ -82,7 +83,7 @@ func (c *Contacts) announcementOf(ctx context.Context, n notices.Notice) (announ
 	}
 	if r := details.Report; r != nil {
 		said.Report = &notifier.Report{
-			Sent: r.Sent, Dropped: r.Dropped, Failed: r.Failed, Cancelled: r.Cancelled, Late: r.Late,
+			Sent: r.Delivered, Dropped: activity.Total(r.Dropped), Failed: activity.Total(r.Failed), Cancelled: r.Cancelled, Late: r.Late,
 			Accepted: r.Accepted, Retried: r.Retried, WaitingChange: r.WaitingChange(), Refused: r.Refused,
 		}
 	}

@@ -7,7 +7,8 @@
 // notice: the claim lets one of them deliver it.
 //
 // NoticeJobs are the jobs that every worker repeats: they hand due notices to the
-// queue, gather digests and put the daily reports.
+// queue, gather digests and put the daily reports. Reports puts a report for the past day
+// into the outbox, once for each account, at the time that the account has set.
 //
 // The package knows no timeline. A push is delivered by package deliver.
 package announce

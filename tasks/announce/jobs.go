@@ -10,7 +10,6 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
-	"github.com/sendlimit/sendlimiter/tasks/report"
 )
 
 // NoticeJobs are the jobs for notices that every worker repeats: enqueue the notices that
@@ -18,7 +17,7 @@ import (
 // of workers may run them at once.
 type NoticeJobs struct {
 	Notices    *notices.Outbox
-	Reports    *report.Reports
+	Reports    *Reports
 	Queue      *queue.Queue
 	Clock      *storeclock.Clocks
 	Deliver    bool // the worker has an announcer

@@ -8,11 +8,13 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/records/forecast"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/listen"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -65,7 +67,8 @@ type Backend struct {
 	Watch         *messages.WatchList
 	Events        events.Options   // complete, of every events.Log and the like
 	Listen        *listen.Follower // of the subscribers in Timeline
-	// Activity counts what becomes of messages. Follow and submit.Submitter.Close flush it.
+	Payers        *payers.Payers   // the accounts that are charged
+	// Activity counts what becomes of messages. Follow, StartFlushing and FlushActivity flush it.
 	Activity  *activity.Log
 	Forecasts *forecast.Forecasts // close it if it was asked
 	Metrics   *metrics.Metrics    // nil for none
@@ -113,7 +116,12 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	if b.Watch, err = messages.NewWatchList(client, b.Timeline); err != nil {
 		return nil, err
 	}
-	if b.Activity, err = activity.New(client, o.Prefix); err != nil {
+	directory, err := accounts.New(client, o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	b.Payers = payers.New(directory, func() time.Time { return policies.Clock.Local() })
+	if b.Activity, err = activity.New(client, o.Prefix, b.zone); err != nil {
 		return nil, err
 	}
 	if b.Forecasts, err = forecast.New(client, b.Timeline); err != nil {
@@ -126,12 +134,12 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 // once a second what became of messages, until the returned function is called. Programs that
 // run for long need it.
 func (b *Backend) Follow(ctx context.Context) (stop func()) {
-	flushing := b.startFlushing()
+	stopFlushing := b.StartFlushing()
 	stopPolicies, stopOutages, stopListening := b.Policies.Follow(ctx), b.outages.Follow(ctx), b.Listen.Follow(ctx)
 	return func() {
 		stopListening()
 		stopPolicies()
-		flushing.Close()
+		stopFlushing()
 		stopOutages()
 	}
 }

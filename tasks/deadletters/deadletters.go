@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -15,7 +16,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/internal/ledger"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
@@ -29,7 +29,8 @@ type Letters struct {
 	policies *rules.Policies // refreshed before a Retry
 	kept     *messages.DeadLetters
 	notices  *notices.Outbox
-	ledger   *ledger.Ledger
+	activity *activity.Log
+	flush    func() // of activity
 	queue    *queue.Queue
 	timers   *queue.Timers
 	logger   *slog.Logger
@@ -47,21 +48,20 @@ func New(b *backend.Backend) (*Letters, error) {
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := ledger.New(b.Client, b.Timeline.Prefix, b.Logger)
-	if err != nil {
-		return nil, err
-	}
 	d := &Letters{
-		policies: b.Policies, kept: kept, notices: outbox, ledger: ledger, queue: b.Queue, timers: b.Queue.Timers(b.Watch, b.Logger),
+		policies: b.Policies, kept: kept, notices: outbox, activity: b.Activity, flush: b.FlushActivity, queue: b.Queue, timers: b.Queue.Timers(b.Watch, b.Logger),
 		logger: b.Logger, client: b.Client,
 	}
 	d.timers.Start()
 	return d, nil
 }
 
-// Close waits for confirmations of retried messages that are being written. The client
-// stays open.
-func (d *Letters) Close() { d.timers.Close() }
+// Close waits for confirmations of retried messages that are being written, and writes that
+// they were retried to the backend's activity. The client stays open.
+func (d *Letters) Close() {
+	d.timers.Close()
+	d.flush()
+}
 
 // ListRequest asks for dead letters, ascending by when they ended. The zero value asks for
 // the first of all.
@@ -136,7 +136,7 @@ func (d *Letters) Retry(ctx context.Context, user, id string) (message.Outcome, 
 	}, decision.Now)
 	d.queue.EnqueueNotices(ctx, decision.Notices, d.logger)
 	if !decision.Replayed {
-		d.ledger.Retried(ctx, letter.Account)
+		d.activity.Retried(letter.Account, decision.Now)
 	}
 	return o, nil
 }

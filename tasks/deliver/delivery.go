@@ -90,23 +90,19 @@ func (a *attempt) tally(ctx context.Context, s messages.Settlement, final bool, 
 		late := claim.Now.Sub(promised(claim))
 		h.Metrics.Delivered(late, took)
 		h.Logger.DebugContext(ctx, "delivered", "id", a.d.ID, "attempt", claim.Attempt, "late", late, "took", took)
-		h.Tally.Sent(claim.Account, claim.Now, late > h.Tolerance)
-		h.Activity.Delivered(claim.Now, late, late > h.Tolerance)
+		h.Activity.Delivered(claim.Account, claim.Now, late, late > h.Tolerance)
 	case messages.Uncertain:
 		h.Metrics.Uncertain()
-		h.Tally.Failed(claim.Account, claim.Now)
-		h.Activity.Failed(claim.Now, messages.ReasonUncertain)
+		h.Activity.Failed(claim.Account, claim.Now, messages.ReasonUncertain)
 	case messages.NoDevice:
 		h.Metrics.Dropped(messages.ReasonNoDevice)
-		h.Tally.Dropped(claim.Account, claim.Now)
-		h.Activity.Dropped(claim.Now, messages.ReasonNoDevice)
+		h.Activity.Dropped(claim.Account, claim.Now, messages.ReasonNoDevice)
 	case messages.Failed, messages.Retried:
 		if final || a.sent() {
 			h.Metrics.AttemptFailed(s.Reason, final)
 		}
 		if final {
-			h.Tally.Failed(claim.Account, claim.Now)
-			h.Activity.Failed(claim.Now, s.Reason)
+			h.Activity.Failed(claim.Account, claim.Now, s.Reason)
 		}
 	}
 }

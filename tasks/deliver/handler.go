@@ -21,7 +21,6 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
-	"github.com/sendlimit/sendlimiter/tasks/report"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 	"github.com/sendlimit/sendlimiter/tasks/tracing"
@@ -48,7 +47,6 @@ type Handler struct {
 	Tolerance   time.Duration // how late a message may be sent without being judged anew
 	Margin      time.Duration // how much longer than PushTimeout a lease lasts
 	Slots       *Slots        // one per running delivery
-	Tally       *report.Tally
 	Activity    *activity.Log
 	Stopping    chan struct{} // closed when no new work may begin
 	Ended       chan struct{} // closed when the worker no longer waits for running work
@@ -325,8 +323,7 @@ func (h *Handler) deliver(
 	case messages.Dropped:
 		h.countDrop(ctx, claim.Account, claim.Reason, claim.Now, claim.SendAt)
 	case messages.Reached:
-		h.Tally.Sent(claim.Account, claim.Now, false)
-		h.Activity.Delivered(claim.Now, 0, false) // at an earlier attempt, whose lateness is not known
+		h.Activity.Delivered(claim.Account, claim.Now, 0, false) // at an earlier attempt, whose lateness is not known
 		h.Logger.WarnContext(ctx, "a message reached some devices and is not tried on the others", "id", d.ID, "reason", claim.Reason)
 	case messages.Early, messages.Postponed, messages.Paused:
 	}
@@ -352,13 +349,11 @@ func (h *Handler) countDrop(ctx context.Context, account, reason string, now, se
 	late := now.Sub(sendAt)
 	if reason == messages.ReasonUncertain {
 		h.Metrics.Uncertain()
-		h.Tally.Failed(account, now)
-		h.Activity.Failed(now, reason)
+		h.Activity.Failed(account, now, reason)
 		h.Logger.WarnContext(ctx, "gave up a message of which nobody knows whether it arrived", "late", late)
 		return
 	}
 	h.Metrics.Dropped(reason)
-	h.Tally.Dropped(account, now)
-	h.Activity.Dropped(now, reason)
+	h.Activity.Dropped(account, now, reason)
 	h.Logger.WarnContext(ctx, "dropped a message", "reason", reason, "late", late)
 }

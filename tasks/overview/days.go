@@ -9,36 +9,27 @@ import (
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/activity"
-	"github.com/sendlimit/sendlimiter/records/stats"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// AccountDay has the numbers of an account on a natural day of its own.
-type AccountDay struct {
-	Start time.Time // in the account's zone
-	stats.Day
-}
-
 // daysShown is how many days of an account are kept.
 const daysShown = 7
 
-// Days returns the numbers of an account on its last days, the present one first.
-func (r *Reader) Days(ctx context.Context, of accounts.Account, now time.Time) ([]AccountDay, error) {
+// Days returns what became of the messages of an account on its last days, the present one
+// first. Their starts are in the account's zone.
+func (r *Reader) Days(ctx context.Context, of accounts.Account, now time.Time) ([]activity.Span, error) {
 	zone, err := of.LocationAt(now)
 	if err != nil {
 		return nil, err
 	}
-	days := make([]AccountDay, 0, daysShown)
-	for start := calendar.DayStart(now, zone); len(days) < daysShown; start = calendar.DayStart(start.Add(-time.Hour), zone) {
-		day, err := r.stats.Read(ctx, of.Name, start)
-		if err != nil {
-			return nil, err
-		}
-		days = append(days, AccountDay{Start: start.In(zone), Day: day})
+	starts := make([]time.Time, daysShown)
+	start := calendar.DayStart(now, zone)
+	for i := range starts {
+		starts[i], start = start.In(zone), calendar.DayStart(start.Add(-time.Hour), zone)
 	}
-	return days, nil
+	return r.activity.Days(ctx, of.Name, starts...)
 }
 
 // Alerted returns the highest threshold of an account's quota that was alerted on the day that

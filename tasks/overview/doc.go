@@ -1,7 +1,7 @@
 // Package overview has what an operator's dashboard shows of the whole system: what becomes of
 // messages, what is due when, who delivers, and what holds it up.
 //
-//	counted as it happens     records/activity   by minute and hour
+//	counted as it happens     records/activity   by minute and hour, and by day of an account
 //	counted for who looks     records/forecast   what is due when
 //	looked up here            dead letters, hand-over, workers, channels, memory
 //

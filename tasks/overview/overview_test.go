@@ -145,7 +145,7 @@ func (r *rig) submits(user, id string, after time.Duration) message.Outcome {
 
 // accepted counts an accepted message.
 func (r *rig) accepted() {
-	r.backend.Activity.Accepted(r.now)
+	r.backend.Activity.Accepted("", r.now)
 	r.backend.FlushActivity()
 }
 
@@ -353,7 +353,7 @@ func TestDaysOfAnAccount(t *testing.T) {
 			require.Zero(t, day.Accepted)
 		}
 	}
-	r.fails(":stats")
+	r.fails("{activity}:d:")
 	_, err = r.reader.Days(t.Context(), accounts.Account{Name: "utc"}, r.now)
 	require.Error(t, err)
 }

@@ -11,17 +11,13 @@ import (
 	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/forecast"
 	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/records/notices"
-	"github.com/sendlimit/sendlimiter/records/stats"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
-	reading "github.com/sendlimit/sendlimiter/tasks/stats"
 )
 
 // How often the parts are read at most.
@@ -39,10 +35,8 @@ type Reader struct {
 	activity *activity.Log
 	forecast *forecast.Forecasts
 	watch    *messages.WatchList
-	letters  *messages.DeadLetters
-	notices  *notices.Outbox
+	stats    *Stats
 	channels *channels.Store
-	stats    *stats.Stats
 
 	keys keyspace.Keys
 
@@ -77,16 +71,10 @@ func New(b *backend.Backend) (*Reader, error) {
 	if r.keys, err = keyspace.NewKeys(prefix); err != nil {
 		return nil, err
 	}
-	if r.letters, err = messages.NewDeadLetters(b.Client, b.Timeline); err != nil {
-		return nil, err
-	}
-	if r.notices, err = notices.New(b.Client, notices.Options{Prefix: prefix}); err != nil {
+	if r.stats, err = NewStats(b.Client, prefix); err != nil {
 		return nil, err
 	}
 	if r.channels, err = channels.NewStore(b.Client, prefix); err != nil {
-		return nil, err
-	}
-	if r.stats, err = stats.New(b.Client, prefix); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -174,12 +162,9 @@ func (r *Reader) readStates(ctx context.Context, o *Overview) error {
 	if failed = errors.Join(failed, err); err == nil {
 		o.Queue = sizes
 	}
-	servers, err := store.ReadMemory(ctx, r.client)
+	memory, err := storeMemory(ctx, r.client)
 	if failed = errors.Join(failed, err); err == nil {
-		o.Memory = make([]message.StoreMemory, len(servers))
-		for i, m := range servers {
-			o.Memory[i] = message.StoreMemory{Server: m.Address, UsedBytes: m.Used, MaxBytes: m.Max}
-		}
+		o.Memory = memory
 	}
 	pace, err := r.pace(ctx, deliver.PaceTarget)
 	if failed = errors.Join(failed, err); err == nil {
@@ -221,16 +206,16 @@ func (r *Reader) pace(ctx context.Context, target string) (Pace, error) {
 
 // readLists reads what has a list in each partition.
 func (r *Reader) readLists(ctx context.Context, o *Overview) error {
-	letters, err := r.letters.Count(ctx)
+	letters, err := r.stats.letters.Count(ctx)
 	failed := err
 	if err == nil {
 		o.DeadLetters = letters
 	}
-	dead, err := r.notices.CountDead(ctx)
+	dead, err := r.stats.notices.CountDead(ctx)
 	if failed = errors.Join(failed, err); err == nil {
 		o.FailedAlerts = dead
 	}
-	behind, err := reading.OldestOverdue(ctx, r.client, r.watch)
+	behind, err := OldestOverdue(ctx, r.client, r.watch)
 	if failed = errors.Join(failed, err); err == nil {
 		o.Behind = time.Duration(behind * float64(time.Second))
 	}

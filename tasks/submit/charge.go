@@ -8,11 +8,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/quota"
-	"github.com/sendlimit/sendlimiter/records/stats"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -25,7 +24,6 @@ type charger struct {
 	holds   *holds
 	payers  *payers.Payers
 	settler *settler
-	stats   *stats.Stats
 	clock   *storeclock.Clocks
 	logger  *slog.Logger
 	// placesPerDay is how many places a user may have in a day, accountPlaces how many percent
@@ -35,23 +33,16 @@ type charger struct {
 
 // newCharger returns a charger; raised receives the notices that charges raise. Close it.
 func newCharger(
-	client redis.UniversalClient, o sendlimit.Options, clock *storeclock.Clocks, raised func(context.Context, []string), logger *slog.Logger,
+	client redis.UniversalClient, b *backend.Backend, raised func(context.Context, []string),
 ) (*charger, error) {
+	o := b.Timeline
 	charges, err := quota.New(client, quota.Options{Prefix: o.Prefix, LookAfter: o.LookAfter, Ahead: o.Ahead})
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := accounts.New(client, o.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	stats, err := stats.New(client, o.Prefix)
-	if err != nil {
-		return nil, err
-	}
 	return &charger{
-		charges: charges, holds: newHolds(charges), payers: payers.New(accounts, clock.Local), stats: stats, clock: clock, logger: logger,
-		settler: newSettler(charges, stats, raised, logger),
+		charges: charges, holds: newHolds(charges), payers: b.Payers, clock: b.Policies.Clock, logger: b.Logger,
+		settler: newSettler(charges, raised, b.Logger),
 	}, nil
 }
 

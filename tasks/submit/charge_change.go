@@ -31,7 +31,8 @@ type chargedChange struct {
 	share    sendlimit.Share // of a move: that of who is charged
 	// open is the hold of a change that got no answer. The same change uses it when it
 	// is called again.
-	open *openChange
+	open    *openChange
+	charged string // whose charge the last change held, "" for nobody's
 	// refused is the charge that refused a move, if the quota or the throttle did.
 	refused quota.Charge
 }
@@ -108,9 +109,7 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 	c.open = nil
 	// The caller's next message can use what this gives back.
 	made := d.Allowed && !d.Replayed && (d.MovedFrom.IsZero() || !d.At.Equal(d.MovedFrom))
-	if made && d.MovedFrom.IsZero() {
-		c.countCancelled(ctx, held.Account, d.Now)
-	}
+	c.charged = held.Account
 	if made || !mayArrive(d, c.clock.Local().Sub(sent)) {
 		c.settle(ctx, held, made)
 	}

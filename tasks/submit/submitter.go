@@ -129,7 +129,7 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 	if s.index, err = find.NewIndex(b.Client, b.Timeline); err != nil {
 		return nil, err
 	}
-	if s.charger, err = newCharger(commands, b.Timeline, s.clock, s.Announce, b.Logger); err != nil {
+	if s.charger, err = newCharger(commands, b, s.Announce); err != nil {
 		return nil, err
 	}
 	s.charger.limitPlaces(b.Timeline.PlacesPerDay, b.AccountPlaces)
@@ -174,14 +174,7 @@ func (s *Submitter) Submit(ctx context.Context, m message.Message) (message.Outc
 		s.metrics.Submitted(message.OutcomeOf(err), "")
 		return message.Outcome{}, err
 	}
-	rule := s.Policies.Label(o)
-	s.metrics.Submitted(o, rule)
-	switch {
-	case o.Outcome == message.Accepted && !o.Replayed:
-		s.activity.Accepted(s.clock.Now())
-	case o.Outcome == message.Refused:
-		s.activity.Refused(s.clock.Now(), cmp.Or(rule, string(o.Code)))
-	}
+	s.metrics.Submitted(o, s.Policies.Label(o))
 	return o, nil
 }
 
@@ -245,14 +238,26 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		explainCharge(&o, judged.decision, m.Category, charged.refused, charged.payer)
 		if m.Account != "" {
 			o.Day = dayOf(charged.charged, charged.kept)
-			s.charger.count(charged.payer, o, s.Policies.Label(o), s.clock.Now())
 		}
+	}
+	if judged.err == nil {
+		s.count(m.Account, o)
 	}
 	s.Announce(ctx, judged.decision.Notices)
 	if o.Outcome == message.Accepted && !o.Replayed {
 		s.capacity.take(judged.content)
 	}
 	return o, err
+}
+
+// count counts the outcome of a submit.
+func (s *Submitter) count(account string, o message.Outcome) {
+	switch {
+	case o.Outcome == message.Accepted && !o.Replayed:
+		s.activity.Accepted(account, s.clock.Now())
+	case o.Outcome == message.Refused:
+		s.activity.Refused(account, s.clock.Now(), cmp.Or(s.Policies.Label(o), string(o.Code)))
+	}
 }
 
 // enqueue puts an accepted message into the queue.
@@ -331,6 +336,9 @@ func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.T
 		d, err = changed.runFrom(ctx, from, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
 			return t.Release(ctx, sendlimit.ReleaseRequest{User: user, ID: id, Hold: h, From: from})
 		}, changed.holdRelease)
+		if err == nil && d.Allowed && !d.Replayed {
+			s.activity.Cancelled(changed.charged, d.Now)
+		}
 		return d.Allowed, err
 	})
 	s.timers.Unset(ctx, d.Superseded, d.Now)
@@ -340,9 +348,6 @@ func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.T
 	o := outcomeOf(d, message.Cancelled, user, id)
 	if d.Allowed {
 		o.SendAt = message.Time{}
-		if !d.Replayed {
-			s.activity.Cancelled(d.Now)
-		}
 	}
 	return o, s.explainEnded(ctx, &o)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/sendlimit/sendlimiter/records/userdata"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/internal/ledger"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -21,7 +20,6 @@ type Users struct {
 	store   *userdata.Users
 	notices *notices.Outbox
 	queue   *queue.Queue
-	ledger  *ledger.Ledger
 	backend *backend.Backend
 }
 
@@ -35,11 +33,7 @@ func New(b *backend.Backend) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := ledger.New(b.Client, b.Timeline.Prefix, b.Logger)
-	if err != nil {
-		return nil, err
-	}
-	return &Users{store: store, notices: outbox, queue: b.Queue, ledger: ledger, backend: b}, nil
+	return &Users{store: store, notices: outbox, queue: b.Queue, backend: b}, nil
 }
 
 // Document is all data of a user. Times have the format of outcomes.
@@ -253,8 +247,7 @@ func (u *Users) cancel(ctx context.Context, ids []string, e *Erasure) (sending [
 		}
 		if c.Cancelled {
 			e.Cancelled++
-			u.ledger.Cancelled(ctx, c.Account)
-			u.backend.Activity.Cancelled(u.backend.Policies.Now())
+			u.backend.Activity.Cancelled(c.Account, c.At)
 		}
 		if c.Sending {
 			sending = append(sending, id)

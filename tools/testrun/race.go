@@ -37,6 +37,6 @@ func raced() map[string]string {
 		"tasks/queue":               "in tasks",
 		"tasks/relay":               "in tasks",
 		"tasks/rules":               "in tasks",
-		"tasks/stats":               "in tasks",
+		"tasks/overview":            "in tasks",
 	}
 }

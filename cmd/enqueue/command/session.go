@@ -51,7 +51,10 @@ func (p *program) withSession(ctx context.Context, cmd *cobra.Command, m manner,
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(s), s.close())
+	stopFlushing := s.backend.StartFlushing()
+	err = do(s)
+	stopFlushing()
+	return errors.Join(err, s.close())
 }
 
 func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*session, error) {

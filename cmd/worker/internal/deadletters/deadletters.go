@@ -71,6 +71,7 @@ func (d *commands) open(cmd *cobra.Command, do func(context.Context) error) (err
 		if d.Letters, err = deadletters.New(b); err != nil {
 			return fmt.Errorf("opening the dead letters: %w", err)
 		}
+		defer b.StartFlushing()() // of many
 		defer d.Close()
 		return do(cmd.Context())
 	})

@@ -16,8 +16,8 @@ import (
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
-	"github.com/sendlimit/sendlimiter/tasks/stats"
 )
 
 const (
@@ -111,7 +111,7 @@ func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context
 		if held != nil {
 			r.check(checkAddress, held.unready())
 		}
-		if behind, err := stats.OldestOverdue(ctx, b.Client, b.Watch); err == nil && behind > b.Watch.Horizon().Seconds()/2 {
+		if behind, err := overview.OldestOverdue(ctx, b.Client, b.Watch); err == nil && behind > b.Watch.Horizon().Seconds()/2 {
 			r.Checks = append(r.Checks, check{Check: checkHandOver, Status: checkWarning, Detail: fmt.Sprintf(
 				"messages go to the queue %s later than they should, and may be sent late: start more workers,"+
 					" or find out what slows the store down", time.Duration(behind*float64(time.Second)).Round(time.Second))})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/stats"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 
 // newStats returns a function that reads the API's stats.
 func newStats(client redis.UniversalClient, prefix, version string) (func(context.Context) (message.Stats, error), error) {
-	reader, err := stats.New(client, prefix)
+	reader, err := overview.NewStats(client, prefix)
 	if err != nil {
 		return nil, err
 	}

@@ -43,24 +43,17 @@ func logSummary(ctx context.Context, c activity.Counts, logger *slog.Logger) {
 		}
 	}
 	add("accepted", c.Accepted)
-	add("refused", total(c.Refused))
+	add("refused", activity.Total(c.Refused))
 	add("delivered", c.Delivered)
 	add("late", c.Late)
 	if p99, ok := c.Lateness.Quantile(0.99); ok {
 		attributes = append(attributes, "late_p99", p99.Round(time.Millisecond))
 	}
 	add("postponed", c.Postponed)
-	add("dropped", total(c.Dropped))
-	add("failed", total(c.Failed))
+	add("dropped", activity.Total(c.Dropped))
+	add("failed", activity.Total(c.Failed))
 	add("cancelled", c.Cancelled)
 	if len(attributes) > 0 {
 		logger.InfoContext(ctx, "in the last minute", attributes...)
 	}
-}
-
-func total(counts map[string]int64) (sum int64) {
-	for _, n := range counts {
-		sum += n
-	}
-	return sum
 }

@@ -17,15 +17,15 @@ import (
 func TestTheSummaryOfAMinute(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
-	counted, err := activity.New(client, "")
+	counted, err := activity.New(client, "", nil)
 	require.NoError(t, err)
 	now := time.Now()
-	counted.Accepted(now)
-	counted.Refused(now, "1/minute")
-	counted.Refused(now, "5/hour")
-	counted.Delivered(now, 3*time.Second, true)
-	counted.Delivered(now, 0, false)
-	counted.Dropped(now, "expired")
+	counted.Accepted("", now)
+	counted.Refused("", now, "1/minute")
+	counted.Refused("", now, "5/hour")
+	counted.Delivered("", now, 3*time.Second, true)
+	counted.Delivered("", now, 0, false)
+	counted.Dropped("", now, "expired")
 	require.NoError(t, counted.Flush(t.Context()))
 
 	var log strings.Builder
@@ -50,7 +50,7 @@ func TestTheSummaryOfAMinute(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log.String(), "\n"))
 
 	log.Reset()
-	counted.Cancelled(now)
+	counted.Cancelled("", now)
 	require.NoError(t, counted.Flush(t.Context()))
 	summarize(t.Context(), counted, logger)()
 	require.Equal(t, "level=INFO msg=\"in the last minute\" cancelled=1\n", log.String(), "the rest is logged at the end")

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/stats"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
 
 // StatsCommand returns the command "worker stats".
@@ -50,7 +50,7 @@ func showStats(cmd *cobra.Command, p cli.Program, asJSON bool) error {
 }
 
 func readStats(ctx context.Context, client redis.UniversalClient, prefix string) (message.Stats, error) {
-	reader, err := stats.New(client, prefix)
+	reader, err := overview.NewStats(client, prefix)
 	if err != nil {
 		return message.Stats{}, fmt.Errorf("opening the store: %w", err)
 	}

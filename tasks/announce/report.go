@@ -1,4 +1,4 @@
-package report
+package announce
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/notices"
-	"github.com/sendlimit/sendlimiter/records/stats"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
@@ -17,7 +17,7 @@ import (
 // about the local day before. It is for one caller at a time.
 type Reports struct {
 	Accounts *accounts.Accounts
-	Stats    *stats.Stats
+	Activity *activity.Log
 	Notices  *notices.Outbox
 	Done     map[string]int64 // by account: the start of the last reported day, Unix ms
 }
@@ -59,11 +59,11 @@ func (r *Reports) Put(ctx context.Context, now time.Time) ([]string, error) {
 
 // putOne puts one report and returns its id, "" if it was put before.
 func (r *Reports) putOne(ctx context.Context, account accounts.Account, day time.Time) (string, error) {
-	numbers, err := r.Stats.Read(ctx, account.Name, day)
+	days, err := r.Activity.Days(ctx, account.Name, day)
 	if err != nil {
 		return "", err
 	}
-	details, err := json.Marshal(notices.Details{TimeZone: account.TimeZone, Report: &numbers})
+	details, err := json.Marshal(notices.Details{TimeZone: account.TimeZone, Report: &days[0].Counts})
 	if err != nil {
 		return "", fmt.Errorf("making a daily report: %w", err)
 	}

@@ -1,4 +1,4 @@
-package stats
+package overview
 
 import (
 	"context"
@@ -15,8 +15,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// Reader reads the state of the queue and the store. It is safe for concurrent use.
-type Reader struct {
+// Stats reads the state of the queue and the store, for the API's getStats and worker stats. It
+// is safe for concurrent use.
+type Stats struct {
 	client  redis.UniversalClient
 	prefix  string
 	letters *messages.DeadLetters
@@ -24,9 +25,9 @@ type Reader struct {
 	watch   *messages.WatchList
 }
 
-// New returns the reader of the store behind client. Its keys begin with prefix; "" means
+// NewStats returns the Stats of the store behind client. Its keys begin with prefix; "" means
 // keyspace.DefaultPrefix. The error is a *fault.InvalidError.
-func New(client redis.UniversalClient, prefix string) (*Reader, error) {
+func NewStats(client redis.UniversalClient, prefix string) (*Stats, error) {
 	options := sendlimit.Options{Prefix: prefix}
 	letters, err := messages.NewDeadLetters(client, options)
 	if err != nil {
@@ -40,12 +41,12 @@ func New(client redis.UniversalClient, prefix string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{client: client, prefix: prefix, letters: letters, notices: outbox, watch: watch}, nil
+	return &Stats{client: client, prefix: prefix, letters: letters, notices: outbox, watch: watch}, nil
 }
 
 // Read reads all stats at the same time, except the version of the program. It returns the
 // first error in the order of the fields.
-func (r *Reader) Read(ctx context.Context) (message.Stats, error) {
+func (r *Stats) Read(ctx context.Context) (message.Stats, error) {
 	var (
 		stats  message.Stats
 		asking sync.WaitGroup
