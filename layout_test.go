@@ -58,7 +58,6 @@ var floors = [][]string{ //nolint:globals // a constant table
 	{
 		"cmd/internal/picture", "cmd/worker/internal/channels", "records/find", "records/quota",
 		"sendlimit/sendlimittest/cmd/traffic", "sendlimit/sendlimittest/story",
-		"records/userdata",
 	},
 	{"sendlimit/sendlimittest", "tasks/internal/payers", "tasks/metrics"},
 	{
@@ -133,8 +132,6 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"records/find":            scripts + " sendlimit records/messages",
 	"records/quota": scripts + " sendlimit records/accounts sendlimit/calendar sendlimit/counters records/messages" +
 		" sendlimit/policy sendlimit/rate",
-	"records/userdata": store + " sendlimit records/audit records/devices records/events records/messages records/notices" +
-		" records/settings",
 	"api": "api/internal/docs api/internal/web notifier/notice notifier/payload sendlimit records/accounts" +
 		" records/audit sendlimit/calendar sendlimit/counters records/devices records/events sendlimit/fault" +
 		" records/find sendlimit/keyspace records/messages sendlimit/policy records/quota sendlimit/rate" +

@@ -48,13 +48,13 @@ func TestUserErase(t *testing.T) {
 
 	bystander := u.document(t, p, environ, "bystander:[*]")
 	sending := u.document(t, p, environ, erasable("sending"))
-	require.Equal(t, "sending", sending.Messages[0].Status.Status)
+	require.Equal(t, "sending", sending.Messages[0].Status)
 	require.Equal(t, erasedCanary, sending.Messages[0].Body)
 	for state, wanted := range map[string]string{
 		"scheduled": "scheduled", "moved": "moved", "cancelled": "cancelled",
 		"delivered": "delivered", "failed": "failed", "postponed": "postponed",
 	} {
-		require.Equal(t, wanted, u.document(t, p, environ, erasable(state)).Messages[0].Status.Status, state)
+		require.Equal(t, wanted, u.document(t, p, environ, erasable(state)).Messages[0].Status, state)
 	}
 	require.Len(t, u.document(t, p, environ, erasable("rehearsed")).DryRuns, 1)
 	require.NotEmpty(t, mentions(t, server.Client(), erasedName), "the search finds something while there is something")

@@ -53,7 +53,7 @@
 //   - RemoveGone removes only what still has the address that was sent to, and was not
 //     registered after the time that the provider says.
 //   - A device without a call of Remove or RemoveGone stays, also if the bound of its account
-//     is lowered: the key does not expire. Erasing the user removes it, see package userdata.
+//     is lowered: the key does not expire. Erasing the user removes it, see tasks/userdata.
 //   - An address never comes into a log or an error, nor into what a Device prints as.
 //
 // # Format

@@ -25,7 +25,7 @@ func TestADocumentIsPrintedAsJSON(t *testing.T) {
 	whole.DryRuns = []userdata.Document{run, {}}
 	for name, d := range map[string]userdata.Document{
 		"whole": whole, "zero": {},
-		"small": {User: "alice", Timeline: []message.Conflict{}, Messages: []userdata.Message{}},
+		"small": {User: "alice", Timeline: []message.Conflict{}, Messages: []message.Status{}},
 	} {
 		var want, got bytes.Buffer
 		encoder := json.NewEncoder(&want)

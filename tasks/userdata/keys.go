@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/records/notices"
+	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -53,14 +58,35 @@ const (
 	indexKey       keyKind = "users"
 )
 
-// shared says that the key is the partition's: other users are in it, too.
+// sharedKeys are the keys that are the partition's: other users are in them, too. Of those that
+// are sorted sets, they tell which members are a user's.
+var sharedKeys = map[keyKind]func(member, user string) bool{ //nolint:globals // a constant table
+	watchKey: isWatched, farKey: isWatched,
+	idsKey: isIndexed, campaignsKey: isIndexed,
+	deadLettersKey: func(member, user string) bool {
+		of, _, _ := keyspace.ParseDeadLetterMember(member)
+		return of == user
+	},
+	noticesKey: notices.IsAbout, deadNoticesKey: notices.IsAbout,
+	gatheredKey: notices.GatheredIsAbout,
+	indexKey:    func(member, user string) bool { return settings.IndexedUser(member) == user },
+	copiesKey:   nil, // a hash, see copiesOf
+}
+
+func isWatched(member, user string) bool {
+	of, _, _, _ := keyspace.ParseWatchMember(member)
+	return of == user
+}
+
+func isIndexed(member, user string) bool {
+	of, _, _ := keyspace.ParseIndexMember(member)
+	return of == user
+}
+
+// shared reports whether other users are in the key, too.
 func (k keyKind) shared() bool {
-	switch k {
-	case watchKey, farKey, idsKey, campaignsKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey, indexKey:
-		return true
-	case timelineKey, uncountedKey, lateMarkKey, waitingKey, endedKey, settingsKey, devicesKey, categoryKey, recordKey, flagKey, noticeKey:
-	}
-	return false
+	_, is := sharedKeys[k]
+	return is
 }
 
 // userKeys knows the keys of one user from all others.
@@ -129,6 +155,30 @@ func (k userKey) named(owner, user string, ok bool) (userKey, bool) {
 	return k, ok && owned && !strings.Contains(name, ":")
 }
 
+// id is the id of a record's message.
+func (k userKey) id() string { return strings.ReplaceAll(k.name, "/", ":") }
+
+// recordsAmong returns the keys of the user's records, without those of dry runs.
+func recordsAmong(keys []userKey) (records []string) {
+	for _, k := range keys {
+		if k.kind == recordKey && k.run == "" {
+			records = append(records, k.key)
+		}
+	}
+	return records
+}
+
+// messagesAmong returns the ids of the messages that have these records, in order.
+func messagesAmong(keys []userKey) (ids []string) {
+	for _, k := range keys {
+		if k.kind == recordKey && k.run == "" {
+			ids = append(ids, k.id())
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
 // scanCount is about how many keys or members one call looks at.
 const scanCount = 1000
 
@@ -136,10 +186,13 @@ const scanCount = 1000
 // looked at, of about how many. It may be nil.
 type Progress func(done, total int64)
 
-// find lists the keys of a user by looking at all keys of the server that has
+// find lists the keys of a user, which it checks, by looking at all keys of the server that has
 // the user's partition.
 func (u *Users) find(ctx context.Context, user string, progress Progress) ([]userKey, error) {
 	const doing = "looking for a user's keys"
+	if err := keyspace.CheckUser(user); err != nil {
+		return nil, err
+	}
 	server, err := u.serverOf(ctx, user)
 	if err != nil {
 		return nil, store.Explain(err, doing)
@@ -191,25 +244,26 @@ func (u *Users) serverOf(ctx context.Context, user string) (redis.Cmdable, error
 	}
 }
 
-// members lists what a sorted set of a partition has that parse finds to be of
-// the user, with the scores.
-func (u *Users) members(ctx context.Context, key string, parse func(member string) bool) (map[string]int64, error) {
+// members lists what a sorted set of a partition has of the user, with the scores.
+func (u *Users) members(ctx context.Context, k userKey, user string) (map[string]int64, error) {
 	found := make(map[string]int64)
 	var cursor uint64
 	for {
 		var page []string // member and score in turn
 		var err error
-		page, cursor, err = u.client.ZScan(ctx, key, cursor, "", scanCount).Result()
+		page, cursor, err = u.client.ZScan(ctx, k.key, cursor, "", scanCount).Result()
 		if err != nil {
 			return nil, store.Explain(err, "looking through a partition")
 		}
 		for i := 0; i+1 < len(page); i += 2 {
-			if !parse(page[i]) {
+			if !sharedKeys[k.kind](page[i], user) {
 				continue
 			}
-			if found[page[i]], err = parseScore(page[i+1]); err != nil {
-				return nil, err
+			score, err := strconv.ParseFloat(page[i+1], 64) // Unix milliseconds
+			if err != nil {
+				return nil, script.ReplyError("looking through a partition", fmt.Sprintf("%q is no score", fault.Clip(page[i+1])))
 			}
+			found[page[i]] = int64(score)
 		}
 		if cursor == 0 {
 			return found, nil

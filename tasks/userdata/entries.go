@@ -51,7 +51,7 @@ func (d Document) lists() []list {
 	for field, value := range of.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
-		case slices.Contains([]string{"user", "exported_at", "dry_run", "dry_runs"}, name), value.IsZero():
+		case slices.Contains([]string{"user", "exported_at", "dry_run", "dry_runs"}, name), value.IsZero(), value.Kind() != reflect.Struct && value.Len() == 0:
 		case value.Kind() == reflect.Slice:
 			l := list{name: name}
 			for i := range value.Len() {
@@ -75,50 +75,10 @@ func entryOf(value reflect.Value) (entry map[string]any, err error) {
 	if text[0] != '{' {
 		return map[string]any{"at": json.RawMessage(text)}, nil
 	}
-	return entry, decode(text, &entry)
-}
-
-// decode decodes a part of a document, with its numbers as they are.
-func decode(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(into); err != nil {
-		return fmt.Errorf("writing the data of a user: %w", err)
+	decoder.UseNumber() // numbers stay as they are
+	if err := decoder.Decode(&entry); err != nil {
+		return nil, fmt.Errorf("writing the data of a user: %w", err)
 	}
-	return nil
-}
-
-// Conceal removes contents and metadata of messages, and addresses of devices, of the accounts
-// that the caller does not see into. It returns of how many messages, events and devices some
-// are left.
-func (d *Document) Conceal(sees func(account string) bool) (shown int) {
-	for i := range d.Messages {
-		m := &d.Messages[i]
-		switch {
-		case !sees(m.Account):
-			m.Content, m.Metadata = message.Content{}, nil
-		case m.HasContent() || len(m.Metadata) > 0:
-			shown++
-		}
-	}
-	for i := range d.Events {
-		e := &d.Events[i]
-		switch {
-		case !sees(e.Account):
-			e.Metadata = nil
-		case len(e.Metadata) > 0:
-			shown++
-		}
-	}
-	for i := range d.Devices {
-		if !sees(d.Devices[i].Account) {
-			d.Devices[i].Address = ""
-		} else {
-			shown++
-		}
-	}
-	for i := range d.DryRuns {
-		shown += d.DryRuns[i].Conceal(sees)
-	}
-	return shown
+	return entry, nil
 }

@@ -1,0 +1,161 @@
+package userdata
+
+import (
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// Document is all data of a user. Times have the format of outcomes.
+type Document struct {
+	User       string       `json:"user"`
+	ExportedAt message.Time `json:"exported_at,omitzero"` // set by the caller
+	// DryRun is the token of the dry run whose copies these are.
+	DryRun    string             `json:"dry_run,omitempty"`
+	Timeline  []message.Conflict `json:"timeline"`            // by time, then id
+	Uncounted []message.Conflict `json:"uncounted,omitempty"` // places that no rule counts; by time, then id
+	// Messages have their content as long as that is kept. They are ordered by their ids.
+	Messages  []message.Status   `json:"messages"`
+	Settings  map[string]string  `json:"settings,omitempty"`
+	Devices   []message.Device   `json:"devices,omitempty"` // with their addresses, in the order in which they were added
+	Alerted   []AlertedDay       `json:"alerted,omitempty"`
+	LateMark  message.Time       `json:"late_mark,omitzero"` // what is before it in the timeline has ended
+	Ended     []message.Conflict `json:"ended,omitempty"`    // messages that gave their place back; by time, then id
+	Dead      []DeadEntry        `json:"dead_letters,omitempty"`
+	WatchList []WatchEntry       `json:"watch_list,omitempty"`
+	Tasks     []TaskEntry        `json:"tasks,omitempty"`
+	// Quota alerts: those to the user's contact, and those in digests for others.
+	Alerts   []Alert         `json:"alerts,omitempty"`
+	Gathered []GatheredAlert `json:"gathered,omitempty"`
+
+	// Events are what became of the messages while somebody listened, as long as they are kept.
+	Events []Event `json:"events,omitempty"`
+	// Changes are what operators changed about the user, the oldest first. They do not have
+	// the operators' keys and addresses.
+	Changes []Change `json:"changes,omitempty"`
+
+	DryRuns []Document `json:"dry_runs,omitempty"` // left by dry runs that died
+}
+
+// newDocument returns the empty document of a user, or of a dry run's copies.
+func newDocument(user, run string) *Document {
+	return &Document{User: user, DryRun: run, Timeline: []message.Conflict{}, Messages: []message.Status{}}
+}
+
+// AlertedDay is a day for which the user's quota has alerted.
+type AlertedDay struct {
+	Since     message.Time `json:"since"`
+	Threshold int          `json:"threshold"` // the highest one, percent
+}
+
+// DeadEntry is an entry of the dead letters.
+type DeadEntry struct {
+	ID      string       `json:"id"`
+	EndedAt message.Time `json:"ended_at"`
+}
+
+// WatchEntry is an entry of the watch list.
+type WatchEntry struct {
+	ID         string       `json:"id"`
+	Generation string       `json:"generation"`
+	LookAt     message.Time `json:"look_at"`
+}
+
+// TaskEntry is a task in the queue; its own id is the generation. The task of a quota alert
+// has no ID.
+type TaskEntry struct {
+	ID         string       `json:"id,omitempty"`
+	Generation string       `json:"generation"`
+	State      string       `json:"state"` // as the queue calls it
+	Due        message.Time `json:"due,omitzero"`
+}
+
+// Alert is a quota alert about the user.
+type Alert struct {
+	Alert      string       `json:"alert"` // its id
+	Since      message.Time `json:"since"` // the start of its day
+	Threshold  int          `json:"threshold"`
+	Used       int64        `json:"used,omitempty"`
+	Limit      int64        `json:"limit,omitempty"`
+	Status     string       `json:"status"` // waiting, sending, delivered, failed or dropped
+	Attempts   int          `json:"attempts,omitempty"`
+	Reason     string       `json:"reason,omitempty"`
+	ProviderID string       `json:"provider_id,omitempty"`
+	LookAt     message.Time `json:"look_at,omitzero"` // when a worker looks after it
+	EndedAt    message.Time `json:"ended_at,omitzero"`
+}
+
+// GatheredAlert is an alert about the user that goes to somebody else in an hourly digest.
+type GatheredAlert struct {
+	Policy     string       `json:"policy"`
+	Since      message.Time `json:"since"` // the start of the day
+	Threshold  int          `json:"threshold"`
+	Used       int64        `json:"used"`
+	Limit      int64        `json:"limit"`
+	GatheredAt message.Time `json:"gathered_at"`
+}
+
+// Event is a change of a message.
+type Event struct {
+	Type         string            `json:"type"`
+	ID           string            `json:"id"` // of the message
+	Account      string            `json:"account,omitempty"`
+	At           message.Time      `json:"at"`
+	SendAt       message.Time      `json:"send_at"`
+	FormerSendAt message.Time      `json:"former_send_at,omitzero"`
+	Reason       string            `json:"reason,omitempty"`
+	Attempt      int               `json:"attempt,omitempty"`
+	ProviderID   string            `json:"provider_id,omitempty"`
+	Campaign     string            `json:"campaign,omitempty"`
+	Metadata     map[string]string `json:"metadata,omitempty"`
+}
+
+// Change is what an operator changed about the user, see audit.Entry.
+type Change struct {
+	At      message.Time `json:"at"`
+	Account string       `json:"account,omitempty"`
+	Action  string       `json:"action"`
+	ID      string       `json:"id,omitempty"` // of the message
+	Object  string       `json:"object,omitempty"`
+	Detail  string       `json:"detail,omitempty"`
+	Outcome string       `json:"outcome,omitempty"`
+	Code    string       `json:"code,omitempty"`
+	Answer  string       `json:"answer,omitempty"`
+	EndedAt message.Time `json:"ended_at,omitzero"`
+}
+
+// Empty reports whether there is no data of the user.
+func (d Document) Empty() bool { return len(d.lists()) == 0 && len(d.DryRuns) == 0 }
+
+// Conceal removes contents and metadata of messages, and addresses of devices, of the accounts
+// that the caller does not see into. It returns of how many messages, events and devices some
+// are left.
+func (d *Document) Conceal(sees func(account string) bool) (shown int) {
+	for i := range d.Messages {
+		m := &d.Messages[i]
+		switch {
+		case !sees(m.Account):
+			m.Content, m.Metadata = message.Content{}, nil
+		case m.HasContent() || len(m.Metadata) > 0:
+			shown++
+		}
+	}
+	for i := range d.Events {
+		e := &d.Events[i]
+		switch {
+		case !sees(e.Account):
+			e.Metadata = nil
+		case len(e.Metadata) > 0:
+			shown++
+		}
+	}
+	for i := range d.Devices {
+		if !sees(d.Devices[i].Account) {
+			d.Devices[i].Address = ""
+		} else {
+			shown++
+		}
+	}
+	for i := range d.DryRuns {
+		shown += d.DryRuns[i].Conceal(sees)
+	}
+	return shown
+}
